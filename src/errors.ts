@@ -1,0 +1,92 @@
+/**
+ * The one error class of Runlet. Leaves throw it, one place (`toErrorBody`, used by the app and by the
+ * session) turns it into what a client sees.
+ */
+
+/** HTTP status of each code that Runlet itself throws. A code not listed here is a `500`. */
+const statusOfCode: Readonly<Record<string, number>> = {
+	invalid_request: 400,
+	invalid_argument: 400,
+	invalid_tool: 400,
+	invalid_skill: 400,
+	invalid_agent: 400,
+	duplicate_tool: 400,
+	unknown_model: 400,
+	auth: 401,
+	forbidden: 403,
+	not_found: 404,
+	method_not_allowed: 405,
+	not_acceptable: 406,
+	timeout: 408,
+	conflict: 409,
+	too_large: 413,
+	context_overflow: 413,
+	unsupported_media_type: 415,
+	content_filtered: 422,
+	rate_limited: 429,
+	cancelled: 499,
+	max_iterations: 500,
+	internal: 500,
+	interrupted: 502,
+	network: 502,
+	provider_error: 502,
+	overloaded: 503,
+	not_configured: 503,
+};
+
+/**
+ * A failure with a stable `code` to branch on, a `message` that says what to do, and optional `data`.
+ *
+ * `message` and `data` reach clients: neither may hold a key, a stack or another tenant's text.
+ * What caused it goes into `cause`, which never leaves the process.
+ */
+export class RunletError extends Error {
+	override readonly name = 'RunletError';
+	readonly code: string;
+	readonly data: Readonly<Record<string, unknown>> | undefined;
+
+	constructor(code: string, message: string, data?: Readonly<Record<string, unknown>>, options?: ErrorOptions) {
+		super(message, options);
+		this.code = code;
+		this.data = data;
+	}
+
+	/** The HTTP status that belongs to `code`. */
+	get status(): number {
+		return statusOfCode[this.code] ?? 500;
+	}
+}
+
+/** What a client gets for an error, on every route and in every `error` event (design.md, "The wire"). */
+export interface ErrorBody {
+	readonly error: {
+		readonly code: string;
+		readonly message: string;
+		readonly data?: Readonly<Record<string, unknown>>;
+	};
+}
+
+/** Any thrown value as a `RunletError`. Text of a foreign error is kept as `cause` only: it may hold a secret. */
+export function toRunletError(error: unknown): RunletError {
+	if (error instanceof RunletError) return error;
+	return new RunletError(
+		'internal',
+		'Something went wrong inside Runlet. The log of the Worker has the cause.',
+		undefined,
+		{
+			cause: error,
+		},
+	);
+}
+
+/** The error as the body that every route answers with. */
+export function toErrorBody(error: RunletError): ErrorBody {
+	const { code, message, data } = error;
+	return { error: data === undefined ? { code, message } : { code, message, data } };
+}
+
+/** The text of any thrown value, for messages to a model: never a stack. */
+export function messageOf(error: unknown): string {
+	if (error instanceof Error) return error.message || error.name;
+	return typeof error === 'string' ? error : 'unknown error';
+}
