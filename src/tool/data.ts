@@ -1,0 +1,61 @@
+import * as v from 'valibot';
+import { RunletError } from '../errors.ts';
+import { forAgent, type Tool } from './tool.ts';
+
+const toolData = v.strictObject({
+	name: v.pipe(v.string(), v.nonEmpty()),
+	description: v.optional(v.string()),
+	inputSchema: v.record(v.string(), v.unknown()),
+	outputSchema: v.optional(v.record(v.string(), v.unknown())),
+	passInput: v.optional(v.boolean()),
+	manual: v.optional(v.boolean()),
+	metadata: v.optional(v.record(v.string(), v.unknown())),
+	sequential: v.optional(v.boolean()),
+	retry: v.optional(v.picklist(['safe', 'never'])),
+	needsApproval: v.optional(v.boolean()),
+});
+
+/** A tool without its functions: plain data that survives JSON. */
+export type ToolData = v.InferOutput<typeof toolData>;
+
+/** The functions of a tool, given back by `attach`: its handler alone, or a record of several. */
+export type Handler =
+	| Tool['fn']
+	| Pick<Tool, 'fn' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult' | 'onError' | 'needsApproval'>;
+
+/** Tools as data: everything but their functions (document 002, "serializable tools"). */
+export function toData(tools: readonly Tool[]): ToolData[] {
+	return tools.map((tool) => {
+		const kept = Object.entries(tool).filter(
+			([key, value]) => key in toolData.entries && value !== undefined && typeof value !== 'function',
+		);
+		return v.parse(toolData, Object.fromEntries(kept));
+	});
+}
+
+/**
+ * Tools from data, with their functions attached by name. A tool without a handler stays without one (as a manual tool
+ * does). Throws `invalid_tool` for data that is no tool, naming the field, and for a handler that fits no tool.
+ */
+export function attach(data: unknown, handlers: Readonly<Record<string, Handler>> = {}): readonly Tool[] {
+	const parsed = v.safeParse(v.array(toolData), data);
+	if (!parsed.success) {
+		const field = v.getDotPath(parsed.issues[0]) ?? 'data';
+		throw new RunletError('invalid_tool', `${field}: ${parsed.issues[0].message}`, { field });
+	}
+	const names = parsed.output.map((tool) => tool.name);
+	const stray = Object.keys(handlers).find((name) => !names.includes(name));
+	if (stray !== undefined) {
+		throw new RunletError(
+			'invalid_tool',
+			`${stray}: a handler for a tool that is not in the data. Known: ${names.join(', ')}.`,
+			{ field: stray },
+		);
+	}
+	return forAgent(
+		parsed.output.map((tool) => {
+			const handler = Object.hasOwn(handlers, tool.name) ? handlers[tool.name] : undefined;
+			return typeof handler === 'function' ? { ...tool, fn: handler } : { ...tool, ...handler };
+		}),
+	);
+}

@@ -1,0 +1,163 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { RunletError } from '../errors.ts';
+import type { AskUser, Halt } from './control.ts';
+import {
+	type AnySchema,
+	type Checked,
+	checkWithSchema,
+	isOptional,
+	isRecord,
+	type JsonSchema,
+	rememberCheck,
+	toJsonSchema,
+} from './schema.ts';
+import type { Tool } from './tool.ts';
+
+/** One parameter: its name and its schema. It may be left out when the schema is `v.optional(…)`. */
+export type Param = readonly [name: string, schema: AnySchema];
+
+/** The arguments that a list of parameters describes, as TypeScript sees them. */
+export type ArgsOf<P extends readonly Param[]> = P extends readonly [
+	readonly [string, infer S extends AnySchema],
+	...infer Rest extends readonly Param[],
+]
+	? undefined extends StandardSchemaV1.InferOutput<S>
+		? [argument?: StandardSchemaV1.InferOutput<S>, ...rest: ArgsOf<Rest>]
+		: [argument: StandardSchemaV1.InferOutput<S>, ...rest: ArgsOf<Rest>]
+	: [];
+
+/** What `fn` is told about a function. */
+export interface FnMeta<P extends readonly Param[] = readonly Param[], S extends AnySchema = AnySchema> {
+	/** Qualified name, such as `myapp/add`: the name of the tool or skill made from it, unless `tool.name` or `skill.name` says otherwise. */
+	readonly name: string;
+	/** What it does, for the model. */
+	readonly doc?: string;
+	readonly params?: P;
+	/** Schema of what it returns; becomes the tool's `outputSchema`. */
+	readonly returns?: S;
+	readonly tool?: { readonly name?: string; readonly description?: string };
+	readonly skill?: FnSkillMeta;
+}
+
+/** The skill that a function stands for (document 001, `meta {skill: …}`); without a body the function itself makes it. */
+export interface FnSkillMeta {
+	readonly name?: string;
+	readonly description: string;
+	readonly when?: readonly string[];
+	readonly modalities?: readonly string[];
+	readonly body?: string;
+	readonly bodyFn?: (...args: never[]) => string | Promise<string>;
+	readonly tools?: readonly (AnyFn | Tool)[];
+	readonly requires?: readonly string[];
+}
+
+/** A function that carries its signature, made by `fn`. Call it like any other. */
+export interface Fn<P extends readonly Param[] = readonly Param[], R = unknown> {
+	(...args: ArgsOf<P>): R;
+	readonly meta: FnMeta;
+}
+
+/** Any function made by `fn`, whatever its parameters. */
+export interface AnyFn {
+	(...args: never[]): unknown;
+	readonly meta: FnMeta;
+}
+
+/** What a function may give back: what `returns` says, a promise of it, `askUser(…)` or `halt(…)`. */
+type Returns<S extends AnySchema> = Awaitable<StandardSchemaV1.InferInput<S> | AskUser | Halt>;
+type Awaitable<T> = T | Promise<T>;
+
+/**
+ * Gives a function a signature at run time, so that it can be a tool or a skill (parity.md, "Functions with a
+ * signature at run time"). The result is still an ordinary function: calling it checks nothing and adds nothing.
+ *
+ *     const add = fn({ name: 'myapp/add', doc: 'Add two integers.', params: [['x', integer], ['y', integer]] }, (x, y) => x + y);
+ *     add(2, 3); // 5
+ */
+export function fn<
+	const P extends readonly Param[] = [],
+	S extends AnySchema = AnySchema,
+	R extends Returns<S> = Returns<S>,
+>(meta: FnMeta<P, S>, implementation: (...args: ArgsOf<P>) => R): Fn<P, R> {
+	if (typeof meta?.name !== 'string' || meta.name === '') {
+		throw new RunletError('invalid_tool', 'name: a function made with fn needs a name, such as "myapp/add".', {
+			field: 'name',
+		});
+	}
+	const names = (meta.params ?? []).map(([name]) => name);
+	const twice = names.find((name, index) => names.indexOf(name) !== index);
+	if (twice !== undefined) {
+		throw new RunletError('invalid_tool', `params: ${meta.name} has two parameters named ${twice}.`, {
+			field: 'params',
+		});
+	}
+	const wrapped = (...args: ArgsOf<P>): R => implementation(...args);
+	Object.defineProperty(wrapped, 'name', { value: meta.name });
+	return Object.assign(wrapped, { meta: Object.freeze({ ...meta }) });
+}
+
+/** Whether a value was made by `fn`. */
+export function isFn(value: unknown): value is AnyFn {
+	return typeof value === 'function' && 'meta' in value && isRecord(value.meta) && typeof value.meta.name === 'string';
+}
+
+/** A function's signature as schemas (document 000, `schema-from-fn`). */
+export interface FnSchema {
+	readonly name: string;
+	readonly description?: string;
+	readonly inputSchema: JsonSchema;
+	readonly outputSchema?: JsonSchema;
+}
+
+const schemas = new WeakMap<AnyFn, FnSchema>();
+
+/** `{ name, inputSchema, outputSchema?, description? }` of a function made by `fn`; computed once a function. */
+export function schemaFromFn(f: AnyFn): FnSchema {
+	const known = schemas.get(f);
+	if (known !== undefined) return known;
+	if (!isFn(f)) {
+		throw new RunletError(
+			'invalid_tool',
+			'fn: TypeScript erases types, so a plain function has no signature at run time. Wrap it: fn({ name, params }, f).',
+			{ field: 'fn' },
+		);
+	}
+	const { name, doc, params = [], returns } = f.meta;
+	const schema: FnSchema = Object.freeze({
+		name,
+		...(doc !== undefined && { description: doc }),
+		inputSchema: rememberCheck(
+			{
+				type: 'object',
+				properties: Object.fromEntries(params.map(([key, type]) => [key, toJsonSchema(type, `${name}: ${key}`)])),
+				required: params.filter(([, type]) => !isOptional(type)).map(([key]) => key),
+			},
+			(input) => checkParams(params, input),
+		),
+		...(returns !== undefined && { outputSchema: toJsonSchema(returns, `${name}: returns`) }),
+	});
+	schemas.set(f, schema);
+	return schema;
+}
+
+/** Parameter names in the order of the arguments. */
+export function paramNames(f: AnyFn): readonly string[] {
+	return (f.meta.params ?? []).map(([name]) => name);
+}
+
+async function checkParams(params: readonly Param[], input: unknown): Promise<Checked> {
+	if (!isRecord(input))
+		return { issues: [`expected an object with ${params.map(([name]) => name).join(', ') || 'no arguments'}`] };
+	const value: Record<string, unknown> = {};
+	const issues: string[] = [];
+	for (const [name, schema] of params) {
+		if (!Object.hasOwn(input, name) && !isOptional(schema)) {
+			issues.push(`${name}: missing`);
+			continue;
+		}
+		const checked = await checkWithSchema(schema, Object.hasOwn(input, name) ? input[name] : undefined, name);
+		if ('issues' in checked) issues.push(...checked.issues);
+		else value[name] = checked.value;
+	}
+	return issues.length > 0 ? { issues } : { value };
+}

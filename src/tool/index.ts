@@ -1,0 +1,31 @@
+/** `tool`: functions and records that a model may call (documents 000, 002 and 004). */
+
+export { type AskUser, askUser, type Halt, halt, isAskUser, isHalt } from './control.ts';
+export { attach, type Handler, type ToolData, toData } from './data.ts';
+export { dispatch } from './dispatch.ts';
+export {
+	type AnyFn,
+	type Fn,
+	type FnMeta,
+	type FnSchema,
+	type FnSkillMeta,
+	fn,
+	isFn,
+	type Param,
+	schemaFromFn,
+} from './fn.ts';
+export type { InvokeContext, Outcome, ToolFailure } from './invoke.ts';
+export { providerName } from './provider-name.ts';
+export type { AnySchema, JsonSchema } from './schema.ts';
+export {
+	define,
+	findByName,
+	forAgent,
+	fromFn,
+	type Note,
+	type Tool,
+	type ToolCall,
+	type ToolContext,
+	type ToolRecord,
+	type ToolResult,
+} from './tool.ts';

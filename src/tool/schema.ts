@@ -1,0 +1,143 @@
+import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { toJsonSchema as valibotToJsonSchema } from '@valibot/to-json-schema';
+import type { GenericSchema } from 'valibot';
+import { messageOf, RunletError } from '../errors.ts';
+
+/** A JSON Schema (2020-12), as plain data. */
+export interface JsonSchema {
+	readonly [keyword: string]: unknown;
+}
+
+/** Any schema that Runlet takes beside plain JSON Schema: valibot, Zod 4, ArkType, … (https://standardschema.dev). */
+export type AnySchema = StandardSchemaV1;
+
+/** Outcome of checking an input: the parsed value, or one line for each thing that is wrong, path first. */
+export type Checked = { readonly value: unknown } | { readonly issues: readonly string[] };
+
+export function isSchema(value: unknown): value is AnySchema {
+	return ((typeof value === 'object' && value !== null) || typeof value === 'function') && '~standard' in value;
+}
+
+/**
+ * The JSON Schema of what a schema accepts. Throws `invalid_tool` where the schema cannot say it, naming `where`.
+ */
+export function toJsonSchema(schema: AnySchema, where: string): JsonSchema {
+	try {
+		const { $schema: _, ...json } = isValibot(schema)
+			? valibotToJsonSchema(schema, { typeMode: 'input' })
+			: fromStandard(schema);
+		return json;
+	} catch (error) {
+		const remedy = 'Use a schema that JSON Schema can express, or give the tool an inputSchema of its own.';
+		throw new RunletError('invalid_tool', `${where}: no JSON Schema for this schema (${messageOf(error)}). ${remedy}`, {
+			field: where,
+		});
+	}
+}
+
+/** Whether leaving a value out is fine: `v.optional(…)`, or any schema that takes `undefined`. */
+export function isOptional(schema: AnySchema): boolean {
+	if (isValibot(schema)) return ['optional', 'exact_optional', 'nullish', 'undefinedable'].includes(schema.type);
+	const result = schema['~standard'].validate(undefined);
+	return !(result instanceof Promise) && result.issues === undefined;
+}
+
+/** Checks a value against a schema; `path` stands in front of every issue. */
+export async function checkWithSchema(schema: AnySchema, value: unknown, path = ''): Promise<Checked> {
+	const result = await schema['~standard'].validate(value);
+	if (result.issues === undefined) return { value: result.value };
+	return { issues: result.issues.map((issue) => issueLine([path, ...pathOf(issue)], issue.message)) };
+}
+
+const validators = new WeakMap<JsonSchema, (input: unknown) => Checked | Promise<Checked>>();
+
+/** Remembers that inputs described by this JSON Schema are checked by `check`, which may also transform them. */
+export function rememberCheck(schema: JsonSchema, check: (input: unknown) => Promise<Checked>): JsonSchema {
+	validators.set(schema, check);
+	return schema;
+}
+
+/**
+ * Checks an input against a tool's `inputSchema`: by the schema that it was made from where there is one, else as JSON
+ * Schema. A `null` for an argument that may be left out counts as left out: models in strict mode send that.
+ */
+export async function checkInput(schema: JsonSchema, input: unknown): Promise<Checked> {
+	let check = validators.get(schema);
+	if (check === undefined) {
+		check = jsonSchemaCheck(schema);
+		validators.set(schema, check);
+	}
+	const checked = await check(input);
+	if ('value' in checked) return checked;
+	const trimmed = withoutOptionalNulls(schema, input);
+	if (trimmed === undefined) return checked;
+	const second = await check(trimmed);
+	return 'value' in second ? second : checked;
+}
+
+/** Names in a schema's `required`. */
+export function requiredOf(schema: JsonSchema): readonly string[] {
+	return Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === 'string') : [];
+}
+
+/** A schema's `properties`, empty where it has none. */
+export function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
+	return isRecord(schema.properties) ? schema.properties : {};
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isValibot(schema: AnySchema): schema is GenericSchema {
+	return schema['~standard'].vendor === 'valibot';
+}
+
+function fromStandard(schema: AnySchema): JsonSchema {
+	const standard: StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props> = schema['~standard'];
+	if (standard.jsonSchema === undefined) throw new Error(`${standard.vendor} gives no JSON Schema`);
+	return standard.jsonSchema.input({ target: 'draft-2020-12' });
+}
+
+/** Keywords whose error only repeats that something below them is wrong. */
+const containers = new Set([
+	'properties',
+	'items',
+	'prefixItems',
+	'allOf',
+	'$ref',
+	'additionalProperties',
+	'then',
+	'else',
+]);
+
+function jsonSchemaCheck(schema: JsonSchema): (input: unknown) => Checked {
+	const validator = new Validator(schema as Schema, '2020-12', false);
+	return (input) => {
+		const { valid, errors } = validator.validate(input);
+		if (valid) return { value: input };
+		const leaves = errors.filter((unit) => !containers.has(unit.keyword) || unit.error.includes('not allowed'));
+		return { issues: (leaves.length > 0 ? leaves : errors).map(jsonSchemaIssue) };
+	};
+}
+
+function jsonSchemaIssue({ instanceLocation, error }: OutputUnit): string {
+	return issueLine(instanceLocation.split('/').slice(1).map(decodeURIComponent), error);
+}
+
+function pathOf(issue: StandardSchemaV1.Issue): string[] {
+	return (issue.path ?? []).map((segment) => String(typeof segment === 'object' ? segment.key : segment));
+}
+
+function issueLine(path: readonly string[], message: string): string {
+	const at = path.filter((segment) => segment !== '').join('.');
+	return at === '' ? message : `${at}: ${message}`;
+}
+
+function withoutOptionalNulls(schema: JsonSchema, input: unknown): Record<string, unknown> | undefined {
+	if (!isRecord(input)) return undefined;
+	const required = new Set(requiredOf(schema));
+	const kept = Object.entries(input).filter(([name, value]) => value !== null || required.has(name));
+	return kept.length === Object.keys(input).length ? undefined : Object.fromEntries(kept);
+}

@@ -1,0 +1,186 @@
+import { messageOf } from '../errors.ts';
+import { isAvailable } from './dispatch.ts';
+import type { AnyFn } from './fn.ts';
+import { failure, type InvokeContext, invoke, type Outcome, readArguments } from './invoke.ts';
+import { isRecord, type JsonSchema, propertiesOf, requiredOf } from './schema.ts';
+import { forAgent, type Note, type Tool } from './tool.ts';
+
+/** Tools by name (document 004, `toolbox()`). */
+export type Toolbox = Readonly<Record<string, Tool>>;
+
+/** The arguments of a call, parsed. */
+export type Args = Readonly<Record<string, unknown>>;
+
+/** A tool in the form of OpenAI's function tools, with `strict` on (document 004, `tool_spec()`). */
+export interface ToolSpec {
+	readonly type: 'function';
+	readonly function: {
+		readonly name: string;
+		readonly description: string;
+		readonly strict: true;
+		readonly parameters: JsonSchema;
+	};
+}
+
+/** A box of these tools; those that are not available are left out (document 004, `build_toolbox`). */
+export function build(tools: readonly (AnyFn | Tool)[] | Toolbox | undefined, context: InvokeContext = {}): Toolbox {
+	const list = tools === undefined ? [] : Array.isArray(tools) ? tools : Object.values(tools);
+	return Object.fromEntries(
+		forAgent(list)
+			.filter((tool) => isAvailable(tool, context))
+			.map((tool) => [tool.name, tool]),
+	);
+}
+
+/** The tool of that name in the box (document 004, `tool_module`). */
+export function find(name: string, box: Toolbox): Tool | undefined {
+	return Object.hasOwn(box, name) ? box[name] : undefined;
+}
+
+/** The tool as an OpenAI function, or `undefined` where the box has none of that name (document 004, `tool_spec`). */
+export function spec(name: string, box: Toolbox): ToolSpec | undefined {
+	const tool = find(name, box);
+	return tool === undefined ? undefined : specOf(tool);
+}
+
+/** All tools of the box as OpenAI functions (document 004, `toolbox_to_specs`). */
+export function specs(box: Toolbox): ToolSpec[] {
+	return Object.values(box).map(specOf);
+}
+
+/** Whether the tool runs alone, after the others of its turn: the opposite of document 004's `is_async?`. */
+export function isSequential(name: string, box: Toolbox): boolean {
+	return find(name, box)?.sequential ?? false;
+}
+
+/**
+ * Runs a tool of the box (document 004, `perform_tool_call`). Its required arguments must be there and not empty;
+ * nothing is thrown but an abort.
+ */
+export async function perform(name: string, args: Args, box: Toolbox, context: InvokeContext = {}): Promise<Outcome> {
+	const complete = validateRequired(name, args, box);
+	if (!complete.ok) return complete;
+	const tool = find(name, box);
+	return tool === undefined ? unknownTool(name, box) : invoke(tool, args, context);
+}
+
+/** Whether every required argument of the tool is there; the first that is not is the error (document 004, `validate_required_args`). */
+export function validateRequired(name: string, args: Args, box: Toolbox): Outcome<Args> {
+	const tool = find(name, box);
+	if (tool === undefined) return unknownTool(name, box);
+	for (const key of requiredOf(tool.inputSchema)) {
+		const value = getArg(args, key);
+		if (!value.ok) return value;
+	}
+	return { ok: true, value: args };
+}
+
+/** An argument's value; a missing one, `null` and an empty string are a `missing_argument` (document 004, `get_arg`). */
+export function getArg(args: Args, key: string): Outcome {
+	const value = isRecord(args) && Object.hasOwn(args, key) ? args[key] : undefined;
+	return value === undefined || value === null || value === '' ? missingArgument(key) : { ok: true, value };
+}
+
+/** The answer for a required argument that is missing (document 004, `required_arg_error`). */
+export function missingArgument(key: string): Outcome<never> {
+	return failure('missing_argument', `${key}: missing. Give it a value that is not empty.`);
+}
+
+/** Checks and reads the arguments as a call would, then gives them to `use` (document 004, `with_args`). */
+export async function withArgs<T>(
+	name: string,
+	args: Args,
+	use: (args: Args) => T | Promise<T>,
+	box: Toolbox,
+): Promise<Outcome<T>> {
+	const complete = validateRequired(name, args, box);
+	if (!complete.ok) return complete;
+	const tool = find(name, box);
+	if (tool === undefined) return unknownTool(name, box);
+	const read = await readArguments(tool, args);
+	if (!read.ok) return read;
+	try {
+		return { ok: true, value: await use(isRecord(read.value) ? read.value : {}) };
+	} catch (error) {
+		return failure('failed', messageOf(error));
+	}
+}
+
+/** What the tool says when it is called; `undefined` for nothing (document 004, `on_tool_request`). */
+export function onRequest(name: string, args: Args, box: Toolbox): Note | undefined {
+	return quietly(() => find(name, box)?.onRequest?.(args));
+}
+
+/** What the tool says when it is done; `undefined` for nothing (document 004, `on_tool_result`). */
+export function onResult(name: string, args: Args, result: unknown, box: Toolbox): Note | undefined {
+	return quietly(() => find(name, box)?.onResult?.(args, result));
+}
+
+/** What the tool says when it failed; `'default'` without a hook of its own (document 004, `on_tool_error`). */
+export function onError(name: string, args: Args, reason: string, box: Toolbox): 'default' | 'ignore' | Note {
+	return quietly(() => find(name, box)?.onError?.(args, reason)) ?? 'default';
+}
+
+function quietly<T>(hook: () => T | undefined): T | undefined {
+	try {
+		return hook();
+	} catch {
+		return undefined;
+	}
+}
+
+function unknownTool(name: string, box: Toolbox): Outcome<never> {
+	return failure('unknown_tool', `There is no tool named ${name}. Use one of: ${Object.keys(box).join(', ')}.`);
+}
+
+function specOf(tool: Tool): ToolSpec {
+	const parameters = strict(tool.inputSchema);
+	return {
+		type: 'function',
+		function: { name: tool.name, description: tool.description ?? '', strict: true, parameters },
+	};
+}
+
+/**
+ * A schema under OpenAI's rules for `strict`: every object closed, every property required, and one that could be left
+ * out takes `null` instead (`dispatch` reads that `null` as left out).
+ */
+function strict(schema: JsonSchema): JsonSchema {
+	const mapped: JsonSchema = Object.fromEntries(
+		Object.entries(schema).map(([keyword, value]) => [keyword, strictKeyword(keyword, value)]),
+	);
+	if (schema.type !== 'object' && schema.properties === undefined) return mapped;
+	const required = new Set(requiredOf(schema));
+	const properties = Object.entries(propertiesOf(mapped)).map(([name, property]) => [
+		name,
+		required.has(name) || !isRecord(property) ? property : nullable(property),
+	]);
+	return {
+		...mapped,
+		type: 'object',
+		properties: Object.fromEntries(properties),
+		required: properties.map(([name]) => name),
+		additionalProperties: false,
+	};
+}
+
+function strictKeyword(keyword: string, value: unknown): unknown {
+	if (keyword === 'items' && isRecord(value)) return strict(value);
+	if (Array.isArray(value) && ['anyOf', 'allOf', 'oneOf', 'prefixItems'].includes(keyword)) {
+		return value.map((schema) => (isRecord(schema) ? strict(schema) : schema));
+	}
+	if (isRecord(value) && ['properties', '$defs', 'definitions'].includes(keyword)) {
+		return Object.fromEntries(
+			Object.entries(value).map(([name, schema]) => [name, isRecord(schema) ? strict(schema) : schema]),
+		);
+	}
+	return value;
+}
+
+function nullable(schema: JsonSchema): JsonSchema {
+	if (typeof schema.type === 'string') {
+		const options = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {};
+		return { ...schema, type: [schema.type, 'null'], ...options };
+	}
+	return { anyOf: [schema, { type: 'null' }] };
+}
