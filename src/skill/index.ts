@@ -1,0 +1,25 @@
+/** `skill`: instructions that a model reads when it needs them (document 001), and the open SKILL.md format. */
+
+export {
+	builtinApplySkill,
+	builtinApplySkillR,
+	builtinListSkills,
+	builtinListSkillsR,
+	builtinReadSkill,
+	builtinReadSkillR,
+	builtinSearchSkillsR,
+	builtins,
+	builtinsWithResolver,
+} from './builtins.ts';
+export { type KvResolverOptions, kvResolver, type SkillStore } from './kv.ts';
+export { buildIndex, indexLine, listSkillsOf, type SkillListing } from './list.ts';
+export { fromMarkdown, toMarkdown, type Violation, validateMarkdown } from './markdown.ts';
+export {
+	effectiveResolver,
+	inMemoryResolver,
+	type ListContext,
+	type SkillResolver,
+	searchableResolver,
+} from './resolver.ts';
+export { type SearchOptions, searchSkillsOf } from './search.ts';
+export { type BodyFn, findSkill, forAgent, fromFn, loadBody, type Skill, type SkillContext } from './skill.ts';

@@ -1,0 +1,109 @@
+import * as v from 'valibot';
+import { indexLine } from './list.ts';
+import type { SkillResolver } from './resolver.ts';
+import { searchSkillsOf } from './search.ts';
+import type { Skill } from './skill.ts';
+
+/** The part of a Workers KV namespace that reading needs. */
+export interface SkillStore {
+	get(key: string, type: 'json'): Promise<unknown>;
+}
+
+export interface KvResolverOptions {
+	/** In front of every key; `skill:`. */
+	readonly prefix?: string;
+	/** Characters of index that are listed whole; beyond them only `alwaysOn` is listed and the rest is searched. 4,000. */
+	readonly listLimit?: number;
+	/** Names that are always listed, however many skills there are. */
+	readonly alwaysOn?: readonly string[];
+	/** How long an isolate keeps the index; 60,000 ms, which is KV's own delay. */
+	readonly cacheMs?: number;
+	/** Told of an entry that was skipped because it is missing or broken. */
+	readonly onProblem?: (message: string) => void;
+}
+
+const entry = v.object({
+	name: v.string(),
+	description: v.string(),
+	when: v.optional(v.array(v.string())),
+	modalities: v.optional(v.array(v.string())),
+	requires: v.optional(v.array(v.string())),
+	hash: v.string(),
+});
+const indexSchema = v.object({ version: v.literal(1), skills: v.array(v.unknown()) });
+const bodySchema = v.object({ body: v.string() });
+
+type Entry = v.InferOutput<typeof entry>;
+
+/**
+ * Skills published to Workers KV by `npm run skills` (design.md, "Skills"). A turn costs one read, and none while the
+ * isolate's copy of the index is fresh; bodies are read when a model asks, by content hash, so an index never shows
+ * another version's text. What is missing or broken is skipped and reported, and never fails a turn.
+ */
+export function kvResolver(
+	kv: SkillStore,
+	{
+		prefix = 'skill:',
+		listLimit = 4_000,
+		alwaysOn = [],
+		cacheMs = 60_000,
+		onProblem = () => {},
+	}: KvResolverOptions = {},
+): SkillResolver {
+	let cached: { readonly entries: readonly Entry[]; readonly until: number } | undefined;
+
+	const entries = async (): Promise<readonly Entry[]> => {
+		if (cached !== undefined && Date.now() < cached.until) return cached.entries;
+		const read = await readIndex(kv, `${prefix}index`, onProblem);
+		// A failed read is not kept: the next turn tries again, and meanwhile the last good index serves.
+		if (read === undefined) return cached?.entries ?? [];
+		cached = { entries: read, until: Date.now() + cacheMs };
+		return read;
+	};
+
+	return {
+		listFn: async () => {
+			const all = await entries();
+			const length = all.reduce((sum, skill) => sum + indexLine(skill).length + 1, 0);
+			return length <= listLimit ? all : all.filter(({ name }) => alwaysOn.includes(name));
+		},
+		readFn: async (name) => {
+			const found = (await entries()).find((skill) => skill.name === name);
+			if (found === undefined) return undefined;
+			const body = v.safeParse(bodySchema, await getJson(kv, `${prefix}body:${found.hash}`, onProblem));
+			if (body.success) return { ...found, body: body.output.body };
+			onProblem(`${name}: its text is not in KV under ${found.hash}. Publish again: npm run skills.`);
+			return undefined;
+		},
+		searchFn: async (query, options): Promise<Skill[]> => searchSkillsOf(await entries(), query, options),
+	};
+}
+
+async function readIndex(
+	kv: SkillStore,
+	key: string,
+	onProblem: (message: string) => void,
+): Promise<Entry[] | undefined> {
+	const json = await getJson(kv, key, onProblem);
+	if (json === null) return [];
+	const index = v.safeParse(indexSchema, json);
+	if (!index.success) {
+		onProblem(`${key}: not an index that this version reads. Publish again: npm run skills.`);
+		return undefined;
+	}
+	return index.output.skills.flatMap((item) => {
+		const parsed = v.safeParse(entry, item);
+		if (parsed.success) return [parsed.output];
+		onProblem(`${key}: skipped an entry (${v.getDotPath(parsed.issues[0]) ?? 'entry'}: ${parsed.issues[0].message}).`);
+		return [];
+	});
+}
+
+async function getJson(kv: SkillStore, key: string, onProblem: (message: string) => void): Promise<unknown> {
+	try {
+		return await kv.get(key, 'json');
+	} catch (error) {
+		onProblem(`${key}: could not be read from KV (${error instanceof Error ? error.message : 'unknown error'}).`);
+		return undefined;
+	}
+}

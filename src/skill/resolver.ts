@@ -1,0 +1,58 @@
+import type { AnyFn } from '../tool/index.ts';
+import { type SearchOptions, searchSkillsOf } from './search.ts';
+import { findSkill, forAgent, type Skill } from './skill.ts';
+
+/** What a resolver is told when the index of a turn is built. */
+export interface ListContext {
+	readonly messages: readonly unknown[];
+	readonly system?: string | undefined;
+	readonly model: string;
+}
+
+/**
+ * Where skills come from (document 001, `SkillResolver`): `listFn` says which a turn advertises, `readFn` finds one by
+ * name, advertised or not, and `searchFn`, where there is one, gives the model a `search_skills` tool.
+ */
+export interface SkillResolver {
+	listFn(context: ListContext): readonly Skill[] | Promise<readonly Skill[]>;
+	readFn(name: string): Skill | undefined | Promise<Skill | undefined>;
+	searchFn?(query: string, options?: SearchOptions): readonly Skill[] | Promise<readonly Skill[]>;
+	/** All its skills, where it holds them. */
+	readonly skills?: readonly Skill[] | undefined;
+}
+
+/** Advertises every skill, every turn; no search (document 001, `in-memory-resolver`). */
+export function inMemoryResolver(entries: readonly (AnyFn | Skill)[]): SkillResolver {
+	const skills = forAgent(entries);
+	return { listFn: () => skills, readFn: (name) => findSkill(skills, name), skills };
+}
+
+/**
+ * Advertises only `alwaysOn`; the rest is found by `search_skills` and read by name (document 001,
+ * `searchable-resolver`). `alwaysOn` takes skills, or names of skills in the list.
+ */
+export function searchableResolver(
+	entries: readonly (AnyFn | Skill)[],
+	{ alwaysOn = [] }: { readonly alwaysOn?: readonly (AnyFn | Skill | string)[] } = {},
+): SkillResolver {
+	const listed = forAgent(entries);
+	const advertised = alwaysOn.flatMap((entry) =>
+		typeof entry === 'string' ? (findSkill(listed, entry) ?? []) : forAgent([entry]),
+	);
+	const skills = [...listed, ...advertised.filter((skill) => findSkill(listed, skill.name) === undefined)];
+	return {
+		listFn: () => advertised,
+		readFn: (name) => findSkill(skills, name),
+		searchFn: (query, options) => searchSkillsOf(skills, query, options),
+		skills,
+	};
+}
+
+/** The resolver that a run uses: an explicit one wins, else the skills given, else none (document 001, `effective-resolver`). */
+export function effectiveResolver(
+	resolver: SkillResolver | undefined,
+	skills: readonly (AnyFn | Skill)[] | undefined,
+): SkillResolver | undefined {
+	if (resolver !== undefined) return resolver;
+	return skills === undefined || skills.length === 0 ? undefined : inMemoryResolver(skills);
+}

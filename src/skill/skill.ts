@@ -1,0 +1,100 @@
+import { RunletError } from '../errors.ts';
+import { isFn, paramNames } from '../tool/fn.ts';
+import type { AnyFn, Tool } from '../tool/index.ts';
+import { applyByName } from '../tool/invoke.ts';
+import { forAgent as toolsForAgent } from '../tool/tool.ts';
+
+/**
+ * A reusable piece of instructions that a model reads when it needs it (document 001, `Skill`).
+ *
+ * `body` is returned verbatim; `bodyFn` is called with the turn's context instead. `tools` become callable once the
+ * skill was read; `requires` names skills that this one builds on.
+ */
+export interface Skill {
+	readonly name: string;
+	readonly description: string;
+	/** Trigger phrases: when this skill applies. */
+	readonly when?: readonly string[] | undefined;
+	/** Kinds of input it can act on, such as `image` or `pdf`; missing means text. Advisory: it gates nothing. */
+	readonly modalities?: readonly string[] | undefined;
+	readonly body?: string | undefined;
+	readonly bodyFn?: BodyFn | undefined;
+	readonly tools?: readonly Tool[] | undefined;
+	readonly requires?: readonly string[] | undefined;
+	/** The function that the skill was made from, if any. */
+	readonly fn?: AnyFn | undefined;
+	/** `license`, `compatibility`, `allowed-tools` and `metadata` of a SKILL.md, kept so that it can be written back. */
+	readonly frontMatter?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Makes a skill's text from the turn's context: a function made with `fn` gets its parameters by name, another the whole object. */
+export type BodyFn = (...args: never[]) => string | Promise<string>;
+
+/** What a skill is told about the turn. */
+export type SkillContext = Readonly<Record<string, unknown>>;
+
+/**
+ * A skill from a function with `meta.skill` (document 001, `from-fn`). Its name falls back to the function's; without
+ * `body` and `bodyFn` the function itself makes the text.
+ */
+export function fromFn(f: AnyFn): Skill {
+	const meta = isFn(f) ? f.meta.skill : undefined;
+	if (meta === undefined || typeof meta.description !== 'string') {
+		throw new RunletError(
+			'invalid_skill',
+			'skill: a function becomes a skill by fn({ name, skill: { description, … } }, f).',
+			{ field: 'skill' },
+		);
+	}
+	const { name = f.meta.name, description, when = [], modalities, body, bodyFn, tools, requires } = meta;
+	return {
+		name,
+		description,
+		when,
+		...(modalities !== undefined && { modalities }),
+		...(body !== undefined && { body }),
+		...(bodyFn !== undefined && { bodyFn }),
+		...(body === undefined && bodyFn === undefined && { bodyFn: asBodyFn(f) }),
+		...(tools !== undefined && { tools: toolsForAgent(tools) }),
+		...(requires !== undefined && { requires }),
+		fn: f,
+	};
+}
+
+/** Skills as an agent lists them, functions and records mixed, in the same order (document 001, `for-agent`). */
+export function forAgent(entries: readonly (AnyFn | Skill)[]): readonly Skill[] {
+	return entries.map((entry) => {
+		if (typeof entry === 'function') return fromFn(entry);
+		if (typeof entry.name !== 'string' || typeof entry.description !== 'string') {
+			const field = typeof entry.name === 'string' ? 'description' : 'name';
+			throw new RunletError('invalid_skill', `${field}: a skill needs a name and a description, both texts.`, {
+				field,
+			});
+		}
+		return entry;
+	});
+}
+
+/** The skill of that name, or `undefined` (document 001, `find-skill`). */
+export function findSkill(skills: readonly Skill[], name: string): Skill | undefined {
+	return skills.find((skill) => skill.name === name);
+}
+
+/** The text of a skill: what `bodyFn` makes of the context, else `body` as it is, else nothing (document 001, `load-body`). */
+export async function loadBody(skill: Skill, context: SkillContext = {}): Promise<string> {
+	const { bodyFn, body = '' } = skill;
+	if (bodyFn === undefined) return body;
+	const text: unknown = await (isFn(bodyFn)
+		? applyByName(bodyFn, paramNames(bodyFn), context)
+		: Reflect.apply(bodyFn, undefined, [context]));
+	if (typeof text === 'string') return text;
+	throw new RunletError('invalid_skill', `bodyFn: ${skill.name} made no text but ${typeof text}.`, { field: 'bodyFn' });
+}
+
+function asBodyFn(f: AnyFn): BodyFn {
+	const make = async (context: SkillContext): Promise<string> => {
+		const text = await applyByName(f, paramNames(f), context);
+		return typeof text === 'string' ? text : '';
+	};
+	return make;
+}
