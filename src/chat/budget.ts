@@ -1,0 +1,89 @@
+import { RunletError } from '../errors.ts';
+import type { Tool } from '../tool/index.ts';
+import { type Message, messageText } from './message.ts';
+import type { ChatOptions } from './options.ts';
+
+/** Estimated tokens of a request, by what they are spent on. */
+export interface BudgetParts {
+	readonly messages: number;
+	readonly system: number;
+	readonly tools: number;
+}
+
+/** How full the context window would be. */
+export interface ContextBudget {
+	readonly parts: BudgetParts;
+	readonly total: number;
+	readonly limit: number;
+	/** Whether `total` is past `warnContextPct` of `limit`. */
+	readonly warn: boolean;
+}
+
+/**
+ * Holds a request against the context limit (document 003, `check-budget`; enforced, see parity.md): `maxContextTokens`,
+ * else `modelContextWindow`; with neither there is no check and no answer. Rejects with `context_overflow` when over,
+ * `data` being `{ parts, total, limit }`.
+ */
+export async function checkBudget(
+	options: Pick<
+		ChatOptions,
+		'model' | 'system' | 'maxContextTokens' | 'modelContextWindow' | 'warnContextPct' | 'countTokensFn'
+	>,
+	messages: readonly Message[],
+	tools?: readonly Tool[],
+): Promise<ContextBudget | undefined> {
+	const limit = options.maxContextTokens ?? options.modelContextWindow;
+	if (limit === undefined) return undefined;
+	const count = options.countTokensFn ?? countTokensHeuristic;
+	const parts: BudgetParts = {
+		messages: await count(messages, options.model),
+		system: estimateSystemTokens(options.system),
+		tools: estimateToolsTokens(tools),
+	};
+	const total = parts.messages + parts.system + parts.tools;
+	if (total > limit)
+		throw new RunletError('context_overflow', formatBudgetBreakdown(parts, total, limit), { parts, total, limit });
+	return { parts, total, limit, warn: total > limit * (options.warnContextPct ?? 0.8) };
+}
+
+/** Tokens of messages for any model: characters / 4, plus 4 a message (document 003, `count-tokens-heuristic`). */
+export function countTokensHeuristic(messages: readonly Message[], _model?: string): number {
+	let characters = 0;
+	for (const message of messages) characters += charactersOf(message);
+	return Math.ceil(characters / 4) + 4 * messages.length;
+}
+
+/** Tokens of a system prompt: characters / 4. */
+export function estimateSystemTokens(system: string | undefined): number {
+	return Math.ceil((system ?? '').length / 4);
+}
+
+/** Tokens of a list of tools: their JSON's characters / 4, plus 10 a tool. */
+export function estimateToolsTokens(tools: readonly Tool[] | undefined): number {
+	return (tools ?? []).reduce(
+		(sum, { name, description, inputSchema }) =>
+			sum + 10 + Math.ceil(JSON.stringify({ name, description, inputSchema }).length / 4),
+		0,
+	);
+}
+
+/** What stands in the message of a `context_overflow`. */
+export function formatBudgetBreakdown({ messages, system, tools }: BudgetParts, total: number, limit: number): string {
+	return (
+		`The request needs about ${total} tokens, over the context limit of ${limit}: messages ${messages}, system ${system}, tools ${tools}. ` +
+		'Shorten the history, offer fewer tools, or use a model with a larger context window.'
+	);
+}
+
+// Messages never change, so each is measured once, however many turns it is sent in.
+const measured = new WeakMap<Message, number>();
+
+function charactersOf(message: Message): number {
+	const known = measured.get(message);
+	if (known !== undefined) return known;
+	const calls =
+		message.role === 'assistant' && message.toolCalls !== undefined ? JSON.stringify(message.toolCalls).length : 0;
+	const characters = messageText(message).length + calls;
+	measured.set(message, characters);
+	return characters;
+}

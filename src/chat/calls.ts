@@ -1,0 +1,92 @@
+import {
+	dispatch,
+	isAskUser,
+	isHalt,
+	type Note,
+	type Tool,
+	type ToolCall,
+	type ToolContext,
+	type ToolResult,
+} from '../tool/index.ts';
+import { findByCall } from '../tool/tool.ts';
+import { pushed } from './channel.ts';
+import type { Question, RunEvent } from './event.ts';
+import { type ToolMessage, toolResultMessage } from './message.ts';
+
+/** What the calls of a turn run with. */
+export interface CallsRequest {
+	readonly calls: readonly ToolCall[];
+	readonly tools: readonly Tool[];
+	readonly context: Omit<ToolContext, 'callId' | 'emit'>;
+	readonly timeoutMs: number;
+	/** Puts a result into the history, and has stored it when it resolves. */
+	readonly store: (message: ToolMessage) => Promise<void>;
+}
+
+/** What came of the calls: the results in the order of the calls, and why the run may have to stop. */
+export interface CallsOutcome {
+	readonly results: readonly ToolResult[];
+	/** Calls that somebody else has to answer. */
+	readonly manual: readonly ToolCall[];
+	readonly question?: Question;
+	readonly haltedReason?: string;
+}
+
+/**
+ * Runs the open calls of a turn: those that may run together, then the sequential ones, one at a time; manual ones stay
+ * open. Each result is stored before it is shown. Once a tool asked or halted, no further sequential one begins.
+ */
+export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], CallsOutcome> {
+	const { calls, tools, context, timeoutMs, store } = request;
+	return pushed<RunEvent, CallsOutcome>(async (push) => {
+		const results = new Map<string, ToolResult>();
+		const outcome: { question?: Question; haltedReason?: string } = {};
+
+		const runOne = async (call: ToolCall): Promise<void> => {
+			const emit = (note: Note): void => void push(noteEvent(call.id, note));
+			const given = await dispatch(tools, call, { ...context, emit, timeoutMs });
+			if (isAskUser(given.output)) {
+				const { question, options } = given.output;
+				outcome.question ??= { callId: call.id, question, ...(options !== undefined && { options }) };
+				return;
+			}
+			const halted = isHalt(given.output) ? given.output : undefined;
+			if (halted !== undefined) outcome.haltedReason ??= halted.reason;
+			const result = halted === undefined ? given : { ...given, output: halted.result };
+			await store(toolResultMessage(result));
+			results.set(call.id, result);
+			await push({ type: 'tool_result', ...result });
+		};
+
+		const { together, alone, manual } = partition(calls, tools);
+		await allDone(together.map(runOne));
+		for (const call of alone) {
+			if (outcome.question !== undefined || outcome.haltedReason !== undefined) break;
+			await runOne(call);
+		}
+		return { ...outcome, manual, results: calls.flatMap(({ id }) => results.get(id) ?? []) };
+	});
+}
+
+function partition(calls: readonly ToolCall[], tools: readonly Tool[]) {
+	const groups: Record<'together' | 'alone' | 'manual', ToolCall[]> = { together: [], alone: [], manual: [] };
+	for (const call of calls) {
+		const tool = findByCall(tools, call.name);
+		if (tool !== undefined && (tool.manual === true || tool.fn === undefined)) groups.manual.push(call);
+		else groups[tool?.sequential === true ? 'alone' : 'together'].push(call);
+	}
+	return groups;
+}
+
+/** Waits for all, then throws what the first failed one threw: none is left running behind the loop's back. */
+async function allDone(running: readonly Promise<void>[]): Promise<void> {
+	for (const settled of await Promise.allSettled(running)) {
+		if (settled.status === 'rejected') throw settled.reason;
+	}
+}
+
+function noteEvent(id: string, note: Note): RunEvent {
+	return typeof note === 'string'
+		? { type: 'note', id, label: note }
+		: { type: 'note', id, label: note[0], detail: note[1] };
+}

@@ -1,0 +1,50 @@
+import type { Tool } from '../tool/index.ts';
+import type { Message } from './message.ts';
+import type { CallOptions, ChatFn, ChatOptions, ChatStreamFn } from './options.ts';
+import { resolveRegistration, unknownModel } from './registry.ts';
+import type { ChatReply, OnDelta } from './reply.ts';
+
+type Target = Pick<ChatOptions, 'model' | 'providers' | 'chatFn' | 'chatStreamFn' | 'system'>;
+
+/**
+ * One reply, not streamed: by `options.chatFn`, else by the model's provider (document 003, `dispatch-chat`). Throws
+ * `unknown_model` when nobody can talk to the model. `undefined` means that the reply broke off.
+ */
+export async function dispatchChat(
+	options: Target,
+	messages: readonly Message[],
+	tools?: readonly Tool[],
+	call?: CallOptions,
+): Promise<ChatReply | undefined> {
+	return modelFns(options).whole(options.model, messages, options.system, tools, call);
+}
+
+/** One reply, streamed to `onDelta` where the provider can stream (document 003, `dispatch-chat-stream`). */
+export async function dispatchChatStream(
+	options: Target,
+	messages: readonly Message[],
+	tools: readonly Tool[] | undefined,
+	onDelta: OnDelta = noopOnDelta,
+	call?: CallOptions,
+): Promise<ChatReply | undefined> {
+	return modelFns(options).streamed(options.model, messages, options.system, tools, onDelta, call);
+}
+
+/** Discards every delta (document 003, `noop-on-delta`). */
+export function noopOnDelta(): undefined {}
+
+/** Both ways to call a model: by the options' own functions, else by its provider's. Where one is missing the other serves. */
+function modelFns(options: Target): { readonly whole: ChatFn; readonly streamed: ChatStreamFn } {
+	const own = options.chatFn !== undefined || options.chatStreamFn !== undefined;
+	const { chatFn, chatStreamFn } = (own ? options : resolveRegistration(options)) ?? {};
+	if (chatFn !== undefined)
+		return {
+			whole: chatFn,
+			streamed: chatStreamFn ?? ((m, messages, s, tools, _, call) => chatFn(m, messages, s, tools, call)),
+		};
+	if (chatStreamFn === undefined) throw unknownModel(options.model, options.providers ?? []);
+	return {
+		whole: (m, messages, s, tools, call) => chatStreamFn(m, messages, s, tools, noopOnDelta, call),
+		streamed: chatStreamFn,
+	};
+}

@@ -1,0 +1,88 @@
+import type { ToolCall, ToolResult } from '../tool/index.ts';
+import type { ReplyDelta } from './reply.ts';
+import type { ChatUsage } from './usage.ts';
+
+/** What one turn of the loop did (document 003, the step record). */
+export interface Step {
+	/** Counts the model's turns of this run, from 1; 0 for calls that an earlier run left open. */
+	readonly iteration: number;
+	readonly model: string;
+	readonly text: string;
+	readonly toolCalls: readonly ToolCall[];
+	readonly toolResults: readonly ToolResult[];
+	readonly stopReason: string;
+	readonly usage: ChatUsage;
+}
+
+/** A question that a tool put to the person, and the call that waits for the answer. */
+export interface Question {
+	readonly callId: string;
+	readonly question: string;
+	readonly options?: Readonly<Record<string, unknown>>;
+}
+
+/** How a run ends: exactly one of these, last, on every path. */
+export type TerminalEvent =
+	| { readonly type: 'done'; readonly text: string; readonly usage: ChatUsage }
+	| {
+			readonly type: 'awaiting';
+			readonly status: 'awaiting_user' | 'awaiting_tools';
+			readonly question?: Question;
+			readonly toolCalls?: readonly ToolCall[];
+	  }
+	| { readonly type: 'halted'; readonly reason: string }
+	| { readonly type: 'cancelled' }
+	| {
+			readonly type: 'error';
+			readonly code: string;
+			readonly message: string;
+			readonly data?: Readonly<Record<string, unknown>>;
+	  };
+
+/** What the loop itself says, beside the model's deltas (design.md, "SSE events of a run"). */
+export type LoopEvent =
+	| { readonly type: 'run.started'; readonly runId: string; readonly attempt: number }
+	| ({ readonly type: 'tool_result' } & ToolResult)
+	| { readonly type: 'note'; readonly id: string; readonly label: string; readonly detail?: string }
+	| ({ readonly type: 'step' } & Step)
+	| { readonly type: 'warning'; readonly code: string; readonly message: string }
+	| { readonly type: 'turn.restarted'; readonly iteration: number }
+	| TerminalEvent;
+
+/** Everything that a run streams. A `switch` on `type` needs no case for kinds it does not know. */
+export type RunEvent = ReplyDelta | LoopEvent;
+
+const terminal: ReadonlySet<string> = new Set<TerminalEvent['type']>([
+	'done',
+	'awaiting',
+	'halted',
+	'cancelled',
+	'error',
+]);
+const loopKinds: ReadonlySet<string> = new Set<LoopEvent['type']>([
+	'run.started',
+	'tool_result',
+	'note',
+	'step',
+	'warning',
+	'turn.restarted',
+	'done',
+	'awaiting',
+	'halted',
+	'cancelled',
+	'error',
+]);
+
+export function isTerminal(event: RunEvent): event is TerminalEvent {
+	return terminal.has(event.type);
+}
+
+/** Whether an event is a model's delta; a kind that the loop does not know is one. */
+export function isDelta(event: RunEvent): event is ReplyDelta {
+	return !loopKinds.has(event.type);
+}
+
+/** Whether a kind is the loop's own: an adapter cannot send it. */
+export function isLoopKind(type: string): boolean {
+	return loopKinds.has(type);
+}

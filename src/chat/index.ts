@@ -1,0 +1,51 @@
+/** `chat`: messages, providers and the loop that runs an agent (document 003). */
+
+export {
+	type BudgetParts,
+	type ContextBudget,
+	checkBudget,
+	countTokensHeuristic,
+	estimateSystemTokens,
+	estimateToolsTokens,
+	formatBudgetBreakdown,
+} from './budget.ts';
+export { dispatchChat, dispatchChatStream, noopOnDelta } from './dispatch.ts';
+export type { LoopEvent, Question, RunEvent, Step, TerminalEvent } from './event.ts';
+export type { RunResult } from './loop.ts';
+export { runLoop, runLoopMessages, runLoopStream, runLoopStreamMessages } from './loops.ts';
+export {
+	type AssistantMessage,
+	assistantMessage,
+	type Message,
+	messageText,
+	type SystemMessage,
+	type ToolMessage,
+	toolResultMessage,
+	type UserMessage,
+	userMessage,
+} from './message.ts';
+export type { CallOptions, ChatFn, ChatOptions, ChatStreamFn, Timeouts, ToolChoice } from './options.ts';
+export { flattenParts, imagePart, type MessagePart, renderPart, textPart } from './part.ts';
+export {
+	builtinProviders,
+	detectProvider,
+	detectProviderFrom,
+	type Provider,
+	type ProviderRegistration,
+	prefixDetector,
+	providerName,
+	resolveRegistration,
+	withProviders,
+} from './registry.ts';
+export type {
+	ChatReply,
+	KnownDelta,
+	OnDelta,
+	ReplyDelta,
+	ReplyDeltas,
+	StopReason,
+	StreamStop,
+	UnknownDelta,
+} from './reply.ts';
+export { type Run, run } from './run.ts';
+export { addUsage, type ChatUsage, makeUsage } from './usage.ts';

@@ -1,0 +1,206 @@
+import { RunletError, toRunletError } from '../errors.ts';
+import { buildIndex, builtinsWithResolver, effectiveResolver, type SkillResolver } from '../skill/index.ts';
+import { isAvailable } from '../tool/dispatch.ts';
+import { forAgent, type Tool, type ToolCall, type ToolContext } from '../tool/index.ts';
+import { checkBudget } from './budget.ts';
+import { type CallsOutcome, runCalls } from './calls.ts';
+import { pushed } from './channel.ts';
+import type { Question, RunEvent, Step } from './event.ts';
+import { type AssistantMessage, insertResult, type Message, openCalls, sendable } from './message.ts';
+import type { ChatOptions } from './options.ts';
+import { abortable, abortError } from './signal.ts';
+import { modelTurn, type TurnReply } from './turn.ts';
+import { addUsage, type ChatUsage } from './usage.ts';
+
+/** How a run ended, when it did not fail. */
+export interface RunResult {
+	readonly status: 'completed' | 'awaiting_tools' | 'awaiting_user' | 'halted';
+	/** The text of the model's last turn. */
+	readonly text: string;
+	/** The whole conversation, input included. */
+	readonly messages: readonly Message[];
+	readonly haltedReason?: string;
+	readonly metadata: {
+		readonly stopReason?: string;
+		readonly manualToolCalls?: readonly ToolCall[];
+		readonly question?: Question;
+		readonly [key: string]: unknown;
+	};
+	readonly usage: ChatUsage;
+	readonly steps: readonly Step[];
+}
+
+/**
+ * The agent loop (design.md, "The loop"): looks at the messages only. If the last assistant message has calls without
+ * results it runs those; else it asks the model. So a first message, a tool's answer from outside and a restart all go
+ * on by the same path. Yields events, those of one moment together; returns the result; throws a `RunletError`.
+ */
+export async function* loop(
+	options: ChatOptions,
+	input: readonly Message[],
+	{ stream, signal }: { readonly stream: boolean; readonly signal: AbortSignal },
+): AsyncGenerator<RunEvent[], RunResult> {
+	const messages = [...input];
+	const steps: Step[] = [];
+	let usage: ChatUsage = {};
+	let last: TurnReply | undefined;
+	let iteration = 0;
+
+	try {
+		const setting = prepare(options, signal);
+		yield [{ type: 'run.started', runId: setting.runId, attempt: 1 }];
+		const store = inOrder(options.onMessage);
+		const ended = (status: RunResult['status'], more: Partial<RunResult> = {}): RunResult => ({
+			status,
+			text: last?.text ?? '',
+			messages,
+			usage,
+			steps,
+			...more,
+			metadata: { ...(last !== undefined && { stopReason: last.stopReason }), ...more.metadata },
+		});
+		const step = (calls: readonly ToolCall[], { results }: Pick<CallsOutcome, 'results'>): RunEvent[] => {
+			const { model = options.model, text = '', stopReason = 'tool_use', usage: spent = {} } = last ?? {};
+			const record: Step = { iteration, model, text, toolCalls: calls, toolResults: results, stopReason, usage: spent };
+			steps.push(record);
+			return [{ type: 'step', ...record }];
+		};
+
+		for (;;) {
+			const calls = openCalls(messages);
+			if (calls.length > 0) {
+				const manualMode = options.mode === 'manual';
+				const outcome: CallsOutcome = manualMode
+					? { results: [], manual: calls }
+					: yield* runCalls({
+							calls,
+							tools: setting.tools,
+							context: setting.context,
+							timeoutMs: options.timeouts?.toolMs ?? 120_000,
+							store: (message) => {
+								insertResult(messages, message);
+								return store(message);
+							},
+						});
+				yield step(calls, outcome);
+				const stopped = stopOf(outcome);
+				if (stopped !== undefined) return ended(stopped.status, stopped);
+			}
+
+			if (iteration >= (options.maxIterations ?? 10)) throw tooManyTurns(options.maxIterations ?? 10);
+			iteration++;
+			const reply: TurnReply = yield* ask(options, setting, messages, stream, signal);
+			last = reply;
+			usage = addUsage(usage, reply.usage);
+			const message = assistantOf(reply);
+			messages.push(message);
+			await store(message);
+			yield [{ type: 'stop', reason: reply.stopReason, usage: reply.usage }];
+			if (message.toolCalls !== undefined) continue;
+			yield step([], { results: [] });
+			if (reply.stopReason !== 'pause_turn') return ended('completed');
+		}
+	} catch (thrown) {
+		throw withUsage(signal.aborted ? abortError(signal) : toRunletError(thrown), usage);
+	}
+}
+
+interface Setting {
+	readonly runId: string;
+	readonly tools: readonly Tool[];
+	readonly resolver: SkillResolver | undefined;
+	readonly context: Omit<ToolContext, 'callId' | 'emit'>;
+}
+
+function prepare(options: ChatOptions, signal: AbortSignal): Setting {
+	const { sessionId, runId = crypto.randomUUID() } = options.context ?? {};
+	const skillContext = options.skillContext ?? options.context?.skillContext ?? {};
+	const resolver = effectiveResolver(options.skillResolver, options.skills);
+	const builtins = resolver === undefined ? [] : builtinsWithResolver(resolver, skillContext);
+	return {
+		runId,
+		resolver,
+		tools: forAgent([...(options.tools ?? []), ...builtins]),
+		context: { signal, skillContext, runId, sessionId },
+	};
+}
+
+/** One model turn: the skills of the moment, the context check, the call itself. */
+async function* ask(
+	options: ChatOptions,
+	{ tools: all, resolver, context }: Setting,
+	messages: readonly Message[],
+	stream: boolean,
+	signal: AbortSignal,
+): AsyncGenerator<RunEvent[], TurnReply> {
+	const { model } = options;
+	const listed =
+		resolver === undefined ? [] : await abortable(resolver.listFn({ messages, system: options.system, model }), signal);
+	const system =
+		[options.system, buildIndex(listed)].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;
+	const tools = all.filter((tool) => isAvailable(tool, context));
+	const sent = sendable(messages);
+	const budget = await abortable(checkBudget({ ...options, system }, sent, tools), signal);
+	if (budget?.warn === true) {
+		const message = `The context is ${Math.round((100 * budget.total) / budget.limit)} % full: about ${budget.total} of ${budget.limit} tokens.`;
+		yield [{ type: 'warning', code: 'context_budget', message }];
+	}
+	const request = { options, messages: sent, system, tools: tools.length > 0 ? tools : undefined, stream, signal };
+	return yield* pushed<RunEvent, TurnReply>((push) => modelTurn(request, push));
+}
+
+/**
+ * The reply as it enters the history. A turn that was cut off, or refused, keeps no calls: they may be incomplete, must
+ * not run, and would dangle.
+ */
+function assistantOf({ text, toolCalls, stopReason, reasoning, providerMetadata }: TurnReply): AssistantMessage {
+	const runs = toolCalls.length > 0 && stopReason !== 'max_tokens' && stopReason !== 'refusal';
+	return {
+		role: 'assistant',
+		content: text,
+		...(runs && { toolCalls }),
+		...(reasoning !== undefined && { reasoning }),
+		...(providerMetadata !== undefined && { providerMetadata }),
+	};
+}
+
+function stopOf({
+	question,
+	haltedReason,
+	manual,
+}: CallsOutcome): (Partial<RunResult> & Pick<RunResult, 'status'>) | undefined {
+	const open = manual.length > 0 ? { manualToolCalls: manual } : {};
+	if (haltedReason !== undefined) return { status: 'halted', haltedReason, metadata: open };
+	if (question !== undefined) return { status: 'awaiting_user', metadata: { question, ...open } };
+	if (manual.length > 0) return { status: 'awaiting_tools', haltedReason: 'manual_tool_calls', metadata: open };
+	return undefined;
+}
+
+/** Has messages stored one after another, also those of tools that finish together. */
+function inOrder(onMessage: ChatOptions['onMessage']): (message: Message) => Promise<void> {
+	if (onMessage === undefined) return async () => {};
+	let storing = Promise.resolve();
+	return (message) => {
+		storing = storing.then(() => onMessage(message));
+		return storing;
+	};
+}
+
+function tooManyTurns(limit: number): RunletError {
+	return new RunletError(
+		'max_iterations',
+		`The run reached its max-iterations limit of ${limit} model turns. Raise maxIterations, or make the task smaller.`,
+		{ maxIterations: limit },
+	);
+}
+
+function withUsage(error: RunletError, usage: ChatUsage): RunletError {
+	const total = addUsage(usage, usageOf(error.data));
+	if (Object.keys(total).length === 0) return error;
+	return new RunletError(error.code, error.message, { ...error.data, usage: total }, { cause: error.cause ?? error });
+}
+
+function usageOf(data: RunletError['data']): ChatUsage | undefined {
+	const usage = data?.usage;
+	return typeof usage === 'object' && usage !== null ? usage : undefined;
+}

@@ -1,0 +1,35 @@
+import { isDelta } from './event.ts';
+import { type Message, userMessage } from './message.ts';
+import type { ChatOptions } from './options.ts';
+import type { ReplyDelta } from './reply.ts';
+import { run, start } from './run.ts';
+
+/** Asks an agent and resolves to its final text, with whole replies (document 003, `run-loop`). Rejects as `Run.result` does. */
+export function runLoop(options: ChatOptions, text: string): Promise<string> {
+	return runLoopMessages(options, [userMessage(text)]);
+}
+
+/** As `runLoop`, from a conversation (document 003, `run-loop-messages`). */
+export async function runLoopMessages(options: ChatOptions, messages: readonly Message[]): Promise<string> {
+	return (await start(options, messages, false).result).text;
+}
+
+/** Asks an agent and resolves to its final text, telling `onDelta` each delta of every turn (document 003, `run-loop-stream`). */
+export function runLoopStream(
+	options: ChatOptions,
+	text: string,
+	onDelta?: (delta: ReplyDelta) => void,
+): Promise<string> {
+	return runLoopStreamMessages(options, [userMessage(text)], onDelta);
+}
+
+/** As `runLoopStream`, from a conversation (document 003, `run-loop-stream-messages`). What `onDelta` throws ends the run. */
+export async function runLoopStreamMessages(
+	options: ChatOptions,
+	messages: readonly Message[],
+	onDelta?: (delta: ReplyDelta) => void,
+): Promise<string> {
+	const { events, result } = run(options, messages);
+	if (onDelta !== undefined) for await (const event of events) if (isDelta(event)) onDelta(event);
+	return (await result).text;
+}

@@ -1,0 +1,128 @@
+import type { ToolCall, ToolResult } from '../tool/index.ts';
+import { flattenParts, type MessagePart } from './part.ts';
+
+export interface SystemMessage {
+	readonly role: 'system';
+	readonly content: string;
+}
+
+export interface UserMessage {
+	readonly role: 'user';
+	/** The text; where `parts` are given, they win and this is their flattened form. */
+	readonly content: string;
+	readonly parts?: readonly MessagePart[] | undefined;
+}
+
+export interface AssistantMessage {
+	readonly role: 'assistant';
+	readonly content: string;
+	readonly parts?: readonly MessagePart[] | undefined;
+	/** Calls of this turn; each is answered by a later `ToolMessage`. */
+	readonly toolCalls?: readonly ToolCall[] | undefined;
+	/** What the model showed of its thinking. For people: it is never sent back as text. */
+	readonly reasoning?: string | undefined;
+	/** What a provider needs to go on (signatures, reasoning items), by provider; sent back unchanged, to it alone. */
+	readonly providerMetadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface ToolMessage {
+	readonly role: 'tool';
+	/** What the tool gave back: any JSON. */
+	readonly content: unknown;
+	/** Answers the call of this id in the nearest assistant message before it. */
+	readonly toolCallId: string;
+	readonly isError?: boolean | undefined;
+	readonly parts?: readonly MessagePart[] | undefined;
+}
+
+/** One message of a conversation in Runlet's own form; adapters translate it (document 003, `Message`). */
+export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
+
+/** A user's message, from a text or from parts. */
+export function userMessage(content: string | readonly MessagePart[]): UserMessage {
+	return typeof content === 'string'
+		? { role: 'user', content }
+		: { role: 'user', content: flattenParts(content), parts: content };
+}
+
+/** An assistant's turn; with calls it must be followed by their results (document 003, `assistant-message`). */
+export function assistantMessage(text?: string, toolCalls?: readonly ToolCall[]): AssistantMessage {
+	const message = { role: 'assistant', content: text ?? '' } as const;
+	return toolCalls === undefined || toolCalls.length === 0 ? message : { ...message, toolCalls };
+}
+
+/** The message that carries a tool's result back to the model, its `isError` kept (document 003, `tool-result-message`). */
+export function toolResultMessage({ id, output, isError }: ToolResult): ToolMessage {
+	return { role: 'tool', content: output ?? null, toolCallId: id, isError };
+}
+
+/** The text of a message, wherever it stands: its parts flattened, else its content, else the content as JSON. */
+export function messageText(message: Message): string {
+	if ('parts' in message && message.parts !== undefined) return flattenParts(message.parts);
+	if (typeof message.content === 'string') return message.content;
+	return message.content === undefined ? '' : JSON.stringify(message.content);
+}
+
+/**
+ * The calls that the history leaves open: those of the last assistant message that have no result, as long as no user
+ * message came after it. This is what a run does next; the history is the journal.
+ */
+export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
+	const answered = new Set<string>();
+	for (let index = messages.length - 1; index >= 0; index--) {
+		const message = messages[index];
+		if (message?.role === 'tool') answered.add(message.toolCallId);
+		else if (message?.role === 'assistant') return (message.toolCalls ?? []).filter(({ id }) => !answered.has(id));
+		else break;
+	}
+	return [];
+}
+
+/**
+ * Puts a result where it belongs: behind its assistant message, in the order of the calls, whatever order the tools
+ * finished in. Changes the array.
+ */
+export function insertResult(messages: Message[], result: ToolMessage): void {
+	let start = messages.length;
+	while (start > 0 && messages[start - 1]?.role === 'tool') start--;
+	const assistant = messages[start - 1];
+	const order = assistant?.role === 'assistant' ? (assistant.toolCalls ?? []).map(({ id }) => id) : [];
+	const rank = order.indexOf(result.toolCallId);
+	let at = messages.length;
+	for (; at > start; at--) {
+		const before = messages[at - 1];
+		if (before?.role !== 'tool' || order.indexOf(before.toolCallId) < rank) break;
+	}
+	messages.splice(at, 0, result);
+}
+
+/**
+ * The history as a provider may be sent it: a new array in which every call has a result. A call that was never
+ * answered gets an `isError` result that says so, since providers refuse a dangling call.
+ */
+export function sendable(messages: readonly Message[]): Message[] {
+	const sent: Message[] = [];
+	let open: ToolCall[] = [];
+	const close = (): void => {
+		for (const { id } of open) {
+			sent.push({
+				role: 'tool',
+				content: 'This call was not run: the conversation went on without its result.',
+				toolCallId: id,
+				isError: true,
+			});
+		}
+		open = [];
+	};
+	for (const message of messages) {
+		if (message.role === 'tool') {
+			open = open.filter(({ id }) => id !== message.toolCallId);
+		} else {
+			close();
+			if (message.role === 'assistant') open = [...(message.toolCalls ?? [])];
+		}
+		sent.push(message);
+	}
+	close();
+	return sent;
+}

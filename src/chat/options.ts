@@ -1,0 +1,92 @@
+import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
+import type { AnyFn, Tool, ToolContext } from '../tool/index.ts';
+import type { Message } from './message.ts';
+import type { ProviderRegistration } from './registry.ts';
+import type { ChatReply, OnDelta } from './reply.ts';
+
+/** What a model call may be told beside the conversation. */
+export interface CallOptions {
+	readonly signal?: AbortSignal | undefined;
+	readonly maxOutputTokens?: number | undefined;
+	readonly toolChoice?: ToolChoice | undefined;
+}
+
+/** `auto`, `none`, `required` (any tool), or one tool by name. */
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
+
+/** One request, one whole reply (document 003, `chat-fn`). */
+export type ChatFn = (
+	model: string,
+	messages: readonly Message[],
+	system?: string,
+	tools?: readonly Tool[],
+	options?: CallOptions,
+) => ChatReply | undefined | Promise<ChatReply | undefined>;
+
+/** One streaming request: deltas in order, then the whole reply (document 003, `chat-stream-fn`). `undefined` means that the stream broke off. */
+export type ChatStreamFn = (
+	model: string,
+	messages: readonly Message[],
+	system: string | undefined,
+	tools: readonly Tool[] | undefined,
+	onDelta: OnDelta,
+	options?: CallOptions,
+) => ChatReply | undefined | Promise<ChatReply | undefined>;
+
+/** How long to wait, in milliseconds, before a call counts as lost. */
+export interface Timeouts {
+	/** Until the first event of a stream, or the reply of a call that does not stream; 120,000. */
+	readonly firstEventMs?: number | undefined;
+	/** Between two events of a stream; 120,000. */
+	readonly idleMs?: number | undefined;
+	/** For each tool; 120,000. */
+	readonly toolMs?: number | undefined;
+	/** For the whole run; 1,800,000. */
+	readonly runMs?: number | undefined;
+}
+
+/** Everything a run can be told (document 003, `ChatOptions`, and parity.md). Only `model` is required. */
+export interface ChatOptions {
+	readonly model: string;
+	/** Calls the model without streaming; wins over `providers`. */
+	readonly chatFn?: ChatFn | undefined;
+	/** Calls the model with streaming; wins over `providers`. */
+	readonly chatStreamFn?: ChatStreamFn | undefined;
+	/** Who can talk to which model. A later entry wins. */
+	readonly providers?: readonly ProviderRegistration[] | undefined;
+	/** Further models, tried in order when one cannot be reached and nothing was shown yet. */
+	readonly fallbacks?: readonly string[] | undefined;
+	readonly system?: string | undefined;
+	readonly tools?: readonly (AnyFn | Tool)[] | undefined;
+	readonly skills?: readonly (AnyFn | Skill)[] | undefined;
+	readonly skillResolver?: SkillResolver | undefined;
+	/** What the harness knows about the turn; wins over what a model says to `apply_skill`. */
+	readonly skillContext?: SkillContext | undefined;
+	/** Model turns of one run; 10. */
+	readonly maxIterations?: number | undefined;
+	readonly maxContextTokens?: number | undefined;
+	readonly modelContextWindow?: number | undefined;
+	readonly maxOutputTokens?: number | undefined;
+	readonly toolChoice?: ToolChoice | undefined;
+	/** Share of the context limit from which a `warning` is given; 0.8. */
+	readonly warnContextPct?: number | undefined;
+	readonly countTokensFn?: ((messages: readonly Message[], model: string) => number | Promise<number>) | undefined;
+	/** Mirrors each step to `emit`. */
+	readonly emitSteps?: boolean | undefined;
+	readonly stepDataType?: string | undefined;
+	/** Mirrors each delta to `emit`. */
+	readonly emitStreamDeltas?: boolean | undefined;
+	readonly deltaDataType?: string | undefined;
+	/** Gets the mirrored records. What it throws is ignored. */
+	readonly emit?: ((type: string, data: unknown) => unknown) | undefined;
+	/** `manual` stops before any tool runs; every call is then the caller's to answer. */
+	readonly mode?: 'auto' | 'manual' | undefined;
+	readonly signal?: AbortSignal | undefined;
+	/** Who is calling: reaches tools as their context. */
+	readonly context?: Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext'>> | undefined;
+	/** Has stored a message before the run's next step begins; what it throws ends the run. */
+	readonly onMessage?: ((message: Message) => void | Promise<void>) | undefined;
+	/** Retries of a model call that failed before anything was shown; 2. */
+	readonly maxRetries?: number | undefined;
+	readonly timeouts?: Timeouts | undefined;
+}

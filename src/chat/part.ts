@@ -1,0 +1,42 @@
+/** One element of a message that mixes text with images, audio or files (document 003, `MessagePart`). */
+export interface MessagePart {
+	readonly kind: 'text' | 'image' | 'audio' | 'file' | 'tool-result';
+	/** The text of a text part; a caption on others. */
+	readonly text?: string | undefined;
+	/** Media type, such as `image/png`. */
+	readonly mime?: string | undefined;
+	/** The bytes, in base64. */
+	readonly data?: string | undefined;
+	readonly url?: string | undefined;
+	/** File name, or alternative text of an image. */
+	readonly name?: string | undefined;
+	/** Hints for an adapter, such as OpenAI's `detail`. */
+	readonly meta?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** A text part. */
+export function textPart(text: string): MessagePart {
+	return { kind: 'text', text };
+}
+
+/** An image part: from a URL, or from base64 data with its media type. */
+export function imagePart(url: string): MessagePart;
+export function imagePart(data: string, mime: string): MessagePart;
+export function imagePart(source: string, mime?: string): MessagePart {
+	return mime === undefined ? { kind: 'image', url: source } : { kind: 'image', data: source, mime };
+}
+
+/**
+ * Parts as one text, joined by a blank line, for providers that take no parts (document 003, `flatten-parts`). What has
+ * no text becomes a placeholder, so the model knows that something was attached. Empty for no parts.
+ */
+export function flattenParts(parts: readonly MessagePart[]): string {
+	return parts.map(renderPart).join('\n\n');
+}
+
+/** One part as text: its text, or `[KIND:NAME (URL)]` (document 003, `render-part`). */
+export function renderPart({ kind, text, name, url }: MessagePart): string {
+	if (kind === 'text' || kind === 'tool-result') return text ?? '';
+	const placeholder = `[${kind}:${name ?? kind}${url === undefined ? '' : ` (${url})`}]`;
+	return text === undefined || text === '' ? placeholder : `${placeholder} ${text}`;
+}

@@ -1,0 +1,92 @@
+import { RunletError } from '../errors.ts';
+import type { Message } from './message.ts';
+import type { ChatFn, ChatOptions, ChatStreamFn } from './options.ts';
+
+/** Who makes a model. An open set: a provider of your own is any other text. */
+export type Provider = 'anthropic' | 'openai' | 'xai' | 'gemini' | (string & {});
+
+/** How to tell a provider's models and how to talk to them (document 003, `ProviderRegistration`). */
+export interface ProviderRegistration {
+	readonly variant: Provider;
+	/** Whether a model, in lower case, is this provider's. */
+	readonly detect: (model: string) => boolean;
+	readonly displayName: string;
+	readonly chatFn?: ChatFn | undefined;
+	readonly chatStreamFn?: ChatStreamFn | undefined;
+	readonly embedFn?: ((model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>) | undefined;
+	readonly countTokens?: ((messages: readonly Message[], model: string) => number | Promise<number>) | undefined;
+	/** What it can do: `vision`, `audio`, `reasoning`, `contextWindow`, … */
+	readonly meta?: Readonly<Record<string, unknown>> | undefined;
+}
+
+const builtins: readonly ProviderRegistration[] = [
+	{ variant: 'anthropic', displayName: 'Anthropic', detect: prefixDetector('claude') },
+	{ variant: 'openai', displayName: 'OpenAI', detect: anyPrefix('gpt', 'o1', 'o3', 'o4', 'chatgpt') },
+	{ variant: 'xai', displayName: 'xAI', detect: prefixDetector('grok') },
+	{ variant: 'gemini', displayName: 'Google Gemini', detect: prefixDetector('gemini') },
+];
+
+/** The four providers that Runlet knows by name. They detect and name only; `withProviders([anthropic({ apiKey })])` is what can talk. */
+export function builtinProviders(): readonly ProviderRegistration[] {
+	return builtins;
+}
+
+/** The built-in registry with further entries, which win over it and over each other from the end (document 003, `with-providers`). */
+export function withProviders(extras: readonly ProviderRegistration[]): readonly ProviderRegistration[] {
+	return [...builtins, ...extras];
+}
+
+/** A `detect` function: whether a model's name begins with `prefix`, in any case. */
+export function prefixDetector(prefix: string): (model: string) => boolean {
+	const wanted = prefix.toLowerCase();
+	return (model) => model.toLowerCase().startsWith(wanted);
+}
+
+/** The provider of a model by its name; throws `unknown_model` for none (document 003, `detect-provider`). */
+export function detectProvider(model: string): Provider {
+	const found = detectProviderFrom(builtins, model);
+	if (found === undefined) throw unknownModel(model, builtins);
+	return found.variant;
+}
+
+/** The entry for a model, searched from the end so that a later one overrides; `undefined` for none. */
+export function detectProviderFrom(
+	registry: readonly ProviderRegistration[],
+	model: string,
+): ProviderRegistration | undefined {
+	const name = model.toLowerCase();
+	return registry.findLast((entry) => entry.detect(name));
+}
+
+/** The name to show for a provider: a built-in one's display name, else the text itself. */
+export function providerName(provider: Provider): string {
+	return builtins.find(({ variant }) => variant === provider)?.displayName ?? provider;
+}
+
+/** The entry that an options object's model selects, from its `providers`, then from the built-in ones; `undefined` for none. */
+export function resolveRegistration({
+	model,
+	providers = [],
+}: Pick<ChatOptions, 'model' | 'providers'>): ProviderRegistration | undefined {
+	return detectProviderFrom(providers, model) ?? detectProviderFrom(builtins, model);
+}
+
+/** The error for a model that nobody can talk to. It lists what is configured. */
+export function unknownModel(model: string, registry: readonly ProviderRegistration[]): RunletError {
+	const found = detectProviderFrom(registry, model) ?? detectProviderFrom(builtins, model);
+	const able = registry.filter(({ chatFn, chatStreamFn }) => chatFn !== undefined || chatStreamFn !== undefined);
+	const configured =
+		able.length === 0
+			? 'No provider is configured.'
+			: `Configured: ${able.map(({ displayName }) => displayName).join(', ')}.`;
+	const remedy =
+		found === undefined
+			? `No provider knows the model "${model}".`
+			: `The model "${model}" is ${found.displayName}'s, which is not configured: add it to providers, with its key.`;
+	return new RunletError('unknown_model', `${remedy} ${configured}`, { model });
+}
+
+function anyPrefix(...prefixes: readonly string[]): (model: string) => boolean {
+	const detectors = prefixes.map(prefixDetector);
+	return (model) => detectors.some((detect) => detect(model));
+}

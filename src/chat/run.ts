@@ -1,0 +1,199 @@
+import { RunletError, toRunletError } from '../errors.ts';
+import { isDelta, type RunEvent, type TerminalEvent } from './event.ts';
+import { loop, type RunResult } from './loop.ts';
+import type { Message } from './message.ts';
+import type { ChatOptions } from './options.ts';
+import { toSse } from './sse.ts';
+
+/** A run that has begun. Read `events`, or `toStream()`, or neither; `result` settles either way. */
+export interface Run {
+	/** Every event, in order, the last one terminal. Leaving the loop early cancels the run. */
+	readonly events: AsyncIterable<RunEvent>;
+	/** How the run ended. Rejects with a `RunletError`, on abort with code `cancelled`. */
+	readonly result: Promise<RunResult>;
+	/** The same events as `text/event-stream` bytes. Cancelling the stream cancels the run. */
+	toStream(): ReadableStream<Uint8Array>;
+}
+
+/**
+ * Runs an agent over a conversation (parity.md, `chat.run`): what every other way of running folds over. Never throws
+ * synchronously. It begins at once and goes on by itself; a reader that is there and slow holds it back.
+ */
+export function run(options: ChatOptions, messages: readonly Message[]): Run {
+	return start(options, messages, true);
+}
+
+/** As `run`; `stream: false` asks the model for whole replies. */
+export function start(options: ChatOptions, messages: readonly Message[], stream: boolean): Run {
+	const own = new AbortController();
+	const feed = eventFeed();
+	const result = drive(options, messages, stream, own, feed);
+	// Whoever reads only the events has seen the failure there.
+	result.catch(() => {});
+	return {
+		result,
+		events: {
+			[Symbol.asyncIterator]: () => {
+				feed.attach();
+				return eachEvent(feed, own);
+			},
+		},
+		toStream: () => {
+			feed.attach();
+			const encoder = new TextEncoder();
+			return new ReadableStream({
+				type: 'bytes',
+				pull: async (controller) => {
+					const batch = await feed.take();
+					if (batch === undefined) controller.close();
+					else controller.enqueue(encoder.encode(batch.map((event) => toSse(event)).join('')));
+				},
+				cancel: () => own.abort(),
+			});
+		},
+	};
+}
+
+async function drive(
+	options: ChatOptions,
+	messages: readonly Message[],
+	stream: boolean,
+	own: AbortController,
+	feed: EventFeed,
+): Promise<RunResult> {
+	// A reader that comes in the same tick is there before the first event.
+	await null;
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	try {
+		const runMs = options.timeouts?.runMs ?? 1_800_000;
+		timer = setTimeout(() => own.abort(new RunletError('timeout', `The run was not done within ${runMs} ms.`)), runMs);
+		const signal = options.signal === undefined ? own.signal : AbortSignal.any([options.signal, own.signal]);
+		const events = loop(options, messages, { stream, signal });
+		for (;;) {
+			const next = await events.next();
+			if (next.done === true) {
+				feed.end(terminalOf(next.value));
+				return next.value;
+			}
+			for (const event of next.value) mirror(options, event);
+			const room = feed.put(next.value);
+			if (room !== undefined) await room;
+		}
+	} catch (thrown) {
+		const error = toRunletError(thrown);
+		feed.end(failureEvent(error));
+		throw error;
+	} finally {
+		clearTimeout(timer ?? null);
+	}
+}
+
+function terminalOf({ status, text, usage, haltedReason, metadata }: RunResult): TerminalEvent {
+	if (status === 'completed') return { type: 'done', text, usage };
+	if (status === 'halted') return { type: 'halted', reason: haltedReason ?? 'halted' };
+	const { question, manualToolCalls } = metadata;
+	return {
+		type: 'awaiting',
+		status,
+		...(question !== undefined && { question }),
+		...(manualToolCalls !== undefined && { toolCalls: manualToolCalls }),
+	};
+}
+
+function failureEvent({ code, message, data }: RunletError): TerminalEvent {
+	if (code === 'cancelled') return { type: 'cancelled' };
+	return data === undefined ? { type: 'error', code, message } : { type: 'error', code, message, data };
+}
+
+/** Mirrors steps and deltas to `options.emit` where asked (document 003, `emit-step`, `emit-stream-delta`). */
+function mirror(options: ChatOptions, event: RunEvent): void {
+	const { emit, emitSteps, emitStreamDeltas, stepDataType = 'ai:chat:step', deltaDataType = 'ai:chat:delta' } = options;
+	const delta = isDelta(event);
+	if (emit === undefined || !(delta ? emitStreamDeltas : emitSteps && event.type === 'step')) return;
+	try {
+		const { type: _, ...record } = event;
+		const emitted = delta ? emit(deltaDataType, event) : emit(stepDataType, record);
+		if (emitted instanceof Promise) emitted.catch(() => {});
+	} catch {
+		// An emit that throws never breaks the loop (parity.md).
+	}
+}
+
+async function* eachEvent(feed: EventFeed, own: AbortController): AsyncGenerator<RunEvent, void> {
+	try {
+		for (let batch = await feed.take(); batch !== undefined; batch = await feed.take()) yield* batch;
+	} finally {
+		own.abort();
+	}
+}
+
+interface EventFeed {
+	/** Marks that there is a reader, who is waited for from now on. There can be one. */
+	readonly attach: () => void;
+	/** Adds events; a promise means that the reader is behind. */
+	readonly put: (events: readonly RunEvent[]) => undefined | Promise<void>;
+	readonly end: (event: TerminalEvent) => void;
+	/** All that is there, or the next; `undefined` after the end. */
+	readonly take: () => Promise<RunEvent[] | undefined>;
+}
+
+/** Events that may lie unread before a reader is waited for or, where there is none, before neighbours are joined. */
+const highWater = 1_024;
+
+function eventFeed(): EventFeed {
+	let buffer: RunEvent[] = [];
+	let joinAt = highWater;
+	let attached = false;
+	let ended = false;
+	let wake: (() => void) | undefined;
+	let drained: PromiseWithResolvers<void> | undefined;
+
+	const add = (events: readonly RunEvent[]): void => {
+		buffer.push(...events);
+		wake?.();
+	};
+	return {
+		attach: () => {
+			if (attached)
+				throw new RunletError('invalid_request', 'This run is being read already: read events or toStream(), once.');
+			attached = true;
+		},
+		put: (events) => {
+			add(events);
+			if (buffer.length < joinAt) return undefined;
+			if (attached) {
+				drained ??= Promise.withResolvers<void>();
+				return drained.promise;
+			}
+			buffer = joined(buffer);
+			joinAt = Math.max(highWater, 2 * buffer.length);
+			return undefined;
+		},
+		end: (event) => {
+			add([event]);
+			ended = true;
+		},
+		take: async () => {
+			if (buffer.length === 0 && !ended) await new Promise<void>((resolve) => (wake = resolve));
+			const batch = buffer;
+			buffer = [];
+			drained?.resolve();
+			drained = undefined;
+			return batch.length > 0 ? batch : undefined;
+		},
+	};
+}
+
+/** The same events with neighbouring pieces of one text joined: what nobody read yet costs no more than the reply itself. */
+function joined(events: readonly RunEvent[]): RunEvent[] {
+	const out: RunEvent[] = [];
+	for (const event of events) {
+		const before = out.at(-1);
+		if ((event.type === 'text' || event.type === 'reasoning') && before?.type === event.type) {
+			out[out.length - 1] = { type: event.type, text: before.text + event.text };
+		} else if (event.type === 'tool_use_input' && before?.type === 'tool_use_input' && before.id === event.id) {
+			out[out.length - 1] = { ...event, partialInputJson: before.partialInputJson + event.partialInputJson };
+		} else out.push(event);
+	}
+	return out;
+}

@@ -1,0 +1,7 @@
+import type { RunEvent } from './event.ts';
+
+/** One event in the wire form of `text/event-stream` (WHATWG HTML, 9.2): JSON holds no line break, so one `data` line. */
+export function toSse(event: RunEvent, id?: string): string {
+	const head = id === undefined ? '' : `id: ${id}\n`;
+	return `${head}event: ${event.type.replace(/[\r\n]/g, ' ')}\ndata: ${JSON.stringify(event)}\n\n`;
+}

@@ -1,0 +1,109 @@
+import { isRecord } from '../tool/schema.ts';
+
+/** What a model call cost (document 003, `ChatUsage`). A field that nobody reported is missing, never a guess. */
+export interface ChatUsage {
+	/** All input, cached included. */
+	readonly inputTokens?: number;
+	/** All output, reasoning included. */
+	readonly outputTokens?: number;
+	readonly totalTokens?: number;
+	/** Input that came out of a cache. Writes to a cache count in `inputTokens` only. */
+	readonly cachedInputTokens?: number;
+	readonly reasoningTokens?: number;
+	/** US dollars. */
+	readonly costUsd?: number;
+	/** Wall-clock milliseconds. */
+	readonly latencyMs?: number;
+	readonly provider?: string;
+	readonly model?: string;
+}
+
+/**
+ * Usage from a provider's own record, in Anthropic's, OpenAI's (both APIs), Gemini's or Runlet's keys (document 003,
+ * `make-usage`). `totalTokens` is computed where input and output are known.
+ */
+export function makeUsage(raw: unknown, provider?: string, model?: string): ChatUsage {
+	const from = isRecord(raw) ? raw : {};
+	const cacheRead = number(from, 'cache_read_input_tokens');
+	const cacheWrite = number(from, 'cache_creation_input_tokens');
+	const input = number(from, 'inputTokens', 'input_tokens', 'prompt_tokens', 'promptTokenCount');
+	// Anthropic counts cached input beside input_tokens; every other API counts it within.
+	const inputTokens = input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheWrite ?? 0);
+	const candidates = number(from, 'candidatesTokenCount');
+	// Gemini counts thoughts beside its candidates; every other API counts reasoning within its output.
+	const outputTokens =
+		number(from, 'outputTokens', 'output_tokens', 'completion_tokens') ??
+		(candidates === undefined ? undefined : candidates + (number(from, 'thoughtsTokenCount') ?? 0));
+	const both = inputTokens !== undefined && outputTokens !== undefined ? inputTokens + outputTokens : undefined;
+	return defined({
+		inputTokens,
+		outputTokens,
+		totalTokens: both ?? number(from, 'totalTokens', 'total_tokens', 'totalTokenCount'),
+		cachedInputTokens:
+			cacheRead ??
+			number(from, 'cachedInputTokens', 'cachedContentTokenCount') ??
+			detail(from, ['prompt_tokens_details', 'input_tokens_details'], 'cached_tokens'),
+		reasoningTokens:
+			number(from, 'reasoningTokens', 'thoughtsTokenCount') ??
+			detail(from, ['completion_tokens_details', 'output_tokens_details'], 'reasoning_tokens'),
+		costUsd: number(from, 'costUsd', 'cost_usd'),
+		latencyMs: number(from, 'latencyMs', 'latency_ms'),
+		provider: provider ?? text(from, 'provider'),
+		model: model ?? text(from, 'model'),
+	});
+}
+
+/** The sum of two usages; the later one's provider and model. */
+export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
+	if (b === undefined) return a;
+	const sum = (
+		key:
+			| 'inputTokens'
+			| 'outputTokens'
+			| 'totalTokens'
+			| 'cachedInputTokens'
+			| 'reasoningTokens'
+			| 'costUsd'
+			| 'latencyMs',
+	) => (a[key] === undefined && b[key] === undefined ? undefined : (a[key] ?? 0) + (b[key] ?? 0));
+	return defined({
+		inputTokens: sum('inputTokens'),
+		outputTokens: sum('outputTokens'),
+		totalTokens: sum('totalTokens'),
+		cachedInputTokens: sum('cachedInputTokens'),
+		reasoningTokens: sum('reasoningTokens'),
+		costUsd: sum('costUsd'),
+		latencyMs: sum('latencyMs'),
+		provider: b.provider ?? a.provider,
+		model: b.model ?? a.model,
+	});
+}
+
+function number(from: Record<string, unknown>, ...keys: string[]): number | undefined {
+	for (const key of keys) {
+		const value = from[key];
+		if (typeof value === 'number' && Number.isFinite(value)) return value;
+	}
+	return undefined;
+}
+
+function text(from: Record<string, unknown>, key: string): string | undefined {
+	const value = from[key];
+	return typeof value === 'string' ? value : undefined;
+}
+
+function detail(from: Record<string, unknown>, groups: readonly string[], key: string): number | undefined {
+	for (const group of groups) {
+		const details = from[group];
+		if (isRecord(details)) return number(details, key);
+	}
+	return undefined;
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function defined<T extends object>(fields: T): Defined<T> {
+	const kept: Defined<T> = { ...fields };
+	for (const key in kept) if (kept[key] === undefined) delete kept[key];
+	return kept;
+}
