@@ -1,0 +1,44 @@
+/**
+ * What `import … from 'runlet'` gives. Everything here runs in Workers, Node, Deno, Bun and browsers: nothing below
+ * this file imports a platform.
+ */
+
+export type {
+	ChatFn,
+	ChatOptions,
+	ChatReply,
+	ChatStreamFn,
+	ChatUsage,
+	Message,
+	MessagePart,
+	Provider,
+	ProviderRegistration,
+	ReplyDelta,
+	Run,
+	RunEvent,
+	RunResult,
+	Step,
+	StopReason,
+	StreamStop,
+} from './chat/index.ts';
+export * as chat from './chat/index.ts';
+export { RunletError } from './errors.ts';
+export * as providers from './providers/index.ts';
+export type { Skill, SkillResolver } from './skill/index.ts';
+export * as skill from './skill/index.ts';
+export * as tool from './tool/index.ts';
+export {
+	type AskUser,
+	askUser,
+	type Fn,
+	fn,
+	type Halt,
+	halt,
+	type JsonSchema,
+	type Tool,
+	type ToolCall,
+	type ToolContext,
+	type ToolResult,
+} from './tool/index.ts';
+export type { Toolbox } from './toolboxes/index.ts';
+export * as toolbox from './toolboxes/index.ts';

@@ -1,0 +1,86 @@
+import type { CallOptions, ChatReply, Message, OnDelta, ProviderRegistration } from '../chat/index.ts';
+import { RunletError } from '../errors.ts';
+import type { Tool } from '../tool/index.ts';
+
+/** What a scripted model was sent, in one call. */
+export interface ScriptedRequest {
+	readonly model: string;
+	readonly messages: readonly Message[];
+	readonly system: string | undefined;
+	readonly tools: readonly Tool[] | undefined;
+	readonly options: CallOptions | undefined;
+	readonly streamed: boolean;
+}
+
+/** One reply to play; `deltas` are streamed as they stand, else they are made from the reply. */
+export type ScriptedReply = Partial<ChatReply> & { readonly deltas?: readonly Parameters<OnDelta>[0][] };
+
+/**
+ * One turn of a script: a text; a reply; an error to fail with; `undefined` for a stream that breaks off; or a function
+ * of the request that gives one of these, now or later, and may stream by itself.
+ */
+export type ScriptedTurn = string | ScriptedReply | Error | undefined | ScriptedFn;
+export type ScriptedFn = (
+	request: ScriptedRequest,
+	onDelta: OnDelta,
+) => string | ScriptedReply | Error | undefined | Promise<string | ScriptedReply | Error | undefined>;
+
+/** A provider that plays a script, for tests. `requests` has what it was sent, oldest first. */
+export type ScriptedProvider = ProviderRegistration & { readonly requests: readonly ScriptedRequest[] };
+
+/**
+ * A model for tests: plays the given turns, one a call, and records what it was sent. Serves every model whose name
+ * begins with `scripted`. A call past the end of the script fails.
+ */
+export function scripted(turns: readonly ScriptedTurn[]): ScriptedProvider {
+	const requests: ScriptedRequest[] = [];
+	const next = async (request: ScriptedRequest, onDelta: OnDelta): Promise<ScriptedReply | undefined> => {
+		const at = requests.push(request) - 1;
+		if (at >= turns.length)
+			throw new RunletError('invalid_request', `The script has ${turns.length} turns; this is call ${at + 1}.`);
+		const turn = turns[at];
+		const played = typeof turn === 'function' ? await turn(request, onDelta) : turn;
+		if (played instanceof Error) throw played;
+		return typeof played === 'string' ? { text: played } : played;
+	};
+	return {
+		variant: 'scripted',
+		displayName: 'Scripted',
+		detect: (model) => model.startsWith('scripted'),
+		requests,
+		chatFn: async (model, messages, system, tools, options) => {
+			const played = await next({ model, messages, system, tools, options, streamed: false }, () => undefined);
+			return played === undefined ? undefined : replyOf(played);
+		},
+		chatStreamFn: async (model, messages, system, tools, onDelta, options) => {
+			const played = await next({ model, messages, system, tools, options, streamed: true }, onDelta);
+			if (played === undefined) return undefined;
+			const reply = replyOf(played);
+			for (const delta of played.deltas ?? deltasOf(reply)) await onDelta(delta);
+			return reply;
+		},
+	};
+}
+
+function replyOf({ deltas: _, ...reply }: ScriptedReply): ChatReply {
+	return { ...reply, stopReason: reply.stopReason ?? ((reply.toolCalls ?? []).length > 0 ? 'tool_use' : 'end_turn') };
+}
+
+function deltasOf({
+	text = '',
+	reasoning = '',
+	toolCalls = [],
+	stopReason,
+	usage,
+}: ChatReply): Parameters<OnDelta>[0][] {
+	return [
+		{ type: 'reasoning', text: reasoning },
+		{ type: 'text', text },
+		...toolCalls.flatMap(({ id, name, input }) => [
+			{ type: 'tool_use_start', id, name },
+			{ type: 'tool_use_input', id, partialInputJson: typeof input === 'string' ? input : JSON.stringify(input) },
+			{ type: 'tool_use_end', id },
+		]),
+		{ type: 'stop', reason: stopReason, usage },
+	];
+}

@@ -1,0 +1,55 @@
+/** `toolbox`: records of tools by name (document 004), and the boxes that Runlet brings. */
+
+import type { InvokeContext } from '../tool/index.ts';
+import { build, type Toolbox } from '../tool/toolbox.ts';
+import { arithmeticTool } from './arithmetic.ts';
+import { timeTool } from './time.ts';
+
+export {
+	type Args,
+	build,
+	find,
+	getArg,
+	isSequential,
+	missingArgument,
+	onError,
+	onRequest,
+	onResult,
+	perform,
+	spec,
+	specs,
+	type Toolbox,
+	type ToolSpec,
+	validateRequired,
+	withArgs,
+} from '../tool/toolbox.ts';
+
+/** Tools that change nothing (document 004, `basic_tools`): `get_time` and `calculate`. */
+export function basic(context?: InvokeContext): Toolbox {
+	return build([timeTool(), arithmeticTool()], context);
+}
+
+/** Every box at once, those that change things included (document 004, `all_tools`). */
+export function all(context?: InvokeContext): Toolbox {
+	return withCoding(withFiles(withWeb(withTask(basic(context)))));
+}
+
+/** The box with the tools for task lists (document 004, `with_task_tools`). */
+export function withTask(box: Toolbox = {}): Toolbox {
+	return { ...box };
+}
+
+/** The box with the tools that read the web (document 004, `with_web_tools`). */
+export function withWeb(box: Toolbox = {}): Toolbox {
+	return { ...box };
+}
+
+/** The box with the tools that change files of the workspace (document 004, `with_rw_tools`). */
+export function withFiles(box: Toolbox = {}): Toolbox {
+	return { ...box };
+}
+
+/** The box with the tools that make a planned change to several files (document 004, `with_coding_tools`). */
+export function withCoding(box: Toolbox = {}): Toolbox {
+	return { ...box };
+}
