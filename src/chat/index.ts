@@ -24,7 +24,7 @@ export {
 	type UserMessage,
 	userMessage,
 } from './message.ts';
-export type { CallOptions, ChatFn, ChatOptions, ChatStreamFn, Timeouts, ToolChoice } from './options.ts';
+export type { CallOptions, ChatFn, ChatOptions, ChatStreamFn, Timeouts, ToolChoice, Turn } from './options.ts';
 export { flattenParts, imagePart, type MessagePart, renderPart, textPart } from './part.ts';
 export {
 	builtinProviders,

@@ -7,7 +7,7 @@ import { type CallsOutcome, runCalls } from './calls.ts';
 import { pushed } from './channel.ts';
 import type { Question, RunEvent, Step } from './event.ts';
 import { type AssistantMessage, insertResult, type Message, openCalls, sendable } from './message.ts';
-import type { ChatOptions } from './options.ts';
+import type { ChatOptions, Turn } from './options.ts';
 import { abortable, abortError } from './signal.ts';
 import { modelTurn, type TurnReply } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
@@ -94,7 +94,7 @@ export async function* loop(
 			usage = addUsage(usage, reply.usage);
 			const message = assistantOf(reply);
 			messages.push(message);
-			await store(message);
+			await store(message, { iteration, model: reply.model, stopReason: reply.stopReason, usage: reply.usage ?? {} });
 			yield [{ type: 'stop', reason: reply.stopReason, usage: reply.usage }];
 			if (message.toolCalls !== undefined) continue;
 			yield step([], { results: [] });
@@ -177,11 +177,11 @@ function stopOf({
 }
 
 /** Has messages stored one after another, also those of tools that finish together. */
-function inOrder(onMessage: ChatOptions['onMessage']): (message: Message) => Promise<void> {
+function inOrder(onMessage: ChatOptions['onMessage']): (message: Message, turn?: Turn) => Promise<void> {
 	if (onMessage === undefined) return async () => {};
 	let storing = Promise.resolve();
-	return (message) => {
-		storing = storing.then(() => onMessage(message));
+	return (message, turn) => {
+		storing = storing.then(() => onMessage(message, turn));
 		return storing;
 	};
 }

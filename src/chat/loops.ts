@@ -11,7 +11,7 @@ export function runLoop(options: ChatOptions, text: string): Promise<string> {
 
 /** As `runLoop`, from a conversation (document 003, `run-loop-messages`). */
 export async function runLoopMessages(options: ChatOptions, messages: readonly Message[]): Promise<string> {
-	return (await start(options, messages, false).result).text;
+	return (await start(options, messages, { stream: false }).result).text;
 }
 
 /** Asks an agent and resolves to its final text, telling `onDelta` each delta of every turn (document 003, `run-loop-stream`). */

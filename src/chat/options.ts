@@ -2,7 +2,8 @@ import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
 import type { AnyFn, Tool, ToolContext } from '../tool/index.ts';
 import type { Message } from './message.ts';
 import type { ProviderRegistration } from './registry.ts';
-import type { ChatReply, OnDelta } from './reply.ts';
+import type { ChatReply, OnDelta, StopReason } from './reply.ts';
+import type { ChatUsage } from './usage.ts';
 
 /** What a model call may be told beside the conversation. */
 export interface CallOptions {
@@ -45,6 +46,15 @@ export interface Timeouts {
 	readonly runMs?: number | undefined;
 }
 
+/** The model turn that an assistant message came from. */
+export interface Turn {
+	/** Counts the model's turns of the run, from 1. */
+	readonly iteration: number;
+	readonly model: string;
+	readonly stopReason: StopReason;
+	readonly usage: ChatUsage;
+}
+
 /** Everything a run can be told (document 003, `ChatOptions`, and parity.md). Only `model` is required. */
 export interface ChatOptions {
 	readonly model: string;
@@ -84,8 +94,8 @@ export interface ChatOptions {
 	readonly signal?: AbortSignal | undefined;
 	/** Who is calling: reaches tools as their context. */
 	readonly context?: Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext'>> | undefined;
-	/** Has stored a message before the run's next step begins; what it throws ends the run. */
-	readonly onMessage?: ((message: Message) => void | Promise<void>) | undefined;
+	/** Has stored a message before the run's next step begins; what it throws ends the run. A reply comes with its turn. */
+	readonly onMessage?: ((message: Message, turn?: Turn) => void | Promise<void>) | undefined;
 	/** Retries of a model call that failed before anything was shown; 2. */
 	readonly maxRetries?: number | undefined;
 	readonly timeouts?: Timeouts | undefined;

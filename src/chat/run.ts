@@ -20,11 +20,36 @@ export interface Run {
  * synchronously. It begins at once and goes on by itself; a reader that is there and slow holds it back.
  */
 export function run(options: ChatOptions, messages: readonly Message[]): Run {
-	return start(options, messages, true);
+	const { result, batches, abort } = start(options, messages);
+	return {
+		result,
+		events: { [Symbol.asyncIterator]: () => flattened(batches()) },
+		toStream: () => {
+			const reader = batches();
+			const encoder = new TextEncoder();
+			return new ReadableStream({
+				type: 'bytes',
+				pull: async (controller) => {
+					const { value } = await reader.next();
+					if (value === undefined) controller.close();
+					else controller.enqueue(encoder.encode(value.map((event) => toSse(event)).join('')));
+				},
+				cancel: abort,
+			});
+		},
+	};
 }
 
-/** As `run`; `stream: false` asks the model for whole replies. */
-export function start(options: ChatOptions, messages: readonly Message[], stream: boolean): Run {
+/** A run as `run` gives it, read by its batches: the events that were there at one moment, together. */
+export interface StartedRun {
+	readonly result: Promise<RunResult>;
+	/** The one reader of the run. Leaving it early cancels the run. */
+	readonly batches: () => AsyncGenerator<RunEvent[], undefined>;
+	readonly abort: () => void;
+}
+
+/** Starts a run; `stream: false` asks the model for whole replies. */
+export function start(options: ChatOptions, messages: readonly Message[], { stream = true } = {}): StartedRun {
 	const own = new AbortController();
 	const feed = eventFeed();
 	const result = drive(options, messages, stream, own, feed);
@@ -32,24 +57,10 @@ export function start(options: ChatOptions, messages: readonly Message[], stream
 	result.catch(() => {});
 	return {
 		result,
-		events: {
-			[Symbol.asyncIterator]: () => {
-				feed.attach();
-				return eachEvent(feed, own);
-			},
-		},
-		toStream: () => {
+		abort: () => own.abort(),
+		batches: () => {
 			feed.attach();
-			const encoder = new TextEncoder();
-			return new ReadableStream({
-				type: 'bytes',
-				pull: async (controller) => {
-					const batch = await feed.take();
-					if (batch === undefined) controller.close();
-					else controller.enqueue(encoder.encode(batch.map((event) => toSse(event)).join('')));
-				},
-				cancel: () => own.abort(),
-			});
+			return eachBatch(feed, own);
 		},
 	};
 }
@@ -119,9 +130,13 @@ function mirror(options: ChatOptions, event: RunEvent): void {
 	}
 }
 
-async function* eachEvent(feed: EventFeed, own: AbortController): AsyncGenerator<RunEvent, void> {
+async function* flattened(batches: AsyncGenerator<RunEvent[], undefined>): AsyncGenerator<RunEvent, undefined> {
+	for await (const batch of batches) yield* batch;
+}
+
+async function* eachBatch(feed: EventFeed, own: AbortController): AsyncGenerator<RunEvent[], undefined> {
 	try {
-		for (let batch = await feed.take(); batch !== undefined; batch = await feed.take()) yield* batch;
+		for (let batch = await feed.take(); batch !== undefined; batch = await feed.take()) yield batch;
 	} finally {
 		own.abort();
 	}

@@ -12,6 +12,8 @@ export interface SkillStore {
 export interface KvResolverOptions {
 	/** In front of every key; `skill:`. */
 	readonly prefix?: string;
+	/** Serve only these skills, and list them whatever their number. */
+	readonly names?: readonly string[];
 	/** Characters of index that are listed whole; beyond them only `alwaysOn` is listed and the rest is searched. 4,000. */
 	readonly listLimit?: number;
 	/** Names that are always listed, however many skills there are. */
@@ -44,39 +46,58 @@ export function kvResolver(
 	kv: SkillStore,
 	{
 		prefix = 'skill:',
+		names,
 		listLimit = 4_000,
 		alwaysOn = [],
 		cacheMs = 60_000,
 		onProblem = () => {},
 	}: KvResolverOptions = {},
 ): SkillResolver {
-	let cached: { readonly entries: readonly Entry[]; readonly until: number } | undefined;
-
+	const key = `${prefix}index`;
 	const entries = async (): Promise<readonly Entry[]> => {
-		if (cached !== undefined && Date.now() < cached.until) return cached.entries;
-		const read = await readIndex(kv, `${prefix}index`, onProblem);
+		const cached = cachedIndex(kv, key);
+		if (cached !== undefined && Date.now() < cached.readAt + cacheMs) return cached.entries;
+		const read = await readIndex(kv, key, onProblem);
 		// A failed read is not kept: the next turn tries again, and meanwhile the last good index serves.
 		if (read === undefined) return cached?.entries ?? [];
-		cached = { entries: read, until: Date.now() + cacheMs };
+		indexes.get(kv)?.set(key, { entries: read, readAt: Date.now() });
 		return read;
+	};
+	const served = async (): Promise<readonly Entry[]> => {
+		const all = await entries();
+		return names === undefined ? all : all.filter(({ name }) => names.includes(name));
 	};
 
 	return {
 		listFn: async () => {
-			const all = await entries();
+			const all = await served();
+			if (names !== undefined) return all;
 			const length = all.reduce((sum, skill) => sum + indexLine(skill).length + 1, 0);
 			return length <= listLimit ? all : all.filter(({ name }) => alwaysOn.includes(name));
 		},
 		readFn: async (name) => {
-			const found = (await entries()).find((skill) => skill.name === name);
+			const found = (await served()).find((skill) => skill.name === name);
 			if (found === undefined) return undefined;
 			const body = v.safeParse(bodySchema, await getJson(kv, `${prefix}body:${found.hash}`, onProblem));
 			if (body.success) return { ...found, body: body.output.body };
 			onProblem(`${name}: its text is not in KV under ${found.hash}. Publish again: npm run skills.`);
 			return undefined;
 		},
-		searchFn: async (query, options): Promise<Skill[]> => searchSkillsOf(await entries(), query, options),
+		searchFn: async (query, options): Promise<Skill[]> => searchSkillsOf(await served(), query, options),
 	};
+}
+
+interface CachedIndex {
+	readonly entries: readonly Entry[];
+	readonly readAt: number;
+}
+
+/** The indexes that this isolate has read, by namespace and key: resolvers come and go with their runs. */
+const indexes = new WeakMap<SkillStore, Map<string, CachedIndex>>();
+
+function cachedIndex(kv: SkillStore, key: string): CachedIndex | undefined {
+	if (!indexes.has(kv)) indexes.set(kv, new Map());
+	return indexes.get(kv)?.get(key);
 }
 
 async function readIndex(

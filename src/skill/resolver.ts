@@ -56,3 +56,31 @@ export function effectiveResolver(
 	if (resolver !== undefined) return resolver;
 	return skills === undefined || skills.length === 0 ? undefined : inMemoryResolver(skills);
 }
+
+/** Several resolvers as one; of two skills with one name the earlier resolver's counts. */
+export function joinedResolver(resolvers: readonly SkillResolver[]): SkillResolver {
+	const unique = (lists: readonly (readonly Skill[])[]): Skill[] =>
+		[
+			...new Map(
+				lists
+					.flat()
+					.toReversed()
+					.map((skill) => [skill.name, skill]),
+			).values(),
+		].toReversed();
+	const searching = resolvers.filter(({ searchFn }) => searchFn !== undefined);
+	return {
+		listFn: async (context) => unique(await Promise.all(resolvers.map((resolver) => resolver.listFn(context)))),
+		readFn: async (name) => {
+			for (const resolver of resolvers) {
+				const found = await resolver.readFn(name);
+				if (found !== undefined) return found;
+			}
+			return undefined;
+		},
+		...(searching.length > 0 && {
+			searchFn: async (query: string, options?: SearchOptions) =>
+				unique(await Promise.all(searching.map((resolver) => resolver.searchFn?.(query, options) ?? []))),
+		}),
+	};
+}

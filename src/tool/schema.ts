@@ -1,6 +1,6 @@
 import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import { toJsonSchema as valibotToJsonSchema } from '@valibot/to-json-schema';
+import { type OverrideActionContext, type JsonSchema as ValibotJsonSchema, toJsonSchema as valibotToJsonSchema } from '@valibot/to-json-schema';
 import type { GenericSchema } from 'valibot';
 import { messageOf, RunletError } from '../errors.ts';
 
@@ -25,7 +25,7 @@ export function isSchema(value: unknown): value is AnySchema {
 export function toJsonSchema(schema: AnySchema, where: string): JsonSchema {
 	try {
 		const { $schema: _, ...json } = isValibot(schema)
-			? valibotToJsonSchema(schema, { typeMode: 'input' })
+			? valibotToJsonSchema(schema, { typeMode: 'input', overrideAction: withoutCheck })
 			: fromStandard(schema);
 		return json;
 	} catch (error) {
@@ -92,6 +92,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 function isValibot(schema: AnySchema): schema is GenericSchema {
 	return schema['~standard'].vendor === 'valibot';
+}
+
+/** A check that JSON Schema has no word for is left to the validation: the rest of the schema still describes the input. */
+function withoutCheck({ errors, jsonSchema }: OverrideActionContext): ValibotJsonSchema | undefined {
+	return errors === undefined ? undefined : jsonSchema;
 }
 
 function fromStandard(schema: AnySchema): JsonSchema {

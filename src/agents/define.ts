@@ -1,0 +1,89 @@
+import * as v from 'valibot';
+import { RunletError } from '../errors.ts';
+import type { Skill } from '../skill/index.ts';
+import { type AnyFn, forAgent, type Tool } from '../tool/index.ts';
+
+const definition = v.strictObject({
+	name: v.pipe(v.string(), v.regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'Use a-z, 0-9 and single hyphens'), v.maxLength(64)),
+	description: v.pipe(v.string(), v.nonEmpty()),
+	model: v.optional(v.pipe(v.string(), v.nonEmpty())),
+	models: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
+	system: v.optional(v.string()),
+	tools: v.optional(
+		v.array(v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object')),
+	),
+	skills: v.optional(
+		v.union([v.literal('all'), v.array(v.union([v.string(), v.custom<AnyFn | Skill>(isSkillEntry)]))]),
+	),
+	maxIterations: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	fallbacks: v.optional(v.array(v.string())),
+});
+
+/** What `defineAgent` takes. */
+export interface AgentDefinition {
+	/** In URLs and in the list of agents: a–z, 0–9 and single hyphens. */
+	readonly name: string;
+	/** One line for people who choose an agent. */
+	readonly description: string;
+	/** Its model; missing means the Worker's `MODEL`. */
+	readonly model?: string;
+	/** Further models that a session may choose instead. */
+	readonly models?: readonly string[];
+	readonly system?: string;
+	readonly tools?: readonly (AnyFn | Tool)[];
+	/** Names of published skills, skills written here, or `'all'` that are published. */
+	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
+	/** Model turns of one run; 10. */
+	readonly maxIterations?: number;
+	readonly maxContextTokens?: number;
+	readonly maxOutputTokens?: number;
+	/** Models to try, in order, when the chosen one cannot be reached. */
+	readonly fallbacks?: readonly string[];
+}
+
+/** An agent that was checked: its tools are `Tool`s, and nothing is missing. */
+export interface Agent extends Omit<AgentDefinition, 'tools'> {
+	readonly tools: readonly Tool[];
+	readonly skills: 'all' | readonly (string | AnyFn | Skill)[];
+}
+
+/**
+ * Defines an agent: what a session runs. Throws `invalid_agent` that names the field, when the Worker starts and not
+ * when the first message comes.
+ */
+export function defineAgent(given: AgentDefinition): Agent {
+	const parsed = v.safeParse(definition, given);
+	if (!parsed.success) {
+		const [issue] = parsed.issues;
+		const field = v.getDotPath(issue) ?? 'agent';
+		throw new RunletError('invalid_agent', `${given.name ?? 'agent'}: ${field}: ${issue.message}`, { field });
+	}
+	return { ...given, tools: forAgent(given.tools ?? []), skills: given.skills ?? [] };
+}
+
+/** The model of a session: the one it asked for, if the agent allows it, else the agent's, else the Worker's. */
+export function modelFor(agent: Agent, asked: string | undefined, fallback: string): string {
+	const own = agent.model ?? fallback;
+	const allowed = [own, ...(agent.models ?? [])];
+	if (asked === undefined) return own;
+	if (allowed.includes(asked)) return asked;
+	throw new RunletError(
+		'invalid_request',
+		`model: ${agent.name} does not run on "${asked}". Possible: ${allowed.join(', ')}.`,
+		{ field: 'model' },
+	);
+}
+
+/** The agent of that name; throws `not_found` that lists the others. */
+export function findAgent(agents: readonly Agent[], name: string): Agent {
+	const agent = agents.find((one) => one.name === name);
+	if (agent !== undefined) return agent;
+	const known = agents.map((one) => one.name).join(', ');
+	throw new RunletError('not_found', `agent: there is no agent named "${name}". Known: ${known}.`, { field: 'agent' });
+}
+
+function isSkillEntry(entry: unknown): boolean {
+	return typeof entry === 'function' || (typeof entry === 'object' && entry !== null && 'description' in entry);
+}

@@ -1,0 +1,23 @@
+import * as v from 'valibot';
+import { define } from '../tool/tool.ts';
+import { defineAgent } from './define.ts';
+
+/** Moves money, so the loop never runs it: a person does, and submits the result. */
+const issueRefund = define({
+	name: 'issue_refund',
+	description: 'Ask a colleague to refund an order. Needs the order number and the amount in euros.',
+	inputSchema: v.object({
+		orderId: v.pipe(v.string(), v.nonEmpty(), v.description('The order number')),
+		amount: v.pipe(v.number(), v.minValue(0.01), v.description('Euros to refund')),
+	}),
+	manual: true,
+});
+
+/** Writes to customers in the company's tone, knows when to escalate, and leaves refunds to people. */
+export const support = defineAgent({
+	name: 'support',
+	description: 'Writes to customers in your tone, knows when to escalate, and leaves refunds to a person.',
+	system: 'You draft replies for a customer support team. Read the skill that fits before you write.',
+	tools: [issueRefund],
+	skills: ['customer-tone', 'escalation'],
+});

@@ -1,0 +1,294 @@
+/**
+ * The page: picks an agent, chats, and finds its way back to a session by `?session=ID`.
+ *
+ * @import { Agent, RunEvent } from './session.js'
+ */
+
+import { element } from './element.js';
+import { createRunView, eventsOf } from './run-view.js';
+import { ClientError, createClient } from './session.js';
+import { createTail } from './tail.js';
+import { textOf } from './words.js';
+
+const page = {
+	agent: find('#agent', HTMLSelectElement),
+	newChat: find('#new', HTMLButtonElement),
+	welcome: find('#welcome', HTMLElement),
+	transcript: find('#transcript', HTMLElement),
+	composer: find('#composer', HTMLFormElement),
+	text: find('#text', HTMLTextAreaElement),
+	send: find('#send', HTMLButtonElement),
+	stop: find('#stop', HTMLButtonElement),
+	status: find('#status', HTMLElement),
+};
+
+const tail = createTail(find('#scroller', HTMLElement));
+const client = createClient({ onRetry: () => setStatus('Connection lost. Trying again…') });
+
+/** @type {Agent[]} */
+let agents = [];
+/** @type {string | undefined} */
+let sessionId;
+let isRunning = false;
+/** Aborted when the page turns to another chat: whatever still runs for the old one stops and touches nothing. */
+let chat = new AbortController();
+
+/** Shows what the address names: a session, or the start of a new one. */
+async function open() {
+	chat.abort();
+	chat = new AbortController();
+	const { signal } = chat;
+	sessionId = new URL(location.href).searchParams.get('session') ?? undefined;
+	page.transcript.replaceChildren();
+	page.welcome.hidden = true;
+	page.send.disabled = true;
+	setRunning(false);
+	setStatus('');
+	try {
+		if (agents.length === 0) showAgents(await client.agents({ signal }));
+		if (sessionId !== undefined) return await showSession(sessionId, signal);
+		showWelcome();
+		page.send.disabled = false;
+	} catch (error) {
+		if (!signal.aborted) showFailure(error);
+	}
+}
+
+/**
+ * @param {string} id
+ * @param {AbortSignal} signal
+ */
+async function showSession(id, signal) {
+	page.transcript.setAttribute('aria-busy', 'true');
+	try {
+		const { session, messages } = await client.load(id, { signal });
+		pickAgent(session.agent);
+		/** @type {ReturnType<typeof createRunView> | undefined} */
+		let view;
+		for (const message of messages) {
+			if (message.role === 'user') {
+				view?.end();
+				view = undefined;
+				showMessage(textOf(message.content));
+			} else {
+				view ??= createRunView(page.transcript);
+				for (const event of eventsOf(message)) view.apply(event);
+			}
+		}
+		view?.end();
+		tail.toEnd();
+	} finally {
+		if (!signal.aborted) page.transcript.removeAttribute('aria-busy');
+	}
+	page.send.disabled = false;
+	await play(client.follow(id, { signal }), signal);
+}
+
+/** @param {string} text */
+async function send(text) {
+	if (isRunning || page.send.disabled || text.trim() === '') return;
+	const { signal } = chat;
+	page.welcome.hidden = true;
+	const bubble = showMessage(text);
+	page.text.value = '';
+	page.text.focus();
+	setRunning(true);
+	tail.toEnd();
+	try {
+		if (sessionId === undefined) {
+			sessionId = (await client.createSession({ agent: page.agent.value }, { signal })).id;
+			history.pushState(null, '', `?session=${encodeURIComponent(sessionId)}`);
+		}
+		await play(client.send(sessionId, text, { signal }), signal);
+	} catch (error) {
+		if (signal.aborted) return;
+		setRunning(false);
+		const isAccepted = error instanceof ClientError && error.code === 'connection_lost';
+		if (!isAccepted) {
+			bubble.remove();
+			page.text.value ||= text;
+		}
+		showFailure(error);
+	}
+}
+
+/**
+ * Shows the events of a run as they come, once a frame.
+ *
+ * @param {AsyncIterable<RunEvent>} events
+ * @param {AbortSignal} signal
+ */
+async function play(events, signal) {
+	const view = createRunView(page.transcript);
+	/** @type {RunEvent[]} */
+	let queue = [];
+	let frame = 0;
+
+	function draw() {
+		frame = 0;
+		const events = queue;
+		queue = [];
+		for (const event of events) view.apply(event);
+		view.flush();
+		tail.keep();
+	}
+
+	setRunning(true);
+	try {
+		for await (const event of events) {
+			if (signal.aborted) return;
+			setStatus('Answering…');
+			queue.push(event);
+			frame ||= requestAnimationFrame(draw);
+		}
+		setStatus('');
+	} finally {
+		cancelAnimationFrame(frame);
+		if (!signal.aborted) {
+			draw();
+			view.end();
+			if (!view.root.hasChildNodes()) view.root.remove();
+			setRunning(false);
+		}
+	}
+}
+
+async function stop() {
+	if (sessionId === undefined) return;
+	page.stop.disabled = true;
+	try {
+		await client.cancel(sessionId);
+	} catch (error) {
+		showFailure(error);
+	}
+	page.stop.disabled = false;
+}
+
+function startNewChat() {
+	if (sessionId !== undefined) history.pushState(null, '', location.pathname);
+	open();
+	page.text.focus();
+}
+
+/** @param {string} text */
+function showMessage(text) {
+	const bubble = element('div', 'message', element('span', 'visually-hidden', 'You: '), text);
+	page.transcript.append(bubble);
+	return bubble;
+}
+
+/** @param {unknown} error */
+function showFailure(error) {
+	const box = element('div', 'failure', element('p', '', messageOf(error)));
+	box.setAttribute('role', 'alert');
+	const isNetwork = error instanceof ClientError && error.status === undefined;
+	if (isNetwork) box.append(button('Try again', open));
+	else if (error instanceof ClientError && error.code === 'not_found') box.append(button('New chat', startNewChat));
+	page.transcript.append(box);
+	setStatus('');
+	tail.toEnd();
+}
+
+/** @param {unknown} error */
+function messageOf(error) {
+	if (!(error instanceof ClientError)) return 'The page met an error of its own. A reload shows the chat again.';
+	if (error.code === 'unreachable') return 'The server does not answer. Is it running, and is this device online?';
+	return error.message;
+}
+
+/**
+ * @param {string} label
+ * @param {() => void} onClick
+ */
+function button(label, onClick) {
+	const node = element('button', 'retry', label);
+	node.type = 'button';
+	node.addEventListener('click', onClick);
+	return node;
+}
+
+/** @param {Agent[]} list */
+function showAgents(list) {
+	agents = list;
+	page.agent.replaceChildren(...list.map(({ name }) => new Option(name, name)));
+	page.agent.disabled = list.length === 0;
+}
+
+/** @param {string} name of an agent, which the server may no longer offer */
+function pickAgent(name) {
+	if (!agents.some((agent) => agent.name === name)) page.agent.add(new Option(name, name));
+	page.agent.value = name;
+}
+
+function showWelcome() {
+	const agent = agents.find(({ name }) => name === page.agent.value) ?? agents[0];
+	if (!agent) throw new ClientError('no_agent', 'This server has no agent to talk to.', { status: 200 });
+	pickAgent(agent.name);
+	find('#welcome-name', HTMLElement).textContent = agent.name;
+	find('#welcome-description', HTMLElement).textContent = agent.description ?? '';
+	const facts = [
+		...factsOf('Model', agent.model ? [agent.model] : []),
+		...factsOf(
+			'Tools',
+			(agent.tools ?? []).map(({ name }) => name),
+		),
+		...factsOf(
+			'Skills',
+			(agent.skills ?? []).map(({ name }) => name),
+		),
+	];
+	find('#welcome-facts', HTMLElement).replaceChildren(...facts);
+	page.welcome.hidden = false;
+}
+
+/**
+ * @param {string} label
+ * @param {string[]} names
+ */
+function factsOf(label, names) {
+	return names.length === 0 ? [] : [element('dt', '', label), element('dd', '', names.join(', '))];
+}
+
+/** @param {boolean} value */
+function setRunning(value) {
+	isRunning = value;
+	if (!value && document.activeElement === page.stop) page.text.focus();
+	page.send.hidden = value;
+	page.stop.hidden = !value;
+}
+
+/** @param {string} text */
+function setStatus(text) {
+	if (page.status.textContent !== text) page.status.textContent = text;
+}
+
+/**
+ * @template {Element} T
+ * @param {string} selector
+ * @param {{ new (): T }} type
+ * @returns {T}
+ */
+function find(selector, type) {
+	const node = document.querySelector(selector);
+	if (!(node instanceof type)) throw new Error(`The page lacks ${selector}.`);
+	return node;
+}
+
+page.composer.addEventListener('submit', (event) => {
+	event.preventDefault();
+	send(page.text.value);
+});
+page.text.addEventListener('keydown', (event) => {
+	if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+	event.preventDefault();
+	send(page.text.value);
+});
+page.agent.addEventListener('change', startNewChat);
+page.newChat.addEventListener('click', startNewChat);
+page.stop.addEventListener('click', stop);
+find('#examples', HTMLElement).addEventListener('click', (event) => {
+	if (event.target instanceof HTMLButtonElement) send(event.target.textContent);
+});
+addEventListener('popstate', open);
+open();
+page.text.focus();

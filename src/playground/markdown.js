@@ -1,0 +1,188 @@
+/**
+ * A little Markdown, drawn while it streams in: paragraphs, headings, lists, code, bold, italics, http(s) links.
+ * What it does not know stays text; images and HTML do too.
+ *
+ * @typedef {{ kind: 'p' | 'ul' | 'ol' | 'pre', element: HTMLElement }} Block an element that further lines may join
+ * @typedef {object} Placed
+ * @property {ChildNode[]} nodes what the line added to the page
+ * @property {ParentNode | undefined} end where further text of the same line goes
+ * @property {Block | undefined} block
+ */
+
+import { element } from './element.js';
+
+/** Past so many characters the line that is still open is only appended to, so that its cost stays linear. */
+const redrawLimit = 2_000;
+
+/** @param {HTMLElement} root */
+export function createMarkdown(root) {
+	let line = '';
+	let unseen = '';
+	/** @type {Block | undefined} */
+	let block;
+	/** @type {Placed | undefined} */
+	let draft;
+
+	function undraw() {
+		for (const node of draft?.nodes ?? []) node.remove();
+		draft = undefined;
+	}
+
+	function commit() {
+		undraw();
+		block = place(root, block, line).block;
+		line = '';
+		unseen = '';
+	}
+
+	return {
+		/**
+		 * Takes text in; `flush` shows it.
+		 *
+		 * @param {string} text
+		 */
+		write(text) {
+			const [first = '', ...rest] = text.replaceAll('\r', '').split('\n');
+			line += first;
+			unseen += first;
+			for (const next of rest) {
+				commit();
+				line = next;
+				unseen = next;
+			}
+		},
+
+		flush() {
+			if (unseen === '') return;
+			if (draft?.end && line.length > redrawLimit) {
+				draft.end.append(unseen);
+			} else {
+				undraw();
+				draft = place(root, block, line);
+			}
+			unseen = '';
+		},
+
+		end() {
+			if (line !== '') commit();
+		},
+	};
+}
+
+/**
+ * Adds one line to the page.
+ *
+ * @param {HTMLElement} root
+ * @param {Block | undefined} block the one that is open
+ * @param {string} line
+ * @returns {Placed}
+ */
+function place(root, block, line) {
+	const fence = /^\s*(?:```|~~~)\s*([\w+#.-]*)/.exec(line);
+	if (block?.kind === 'pre') {
+		if (fence) return { nodes: [], end: undefined, block: undefined };
+		const text = new Text(`${block.element.hasChildNodes() ? '\n' : ''}${line}`);
+		block.element.append(text);
+		return { nodes: [text], end: block.element, block };
+	}
+	if (fence) {
+		const code = element('code');
+		const pre = element('pre', 'code', code);
+		root.append(pre);
+		return { nodes: [pre], end: undefined, block: { kind: 'pre', element: code } };
+	}
+	if (line.trim() === '') return { nodes: [], end: undefined, block: undefined };
+	return placeHeading(root, line) ?? placeItem(root, block, line) ?? placeProse(root, block, line);
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {string} line
+ * @returns {Placed | undefined}
+ */
+function placeHeading(root, line) {
+	const text = /^#{1,6}\s+(.*)/.exec(line)?.[1];
+	if (text === undefined) return undefined;
+	const heading = element('h3', '', ...inline(text));
+	root.append(heading);
+	return { nodes: [heading], end: heading, block: undefined };
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {Block | undefined} block
+ * @param {string} line
+ * @returns {Placed | undefined}
+ */
+function placeItem(root, block, line) {
+	const [, indent = '', mark = '', text] = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)/.exec(line) ?? [];
+	if (text === undefined) return undefined;
+	const item = element('li', indent.length > 1 ? 'nested' : '', ...inline(text));
+	const number = Number.parseInt(mark, 10);
+	if (!Number.isNaN(number)) item.value = number;
+	const kind = Number.isNaN(number) ? 'ul' : 'ol';
+	if (block?.kind === kind) {
+		block.element.append(item);
+		return { nodes: [item], end: item, block };
+	}
+	const list = element(kind, '', item);
+	root.append(list);
+	return { nodes: [list], end: item, block: { kind, element: list } };
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {Block | undefined} block
+ * @param {string} line
+ * @returns {Placed}
+ */
+function placeProse(root, block, line) {
+	const parent = block?.kind === 'p' ? block.element : /^\s/.test(line) && block?.element.lastElementChild;
+	if (block && parent) {
+		const nodes = [new Text('\n'), ...inline(line.trim())];
+		parent.append(...nodes);
+		return { nodes, end: parent, block };
+	}
+	const paragraph = element('p', '', ...inline(line));
+	root.append(paragraph);
+	return { nodes: [paragraph], end: paragraph, block: { kind: 'p', element: paragraph } };
+}
+
+/** Repetitions are bounded, so that a line of opening brackets is read in linear time; `2*3*4` is not italic. */
+const marks =
+	/`(?<code>[^`]{1,500})`|(?<!\w)\*\*(?<bold>[^*\s](?:[^*]{0,498}[^*\s])?)\*\*(?!\w)|(?<![\w*])\*(?<italic>[^*\s](?:[^*]{0,498}[^*\s])?)\*(?![\w*])|(?<image>!\[[^\]]{0,300}\]\([^)]{0,1000}\))|\[(?<label>[^\]]{1,300})\]\((?<href>https?:\/\/[^\s()]{1,1000})\)|(?<url>https?:\/\/[^\s<>()"'`*]{0,999}[^\s<>()"'`*.,;:!?])/g;
+
+/**
+ * @param {string} text
+ * @returns {ChildNode[]}
+ */
+function inline(text) {
+	const nodes = [];
+	let from = 0;
+	for (const match of text.matchAll(marks)) {
+		const { code, bold, italic, label, href, url } = match.groups ?? {};
+		if (match.index > from) nodes.push(new Text(text.slice(from, match.index)));
+		from = match.index + match[0].length;
+		if (code !== undefined) nodes.push(element('code', '', code));
+		else if (bold !== undefined) nodes.push(element('strong', '', bold));
+		else if (italic !== undefined) nodes.push(element('em', '', italic));
+		else if (href !== undefined) nodes.push(link(href, label ?? href));
+		else if (url !== undefined) nodes.push(link(url, url));
+		else nodes.push(new Text(match[0]));
+	}
+	if (from < text.length) nodes.push(new Text(text.slice(from)));
+	return nodes;
+}
+
+/**
+ * @param {string} href begins with `http://` or `https://`
+ * @param {string} label
+ */
+function link(href, label) {
+	const anchor = element('a', '', label);
+	anchor.href = href;
+	anchor.title = href;
+	anchor.target = '_blank';
+	anchor.rel = 'noopener noreferrer nofollow';
+	return anchor;
+}

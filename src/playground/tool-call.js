@@ -1,0 +1,83 @@
+/** A tool call on the page: a line that says what was asked and answered, which opens to show all of it. */
+
+import { element } from './element.js';
+import { parseInput, skillOf } from './words.js';
+
+const wordsOfState = { running: 'running', done: 'done', failed: 'failed', open: 'no result' };
+
+/** @param {string} name */
+export function createToolCall(name) {
+	const title = element('span', 'name', name);
+	const question = element('span', 'brief');
+	const answer = element('span', 'answer');
+	const state = element('span', 'visually-hidden');
+	const input = element('pre');
+	const output = element('pre');
+	const outputLabel = element('p', 'label', 'Result');
+	const body = element('div', 'body', element('p', 'label', 'Input'), input, outputLabel, output);
+	const root = element('details', 'call', element('summary', '', title, question, answer, state), body);
+	/** @type {string[]} */
+	const json = [];
+
+	/** @param {keyof typeof wordsOfState} next */
+	function setState(next) {
+		root.dataset.state = next;
+		state.textContent = wordsOfState[next];
+		outputLabel.hidden = next !== 'done' && next !== 'failed';
+		output.hidden = outputLabel.hidden;
+	}
+	setState('running');
+
+	return {
+		root,
+
+		/** @param {string} part */
+		addInput(part) {
+			json.push(part);
+			input.append(part);
+		},
+
+		endInput() {
+			const value = parseInput(json.join(''));
+			input.textContent = wholeOf(value);
+			const skill = skillOf(name, value);
+			title.textContent = skill === undefined ? name : `skill ${skill}`;
+			root.classList.toggle('skill', skill !== undefined);
+			question.textContent = skill === undefined ? briefOf(value) : '';
+		},
+
+		/**
+		 * @param {unknown} value
+		 * @param {boolean} isError
+		 */
+		setResult(value, isError) {
+			setState(isError ? 'failed' : 'done');
+			const text = wholeOf(value);
+			output.textContent = text;
+			const isShort = text.length <= 80 && !text.includes('\n');
+			answer.textContent = isError || (isShort && !root.classList.contains('skill')) ? text.slice(0, 200) : '';
+		},
+
+		/** The run is over: a call without a result stays without one. */
+		leave() {
+			if (root.dataset.state === 'running') setState('open');
+		},
+	};
+}
+
+/** @param {unknown} value */
+function wholeOf(value) {
+	return typeof value === 'string' ? value : (JSON.stringify(value, undefined, 2) ?? '');
+}
+
+/**
+ * @param {unknown} input
+ * @returns {string} on one line; the value alone where there is but one
+ */
+function briefOf(input) {
+	if (typeof input !== 'object' || input === null) return String(input).slice(0, 200);
+	const values = Object.values(input);
+	if (values.length === 0) return '';
+	const only = values.length === 1 ? values[0] : input;
+	return (typeof only === 'string' ? only : JSON.stringify(only)).slice(0, 200);
+}

@@ -1,0 +1,82 @@
+/**
+ * What a run says, in words: for the page and for the terminal.
+ *
+ * @import { RunEvent, Usage } from './session.js'
+ */
+
+/**
+ * @param {unknown} content of a message: a text, or parts of which the texts count
+ * @returns {string}
+ */
+export function textOf(content) {
+	if (typeof content === 'string') return content;
+	if (!Array.isArray(content)) return '';
+	return content.map((part) => (part?.type === 'text' ? String(part.text) : `[${part?.type ?? 'part'}]`)).join('\n\n');
+}
+
+/**
+ * @param {string} name of a tool that was called
+ * @param {unknown} input
+ * @returns {string | undefined} the skill that the call uses, if it is one that uses a skill
+ */
+export function skillOf(name, input) {
+	if (name !== 'read_skill' && name !== 'apply_skill') return undefined;
+	const skill = typeof input === 'object' && input !== null && 'name' in input ? input.name : undefined;
+	return typeof skill === 'string' ? skill : undefined;
+}
+
+/**
+ * @param {string} json the whole input of a tool call, as it was streamed
+ * @returns {unknown} the value; the text itself where it is not JSON; `{}` for nothing
+ */
+export function parseInput(json) {
+	if (json.trim() === '') return {};
+	try {
+		return JSON.parse(json);
+	} catch {
+		return json;
+	}
+}
+
+/**
+ * @param {Usage | undefined} usage
+ * @returns {string} in words; empty where nothing is known
+ */
+export function describeUsage(usage) {
+	const parts = [];
+	const count = (/** @type {number} */ tokens) => tokens.toLocaleString('en');
+	if (usage?.inputTokens !== undefined) parts.push(`${count(usage.inputTokens)} tokens in`);
+	if (usage?.outputTokens !== undefined) parts.push(`${count(usage.outputTokens)} out`);
+	if (usage?.costUsd) parts.push(`$${usage.costUsd.toFixed(usage.costUsd < 0.01 ? 5 : 2)}`);
+	return parts.join(' · ');
+}
+
+/**
+ * @param {Extract<RunEvent, { type: 'awaiting' }>} event
+ * @returns {string} what the run waits for
+ */
+export function describeAwaiting({ question, toolCalls = [] }) {
+	const text = typeof question === 'string' ? question : question?.question;
+	if (text) return text;
+	const names = toolCalls.map(({ name }) => name).join(', ');
+	return `The run waits for ${names ? `the result of ${names}` : 'an answer'}, which another client has to give.`;
+}
+
+/**
+ * @param {string} reason of a `halted` event
+ * @returns {string}
+ */
+export function describeHalt(reason) {
+	if (reason === 'budget_exceeded') return 'Stopped: the budget of this session is used up.';
+	return `Stopped by the agent: ${reason}.`;
+}
+
+/**
+ * @param {string} reason of a `stop` event
+ * @returns {string | undefined} for those that a reader should know of
+ */
+export function describeStop(reason) {
+	if (reason === 'max_tokens') return 'The answer was cut off: it reached the limit of output tokens.';
+	if (reason === 'refusal') return 'The model declined to answer.';
+	return undefined;
+}

@@ -1,0 +1,83 @@
+import type { Context } from 'hono';
+import * as v from 'valibot';
+import { RunletError } from '../errors.ts';
+import type { Delivery } from '../session/api.ts';
+
+/** Bytes of a request's body. */
+const maxBody = 4_000_000;
+
+/** The JSON body of a request, checked. Every refusal is a 4xx that names the field and says what is wrong with it. */
+export async function jsonBody<S extends v.GenericSchema>(request: Request, schema: S): Promise<v.InferOutput<S>> {
+	const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+	if (type !== 'application/json' && !type.endsWith('+json')) {
+		throw new RunletError('unsupported_media_type', `content-type: expected application/json, got ${type || 'none'}.`, {
+			field: 'content-type',
+		});
+	}
+	const text = await readText(request);
+	if (text.trim() === '')
+		throw new RunletError('invalid_request', 'body: empty. Send a JSON object.', { field: 'body' });
+	let json: unknown;
+	try {
+		json = JSON.parse(text);
+	} catch (error) {
+		const why = error instanceof Error ? error.message.slice(0, 120) : 'unreadable';
+		throw new RunletError('invalid_request', `body: not valid JSON (${why}).`, { field: 'body' });
+	}
+	return check(schema, json, 'body');
+}
+
+/** A value checked by a schema; what is wrong with it is `invalid_request`, the field first. */
+export function check<S extends v.GenericSchema>(schema: S, value: unknown, where: string): v.InferOutput<S> {
+	const parsed = v.safeParse(schema, value);
+	if (parsed.success) return parsed.output;
+	const [issue] = parsed.issues;
+	const field = v.getDotPath(issue) ?? where;
+	const more = parsed.issues.length > 1 ? ` (and ${parsed.issues.length - 1} more)` : '';
+	throw new RunletError('invalid_request', `${field}: ${issue.message.slice(0, 300)}${more}`, { field });
+}
+
+/** What a request's `Accept` and `Prefer` headers ask for (design.md, "The wire"). */
+export function deliveryOf(c: Context): Delivery {
+	if (/\brespond-async\b/i.test(c.req.header('prefer') ?? '')) return 'accepted';
+	return /\btext\/event-stream\b/i.test(c.req.header('accept') ?? '') ? 'stream' : 'result';
+}
+
+/** Answers the methods that a path does not have. */
+export function notAllowed(...methods: readonly string[]) {
+	return (c: Context): never => {
+		c.header('allow', methods.join(', '));
+		throw new RunletError(
+			'method_not_allowed',
+			`${c.req.method} is not possible here. Possible: ${methods.join(', ')}.`,
+			{ allowed: methods },
+		);
+	};
+}
+
+/** The body as text, its bytes counted as they come: `Content-Length` may be missing, or lie. */
+async function readText(request: Request): Promise<string> {
+	if (Number(request.headers.get('content-length') ?? 0) > maxBody) throw tooLarge();
+	if (request.body === null) return '';
+	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+	let text = '';
+	let bytes = 0;
+	for await (const chunk of request.body) {
+		bytes += chunk.byteLength;
+		if (bytes > maxBody) throw tooLarge();
+		text += decode(decoder, chunk);
+	}
+	return text + decode(decoder);
+}
+
+function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
+	try {
+		return decoder.decode(chunk, { stream: chunk !== undefined });
+	} catch {
+		throw new RunletError('invalid_request', 'body: not valid UTF-8.', { field: 'body' });
+	}
+}
+
+function tooLarge(): RunletError {
+	return new RunletError('too_large', `body: more than ${maxBody} bytes.`, { field: 'body', limit: maxBody });
+}

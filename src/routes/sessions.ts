@@ -1,0 +1,95 @@
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import { config, type Env } from '../config.ts';
+import { RunletError } from '../errors.ts';
+import type { SessionApi } from '../session/api.ts';
+import { check, deliveryOf, jsonBody, notAllowed } from './request.ts';
+
+/** Characters of one message's text. */
+const maxText = 1_000_000;
+
+const textField = v.pipe(
+	v.string(),
+	v.check((text) => text.trim() !== '', 'must not be empty'),
+	v.maxLength(maxText, ({ received }) => `at most ${maxText} characters, got ${received}`),
+);
+const part = v.strictObject({
+	kind: v.picklist(['text', 'image', 'audio', 'file']),
+	text: v.optional(v.pipe(v.string(), v.maxLength(maxText))),
+	mime: v.optional(v.pipe(v.string(), v.regex(/^[\w.+-]+\/[\w.+-]+$/, 'Expected a media type such as image/png'))),
+	data: v.optional(v.pipe(v.string(), v.base64())),
+	url: v.optional(v.pipe(v.string(), v.url(), v.regex(/^https?:/i, 'Expected an http or https URL'))),
+	name: v.optional(v.pipe(v.string(), v.maxLength(255))),
+});
+const content = {
+	text: v.optional(textField),
+	parts: v.optional(v.pipe(v.array(part), v.minLength(1), v.maxLength(32))),
+};
+const both = 'give text or parts, not both';
+
+const messageBody = v.pipe(
+	v.strictObject(content),
+	v.forward(
+		v.check(({ text, parts }) => text === undefined || parts === undefined, both),
+		['text'],
+	),
+	v.forward(
+		v.check(({ text, parts }) => text !== undefined || parts !== undefined, 'missing. Give text or parts'),
+		['text'],
+	),
+);
+const sessionBody = v.pipe(
+	v.strictObject({
+		agent: v.pipe(v.string(), v.nonEmpty()),
+		model: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200))),
+		metadata: v.optional(
+			v.pipe(v.record(v.pipe(v.string(), v.maxLength(64)), v.pipe(v.string(), v.maxLength(512))), v.maxEntries(16)),
+		),
+		...content,
+	}),
+	v.forward(
+		v.check(({ text, parts }) => text === undefined || parts === undefined, both),
+		['text'],
+	),
+);
+const place = v.pipe(v.string(), v.regex(/^\d{1,15}$/, 'Expected a cursor that this route gave'), v.transform(Number));
+const count = v.pipe(
+	v.string(),
+	v.regex(/^\d{1,4}$/, 'Expected a number'),
+	v.transform(Number),
+	v.minValue(1),
+	v.maxValue(500),
+);
+const pageQuery = v.object({ cursor: v.optional(place), limit: v.optional(count) });
+
+/** `/v1/sessions`: create, look at, talk to, follow and cancel a session (design.md, "The wire"). */
+export const sessions = new Hono<{ Bindings: Env }>()
+	.post('/', async (c) => {
+		const { text, parts, ...rest } = await jsonBody(c.req.raw, sessionBody);
+		const input = text === undefined && parts === undefined ? undefined : { text, parts };
+		const { sessions } = config(c.env);
+		return sessions.get(sessions.newUniqueId()).create({ ...rest, input }, deliveryOf(c));
+	})
+	.all('/', notAllowed('POST'))
+	.get('/:id', (c) => session(c).state())
+	.all('/:id', notAllowed('GET'))
+	.get('/:id/messages', (c) => session(c).messages(check(pageQuery, c.req.query(), 'query')))
+	.post('/:id/messages', async (c) => {
+		const input = await jsonBody(c.req.raw, messageBody);
+		return session(c).send(input, deliveryOf(c));
+	})
+	.all('/:id/messages', notAllowed('GET', 'POST'))
+	.get('/:id/events', (c) => session(c).events(c.req.header('last-event-id')))
+	.all('/:id/events', notAllowed('GET'))
+	.post('/:id/cancel', (c) => session(c).cancel())
+	.all('/:id/cancel', notAllowed('POST'));
+
+/** The object of the session that the path names. An id is the object's own, so a made-up one reaches no object. */
+function session(c: Context<{ Bindings: Env }>): SessionApi {
+	const { sessions } = config(c.env);
+	try {
+		return sessions.get(sessions.idFromString(c.req.param('id') ?? ''));
+	} catch {
+		throw new RunletError('not_found', 'There is no such session.');
+	}
+}

@@ -1,0 +1,47 @@
+import { type Agent, findAgent, modelFor } from '../agents/index.ts';
+import type { ChatOptions, ProviderRegistration } from '../chat/index.ts';
+import type { Config } from '../config.ts';
+import { inMemoryResolver, kvResolver, type SkillResolver } from '../skill/index.ts';
+import { joinedResolver } from '../skill/resolver.ts';
+import type { SessionRecord } from './store.ts';
+
+/** What a Worker serves: its agents, and the providers that its configuration makes possible. */
+export interface Runtime {
+	readonly agents: readonly Agent[];
+	readonly providers: (config: Config) => readonly ProviderRegistration[];
+}
+
+/** How a session's agent runs: everything that the loop is told but the run itself. */
+export function optionsFor(
+	runtime: Runtime,
+	config: Config,
+	session: Pick<SessionRecord, 'agent' | 'model'>,
+): ChatOptions {
+	const agent = findAgent(runtime.agents, session.agent);
+	const { system, tools, maxIterations, maxContextTokens, maxOutputTokens, fallbacks } = agent;
+	return {
+		model: modelFor(agent, session.model, config.model),
+		providers: runtime.providers(config),
+		system,
+		tools,
+		skillResolver: resolverFor(agent, config),
+		maxIterations,
+		maxContextTokens,
+		maxOutputTokens,
+		fallbacks,
+	};
+}
+
+/** Where an agent's skills come from: those written in it, and the published ones that it names. */
+export function resolverFor({ name: agent, skills }: Agent, { skills: kv, local }: Config): SkillResolver | undefined {
+	if (skills !== 'all' && skills.length === 0) return undefined;
+	const names = skills === 'all' ? undefined : skills.filter((entry) => typeof entry === 'string');
+	const own = skills === 'all' ? [] : skills.filter((entry) => typeof entry !== 'string');
+	const published = kvResolver(kv, {
+		...(names !== undefined && { names }),
+		// Who edits skills on a laptop wants to see them at once.
+		...(local && { cacheMs: 0 }),
+		onProblem: (message) => console.warn(JSON.stringify({ level: 'warn', agent, message })),
+	});
+	return own.length === 0 ? published : joinedResolver([inMemoryResolver(own), published]);
+}

@@ -1,0 +1,41 @@
+import type { MessagePart } from '../chat/index.ts';
+
+/** How the caller of a run wants its answer: as events, as the result, or only that it was accepted. */
+export type Delivery = 'stream' | 'result' | 'accepted';
+
+/** A message to a session. */
+export interface Input {
+	readonly text?: string | undefined;
+	readonly parts?: readonly MessagePart[] | undefined;
+}
+
+/** What a session is created with. */
+export interface CreateInput {
+	readonly agent: string;
+	readonly model?: string | undefined;
+	readonly metadata?: Readonly<Record<string, string>> | undefined;
+	/** The first message; with it the run begins in the same operation. */
+	readonly input?: Input | undefined;
+}
+
+/**
+ * What the routes may ask of a session's Durable Object. Every answer is the HTTP response itself, errors included, so
+ * that a stream goes from the object to the client without passing through JavaScript in between.
+ */
+export interface SessionApi {
+	create(input: CreateInput, delivery: Delivery): Promise<Response>;
+	state(): Promise<Response>;
+	messages(page: { readonly cursor?: number | undefined; readonly limit?: number | undefined }): Promise<Response>;
+	send(input: Input, delivery: Delivery): Promise<Response>;
+	/** @param lastEventId the `Last-Event-ID` of a reader that comes back. */
+	events(lastEventId: string | undefined): Promise<Response>;
+	cancel(): Promise<Response>;
+}
+
+/** The namespace of session objects, as far as the routes use it. */
+export interface SessionNamespace {
+	newUniqueId(): DurableObjectId;
+	/** Throws for a text that is no id of this namespace. */
+	idFromString(id: string): DurableObjectId;
+	get(id: DurableObjectId): SessionApi;
+}

@@ -1,0 +1,154 @@
+import { isTerminal } from '../chat/event.ts';
+import type { RunEvent } from '../chat/index.ts';
+import { advance, isEnd, isStored, type Position, startOf, unseenPart } from './position.ts';
+
+/** An event as a reader gets it; `id` is where the reader stands behind it, missing for a kind that has no place. */
+export interface Stamped {
+	readonly event: RunEvent;
+	readonly at: Position | undefined;
+}
+
+/** Where a reader stands: what it has seen, and where in the log to look next. */
+export interface Cursor {
+	seen: Position;
+	index: number;
+	/** The position at which `events[index]` begins. */
+	at: Position;
+	version: number;
+}
+
+/** Events of an unfinished turn that are kept one by one; beyond, neighbouring pieces of a text are joined. */
+const joinAt = 4_096;
+
+/**
+ * The events of one run, in order, for any number of readers (design.md, "Streams resume"). A reader is a cursor and
+ * nothing else: it takes what it has not seen whenever it can, so a slow one costs no memory and misses nothing. The
+ * log of a run that is over is rebuilt from the stored messages and answers the same positions.
+ */
+export class RunLog {
+	readonly run: number;
+	#events: RunEvent[] = [];
+	#version = 0;
+	/** Where the current turn begins in `#events`. */
+	#turnAt = 0;
+	#joinAt = joinAt;
+	#ended = false;
+	#changed: PromiseWithResolvers<void> | undefined;
+
+	constructor(run: number, events: readonly RunEvent[] = []) {
+		this.run = run;
+		this.append(events);
+	}
+
+	/** Whether the run's last event is there. */
+	get ended(): boolean {
+		return this.#ended;
+	}
+
+	/** Adds events and wakes the readers. */
+	append(events: readonly RunEvent[]): void {
+		for (const event of events) {
+			this.#events.push(event);
+			if (isTerminal(event)) this.#ended = true;
+			if (event.type === 'step') {
+				this.#join();
+				this.#turnAt = this.#events.length;
+				this.#joinAt = this.#turnAt + joinAt;
+			}
+		}
+		if (this.#events.length > this.#joinAt) {
+			this.#join();
+			this.#joinAt = this.#events.length + joinAt;
+		}
+		this.#changed?.resolve();
+		this.#changed = undefined;
+	}
+
+	/** Resolves when something was added after this call. */
+	changed(): Promise<void> {
+		this.#changed ??= Promise.withResolvers<void>();
+		return this.#changed.promise;
+	}
+
+	/** A reader that has seen everything up to `seen`. */
+	cursor(seen: Position = startOf(this.run)): Cursor {
+		return { seen, index: 0, at: startOf(this.run), version: this.#version };
+	}
+
+	/**
+	 * What the reader has not seen, neighbouring pieces of a text as one, about `limit` characters at most; moves the
+	 * cursor. Empty when it has seen all there is.
+	 */
+	read(cursor: Cursor, limit = 65_536): Stamped[] {
+		if (cursor.version !== this.#version) Object.assign(cursor, this.cursor(cursor.seen));
+		const out: Stamped[] = [];
+		for (let size = 0; cursor.index < this.#events.length && size < limit; ) {
+			const event = this.#events[cursor.index];
+			if (event === undefined) break;
+			const unseen = unseenPart(event, cursor.at, cursor.seen);
+			const piece = unseen === undefined ? undefined : firstPart(unseen, limit - size);
+			if (piece !== undefined) {
+				size += sizeOf(piece);
+				if (cursor.at.turn !== cursor.seen.turn || cursor.at.attempt !== cursor.seen.attempt) cursor.seen = cursor.at;
+				cursor.seen = advance(cursor.seen, piece);
+				push(out, { event: piece, at: isStored(piece) ? cursor.seen : undefined });
+			}
+			if (piece === unseen) {
+				cursor.at = advance(cursor.at, event);
+				cursor.index++;
+			}
+		}
+		return out;
+	}
+
+	/** Whether the reader is behind the run's last event. */
+	done(cursor: Cursor): boolean {
+		return isEnd(cursor.seen);
+	}
+
+	/** Joins neighbouring pieces of the current turn: readers find their place again by position. */
+	#join(): void {
+		const joined: Stamped[] = [];
+		for (const event of this.#events.splice(this.#turnAt)) push(joined, { event, at: undefined });
+		for (const { event } of joined) this.#events.push(event);
+		this.#version++;
+	}
+}
+
+/** Adds an event, as part of the one before it where both are pieces of one text. */
+function push(out: Stamped[], next: Stamped): void {
+	const before = out.at(-1)?.event;
+	const { event } = next;
+	if ((event.type === 'text' || event.type === 'reasoning') && before?.type === event.type) {
+		out[out.length - 1] = { ...next, event: { type: event.type, text: before.text + event.text } };
+	} else if (event.type === 'tool_use_input' && before?.type === 'tool_use_input' && before.id === event.id) {
+		const partialInputJson = before.partialInputJson + event.partialInputJson;
+		out[out.length - 1] = { ...next, event: { type: 'tool_use_input', id: event.id, partialInputJson } };
+	} else out.push(next);
+}
+
+/** At most `length` characters of an event's text, but one at least; any other event whole. */
+function firstPart(event: RunEvent, length: number): RunEvent {
+	const size = sizeOf(event);
+	if (size <= length) return event;
+	if (event.type === 'text' || event.type === 'reasoning')
+		return { type: event.type, text: event.text.slice(0, wholeCharacters(event.text, length)) };
+	if (event.type === 'tool_use_input') {
+		return {
+			...event,
+			partialInputJson: event.partialInputJson.slice(0, wholeCharacters(event.partialInputJson, length)),
+		};
+	}
+	return event;
+}
+
+/** `length`, or one more where it would cut a character that takes two code units. */
+function wholeCharacters(text: string, length: number): number {
+	const unit = text.charCodeAt(length - 1);
+	return unit >= 0xd800 && unit <= 0xdbff ? length + 1 : length;
+}
+
+function sizeOf(event: RunEvent): number {
+	if (event.type === 'text' || event.type === 'reasoning') return event.text.length;
+	return event.type === 'tool_use_input' ? event.partialInputJson.length : 1;
+}

@@ -1,0 +1,271 @@
+import { DurableObject } from 'cloudflare:workers';
+import { findAgent, modelFor } from '../agents/index.ts';
+import { type Message, type TerminalEvent, userMessage } from '../chat/index.ts';
+import { config, type Env } from '../config.ts';
+import { RunletError, toErrorBody, toResponse } from '../errors.ts';
+import { optionsFor, type Runtime } from './agent.ts';
+import type { CreateInput, Delivery, Input, SessionApi } from './api.ts';
+import { follow } from './follow.ts';
+import { RunLog } from './log.ts';
+import { isEnd, parsePosition, startOf } from './position.ts';
+import { replay } from './replay.ts';
+import { carryOut, type LiveRun } from './run.ts';
+import { assertAllowed, runStatusOf, sessionStatus } from './status.ts';
+import { type MessageRecord, type RunRecord, SessionStore } from './store.ts';
+
+/** Characters of messages in one page of the history, about. */
+const pageBytes = 4_000_000;
+
+/**
+ * The Durable Object class of a session, for a runtime's agents. The object loads, calls and saves; what it knows stands
+ * in the files beside it. It owns its run: a request that goes away stops nothing.
+ */
+export function createSessionClass(runtime: Runtime) {
+	return class Session extends DurableObject<Env> implements SessionApi {
+		readonly #store: SessionStore;
+		/** Tells this life of the object from those before it. */
+		readonly #boot = crypto.randomUUID();
+		#live: LiveRun | undefined;
+
+		constructor(ctx: DurableObjectState, env: Env) {
+			super(ctx, env);
+			this.#store = new SessionStore(ctx.storage);
+			this.#closeLostRun();
+		}
+
+		create({ agent, model, metadata, input }: CreateInput, delivery: Delivery): Promise<Response> {
+			return answer(async () => {
+				const session = { id: this.ctx.id.toString(), agent, model, metadata, createdAt: Date.now() };
+				const defaultModel = config(this.env).model;
+				modelFor(findAgent(runtime.agents, agent), model, defaultModel);
+				this.#store.transaction(() => this.#store.create(session));
+				const location = { location: `/v1/sessions/${session.id}` };
+				if (input === undefined) return Response.json(this.#state(), { status: 201, headers: location });
+				const live = this.#begin(userMessage(input.parts ?? input.text ?? ''));
+				return this.#deliver(live, delivery, location, {
+					...this.#state(),
+					...(delivery === 'accepted' && { runId: live.record.id }),
+				});
+			});
+		}
+
+		state(): Promise<Response> {
+			return answer(async () => {
+				this.#assertExists();
+				return Response.json(this.#state());
+			});
+		}
+
+		messages({ cursor, limit = 100 }: { cursor?: number | undefined; limit?: number | undefined }): Promise<Response> {
+			return answer(async () => {
+				this.#assertExists();
+				const { records, next } = this.#store.messages({ from: cursor ?? 0, limit, bytes: pageBytes });
+				const runIds = new Map<number, string | undefined>();
+				const messages = records.map((record) => {
+					if (!runIds.has(record.run)) runIds.set(record.run, this.#store.run(record.run)?.id);
+					return wireMessage(record, runIds.get(record.run));
+				});
+				return Response.json(next === undefined ? { messages } : { messages, cursor: String(next) });
+			});
+		}
+
+		send(input: Input, delivery: Delivery): Promise<Response> {
+			return answer(async () => {
+				this.#assertExists();
+				assertAllowed(this.#status(), 'reply');
+				return this.#deliver(this.#begin(this.#messageOf(input)), delivery);
+			});
+		}
+
+		events(lastEventId: string | undefined): Promise<Response> {
+			return answer(async () => {
+				this.#assertExists();
+				const newest = this.#store.run();
+				const seen = lastEventId === undefined || lastEventId === '' ? undefined : parsePosition(lastEventId);
+				if (newest === undefined) return new Response(null, { status: 204 });
+				if (seen !== undefined && (seen.run < 1 || seen.run > newest.n)) {
+					throw new RunletError(
+						'invalid_request',
+						'Last-Event-ID: this session has no such event. Leave it out to read from the start.',
+						{
+							field: 'Last-Event-ID',
+						},
+					);
+				}
+				// Who has seen a run's end goes on with the next run, if there is one.
+				const from = seen === undefined ? startOf(newest.n) : isEnd(seen) ? startOf(seen.run + 1) : seen;
+				if (from.run > newest.n) return new Response(null, { status: 204 });
+				return eventStream(follow(this.#log(from.run), from));
+			});
+		}
+
+		cancel(): Promise<Response> {
+			return answer(async () => {
+				this.#assertExists();
+				assertAllowed(this.#status(), 'cancel');
+				const live = this.#live;
+				if (live !== undefined) {
+					live.cancel();
+					await live.ended;
+				} else this.#cancelWaiting();
+				return Response.json(this.#state());
+			});
+		}
+
+		/** A run that waited for somebody is over; its open calls are answered as not run when the conversation goes on. */
+		#cancelWaiting(): void {
+			const run = this.#store.run();
+			if (run?.status !== 'awaiting_user' && run?.status !== 'awaiting_tools') return;
+			this.#store.endRun(
+				run.n,
+				'cancelled',
+				{ before: run.tail?.before ?? [], event: { type: 'cancelled' } },
+				Date.now(),
+			);
+		}
+
+		/** Stores the message and the run together, then lets the run go. */
+		#begin(message: Message): LiveRun {
+			const options = optionsFor(runtime, config(this.env), this.#store.session());
+			const record = this.#store.transaction(() => {
+				const n = (this.#store.run()?.n ?? 0) + 1;
+				const firstSeq = message.role === 'tool' ? this.#store.lastTurn() : this.#store.nextPlace();
+				const createdAt = Date.now();
+				const run: RunRecord = {
+					n,
+					id: `run_${crypto.randomUUID()}`,
+					status: 'running',
+					boot: this.#boot,
+					attempt: 1,
+					firstSeq,
+					createdAt,
+				};
+				this.#store.beginRun(run);
+				this.#store.addMessage(n, message, createdAt);
+				return run;
+			});
+			const context = { sessionId: this.ctx.id.toString(), runId: record.id };
+			const live = carryOut(this.#store, record, { ...options, context }, this.#store.history());
+			this.#live = live;
+			void live.ended.then(() => {
+				if (this.#live === live) this.#live = undefined;
+			});
+			return live;
+		}
+
+		/** A message as it enters the history: to a session that asked, it is the answer. */
+		#messageOf({ text, parts }: Input): Message {
+			const waiting = this.#store.run()?.tail?.event;
+			if (this.#status() !== 'awaiting_user' || waiting?.type !== 'awaiting' || waiting.question === undefined)
+				return userMessage(parts ?? text ?? '');
+			const content = userMessage(parts ?? text ?? '').content;
+			return { role: 'tool', content, toolCallId: waiting.question.callId, isError: false };
+		}
+
+		async #deliver(
+			live: LiveRun,
+			delivery: Delivery,
+			headers: Record<string, string> = {},
+			created?: object,
+		): Promise<Response> {
+			const status = created === undefined ? 200 : 201;
+			if (delivery === 'stream') return eventStream(follow(live.log), status, headers);
+			const { id: runId } = live.record;
+			if (delivery === 'accepted') return Response.json(created ?? { runId }, { status: 202, headers });
+			const event = await live.ended;
+			if (event.type === 'error') {
+				const { code, message, data } = event;
+				const error = new RunletError(code, message, data);
+				return Response.json(toErrorBody(error), { status: error.status, headers });
+			}
+			return Response.json({ ...created, runId, ...resultOf(event) }, { status, headers });
+		}
+
+		/** A run's events: the live ones, or those made again from the store. */
+		#log(n: number): RunLog {
+			if (this.#live?.record.n === n) return this.#live.log;
+			const run = this.#store.run(n);
+			if (run === undefined) return new RunLog(n);
+			return new RunLog(n, replay(run, this.#store.messages({ from: run.firstSeq }).records));
+		}
+
+		/**
+		 * A run of an earlier life has died with it. Until runs are recovered it ends as `interrupted`, which allows the
+		 * next message.
+		 */
+		#closeLostRun(): void {
+			if (!this.#store.exists()) return;
+			const run = this.#store.run();
+			if (run?.status !== 'running' || run.boot === this.#boot) return;
+			const message = 'The run was cut off when its session restarted. Send the message again.';
+			this.#store.endRun(
+				run.n,
+				'error',
+				{ before: [], event: { type: 'error', code: 'interrupted', message } },
+				Date.now(),
+			);
+		}
+
+		#assertExists(): void {
+			if (!this.#store.exists()) throw new RunletError('not_found', 'There is no such session.');
+		}
+
+		#status() {
+			return sessionStatus(this.#store.run()?.status);
+		}
+
+		#state() {
+			const { id, agent, model, metadata, createdAt } = this.#store.session();
+			const run = this.#store.run();
+			const waiting = run?.tail?.event.type === 'awaiting' ? run.tail.event : undefined;
+			return {
+				id,
+				agent,
+				model: model ?? optionsFor(runtime, config(this.env), { agent }).model,
+				status: this.#status(),
+				createdAt: new Date(createdAt).toISOString(),
+				...(metadata !== undefined && { metadata }),
+				...(run !== undefined && { run: { id: run.id, status: run.status } }),
+				...(waiting?.question !== undefined && { question: waiting.question }),
+				...(waiting?.toolCalls !== undefined && { toolCalls: waiting.toolCalls }),
+			};
+		}
+	};
+}
+
+/** What a run gives as JSON, by how it ended. */
+function resultOf(event: Exclude<TerminalEvent, { type: 'error' }>) {
+	const { type: _, ...rest } = event;
+	return { status: runStatusOf(event), ...rest };
+}
+
+function wireMessage({ seq, message, turn, createdAt }: MessageRecord, runId: string | undefined) {
+	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
+	return {
+		id: String(seq),
+		runId,
+		...shown,
+		...(turn !== undefined && { turn }),
+		createdAt: new Date(createdAt).toISOString(),
+	};
+}
+
+function eventStream(body: ReadableStream<Uint8Array>, status = 200, headers: Record<string, string> = {}): Response {
+	return new Response(body, {
+		status,
+		headers: {
+			'content-type': 'text/event-stream',
+			'cache-control': 'no-cache',
+			'x-accel-buffering': 'no',
+			...headers,
+		},
+	});
+}
+
+async function answer(work: () => Promise<Response>): Promise<Response> {
+	try {
+		return await work();
+	} catch (error) {
+		return toResponse(error);
+	}
+}

@@ -1,0 +1,168 @@
+import { isMap, isScalar, LineCounter, type ParsedNode, parseDocument, visit, type YAMLMap } from 'yaml';
+
+/** One breach of the SKILL.md format. `line` counts from 1 in the file; `field` is a key of the front matter, or `frontMatter`. */
+export interface Violation {
+	readonly field: string;
+	readonly message: string;
+	readonly line?: number;
+}
+
+/** A value of the front matter. `text` is a scalar as it stands in the file: `1.10` of a number, `no` of a `no`. */
+export interface Entry {
+	readonly value: unknown;
+	readonly line: number;
+	readonly text?: string;
+	/** The keys of a map. */
+	readonly entries?: ReadonlyMap<string, Entry>;
+}
+
+/** `repairs` lists the values that had to be quoted before the YAML could be read. */
+export type FrontMatter =
+	| {
+			readonly ok: true;
+			readonly entries: ReadonlyMap<string, Entry>;
+			readonly repairs: readonly Violation[];
+			readonly body: string;
+	  }
+	| { readonly ok: false; readonly violation: Violation };
+
+/**
+ * Splits a SKILL.md into front matter and body. Never throws.
+ *
+ * The front matter stands between the first line and the next one that is `---`. The body is all that follows, as it is,
+ * without the one blank line that sets it off.
+ */
+export function readFrontMatter(text: string): FrontMatter {
+	const open = /^\uFEFF?---[ \t]*\r?(?=\n|$)/.exec(text)?.[0];
+	if (open === undefined) {
+		return fail('is missing: the first line has to be `---`, then `name:` and `description:`, then `---` again', 1);
+	}
+	const closing = /\n---[ \t]*(?:\r?\n|$)/g;
+	closing.lastIndex = open.length;
+	const close = closing.exec(text);
+	if (close === null) return fail('is never closed: write a line `---` after its last key', 1);
+	const body = text.slice(closing.lastIndex).replace(/^\r?\n/, '');
+	// It starts with the line break of the opening `---`, so that a line of it is a line of the file.
+	const yaml = text.slice(open.length, close.index).replaceAll('\r\n', '\n');
+	const { entries, problems } = parse(yaml);
+	const [problem] = problems;
+	if (problem === undefined) return { ok: true, entries, repairs: [], body };
+	const repaired = repair(yaml, problems);
+	if (repaired !== undefined) return { ok: true, ...repaired, body };
+	const advice = 'check the indentation, and put text that holds `: ` in quotes';
+	return fail(`is not valid YAML: ${problem.message} (${advice})`, problem.line);
+}
+
+interface Problem {
+	readonly message: string;
+	readonly line: number;
+	/** Offset into the YAML. */
+	readonly at: number;
+}
+
+interface Parsed {
+	readonly entries: ReadonlyMap<string, Entry>;
+	readonly problems: readonly Problem[];
+}
+
+const noEntries: ReadonlyMap<string, Entry> = new Map();
+
+/** YAML 1.2 with text keys only. Aliases and custom tags are not resolved: no cycles, no blow-up, nothing but JSON values. */
+function parse(yaml: string): Parsed {
+	const lines = new LineCounter();
+	const lineAt = (offset: number) => lines.linePos(offset).line;
+	const problems: Problem[] = [];
+	const report = (message: string, at = 0) => problems.push({ message, line: lineAt(at), at });
+	try {
+		const document = parseDocument(yaml, {
+			lineCounter: lines,
+			logLevel: 'error',
+			prettyErrors: false,
+			resolveKnownTags: false,
+			stringKeys: true,
+			// Its own check takes quadratic time.
+			uniqueKeys: false,
+		});
+		for (const { message, pos } of document.errors) report(message, pos[0]);
+		visit(document, {
+			Alias(_key, { source, range }) {
+				report(`The alias *${source} is not part of the format: write the value out`, range?.[0]);
+			},
+			Map(_key, { items }) {
+				const keys = new Set<unknown>();
+				for (const { key } of items) {
+					if (!isScalar(key)) continue;
+					if (keys.has(key.value)) report(`The key ${key.value} stands twice`, key.range?.[0]);
+					keys.add(key.value);
+				}
+			},
+		});
+		const { contents } = document;
+		if (!isMap(contents) && contents !== null && !(isScalar(contents) && contents.value === null)) {
+			report('Keys are expected, such as `name: pdf`', contents.range[0]);
+		}
+		if (problems.length > 0 || !isMap(contents)) return { entries: noEntries, problems };
+		return { entries: entriesOf(contents, (node) => node.toJS(document), lineAt), problems };
+	} catch {
+		// Recursion into some thousand nested lists ends in a RangeError.
+		return { entries: noEntries, problems: [{ message: 'It is nested too deep', line: 1, at: 0 }] };
+	}
+}
+
+function entriesOf(
+	map: YAMLMap.Parsed,
+	toValue: (node: ParsedNode) => unknown,
+	lineAt: (offset: number) => number,
+): ReadonlyMap<string, Entry> {
+	const entries = new Map<string, Entry>();
+	for (const { key, value: node } of map.items) {
+		if (!isScalar(key)) continue;
+		const value = node === null ? null : toValue(node);
+		entries.set(String(key.value), {
+			value,
+			line: lineAt(key.range[0]),
+			...(isScalar(node) && { text: typeof value === 'string' ? value : (node.source ?? '') }),
+			...(isMap(node) && { entries: entriesOf(node, toValue, lineAt) }),
+		});
+	}
+	return entries;
+}
+
+/**
+ * `key: plain text` with its deeper indented lines. Text that a quote, block, collection, anchor, tag or comment starts is
+ * left alone, and a line below that looks like a key of its own is never swallowed: quoting must not hide another mistake.
+ */
+const plainValue =
+	/^( *)([\w.-]+):[ \t]+([^\s"'|>[\]{}&!#,][^\n]*(?:\n+\1[ \t]+(?![a-z][\w.-]*:(?:\s|$))[^\s#][^\n]*)*)/gm;
+
+interface Repaired {
+	readonly entries: ReadonlyMap<string, Entry>;
+	readonly repairs: readonly Violation[];
+}
+
+/** Quotes each plain value that has a problem in it (most often an unquoted `: `), if the YAML can be read after that. */
+function repair(yaml: string, problems: readonly Problem[]): Repaired | undefined {
+	const repairs: Violation[] = [];
+	const quoted = yaml.replace(
+		plainValue,
+		(whole: string, indent: string, key: string, value: string, start: number) => {
+			const problem = problems.find(({ at }) => at >= start && at < start + whole.length);
+			if (problem === undefined) return whole;
+			repairs.push({
+				field: indent === '' ? key : 'frontMatter',
+				message: `${key} is not valid YAML without quotes (${problem.message}): put the whole value in quotes`,
+				line: problem.line,
+			});
+			return `${indent}${key}: '${value.trimEnd().replaceAll("'", "''")}'`;
+		},
+	);
+	if (repairs.length === 0) return undefined;
+	const { entries, problems: left } = parse(quoted);
+	if (left.length === 0) return { entries, repairs };
+	const rest = repair(quoted, left);
+	return rest && { entries: rest.entries, repairs: [...repairs, ...rest.repairs] };
+}
+
+function fail(message: string, line: number): FrontMatter {
+	return { ok: false, violation: { field: 'frontMatter', message: `The front matter ${message}`, line } };
+}

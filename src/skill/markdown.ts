@@ -1,0 +1,206 @@
+import { stringify } from 'yaml';
+import { RunletError } from '../errors.ts';
+import { type Entry, readFrontMatter, type Violation } from './front-matter.ts';
+import type { Skill } from './skill.ts';
+
+export type { Violation } from './front-matter.ts';
+
+export interface MarkdownOptions {
+	/** Name of the folder that holds the SKILL.md: the name of a skill without one, and what `name` has to equal. */
+	readonly directory?: string | undefined;
+}
+
+/**
+ * Reads a SKILL.md (https://agentskills.io/specification) leniently: what `validateMarkdown` reports loads all the same, if
+ * it can be told what was meant. An odd name loads, `directory` stands in for a missing one, a value whose unquoted `: `
+ * is not valid YAML is taken as the text it looks like, a scalar as its text (`version: 1.10` is `'1.10'`).
+ *
+ * `when`, `modalities` and `requires` are comma-separated text (or lists) under `metadata`. `body` is what follows the front
+ * matter, as it is, without one blank line. All else is kept in `frontMatter`, so that `fromMarkdown(toMarkdown(skill))`
+ * equals every `skill` that was read.
+ *
+ * @throws {RunletError} `invalid_skill` when the front matter or the description is missing, when there is neither a name
+ * nor a `directory`, or when the YAML is broken; `data` has `field` and `line`.
+ */
+export function fromMarkdown(text: string, { directory }: MarkdownOptions = {}): Skill {
+	const frontMatter = readFrontMatter(text);
+	if (!frontMatter.ok) throw refusal(frontMatter.violation, directory);
+	const { entries, body } = frontMatter;
+	const name = entries.get('name')?.text?.trim() || directory?.trim();
+	if (!name) throw refusal({ field: 'name', message: 'name is missing: write `name: my-skill`', line: 1 }, directory);
+	const description = entries.get('description')?.text?.trim();
+	if (!description) {
+		const line = entries.get('description')?.line ?? 1;
+		const message =
+			'description is missing: write `description:` and one sentence on what the skill does and when to use it';
+		throw refusal({ field: 'description', message, line }, directory);
+	}
+	const metadata = entries.get('metadata')?.entries ?? new Map<string, Entry>();
+	const lists = listFields.flatMap((field) => {
+		const list = listOf(metadata.get(field));
+		return list?.length ? [[field, list] as const] : [];
+	});
+	const rest = restOf(entries, metadata);
+	return {
+		name,
+		description,
+		...Object.fromEntries(lists),
+		body,
+		...(Object.keys(rest).length > 0 && { frontMatter: rest }),
+	};
+}
+
+/**
+ * Writes a standard SKILL.md (https://agentskills.io/specification), with `when`, `modalities` and `requires` as
+ * comma-separated text under `metadata`: an entry of theirs that holds a comma is read back as two. `tools` and `fn` have no
+ * place in the format and are left out. Nothing is checked: `validateMarkdown` tells whether the skill's own values fit.
+ *
+ * @throws {RunletError} `invalid_skill` for a skill with a `bodyFn`, whose text does not exist before a turn.
+ */
+export function toMarkdown({ name, description, body = '', bodyFn, frontMatter = {}, ...skill }: Skill): string {
+	if (bodyFn !== undefined) {
+		const message = `The skill "${name}" makes its text with bodyFn, which a SKILL.md cannot hold: give it a body instead`;
+		throw new RunletError('invalid_skill', message, { field: 'bodyFn' });
+	}
+	const { name: _name, description: _description, metadata = {}, ...rest } = frontMatter;
+	const lists = Object.fromEntries(
+		listFields.flatMap((field) => (skill[field]?.length ? [[field, skill[field].join(', ')]] : [])),
+	);
+	const merged = isRecord(metadata) ? { ...metadata, ...lists } : metadata;
+	const isEmpty = isRecord(merged) && Object.keys(merged).length === 0;
+	if (merged === metadata && Object.keys(lists).length > 0) {
+		const message = `The metadata of the skill "${name}" is not a map, so ${Object.keys(lists).join(', ')} cannot be added to it`;
+		throw new RunletError('invalid_skill', message, { field: 'metadata' });
+	}
+	// `compat` quotes what another reader's YAML 1.1 takes for a date or a boolean (`2026-01-31`, `no`). Text of several lines
+	// is written as JSON: as a block or folded, yaml 2.9.1 changes some lines that hold nothing but blanks.
+	const yaml = stringify(
+		{ name, description, ...rest, ...(!isEmpty && { metadata: merged }) },
+		{ aliasDuplicateObjects: false, blockQuote: false, compat: 'yaml-1.1', doubleQuotedAsJSON: true, lineWidth: 0 },
+	);
+	return `---\n${yaml}---\n${body && `\n${body}`}`;
+}
+
+/**
+ * Every breach of the SKILL.md format (https://agentskills.io/specification), read to the letter: empty when the file is
+ * valid. A character is a Unicode code point. `field` is a key, `metadata.KEY`, or `frontMatter` for the block as a whole.
+ * Never throws.
+ */
+export function validateMarkdown(text: string, { directory }: MarkdownOptions = {}): Violation[] {
+	const frontMatter = readFrontMatter(text);
+	if (!frontMatter.ok) return [frontMatter.violation];
+	const { entries, repairs } = frontMatter;
+	const violations = [...repairs];
+	for (const field of ['name', 'description']) {
+		if (!entries.has(field)) violations.push({ field, message: `${field} is required`, line: 1 });
+	}
+	for (const [field, entry] of entries) {
+		const check = isKnown(field) ? checks[field] : undefined;
+		if (check !== undefined) violations.push(...check(entry, directory));
+		else {
+			const message = `${field} is not a key of the format (${Object.keys(checks).join(', ')}): move it under metadata`;
+			violations.push({ field, message, line: entry.line });
+		}
+	}
+	return violations;
+}
+
+const listFields = ['when', 'modalities', 'requires'] as const;
+
+/** The entries of comma-separated text or of a list; `undefined` for what is neither. */
+function listOf(entry: Entry | undefined): string[] | undefined {
+	const items: unknown = entry?.text === undefined ? entry?.value : [entry.text];
+	if (!Array.isArray(items) || !items.every(isScalarValue)) return undefined;
+	return items.flatMap((item) => String(item).split(',')).flatMap((item) => item.trim() || []);
+}
+
+/** The keys that have no field of their own in `Skill`. A key without a value is as good as none. */
+function restOf(entries: ReadonlyMap<string, Entry>, metadata: ReadonlyMap<string, Entry>): Record<string, unknown> {
+	const isList = (key: string) => listFields.some((field) => field === key) && listOf(metadata.get(key)) !== undefined;
+	const kept = [...metadata].filter(([key, { value }]) => value !== null && !isList(key));
+	const rest = [...entries].flatMap(([key, entry]): [string, unknown][] => {
+		if (entry.value === null || key === 'name' || key === 'description') return [];
+		if (key !== 'metadata' || entry.entries === undefined)
+			return [[key, isKnown(key) ? asText(entry) : asValue(entry)]];
+		return kept.length > 0 ? [[key, Object.fromEntries(kept.map(([inner, value]) => [inner, asText(value)]))]] : [];
+	});
+	return Object.fromEntries(rest);
+}
+
+function asText({ text, value }: Entry): unknown {
+	return text ?? value;
+}
+
+/** A number that would be written back differently (`1.10`) stays text. */
+function asValue({ text, value }: Entry): unknown {
+	return typeof value === 'number' && String(value) !== text ? text : value;
+}
+
+/** The rules of each key, in the order of the specification. */
+const checks: Readonly<Record<string, (entry: Entry, directory: string | undefined) => Violation[]>> = {
+	name: (entry, directory) => {
+		const { value, line } = entry;
+		const violations = checkText('name', entry, 64);
+		if (typeof value !== 'string' || value.trim() === '') return violations;
+		if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(value)) {
+			const message = `name "${value}" may hold only a-z, 0-9 and single hyphens between them`;
+			violations.push({ field: 'name', message, line });
+		}
+		if (directory !== undefined && value !== directory) {
+			const message = `name "${value}" has to equal the name of its folder, "${directory}"`;
+			violations.push({ field: 'name', message, line });
+		}
+		return violations;
+	},
+	description: (entry) => checkText('description', entry, 1024),
+	license: (entry) => checkText('license', entry),
+	compatibility: (entry) => checkText('compatibility', entry, 500),
+	metadata: ({ entries, line }) => {
+		if (entries === undefined)
+			return [{ field: 'metadata', message: 'metadata has to be a map of text to text', line }];
+		return [...entries].flatMap(([key, entry]) => checkText(`metadata.${key}`, entry));
+	},
+	'allowed-tools': (entry) => {
+		const violations = checkText('allowed-tools', entry);
+		// A comma in parentheses belongs to a tool's pattern: `Bash(cut -d, *)`.
+		if (entry.text?.replaceAll(/\([^)]*\)/g, '').includes(',')) {
+			const message = 'allowed-tools has to be separated by spaces, not by commas';
+			violations.push({ field: 'allowed-tools', message, line: entry.line });
+		}
+		return violations;
+	},
+};
+
+function isKnown(key: string): boolean {
+	return Object.hasOwn(checks, key);
+}
+
+/** With a `limit`, the text may not be empty either. */
+function checkText(field: string, { value, text, line }: Entry, limit?: number): Violation[] {
+	if (typeof value !== 'string') {
+		const advice = text ? `put ${text} in quotes` : 'write it as one text, or leave the key out';
+		return [{ field, message: `${field} has to be text: ${advice}`, line }];
+	}
+	if (limit === undefined) return [];
+	if (value.trim() === '')
+		return [{ field, message: `${field} is empty: it has to have 1 to ${limit} characters`, line }];
+	const { length } = [...value];
+	if (length <= limit) return [];
+	return [{ field, message: `${field} has ${length} characters: ${limit} are allowed`, line }];
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isScalarValue(value: unknown): value is string | number | boolean {
+	return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}
+
+function refusal({ field, message, line }: Violation, directory: string | undefined): RunletError {
+	const where = [
+		`SKILL.md${directory ? ` of "${directory}"` : ''}`,
+		...(line === undefined ? [] : [`line ${line}`]),
+	].join(', ');
+	return new RunletError('invalid_skill', `${where}: ${message}`, line === undefined ? { field } : { field, line });
+}
