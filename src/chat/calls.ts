@@ -19,6 +19,8 @@ export interface CallsRequest {
 	readonly tools: readonly Tool[];
 	readonly context: Omit<ToolContext, 'callId' | 'emit'>;
 	readonly timeoutMs: number;
+	/** Told of every event as it is shown. */
+	readonly onEvent: (event: RunEvent) => void;
 	/** Puts a result into the history, and has stored it when it resolves. */
 	readonly store: (message: ToolMessage) => Promise<void>;
 }
@@ -37,8 +39,8 @@ export interface CallsOutcome {
  * open. Each result is stored before it is shown. Once a tool asked or halted, no further sequential one begins.
  */
 export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], CallsOutcome> {
-	const { calls, tools, context, timeoutMs, store } = request;
-	return pushed<RunEvent, CallsOutcome>(async (push) => {
+	const { calls, tools, context, timeoutMs, onEvent, store } = request;
+	const work = async (push: (event: RunEvent) => undefined | Promise<void>): Promise<CallsOutcome> => {
 		const results = new Map<string, ToolResult>();
 		const outcome: { question?: Question; haltedReason?: string } = {};
 
@@ -65,7 +67,8 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 			await runOne(call);
 		}
 		return { ...outcome, manual, results: calls.flatMap(({ id }) => results.get(id) ?? []) };
-	});
+	};
+	return pushed(work, onEvent);
 }
 
 function partition(calls: readonly ToolCall[], tools: readonly Tool[]) {

@@ -4,10 +4,11 @@ const highWater = 256;
 /**
  * Runs `work` and yields what it pushes, in order, all that is there at once; returns what `work` returns, throws what
  * it throws. This is where a provider's callback becomes a pull: `push` gives nothing while the reader keeps up, and
- * else a promise for the moment when the reader has caught up.
+ * else a promise for the moment when the reader has caught up. `onEvent` is told of each event as it is pushed.
  */
 export async function* pushed<E, R>(
 	work: (push: (event: E) => undefined | Promise<void>) => Promise<R>,
+	onEvent: (event: E) => void = () => {},
 ): AsyncGenerator<E[], R> {
 	let batch: E[] = [];
 	let wake: (() => void) | undefined;
@@ -16,6 +17,7 @@ export async function* pushed<E, R>(
 
 	const push = (event: E): undefined | Promise<void> => {
 		batch.push(event);
+		onEvent(event);
 		wake?.();
 		if (batch.length < highWater) return undefined;
 		drained ??= Promise.withResolvers<void>();

@@ -49,6 +49,9 @@ export type LoopEvent =
 	| { readonly type: 'turn.restarted'; readonly iteration: number }
 	| TerminalEvent;
 
+/** What is said beside the conversation: it enters no message. */
+export type SideEvent = Extract<LoopEvent, { readonly type: 'note' | 'warning' }>;
+
 /** Everything that a run streams. A `switch` on `type` needs no case for kinds it does not know. */
 export type RunEvent = ReplyDelta | LoopEvent;
 
@@ -72,6 +75,10 @@ const loopKinds: ReadonlySet<string> = new Set<LoopEvent['type']>([
 	'cancelled',
 	'error',
 ]);
+
+export function isSideEvent(event: RunEvent): event is SideEvent {
+	return event.type === 'note' || event.type === 'warning';
+}
 
 export function isTerminal(event: RunEvent): event is TerminalEvent {
 	return terminal.has(event.type);

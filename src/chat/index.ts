@@ -10,7 +10,7 @@ export {
 	formatBudgetBreakdown,
 } from './budget.ts';
 export { dispatchChat, dispatchChatStream, noopOnDelta } from './dispatch.ts';
-export type { LoopEvent, Question, RunEvent, Step, TerminalEvent } from './event.ts';
+export type { LoopEvent, Question, RunEvent, SideEvent, Step, TerminalEvent } from './event.ts';
 export type { RunResult } from './loop.ts';
 export { runLoop, runLoopMessages, runLoopStream, runLoopStreamMessages } from './loops.ts';
 export {
@@ -24,7 +24,16 @@ export {
 	type UserMessage,
 	userMessage,
 } from './message.ts';
-export type { CallOptions, ChatFn, ChatOptions, ChatStreamFn, Timeouts, ToolChoice, Turn } from './options.ts';
+export type {
+	CallOptions,
+	ChatFn,
+	ChatOptions,
+	ChatStreamFn,
+	MessageContext,
+	Timeouts,
+	ToolChoice,
+	Turn,
+} from './options.ts';
 export { flattenParts, imagePart, type MessagePart, renderPart, textPart } from './part.ts';
 export {
 	builtinProviders,

@@ -5,9 +5,9 @@ import { forAgent, type Tool, type ToolCall, type ToolContext } from '../tool/in
 import { checkBudget } from './budget.ts';
 import { type CallsOutcome, runCalls } from './calls.ts';
 import { pushed } from './channel.ts';
-import type { Question, RunEvent, Step } from './event.ts';
+import { isSideEvent, type Question, type RunEvent, type SideEvent, type Step } from './event.ts';
 import { type AssistantMessage, insertResult, type Message, openCalls, sendable } from './message.ts';
-import type { ChatOptions, Turn } from './options.ts';
+import type { ChatOptions, MessageContext, Turn } from './options.ts';
 import { abortable, abortError } from './signal.ts';
 import { modelTurn, type TurnReply } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
@@ -45,11 +45,19 @@ export async function* loop(
 	let usage: ChatUsage = {};
 	let last: TurnReply | undefined;
 	let iteration = 0;
+	let side: SideEvent[] = [];
 
 	try {
-		const setting = prepare(options, signal);
+		const setting = prepare(options, signal, (event) => {
+			if (isSideEvent(event)) side.push(event);
+		});
 		yield [{ type: 'run.started', runId: setting.runId, attempt: 1 }];
-		const store = inOrder(options.onMessage);
+		const tell = inOrder(options.onMessage);
+		const store = (message: Message, turn?: Turn): Promise<void> => {
+			const before = side;
+			side = [];
+			return tell(message, turn === undefined ? { before } : { turn, before });
+		};
 		const ended = (status: RunResult['status'], more: Partial<RunResult> = {}): RunResult => ({
 			status,
 			text: last?.text ?? '',
@@ -77,6 +85,7 @@ export async function* loop(
 							tools: setting.tools,
 							context: setting.context,
 							timeoutMs: options.timeouts?.toolMs ?? 120_000,
+							onEvent: setting.onEvent,
 							store: (message) => {
 								insertResult(messages, message);
 								return store(message);
@@ -95,7 +104,7 @@ export async function* loop(
 			const message = assistantOf(reply);
 			messages.push(message);
 			await store(message, { iteration, model: reply.model, stopReason: reply.stopReason, usage: reply.usage ?? {} });
-			yield [{ type: 'stop', reason: reply.stopReason, usage: reply.usage }];
+			yield [{ type: 'stop', reason: reply.stopReason, usage: reply.usage ?? {} }];
 			if (message.toolCalls !== undefined) continue;
 			yield step([], { results: [] });
 			if (reply.stopReason !== 'pause_turn') return ended('completed');
@@ -110,9 +119,10 @@ interface Setting {
 	readonly tools: readonly Tool[];
 	readonly resolver: SkillResolver | undefined;
 	readonly context: Omit<ToolContext, 'callId' | 'emit'>;
+	readonly onEvent: (event: RunEvent) => void;
 }
 
-function prepare(options: ChatOptions, signal: AbortSignal): Setting {
+function prepare(options: ChatOptions, signal: AbortSignal, onEvent: Setting['onEvent']): Setting {
 	const { sessionId, runId = crypto.randomUUID() } = options.context ?? {};
 	const skillContext = options.skillContext ?? options.context?.skillContext ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);
@@ -122,13 +132,14 @@ function prepare(options: ChatOptions, signal: AbortSignal): Setting {
 		resolver,
 		tools: forAgent([...(options.tools ?? []), ...builtins]),
 		context: { signal, skillContext, runId, sessionId },
+		onEvent,
 	};
 }
 
 /** One model turn: the skills of the moment, the context check, the call itself. */
 async function* ask(
 	options: ChatOptions,
-	{ tools: all, resolver, context }: Setting,
+	{ tools: all, resolver, context, onEvent }: Setting,
 	messages: readonly Message[],
 	stream: boolean,
 	signal: AbortSignal,
@@ -143,10 +154,12 @@ async function* ask(
 	const budget = await abortable(checkBudget({ ...options, system }, sent, tools), signal);
 	if (budget?.warn === true) {
 		const message = `The context is ${Math.round((100 * budget.total) / budget.limit)} % full: about ${budget.total} of ${budget.limit} tokens.`;
-		yield [{ type: 'warning', code: 'context_budget', message }];
+		const warning = { type: 'warning', code: 'context_budget', message } as const;
+		onEvent(warning);
+		yield [warning];
 	}
 	const request = { options, messages: sent, system, tools: tools.length > 0 ? tools : undefined, stream, signal };
-	return yield* pushed<RunEvent, TurnReply>((push) => modelTurn(request, push));
+	return yield* pushed<RunEvent, TurnReply>((push) => modelTurn(request, push), onEvent);
 }
 
 /**
@@ -177,11 +190,12 @@ function stopOf({
 }
 
 /** Has messages stored one after another, also those of tools that finish together. */
-function inOrder(onMessage: ChatOptions['onMessage']): (message: Message, turn?: Turn) => Promise<void> {
-	if (onMessage === undefined) return async () => {};
+function inOrder(
+	onMessage: ChatOptions['onMessage'] = () => {},
+): (message: Message, about: MessageContext) => Promise<void> {
 	let storing = Promise.resolve();
-	return (message, turn) => {
-		storing = storing.then(() => onMessage(message, turn));
+	return (message, about) => {
+		storing = storing.then(() => onMessage(message, about));
 		return storing;
 	};
 }

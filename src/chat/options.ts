@@ -1,5 +1,6 @@
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
 import type { AnyFn, Tool, ToolContext } from '../tool/index.ts';
+import type { SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { ProviderRegistration } from './registry.ts';
 import type { ChatReply, OnDelta, StopReason } from './reply.ts';
@@ -55,6 +56,14 @@ export interface Turn {
 	readonly usage: ChatUsage;
 }
 
+/** What came with a message: for whoever stores it and wants to show the run again. */
+export interface MessageContext {
+	/** The model turn, of an assistant message. */
+	readonly turn?: Turn;
+	/** Notes and warnings since the message before, in order. */
+	readonly before: readonly SideEvent[];
+}
+
 /** Everything a run can be told (document 003, `ChatOptions`, and parity.md). Only `model` is required. */
 export interface ChatOptions {
 	readonly model: string;
@@ -94,8 +103,8 @@ export interface ChatOptions {
 	readonly signal?: AbortSignal | undefined;
 	/** Who is calling: reaches tools as their context. */
 	readonly context?: Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext'>> | undefined;
-	/** Has stored a message before the run's next step begins; what it throws ends the run. A reply comes with its turn. */
-	readonly onMessage?: ((message: Message, turn?: Turn) => void | Promise<void>) | undefined;
+	/** Has stored a message before the run's next step begins; what it throws ends the run. */
+	readonly onMessage?: ((message: Message, about: MessageContext) => void | Promise<void>) | undefined;
 	/** Retries of a model call that failed before anything was shown; 2. */
 	readonly maxRetries?: number | undefined;
 	readonly timeouts?: Timeouts | undefined;

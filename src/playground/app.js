@@ -1,7 +1,7 @@
 /**
  * The page: picks an agent, chats, and finds its way back to a session by `?session=ID`.
  *
- * @import { Agent, RunEvent } from './session.js'
+ * @import { Agent, Message, RunEvent } from './session.js'
  */
 
 import { element } from './element.js';
@@ -63,25 +63,34 @@ async function showSession(id, signal) {
 	try {
 		const { session, messages } = await client.load(id, { signal });
 		pickAgent(session.agent);
-		/** @type {ReturnType<typeof createRunView> | undefined} */
-		let view;
-		for (const message of messages) {
-			if (message.role === 'user') {
-				view?.end();
-				view = undefined;
-				showMessage(textOf(message.content));
-			} else {
-				view ??= createRunView(page.transcript);
-				for (const event of eventsOf(message)) view.apply(event);
-			}
-		}
-		view?.end();
+		showHistory(messages);
 		tail.toEnd();
 	} finally {
 		if (!signal.aborted) page.transcript.removeAttribute('aria-busy');
 	}
 	page.send.disabled = false;
 	await play(client.follow(id, { signal }), signal);
+}
+
+/** @param {Message[]} messages */
+function showHistory(messages) {
+	/** @type {ReturnType<typeof createRunView> | undefined} */
+	let view;
+	let runId;
+	for (const message of messages) {
+		if (message.role === 'user' || message.runId !== runId) {
+			view?.end();
+			view = undefined;
+		}
+		runId = message.runId;
+		if (message.role === 'user' || (message.role === 'tool' && !view)) {
+			showMessage(textOf(message.content));
+			continue;
+		}
+		view ??= createRunView(page.transcript);
+		for (const event of eventsOf(message)) view.apply(event);
+	}
+	view?.end();
 }
 
 /** @param {string} text */

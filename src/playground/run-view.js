@@ -160,11 +160,11 @@ export function createRunView(parent) {
  * @returns {Generator<RunEvent>}
  */
 export function* eventsOf({ role, content, reasoning, toolCalls = [], toolCallId = '', isError = false }) {
-	const text = textOf(content);
 	if (role === 'tool') {
-		yield { type: 'tool_result', id: toolCallId, output: text, isError };
+		yield { type: 'tool_result', id: toolCallId, output: content, isError };
 		return;
 	}
+	const text = textOf(content);
 	if (reasoning) yield { type: 'reasoning', text: reasoning };
 	if (text) yield { type: 'text', text };
 	for (const { id, name, input } of toolCalls) {

@@ -10,7 +10,7 @@
  * @property {string} id
  * @property {string} [runId]
  * @property {'user' | 'assistant' | 'tool'} role
- * @property {unknown} content a text, or a list of parts
+ * @property {unknown} content a text, a list of parts, or what a tool gave
  * @property {string} [reasoning]
  * @property {ToolCall[]} [toolCalls]
  * @property {string} [toolCallId]
@@ -197,7 +197,8 @@ export function createClient({
 		session: (id, options) => json(pathOf(id), options),
 
 		/**
-		 * A session as it is to be shown: `messages` leaves out what `follow` replays of the newest run.
+		 * A session as it is to be shown: `messages` leaves out what `follow` replays of the newest run. What a person said
+		 * begins a run; where it answers a question, it is the question's tool result.
 		 *
 		 * @param {string} id
 		 * @param {Signal} [options]
@@ -206,8 +207,10 @@ export function createClient({
 		async load(id, options) {
 			const session = await json(pathOf(id), options);
 			const all = await messages(id, options);
-			const runId = session.run?.id;
-			return { session, messages: all.filter((message) => message.runId !== runId || message.role === 'user') };
+			const newest = session.run?.id;
+			const isShown = (/** @type {Message} */ { runId, role }, /** @type {number} */ index) =>
+				runId !== newest || role === 'user' || all[index - 1]?.runId !== runId;
+			return { session, messages: all.filter(isShown) };
 		},
 
 		/**

@@ -11,7 +11,7 @@
 export function textOf(content) {
 	if (typeof content === 'string') return content;
 	if (!Array.isArray(content)) return '';
-	return content.map((part) => (part?.type === 'text' ? String(part.text) : `[${part?.type ?? 'part'}]`)).join('\n\n');
+	return content.map((part) => part?.text ?? `[${part?.name ?? part?.kind ?? 'part'}]`).join('\n\n');
 }
 
 /**

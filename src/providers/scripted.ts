@@ -53,10 +53,15 @@ export function scripted(turns: readonly ScriptedTurn[]): ScriptedProvider {
 			return played === undefined ? undefined : replyOf(played);
 		},
 		chatStreamFn: async (model, messages, system, tools, onDelta, options) => {
-			const played = await next({ model, messages, system, tools, options, streamed: true }, onDelta);
+			let streamed = false;
+			const own: OnDelta = (delta) => {
+				streamed = true;
+				return onDelta(delta);
+			};
+			const played = await next({ model, messages, system, tools, options, streamed: true }, own);
 			if (played === undefined) return undefined;
 			const reply = replyOf(played);
-			for (const delta of played.deltas ?? deltasOf(reply)) await onDelta(delta);
+			for (const delta of played.deltas ?? (streamed ? [] : deltasOf(reply))) await onDelta(delta);
 			return reply;
 		},
 	};

@@ -8,7 +8,7 @@ import type { CreateInput, Delivery, Input, SessionApi } from './api.ts';
 import { follow } from './follow.ts';
 import { RunLog } from './log.ts';
 import { isEnd, parsePosition, startOf } from './position.ts';
-import { replay } from './replay.ts';
+import { lastReply, replay, whole } from './replay.ts';
 import { carryOut, type LiveRun } from './run.ts';
 import { assertAllowed, runStatusOf, sessionStatus } from './status.ts';
 import { type MessageRecord, type RunRecord, SessionStore } from './store.ts';
@@ -206,6 +206,11 @@ export function createSessionClass(runtime: Runtime) {
 			);
 		}
 
+		#whole(run: RunRecord, event: TerminalEvent & { type: 'awaiting' }) {
+			const restored = whole(event, lastReply(this.#store.messages({ from: this.#store.lastTurn() }).records, run.n));
+			return restored.type === 'awaiting' ? restored : event;
+		}
+
 		#assertExists(): void {
 			if (!this.#store.exists()) throw new RunletError('not_found', 'There is no such session.');
 		}
@@ -217,7 +222,7 @@ export function createSessionClass(runtime: Runtime) {
 		#state() {
 			const { id, agent, model, metadata, createdAt } = this.#store.session();
 			const run = this.#store.run();
-			const waiting = run?.tail?.event.type === 'awaiting' ? run.tail.event : undefined;
+			const waiting = run?.tail?.event.type === 'awaiting' ? this.#whole(run, run.tail.event) : undefined;
 			return {
 				id,
 				agent,

@@ -1,4 +1,4 @@
-import type { RunEvent, Step } from '../chat/index.ts';
+import type { Message, RunEvent, SideEvent, Step, TerminalEvent } from '../chat/index.ts';
 import type { ToolCall, ToolResult } from '../tool/index.ts';
 import { messageStride } from './schema.ts';
 import type { MessageRecord, RunRecord } from './store.ts';
@@ -12,7 +12,7 @@ import type { MessageRecord, RunRecord } from './store.ts';
 export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEvent[] {
 	const events: RunEvent[] = [{ type: 'run.started', runId: run.id, attempt: run.attempt }];
 	let open: OpenStep | undefined;
-	const closeStep = (before: readonly RunEvent[]): void => {
+	const closeStep = (before: readonly SideEvent[]): void => {
 		// Notes come from tools, so they stand before the end of the turn; warnings are about the next one.
 		events.push(...before.filter(({ type }) => type === 'note'));
 		if (open !== undefined) events.push(stepOf(open));
@@ -43,9 +43,30 @@ export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEv
 		// A turn that was broken off between its calls has no step.
 		if (failed && open !== undefined && open.results.length < open.calls.length) open = undefined;
 		closeStep(before);
-		events.push(event);
+		events.push(whole(event, lastReply(records, run.n)));
 	}
 	return events;
+}
+
+/** A run's last event as it is stored: without what the messages hold already, so that it fits a row. */
+export function slim(event: TerminalEvent): TerminalEvent {
+	if (event.type === 'done') return { ...event, text: '' };
+	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
+	return { ...event, toolCalls: event.toolCalls.map(({ id, name }) => ({ id, name, input: null })) };
+}
+
+/** The last assistant message up to a run. */
+export function lastReply(records: readonly MessageRecord[], run: number): Message | undefined {
+	return records.findLast(({ message, run: n }) => n <= run && message.role === 'assistant')?.message;
+}
+
+/** The event again, whole; `last` is the run's last assistant message. */
+export function whole(event: TerminalEvent, last: Message | undefined): TerminalEvent {
+	if (last?.role !== 'assistant') return event;
+	if (event.type === 'done') return { ...event, text: last.content };
+	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
+	const open = new Set(event.toolCalls.map(({ id }) => id));
+	return { ...event, toolCalls: (last.toolCalls ?? []).filter(({ id }) => open.has(id)) };
 }
 
 interface OpenStep extends Omit<Step, 'toolCalls' | 'toolResults'> {
@@ -53,10 +74,10 @@ interface OpenStep extends Omit<Step, 'toolCalls' | 'toolResults'> {
 	readonly results: ToolResult[];
 }
 
-function stepOf({ calls, results, ...rest }: OpenStep): RunEvent {
+function stepOf({ iteration, model, text, calls, results, stopReason, usage }: OpenStep): RunEvent {
 	const rank = new Map(calls.map(({ id }, index) => [id, index]));
 	const toolResults = results.toSorted((a, b) => (rank.get(a.id) ?? 0) - (rank.get(b.id) ?? 0));
-	return { type: 'step', ...rest, toolCalls: calls, toolResults };
+	return { type: 'step', iteration, model, text, toolCalls: calls, toolResults, stopReason, usage };
 }
 
 function callEvents({ id, name, input }: ToolCall): RunEvent[] {

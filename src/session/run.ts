@@ -1,7 +1,9 @@
-import { isTerminal } from '../chat/event.ts';
-import type { ChatOptions, Message, RunEvent, TerminalEvent } from '../chat/index.ts';
+import { isSideEvent, isTerminal } from '../chat/event.ts';
+import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../chat/index.ts';
 import { start } from '../chat/run.ts';
+import { messageOf } from '../errors.ts';
 import { RunLog } from './log.ts';
+import { slim } from './replay.ts';
 import { runStatusOf } from './status.ts';
 import type { RunRecord, SessionStore } from './store.ts';
 
@@ -26,49 +28,49 @@ export function carryOut(
 	history: readonly Message[],
 ): LiveRun {
 	const log = new RunLog(record.n);
-	// Notes and warnings since the last stored message: they are stored with the next one.
-	let unstored: RunEvent[] = [];
-	const take = (): { before?: readonly RunEvent[] } => {
-		const before = unstored;
-		unstored = [];
-		return before.length > 0 ? { before } : {};
-	};
+	// Notes and warnings that were read here, and how many of them went into the store with a message.
+	const said: SideEvent[] = [];
+	let stored = 0;
 	const run = start(
 		{
 			...options,
-			onMessage: (message, turn) => {
-				store.transaction(() =>
-					store.addMessage(record.n, message, Date.now(), { ...(turn !== undefined && { turn }), ...take() }),
-				);
+			onMessage: (message, { turn, before }) => {
+				const about = { ...(turn !== undefined && { turn }), ...(before.length > 0 && { before }) };
+				store.transaction(() => store.addMessage(record.n, message, Date.now(), about));
+				stored += before.length;
 			},
 		},
 		history,
 	);
 	const end = (event: TerminalEvent): TerminalEvent => {
-		const { before = [] } = take();
-		store.transaction(() => store.endRun(record.n, runStatusOf(event), { before, event }, Date.now()));
+		const tail = { before: said.slice(stored), event: slim(event) };
+		store.transaction(() => store.endRun(record.n, runStatusOf(event), tail, Date.now()));
 		return event;
 	};
 	const follow = async (): Promise<TerminalEvent> => {
 		let last: TerminalEvent = { type: 'error', code: 'internal', message: 'The run ended without saying how.' };
 		for await (const batch of run.batches()) {
 			for (const event of batch) {
-				if (event.type === 'note' || event.type === 'warning') unstored.push(event);
+				if (isSideEvent(event)) said.push(event);
 				if (isTerminal(event)) last = end(event);
 			}
 			log.append(batch);
 		}
 		return last;
 	};
-	const ended = follow().catch((error: unknown): TerminalEvent => {
-		// The store refused to write: readers are told, and the log of the Worker has the cause.
-		console.error(JSON.stringify({ level: 'error', code: 'storage', run: record.id, cause: String(error) }));
+	const ended = follow().catch((cause: unknown): TerminalEvent => {
+		console.error(JSON.stringify({ level: 'error', code: 'storage', run: record.id, cause: messageOf(cause) }));
 		run.abort();
 		const event: TerminalEvent = {
 			type: 'error',
 			code: 'internal',
-			message: 'The end of the run could not be stored. Send the message again.',
+			message: 'The run could not be stored. Send the message again.',
 		};
+		try {
+			end(event);
+		} catch {
+			// Not even this could be written; the object's next life closes the run.
+		}
 		if (!log.ended) log.append([event]);
 		return event;
 	});

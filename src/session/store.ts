@@ -1,5 +1,5 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import type { Message, RunEvent, TerminalEvent, Turn } from '../chat/index.ts';
+import type { Message, SideEvent, TerminalEvent, Turn } from '../chat/index.ts';
 import { messageStride, migrate, storedVersion } from './schema.ts';
 import type { RunStatus } from './status.ts';
 
@@ -31,7 +31,7 @@ export interface RunRecord {
 
 /** How a run ended, and what it said after its last message. */
 export interface RunTail {
-	readonly before: readonly RunEvent[];
+	readonly before: readonly SideEvent[];
 	readonly event: TerminalEvent;
 }
 
@@ -44,7 +44,7 @@ export interface MessageRecord {
 	/** The model turn that an assistant message came from. */
 	readonly turn?: Turn | undefined;
 	/** Notes and warnings since the message stored before it. */
-	readonly before?: readonly RunEvent[] | undefined;
+	readonly before?: readonly SideEvent[] | undefined;
 	readonly createdAt: number;
 }
 

@@ -1,6 +1,10 @@
 import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import { type OverrideActionContext, type JsonSchema as ValibotJsonSchema, toJsonSchema as valibotToJsonSchema } from '@valibot/to-json-schema';
+import {
+	type OverrideActionContext,
+	type JsonSchema as ValibotJsonSchema,
+	toJsonSchema as valibotToJsonSchema,
+} from '@valibot/to-json-schema';
 import type { GenericSchema } from 'valibot';
 import { messageOf, RunletError } from '../errors.ts';
 

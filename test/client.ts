@@ -1,0 +1,73 @@
+import { SELF } from 'cloudflare:test';
+
+/** One event as it came over the wire. */
+export interface WireEvent {
+	readonly id: string | undefined;
+	readonly type: string;
+	readonly data: Record<string, unknown>;
+}
+
+const origin = 'http://localhost';
+
+/** A JSON request to the Worker under test. */
+export function request(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+	const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+	return SELF.fetch(`${origin}${path}`, { ...init, headers: { 'content-type': 'application/json', ...headers } });
+}
+
+/** Creates a session and gives its id. */
+export async function createSession(agent = 'scripted'): Promise<string> {
+	const { id } = await (await request('/v1/sessions', { agent })).json<{ id: string }>();
+	return id;
+}
+
+/** Sends a message and gives the response that streams the run. */
+export function send(id: string, text: string): Promise<Response> {
+	return request(`/v1/sessions/${id}/messages`, { text }, { accept: 'text/event-stream' });
+}
+
+/** Follows a session's events, from the event after `lastEventId` on. */
+export function follow(id: string, lastEventId?: string): Promise<Response> {
+	return request(
+		`/v1/sessions/${id}/events`,
+		undefined,
+		lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
+	);
+}
+
+/** The events of a stream, as they come. */
+export async function* eventsOf(response: Response): AsyncGenerator<WireEvent, void> {
+	if (response.body === null) return;
+	let open: string[] = [];
+	for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+		open.push(chunk);
+		// Blocks end with an empty line, which may itself be cut.
+		if (!`${open.at(-2)?.slice(-1) ?? ''}${chunk}`.includes('\n\n')) continue;
+		const blocks = open.join('').split('\n\n');
+		open = [blocks.pop() ?? ''];
+		for (const block of blocks) {
+			const event = parse(block);
+			if (event !== undefined) yield event;
+		}
+	}
+}
+
+/** All events of a stream, once it is over. */
+export async function allEvents(response: Response): Promise<WireEvent[]> {
+	return Array.fromAsync(eventsOf(response));
+}
+
+/** The text that a reader of these events has in front of it. */
+export function textOf(events: readonly WireEvent[]): string {
+	return events.flatMap(({ type, data }) => (type === 'text' ? [String(data.text)] : [])).join('');
+}
+
+function parse(block: string): WireEvent | undefined {
+	const fields = new Map(
+		block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+	);
+	const data = fields.get('data');
+	return data === undefined
+		? undefined
+		: { id: fields.get('id'), type: fields.get('event') ?? '', data: JSON.parse(data) };
+}

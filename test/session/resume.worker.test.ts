@@ -1,0 +1,156 @@
+import { env, evictDurableObject } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import { allEvents, createSession, eventsOf, follow, send, textOf, type WireEvent } from '../client.ts';
+import { play } from '../script.ts';
+
+const call = (id: string, name: string, input: unknown) => ({ id, name, input });
+
+/** Events with neighbouring pieces of one text joined: what two readers must agree on, however their streams were cut. */
+function joined(events: readonly WireEvent[]): unknown[] {
+	const out: { type: string; data: Record<string, unknown> }[] = [];
+	for (const { type, data } of events) {
+		const before = out.at(-1);
+		const field = type === 'tool_use_input' ? 'partialInputJson' : 'text';
+		const pieces =
+			['text', 'reasoning', 'tool_use_input'].includes(type) && before?.type === type && before.data.id === data.id;
+		if (pieces) before.data = { ...data, [field]: `${before.data[field]}${data[field]}` };
+		else out.push({ type, data });
+	}
+	return out;
+}
+
+const script = [
+	{
+		reasoning: 'Hm, let me think.',
+		text: 'First I will look. 🎈',
+		toolCalls: [call('a', 'noisy', { times: 3 }), call('a', 'echo', { text: 'twice' }), call('c', 'nothing', {})],
+		deltas: [
+			...['Hm, ', 'let me ', 'think.'].map((text) => ({ type: 'reasoning', text })),
+			...['First ', 'I will', ' look. ', '🎈'].map((text) => ({ type: 'text', text })),
+			{ type: 'tool_use_start', id: 'a', name: 'noisy' },
+			...['{"ti', 'mes":', '3}'].map((partialInputJson) => ({ type: 'tool_use_input', id: 'a', partialInputJson })),
+			{ type: 'tool_use_end', id: 'a' },
+			{ type: 'tool_use_start', id: 'a', name: 'echo' },
+			...['{"text":', '"twice"}'].map((partialInputJson) => ({ type: 'tool_use_input', id: 'a', partialInputJson })),
+			{ type: 'tool_use_end', id: 'a' },
+			{ type: 'tool_use_start', id: 'c', name: 'nothing' },
+			{ type: 'tool_use_input', id: 'c', partialInputJson: '{}' },
+			{ type: 'tool_use_end', id: 'c' },
+			{ type: 'stop', reason: 'tool_use' },
+		],
+	},
+	{ text: 'That is all.', deltas: ['That ', 'is ', 'all.'].map((text) => ({ type: 'text', text })) },
+];
+
+test('a reader that comes back gets exactly what it missed, wherever it was cut', async () => {
+	const id = await createSession();
+	play(...script);
+	const whole = await allEvents(await send(id, 'go'));
+	expect(whole.length).toBeGreaterThan(15);
+	for (const [index, { id: seen }] of whole.entries()) {
+		const rest = await allEvents(await follow(id, seen));
+		expect(joined([...whole.slice(0, index + 1), ...rest]), `cut behind ${seen}`).toEqual(joined(whole));
+	}
+});
+
+test('the same holds when the object was restarted and the stream is made from the store', async () => {
+	const id = await createSession();
+	play(...script);
+	const whole = await allEvents(await send(id, 'go'));
+	await evictDurableObject(env.SESSIONS.get(env.SESSIONS.idFromString(id)));
+	for (const [index, { id: seen }] of whole.entries()) {
+		const rest = await allEvents(await follow(id, seen));
+		expect(textOf([...whole.slice(0, index + 1), ...rest])).toBe(textOf(whole));
+		const kinds = (events: readonly WireEvent[]) =>
+			joined(events)
+				.map((event) => JSON.stringify(event))
+				.sort();
+		expect(kinds([...whole.slice(0, index + 1), ...rest]), `cut behind ${seen}`).toEqual(kinds(whole));
+	}
+});
+
+test('a reader that comes back in the middle of a run gets what it missed, then the rest', async () => {
+	const middle = Promise.withResolvers<void>();
+	const end = Promise.withResolvers<void>();
+	play(async (_, onDelta) => {
+		for (const text of ['one ', 'two ']) await onDelta({ type: 'text', text });
+		await middle.promise;
+		for (const text of ['three ', 'four ']) await onDelta({ type: 'text', text });
+		await end.promise;
+		await onDelta({ type: 'text', text: 'five' });
+		return { text: 'one two three four five' };
+	});
+	const id = await createSession();
+	const first = eventsOf(await send(id, 'go'));
+	await first.next();
+	const { value: seen } = await first.next();
+	await first.return();
+	middle.resolve();
+	const second = eventsOf(await follow(id, seen?.id));
+	const { value: missed } = await second.next();
+	end.resolve();
+	expect(`${seen?.data.text}${missed?.data.text}${textOf(await Array.fromAsync(second))}`).toBe(
+		'one two three four five',
+	);
+});
+
+test('a reader that comes back before the first token gets everything once', async () => {
+	const open = Promise.withResolvers<void>();
+	play(async () => {
+		await open.promise;
+		return 'at last';
+	});
+	const id = await createSession();
+	const first = eventsOf(await send(id, 'go'));
+	const { value: started } = await first.next();
+	await first.return();
+	const second = await follow(id, started?.id);
+	open.resolve();
+	const events = await allEvents(second);
+	expect(textOf(events)).toBe('at last');
+	expect(events.filter(({ type }) => type === 'run.started')).toHaveLength(0);
+});
+
+test('there is nothing to follow where no run was started, and behind the last event', async () => {
+	const id = await createSession();
+	expect((await follow(id)).status).toBe(204);
+	play('done');
+	const last = (await allEvents(await send(id, 'go'))).at(-1);
+	expect((await follow(id, last?.id)).status).toBe(204);
+});
+
+test('who has seen the end of a run goes on with the next run', async () => {
+	const id = await createSession();
+	play('one', 'two');
+	const first = await allEvents(await send(id, 'go'));
+	await allEvents(await send(id, 'go on'));
+	expect(textOf(await allEvents(await follow(id, first.at(-1)?.id)))).toBe('two');
+	expect(textOf(await allEvents(await follow(id, first[0]?.id)))).toBe('one');
+});
+
+test('a Last-Event-ID that is none is refused', async () => {
+	const id = await createSession();
+	play('done');
+	await allEvents(await send(id, 'go'));
+	for (const wrong of ['x', '1.2', '7.end', '-1.0.0.0.0.0.0.0.0.0', '1.0.0.0.0.0.0.0.0.1e3', '0.end']) {
+		const response = await follow(id, wrong);
+		expect(response.status, wrong).toBe(400);
+		expect(await response.json()).toMatchObject({
+			error: { code: 'invalid_request', data: { field: 'Last-Event-ID' } },
+		});
+	}
+});
+
+test('a reader that does not read holds back neither the model nor other readers', async () => {
+	const size = 5_000;
+	const piece = 'x'.repeat(1_000);
+	play({ text: piece.repeat(size), deltas: Array.from({ length: size }, () => ({ type: 'text', text: piece })) });
+	const id = await createSession();
+	const stalled = await send(id, 'go');
+	const quick = await allEvents(await follow(id));
+	expect(textOf(quick).length).toBe(size * piece.length);
+	expect(quick.at(-1)?.type).toBe('done');
+	const late = await allEvents(stalled);
+	expect(textOf(late).length).toBe(size * piece.length);
+	expect(late.length).toBeLessThan(size);
+});

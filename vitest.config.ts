@@ -1,0 +1,26 @@
+import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
+import { defineConfig } from 'vitest/config';
+
+/** Tests that need no platform; those of the loop run here and in workerd. */
+const pure = ['test/{tool,skill,chat,providers,toolboxes,session,agents}/**/*.test.ts'];
+const workerd = ['test/**/*.worker.test.ts'];
+const both = ['test/chat/**/*.test.ts', 'test/tool/**/*.test.ts'];
+
+export default defineConfig({
+	test: {
+		projects: [
+			{ test: { name: 'node', include: pure, exclude: workerd } },
+			{
+				plugins: [
+					cloudflareTest({
+						main: './test/worker.ts',
+						wrangler: { configPath: './wrangler.toml' },
+						miniflare: { bindings: { LOCAL: 'true' } },
+					}),
+				],
+				test: { name: 'workerd', include: [...workerd, ...both] },
+			},
+			{ test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
+		],
+	},
+});
