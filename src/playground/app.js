@@ -255,7 +255,9 @@ function showWelcome() {
  * @param {string[]} names
  */
 function factsOf(label, names) {
-	return names.length === 0 ? [] : [element('dt', '', label), element('dd', '', names.join(', '))];
+	if (names.length === 0) return [];
+	const shown = names.length > 12 ? [...names.slice(0, 10), `and ${names.length - 10} more`] : names;
+	return [element('dt', '', label), element('dd', '', shown.join(', '))];
 }
 
 /** @param {boolean} value */

@@ -39,23 +39,39 @@ const script = [
 			{ type: 'stop', reason: 'tool_use' },
 		],
 	},
-	{ text: 'That is all.', deltas: ['That ', 'is ', 'all.'].map((text) => ({ type: 'text', text })) },
+	{
+		text: 'Once more.',
+		toolCalls: [call('b', 'noisy', { times: 1 })],
+	},
 ];
 
 test('a reader that comes back gets exactly what it missed, wherever it was cut', async () => {
+	const end = Promise.withResolvers<void>();
+	play(...script, { text: '', toolCalls: [call('d', 'echo', { text: 'more' })] }, async () => {
+		await end.promise;
+		return 'The end.';
+	});
 	const id = await createSession();
-	play(...script);
-	const whole = await allEvents(await send(id, 'go'));
-	expect(whole.length).toBeGreaterThan(15);
-	for (const [index, { id: seen }] of whole.entries()) {
-		const rest = await allEvents(await follow(id, seen));
-		expect(joined([...whole.slice(0, index + 1), ...rest]), `cut behind ${seen}`).toEqual(joined(whole));
+	const reader = eventsOf(await send(id, 'go'));
+	const seen: WireEvent[] = [];
+	for await (const event of reader) {
+		seen.push(event);
+		if (event.type === 'tool_result' && event.data.id === 'd') break;
+	}
+	expect(seen.length).toBeGreaterThan(15);
+	const cut = await Promise.all(seen.map(({ id: last }) => follow(id, last)));
+	const other = await follow(id);
+	end.resolve();
+	const whole = joined(await allEvents(other));
+	for (const [index, response] of cut.entries()) {
+		const rest = await allEvents(response);
+		expect(joined([...seen.slice(0, index + 1), ...rest]), `cut behind ${seen[index]?.id}`).toEqual(whole);
 	}
 });
 
 test('the same holds when the object was restarted and the stream is made from the store', async () => {
 	const id = await createSession();
-	play(...script);
+	play(...script, { text: 'That is all.', deltas: ['That ', 'is ', 'all.'].map((text) => ({ type: 'text', text })) });
 	const whole = await allEvents(await send(id, 'go'));
 	await evictDurableObject(env.SESSIONS.get(env.SESSIONS.idFromString(id)));
 	for (const [index, { id: seen }] of whole.entries()) {
