@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { check } from './check.ts';
 import { RunletError } from './errors.ts';
 import type { SessionNamespace } from './session/api.ts';
 import type { SkillStore } from './skill/index.ts';
@@ -24,8 +25,11 @@ export interface Config {
 }
 
 const variables = v.object({
-	MODEL: v.optional(v.pipe(v.string(), v.trim(), v.nonEmpty('must not be empty')), 'demo'),
-	LOCAL: v.optional(v.picklist(['true', 'false'], 'must be true or false'), 'false'),
+	MODEL: v.optional(
+		v.pipe(v.string(), v.trim(), v.nonEmpty('must not be empty. Set it under [vars] in wrangler.toml')),
+		'demo',
+	),
+	LOCAL: v.optional(v.picklist(['true', 'false'], 'must be true or false. It is set by npm start'), 'false'),
 });
 
 const known = new WeakMap<Env, Config>();
@@ -36,19 +40,11 @@ const known = new WeakMap<Env, Config>();
 export function config(env: Env): Config {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
-	const parsed = v.safeParse(variables, env);
-	if (!parsed.success) {
-		const [issue] = parsed.issues;
-		throw new RunletError(
-			'not_configured',
-			`${v.getDotPath(issue)}: ${issue.message}. Set it in wrangler.toml under [vars].`,
-		);
-	}
+	const { MODEL: model, LOCAL } = check(variables, env, 'env', 'not_configured');
 	for (const binding of ['SESSIONS', 'SKILLS'] as const) {
 		if (env[binding] === undefined)
 			throw new RunletError('not_configured', `${binding}: this binding is missing in wrangler.toml.`);
 	}
-	const { MODEL: model, LOCAL } = parsed.output;
 	const read: Config = { sessions: env.SESSIONS, skills: env.SKILLS, model, local: LOCAL === 'true' };
 	known.set(env, read);
 	return read;

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import type { Skill } from '../skill/index.ts';
 import { type AnyFn, forAgent, type Tool } from '../tool/index.ts';
@@ -54,12 +55,7 @@ export interface Agent extends Omit<AgentDefinition, 'tools'> {
  * when the first message comes.
  */
 export function defineAgent(given: AgentDefinition): Agent {
-	const parsed = v.safeParse(definition, given);
-	if (!parsed.success) {
-		const [issue] = parsed.issues;
-		const field = v.getDotPath(issue) ?? 'agent';
-		throw new RunletError('invalid_agent', `${given.name ?? 'agent'}: ${field}: ${issue.message}`, { field });
-	}
+	check(definition, given, 'agent', 'invalid_agent');
 	return { ...given, tools: forAgent(given.tools ?? []), skills: given.skills ?? [] };
 }
 

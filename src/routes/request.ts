@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
-import * as v from 'valibot';
+import type * as v from 'valibot';
+import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import type { Delivery } from '../session/api.ts';
 
@@ -25,16 +26,6 @@ export async function jsonBody<S extends v.GenericSchema>(request: Request, sche
 		throw new RunletError('invalid_request', `body: not valid JSON (${why}).`, { field: 'body' });
 	}
 	return check(schema, json, 'body');
-}
-
-/** A value checked by a schema; what is wrong with it is `invalid_request`, the field first. */
-export function check<S extends v.GenericSchema>(schema: S, value: unknown, where: string): v.InferOutput<S> {
-	const parsed = v.safeParse(schema, value);
-	if (parsed.success) return parsed.output;
-	const [issue] = parsed.issues;
-	const field = v.getDotPath(issue) ?? where;
-	const more = parsed.issues.length > 1 ? ` (and ${parsed.issues.length - 1} more)` : '';
-	throw new RunletError('invalid_request', `${field}: ${issue.message.slice(0, 300)}${more}`, { field });
 }
 
 /** What a request's `Accept` and `Prefer` headers ask for (design.md, "The wire"). */

@@ -1,9 +1,10 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
+import { check } from '../check.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { SessionApi } from '../session/api.ts';
-import { check, deliveryOf, jsonBody, notAllowed } from './request.ts';
+import { deliveryOf, jsonBody, notAllowed } from './request.ts';
 
 /** Characters of one message's text. */
 const maxText = 1_000_000;

@@ -45,6 +45,11 @@ export class RunLog {
 		return this.#ended;
 	}
 
+	/** Events in memory: the pieces of a text that is over are one. */
+	get size(): number {
+		return this.#events.length;
+	}
+
 	/** Adds events and wakes the readers. */
 	append(events: readonly RunEvent[]): void {
 		for (const event of events) {

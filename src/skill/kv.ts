@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import { explain } from '../check.ts';
+import { messageOf } from '../errors.ts';
 import { indexLine } from './list.ts';
 import type { SkillResolver } from './resolver.ts';
 import { searchSkillsOf } from './search.ts';
@@ -107,6 +109,7 @@ async function readIndex(
 ): Promise<Entry[] | undefined> {
 	const json = await getJson(kv, key, onProblem);
 	if (json === null) return [];
+	if (json === undefined) return undefined;
 	const index = v.safeParse(indexSchema, json);
 	if (!index.success) {
 		onProblem(`${key}: not an index that this version reads. Publish again: npm run skills.`);
@@ -115,7 +118,7 @@ async function readIndex(
 	return index.output.skills.flatMap((item) => {
 		const parsed = v.safeParse(entry, item);
 		if (parsed.success) return [parsed.output];
-		onProblem(`${key}: skipped an entry (${v.getDotPath(parsed.issues[0]) ?? 'entry'}: ${parsed.issues[0].message}).`);
+		onProblem(`${key}: skipped an entry (${explain(parsed.issues, 'entry').message}).`);
 		return [];
 	});
 }
@@ -124,7 +127,7 @@ async function getJson(kv: SkillStore, key: string, onProblem: (message: string)
 	try {
 		return await kv.get(key, 'json');
 	} catch (error) {
-		onProblem(`${key}: could not be read from KV (${error instanceof Error ? error.message : 'unknown error'}).`);
+		onProblem(`${key}: could not be read from KV (${messageOf(error)}).`);
 		return undefined;
 	}
 }

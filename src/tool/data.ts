@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import { forAgent, type Tool } from './tool.ts';
 
@@ -27,7 +28,7 @@ export type Handler =
 export function toData(tools: readonly Tool[]): ToolData[] {
 	return tools.map((tool) => {
 		const kept = Object.entries(tool).filter(
-			([key, value]) => key in toolData.entries && value !== undefined && typeof value !== 'function',
+			([key, value]) => Object.hasOwn(toolData.entries, key) && value !== undefined && typeof value !== 'function',
 		);
 		return v.parse(toolData, Object.fromEntries(kept));
 	});
@@ -38,12 +39,8 @@ export function toData(tools: readonly Tool[]): ToolData[] {
  * does). Throws `invalid_tool` for data that is no tool, naming the field, and for a handler that fits no tool.
  */
 export function attach(data: unknown, handlers: Readonly<Record<string, Handler>> = {}): readonly Tool[] {
-	const parsed = v.safeParse(v.array(toolData), data);
-	if (!parsed.success) {
-		const field = v.getDotPath(parsed.issues[0]) ?? 'data';
-		throw new RunletError('invalid_tool', `${field}: ${parsed.issues[0].message}`, { field });
-	}
-	const names = parsed.output.map((tool) => tool.name);
+	const tools = check(v.array(toolData), data, 'data', 'invalid_tool');
+	const names = tools.map((tool) => tool.name);
 	const stray = Object.keys(handlers).find((name) => !names.includes(name));
 	if (stray !== undefined) {
 		throw new RunletError(
@@ -53,7 +50,7 @@ export function attach(data: unknown, handlers: Readonly<Record<string, Handler>
 		);
 	}
 	return forAgent(
-		parsed.output.map((tool) => {
+		tools.map((tool) => {
 			const handler = Object.hasOwn(handlers, tool.name) ? handlers[tool.name] : undefined;
 			return typeof handler === 'function' ? { ...tool, fn: handler } : { ...tool, ...handler };
 		}),

@@ -3,6 +3,7 @@ import { RunletError } from '../errors.ts';
 import type { AskUser, Halt } from './control.ts';
 import {
 	type AnySchema,
+	asProperties,
 	type Checked,
 	checkWithSchema,
 	isOptional,
@@ -129,7 +130,7 @@ export function schemaFromFn(f: AnyFn): FnSchema {
 		inputSchema: rememberCheck(
 			{
 				type: 'object',
-				properties: Object.fromEntries(params.map(([key, type]) => [key, toJsonSchema(type, `${name}: ${key}`)])),
+				...asProperties(params.map(([key, type]) => [key, toJsonSchema(type, `${name}: ${key}`)])),
 				required: params.filter(([, type]) => !isOptional(type)).map(([key]) => key),
 			},
 			(input) => checkParams(params, input),
@@ -148,7 +149,7 @@ export function paramNames(f: AnyFn): readonly string[] {
 async function checkParams(params: readonly Param[], input: unknown): Promise<Checked> {
 	if (!isRecord(input))
 		return { issues: [`expected an object with ${params.map(([name]) => name).join(', ') || 'no arguments'}`] };
-	const value: Record<string, unknown> = {};
+	const values: [string, unknown][] = [];
 	const issues: string[] = [];
 	for (const [name, schema] of params) {
 		if (!Object.hasOwn(input, name) && !isOptional(schema)) {
@@ -157,7 +158,7 @@ async function checkParams(params: readonly Param[], input: unknown): Promise<Ch
 		}
 		const checked = await checkWithSchema(schema, Object.hasOwn(input, name) ? input[name] : undefined, name);
 		if ('issues' in checked) issues.push(...checked.issues);
-		else value[name] = checked.value;
+		else values.push([name, checked.value]);
 	}
-	return issues.length > 0 ? { issues } : { value };
+	return issues.length > 0 ? { issues } : { value: Object.fromEntries(values) };
 }

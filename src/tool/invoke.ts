@@ -1,4 +1,5 @@
 import { messageOf, RunletError } from '../errors.ts';
+import { isAskUser, isHalt } from './control.ts';
 import { isFn, paramNames } from './fn.ts';
 import { checkInput, isRecord, propertiesOf } from './schema.ts';
 import type { Note, Tool, ToolContext } from './tool.ts';
@@ -26,10 +27,10 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 	if (!arranged.ok) return arranged;
 	const args = arranged.value;
 	if (tool.fn === undefined) return failure('failed', `${tool.name} has no function: its result comes from outside.`);
-	const emit = context.emit ?? (() => {});
+	const emit = neverThrowing(context.emit);
 	note(emit, () => tool.onRequest?.(args));
-	const outcome = await callInTime(tool, args, context);
-	if (outcome.ok) note(emit, () => tool.onResult?.(args, outcome.value));
+	const outcome = await callInTime(tool, args, { ...context, emit });
+	if (outcome.ok) note(emit, () => resultNote(tool, args, outcome.value));
 	else note(emit, () => errorNote(tool, args, outcome.error.message));
 	return outcome;
 }
@@ -67,8 +68,14 @@ export function applyByName(
 	return Reflect.apply(
 		f,
 		undefined,
-		names.map((name) => values[name]),
+		names.map((name) => (Object.hasOwn(values, name) ? values[name] : undefined)),
 	);
+}
+
+/** The note for a call that went well, by the tool's `onResult`: none while its question is open. */
+function resultNote(tool: Tool, args: unknown, value: unknown): Note | undefined {
+	if (isAskUser(value)) return undefined;
+	return tool.onResult?.(args, isHalt(value) ? value.result : value);
 }
 
 /** The note for a failed call, by the tool's `onError` (document 004): none for `ignore`. */
@@ -82,7 +89,11 @@ export function failure(kind: ToolFailure['kind'], message: string): { ok: false
 	return { ok: false, error: { kind, message } };
 }
 
-async function callInTime(tool: Tool, args: unknown, context: InvokeContext): Promise<Outcome> {
+async function callInTime(
+	tool: Tool,
+	args: unknown,
+	context: InvokeContext & Pick<ToolContext, 'emit'>,
+): Promise<Outcome> {
 	const { signal: outer, timeoutMs } = context;
 	throwIfAborted(outer);
 	const own = new AbortController();
@@ -116,7 +127,7 @@ async function callInTime(tool: Tool, args: unknown, context: InvokeContext): Pr
 	}
 }
 
-const contextDefaults = { callId: '', skillContext: {}, emit: () => {} } as const;
+const contextDefaults = { callId: '', skillContext: {} } as const;
 
 async function call(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
 	if (tool.fn === undefined) return undefined;
@@ -128,6 +139,9 @@ async function call(tool: Tool, args: unknown, context: ToolContext): Promise<un
 /** What a tool gave back, refused where it could not be written into a history. */
 function asData(tool: Tool, value: unknown): Outcome {
 	if (typeof value === 'bigint') return { ok: true, value: String(value) };
+	if (typeof value === 'function' || typeof value === 'symbol') {
+		return failure('failed', `${tool.name} returned what JSON cannot hold: a ${typeof value}.`);
+	}
 	if (typeof value === 'object' && value !== null) {
 		try {
 			JSON.stringify(value);
@@ -141,10 +155,20 @@ function asData(tool: Tool, value: unknown): Outcome {
 function note(emit: (note: Note) => void, make: () => Note | undefined): void {
 	try {
 		const said = make();
-		if (said !== undefined && said !== '') emit(said);
+		if (said !== undefined && said !== null && said !== '') emit(said);
 	} catch {
 		// A hook that throws costs only its note (parity.md, "What outside checks rely on").
 	}
+}
+
+function neverThrowing(emit: ToolContext['emit'] = () => {}): ToolContext['emit'] {
+	return (said) => {
+		try {
+			emit(said);
+		} catch {
+			// Who follows a run must not be able to fail it.
+		}
+	};
 }
 
 export function throwIfAborted(signal: AbortSignal | undefined): void {

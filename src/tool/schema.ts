@@ -64,7 +64,7 @@ export function rememberCheck(schema: JsonSchema, check: (input: unknown) => Pro
 
 /**
  * Checks an input against a tool's `inputSchema`: by the schema that it was made from where there is one, else as JSON
- * Schema. A `null` for an argument that may be left out counts as left out: models in strict mode send that.
+ * Schema. A `null` for what may be left out, at any depth, counts as left out: models in strict mode send that.
  */
 export async function checkInput(schema: JsonSchema, input: unknown): Promise<Checked> {
 	let check = validators.get(schema);
@@ -74,10 +74,26 @@ export async function checkInput(schema: JsonSchema, input: unknown): Promise<Ch
 	}
 	const checked = await check(input);
 	if ('value' in checked) return checked;
-	const trimmed = withoutOptionalNulls(schema, input);
-	if (trimmed === undefined) return checked;
-	const second = await check(trimmed);
+	const second = await check(withoutOptionalNulls(schema, input, schema));
 	return 'value' in second ? second : checked;
+}
+
+/**
+ * Named schemas as the `properties` of one. A `$ref` counts from the root, so what one of them refers to inside itself
+ * (a recursive schema does) moves to the root's `$defs`.
+ */
+export function asProperties(named: readonly (readonly [name: string, schema: JsonSchema])[]): JsonSchema {
+	const defs: Record<string, unknown> = {};
+	const properties = named.map(([name, schema], index) => {
+		if (!JSON.stringify(schema).includes('"$ref":"#')) return [name, schema];
+		const { $defs, ...own } = mapRefs(schema, (ref) =>
+			ref.startsWith('#/$defs/') ? `#/$defs/${index}_${ref.slice(8)}` : `#/$defs/${index}${ref.slice(1)}`,
+		);
+		defs[index] = own;
+		for (const [key, def] of Object.entries(isRecord($defs) ? $defs : {})) defs[`${index}_${key}`] = def;
+		return [name, own];
+	});
+	return { properties: Object.fromEntries(properties), ...(Object.keys(defs).length > 0 && { $defs: defs }) };
 }
 
 /** Names in a schema's `required`. */
@@ -131,8 +147,12 @@ function jsonSchemaCheck(schema: JsonSchema): (input: unknown) => Checked {
 	};
 }
 
-function jsonSchemaIssue({ instanceLocation, error }: OutputUnit): string {
-	return issueLine(instanceLocation.split('/').slice(1).map(decodeURIComponent), error);
+function jsonSchemaIssue({ instanceLocation, keyword, error }: OutputUnit): string {
+	const path = instanceLocation.split('/').slice(1).map(decodeURIComponent);
+	return issueLine(
+		path.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~')),
+		keyword === 'false' ? 'not allowed here. Leave it out.' : error,
+	);
 }
 
 function pathOf(issue: StandardSchemaV1.Issue): string[] {
@@ -144,9 +164,44 @@ function issueLine(path: readonly string[], message: string): string {
 	return at === '' ? message : `${at}: ${message}`;
 }
 
-function withoutOptionalNulls(schema: JsonSchema, input: unknown): Record<string, unknown> | undefined {
-	if (!isRecord(input)) return undefined;
-	const required = new Set(requiredOf(schema));
-	const kept = Object.entries(input).filter(([name, value]) => value !== null || required.has(name));
-	return kept.length === Object.keys(input).length ? undefined : Object.fromEntries(kept);
+function withoutOptionalNulls(schema: unknown, input: unknown, root: JsonSchema): unknown {
+	if (!isRecord(schema) || typeof input !== 'object' || input === null) return input;
+	const within = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => (Array.isArray(list) ? list : []));
+	if (typeof schema.$ref === 'string') within.push(referred(schema.$ref, root));
+	const trimmed = within.reduce<unknown>((value, branch) => withoutOptionalNulls(branch, value, root), input);
+	if (Array.isArray(trimmed)) return trimmed.map((item) => withoutOptionalNulls(schema.items, item, root));
+	if (!isRecord(trimmed)) return trimmed;
+	const required = requiredOf(schema);
+	const properties = propertiesOf(schema);
+	const kept = Object.entries(trimmed).filter(
+		([name, value]) => value !== null || required.includes(name) || !Object.hasOwn(properties, name),
+	);
+	return Object.fromEntries(
+		kept.map(([name, value]) => [
+			name,
+			Object.hasOwn(properties, name) ? withoutOptionalNulls(properties[name], value, root) : value,
+		]),
+	);
+}
+
+/** What a `$ref` into the same schema points to. */
+function referred(ref: string, root: JsonSchema): unknown {
+	if (ref === '#') return root;
+	if (!ref.startsWith('#/')) return undefined;
+	return ref
+		.slice(2)
+		.split('/')
+		.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+		.reduce<unknown>((node, key) => (isRecord(node) && Object.hasOwn(node, key) ? node[key] : undefined), root);
+}
+
+function mapRefs(node: JsonSchema, map: (ref: string) => string): JsonSchema {
+	const mapped = (value: unknown): unknown =>
+		Array.isArray(value) ? value.map(mapped) : isRecord(value) ? mapRefs(value, map) : value;
+	return Object.fromEntries(
+		Object.entries(node).map(([key, value]) => [
+			key,
+			key === '$ref' && typeof value === 'string' && value.startsWith('#') ? map(value) : mapped(value),
+		]),
+	);
 }

@@ -101,14 +101,14 @@ export function define<const S extends AnySchema | JsonSchema>(record: ToolRecor
 /** A tool made from a function with a signature (document 000, `from-fn`). Overrides win over `meta.tool`, that over the function's own. */
 export function fromFn(f: AnyFn, overrides: Partial<Tool> = {}): Tool {
 	const { name, description, inputSchema, outputSchema } = schemaFromFn(f);
-	const said = f.meta.tool?.description ?? description;
+	const said = overrides.description ?? f.meta.tool?.description ?? description;
 	return checked({
-		name: f.meta.tool?.name ?? name,
-		...(said !== undefined && { description: said }),
 		inputSchema,
 		...(outputSchema !== undefined && { outputSchema }),
 		fn: f,
 		...overrides,
+		name: overrides.name ?? f.meta.tool?.name ?? name,
+		...(said !== undefined && { description: said }),
 	});
 }
 

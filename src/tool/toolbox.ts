@@ -61,7 +61,8 @@ export async function perform(name: string, args: Args, box: Toolbox, context: I
 	const complete = validateRequired(name, args, box);
 	if (!complete.ok) return complete;
 	const tool = find(name, box);
-	return tool === undefined ? unknownTool(name, box) : invoke(tool, args, context);
+	if (tool === undefined || !isAvailable(tool, context)) return unknownTool(name, box);
+	return invoke(tool, args, context);
 }
 
 /** Whether every required argument of the tool is there; the first that is not is the error (document 004, `validate_required_args`). */
@@ -178,7 +179,7 @@ function strictKeyword(keyword: string, value: unknown): unknown {
 }
 
 function nullable(schema: JsonSchema): JsonSchema {
-	if (typeof schema.type === 'string') {
+	if (typeof schema.type === 'string' && !('const' in schema)) {
 		const options = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {};
 		return { ...schema, type: [schema.type, 'null'], ...options };
 	}

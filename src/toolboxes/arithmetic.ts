@@ -30,14 +30,19 @@ export function arithmeticTool(): Tool {
  * precision with the noise of binary fractions rounded off (15 digits). Throws `invalid_argument` that names the place.
  */
 export function calculate(text: string): number {
-	const tokens = [...text.matchAll(/\s*(\d+(?:\.\d+)?(?:e[-+]?\d+)?|\.\d+|\*\*|[-+*/%^()×÷−]|\S)/giy)];
+	const tokens = [...text.matchAll(/\s*(\d+(?:\.\d+)?(?:e[-+]?\d+)?|\.\d+|\*\*|[-+*/%^()×÷−]|\S)/giuy)].map(
+		(match) => ({
+			text: match[1] ?? '',
+			place: match.index + match[0].length - (match[1] ?? '').length + 1,
+		}),
+	);
 	let at = 0;
 	let depth = 0;
 
-	const peek = (): string | undefined => tokens[at]?.[1];
+	const peek = (): string | undefined => tokens[at]?.text;
 	const fail = (expected: string): never => {
 		const found = peek();
-		const where = found === undefined ? 'at the end' : `at "${found}" (character ${(tokens[at]?.index ?? 0) + 1})`;
+		const where = found === undefined ? 'at the end' : `at "${found}" (character ${tokens[at]?.place})`;
 		throw new RunletError('invalid_argument', `expression: expected ${expected} ${where}.`);
 	};
 	const binary = (
@@ -87,9 +92,10 @@ export function calculate(text: string): number {
 
 	const value = sum();
 	if (at < tokens.length) fail('an operator');
+	if (Number.isNaN(value)) throw new RunletError('invalid_argument', 'expression: the result is no real number.');
 	if (!Number.isFinite(value))
 		throw new RunletError('invalid_argument', 'expression: the result is too large, or a division by zero.');
-	return Number(value.toPrecision(15));
+	return Number.isInteger(value) ? value + 0 : Number(value.toPrecision(15));
 }
 
 const times = (a: number, b: number): number => a * b;

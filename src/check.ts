@@ -1,0 +1,33 @@
+import * as v from 'valibot';
+import { RunletError } from './errors.ts';
+
+/**
+ * A value from outside, checked by a schema and typed by it. What is wrong throws a `RunletError` with that code, whose
+ * message is the field first: `agent: missing`. `where` names the value as a whole.
+ */
+export function check<const S extends v.GenericSchema>(
+	schema: S,
+	value: unknown,
+	where: string,
+	code = 'invalid_request',
+): v.InferOutput<S> {
+	const parsed = v.safeParse(schema, value);
+	if (parsed.success) return parsed.output;
+	const { field, message } = explain(parsed.issues, where);
+	throw new RunletError(code, message, { field });
+}
+
+/** The first thing that is wrong, and the field that it is wrong with. */
+export function explain(issues: readonly v.BaseIssue<unknown>[], where: string): { field: string; message: string } {
+	const [issue] = issues;
+	if (issue === undefined) return { field: where, message: `${where}: not valid` };
+	const field = v.getDotPath(issue) ?? where;
+	const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
+	return { field, message: `${field}: ${wordsFor(issue)}${more}` };
+}
+
+function wordsFor({ type, message, expected, received }: v.BaseIssue<unknown>): string {
+	if (/object$/.test(type) && expected === 'never') return 'no such field';
+	if (/object$/.test(type) && received === 'undefined') return 'missing';
+	return message.slice(0, 300);
+}
