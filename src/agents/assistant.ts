@@ -1,4 +1,4 @@
-import { basic } from '../toolboxes/index.ts';
+import { toolbox } from '../index.ts';
 import { defineAgent } from './define.ts';
 
 /** Answers questions with the time, arithmetic, and every published skill. */
@@ -6,6 +6,6 @@ export const assistant = defineAgent({
 	name: 'assistant',
 	description: 'Answers questions; can calculate, tell the time, and read every published skill.',
 	system: 'You are a helpful assistant. Use the tools for the time and for arithmetic instead of guessing. Be brief.',
-	tools: Object.values(basic()),
+	tools: Object.values(toolbox.basic()),
 	skills: 'all',
 });

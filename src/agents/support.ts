@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { define } from '../tool/tool.ts';
+import { tool } from '../index.ts';
 import { defineAgent } from './define.ts';
 
 /** Moves money, so the loop never runs it: a person does, and submits the result. */
-const issueRefund = define({
+const issueRefund = tool.define({
 	name: 'issue_refund',
 	description: 'Ask a colleague to refund an order. Needs the order number and the amount in euros.',
 	inputSchema: v.object({

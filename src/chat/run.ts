@@ -95,7 +95,7 @@ async function drive(
 		feed.end(failureEvent(error));
 		throw error;
 	} finally {
-		clearTimeout(timer ?? null);
+		if (timer !== undefined) clearTimeout(timer);
 	}
 }
 

@@ -30,6 +30,6 @@ export async function delay(ms: number, signal: AbortSignal): Promise<void> {
 			signal,
 		);
 	} finally {
-		clearTimeout(timer ?? null);
+		if (timer !== undefined) clearTimeout(timer);
 	}
 }

@@ -49,6 +49,6 @@ async function next(log: RunLog, onLeave: (leave: () => void) => void): Promise<
 			}),
 		]);
 	} finally {
-		clearTimeout(timer ?? null);
+		if (timer !== undefined) clearTimeout(timer);
 	}
 }

@@ -86,10 +86,13 @@ export function asProperties(named: readonly (readonly [name: string, schema: Js
 	const defs: Record<string, unknown> = {};
 	const properties = named.map(([name, schema], index) => {
 		if (!JSON.stringify(schema).includes('"$ref":"#')) return [name, schema];
-		const { $defs, ...own } = mapRefs(schema, (ref) =>
-			ref.startsWith('#/$defs/') ? `#/$defs/${index}_${ref.slice(8)}` : `#/$defs/${index}${ref.slice(1)}`,
-		);
-		defs[index] = own;
+		let recursive = false;
+		const { $defs, ...own } = mapRefs(schema, (ref) => {
+			if (ref.startsWith('#/$defs/')) return `#/$defs/${index}_${ref.slice(8)}`;
+			recursive = true;
+			return `#/$defs/${index}${ref.slice(1)}`;
+		});
+		if (recursive) defs[index] = own;
 		for (const [key, def] of Object.entries(isRecord($defs) ? $defs : {})) defs[`${index}_${key}`] = def;
 		return [name, own];
 	});
