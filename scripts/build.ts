@@ -1,0 +1,35 @@
+/** `npm run build`: the library as `dist/` (ESM and declarations), and proof that every export of package.json loads. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import * as v from 'valibot';
+import { messageOf } from '../src/errors.ts';
+import { root } from './wrangler.ts';
+
+const target = v.object({ types: v.string(), default: v.string() });
+const manifest = v.object({ exports: v.record(v.string(), v.union([v.string(), target])) });
+
+rmSync(join(root, 'dist'), { recursive: true, force: true });
+const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
+const failures = status === 0 ? await checkExports() : [`tsc ended with ${status ?? 'a signal'}`];
+for (const failure of failures) console.error(`build: ${failure}`);
+// An incomplete dist/ must not be packed by accident.
+if (failures.length > 0) rmSync(join(root, 'dist'), { recursive: true, force: true });
+process.exitCode = failures.length > 0 ? 1 : 0;
+
+async function checkExports(): Promise<string[]> {
+	const { exports } = v.parse(manifest, JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
+	const failures = Object.entries(exports).map(async ([name, paths]) => {
+		if (typeof paths === 'string') return existsSync(join(root, paths)) ? [] : [`${name}: ${paths} is missing`];
+		if (!existsSync(join(root, paths.types))) return [`${name}: ${paths.types} is missing`];
+		try {
+			await import(pathToFileURL(join(root, paths.default)).href);
+			return [];
+		} catch (error) {
+			return [`${name}: ${paths.default} cannot be imported: ${messageOf(error)}`];
+		}
+	});
+	return (await Promise.all(failures)).flat();
+}

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../..');
+const project = mkdtempSync(join(tmpdir(), 'runlet-package-'));
+
+const run = (command: string, args: readonly string[], cwd = project): string =>
+	execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+
+/** The TypeScript blocks of README.md, in order. */
+const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
+
+beforeAll(() => {
+	const packed: unknown = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', project], root));
+	const [{ filename }] = packed as [{ filename: string }];
+	writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'fresh', private: true, type: 'module' }));
+	run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', `./${filename}`]);
+	const compilerOptions = { strict: true, noEmit: true, target: 'es2024', module: 'nodenext', types: [], lib: ['es2024', 'dom'], allowImportingTsExtensions: true };
+	writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+});
+
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+test('a fresh project imports every part of the package, and what parity.md names is there', () => {
+	writeFileSync(
+		join(project, 'parts.mjs'),
+		`import * as all from 'runlet';
+		import * as tool from 'runlet/tool';
+		import * as skill from 'runlet/skill';
+		import * as chat from 'runlet/chat';
+		import * as toolbox from 'runlet/toolbox';
+		import * as providers from 'runlet/providers';
+		const same = { tool, skill, chat, toolbox, providers };
+		for (const [name, part] of Object.entries(same)) for (const key of Object.keys(part)) if (all[name][key] !== part[key]) throw new Error(name + '.' + key);
+		console.log(JSON.stringify(Object.keys(all).sort()));`,
+	);
+	expect(JSON.parse(run(process.execPath, ['parts.mjs']))).toEqual(
+		['RunletError', 'askUser', 'chat', 'fn', 'halt', 'providers', 'skill', 'tool', 'toolbox'].sort(),
+	);
+});
+
+test('the package holds no test, no script and no Worker', () => {
+	const files = run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], root);
+	const [{ files: listed }] = JSON.parse(files) as [{ files: { path: string }[] }];
+	const odd = listed.map(({ path }) => path).filter((path) => !/^(dist\/(index|errors|check|(tool|skill|chat|providers|toolboxes)\/[\w-]+)\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(path));
+	expect(odd).toEqual([]);
+});
+
+test('the code in README.md compiles against the package, and what can run offline prints what it says', () => {
+	const [add = '', book = '', agent = '', library = ''] = blocks;
+	expect(blocks).toHaveLength(4);
+	const define = join(root, 'src/agents/define.ts');
+	writeFileSync(join(project, 'add.ts'), add);
+	writeFileSync(join(project, 'book.ts'), book);
+	writeFileSync(join(project, 'agent.ts'), agent.replace("'../index.ts'", "'runlet'").replace("'./define.ts'", `'${define}'`));
+	writeFileSync(join(project, 'library.ts'), library);
+	run(join(root, 'node_modules/.bin/tsc'), ['-p', '.']);
+	expect(run(process.execPath, ['add.ts'])).toMatch(/^5\n[\s\S]*17 \+ 25 is 42\.\n$/);
+	const said = run(process.execPath, ['library.ts']);
+	expect(said).toContain('the skill says: Be warm.');
+	expect(said).toMatch(/completed 4 \d+\n$/);
+});
