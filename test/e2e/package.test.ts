@@ -11,14 +11,24 @@ const run = (command: string, args: readonly string[], cwd = project): string =>
 	execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
 /** The TypeScript blocks of README.md, in order. */
-const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
+const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map(
+	([, code = '']) => code,
+);
 
 beforeAll(() => {
 	const packed: unknown = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', project], root));
 	const [{ filename }] = packed as [{ filename: string }];
 	writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'fresh', private: true, type: 'module' }));
 	run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', `./${filename}`]);
-	const compilerOptions = { strict: true, noEmit: true, target: 'es2024', module: 'nodenext', types: [], lib: ['es2024', 'dom'], allowImportingTsExtensions: true };
+	const compilerOptions = {
+		strict: true,
+		noEmit: true,
+		target: 'es2024',
+		module: 'nodenext',
+		types: [],
+		lib: ['es2024', 'dom'],
+		allowImportingTsExtensions: true,
+	};
 	writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
 });
 
@@ -45,7 +55,14 @@ test('a fresh project imports every part of the package, and what parity.md name
 test('the package holds no test, no script and no Worker', () => {
 	const files = run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], root);
 	const [{ files: listed }] = JSON.parse(files) as [{ files: { path: string }[] }];
-	const odd = listed.map(({ path }) => path).filter((path) => !/^(dist\/(index|errors|check|(tool|skill|chat|providers|toolboxes)\/[\w-]+)\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(path));
+	const odd = listed
+		.map(({ path }) => path)
+		.filter(
+			(path) =>
+				!/^(dist\/(index|errors|check|(tool|skill|chat|providers|toolboxes)\/[\w-]+)\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
+					path,
+				),
+		);
 	expect(odd).toEqual([]);
 });
 
@@ -55,7 +72,10 @@ test('the code in README.md compiles against the package, and what can run offli
 	const define = join(root, 'src/agents/define.ts');
 	writeFileSync(join(project, 'add.ts'), add);
 	writeFileSync(join(project, 'book.ts'), book);
-	writeFileSync(join(project, 'agent.ts'), agent.replace("'../index.ts'", "'runlet'").replace("'./define.ts'", `'${define}'`));
+	writeFileSync(
+		join(project, 'agent.ts'),
+		agent.replace("'../index.ts'", "'runlet'").replace("'./define.ts'", `'${define}'`),
+	);
 	writeFileSync(join(project, 'library.ts'), library);
 	run(join(root, 'node_modules/.bin/tsc'), ['-p', '.']);
 	expect(run(process.execPath, ['add.ts'])).toMatch(/^5\n[\s\S]*17 \+ 25 is 42\.\n$/);

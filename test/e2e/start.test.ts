@@ -1,0 +1,90 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startRunlet } from '../runlet.ts';
+
+let runlet: Awaited<ReturnType<typeof startRunlet>>;
+beforeAll(async () => {
+	runlet = await startRunlet();
+});
+afterAll(() => runlet?.close());
+
+const shell = (command: string) => promisify(execFile)('sh', ['-c', command]);
+
+test('npm start prints the address, and a curl line that works as printed', async () => {
+	expect(await runlet.printed(/Runlet is at (\S+)/)).toBe(runlet.url);
+	const curl = await runlet.printed(/(curl -N .*)/);
+	const { stdout } = await shell(`${curl} -s`);
+	const events = stdout.split('\n').flatMap((line) => (line.startsWith('event: ') ? [line.slice(7)] : []));
+	expect(events[0]).toBe('run.started');
+	expect(events.at(-1)).toBe('done');
+	expect(stdout).toContain('17 + 25 is 42.');
+});
+
+test('the first event of the stream arrives before the last one is produced', async () => {
+	const response = await fetch(`${runlet.url}/v1/sessions`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+		body: JSON.stringify({ agent: 'assistant', text: 'Who are you?' }),
+	});
+	const chunks: string[] = [];
+	const location = response.headers.get('location');
+	let status: unknown;
+	for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+		if (chunks.length === 0) status = await (await fetch(`${runlet.url}${location}`)).json();
+		chunks.push(chunk);
+	}
+	expect(status).toMatchObject({ status: 'running' });
+	expect(chunks.length).toBeGreaterThan(10);
+	expect(chunks.join('')).toContain('event: done');
+});
+
+test('the page is served, under a policy that lets it load nothing but itself', async () => {
+	const page = await fetch(`${runlet.url}/`);
+	expect(page.headers.get('content-type')).toContain('text/html');
+	expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+	for (const file of ['/app.js', '/session.js', '/style.css'])
+		expect((await fetch(`${runlet.url}${file}`)).status, file).toBe(200);
+});
+
+test('the example skills are published, and the agents see those that they name', async () => {
+	const { agents }: { agents: { name: string; skills: { name: string }[] }[] } = JSON.parse(
+		await (await fetch(`${runlet.url}/v1/agents`)).text(),
+	);
+	const skillsOf = (name: string) => agents.find((agent) => agent.name === name)?.skills.map((skill) => skill.name);
+	expect(skillsOf('assistant')).toEqual(['customer-tone', 'escalation', 'receipts']);
+	expect(skillsOf('support')).toEqual(['customer-tone', 'escalation']);
+});
+
+test('a session survives a restart of the server on the same folder', async () => {
+	const created = await fetch(`${runlet.url}/v1/sessions`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json' },
+		body: JSON.stringify({ agent: 'assistant', text: 'What is 2 * 3?' }),
+	});
+	const before = await (await fetch(`${runlet.url}${created.headers.get('location')}/messages`)).text();
+	await runlet.restart();
+	expect(await (await fetch(`${runlet.url}${created.headers.get('location')}/messages`)).text()).toBe(before);
+	const events = await (await fetch(`${runlet.url}${created.headers.get('location')}/events`)).text();
+	expect(events).toContain('2 * 3 is 6.');
+	expect(events).toContain('event: done');
+});
+
+test('when it is told to stop, no process is left', async () => {
+	for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
+		await runlet.restart();
+		expect(processes(runlet.group)).not.toBe('');
+		await runlet.stop(signal);
+		expect(processes(runlet.group), signal).toBe('');
+	}
+});
+
+/** The living processes of a group: one that has ended and waits to be collected is none. */
+function processes(group: number): string {
+	const { stdout } = spawnSync('ps', ['-o', 'stat=,pid=,args=', '-g', String(group)], { encoding: 'utf8' });
+	return stdout
+		.split('\n')
+		.filter((line) => !line.startsWith('Z'))
+		.join('\n')
+		.trim();
+}
