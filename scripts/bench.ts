@@ -1,0 +1,71 @@
+/**
+ * `npm run bench`: what a delta costs on its way from a provider to a reader, beside a loop that only writes the event's
+ * bytes. Ratios of one run; the microseconds are this machine's.
+ */
+import { start } from '../src/chat/run.ts';
+import { toSse } from '../src/chat/sse.ts';
+import { type ChatStreamFn, chat } from '../src/index.ts';
+import { follow } from '../src/session/follow.ts';
+import { RunLog } from '../src/session/log.ts';
+
+const deltas = 20_000;
+const delta = { type: 'text', text: 'hello ' } as const;
+const rounds = 5;
+const nextChunk = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A model that sends so many deltas in one network chunk. */
+const model =
+	(perChunk: number): ChatStreamFn =>
+	async (_model, _messages, _system, _tools, onDelta) => {
+		for (let n = 0; n < deltas; n++) {
+			const full = onDelta(delta);
+			if (full !== undefined) await full;
+			if (n % perChunk === 0) await nextChunk();
+		}
+		return { text: '', stopReason: 'end_turn' };
+	};
+
+async function byHand(perChunk: number): Promise<void> {
+	const encoder = new TextEncoder();
+	for (let n = 0; n < deltas; n++) {
+		encoder.encode(toSse(delta));
+		if (n % perChunk === 0) await nextChunk();
+	}
+}
+
+async function throughTheLoop(perChunk: number): Promise<void> {
+	await drain(chat.run({ model: 'bench', chatStreamFn: model(perChunk) }, []).toStream());
+}
+
+async function throughASession(perChunk: number): Promise<void> {
+	const log = new RunLog(1);
+	const reader = drain(follow(log));
+	for await (const batch of start({ model: 'bench', chatStreamFn: model(perChunk) }, []).batches()) log.append(batch);
+	await reader;
+}
+
+async function drain(stream: ReadableStream<Uint8Array>): Promise<void> {
+	const reader = stream.getReader();
+	while (!(await reader.read()).done);
+}
+
+/** Processor time a delta, in microseconds: the least of some rounds. */
+async function cost(work: (perChunk: number) => Promise<void>, perChunk: number): Promise<number> {
+	let least = Number.POSITIVE_INFINITY;
+	for (let round = 0; round < rounds; round++) {
+		const before = process.cpuUsage();
+		await work(perChunk);
+		const { user, system } = process.cpuUsage(before);
+		least = Math.min(least, (user + system) / deltas);
+	}
+	return least;
+}
+
+for (const perChunk of [1, 8, 64]) {
+	const hand = await cost(byHand, perChunk);
+	const say = (what: number) => `${what.toFixed(2)} µs (${(what / hand).toFixed(1)}x)`;
+	const [loop, session] = [await cost(throughTheLoop, perChunk), await cost(throughASession, perChunk)];
+	console.log(
+		`${perChunk} deltas a chunk: by hand ${hand.toFixed(2)} µs, chat.run ${say(loop)}, with a session's log ${say(session)}`,
+	);
+}
