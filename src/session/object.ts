@@ -2,16 +2,18 @@ import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
 import { type Message, type TerminalEvent, userMessage } from '../chat/index.ts';
 import { config, type Env } from '../config.ts';
-import { RunletError, toErrorBody, toResponse } from '../errors.ts';
+import { RunletError } from '../errors.ts';
 import { optionsFor, type Runtime } from './agent.ts';
 import type { CreateInput, Delivery, Input, SessionApi } from './api.ts';
 import { follow } from './follow.ts';
 import { RunLog } from './log.ts';
-import { isEnd, parsePosition, startOf } from './position.ts';
+import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
 import { lastReply, replay, whole } from './replay.ts';
+import { answer, deliver, eventStream, wireMessage } from './response.ts';
 import { carryOut, type LiveRun } from './run.ts';
-import { assertAllowed, runStatusOf, sessionStatus } from './status.ts';
-import { type MessageRecord, type RunRecord, SessionStore } from './store.ts';
+import { messageStride } from './schema.ts';
+import { assertAllowed, sessionStatus } from './status.ts';
+import { type RunRecord, SessionStore } from './store.ts';
 
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;
@@ -36,16 +38,12 @@ export function createSessionClass(runtime: Runtime) {
 		create({ agent, model, metadata, input }: CreateInput, delivery: Delivery): Promise<Response> {
 			return answer(async () => {
 				const session = { id: this.ctx.id.toString(), agent, model, metadata, createdAt: Date.now() };
-				const defaultModel = config(this.env).model;
-				modelFor(findAgent(runtime.agents, agent), model, defaultModel);
+				modelFor(findAgent(runtime.agents, agent), model, config(this.env).model);
 				this.#store.transaction(() => this.#store.create(session));
 				const location = { location: `/v1/sessions/${session.id}` };
 				if (input === undefined) return Response.json(this.#state(), { status: 201, headers: location });
 				const live = this.#begin(userMessage(input.parts ?? input.text ?? ''));
-				return this.#deliver(live, delivery, location, {
-					...this.#state(),
-					...(delivery === 'accepted' && { runId: live.record.id }),
-				});
+				return deliver(live, delivery, { status: 201, headers: location, about: this.#state() });
 			});
 		}
 
@@ -73,7 +71,7 @@ export function createSessionClass(runtime: Runtime) {
 			return answer(async () => {
 				this.#assertExists();
 				assertAllowed(this.#status(), 'reply');
-				return this.#deliver(this.#begin(this.#messageOf(input)), delivery);
+				return deliver(this.#begin(this.#messageOf(input)), delivery);
 			});
 		}
 
@@ -83,15 +81,7 @@ export function createSessionClass(runtime: Runtime) {
 				const newest = this.#store.run();
 				const seen = lastEventId === undefined || lastEventId === '' ? undefined : parsePosition(lastEventId);
 				if (newest === undefined) return new Response(null, { status: 204 });
-				if (seen !== undefined && (seen.run < 1 || seen.run > newest.n)) {
-					throw new RunletError(
-						'invalid_request',
-						'Last-Event-ID: this session has no such event. Leave it out to read from the start.',
-						{
-							field: 'Last-Event-ID',
-						},
-					);
-				}
+				if (seen !== undefined && (seen.run < 1 || seen.run > newest.n)) throw noSuchEvent();
 				// Who has seen a run's end goes on with the next run, if there is one.
 				const from = seen === undefined ? startOf(newest.n) : isEnd(seen) ? startOf(seen.run + 1) : seen;
 				if (from.run > newest.n) return new Response(null, { status: 204 });
@@ -116,12 +106,8 @@ export function createSessionClass(runtime: Runtime) {
 		#cancelWaiting(): void {
 			const run = this.#store.run();
 			if (run?.status !== 'awaiting_user' && run?.status !== 'awaiting_tools') return;
-			this.#store.endRun(
-				run.n,
-				'cancelled',
-				{ before: run.tail?.before ?? [], event: { type: 'cancelled' } },
-				Date.now(),
-			);
+			const tail = { before: run.tail?.before ?? [], event: { type: 'cancelled' } } as const;
+			this.#store.endRun(run.n, 'cancelled', tail, Date.now());
 		}
 
 		/** Stores the message and the run together, then lets the run go. */
@@ -162,31 +148,16 @@ export function createSessionClass(runtime: Runtime) {
 			return { role: 'tool', content, toolCallId: waiting.question.callId, isError: false };
 		}
 
-		async #deliver(
-			live: LiveRun,
-			delivery: Delivery,
-			headers: Record<string, string> = {},
-			created?: object,
-		): Promise<Response> {
-			const status = created === undefined ? 200 : 201;
-			if (delivery === 'stream') return eventStream(follow(live.log), status, headers);
-			const { id: runId } = live.record;
-			if (delivery === 'accepted') return Response.json(created ?? { runId }, { status: 202, headers });
-			const event = await live.ended;
-			if (event.type === 'error') {
-				const { code, message, data } = event;
-				const error = new RunletError(code, message, data);
-				return Response.json(toErrorBody(error), { status: error.status, headers });
-			}
-			return Response.json({ ...created, runId, ...resultOf(event) }, { status, headers });
-		}
-
 		/** A run's events: the live ones, or those made again from the store. */
 		#log(n: number): RunLog {
 			if (this.#live?.record.n === n) return this.#live.log;
 			const run = this.#store.run(n);
 			if (run === undefined) return new RunLog(n);
-			return new RunLog(n, replay(run, this.#store.messages({ from: run.firstSeq }).records));
+			const to = this.#store.run(n + 1)?.firstSeq;
+			return new RunLog(
+				n,
+				replay(run, this.#store.messages({ from: run.firstSeq, to: to && to + messageStride }).records),
+			);
 		}
 
 		/**
@@ -197,13 +168,12 @@ export function createSessionClass(runtime: Runtime) {
 			if (!this.#store.exists()) return;
 			const run = this.#store.run();
 			if (run?.status !== 'running' || run.boot === this.#boot) return;
-			const message = 'The run was cut off when its session restarted. Send the message again.';
-			this.#store.endRun(
-				run.n,
-				'error',
-				{ before: [], event: { type: 'error', code: 'interrupted', message } },
-				Date.now(),
-			);
+			const event = {
+				type: 'error',
+				code: 'interrupted',
+				message: 'The run was cut off when its session restarted. Send a message to go on.',
+			} as const;
+			this.#store.endRun(run.n, 'error', { before: [], event }, Date.now());
 		}
 
 		#whole(run: RunRecord, event: TerminalEvent & { type: 'awaiting' }) {
@@ -226,7 +196,7 @@ export function createSessionClass(runtime: Runtime) {
 			return {
 				id,
 				agent,
-				model: model ?? optionsFor(runtime, config(this.env), { agent }).model,
+				model: model ?? runtime.agents.find(({ name }) => name === agent)?.model ?? config(this.env).model,
 				status: this.#status(),
 				createdAt: new Date(createdAt).toISOString(),
 				...(metadata !== undefined && { metadata }),
@@ -236,41 +206,4 @@ export function createSessionClass(runtime: Runtime) {
 			};
 		}
 	};
-}
-
-/** What a run gives as JSON, by how it ended. */
-function resultOf(event: Exclude<TerminalEvent, { type: 'error' }>) {
-	const { type: _, ...rest } = event;
-	return { status: runStatusOf(event), ...rest };
-}
-
-function wireMessage({ seq, message, turn, createdAt }: MessageRecord, runId: string | undefined) {
-	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
-	return {
-		id: String(seq),
-		runId,
-		...shown,
-		...(turn !== undefined && { turn }),
-		createdAt: new Date(createdAt).toISOString(),
-	};
-}
-
-function eventStream(body: ReadableStream<Uint8Array>, status = 200, headers: Record<string, string> = {}): Response {
-	return new Response(body, {
-		status,
-		headers: {
-			'content-type': 'text/event-stream',
-			'cache-control': 'no-cache',
-			'x-accel-buffering': 'no',
-			...headers,
-		},
-	});
-}
-
-async function answer(work: () => Promise<Response>): Promise<Response> {
-	try {
-		return await work();
-	} catch (error) {
-		return toResponse(error);
-	}
 }

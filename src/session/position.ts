@@ -50,18 +50,20 @@ export function parsePosition(id: string): Position {
 	const [run = '', ...rest] = id.trim().split('.');
 	const fields = rest.join('.') === ended ? [run, '-1', ...Array<string>(8).fill('0')] : [run, ...rest];
 	const numbers = fields.map((field) => (/^(-1|\d{1,15})$/.test(field) ? Number(field) : Number.NaN));
-	if (numbers.length !== order.length || numbers.some(Number.isNaN) || numbers.slice(2).some((n) => n < 0)) {
-		throw new RunletError(
-			'invalid_request',
-			'Last-Event-ID: not an id of an event of this session. Leave it out to read from the start.',
-			{
-				field: 'Last-Event-ID',
-			},
-		);
-	}
+	if (numbers.length !== order.length || numbers.some(Number.isNaN) || numbers.slice(2).some((n) => n < 0))
+		throw noSuchEvent();
 	const [n = 0, turn = 0, attempt = 0, items = 0, notes = 0, reasoning = 0, text = 0, starts = 0, input = 0, ends = 0] =
 		numbers;
 	return { run: n, turn, attempt, items, notes, reasoning, text, starts, input, ends };
+}
+
+/** The error for a `Last-Event-ID` that names no event of the session. */
+export function noSuchEvent(): RunletError {
+	return new RunletError(
+		'invalid_request',
+		'Last-Event-ID: this session has no such event. Leave it out to read from the start.',
+		{ field: 'Last-Event-ID' },
+	);
 }
 
 /** The position behind an event that begins at `position`. */

@@ -50,6 +50,8 @@ export interface MessageRecord {
 
 export interface PageOptions {
 	readonly from?: number;
+	/** The place in front of which to stop. */
+	readonly to?: number | undefined;
 	readonly limit?: number;
 	readonly bytes?: number;
 }
@@ -172,11 +174,17 @@ export class SessionStore {
 	}
 
 	/** Messages from a place on, in the order of the conversation: `limit` of them and about `bytes` at most, but one at least. */
-	messages({ from = 0, limit, bytes = Number.POSITIVE_INFINITY }: PageOptions = {}): MessagePage {
+	messages({
+		from = 0,
+		to = Number.MAX_SAFE_INTEGER,
+		limit,
+		bytes = Number.POSITIVE_INFINITY,
+	}: PageOptions = {}): MessagePage {
 		type Row = { seq: number; run: number; stored: number; body: string; created_at: number };
 		const rows = this.#storage.sql.exec<Row>(
-			'SELECT seq, run, stored, body, created_at FROM message WHERE seq >= ? ORDER BY seq, part',
+			'SELECT seq, run, stored, body, created_at FROM message WHERE seq >= ? AND seq < ? ORDER BY seq, part',
 			from,
+			to,
 		);
 		const found: MessageRecord[] = [];
 		let open: Row | undefined;

@@ -1,0 +1,56 @@
+import { RunletError, toErrorBody, toResponse } from '../errors.ts';
+import type { Delivery } from './api.ts';
+import { follow } from './follow.ts';
+import type { LiveRun } from './run.ts';
+import { runStatusOf } from './status.ts';
+import type { MessageRecord } from './store.ts';
+
+/** What stands around a run's answer: of a session that was just created, the status, its place and itself. */
+interface Frame {
+	readonly status?: number;
+	readonly headers?: Readonly<Record<string, string>>;
+	readonly about?: object;
+}
+
+/** The work's response, or the error as one: what a session's object answers with, whatever happens. */
+export async function answer(work: () => Promise<Response>): Promise<Response> {
+	try {
+		return await work();
+	} catch (error) {
+		return toResponse(error);
+	}
+}
+
+/** A run as its caller wants it: its events, its result once there is one, or only that it was accepted. */
+export async function deliver(
+	{ record, log, ended }: LiveRun,
+	delivery: Delivery,
+	{ status = 200, headers = {}, about = {} }: Frame = {},
+): Promise<Response> {
+	if (delivery === 'stream') return eventStream(follow(log), status, headers);
+	const accepted = { ...about, runId: record.id };
+	if (delivery === 'accepted') return Response.json(accepted, { status: 202, headers });
+	const event = await ended;
+	if (event.type === 'error') {
+		const error = new RunletError(event.code, event.message, event.data);
+		return Response.json(toErrorBody(error), { status: error.status, headers });
+	}
+	const { type: _, ...result } = event;
+	return Response.json({ ...accepted, ...result, status: runStatusOf(event) }, { status, headers });
+}
+
+/** Bytes of events as a response that no proxy holds back. */
+export function eventStream(
+	body: ReadableStream<Uint8Array>,
+	status = 200,
+	headers: Readonly<Record<string, string>> = {},
+): Response {
+	const own = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
+	return new Response(body, { status, headers: { ...own, ...headers } });
+}
+
+/** A message as the routes show it: without what only its provider needs. */
+export function wireMessage({ seq, message, turn, createdAt }: MessageRecord, runId: string | undefined) {
+	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
+	return { id: String(seq), runId, ...shown, ...(turn && { turn }), createdAt: new Date(createdAt).toISOString() };
+}
