@@ -56,18 +56,24 @@ export function kvResolver(
 	}: KvResolverOptions = {},
 ): SkillResolver {
 	const key = `${prefix}index`;
-	const entries = async (): Promise<readonly Entry[]> => {
+	const entries = async (maxAgeMs = cacheMs): Promise<readonly Entry[]> => {
 		const cached = cachedIndex(kv, key);
-		if (cached !== undefined && Date.now() < cached.readAt + cacheMs) return cached.entries;
+		if (cached !== undefined && Date.now() < cached.readAt + maxAgeMs) return cached.entries;
 		const read = await readIndex(kv, key, onProblem);
 		// A failed read is not kept: the next turn tries again, and meanwhile the last good index serves.
 		if (read === undefined) return cached?.entries ?? [];
 		indexes.get(kv)?.set(key, { entries: read, readAt: Date.now() });
 		return read;
 	};
-	const served = async (): Promise<readonly Entry[]> => {
-		const all = await entries();
+	const served = async (maxAgeMs?: number): Promise<readonly Entry[]> => {
+		const all = await entries(maxAgeMs);
 		return names === undefined ? all : all.filter(({ name }) => names.includes(name));
+	};
+	const read = async (name: string, maxAgeMs?: number): Promise<Skill | 'no text' | undefined> => {
+		const found = (await served(maxAgeMs)).find((skill) => skill.name === name);
+		if (found === undefined) return undefined;
+		const body = v.safeParse(bodySchema, await getJson(kv, `${prefix}body:${found.hash}`, onProblem));
+		return body.success ? { ...found, body: body.output.body } : 'no text';
 	};
 
 	return {
@@ -78,11 +84,11 @@ export function kvResolver(
 			return length <= listLimit ? all : all.filter(({ name }) => alwaysOn.includes(name));
 		},
 		readFn: async (name) => {
-			const found = (await served()).find((skill) => skill.name === name);
-			if (found === undefined) return undefined;
-			const body = v.safeParse(bodySchema, await getJson(kv, `${prefix}body:${found.hash}`, onProblem));
-			if (body.success) return { ...found, body: body.output.body };
-			onProblem(`${name}: its text is not in KV under ${found.hash}. Publish again: npm run skills.`);
+			const found = await read(name);
+			// Published again since the index was read: the new index knows the new text.
+			const skill = found === 'no text' ? await read(name, 0) : found;
+			if (skill !== 'no text') return skill;
+			onProblem(`${name}: its text is not in KV. Publish again: npm run skills.`);
 			return undefined;
 		},
 		searchFn: async (query, options): Promise<Skill[]> => searchSkillsOf(await served(), query, options),

@@ -1,0 +1,129 @@
+/** `npm start`: seeds the skills, then serves everything with `wrangler dev` until it is told to stop. */
+import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { killMarked, watchParent } from './processes.ts';
+import { quietEnv, root, wranglerPath } from './wrangler.ts';
+
+const defaultPort = 8787;
+/** How long Wrangler may take to stop before it is killed. */
+const stopMs = 5_000;
+
+/** Ends Wrangler when this process was killed and could not do it: runs inside Wrangler. */
+const stopWhenAlone = [
+	'--no-warnings',
+	'--import',
+	`data:text/javascript,${encodeURIComponent(
+		"const { ppid } = process; setInterval(() => ppid === process.ppid || process.kill(process.pid, 'SIGTERM'), 1000).unref();",
+	)}`,
+];
+
+const options = process.argv.slice(2);
+const { values } = parseArgs({
+	args: options,
+	// All other options are Wrangler's business.
+	strict: false,
+	allowPositionals: true,
+	allowNegative: true,
+	options: {
+		'persist-to': { type: 'string' },
+		config: { type: 'string', short: 'c' },
+		env: { type: 'string', short: 'e' },
+		ip: { type: 'string' },
+		'local-protocol': { type: 'string' },
+		local: { type: 'boolean', short: 'l' },
+		remote: { type: 'boolean', short: 'r' },
+		tunnel: { type: 'boolean' },
+		'tunnel-name': { type: 'string' },
+		'show-interactive-dev-session': { type: 'boolean' },
+	},
+});
+const isGiven = (...names: (keyof typeof values)[]) => names.some((name) => values[name] !== undefined);
+
+/** Whether only this machine can reach the server: then, and only then, it answers without a key. */
+const isPrivate =
+	['127.0.0.1', 'localhost', '::1', undefined].includes(values.ip as string | undefined) &&
+	!isGiven('remote', 'tunnel', 'tunnel-name');
+
+// Asked before anything else: a parent that dies meanwhile is noticed too.
+const onParentDeath = watchParent();
+seedSkills();
+serve();
+
+/** In a process of its own, which gives back the memory that Wrangler's code takes. A skill that is not valid stops nothing. */
+function seedSkills(): void {
+	const passed = (['persist-to', 'config', 'env'] as const).flatMap((name) => {
+		const value = values[name];
+		return typeof value === 'string' ? [`--${name}`, value] : [];
+	});
+	const args = [join(import.meta.dirname, 'skills.ts'), '--local', ...passed];
+	const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env: quietEnv });
+	if (status !== 0) console.error('Not all skills could be published: going on with those that are.');
+}
+
+function serve(): void {
+	const mark = randomUUID();
+	const child = spawn(process.execPath, [...stopWhenAlone, wranglerPath, 'dev', ...defaults(), ...options], {
+		cwd: root,
+		// Wrangler tells over IPC where it listens. The process group stays the same: a signal to the group reaches all.
+		stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+		env: { ...quietEnv, RUNLET_START: mark },
+	});
+	let stopping = false;
+	const stop = (signal: NodeJS.Signals) => {
+		if (!stopping) setTimeout(() => child.kill('SIGKILL'), stopMs).unref();
+		stopping = true;
+		child.kill(signal);
+	};
+	for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+	onParentDeath(() => stop('SIGTERM'));
+	child.on('message', (message) => {
+		const { event, ip, port } = JSON.parse(String(message));
+		if (event === 'DEV_SERVER_READY') void announce(toUrl(ip, port));
+	});
+	child.on('error', (error) => {
+		console.error(`Wrangler could not be started: ${error.message}`);
+		process.exit(1);
+	});
+	child.on('exit', (code, signal) => {
+		killMarked(`RUNLET_START=${mark}`);
+		// To be stopped is what a server is for: 0, so that npm prints no error. Else as Wrangler ended.
+		process.exit(stopping ? 0 : (code ?? 128 + constants.signals[signal ?? 'SIGTERM']));
+	});
+}
+
+/** Stands before the given options: Wrangler takes the last value of a `--var`, and a list of them ends at the next option. */
+function defaults(): string[] {
+	return [
+		...(isPrivate ? ['--var', 'LOCAL:true'] : []),
+		...(isGiven('ip') ? [] : ['--ip', '127.0.0.1']),
+		// Without it a binding that lives only at Cloudflare (Workers AI) asks for a login before anything is served.
+		...(isGiven('local', 'remote') ? [] : ['--local']),
+		...(isGiven('show-interactive-dev-session') ? [] : ['--show-interactive-dev-session=false']),
+	];
+}
+
+function toUrl(ip: string, port: number): string {
+	const host = ['0.0.0.0', '::', '*'].includes(ip)
+		? '127.0.0.1'
+		: ip.includes(':')
+			? `[${ip.replace(/[[\]]/g, '')}]`
+			: ip;
+	return `${values['local-protocol'] === 'https' ? 'https' : 'http'}://${host}:${port}`;
+}
+
+/** Wrangler listens before the Worker runs and holds requests till then: so the first answer is when all is ready. */
+async function announce(url: string): Promise<void> {
+	await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(30_000) }).catch(() => {});
+	const chat = url === `http://127.0.0.1:${defaultPort}` ? 'npm run chat' : `npm run chat -- --url ${url}`;
+	const body = JSON.stringify({ agent: 'assistant', text: 'What is 17 + 25?' });
+	console.log(`
+  Runlet is at ${url}
+
+  In a terminal   ${chat}
+  With curl       curl -N ${url}/v1/sessions -H 'content-type: application/json' -H 'accept: text/event-stream' -d '${body}'
+  Stop            Ctrl-C
+${isPrivate ? '' : '\n  Others can reach this address, so API keys are needed. To answer without: --var LOCAL:true\n'}`);
+}
