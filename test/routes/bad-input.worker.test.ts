@@ -61,7 +61,12 @@ test('a field of the wrong type is named', async () => {
 		'invalid_request',
 		/^metadata\.a: /,
 	);
-	await refused(await request('/v1/sessions', { agent: 'scripted', txt: 'hi' }), 400, 'invalid_request', /^txt: no such field/);
+	await refused(
+		await request('/v1/sessions', { agent: 'scripted', txt: 'hi' }),
+		400,
+		'invalid_request',
+		/^txt: no such field/,
+	);
 });
 
 test('an unknown agent is refused, and the known ones are named', async () => {
