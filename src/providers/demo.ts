@@ -219,7 +219,8 @@ function announce(tool: string, input: Readonly<Record<string, unknown>>): strin
 function report({ call, output, isError }: Done): string {
 	const input = isRecord(call.input) ? call.input : {};
 	if (isError) return `${call.name} failed: ${output}`;
-	if (call.name === 'read_skill') return `The skill ${String(input.name)} says:\n\n${excerpt(output)}`;
+	if (call.name === 'read_skill')
+		return `I have read the skill ${String(input.name)}. A language model would now follow it; I can show what it says:\n\n${excerpt(output)}`;
 	if (typeof input.expression === 'string') return `${input.expression} is ${output}.`;
 	const numbers = Object.values(input).filter((value) => typeof value === 'number');
 	const sign = Object.entries(operators).find(([, { tool }]) => tool.test(words(call.name)))?.[0];
@@ -227,9 +228,15 @@ function report({ call, output, isError }: Done): string {
 	return `${call.name} answered: ${excerpt(output)}`;
 }
 
+/** The first paragraphs of a text, as many as are short. */
 function excerpt(text: string): string {
-	const body = text.trim();
-	return body.length <= 600 ? body : `${body.slice(0, 600).replace(/\s+\S*$/, '')} …`;
+	const [first = '', ...rest] = text.trim().split(/\n\n+/);
+	let shown = first.slice(0, 600);
+	for (const paragraph of rest) {
+		if (shown.length + paragraph.length > 500) return `${shown}\n\n…`;
+		shown += `\n\n${paragraph}`;
+	}
+	return shown;
 }
 
 function introduction(system: string, tools: readonly Tool[]): string {
