@@ -23,11 +23,15 @@ export type InvokeContext = Partial<ToolContext> & { readonly timeoutMs?: number
  * failure is a value; it throws only when the caller's signal aborts (`cancelled`).
  */
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
+	const emit = neverThrowing(context.emit);
 	const arranged = await readArguments(tool, input);
-	if (!arranged.ok) return arranged;
+	if (!arranged.ok) {
+		// Who wrote a hook wants to say something; else the result says it all.
+		if (tool.onError !== undefined) note(emit, () => errorNote(tool, input, arranged.error.message));
+		return arranged;
+	}
 	const args = arranged.value;
 	if (tool.fn === undefined) return failure('failed', `${tool.name} has no function: its result comes from outside.`);
-	const emit = neverThrowing(context.emit);
 	note(emit, () => tool.onRequest?.(args));
 	const outcome = await callInTime(tool, args, { ...context, emit });
 	if (outcome.ok) note(emit, () => resultNote(tool, args, outcome.value));
@@ -119,7 +123,8 @@ async function callInTime(
 		return asData(tool, value);
 	} catch (error) {
 		throwIfAborted(outer);
-		return failure('failed', messageOf(error));
+		const refused = error instanceof RunletError && error.code === 'invalid_argument';
+		return failure(refused ? 'invalid_argument' : 'failed', messageOf(error));
 	} finally {
 		if (timer !== undefined) clearTimeout(timer);
 		// A tool that goes on after its time, or whose siblings were cancelled, is told to stop.

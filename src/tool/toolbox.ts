@@ -2,6 +2,7 @@ import { messageOf } from '../errors.ts';
 import { isAvailable } from './dispatch.ts';
 import type { AnyFn } from './fn.ts';
 import { failure, type InvokeContext, invoke, type Outcome, readArguments } from './invoke.ts';
+import { providerName } from './provider-name.ts';
 import { isRecord, type JsonSchema, propertiesOf, requiredOf } from './schema.ts';
 import { forAgent, type Note, type Tool } from './tool.ts';
 
@@ -15,6 +16,7 @@ export type Args = Readonly<Record<string, unknown>>;
 export interface ToolSpec {
 	readonly type: 'function';
 	readonly function: {
+		/** A name that providers take: `providerName` of the tool's. */
 		readonly name: string;
 		readonly description: string;
 		readonly strict: true;
@@ -32,9 +34,9 @@ export function build(tools: readonly (AnyFn | Tool)[] | Toolbox | undefined, co
 	);
 }
 
-/** The tool of that name in the box (document 004, `tool_module`). */
+/** The tool of that name in the box, also by the alias that `spec` shows (document 004, `tool_module`). */
 export function find(name: string, box: Toolbox): Tool | undefined {
-	return Object.hasOwn(box, name) ? box[name] : undefined;
+	return Object.hasOwn(box, name) ? box[name] : Object.values(box).find((tool) => providerName(tool.name) === name);
 }
 
 /** The tool as an OpenAI function, or `undefined` where the box has none of that name (document 004, `tool_spec`). */
@@ -138,7 +140,7 @@ function specOf(tool: Tool): ToolSpec {
 	const parameters = strict(tool.inputSchema);
 	return {
 		type: 'function',
-		function: { name: tool.name, description: tool.description ?? '', strict: true, parameters },
+		function: { name: providerName(tool.name), description: tool.description ?? '', strict: true, parameters },
 	};
 }
 

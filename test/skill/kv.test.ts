@@ -1,0 +1,176 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { chat, providers, skill } from '../../src/index.ts';
+
+const entry = (name: string, rest: object = {}) => ({ name, description: `About ${name}`, hash: `h-${name}`, ...rest });
+const turn = { messages: [], model: 'm' };
+const names = (skills: readonly { name: string }[] | undefined) => skills?.map(({ name }) => name);
+
+/** A KV namespace with these skills, that remembers what was read, and what its resolver reported. */
+function store(entries: readonly unknown[], options: skill.KvResolverOptions = {}) {
+	const prefix = options.prefix ?? 'skill:';
+	const values = new Map<string, unknown>([
+		[`${prefix}index`, { version: 1, skills: entries }],
+		[`${prefix}body:h-tone`, { body: 'Be warm.' }],
+		[`${prefix}body:h-audit`, { body: 'Count.' }],
+	]);
+	const reads: string[] = [];
+	const problems: string[] = [];
+	const kv = {
+		async get(key: string, _type: 'json'): Promise<unknown> {
+			reads.push(key);
+			return structuredClone(values.get(key) ?? null);
+		},
+	};
+	const resolver = skill.kvResolver(kv, { onProblem: (message) => problems.push(message), ...options });
+	return { kv, values, reads, problems, resolver };
+}
+
+afterEach(() => vi.useRealTimers());
+
+describe('kvResolver', () => {
+	test('lists what the index lists', async () => {
+		const { resolver } = store([entry('tone', { when: ['reply'], modalities: ['text'] }), entry('audit')]);
+		expect(await resolver.listFn(turn)).toMatchObject([
+			{ name: 'tone', description: 'About tone', when: ['reply'], modalities: ['text'] },
+			{ name: 'audit' },
+		]);
+	});
+
+	test('reads a body by its hash', async () => {
+		const { resolver } = store([entry('tone', { requires: ['audit'] })]);
+		expect(await resolver.readFn('tone')).toMatchObject({ name: 'tone', body: 'Be warm.', requires: ['audit'] });
+	});
+
+	test('the index is read once, and cached for all resolvers of the namespace', async () => {
+		const { resolver, reads, kv } = store([entry('tone')]);
+		await resolver.listFn(turn);
+		await resolver.listFn(turn);
+		await resolver.searchFn?.('tone');
+		await skill.kvResolver(kv).listFn(turn);
+		expect(reads).toEqual(['skill:index']);
+	});
+
+	test('after cacheMs the index is read again', async () => {
+		vi.useFakeTimers();
+		const { resolver, reads, values } = store([entry('tone')], { cacheMs: 1_000 });
+		await resolver.listFn(turn);
+		values.set('skill:index', { version: 1, skills: [entry('audit')] });
+		vi.advanceTimersByTime(999);
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		vi.advanceTimersByTime(1);
+		expect(names(await resolver.listFn(turn))).toEqual(['audit']);
+		expect(reads).toHaveLength(2);
+	});
+
+	test('a prefix stands in front of every key', async () => {
+		const { resolver, reads } = store([entry('tone')], { prefix: 'mine/' });
+		expect(await resolver.readFn('tone')).toMatchObject({ body: 'Be warm.' });
+		expect(reads).toEqual(['mine/index', 'mine/body:h-tone']);
+	});
+
+	test('an unknown skill is undefined, without a read', async () => {
+		const { resolver, reads } = store([entry('tone')]);
+		expect(await resolver.readFn('constructor')).toBeUndefined();
+		expect(reads).toEqual(['skill:index']);
+	});
+
+	test('searches the index', async () => {
+		const { resolver } = store([entry('tone'), entry('audit')]);
+		expect(names(await resolver.searchFn?.('AUDIT', {}))).toEqual(['audit']);
+	});
+});
+
+describe('what is broken in KV', () => {
+	test.each([
+		['a broken entry', { name: 'bad', hash: 7 }],
+		['no entry at all', 'text'],
+		['null', null],
+	])('%s is skipped and reported, the others are served', async (_, broken) => {
+		const { resolver, problems } = store([entry('tone'), broken, entry('audit')]);
+		expect(names(await resolver.listFn(turn))).toEqual(['tone', 'audit']);
+		expect(problems).toHaveLength(1);
+	});
+
+	test('a missing body is reported, with the name of the skill, and answered as unknown', async () => {
+		const { resolver, problems } = store([entry('gone')]);
+		expect(await resolver.readFn('gone')).toBeUndefined();
+		expect(problems).toEqual([expect.stringContaining('gone')]);
+		const [read] = skill.builtinsWithResolver(resolver).filter(({ name }) => name === 'read_skill');
+		expect(await read?.fn?.({ name: 'gone' })).toBe('Unknown skill: gone');
+	});
+
+	test('a body of a wrong shape is as good as missing', async () => {
+		const { resolver, problems, values } = store([entry('tone')]);
+		values.set('skill:body:h-tone', { text: 'Be warm.' });
+		expect(await resolver.readFn('tone')).toBeUndefined();
+		expect(problems).toHaveLength(1);
+	});
+
+	test('an index that was never published is an empty one', async () => {
+		const { resolver, values } = store([]);
+		values.delete('skill:index');
+		expect(await resolver.listFn(turn)).toEqual([]);
+		expect(await resolver.readFn('tone')).toBeUndefined();
+	});
+
+	test.each([{ version: 2, skills: [] }, 'text', []])(
+		'an index that this version does not read is reported (%j)',
+		async (index) => {
+			const { resolver, problems, values } = store([]);
+			values.set('skill:index', index);
+			expect(await resolver.listFn(turn)).toEqual([]);
+			expect(problems).toHaveLength(1);
+		},
+	);
+
+	test('a KV that cannot be read never fails a turn, and is reported once a read', async () => {
+		const problems: string[] = [];
+		const down = { get: () => Promise.reject(new Error('KV GET failed: 500')) };
+		const skillResolver = skill.kvResolver(down, { onProblem: (message) => problems.push(message) });
+		const options = { model: 'scripted', providers: [providers.scripted(['hi'])], skillResolver };
+		expect(await chat.run(options, [chat.userMessage('go')]).result).toMatchObject({ status: 'completed', text: 'hi' });
+		expect(problems).toEqual([expect.stringContaining('KV GET failed: 500')]);
+	});
+
+	test('a failed read of the index is not kept: the next turn tries again', async () => {
+		const { kv, resolver } = store([entry('tone')]);
+		const get = vi.spyOn(kv, 'get').mockRejectedValueOnce(new Error('down'));
+		expect(await resolver.listFn(turn)).toEqual([]);
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(get).toHaveBeenCalledTimes(2);
+	});
+
+	test('while the index cannot be read again, the last good one serves', async () => {
+		const { kv, resolver } = store([entry('tone')], { cacheMs: 0 });
+		await resolver.listFn(turn);
+		vi.spyOn(kv, 'get').mockRejectedValueOnce(new Error('down'));
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+	});
+});
+
+describe('how much is listed', () => {
+	const two = [entry('tone'), entry('audit')];
+	const size = skill.buildIndex([entry('tone'), entry('audit')]).length;
+
+	test('everything while the index is small', async () => {
+		expect(names(await store(two, { listLimit: size }).resolver.listFn(turn))).toEqual(['tone', 'audit']);
+	});
+
+	test('only alwaysOn beyond listLimit; the rest is still read and searched', async () => {
+		const { resolver } = store(two, { listLimit: 10, alwaysOn: ['tone'] });
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(await resolver.readFn('audit')).toMatchObject({ body: 'Count.' });
+		expect(names(await resolver.searchFn?.('audit'))).toEqual(['audit']);
+	});
+
+	test('nothing beyond listLimit without alwaysOn', async () => {
+		expect(await store(two, { listLimit: 10 }).resolver.listFn(turn)).toEqual([]);
+	});
+
+	test('names serves only these, and lists them whatever the limit', async () => {
+		const { resolver } = store(two, { names: ['audit'], listLimit: 0 });
+		expect(names(await resolver.listFn(turn))).toEqual(['audit']);
+		expect(await resolver.readFn('tone')).toBeUndefined();
+		expect(await resolver.searchFn?.('tone')).toEqual([]);
+	});
+});
