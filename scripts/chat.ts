@@ -1,0 +1,265 @@
+/** A chat in the terminal with an agent of a running Runlet: `npm run chat -- --help`. */
+
+import { createInterface } from 'node:readline';
+import { parseArgs, styleText } from 'node:util';
+import { type Client, ClientError, createClient, type RunEvent, type Session } from '../src/playground/session.js';
+import {
+	describeAwaiting,
+	describeHalt,
+	describeStop,
+	describeUsage,
+	parseInput,
+	skillOf,
+	textOf,
+} from '../src/playground/words.js';
+
+const usage = `npm run chat -- [options] [message]
+
+Without a message: a conversation. With one: its answer, and the end. Where the input is
+no terminal, each line of it is a message.
+
+  --agent NAME    the agent to talk to (default: the first that the server has)
+  --session ID    go on with a session
+  --url URL       where Runlet is (default: RUNLET_URL, else http://127.0.0.1:8787)
+  --help          this text
+
+An API key, where the server wants one, is read from RUNLET_API_KEY.
+Ctrl-C stops an answer; at the prompt, or pressed again, it leaves.
+The answer goes to standard output, everything else to standard error.`;
+
+/** An interrupt that comes so soon after another is the same key press: npm sends it on a second time. */
+const samePressMs = 200;
+
+class UsageError extends Error {}
+
+interface Chat {
+	readonly client: Client;
+	readonly url: string;
+	readonly session: Session;
+	state: 'idle' | 'running' | 'stopping';
+}
+
+async function main(): Promise<number> {
+	const { values, positionals } = readArguments(process.argv.slice(2));
+	if (values.help) {
+		console.log(usage);
+		return 0;
+	}
+	const url = (values.url ?? process.env.RUNLET_URL ?? 'http://127.0.0.1:8787').replace(/\/+$/, '');
+	if (!URL.canParse(url)) throw new UsageError(`--url: ${url} is not a URL.`);
+	const key = process.env.RUNLET_API_KEY;
+	const client = createClient({
+		url,
+		headers: key ? { authorization: `Bearer ${key}` } : {},
+		onRetry: (attempt) => attempt === 1 && print('dim', 'Connection lost. Trying again…'),
+	});
+	try {
+		const session = values.session ? await client.session(values.session) : await createSession(client, values.agent);
+		const chat: Chat = { client, url, session, state: 'idle' };
+		if (positionals.length > 0) return await sayAll(chat, [positionals.join(' ')]);
+		if (!process.stdin.isTTY) return await sayAll(chat, createInterface({ input: process.stdin }));
+		return await converse(chat, values.session !== undefined);
+	} catch (error) {
+		throw error instanceof ClientError ? new UsageError(wordsOf(error, url)) : error;
+	}
+}
+
+function readArguments(args: string[]) {
+	try {
+		const text = { type: 'string' } as const;
+		return parseArgs({
+			args,
+			options: { agent: text, session: text, url: text, help: { type: 'boolean', short: 'h' } },
+			allowPositionals: true,
+		});
+	} catch (error) {
+		const { message } = error as Error;
+		throw new UsageError(`${message.split('. ')[0]}. See npm run chat -- --help.`);
+	}
+}
+
+async function createSession(client: Client, name: string | undefined): Promise<Session> {
+	const agent = name ?? (await client.agents())[0]?.name;
+	if (agent === undefined) throw new UsageError('This server has no agent to talk to.');
+	return client.createSession({ agent });
+}
+
+/** Each message in turn, without a prompt, up to the first that is not answered. */
+async function sayAll(chat: Chat, messages: Iterable<string> | AsyncIterable<string>): Promise<number> {
+	process.on('SIGINT', onInterrupt(chat));
+	for await (const message of messages) {
+		if (message.trim() === '') continue;
+		if (!(await show(chat, chat.client.send(chat.session.id, message)))) return 1;
+	}
+	return 0;
+}
+
+async function converse(chat: Chat, isKnown: boolean): Promise<number> {
+	const { client, session } = chat;
+	const input = createInterface({ input: process.stdin, output: process.stdout, prompt: '\n› ' });
+	const lines = input[Symbol.asyncIterator]();
+	const interrupt = onInterrupt(chat);
+	input.on('SIGINT', interrupt);
+	process.on('SIGINT', interrupt);
+
+	print('dim', `${session.agent}${session.model ? ` (${session.model})` : ''} · Ctrl-C stops an answer, or leaves`);
+	if (isKnown) {
+		const { messages } = await client.load(session.id);
+		const last = messages.at(-1);
+		if (last) print('dim', `\n› ${textOf(last.content)}`);
+		await show(chat, client.follow(session.id));
+	}
+	for (;;) {
+		input.prompt();
+		const { done, value } = await lines.next();
+		if (done) return leave(session, 0);
+		if (value.trim() !== '') await show(chat, client.send(session.id, value));
+	}
+}
+
+/** The first interrupt of a run cancels it on the server; the next, or one between runs, leaves. */
+function onInterrupt(chat: Chat): () => void {
+	let last = Number.NEGATIVE_INFINITY;
+	return () => {
+		const elapsed = performance.now() - last;
+		last = performance.now();
+		if (elapsed < samePressMs) return;
+		if (chat.state === 'idle') leave(chat.session, process.stdin.isTTY ? 0 : 130);
+		if (chat.state === 'stopping') leave(chat.session, 130);
+		chat.state = 'stopping';
+		print('dim', 'Stopping…');
+		chat.client.cancel(chat.session.id).catch((error: ClientError) => print('red', wordsOf(error, chat.url)));
+	};
+}
+
+function leave(session: Session, exitCode: number): never {
+	print('dim', `\nCome back with: npm run chat -- --session ${session.id}`);
+	process.exit(exitCode);
+}
+
+/** Shows a run as it comes. False where it did not come to an end of its own; why is shown too. */
+async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolean> {
+	const writer = createWriter();
+	chat.state = 'running';
+	try {
+		for await (const event of events) writer.write(event);
+		return !writer.hasFailed();
+	} catch (error) {
+		if (!(error instanceof ClientError)) throw error;
+		print('red', wordsOf(error, chat.url));
+		return false;
+	} finally {
+		endLine();
+		chat.state = 'idle';
+	}
+}
+
+function createWriter() {
+	const calls = new Map<string, { name: string; json: string[]; isSkill: boolean }>();
+	let hasFailed = false;
+
+	function endCall(id: string) {
+		const call = calls.get(id);
+		if (!call) return;
+		const input = parseInput(call.json.join(''));
+		const skill = skillOf(call.name, input);
+		call.isSkill = skill !== undefined;
+		print('dim', skill === undefined ? `→ ${call.name} ${oneLine(input)}` : `→ skill ${skill}`);
+	}
+
+	function endResult(id: string, output: unknown, isError: boolean) {
+		const call = calls.get(id);
+		calls.delete(id);
+		if (call?.isSkill && !isError) return;
+		print(isError ? 'red' : 'dim', `← ${calls.size > 0 && call ? `${call.name}: ` : ''}${oneLine(output)}`);
+	}
+
+	return {
+		hasFailed: () => hasFailed,
+		write(event: RunEvent) {
+			switch (event.type) {
+				case 'text': {
+					const text = printable(event.text);
+					process.stdout.write(text);
+					if (text !== '') isInLine = !text.endsWith('\n');
+					return;
+				}
+				case 'tool_use_start':
+					calls.set(event.id, { name: event.name, json: [], isSkill: false });
+					return;
+				case 'tool_use_input':
+					calls.get(event.id)?.json.push(event.partialInputJson);
+					return;
+				case 'tool_use_end':
+					return endCall(event.id);
+				case 'tool_result':
+					return endResult(event.id, event.output, event.isError === true);
+				case 'note':
+					return print('dim', `· ${event.label}${event.detail ? ` ${event.detail}` : ''}`);
+				case 'warning':
+					return print('yellow', event.message);
+				case 'turn.restarted':
+					calls.clear();
+					return print('dim', 'The answer was interrupted and starts again:');
+				case 'stop': {
+					endLine();
+					const words = describeStop(event.reason);
+					return words ? print('yellow', words) : undefined;
+				}
+				case 'done': {
+					const words = describeUsage(event.usage);
+					return words ? print('dim', words) : undefined;
+				}
+				case 'awaiting':
+					return print('bold', describeAwaiting(event));
+				case 'halted':
+					hasFailed = true;
+					return print('yellow', describeHalt(event.reason));
+				case 'cancelled':
+					hasFailed = true;
+					return print('dim', 'Stopped.');
+				case 'error':
+					hasFailed = true;
+					return print('red', `${event.message} (${event.code})`);
+			}
+		},
+	};
+}
+
+/** Whether an answer stands on the line that is being written. */
+let isInLine = false;
+
+function endLine() {
+	if (isInLine) process.stdout.write('\n');
+	isInLine = false;
+}
+
+/** Writes a line beside the answer. */
+function print(style: 'dim' | 'bold' | 'red' | 'yellow', text: string) {
+	endLine();
+	process.stderr.write(`${styleText(style, printable(text), { stream: process.stderr })}\n`);
+}
+
+/** Without the control characters by which a text could move the cursor or write the clipboard. */
+function printable(text: string): string {
+	return text.replace(/(?![\n\t])\p{Cc}/gu, '');
+}
+
+function oneLine(value: unknown): string {
+	const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+	const line = text.replace(/\s+/g, ' ').trim();
+	return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+}
+
+function wordsOf(error: ClientError, url: string): string {
+	if (error.code === 'unreachable') return `Nothing answers at ${url}. Start it with \`npm start\`, or give --url.`;
+	return error.status === undefined ? error.message : `${error.message} (${error.code})`;
+}
+
+try {
+	process.exitCode = await main();
+} catch (error) {
+	if (!(error instanceof UsageError)) throw error;
+	print('red', error.message);
+	process.exitCode = 1;
+}

@@ -1,0 +1,413 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createClient, type RunEvent } from '../../src/playground/session.js';
+import { createSseParser } from '../../src/playground/sse.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const usage = { inputTokens: 1200, outputTokens: 7, totalTokens: 1207 };
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+	for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+describe('npm run chat', () => {
+	test('a message as arguments is answered on standard output, with the tool calls beside it', async () => {
+		const server = await startServer([
+			...toolCall('c1', 'calculate', ['{"expression":', '"17 + 25"}'], 42),
+			say('17 + 25 '),
+			say('is 42.'),
+			{ type: 'done', text: '17 + 25 is 42.', usage },
+		]);
+		const { stdout, stderr, code } = await run(server, ['What is', '17 + 25?']);
+		expect(stdout).toBe('17 + 25 is 42.\n');
+		expect(stderr).toBe('→ calculate {"expression":"17 + 25"}\n← 42\n1,200 tokens in · 7 out\n');
+		expect(code).toBe(0);
+		expect(server.bodies('POST /v1/sessions')).toEqual([{ agent: 'helper' }]);
+		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'What is 17 + 25?' }]);
+	});
+
+	test('skills, notes, warnings and failed calls are shown as they happen', async () => {
+		const server = await startServer([
+			...toolCall('c1', 'read_skill', ['{"name":"refund-reply"}'], '# A long text'),
+			{ type: 'note', id: 'c2', label: 'Looking up', detail: 'order 7' },
+			...toolCall('c2', 'find_order', ['{"id":"seven"}'], 'id: expected a number', true),
+			{ type: 'warning', code: 'context', message: 'The context window is nearly full.' },
+			say('I am sorry.'),
+			{ type: 'done', text: 'I am sorry.' },
+		]);
+		const { stdout, stderr } = await run(server, ['--agent', 'support', 'Help']);
+		expect(stderr.split('\n')).toEqual([
+			'→ skill refund-reply',
+			'· Looking up order 7',
+			'→ find_order {"id":"seven"}',
+			'← id: expected a number',
+			'The context window is nearly full.',
+			'',
+		]);
+		expect(stdout).toBe('I am sorry.\n');
+		expect(server.bodies('POST /v1/sessions')).toEqual([{ agent: 'support' }]);
+	});
+
+	test('each line of the input is a message of one session', async () => {
+		const server = await startServer([say('Yes.'), { type: 'done', text: 'Yes.' }]);
+		const { stdout, code } = await run(server, ['--session', 's1'], 'one\n\ntwo\n');
+		expect(stdout).toBe('Yes.\nYes.\n');
+		expect(code).toBe(0);
+		expect(server.bodies('POST /v1/sessions')).toEqual([]);
+		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'one' }, { text: 'two' }]);
+	});
+
+	test('a connection cut inside an event is taken up again after the last whole one', async () => {
+		const events = [say('one '), say('two '), say('three'), { type: 'done', text: '' } as const];
+		const server = await startServer(events, { cutAfter: [2] });
+		const { stdout, stderr, code } = await run(server, ['Count']);
+		expect(stdout.replaceAll('\n', '')).toBe('one two three');
+		expect(stderr).toContain('Connection lost. Trying again…');
+		expect(code).toBe(0);
+		expect(server.lastEventIds).toEqual(['1-2']);
+	});
+
+	test('an interrupt cancels the run on the server', async () => {
+		const server = await startServer([say('A long')], { hold: true });
+		const child = start(server, ['Tell']);
+		await sees(child, 'A long');
+		child.process.kill('SIGINT');
+		expect(await child.code).toBe(1);
+		expect(server.bodies('POST /v1/sessions/s1/cancel')).toHaveLength(1);
+		expect(child.stderr()).toContain('Stopped.');
+	});
+
+	test('two interrupts leave, and say how to come back', async () => {
+		const server = await startServer([say('A long')], { hold: true, deaf: true });
+		const child = start(server, ['Tell']);
+		await sees(child, 'A long');
+		child.process.kill('SIGINT');
+		await sees(child, 'Stopping…');
+		const again = setInterval(() => child.process.kill('SIGINT'), 250);
+		cleanups.push(() => clearInterval(again));
+		expect(await child.code).toBe(130);
+		expect(child.stderr()).toContain('npm run chat -- --session s1');
+	});
+
+	test('a turn that starts again says so', async () => {
+		const server = await startServer([
+			say('The answ'),
+			{ type: 'turn.restarted', iteration: 1 },
+			say('The answer.'),
+			{ type: 'done', text: 'The answer.' },
+		]);
+		const { stdout, stderr } = await run(server, ['Go']);
+		expect(stdout).toBe('The answ\nThe answer.\n');
+		expect(stderr).toContain('starts again');
+	});
+
+	test('control characters of a model do not reach the terminal', async () => {
+		const server = await startServer([say('a\u001b]52;c;YQ==\u0007b\u009b2J'), { type: 'done', text: '' }]);
+		const { stdout } = await run(server, ['Go']);
+		expect(stdout).toBe('a]52;c;YQ==b2J\n');
+	});
+
+	test.for([
+		[
+			{ type: 'error', code: 'overloaded', message: 'The model is overloaded.' },
+			'The model is overloaded. (overloaded)',
+		],
+		[{ type: 'halted', reason: 'budget_exceeded' }, 'the budget of this session is used up'],
+	] as [RunEvent, string][])('a run that ends in $0.type is shown and exits with 1', async ([event, words]) => {
+		const server = await startServer([event]);
+		const { stderr, code } = await run(server, ['Go']);
+		expect(stderr).toContain(words);
+		expect(code).toBe(1);
+	});
+
+	test("the server's own message is shown for an unknown session", async () => {
+		const server = await startServer([]);
+		const { stderr, code } = await run(server, ['--session', 'gone', 'Hello']);
+		expect(stderr).toBe('No session gone. (not_found)\n');
+		expect(code).toBe(1);
+	});
+
+	test('says what to do where no server answers', async () => {
+		const server = await startServer([]);
+		await server.close();
+		const { stderr, code } = await run(server, ['Hello']);
+		expect(stderr).toBe(`Nothing answers at ${server.url}. Start it with \`npm start\`, or give --url.\n`);
+		expect(code).toBe(1);
+	});
+
+	test('names an unknown option, and --help shows those that there are', async () => {
+		const server = await startServer([]);
+		const wrong = await run(server, ['--agnet', 'x']);
+		expect(wrong.stderr).toContain("Unknown option '--agnet'");
+		expect(wrong.code).toBe(1);
+		const help = await run(server, ['--help']);
+		for (const option of ['--agent', '--session', '--url']) expect(help.stdout).toContain(option);
+		expect(help.code).toBe(0);
+	});
+});
+
+describe('the client', () => {
+	test('a connection cut before the first event follows the run from its start', async () => {
+		const server = await startServer([say('one'), { type: 'done', text: 'one' }], { cutAfter: [0] });
+		const client = createClient({ url: server.url, retryDelayMs: 1 });
+		expect(await typesOf(client.send('s1', 'Go'))).toEqual(['text', 'done']);
+		expect(server.lastEventIds).toEqual([undefined]);
+	});
+
+	test('a stream that falls silent is taken up again', async () => {
+		const events = [say('one '), say('two'), { type: 'done', text: '' } as const];
+		const server = await startServer(events, { stallAfter: 1 });
+		const client = createClient({ url: server.url, retryDelayMs: 1, idleMs: 50 });
+		expect(await typesOf(client.send('s1', 'Go'))).toEqual(['text', 'text', 'done']);
+		expect(server.lastEventIds).toEqual(['1-1']);
+	});
+
+	test('retries are bounded, and progress renews them', async () => {
+		const events = [say('a'), say('b'), say('c'), { type: 'done', text: '' } as const];
+		const server = await startServer(events, { cutAfter: [1, 2, 3, 3, 3, 3, 3] });
+		const client = createClient({ url: server.url, retryDelayMs: 1, retries: 2 });
+		const seen: string[] = [];
+		const failure = await collect(client.send('s1', 'Go'), seen).catch((error) => error);
+		expect(failure).toMatchObject({ name: 'ClientError', code: 'connection_lost' });
+		expect(seen).toEqual(['text', 'text', 'text']);
+		expect(server.lastEventIds).toEqual(['1-1', '1-2', '1-3', '1-3']);
+	});
+
+	test('an abort ends the following at once', async () => {
+		const server = await startServer([say('one')], { hold: true });
+		const aborter = new AbortController();
+		const events = createClient({ url: server.url }).send('s1', 'Go', { signal: aborter.signal });
+		await events.next();
+		aborter.abort();
+		await expect(events.next()).rejects.toThrow();
+		expect(server.lastEventIds).toEqual([]);
+	});
+
+	test('a session without a run has nothing to follow', async () => {
+		const server = await startServer([]);
+		expect(await typesOf(createClient({ url: server.url }).follow('s1'))).toEqual([]);
+	});
+
+	test('a loaded session leaves out what following replays, over all pages', async () => {
+		const server = await startServer([]);
+		const { session, messages } = await createClient({ url: server.url }).load('stored');
+		expect(session.run?.id).toBe('r2');
+		expect(messages.map(({ id }) => id)).toEqual(['m1', 'm2', 'm3']);
+	});
+});
+
+describe('the parser of server-sent events', () => {
+	const value = fc.string({ unit: 'binary' }).map((raw) => raw.replace(/[\r\n\0]/g, ''));
+	const event = fc.record({
+		id: value,
+		type: value,
+		lines: fc.array(value, { minLength: 1, maxLength: 3 }),
+		comment: fc.option(value),
+		lineEnd: fc.constantFrom('\r\n', '\n', '\r'),
+	});
+
+	test('gives the same events however the bytes are cut', () => {
+		fc.assert(
+			fc.property(fc.array(event), fc.array(fc.nat()), (events, cuts) => {
+				const expected = events.map(({ id, type, lines }) => ({ id, type: type || 'message', data: lines.join('\n') }));
+				const bytes = new TextEncoder().encode(events.map(toWire).join(''));
+				const parser = createSseParser();
+				const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+				const given = edges.slice(1).flatMap((to, index) => parser.push(bytes.subarray(edges[index], to)));
+				expect(given).toEqual(expected);
+			}),
+			{ numRuns: 500 },
+		);
+	});
+
+	test('gives the same events byte by byte', () => {
+		const bytes = new TextEncoder().encode(
+			'\uFEFF: hi\r\n\r\nid: 1\r\nevent: text\r\ndata: añ😀\r\ndata:b\r\n\r\ndata: cut',
+		);
+		const parser = createSseParser();
+		const given = [...bytes].flatMap((byte) => parser.push(Uint8Array.of(byte)));
+		expect(given).toEqual([{ id: '1', type: 'text', data: 'añ😀\nb' }]);
+	});
+
+	function toWire({ id, type, lines, comment, lineEnd }: typeof event extends fc.Arbitrary<infer T> ? T : never) {
+		const all = [`id: ${id}`, `event: ${type}`, ...lines.map((line) => `data: ${line}`), ''];
+		if (comment !== null) all.unshift(`:${comment}`);
+		return all.map((line) => line + lineEnd).join('');
+	}
+});
+
+function say(text: string): RunEvent {
+	return { type: 'text', text };
+}
+
+function toolCall(id: string, name: string, input: string[], output: unknown, isError = false): RunEvent[] {
+	return [
+		{ type: 'tool_use_start', id, name },
+		...input.map((partialInputJson): RunEvent => ({ type: 'tool_use_input', id, partialInputJson })),
+		{ type: 'tool_use_end', id },
+		{ type: 'stop', reason: 'tool_use', usage: {} },
+		{ type: 'tool_result', id, output, isError },
+	];
+}
+
+async function collect(events: AsyncIterable<RunEvent>, into: string[]) {
+	for await (const { type } of events) into.push(type);
+	return into;
+}
+
+function typesOf(events: AsyncIterable<RunEvent>) {
+	return collect(events, []);
+}
+
+function start(server: { url: string }, args: string[], input = '') {
+	const child = spawn(process.execPath, ['scripts/chat.ts', ...args], {
+		cwd: root,
+		env: { ...process.env, RUNLET_URL: server.url, NO_COLOR: '1' },
+	});
+	cleanups.push(() => child.kill('SIGKILL'));
+	const seen = { stdout: '', stderr: '' };
+	child.stdout.setEncoding('utf8').on('data', (chunk) => {
+		seen.stdout += chunk;
+	});
+	child.stderr.setEncoding('utf8').on('data', (chunk) => {
+		seen.stderr += chunk;
+	});
+	child.stdin.end(input);
+	const code = once(child, 'close').then(([code]) => code as number | null);
+	return { process: child as ChildProcess, code, stdout: () => seen.stdout, stderr: () => seen.stderr };
+}
+
+async function run(server: { url: string }, args: string[], input?: string) {
+	const child = start(server, args, input);
+	const code = await child.code;
+	return { code, stdout: child.stdout(), stderr: child.stderr() };
+}
+
+async function sees(child: ReturnType<typeof start>, words: string) {
+	const { stdout, stderr } = child.process;
+	while (!(child.stdout() + child.stderr()).includes(words)) {
+		await Promise.race([once(stdout ?? child.process, 'data'), once(stderr ?? child.process, 'data')]);
+	}
+}
+
+interface Faults {
+	/** Of each stream in turn: the event in the middle of which its connection is cut. */
+	readonly cutAfter?: number[];
+	/** The first stream says nothing more after so many events. */
+	readonly stallAfter?: number;
+	/** The run goes on until it is cancelled. */
+	readonly hold?: boolean;
+	/** A cancel is taken, and changes nothing. */
+	readonly deaf?: boolean;
+}
+
+/** The wire of Runlet as far as a client sees it, with one run that says `events`. */
+async function startServer(events: RunEvent[], { cutAfter = [], stallAfter, hold = false, deaf = false }: Faults = {}) {
+	const requests: { route: string; body: unknown }[] = [];
+	const lastEventIds: (string | undefined)[] = [];
+	const cuts = [...cutAfter];
+	let isStalling = stallAfter !== undefined;
+	let cancel = () => {};
+
+	function answer(response: ServerResponse, status: number, body: unknown) {
+		response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+	}
+
+	function play(response: ServerResponse, from: number) {
+		const cut = cuts.shift();
+		response.writeHead(200, { 'content-type': 'text/event-stream' });
+		response.write(': ping\n\n');
+		for (const [index, event] of events.entries()) {
+			if (index < from) continue;
+			const message = `id: 1-${index + 1}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+			if (index === cut) {
+				response.write(message.slice(0, -9), () => response.destroy());
+				return;
+			}
+			if (isStalling && index === stallAfter) {
+				isStalling = false;
+				return;
+			}
+			response.write(message);
+		}
+		if (!hold) response.end();
+		cancel = () => response.end('id: 1-99\nevent: cancelled\ndata: {"type":"cancelled"}\n\n');
+	}
+
+	async function handle(request: IncomingMessage, response: ServerResponse) {
+		const body = await text(request);
+		const { pathname, searchParams } = new URL(request.url ?? '', 'http://127.0.0.1');
+		const route = `${request.method} ${pathname}`;
+		requests.push({ route, body: body === '' ? undefined : JSON.parse(body) });
+		switch (route) {
+			case 'GET /v1/agents':
+				return answer(response, 200, { agents: [{ name: 'helper' }, { name: 'support' }] });
+			case 'POST /v1/sessions':
+				return answer(response, 201, { id: 's1', agent: 'helper', model: 'demo', status: 'idle' });
+			case 'GET /v1/sessions/s1':
+				return answer(response, 200, { id: 's1', agent: 'helper', model: 'demo', status: 'idle' });
+			case 'POST /v1/sessions/s1/messages':
+				return play(response, 0);
+			case 'GET /v1/sessions/s1/events': {
+				if (events.length === 0) return response.writeHead(204).end();
+				const id = request.headers['last-event-id'] as string | undefined;
+				lastEventIds.push(id);
+				return play(response, Number(id?.split('-')[1] ?? 0));
+			}
+			case 'POST /v1/sessions/s1/cancel':
+				if (!deaf) cancel();
+				return answer(response, 200, {});
+			case 'GET /v1/sessions/stored':
+				return answer(response, 200, {
+					id: 'stored',
+					agent: 'helper',
+					status: 'running',
+					run: { id: 'r2', status: 'running' },
+				});
+			case 'GET /v1/sessions/stored/messages':
+				return answer(response, 200, searchParams.get('cursor') === 'a b' ? storedPages[1] : storedPages[0]);
+			default:
+				return answer(response, 404, {
+					error: { code: 'not_found', message: `No session ${pathname.split('/')[3]}.` },
+				});
+		}
+	}
+
+	const server = createServer(handle);
+	server.listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const close = async () => {
+		server.closeAllConnections();
+		server.close();
+	};
+	cleanups.push(close);
+	return {
+		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+		lastEventIds,
+		bodies: (route: string) => requests.filter((request) => request.route === route).map(({ body }) => body),
+		close,
+	};
+}
+
+const storedPages = [
+	{
+		messages: [
+			{ id: 'm1', runId: 'r1', role: 'user', content: 'Hello' },
+			{ id: 'm2', runId: 'r1', role: 'assistant', content: 'Hello.' },
+		],
+		cursor: 'a b',
+	},
+	{
+		messages: [
+			{ id: 'm3', runId: 'r2', role: 'user', content: 'And now?' },
+			{ id: 'm4', runId: 'r2', role: 'assistant', content: 'Now' },
+		],
+	},
+];

@@ -1,0 +1,502 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type JSHandle, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Message, RunEvent } from '../../src/playground/session.js';
+import { startProxy } from './proxy.ts';
+import { startRunlet } from './runlet.ts';
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const args = [
+	'--headless',
+	'--no-sandbox',
+	'--disable-gpu',
+	'--no-first-run',
+	'--disable-background-networking',
+	'--disable-component-update',
+	'--disable-sync',
+];
+
+let browser: Browser;
+let page: Page;
+/** What the browser complained about or asked a stranger for: empty after each test, but for what the test expects. */
+let complaints: string[];
+
+beforeAll(async () => {
+	if (!existsSync(executablePath)) throw new Error(`No Chromium at ${executablePath}: set CHROMIUM to where one is.`);
+	browser = await chromium.launch({ executablePath, args });
+});
+afterAll(() => browser?.close());
+
+beforeEach(async () => {
+	complaints = [];
+	page = await browser.newPage({ viewport: { width: 900, height: 600 } });
+	page.setDefaultTimeout(20_000);
+	page.on('console', (message) => {
+		if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+	});
+	page.on('pageerror', (error) => complaints.push(String(error)));
+	page.on('request', (request) => {
+		const { hostname, protocol } = new URL(request.url());
+		if (hostname !== '127.0.0.1' && protocol !== 'data:') complaints.push(`request to ${request.url()}`);
+	});
+});
+afterEach(async () => {
+	await page.close();
+	expect(complaints).toEqual([]);
+});
+
+const prose = () => page.locator('.prose').last();
+const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
+const runEnds = () => page.locator('#send').waitFor();
+const textsOf = (selector: string) => page.locator(selector).allTextContents();
+
+async function say(text: string) {
+	await page.fill('#text', text);
+	await page.press('#text', 'Enter');
+}
+
+let server: Awaited<ReturnType<typeof startRunlet>>;
+let proxy: Awaited<ReturnType<typeof startProxy>>;
+
+beforeAll(async () => {
+	server = await startRunlet();
+	proxy = await startProxy(server.url);
+});
+afterAll(async () => {
+	proxy?.close();
+	await server?.close();
+});
+
+/** A sum that the demo model says back for seconds, piece by piece. */
+const terms = 120;
+const sum = Array(terms).fill(1).join(' + ');
+const longQuestion = `What is ${sum}?`;
+const longAnswer = `${sum} is ${terms}.`;
+
+async function textIsGrowing() {
+	const length = async () => (await prose().textContent())?.length ?? 0;
+	await sees('.prose', '1 + 1');
+	const before = await length();
+	await expect.poll(length).toBeGreaterThan(before);
+	expect(await length()).toBeLessThan(longAnswer.length);
+	expect(await page.locator('#stop').isVisible()).toBe(true);
+}
+
+describe('a chat', () => {
+	beforeEach(async () => {
+		proxy.up();
+		await page.goto(proxy.url);
+		await page.locator('#welcome').waitFor();
+	});
+
+	test('an example is answered through a tool, and the tokens are counted', async () => {
+		await page.click('text=What is 17 + 25?');
+		await sees('.prose', '42');
+		await runEnds();
+		const call = page.locator('.call[data-state="done"]').first();
+		expect(await call.locator('summary').textContent()).toContain('17 + 25');
+		await call.locator('summary').click();
+		expect(await call.locator('pre').allTextContents()).toEqual([expect.stringContaining('17 + 25'), '42']);
+		expect(await page.locator('.usage').textContent()).toMatch(/\d tokens in · \d+ out/);
+		expect(await textsOf('.failure, .warning')).toEqual([]);
+	});
+
+	test('a skill that is used is shown as one', async () => {
+		await page.click('text=An angry customer wants a refund');
+		await sees('.call.skill .name', /^skill [a-z-]+$/);
+		await runEnds();
+		expect(await textsOf('.failure, .warning')).toEqual([]);
+	});
+
+	test('the time in a city is told', async () => {
+		await page.click('text=What time is it in Tokyo?');
+		await sees('.prose', 'Tokyo');
+		await runEnds();
+		expect(await page.locator('.call[data-state="done"]').count()).toBeGreaterThan(0);
+	});
+
+	test('text is shown while it comes', async () => {
+		await say(longQuestion);
+		await textIsGrowing();
+		expect(await page.locator('.run').getAttribute('aria-busy')).toBe('true');
+		expect(await page.locator('#send').isVisible()).toBe(false);
+		await runEnds();
+		expect(await prose().textContent()).toBe(longAnswer);
+		expect(await page.locator('.run').getAttribute('aria-busy')).toBe(null);
+	});
+
+	test('a reload in the middle of a run goes on, with the text complete and once', async () => {
+		await say(longQuestion);
+		await textIsGrowing();
+		await page.reload();
+		await textIsGrowing();
+		await page.reload();
+		for (const reload of [false, true]) {
+			if (reload) await page.reload();
+			await page.locator('.usage').waitFor();
+			expect(await prose().textContent()).toBe(longAnswer);
+			expect(await textsOf('.message')).toEqual([`You: ${longQuestion}`]);
+			expect(await page.locator('.call').count()).toBe(1);
+		}
+	});
+
+	test('a connection that breaks in the middle of a run is taken up again', async () => {
+		await say(longQuestion);
+		await textIsGrowing();
+		proxy.cut();
+		await textIsGrowing();
+		proxy.down();
+		await sees('#status', 'Connection lost');
+		proxy.up();
+		await runEnds();
+		expect(await prose().textContent()).toBe(longAnswer);
+		expect(await page.locator('.call').count()).toBe(1);
+		for (const complaint of complaints.splice(0)) expect(complaint).toContain('net::ERR_');
+	});
+
+	test('stop ends the run on the server, and the chat goes on', async () => {
+		await say(longQuestion);
+		await textIsGrowing();
+		await page.click('#stop');
+		await sees('.note', 'Stopped.');
+		await runEnds();
+		const id = new URL(page.url()).searchParams.get('session');
+		const { status } = await (await fetch(`${server.url}/v1/sessions/${id}`)).json();
+		expect(status).not.toBe('running');
+		expect((await prose().textContent())?.length).toBeLessThan(longAnswer.length);
+		await say('What is 2 + 3?');
+		await sees('.prose', '2 + 3 is 5.');
+		await runEnds();
+		expect(await textsOf('.failure, .warning')).toEqual([]);
+	});
+
+	test('a second message goes on in the same session, a new chat begins another', async () => {
+		await say('What is 17 + 25?');
+		await runEnds();
+		const first = page.url();
+		expect(first).toContain('?session=');
+		await say('What is 2 + 3?');
+		await sees('.prose', '2 + 3 is 5.');
+		await runEnds();
+		expect(page.url()).toBe(first);
+		const shown = () => textsOf('.message, .prose, .call summary, .call pre');
+		const before = await shown();
+		expect(before).toContain('42');
+		await page.click('text=New chat');
+		await page.locator('#welcome').waitFor();
+		expect(page.url()).not.toContain('session');
+		await page.goBack();
+		await sees('.prose', '2 + 3 is 5.');
+		await page.locator('.usage').waitFor();
+		expect(await shown()).toEqual(before);
+	});
+
+	test('the address may be that of another agent’s session', async () => {
+		await page.selectOption('#agent', 'support');
+		await sees('#welcome-name', 'support');
+		await say('Hello');
+		await sees('.usage', 'tokens');
+		await page.reload();
+		await sees('.usage', 'tokens');
+		expect(await page.inputValue('#agent')).toBe('support');
+	});
+
+	test('Enter sends, Shift+Enter starts a line', async () => {
+		await page.locator('#text').pressSequentially('one');
+		await page.press('#text', 'Shift+Enter');
+		await page.locator('#text').pressSequentially('two');
+		await page.press('#text', 'Enter');
+		await runEnds();
+		expect(await textsOf('.message')).toEqual(['You: one\ntwo']);
+		expect(await page.inputValue('#text')).toBe('');
+	});
+
+	test('the page follows the text, unless the reader has scrolled up', async () => {
+		await page.setViewportSize({ width: 380, height: 400 });
+		const top = () => page.locator('#scroller').evaluate((node) => node.scrollTop);
+		const distance = () =>
+			page.locator('#scroller').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight);
+		await say(longQuestion);
+		await textIsGrowing();
+		expect(await distance()).toBeLessThan(4);
+		await page.mouse.move(150, 200);
+		await page.mouse.wheel(0, -150);
+		await expect.poll(distance).toBeGreaterThan(100);
+		const before = await top();
+		await textIsGrowing();
+		await runEnds();
+		expect(await top()).toBe(before);
+	});
+
+	test('fits a narrow screen', async () => {
+		await page.setViewportSize({ width: 380, height: 700 });
+		await page.click('text=An angry customer wants a refund');
+		await sees('.usage', 'tokens');
+		for (const summary of await page.locator('.call summary').all()) await summary.click();
+		const width = await page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth));
+		expect(width).toBeLessThanOrEqual(380);
+	});
+
+	test('an unknown session is told in the words of the server', async () => {
+		await page.goto(`${server.url}/?session=0000`);
+		await page.locator('.failure').waitFor();
+		const body = await (await fetch(`${server.url}/v1/sessions/0000`)).json();
+		expect(await page.locator('.failure p').textContent()).toBe(body.error.message);
+		await page.click('.failure >> text=New chat');
+		await page.locator('#welcome').waitFor();
+		expect(complaints.splice(0)).toEqual([expect.stringContaining('404')]);
+	});
+
+	test('a server that is gone is told in words, and the message is kept', async () => {
+		proxy.down();
+		await say('Hello?');
+		await sees('.failure', 'does not answer');
+		expect(await page.inputValue('#text')).toBe('Hello?');
+		expect(await textsOf('.message')).toEqual([]);
+		proxy.up();
+		await page.click('.failure >> text=Try again');
+		await page.locator('#welcome').waitFor();
+		await page.press('#text', 'Enter');
+		await sees('.usage', 'tokens');
+		for (const complaint of complaints.splice(0)) expect(complaint).toContain('net::ERR_');
+	});
+
+	test('the files of the page carry its policy', async () => {
+		for (const path of ['/', '/app.js', '/style.css']) {
+			const { headers } = await fetch(server.url + path);
+			expect(headers.get('content-security-policy')).toBe(
+				"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+			);
+			expect(headers.get('x-content-type-options')).toBe('nosniff');
+			expect(headers.get('referrer-policy')).toBe('no-referrer');
+		}
+	});
+});
+
+describe('what the wire may bring', () => {
+	/** Opens a session with these messages of earlier runs, whose newest run says `events`. */
+	async function open(events: RunEvent[], messages: Partial<Message>[] = []) {
+		const stream = events.map(
+			(event, index) => `id: 9.${index}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
+		);
+		await page.route('**/v1/sessions/played', (route) =>
+			route.fulfill({
+				json: { id: 'played', agent: 'assistant', status: 'completed', run: { id: 'r9', status: 'x' } },
+			}),
+		);
+		await page.route('**/v1/sessions/played/messages', (route) => route.fulfill({ json: { messages } }));
+		await page.route('**/v1/sessions/played/events', (route) =>
+			route.fulfill({ contentType: 'text/event-stream', body: stream.join('') }),
+		);
+		await page.goto(`${server.url}/?session=played`);
+		await page.locator('.run:last-child:not([aria-busy])').waitFor();
+	}
+
+	const call = (id: string, name: string, input: unknown): RunEvent[] => [
+		{ type: 'tool_use_start', id, name },
+		{ type: 'tool_use_input', id, partialInputJson: JSON.stringify(input) },
+		{ type: 'tool_use_end', id },
+	];
+	const stop: RunEvent = { type: 'stop', reason: 'end_turn' };
+	const done: RunEvent = { type: 'done', text: '', usage: { inputTokens: 1200, outputTokens: 34, costUsd: 0.5 } };
+
+	test('reasoning, calls, notes, warnings and usage are shown', async () => {
+		await open([
+			{ type: 'run.started', runId: 'r9', attempt: 1 },
+			{ type: 'reasoning', text: 'I have to ' },
+			{ type: 'reasoning', text: 'look.' },
+			...call('a', 'find', { city: 'Oslo' }),
+			...call('b', 'apply_skill', { name: 'tone' }),
+			stop,
+			{ type: 'note', id: 'a', label: 'Finding', detail: 'Oslo' },
+			{ type: 'tool_result', id: 'b', output: 'Be kind.' },
+			{ type: 'tool_result', id: 'a', output: 'There is no Oslo.', isError: true },
+			{ type: 'warning', code: 'context', message: 'Nearly full.' },
+			{ type: 'text', text: 'No.' },
+			{ type: 'brand.new' } as unknown as RunEvent,
+			{ type: 'stop', reason: 'max_tokens' },
+			done,
+		]);
+		expect(await page.locator('.reasoning').getAttribute('open')).toBe(null);
+		expect(await textsOf('.reasoning .body')).toEqual(['I have to look.']);
+		expect(await textsOf('.call .name')).toEqual(['find', 'skill tone']);
+		expect(await textsOf('.call[data-state="failed"] .answer')).toEqual(['There is no Oslo.']);
+		expect(await textsOf('.call[data-state="done"] pre')).toEqual(['{\n  "name": "tone"\n}', 'Be kind.']);
+		expect(await textsOf('.note')).toEqual(['Finding Oslo']);
+		expect(await textsOf('.warning')).toEqual(['Nearly full.', expect.stringContaining('cut off')]);
+		expect(await textsOf('.prose')).toEqual(['No.']);
+		expect(await textsOf('.usage')).toEqual(['1,200 tokens in · 34 out · $0.50']);
+	});
+
+	test('a turn that starts again takes the place of its first try', async () => {
+		await open([
+			{ type: 'text', text: 'Kept.' },
+			...call('a', 'find', {}),
+			stop,
+			{ type: 'tool_result', id: 'a', output: 'x' },
+			{ type: 'text', text: 'Dropped' },
+			...call('b', 'lost', {}),
+			{ type: 'turn.restarted', iteration: 2 },
+			{ type: 'text', text: 'New.' },
+			stop,
+			done,
+		]);
+		expect(await textsOf('.prose, .call .name')).toEqual(['Kept.', 'find', 'New.']);
+	});
+
+	test.for([
+		[{ type: 'error', code: 'overloaded', message: 'The model is busy.' }, '.failure', 'The model is busy. overloaded'],
+		[{ type: 'halted', reason: 'budget_exceeded' }, '.warning', 'Stopped: the budget of this session is used up.'],
+		[{ type: 'halted', reason: 'enough' }, '.warning', 'Stopped by the agent: enough.'],
+		[{ type: 'awaiting', status: 'awaiting_user', question: { callId: 'a', question: 'Why?' } }, '.question', 'Why?'],
+		[
+			{ type: 'awaiting', status: 'awaiting_tools', toolCalls: [{ id: 'a', name: 'refund', input: {} }] },
+			'.question',
+			'The run waits for the result of refund, which another client has to give.',
+		],
+	] as [RunEvent, string, string][])('a run that ends as $0 is told in words', async ([event, selector, words]) => {
+		await open([{ type: 'text', text: 'Half' }, event]);
+		expect(await textsOf('.prose')).toEqual(['Half']);
+		expect(await textsOf(selector)).toEqual([words]);
+	});
+
+	test('an answer to a question stands where the person gave it', async () => {
+		const messages: Partial<Message>[] = [
+			{ runId: 'r1', role: 'user', content: 'Go' },
+			{ runId: 'r1', role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'ask', input: { what: 'Where?' } }] },
+			{ runId: 'r2', role: 'tool', toolCallId: 'a', content: 'Oslo' },
+			{ runId: 'r2', role: 'assistant', content: '', toolCalls: [{ id: 'b', name: 'ask', input: { what: 'When?' } }] },
+			{ runId: 'r9', role: 'tool', toolCallId: 'b', content: 'Now' },
+			{ runId: 'r9', role: 'assistant', content: 'Done.' },
+		];
+		await open(
+			[{ type: 'tool_result', id: 'b', output: 'Now' }, { type: 'text', text: 'Done.' }, stop, done],
+			messages,
+		);
+		const shown = await textsOf('.message, .call .brief, .prose');
+		expect(shown).toEqual(['You: Go', 'Where?', 'You: Oslo', 'When?', 'You: Now', 'Done.']);
+	});
+
+	test('whatever a model, a tool or a person says stays text', async () => {
+		const image = '<img src=x onerror="document.title = 1">';
+		const payloads = [
+			image,
+			'<script>document.title = 1</script>',
+			'<svg onload=alert(1)><style>*{display:none}</style></svg>',
+			'<iframe src="https://evil.example/"></iframe>',
+			'<a href="javascript:alert(1)">click</a>',
+			'![pixel](https://evil.example/pixel.png)',
+			'[click](javascript:alert(1))',
+			'[click](JaVaScRiPt:alert(1))',
+			'[click](data:text/html,<script>alert(1)</script>)',
+			'[click](vbscript:alert(1))',
+			'[click](//evil.example)',
+			'**<b onclick=alert(1)>bold</b>**',
+			'`<img src=x>`',
+			`# ${image}`,
+			`- ${image}`,
+			`[${image}](https://example.com/"onclick="alert(1))`,
+			'https://example.com/"><img/src=x>',
+			'&lt;img src=x onerror=alert(1)&gt;',
+			`\`\`\`html\n${image}\n\`\`\``,
+		];
+		const everywhere = payloads.join('\n\n');
+		await open(
+			[
+				{ type: 'reasoning', text: everywhere },
+				{ type: 'text', text: everywhere },
+				...call('a', image, { [image]: everywhere }),
+				...call('b', 'read_skill', { name: image }),
+				{ type: 'note', id: 'a', label: image, detail: everywhere },
+				{ type: 'warning', code: image, message: everywhere },
+				stop,
+				{ type: 'tool_result', id: 'a', output: everywhere },
+				{ type: 'tool_result', id: 'b', output: everywhere, isError: true },
+				{ type: 'text', text: everywhere },
+				{ type: 'error', code: image, message: everywhere },
+			],
+			[
+				{ runId: 'r1', role: 'user', content: everywhere },
+				{ runId: 'r1', role: 'assistant', content: everywhere, reasoning: everywhere },
+				{ runId: 'r9', role: 'user', content: everywhere },
+			],
+		);
+		expect(await page.title()).toBe('Runlet');
+		const nodes = await page.evaluate(() =>
+			[...document.querySelectorAll('#transcript *')].map(({ localName, attributes }) => ({
+				tag: localName,
+				attributes: [...attributes].map(({ name, value }) => [name, value] as const),
+			})),
+		);
+		const known = 'article div details summary span p pre code strong em h3 ul ol li a b'.split(' ');
+		expect(nodes.filter(({ tag }) => !known.includes(tag))).toEqual([]);
+		const attributes = nodes.flatMap((node) => node.attributes);
+		const names = ['class', 'aria-label', 'data-state', 'hidden', 'href', 'title', 'target', 'rel', 'value'];
+		expect(attributes.filter(([name]) => !names.includes(name))).toEqual([]);
+		expect(attributes.filter(([name, value]) => name === 'href' && !/^https?:\/\//.test(value))).toEqual([]);
+		expect(await page.locator('.message').first().textContent()).toBe(`You: ${everywhere}`);
+		for (const text of await textsOf('.prose'))
+			for (const payload of payloads.slice(0, 8)) expect(text).toContain(payload);
+	});
+});
+
+describe('the parts of the page', () => {
+	beforeEach(async () => {
+		await page.goto(server.url);
+	});
+
+	test.for([
+		['paragraphs', '\n\n'],
+		['a single line', ' '],
+		['a block of code', '\n'],
+	] as const)('20,000 pieces of %s cost little', async ([kind, gap]) => {
+		const module: JSHandle<typeof import('../../src/playground/run-view.js')> =
+			await page.evaluateHandle('import("/run-view.js")');
+		const pieces = Array.from({ length: 20_000 }, (_, index) => `word${index}${index % 50 === 49 ? gap : ' '}`);
+		if (kind === 'a block of code') pieces.unshift('```\n');
+		const { ms, text } = await module.evaluate(({ createRunView }, pieces) => {
+			const root = document.createElement('div');
+			const view = createRunView(root);
+			const start = performance.now();
+			for (const text of pieces) {
+				view.apply({ type: 'text', text });
+				view.flush();
+			}
+			view.end();
+			return { ms: performance.now() - start, text: root.textContent };
+		}, pieces);
+		expect(ms).toBeLessThan(2_000);
+		expect(text.match(/word\d+/g)).toHaveLength(20_000);
+	});
+
+	test('Markdown is drawn the same however it is cut', async () => {
+		const module: JSHandle<typeof import('../../src/playground/markdown.js')> =
+			await page.evaluateHandle('import("/markdown.js")');
+		const same = await module.evaluate(({ createMarkdown }) => {
+			const source = [
+				'# A *title*\r\n\r\nSome **bold**, *italic*, `code` and 2*3*4.\nA second line with https://example.com/a.',
+				'\n\n- one\n- two\n  more of two\n  - nested\n\n3. three\n4) four\n\n```js\nconst a = `b`;\n\n# no title\n```\n',
+				`last ${'long '.repeat(600)}**line**\n[label](https://example.com/b) ![image](https://example.com/c)`,
+			].join('');
+			function draw(sizes: number[]) {
+				const root = document.createElement('div');
+				const markdown = createMarkdown(root);
+				let from = 0;
+				for (let step = 0; from < source.length; step += 1) {
+					const size = sizes[step % sizes.length] ?? 1;
+					markdown.write(source.slice(from, from + size));
+					markdown.flush();
+					from += size;
+				}
+				markdown.end();
+				return root.innerHTML;
+			}
+			const whole = draw([source.length]);
+			return { whole, cut: [[1], [2, 3], [7], [1, 40, 3], [500]].map((sizes) => draw(sizes) === whole) };
+		});
+		expect(same.cut).toEqual([true, true, true, true, true]);
+		expect(same.whole).toContain('<strong>bold</strong>, <em>italic</em>, <code>code</code> and 2*3*4.');
+		expect(same.whole).toContain('<ol><li value="3">three</li><li value="4">four</li></ol>');
+		expect(same.whole).toContain('<pre class="code"><code>const a = `b`;\n\n# no title</code></pre>');
+	});
+});
