@@ -1,4 +1,4 @@
-import { isTerminal } from '../chat/event.ts';
+import { isDelta, isTerminal } from '../chat/event.ts';
 import type { RunEvent } from '../chat/index.ts';
 import { advance, isEnd, isStored, type Position, startOf, unseenPart } from './position.ts';
 
@@ -104,6 +104,17 @@ export class RunLog {
 			}
 		}
 		return out;
+	}
+
+	/** What was shown of a turn that was broken off, about `limit` characters at most: it is in no message. */
+	draft(limit: number): RunEvent[] {
+		const turn = this.#events.slice(this.#turnAt);
+		if (turn.some(({ type }) => type === 'stop')) return [];
+		const shown = new RunLog(
+			this.run,
+			turn.filter((event) => isDelta(event) && isStored(event)),
+		);
+		return shown.read(shown.cursor(), limit).map(({ event }) => event);
 	}
 
 	/** Whether the reader is behind the run's last event. */

@@ -106,7 +106,7 @@ export function createSessionClass(runtime: Runtime) {
 		#cancelWaiting(): void {
 			const run = this.#store.run();
 			if (run?.status !== 'awaiting_user' && run?.status !== 'awaiting_tools') return;
-			const tail = { before: run.tail?.before ?? [], event: { type: 'cancelled' } } as const;
+			const tail = { before: [], draft: [], ...run.tail, event: { type: 'cancelled' } } as const;
 			this.#store.endRun(run.n, 'cancelled', tail, Date.now());
 		}
 
@@ -173,7 +173,7 @@ export function createSessionClass(runtime: Runtime) {
 				code: 'interrupted',
 				message: 'The run was cut off when its session restarted. Send a message to go on.',
 			} as const;
-			this.#store.endRun(run.n, 'error', { before: [], event }, Date.now());
+			this.#store.endRun(run.n, 'error', { before: [], draft: [], event }, Date.now());
 		}
 
 		#whole(run: RunRecord, event: TerminalEvent & { type: 'awaiting' }) {

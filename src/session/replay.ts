@@ -38,12 +38,12 @@ export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEv
 		} else events.push(...before);
 	}
 	if (run.tail !== undefined) {
-		const { before, event } = run.tail;
+		const { before, draft, event } = run.tail;
 		const failed = event.type === 'error' || event.type === 'cancelled';
 		// A turn that was broken off between its calls has no step.
 		if (failed && open !== undefined && open.results.length < open.calls.length) open = undefined;
 		closeStep(before);
-		events.push(whole(event, lastReply(records, run.n)));
+		events.push(...draft, whole(event, lastReply(records, run.n)));
 	}
 	return events;
 }

@@ -7,6 +7,9 @@ import { slim } from './replay.ts';
 import { runStatusOf } from './status.ts';
 import type { RunRecord, SessionStore } from './store.ts';
 
+/** Characters of a turn that was broken off which are kept for readers who come back. */
+const draftLength = 200_000;
+
 /** A run that this object carries out now. */
 export interface LiveRun {
 	readonly record: RunRecord;
@@ -43,18 +46,19 @@ export function carryOut(
 		history,
 	);
 	const end = (event: TerminalEvent): TerminalEvent => {
-		const tail = { before: said.slice(stored), event: slim(event) };
+		const tail = { before: said.slice(stored), draft: log.draft(draftLength), event: slim(event) };
 		store.transaction(() => store.endRun(record.n, runStatusOf(event), tail, Date.now()));
 		return event;
 	};
 	const follow = async (): Promise<TerminalEvent> => {
 		let last: TerminalEvent = { type: 'error', code: 'internal', message: 'The run ended without saying how.' };
 		for await (const batch of run.batches()) {
-			for (const event of batch) {
-				if (isSideEvent(event)) said.push(event);
-				if (isTerminal(event)) last = end(event);
-			}
-			log.append(batch);
+			said.push(...batch.filter(isSideEvent));
+			const final = batch.find(isTerminal);
+			log.append(final === undefined ? batch : batch.slice(0, -1));
+			if (final === undefined) continue;
+			last = end(final);
+			log.append([final]);
 		}
 		return last;
 	};

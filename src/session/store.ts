@@ -1,5 +1,5 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import type { Message, SideEvent, TerminalEvent, Turn } from '../chat/index.ts';
+import type { Message, RunEvent, SideEvent, TerminalEvent, Turn } from '../chat/index.ts';
 import { messageStride, migrate, storedVersion } from './schema.ts';
 import type { RunStatus } from './status.ts';
 
@@ -32,6 +32,8 @@ export interface RunRecord {
 /** How a run ended, and what it said after its last message. */
 export interface RunTail {
 	readonly before: readonly SideEvent[];
+	/** The deltas of a turn that was broken off: they were shown, and are in no message. */
+	readonly draft: readonly RunEvent[];
 	readonly event: TerminalEvent;
 }
 

@@ -3,7 +3,7 @@ import { type Browser, chromium, type JSHandle, type Page } from 'playwright-cor
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Message, RunEvent } from '../../src/playground/session.js';
 import { startProxy } from './proxy.ts';
-import { startRunlet } from './runlet.ts';
+import { startRunlet } from '../runlet.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const args = [

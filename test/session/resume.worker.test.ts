@@ -1,6 +1,6 @@
 import { env, evictDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { allEvents, createSession, eventsOf, follow, send, textOf, type WireEvent } from '../client.ts';
+import { allEvents, createSession, eventsOf, follow, request, send, textOf, type WireEvent } from '../client.ts';
 import { play } from '../script.ts';
 
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
@@ -125,6 +125,30 @@ test('a reader that comes back before the first token gets everything once', asy
 	const events = await allEvents(second);
 	expect(textOf(events)).toBe('at last');
 	expect(events.filter(({ type }) => type === 'run.started')).toHaveLength(0);
+});
+
+test('what was shown of a turn that was cancelled is there for who comes back', async () => {
+	play(async (_, onDelta) => {
+		await onDelta({ type: 'reasoning', text: 'Hm.' });
+		for (const text of ['Once ', 'upon ', 'a time']) await onDelta({ type: 'text', text });
+		await new Promise(() => {});
+		return undefined;
+	});
+	const id = await createSession();
+	const seen: WireEvent[] = [];
+	for await (const event of eventsOf(await send(id, 'go'))) {
+		seen.push(event);
+		if (event.type === 'text') break;
+	}
+	await (await request(`/v1/sessions/${id}/cancel`, {})).text();
+	const rest = await allEvents(await follow(id, seen.at(-1)?.id));
+	expect(textOf([...seen, ...rest])).toBe('Once upon a time');
+	expect((await allEvents(await follow(id))).map(({ type }) => type)).toEqual([
+		'run.started',
+		'reasoning',
+		'text',
+		'cancelled',
+	]);
 });
 
 test('there is nothing to follow where no run was started, and behind the last event', async () => {
