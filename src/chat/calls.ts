@@ -1,3 +1,4 @@
+import { isAvailable } from '../tool/dispatch.ts';
 import {
 	dispatch,
 	isAskUser,
@@ -60,7 +61,7 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 			await push({ type: 'tool_result', ...result });
 		};
 
-		const { together, alone, manual } = partition(calls, tools);
+		const { together, alone, manual } = partition(request);
 		await allDone(together.map(runOne));
 		for (const call of alone) {
 			if (outcome.question !== undefined || outcome.haltedReason !== undefined) break;
@@ -71,11 +72,13 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 	return pushed(work, onEvent);
 }
 
-function partition(calls: readonly ToolCall[], tools: readonly Tool[]) {
+/** Calls by the way they run. One of an unavailable tool is not manual: it is refused as any other. */
+function partition({ calls, tools, context }: CallsRequest) {
 	const groups: Record<'together' | 'alone' | 'manual', ToolCall[]> = { together: [], alone: [], manual: [] };
 	for (const call of calls) {
 		const tool = findByCall(tools, call.name);
-		if (tool !== undefined && (tool.manual === true || tool.fn === undefined)) groups.manual.push(call);
+		const manual = tool !== undefined && (tool.manual === true || tool.fn === undefined);
+		if (manual && isAvailable(tool, context)) groups.manual.push(call);
 		else groups[tool?.sequential === true ? 'alone' : 'together'].push(call);
 	}
 	return groups;

@@ -1,5 +1,6 @@
 import { messageOf, RunletError } from '../errors.ts';
 import { isRecord } from '../tool/schema.ts';
+import type { ChatUsage } from './usage.ts';
 
 /** Codes of failures that may pass when the same request is sent again. */
 const retryable: ReadonlySet<string> = new Set(['rate_limited', 'overloaded', 'timeout', 'network', 'interrupted']);
@@ -20,7 +21,12 @@ export function toModelError(error: unknown, model: string): RunletError {
 	if (error instanceof RunletError) return error;
 	const status = numberOf(error, 'status') ?? numberOf(error, 'statusCode');
 	const code = codeOf(error);
-	const data = { model, ...(status !== undefined && { status }), ...optional('retryAfter', retryAfterOf(error)) };
+	const data = {
+		model,
+		...(status !== undefined && { status }),
+		...(code === 'insufficient_quota' && { insufficientQuota: true }),
+		...optional('retryAfter', retryAfterOf(error)),
+	};
 	const text = messageOf(error);
 	if (isAbort(error)) return new RunletError('cancelled', 'The run was cancelled.', undefined, { cause: error });
 	const kind = status === undefined ? kindOfCode(code, text) : kindOfStatus(status);
@@ -30,6 +36,18 @@ export function toModelError(error: unknown, model: string): RunletError {
 /** Whether sending the same request again may help. */
 export function isRetryable(error: RunletError): boolean {
 	return retryable.has(error.code) && error.data?.insufficientQuota !== true;
+}
+
+/** The failure with everything that was spent until it in its data. */
+export function withUsage(error: RunletError, usage: ChatUsage): RunletError {
+	if (Object.keys(usage).length === 0) return error;
+	return new RunletError(error.code, error.message, { ...error.data, usage }, { cause: error.cause ?? error });
+}
+
+/** What a failed call cost, as far as it was seen. */
+export function usageOf({ data }: RunletError): ChatUsage | undefined {
+	const usage = data?.usage;
+	return typeof usage === 'object' && usage !== null ? usage : undefined;
 }
 
 /** Seconds that a failed call asked to be left alone, if it said so. */
@@ -67,6 +85,7 @@ function kindOfStatus(status: number): string {
 }
 
 function kindOfCode(code: string | undefined, text: string): string {
+	if (code === 'insufficient_quota') return 'rate_limited';
 	if (code !== undefined && retryable.has(code)) return code;
 	if ((code !== undefined && connectionCodes.test(code)) || connectionTexts.test(text)) return 'network';
 	return 'provider_error';

@@ -6,9 +6,10 @@ import { checkBudget } from './budget.ts';
 import { type CallsOutcome, runCalls } from './calls.ts';
 import { pushed } from './channel.ts';
 import { isSideEvent, type Question, type RunEvent, type SideEvent, type Step } from './event.ts';
+import { usageOf, withUsage } from './failure.ts';
 import { type AssistantMessage, insertResult, type Message, openCalls, sendable } from './message.ts';
 import type { ChatOptions, MessageContext, Turn } from './options.ts';
-import { abortable, abortError } from './signal.ts';
+import { abortable, abortError, longestTimer } from './signal.ts';
 import { modelTurn, type TurnReply } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
@@ -84,7 +85,7 @@ export async function* loop(
 							calls,
 							tools: setting.tools,
 							context: setting.context,
-							timeoutMs: options.timeouts?.toolMs ?? 120_000,
+							timeoutMs: Math.min(options.timeouts?.toolMs ?? 120_000, longestTimer),
 							onEvent: setting.onEvent,
 							store: (message) => {
 								insertResult(messages, message);
@@ -110,7 +111,8 @@ export async function* loop(
 			if (reply.stopReason !== 'pause_turn') return ended('completed');
 		}
 	} catch (thrown) {
-		throw withUsage(signal.aborted ? abortError(signal) : toRunletError(thrown), usage);
+		const error = toRunletError(thrown);
+		throw withUsage(signal.aborted ? abortError(signal) : error, addUsage(usage, usageOf(error)));
 	}
 }
 
@@ -206,15 +208,4 @@ function tooManyTurns(limit: number): RunletError {
 		`The run reached its max-iterations limit of ${limit} model turns. Raise maxIterations, or make the task smaller.`,
 		{ maxIterations: limit },
 	);
-}
-
-function withUsage(error: RunletError, usage: ChatUsage): RunletError {
-	const total = addUsage(usage, usageOf(error.data));
-	if (Object.keys(total).length === 0) return error;
-	return new RunletError(error.code, error.message, { ...error.data, usage: total }, { cause: error.cause ?? error });
-}
-
-function usageOf(data: RunletError['data']): ChatUsage | undefined {
-	const usage = data?.usage;
-	return typeof usage === 'object' && usage !== null ? usage : undefined;
 }

@@ -18,18 +18,23 @@ export async function runLoopMessages(options: ChatOptions, messages: readonly M
 export function runLoopStream(
 	options: ChatOptions,
 	text: string,
-	onDelta?: (delta: ReplyDelta) => void,
+	onDelta?: (delta: ReplyDelta) => void | Promise<void>,
 ): Promise<string> {
 	return runLoopStreamMessages(options, [userMessage(text)], onDelta);
 }
 
-/** As `runLoopStream`, from a conversation (document 003, `run-loop-stream-messages`). What `onDelta` throws ends the run. */
+/** As `runLoopStream`, from a conversation (document 003, `run-loop-stream-messages`). `onDelta` is waited for; what it throws ends the run. */
 export async function runLoopStreamMessages(
 	options: ChatOptions,
 	messages: readonly Message[],
-	onDelta?: (delta: ReplyDelta) => void,
+	onDelta?: (delta: ReplyDelta) => void | Promise<void>,
 ): Promise<string> {
 	const { events, result } = run(options, messages);
-	if (onDelta !== undefined) for await (const event of events) if (isDelta(event)) onDelta(event);
+	if (onDelta !== undefined) {
+		for await (const event of events) {
+			const taken = isDelta(event) ? onDelta(event) : undefined;
+			if (taken !== undefined) await taken;
+		}
+	}
 	return (await result).text;
 }

@@ -58,7 +58,7 @@ export function toolResultMessage({ id, output, isError }: ToolResult): ToolMess
 
 /** The text of a message, wherever it stands: its parts flattened, else its content, else the content as JSON. */
 export function messageText(message: Message): string {
-	if ('parts' in message && message.parts !== undefined) return flattenParts(message.parts);
+	if ('parts' in message && message.parts !== undefined && message.parts.length > 0) return flattenParts(message.parts);
 	if (typeof message.content === 'string') return message.content;
 	return message.content === undefined ? '' : JSON.stringify(message.content);
 }
@@ -97,32 +97,32 @@ export function insertResult(messages: Message[], result: ToolMessage): void {
 }
 
 /**
- * The history as a provider may be sent it: a new array in which every call has a result. A call that was never
- * answered gets an `isError` result that says so, since providers refuse a dangling call.
+ * The history as a provider may be sent it: a new array in which every call has one result, right behind its assistant
+ * message. A call that was never answered gets an `isError` result that says so; a result that answers no call of the
+ * nearest assistant message before it, or one that was answered already, is left out. Providers refuse both.
  */
 export function sendable(messages: readonly Message[]): Message[] {
 	const sent: Message[] = [];
-	let open: ToolCall[] = [];
-	const close = (): void => {
-		for (const { id } of open) {
-			sent.push({
-				role: 'tool',
-				content: 'This call was not run: the conversation went on without its result.',
-				toolCallId: id,
-				isError: true,
-			});
-		}
-		open = [];
-	};
+	let open = new Set<string>();
+	let behind = 0;
 	for (const message of messages) {
 		if (message.role === 'tool') {
-			open = open.filter(({ id }) => id !== message.toolCallId);
-		} else {
-			close();
-			if (message.role === 'assistant') open = [...(message.toolCalls ?? [])];
+			if (open.delete(message.toolCallId)) sent.splice(behind++, 0, message);
+			continue;
+		}
+		if (message.role === 'assistant') {
+			close(sent, behind, open);
+			open = new Set(message.toolCalls?.map(({ id }) => id));
+			behind = sent.length + 1;
 		}
 		sent.push(message);
 	}
-	close();
+	close(sent, behind, open);
 	return sent;
+}
+
+function close(sent: Message[], behind: number, open: ReadonlySet<string>): void {
+	const content = 'This call was not run: the conversation went on without its result.';
+	const results = [...open].map((id): ToolMessage => ({ role: 'tool', content, toolCallId: id, isError: true }));
+	sent.splice(behind, 0, ...results);
 }

@@ -3,6 +3,7 @@ import { isDelta, type RunEvent, type TerminalEvent } from './event.ts';
 import { loop, type RunResult } from './loop.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
+import { abortable, longestTimer } from './signal.ts';
 import { toSse } from './sse.ts';
 
 /** A run that has begun. Read `events`, or `toStream()`, or neither; `result` settles either way. */
@@ -77,7 +78,8 @@ async function drive(
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	try {
 		const runMs = options.timeouts?.runMs ?? 1_800_000;
-		timer = setTimeout(() => own.abort(new RunletError('timeout', `The run was not done within ${runMs} ms.`)), runMs);
+		const late = (): void => own.abort(new RunletError('timeout', `The run was not done within ${runMs} ms.`));
+		timer = setTimeout(late, Math.min(runMs, longestTimer));
 		const signal = options.signal === undefined ? own.signal : AbortSignal.any([options.signal, own.signal]);
 		const events = loop(options, messages, { stream, signal });
 		for (;;) {
@@ -88,7 +90,8 @@ async function drive(
 			}
 			for (const event of next.value) mirror(options, event);
 			const room = feed.put(next.value);
-			if (room !== undefined) await room;
+			// After an abort nobody is waited for: the loop comes to its end.
+			if (room !== undefined) await abortable(room, signal).catch(() => {});
 		}
 	} catch (thrown) {
 		const error = toRunletError(thrown);

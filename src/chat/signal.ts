@@ -1,5 +1,8 @@
 import { RunletError } from '../errors.ts';
 
+/** The longest time that a timer can wait, in milliseconds; a longer one would fire at once. */
+export const longestTimer = 2 ** 31 - 1;
+
 /** The reason of an aborted signal as the error that a run ends with: its own `RunletError`, else `cancelled`. */
 export function abortError(signal: AbortSignal): RunletError {
 	const reason: unknown = signal.reason;
@@ -8,12 +11,13 @@ export function abortError(signal: AbortSignal): RunletError {
 
 /** The promise, or the abort if that comes first. Leaves nothing behind on the signal. */
 export async function abortable<T>(promise: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
-	if (signal.aborted) throw abortError(signal);
 	const abort = Promise.withResolvers<never>();
 	const onAbort = (): void => abort.reject(abortError(signal));
+	// Raced also when it is aborted already, so that a promise that nobody waits for any more cannot fail unhandled.
+	if (signal.aborted) onAbort();
 	signal.addEventListener('abort', onAbort, { once: true });
 	try {
-		return await Promise.race([promise, abort.promise]);
+		return await Promise.race([abort.promise, promise]);
 	} finally {
 		signal.removeEventListener('abort', onAbort);
 	}

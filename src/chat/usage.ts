@@ -28,24 +28,30 @@ export function makeUsage(raw: unknown, provider?: string, model?: string): Chat
 	const cacheWrite = number(from, 'cache_creation_input_tokens');
 	const input = number(from, 'inputTokens', 'input_tokens', 'prompt_tokens', 'promptTokenCount');
 	// Anthropic counts cached input beside input_tokens; every other API counts it within.
-	const inputTokens = input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheWrite ?? 0);
+	const toolUse = number(from, 'toolUsePromptTokenCount');
+	const inputTokens = input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheWrite ?? 0) + (toolUse ?? 0);
+	const reasoningTokens =
+		number(from, 'reasoningTokens', 'thoughtsTokenCount') ??
+		detail(from, ['completion_tokens_details', 'output_tokens_details'], 'reasoning_tokens');
+	const reported = number(from, 'totalTokens', 'total_tokens', 'totalTokenCount');
+	const output = number(from, 'outputTokens', 'output_tokens', 'completion_tokens');
 	const candidates = number(from, 'candidatesTokenCount');
-	// Gemini counts thoughts beside its candidates; every other API counts reasoning within its output.
+	// Gemini counts thoughts beside its candidates, and so does xAI's Chat API, by its total; every other API counts
+	// reasoning within its output.
+	const beside = reported !== undefined && reported === (inputTokens ?? 0) + (output ?? 0) + (reasoningTokens ?? 0);
+	const visible = output ?? candidates;
 	const outputTokens =
-		number(from, 'outputTokens', 'output_tokens', 'completion_tokens') ??
-		(candidates === undefined ? undefined : candidates + (number(from, 'thoughtsTokenCount') ?? 0));
+		visible === undefined || (output !== undefined && !beside) ? visible : visible + (reasoningTokens ?? 0);
 	const both = inputTokens !== undefined && outputTokens !== undefined ? inputTokens + outputTokens : undefined;
 	return defined({
 		inputTokens,
 		outputTokens,
-		totalTokens: both ?? number(from, 'totalTokens', 'total_tokens', 'totalTokenCount'),
+		totalTokens: both ?? reported,
 		cachedInputTokens:
 			cacheRead ??
 			number(from, 'cachedInputTokens', 'cachedContentTokenCount') ??
 			detail(from, ['prompt_tokens_details', 'input_tokens_details'], 'cached_tokens'),
-		reasoningTokens:
-			number(from, 'reasoningTokens', 'thoughtsTokenCount') ??
-			detail(from, ['completion_tokens_details', 'output_tokens_details'], 'reasoning_tokens'),
+		reasoningTokens,
 		costUsd: number(from, 'costUsd', 'cost_usd'),
 		latencyMs: number(from, 'latencyMs', 'latency_ms'),
 		provider: provider ?? text(from, 'provider'),

@@ -1,0 +1,122 @@
+/** What must compile, and what must not, of `chat`. `tsc` is the test. */
+
+import * as v from 'valibot';
+import {
+	type ChatOptions,
+	type ChatReply,
+	type ChatUsage,
+	chat,
+	fn,
+	type Message,
+	type MessagePart,
+	type Provider,
+	type ProviderRegistration,
+	providers,
+	type ReplyDelta,
+	type Run,
+	type RunEvent,
+	type RunResult,
+	type StreamStop,
+	type Tool,
+} from '../../src/index.ts';
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const same = <A, B>(_: Same<A, B>): void => {};
+
+// The functions of document 003, as they are written there.
+const chatFn = async (_model: string, _messages: readonly Message[], _system?: string, _tools?: readonly Tool[]) =>
+	({ text: 'Hi', stopReason: 'end_turn' }) satisfies ChatReply;
+const chatStreamFn = async (
+	_model: string,
+	_messages: readonly Message[],
+	_system: string | undefined,
+	_tools: readonly Tool[] | undefined,
+	onDelta: (delta: ReplyDelta) => void | Promise<void>,
+): Promise<ChatReply> => {
+	await onDelta({ type: 'text', text: 'Hi' });
+	return { stopReason: 'end_turn' };
+};
+const add = fn({ name: 'add', params: [['x', v.number()]] }, (x) => x + 1);
+const options: ChatOptions = {
+	model: 'any',
+	chatFn,
+	chatStreamFn,
+	system: undefined,
+	tools: [add],
+	skills: [],
+	skillContext: { sender: 'Ada' },
+	providers: chat.withProviders([providers.demo(), providers.scripted(['Hi'])]),
+	maxIterations: 5,
+	maxContextTokens: 1,
+	maxOutputTokens: 1,
+	warnContextPct: 0.5,
+	emitSteps: true,
+	stepDataType: 'a',
+	emitStreamDeltas: true,
+	deltaDataType: 'b',
+	countTokensFn: chat.countTokensHeuristic,
+	modelContextWindow: 1,
+	mode: 'manual',
+	signal: new AbortController().signal,
+	emit: (_type, _data) => {},
+	context: { sessionId: 's' },
+	maxRetries: 0,
+	timeouts: { firstEventMs: 1, idleMs: 1, toolMs: 1, runMs: 1 },
+};
+
+export const promised: Promise<string>[] = [
+	chat.runLoop(options, 'Hi'),
+	chat.runLoopMessages(options, [chat.userMessage('Hi')]),
+	chat.runLoopStream(options, 'Hi'),
+	chat.runLoopStream(options, 'Hi', (delta) => console.log(delta.type)),
+	chat.runLoopStreamMessages(options, [], async () => {}),
+];
+
+const run: Run = chat.run(options, []);
+same<typeof run.result, Promise<RunResult>>(true);
+same<typeof run.events, AsyncIterable<RunEvent>>(true);
+same<ReturnType<typeof run.toStream>, ReadableStream<Uint8Array>>(true);
+same<RunResult['status'], 'completed' | 'awaiting_tools' | 'awaiting_user' | 'halted'>(true);
+
+// A consumer needs no case for kinds that it does not know, and a known kind has its fields.
+export function textOf(event: RunEvent): string {
+	switch (event.type) {
+		case 'text':
+		case 'reasoning':
+			return event.text;
+		case 'tool_use_input':
+			return event.partialInputJson;
+		case 'tool_result':
+			return String(event.output);
+		case 'awaiting':
+			return event.question?.question ?? '';
+		case 'error':
+			return event.code;
+		default:
+			return '';
+	}
+}
+
+// The open types take what is not known yet.
+export const open: [Provider, ReplyDelta, ChatReply, StreamStop, ChatUsage, MessagePart] = [
+	'mistral',
+	{ type: 'acme:citation', url: 'u' },
+	{ stopReason: 'acme_special' },
+	{ reason: 'acme_special' },
+	{},
+	{ kind: 'file', name: 'a.pdf' },
+];
+export const registration: ProviderRegistration = {
+	variant: 'mistral',
+	displayName: 'Mistral',
+	detect: chat.prefixDetector('mistral'),
+};
+
+// @ts-expect-error a run needs a model
+export const noModel: ChatOptions = {};
+// @ts-expect-error a message has one of four roles
+export const noRole: Message = { role: 'robot', content: '' };
+// @ts-expect-error a tool message names its call
+export const noCall: Message = { role: 'tool', content: '' };
+// @ts-expect-error a text delta has its text
+export const noText: ReplyDelta = { type: 'text' };
