@@ -77,14 +77,18 @@ interface Done {
 	readonly isError: boolean;
 }
 
-/** What the user wants now, and which calls were answered since. A reply to a question is read with the message before it. */
+/** What the user wants now, and which calls were answered since. A reply to a question is read with what was said before it. */
 function readTurn(messages: readonly Message[]): { text: string; done: Done[] } {
 	const at = messages.findLastIndex(({ role }) => role === 'user');
 	const said = messages.slice(0, at + 1).filter(({ role }) => role === 'user' || role === 'assistant');
-	const asked =
-		said.at(-2)?.role === 'assistant' && messageText(said[said.length - 2] ?? emptyMessage).includes(askMark);
+	// A question just asked is open; one before it only if nothing else was said with it, so a new subject drops it.
+	const settled = said.findLastIndex((message, index) => {
+		const text = messageText(message);
+		const open = text.includes(askMark) && (index === said.length - 2 || !text.includes('\n\n'));
+		return message.role === 'assistant' && said[index + 1]?.role === 'user' && !open;
+	});
 	const text = said
-		.slice(asked ? -3 : -1)
+		.slice(settled + 1)
 		.filter(({ role }) => role === 'user')
 		.map(messageText)
 		.join('\n');
@@ -98,7 +102,6 @@ function readTurn(messages: readonly Message[]): { text: string; done: Done[] } 
 	return { text, done };
 }
 
-const emptyMessage: Message = { role: 'user', content: '' };
 const askMark = 'I still need';
 const skillTools = new Set(['list_skills', 'read_skill', 'apply_skill', 'search_skills', 'read_skill_file']);
 
