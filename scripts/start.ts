@@ -125,5 +125,5 @@ async function announce(url: string): Promise<void> {
   In a terminal   ${chat}
   With curl       curl -N ${url}/v1/sessions -H 'content-type: application/json' -H 'accept: text/event-stream' -d '${body}'
   Stop            Ctrl-C
-${isPrivate ? '' : '\n  Others can reach this address, so API keys are needed. To answer without: --var LOCAL:true\n'}`);
+${isPrivate ? '' : '\n  Others can reach this address, so it answers nobody without an API key.\n'}`);
 }

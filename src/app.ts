@@ -23,14 +23,30 @@ export function createApp({ agents }: Pick<Runtime, 'agents'>) {
 		return c.json(toErrorBody(error), 404);
 	});
 	app.use('/v1/*', async (c, next) => {
-		// Fail-closed: without API keys only the local mode of `npm start` answers (design.md, "The wire").
-		if (!config(c.env).local) {
-			throw new RunletError(
-				'not_configured',
-				'This Worker has no API keys yet, so it answers nobody. Run it locally with npm start.',
-			);
-		}
+		assertMayAnswer(config(c.env).local, new URL(c.req.url).hostname);
 		await next();
 	});
 	return app.route('/healthz', health).route('/v1/agents', agentsRoute(agents)).route('/v1/sessions', sessions);
+}
+
+/** Names of this machine, as a URL has them. */
+const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/**
+ * Fail-closed (design.md, "The wire"): without API keys only the local mode of `npm start` answers, and only under a name
+ * of this machine, so that no page on the web reaches it under a name of its own.
+ */
+function assertMayAnswer(local: boolean, host: string): void {
+	if (!local) {
+		throw new RunletError(
+			'not_configured',
+			'This Worker has no API keys yet, so it answers nobody. Run it locally with npm start.',
+		);
+	}
+	if (!loopback.has(host)) {
+		throw new RunletError(
+			'forbidden',
+			'Without API keys only this machine is answered: use http://127.0.0.1 or http://localhost.',
+		);
+	}
 }

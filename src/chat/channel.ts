@@ -1,3 +1,5 @@
+import { type Deferred, deferred } from './deferred.ts';
+
 /** Events that may wait for a reader before whoever makes them is asked to pause. */
 const highWater = 256;
 
@@ -12,7 +14,7 @@ export async function* pushed<E, R>(
 ): AsyncGenerator<E[], R> {
 	let batch: E[] = [];
 	let wake: (() => void) | undefined;
-	let drained: PromiseWithResolvers<void> | undefined;
+	let drained: Deferred<void> | undefined;
 	let settled = false;
 
 	const push = (event: E): undefined | Promise<void> => {
@@ -20,7 +22,7 @@ export async function* pushed<E, R>(
 		onEvent(event);
 		wake?.();
 		if (batch.length < highWater) return undefined;
-		drained ??= Promise.withResolvers<void>();
+		drained ??= deferred<void>();
 		return drained.promise;
 	};
 	const running = work(push).finally(() => {

@@ -97,7 +97,7 @@ export async function* loop(
 				if (stopped !== undefined) return ended(stopped.status, stopped);
 			}
 
-			if (iteration >= (options.maxIterations ?? 10)) throw tooManyTurns(options.maxIterations ?? 10);
+			if (!(iteration < (options.maxIterations ?? 10))) throw tooManyTurns(options.maxIterations ?? 10);
 			iteration++;
 			const reply: TurnReply = yield* ask(options, setting, messages, stream, signal);
 			last = reply;

@@ -1,10 +1,11 @@
 import { RunletError, toRunletError } from '../errors.ts';
+import { type Deferred, deferred } from './deferred.ts';
 import { isDelta, type RunEvent, type TerminalEvent } from './event.ts';
 import { loop, type RunResult } from './loop.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import { abortable, longestTimer } from './signal.ts';
-import { toSse } from './sse.ts';
+import { close, toSse } from './sse.ts';
 
 /** A run that has begun. Read `events`, or `toStream()`, or neither; `result` settles either way. */
 export interface Run {
@@ -24,7 +25,7 @@ export function run(options: ChatOptions, messages: readonly Message[]): Run {
 	const { result, batches, abort } = start(options, messages);
 	return {
 		result,
-		events: { [Symbol.asyncIterator]: () => flattened(batches()) },
+		events: { [Symbol.asyncIterator]: () => leavable(flattened(batches()), abort) },
 		toStream: () => {
 			const reader = batches();
 			const encoder = new TextEncoder();
@@ -32,7 +33,7 @@ export function run(options: ChatOptions, messages: readonly Message[]): Run {
 				type: 'bytes',
 				pull: async (controller) => {
 					const { value } = await reader.next();
-					if (value === undefined) controller.close();
+					if (value === undefined) close(controller);
 					else controller.enqueue(encoder.encode(value.map((event) => toSse(event)).join('')));
 				},
 				cancel: abort,
@@ -133,6 +134,17 @@ function mirror(options: ChatOptions, event: RunEvent): void {
 	}
 }
 
+/** The generator, whose `return` stops what it reads from at once: also before its first `next`, and during one. */
+function leavable<T>(events: AsyncGenerator<T, undefined>, leave: () => void): AsyncGenerator<T, undefined> {
+	const end = events.return.bind(events);
+	return Object.assign(events, {
+		return: (value: undefined) => {
+			leave();
+			return end(value);
+		},
+	});
+}
+
 async function* flattened(batches: AsyncGenerator<RunEvent[], undefined>): AsyncGenerator<RunEvent, undefined> {
 	for await (const batch of batches) yield* batch;
 }
@@ -164,10 +176,10 @@ function eventFeed(): EventFeed {
 	let attached = false;
 	let ended = false;
 	let wake: (() => void) | undefined;
-	let drained: PromiseWithResolvers<void> | undefined;
+	let drained: Deferred<void> | undefined;
 
 	const add = (events: readonly RunEvent[]): void => {
-		buffer.push(...events);
+		for (const event of events) buffer.push(event);
 		wake?.();
 	};
 	return {
@@ -180,7 +192,7 @@ function eventFeed(): EventFeed {
 			add(events);
 			if (buffer.length < joinAt) return undefined;
 			if (attached) {
-				drained ??= Promise.withResolvers<void>();
+				drained ??= deferred<void>();
 				return drained.promise;
 			}
 			buffer = joined(buffer);

@@ -1,4 +1,5 @@
 import { RunletError } from '../errors.ts';
+import { deferred } from './deferred.ts';
 
 /** The longest time that a timer can wait, in milliseconds; a longer one would fire at once. */
 export const longestTimer = 2 ** 31 - 1;
@@ -11,7 +12,7 @@ export function abortError(signal: AbortSignal): RunletError {
 
 /** The promise, or the abort if that comes first. Leaves nothing behind on the signal. */
 export async function abortable<T>(promise: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
-	const abort = Promise.withResolvers<never>();
+	const abort = deferred<never>();
 	const onAbort = (): void => abort.reject(abortError(signal));
 	// Raced also when it is aborted already, so that a promise that nobody waits for any more cannot fail unhandled.
 	if (signal.aborted) onAbort();

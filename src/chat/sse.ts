@@ -5,3 +5,9 @@ export function toSse(event: RunEvent, id?: string): string {
 	const head = id === undefined ? '' : `id: ${id}\n`;
 	return `${head}event: ${event.type.replace(/[\r\n]/g, ' ')}\ndata: ${JSON.stringify(event)}\n\n`;
 }
+
+/** Ends a stream of bytes, also for a reader that brought its own buffer. */
+export function close(controller: ReadableByteStreamController): void {
+	controller.close();
+	controller.byobRequest?.respond(0);
+}

@@ -105,7 +105,9 @@ function readTurn(messages: readonly Message[]): { text: string; done: Done[] } 
 const askMark = 'I still need';
 const skillTools = new Set(['list_skills', 'read_skill', 'apply_skill', 'search_skills', 'read_skill_file']);
 
-function planFor(text: string, system: string, tools: readonly Tool[]): Action[] {
+function planFor(message: string, system: string, tools: readonly Tool[]): Action[] {
+	// What a person asks stands in the first lines; the rules below are not made for a book.
+	const text = message.slice(0, 2_000);
 	const sums = arithmetic(text, tools);
 	const used = new Set(sums.flatMap((action) => ('tool' in action ? [action.tool] : [])));
 	const others = tools

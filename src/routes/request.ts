@@ -31,7 +31,11 @@ export async function jsonBody<S extends v.GenericSchema>(request: Request, sche
 /** What a request's `Accept` and `Prefer` headers ask for (design.md, "The wire"). */
 export function deliveryOf(c: Context): Delivery {
 	if (/\brespond-async\b/i.test(c.req.header('prefer') ?? '')) return 'accepted';
-	return /\btext\/event-stream\b/i.test(c.req.header('accept') ?? '') ? 'stream' : 'result';
+	const accepts = (c.req.header('accept') ?? '').toLowerCase().split(',');
+	const stream = accepts.some(
+		(type) => /^\s*text\/event-stream\s*(;|$)/.test(type) && !/;\s*q=0(\.0*)?\s*$/.test(type),
+	);
+	return stream ? 'stream' : 'result';
 }
 
 /** Answers the methods that a path does not have. */

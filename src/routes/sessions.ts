@@ -24,7 +24,7 @@ const part = v.strictObject({
 });
 const content = {
 	text: v.optional(textField),
-	parts: v.optional(v.pipe(v.array(part), v.minLength(1), v.maxLength(32))),
+	parts: v.optional(v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(32), v.array(part))),
 };
 const both = 'give text or parts, not both';
 
@@ -44,7 +44,11 @@ const sessionBody = v.pipe(
 		agent: v.pipe(v.string(), v.nonEmpty()),
 		model: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200))),
 		metadata: v.optional(
-			v.pipe(v.record(v.pipe(v.string(), v.maxLength(64)), v.pipe(v.string(), v.maxLength(512))), v.maxEntries(16)),
+			v.pipe(
+				v.record(v.string(), v.unknown()),
+				v.maxEntries(16),
+				v.record(v.pipe(v.string(), v.maxLength(64)), v.pipe(v.string(), v.maxLength(512))),
+			),
 		),
 		...content,
 	}),

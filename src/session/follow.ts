@@ -1,4 +1,4 @@
-import { toSse } from '../chat/sse.ts';
+import { close, toSse } from '../chat/sse.ts';
 import type { RunLog } from './log.ts';
 import { formatPosition, type Position } from './position.ts';
 
@@ -22,7 +22,7 @@ export function follow(log: RunLog, from?: Position): ReadableStream<Uint8Array>
 					const text = events.map(({ event, at }) => toSse(event, at && formatPosition(at))).join('');
 					controller.enqueue(encoder.encode(text));
 				}
-				if (log.done(cursor)) controller.close();
+				if (log.done(cursor)) close(controller);
 				if (events.length > 0 || log.done(cursor)) return;
 				const why = await next(log, (leave) => {
 					gone = leave;

@@ -1,3 +1,4 @@
+import { type Deferred, deferred } from '../chat/deferred.ts';
 import { isDelta, isTerminal } from '../chat/event.ts';
 import type { RunEvent } from '../chat/index.ts';
 import { advance, isEnd, isStored, type Position, startOf, unseenPart } from './position.ts';
@@ -33,7 +34,7 @@ export class RunLog {
 	#turnAt = 0;
 	#joinAt = joinAt;
 	#ended = false;
-	#changed: PromiseWithResolvers<void> | undefined;
+	#changed: Deferred<void> | undefined;
 
 	constructor(run: number, events: readonly RunEvent[] = []) {
 		this.run = run;
@@ -71,7 +72,7 @@ export class RunLog {
 
 	/** Resolves when something was added after this call. */
 	changed(): Promise<void> {
-		this.#changed ??= Promise.withResolvers<void>();
+		this.#changed ??= deferred<void>();
 		return this.#changed.promise;
 	}
 

@@ -23,7 +23,7 @@ const migrations: readonly string[] = [
 ];
 
 /** Places from one message to the next: a turn may have one call less. */
-export const messageStride = 1_024;
+export const messageStride = 65_536;
 
 /** The version of the stored tables; 0 where there are none, which is asked without creating anything. */
 export function storedVersion(sql: SqlStorage): number {
