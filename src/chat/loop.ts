@@ -104,7 +104,7 @@ export async function* loop(
 			usage = addUsage(usage, reply.usage);
 			const message = assistantOf(reply);
 			messages.push(message);
-			await store(message, { iteration, model: reply.model, stopReason: reply.stopReason, usage: reply.usage ?? {} });
+			await store(message, turnOf(reply, iteration));
 			yield [{ type: 'stop', reason: reply.stopReason, usage: reply.usage ?? {} }];
 			if (message.toolCalls !== undefined) continue;
 			yield step([], { results: [] });
@@ -162,6 +162,10 @@ async function* ask(
 	}
 	const request = { options, messages: sent, system, tools: tools.length > 0 ? tools : undefined, stream, signal };
 	return yield* pushed<RunEvent, TurnReply>((push) => modelTurn(request, push), onEvent);
+}
+
+function turnOf({ model, stopReason, usage = {}, streamedInputs }: TurnReply, iteration: number): Turn {
+	return { iteration, model, stopReason, usage, ...(streamedInputs !== undefined && { streamedInputs }) };
 }
 
 /**

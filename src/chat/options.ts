@@ -54,6 +54,8 @@ export interface Turn {
 	readonly model: string;
 	readonly stopReason: StopReason;
 	readonly usage: ChatUsage;
+	/** Inputs that were streamed in other words than `JSON.stringify` finds for them, by call id. */
+	readonly streamedInputs?: Readonly<Record<string, string>>;
 }
 
 /** What came with a message: for whoever stores it and wants to show the run again. */

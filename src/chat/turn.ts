@@ -1,14 +1,17 @@
 import { RunletError } from '../errors.ts';
-import type { Tool, ToolCall } from '../tool/index.ts';
+import type { Tool } from '../tool/index.ts';
 import { isRecord } from '../tool/schema.ts';
+import { type DeltaReader, deltaReader, type Push, type TurnReply } from './deltas.ts';
 import { dispatchChat, dispatchChatStream } from './dispatch.ts';
-import { isLoopKind, type RunEvent } from './event.ts';
 import { isRetryable, retryAfterOf, toModelError, usageOf, withUsage } from './failure.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
-import type { ChatReply, OnDelta, ReplyDelta, StreamStop } from './reply.ts';
-import { abortable, abortError, delay, longestTimer } from './signal.ts';
+import type { ChatReply, OnDelta } from './reply.ts';
+import { abortable, abortError, delay } from './signal.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
+import { watchdog } from './watchdog.ts';
+
+export type { TurnReply };
 
 /** One request to a model: what it is sent, and what holds for the call. */
 export interface TurnRequest {
@@ -19,15 +22,6 @@ export interface TurnRequest {
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
 }
-
-/** A whole reply: the text is always there, every call has an id of its own, and `model` is the one that answered. */
-export type TurnReply = ChatReply & {
-	readonly text: string;
-	readonly toolCalls: readonly ToolCall[];
-	readonly model: string;
-};
-
-type Push = (event: RunEvent) => undefined | Promise<void>;
 
 /** A `retry-after` beyond this many seconds is not waited for: the call counts as failed. */
 const longestWait = 60;
@@ -109,164 +103,6 @@ async function ask(request: TurnRequest, model: string, reader: DeltaReader): Pr
 	} finally {
 		watch.stop();
 	}
-}
-
-interface DeltaReader {
-	/** Takes one delta from the adapter. */
-	readonly take: OnDelta;
-	/** Completes the reply from what was streamed, and shows what was not. */
-	readonly finish: (reply: ChatReply, model: string) => Promise<TurnReply>;
-	readonly shown: () => boolean;
-	readonly seenUsage: () => ChatUsage | undefined;
-	/** Deltas that come later are dropped: the call is over. */
-	readonly close: () => void;
-}
-
-/** Follows the deltas of one call: drops the empty ones, tells equal call ids apart, remembers what was shown. */
-function deltaReader(push: Push): DeltaReader {
-	const nameless = `call_${crypto.randomUUID()}`;
-	const ids = callIds(nameless);
-	const started = new Set<string>();
-	const texts: string[] = [];
-	const thoughts: string[] = [];
-	let stop: StreamStop | undefined;
-	let shown = false;
-	let open = true;
-
-	const show = (delta: ReplyDelta): undefined | Promise<void> => {
-		shown = true;
-		return push(delta);
-	};
-	const take: OnDelta = (given) => {
-		if (!open || typeof given?.type !== 'string' || isLoopKind(given.type)) return undefined;
-		// What an adapter sends of a known kind is as the types say; other kinds pass through unread.
-		const delta = given as ReplyDelta;
-		switch (delta.type) {
-			case 'text':
-				if (!delta.text) return undefined;
-				texts.push(delta.text);
-				return show(delta);
-			case 'reasoning':
-				if (!delta.text) return undefined;
-				thoughts.push(delta.text);
-				return show(delta);
-			case 'tool_use_start': {
-				const id = ids.start(delta.id);
-				started.add(id);
-				return show(id === delta.id ? delta : { ...delta, id });
-			}
-			case 'tool_use_input':
-			case 'tool_use_end': {
-				if (delta.type === 'tool_use_input' && !delta.partialInputJson) return undefined;
-				const id = ids.current(delta.id);
-				return show(id === delta.id ? delta : { ...delta, id });
-			}
-			case 'stop':
-				stop = delta;
-				return undefined;
-			default:
-				return show(delta);
-		}
-	};
-
-	return {
-		take,
-		shown: () => shown,
-		seenUsage: () => stop?.usage,
-		close: () => {
-			open = false;
-		},
-		finish: async (reply, model) => {
-			const text = reply.text ?? texts.join('');
-			const toolCalls = uniqueCalls(reply.toolCalls ?? [], nameless);
-			if (reply.reasoning !== undefined && !shown) await take({ type: 'reasoning', text: reply.reasoning });
-			if (texts.length === 0) await take({ type: 'text', text });
-			for (const { id, name, input } of toolCalls) {
-				if (started.has(id)) continue;
-				await show({ type: 'tool_use_start', id, name });
-				await show({
-					type: 'tool_use_input',
-					id,
-					partialInputJson: typeof input === 'string' ? input : JSON.stringify(input ?? {}),
-				});
-				await show({ type: 'tool_use_end', id });
-			}
-			return {
-				...reply,
-				reasoning: reply.reasoning ?? (thoughts.length > 0 ? thoughts.join('') : undefined),
-				text,
-				toolCalls,
-				stopReason: reply.stopReason ?? stop?.reason ?? 'end_turn',
-				usage: reply.usage ?? stop?.usage,
-				model,
-			};
-		},
-	};
-}
-
-/** Gives every call of a turn an id of its own: one without gets `nameless`, an id that comes again a suffix. */
-function callIds(nameless: string): { start: (id: string) => string; current: (id: string) => string } {
-	const taken = new Set<string>();
-	const latest = new Map<string, string>();
-	return {
-		start: (id) => {
-			const base = id || nameless;
-			let own = base;
-			for (let again = 2; taken.has(own); again++) own = `${base}_${again}`;
-			taken.add(own);
-			latest.set(id, own);
-			return own;
-		},
-		current: (id) => latest.get(id) ?? id,
-	};
-}
-
-function uniqueCalls(calls: readonly ToolCall[], nameless: string): ToolCall[] {
-	const ids = callIds(nameless);
-	return calls.map(({ id, name, input }) => ({ id: ids.start(id), name, input: input === '' ? {} : (input ?? {}) }));
-}
-
-/**
- * Aborts a call whose first event, or next event, does not come in time. One timer, whatever the number of events. The
- * time in which the call waits for its reader is not its own.
- */
-function watchdog(
-	{ firstEventMs = 120_000, idleMs = 120_000 }: { firstEventMs?: number | undefined; idleMs?: number | undefined },
-	model: string,
-): { signal: AbortSignal; seen: () => void; pause: (room: Promise<void>) => Promise<void>; stop: () => void } {
-	const controller = new AbortController();
-	let last = 0;
-	let waiting = 0;
-	const limit = (): number => Math.min(last === 0 ? firstEventMs : idleMs, longestTimer);
-	const lost = (): void => {
-		const what = last === 0 ? 'did not begin to answer' : 'sent nothing more';
-		controller.abort(new RunletError('timeout', `${model} ${what} within ${limit()} ms.`));
-	};
-	const check = (): void => {
-		const left = waiting > 0 ? limit() : last + limit() - Date.now();
-		if (left <= 0) lost();
-		else timer = setTimeout(check, left);
-	};
-	const seen = (): void => {
-		if (last === 0) {
-			clearTimeout(timer);
-			last = Date.now();
-			timer = setTimeout(check, limit());
-		}
-		last = Date.now();
-	};
-	let timer = setTimeout(lost, limit());
-	return {
-		signal: controller.signal,
-		seen,
-		pause: async (room) => {
-			waiting++;
-			await room;
-			waiting--;
-			seen();
-		},
-		stop: () => clearTimeout(timer),
-	};
 }
 
 /** What a call that was given up has cost, if its provider says so at once. */

@@ -16,6 +16,9 @@ export interface Cursor {
 	/** The position at which `events[index]` begins. */
 	at: Position;
 	version: number;
+	/** Events without a place (kinds that this version does not know): passed on this way through the log, and shown. */
+	passed: number;
+	shown: number;
 }
 
 /** Events of an unfinished turn that are kept one by one; beyond, neighbouring pieces of a text are joined. */
@@ -78,7 +81,7 @@ export class RunLog {
 
 	/** A reader that has seen everything up to `seen`. */
 	cursor(seen: Position = startOf(this.run)): Cursor {
-		return { seen, index: 0, at: startOf(this.run), version: this.#version };
+		return { seen, index: 0, at: startOf(this.run), version: this.#version, passed: 0, shown: 0 };
 	}
 
 	/**
@@ -86,12 +89,12 @@ export class RunLog {
 	 * cursor. Empty when it has seen all there is.
 	 */
 	read(cursor: Cursor, limit = 65_536): Stamped[] {
-		if (cursor.version !== this.#version) Object.assign(cursor, this.cursor(cursor.seen));
+		if (cursor.version !== this.#version) Object.assign(cursor, { ...this.cursor(cursor.seen), shown: cursor.shown });
 		const out: Stamped[] = [];
 		for (let size = 0; cursor.index < this.#events.length && size < limit; ) {
 			const event = this.#events[cursor.index];
 			if (event === undefined) break;
-			const unseen = unseenPart(event, cursor.at, cursor.seen);
+			const unseen = unplaced(event, cursor) ? undefined : unseenPart(event, cursor.at, cursor.seen);
 			const piece = unseen === undefined ? undefined : firstPart(unseen, limit - size);
 			if (piece !== undefined) {
 				size += sizeOf(piece);
@@ -130,6 +133,15 @@ export class RunLog {
 		for (const { event } of joined) this.#events.push(event);
 		this.#version++;
 	}
+}
+
+/** Whether an event has no place and was passed before: counts it. */
+function unplaced(event: RunEvent, cursor: Cursor): boolean {
+	if (isStored(event)) return false;
+	cursor.passed++;
+	const before = cursor.passed <= cursor.shown;
+	cursor.shown = Math.max(cursor.shown, cursor.passed);
+	return before;
 }
 
 /** Adds an event, as part of the one before it where both are pieces of one text. */

@@ -8,12 +8,13 @@ import type { CreateInput, Delivery, Input, SessionApi } from './api.ts';
 import { follow } from './follow.ts';
 import { RunLog } from './log.ts';
 import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
-import { lastReply, replay, whole } from './replay.ts';
+import { replay } from './replay.ts';
 import { answer, deliver, eventStream, wireMessage } from './response.ts';
 import { carryOut, type LiveRun } from './run.ts';
 import { messageStride } from './schema.ts';
 import { assertAllowed, sessionStatus } from './status.ts';
 import { type RunRecord, SessionStore } from './store.ts';
+import { lastReply, whole } from './tail.ts';
 
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;
@@ -127,7 +128,7 @@ export function createSessionClass(runtime: Runtime) {
 					createdAt,
 				};
 				this.#store.beginRun(run);
-				this.#store.addMessage(n, message, createdAt);
+				this.#store.addMessage(n, message, createdAt, { input: true });
 				return run;
 			});
 			const context = { sessionId: this.ctx.id.toString(), runId: record.id };

@@ -1,7 +1,9 @@
-import type { Message, RunEvent, SideEvent, Step, TerminalEvent } from '../chat/index.ts';
+import { inputText } from '../chat/deltas.ts';
+import type { RunEvent, SideEvent, Step } from '../chat/index.ts';
 import type { ToolCall, ToolResult } from '../tool/index.ts';
 import { messageStride } from './schema.ts';
 import type { MessageRecord, RunRecord } from './store.ts';
+import { lastReply, whole } from './tail.ts';
 
 /**
  * The events of a run, made again from what is stored of it: the same text, calls, results and end that were streamed,
@@ -20,11 +22,11 @@ export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEv
 		events.push(...before.filter(({ type }) => type !== 'note'));
 	};
 
-	for (const { message, turn, before = [] } of inOrderOfStoring(records.filter((record) => record.run === run.n))) {
+	for (const { message, turn, before = [] } of inOrderOfStoring(records.filter((record) => isShown(record, run.n)))) {
 		if (message.role === 'tool') {
 			const result: ToolResult = { id: message.toolCallId, output: message.content, isError: message.isError === true };
 			events.push(...before, { type: 'tool_result', ...result });
-			open ??= { iteration: 0, model: '', text: '', calls: [], stopReason: 'tool_use', usage: {}, results: [] };
+			open ??= leftOpen(run.n, records);
 			open.results.push(result);
 		} else if (message.role === 'assistant') {
 			closeStep(before);
@@ -32,7 +34,11 @@ export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEv
 			const { iteration = 0, model = '', stopReason = 'end_turn', usage = {} } = turn ?? {};
 			if (reasoning !== '') events.push({ type: 'reasoning', text: reasoning });
 			if (text !== '') events.push({ type: 'text', text });
-			events.push(...calls.flatMap(callEvents), { type: 'stop', reason: stopReason, usage });
+			events.push(...calls.flatMap((call) => callEvents(call, turn?.streamedInputs)), {
+				type: 'stop',
+				reason: stopReason,
+				usage,
+			});
 			open = { iteration, model, text, calls, stopReason, usage, results: [] };
 			if (calls.length === 0) closeStep([]);
 		} else events.push(...before);
@@ -48,27 +54,6 @@ export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEv
 	return events;
 }
 
-/** A run's last event as it is stored: without what the messages hold already, so that it fits a row. */
-export function slim(event: TerminalEvent): TerminalEvent {
-	if (event.type === 'done') return { ...event, text: '' };
-	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
-	return { ...event, toolCalls: event.toolCalls.map(({ id, name }) => ({ id, name, input: null })) };
-}
-
-/** The last assistant message up to a run. */
-export function lastReply(records: readonly MessageRecord[], run: number): Message | undefined {
-	return records.findLast(({ message, run: n }) => n <= run && message.role === 'assistant')?.message;
-}
-
-/** The event again, whole; `last` is the run's last assistant message. */
-export function whole(event: TerminalEvent, last: Message | undefined): TerminalEvent {
-	if (last?.role !== 'assistant') return event;
-	if (event.type === 'done') return { ...event, text: last.content };
-	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
-	const open = new Set(event.toolCalls.map(({ id }) => id));
-	return { ...event, toolCalls: (last.toolCalls ?? []).filter(({ id }) => open.has(id)) };
-}
-
 interface OpenStep extends Omit<Step, 'toolCalls' | 'toolResults'> {
 	readonly calls: readonly ToolCall[];
 	readonly results: ToolResult[];
@@ -80,11 +65,37 @@ function stepOf({ iteration, model, text, calls, results, stopReason, usage }: O
 	return { type: 'step', iteration, model, text, toolCalls: calls, toolResults, stopReason, usage };
 }
 
-function callEvents({ id, name, input }: ToolCall): RunEvent[] {
-	const partialInputJson = typeof input === 'string' ? input : JSON.stringify(input);
+/** The message that began the run is no event of it. */
+function isShown({ run, input }: MessageRecord, n: number): boolean {
+	return run === n && input !== true;
+}
+
+/** The step of a run that began with calls which an earlier run left open. */
+function leftOpen(n: number, records: readonly MessageRecord[]): OpenStep {
+	const asked = records.find(({ message, run }) => run < n && message.role === 'assistant');
+	const answered = new Set(
+		records.flatMap(({ message, run, input }) =>
+			message.role === 'tool' && (run < n || input) ? [message.toolCallId] : [],
+		),
+	);
+	const all = asked?.message.role === 'assistant' ? (asked.message.toolCalls ?? []) : [];
+	const calls = all.filter(({ id }) => !answered.has(id));
+	return {
+		iteration: 0,
+		model: asked?.turn?.model ?? '',
+		text: '',
+		calls,
+		stopReason: 'tool_use',
+		usage: {},
+		results: [],
+	};
+}
+
+function callEvents({ id, name, input }: ToolCall, streamed: Readonly<Record<string, string>> = {}): RunEvent[] {
+	const partialInputJson = streamed[id] ?? inputText(input);
 	return [
 		{ type: 'tool_use_start', id, name },
-		{ type: 'tool_use_input', id, partialInputJson },
+		...(partialInputJson === '' ? [] : [{ type: 'tool_use_input', id, partialInputJson } as const]),
 		{ type: 'tool_use_end', id },
 	];
 }

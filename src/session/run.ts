@@ -2,13 +2,11 @@ import { isSideEvent, isTerminal } from '../chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../chat/index.ts';
 import { start } from '../chat/run.ts';
 import { messageOf } from '../errors.ts';
+import { callsInOrder } from './calls-in-order.ts';
 import { RunLog } from './log.ts';
-import { slim } from './replay.ts';
 import { runStatusOf } from './status.ts';
 import type { RunRecord, SessionStore } from './store.ts';
-
-/** Characters of a turn that was broken off which are kept for readers who come back. */
-const draftLength = 200_000;
+import { fitting, slim, tailLength } from './tail.ts';
 
 /** A run that this object carries out now. */
 export interface LiveRun {
@@ -46,13 +44,15 @@ export function carryOut(
 		history,
 	);
 	const end = (event: TerminalEvent): TerminalEvent => {
-		const tail = { before: said.slice(stored), draft: log.draft(draftLength), event: slim(event) };
+		const tail = fitting({ before: said.slice(stored), draft: log.draft(tailLength), event: slim(event) });
 		store.transaction(() => store.endRun(record.n, runStatusOf(event), tail, Date.now()));
 		return event;
 	};
 	const follow = async (): Promise<TerminalEvent> => {
 		let last: TerminalEvent = { type: 'error', code: 'internal', message: 'The run ended without saying how.' };
-		for await (const batch of run.batches()) {
+		const inOrder = callsInOrder();
+		for await (const given of run.batches()) {
+			const batch = inOrder(given);
 			said.push(...batch.filter(isSideEvent));
 			const final = batch.find(isTerminal);
 			log.append(final === undefined ? batch : batch.slice(0, -1));
@@ -71,7 +71,7 @@ export function carryOut(
 			message: 'The run could not be stored. Send the message again.',
 		};
 		try {
-			end(event);
+			store.endRun(record.n, 'error', { before: [], draft: [], event }, Date.now());
 		} catch {
 			// Not even this could be written; the object's next life closes the run.
 		}

@@ -43,6 +43,8 @@ export interface MessageRecord {
 	/** Order of storing among the messages of its turn. */
 	readonly stored: number;
 	readonly message: Message;
+	/** Whether the run began with it. */
+	readonly input?: boolean | undefined;
 	/** The model turn that an assistant message came from. */
 	readonly turn?: Turn | undefined;
 	/** Notes and warnings since the message stored before it. */
@@ -151,7 +153,7 @@ export class SessionStore {
 		run: number,
 		message: Message,
 		createdAt: number,
-		more: Pick<MessageRecord, 'turn' | 'before'> = {},
+		more: Pick<MessageRecord, 'input' | 'turn' | 'before'> = {},
 	): number {
 		const { sql } = this.#storage;
 		const last = this.#lastPlace();
@@ -250,6 +252,6 @@ function partsOf(body: string): string[] {
 }
 
 function recordOf(row: { seq: number; run: number; stored: number; body: string; created_at: number }): MessageRecord {
-	const body: Pick<MessageRecord, 'message' | 'turn' | 'before'> = JSON.parse(row.body);
+	const body: Pick<MessageRecord, 'message' | 'input' | 'turn' | 'before'> = JSON.parse(row.body);
 	return { seq: row.seq, run: row.run, stored: row.stored, createdAt: row.created_at, ...body };
 }

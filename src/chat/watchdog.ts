@@ -1,0 +1,46 @@
+import { RunletError } from '../errors.ts';
+import type { Timeouts } from './options.ts';
+import { longestTimer } from './signal.ts';
+
+/**
+ * Aborts a call whose first event, or next event, does not come in time. One timer, whatever the number of events. The
+ * time in which the call waits for its reader is not its own.
+ */
+export function watchdog(
+	{ firstEventMs = 120_000, idleMs = 120_000 }: Timeouts,
+	model: string,
+): { signal: AbortSignal; seen: () => void; pause: (room: Promise<void>) => Promise<void>; stop: () => void } {
+	const controller = new AbortController();
+	let last = 0;
+	let waiting = 0;
+	const limit = (): number => Math.min(last === 0 ? firstEventMs : idleMs, longestTimer);
+	const lost = (): void => {
+		const what = last === 0 ? 'did not begin to answer' : 'sent nothing more';
+		controller.abort(new RunletError('timeout', `${model} ${what} within ${limit()} ms.`));
+	};
+	const check = (): void => {
+		const left = waiting > 0 ? limit() : last + limit() - Date.now();
+		if (left <= 0) lost();
+		else timer = setTimeout(check, left);
+	};
+	const seen = (): void => {
+		if (last === 0) {
+			clearTimeout(timer);
+			last = Date.now();
+			timer = setTimeout(check, limit());
+		}
+		last = Date.now();
+	};
+	let timer: ReturnType<typeof setTimeout> = setTimeout(lost, limit());
+	return {
+		signal: controller.signal,
+		seen,
+		pause: async (room) => {
+			waiting++;
+			await room;
+			waiting--;
+			seen();
+		},
+		stop: () => clearTimeout(timer),
+	};
+}

@@ -1,0 +1,45 @@
+import type { Message, TerminalEvent } from '../chat/index.ts';
+import type { MessageRecord, RunTail } from './store.ts';
+
+/** Characters of each part of a tail: together, and escaped as JSON, they fit the 2 MB of a row. */
+export const tailLength = 100_000;
+
+/** The tail cut to what a row holds: notes that are too many, and an event that is too long, are shortened. */
+export function fitting({ before, draft, event }: RunTail): RunTail {
+	let room = tailLength;
+	const kept = before.filter((side) => {
+		room -= JSON.stringify(side).length;
+		return room > 0;
+	});
+	return { before: kept, draft, event: shortened(event) };
+}
+
+function shortened(event: TerminalEvent): TerminalEvent {
+	if (JSON.stringify(event).length <= tailLength) return event;
+	if (event.type === 'error') return { type: 'error', code: event.code, message: event.message.slice(0, 10_000) };
+	if (event.type === 'halted') return { type: 'halted', reason: event.reason.slice(0, 10_000) };
+	if (event.type !== 'awaiting' || event.question === undefined) return event;
+	const { callId, question } = event.question;
+	return { ...event, question: { callId, question: question.slice(0, 10_000) } };
+}
+
+/** A run's last event as it is stored: without what the messages hold already, so that it fits a row. */
+export function slim(event: TerminalEvent): TerminalEvent {
+	if (event.type === 'done') return { ...event, text: '' };
+	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
+	return { ...event, toolCalls: event.toolCalls.map(({ id, name }) => ({ id, name, input: null })) };
+}
+
+/** The last assistant message up to a run. */
+export function lastReply(records: readonly MessageRecord[], run: number): Message | undefined {
+	return records.findLast(({ message, run: n }) => n <= run && message.role === 'assistant')?.message;
+}
+
+/** The event again, whole; `last` is the run's last assistant message. */
+export function whole(event: TerminalEvent, last: Message | undefined): TerminalEvent {
+	if (last?.role !== 'assistant') return event;
+	if (event.type === 'done') return { ...event, text: last.content };
+	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
+	const open = new Set(event.toolCalls.map(({ id }) => id));
+	return { ...event, toolCalls: (last.toolCalls ?? []).filter(({ id }) => open.has(id)) };
+}
