@@ -9,6 +9,8 @@ import {
 	type ToolContext,
 	type ToolResult,
 } from '../tool/index.ts';
+import { readArguments } from '../tool/invoke.ts';
+import { isRecord } from '../tool/schema.ts';
 import { findByCall } from '../tool/tool.ts';
 import { pushed } from './channel.ts';
 import type { Question, RunEvent } from './event.ts';
@@ -61,7 +63,7 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 			await push({ type: 'tool_result', ...result });
 		};
 
-		const { together, alone, manual } = partition(request);
+		const { together, alone, manual } = await partition(request);
 		await allDone(together.map(runOne));
 		for (const call of alone) {
 			if (outcome.question !== undefined || outcome.haltedReason !== undefined) break;
@@ -72,16 +74,31 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 	return pushed(work, onEvent);
 }
 
-/** Calls by the way they run. One of an unavailable tool is not manual: it is refused as any other. */
-function partition({ calls, tools, context }: CallsRequest) {
+/** Calls by the way they run. One that cannot run is refused as any other, and never put before a person. */
+async function partition({ calls, tools, context }: CallsRequest) {
 	const groups: Record<'together' | 'alone' | 'manual', ToolCall[]> = { together: [], alone: [], manual: [] };
 	for (const call of calls) {
 		const tool = findByCall(tools, call.name);
-		const manual = tool !== undefined && (tool.manual === true || tool.fn === undefined);
-		if (manual && isAvailable(tool, context)) groups.manual.push(call);
+		const byHand = tool !== undefined && isAvailable(tool, context) && (await waitsForPerson(tool, call));
+		if (byHand) groups.manual.push(call);
 		else groups[tool?.sequential === true ? 'alone' : 'together'].push(call);
 	}
 	return groups;
+}
+
+/** Whether a call with valid arguments is somebody else's to answer: a manual tool's, or one that needs approval. */
+async function waitsForPerson(tool: Tool, { input }: ToolCall): Promise<boolean> {
+	const { manual, needsApproval = false } = tool;
+	if (manual !== true && tool.fn !== undefined && needsApproval === false) return false;
+	const read = await readArguments(tool, input);
+	if (!read.ok) return false;
+	if (manual === true || tool.fn === undefined || typeof needsApproval === 'boolean') return true;
+	try {
+		return needsApproval(isRecord(read.value) ? read.value : {});
+	} catch {
+		// What cannot say that it needs none needs approval.
+		return true;
+	}
 }
 
 /** Waits for all, then throws what the first failed one threw: none is left running behind the loop's back. */

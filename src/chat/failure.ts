@@ -28,7 +28,9 @@ export function toModelError(error: unknown, model: string): RunletError {
 		...optional('retryAfter', retryAfterOf(error)),
 	};
 	const text = messageOf(error);
-	if (isAbort(error)) return new RunletError('cancelled', 'The run was cancelled.', undefined, { cause: error });
+	// The loop asks its own signal first: this one was aborted by somebody else, behind its back.
+	if (isAbort(error))
+		return new RunletError('interrupted', `${model}: the call was broken off.`, data, { cause: error });
 	const kind = status === undefined ? kindOfCode(code, text) : kindOfStatus(status);
 	return new RunletError(kind, `${model}: ${text}${remedies[kind] ?? ''}`, data, { cause: error });
 }

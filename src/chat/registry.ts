@@ -45,8 +45,11 @@ export function prefixDetector(prefix: string): (model: string) => boolean {
 /** The provider of a model by its name; throws `unknown_model` for none (document 003, `detect-provider`). */
 export function detectProvider(model: string): Provider {
 	const found = detectProviderFrom(builtins, model);
-	if (found === undefined) throw unknownModel(model, builtins);
-	return found.variant;
+	if (found !== undefined) return found.variant;
+	const known = builtins.map(({ displayName }) => displayName).join(', ');
+	throw new RunletError('unknown_model', `No built-in provider knows the model "${model}". Known: ${known}.`, {
+		model,
+	});
 }
 
 /** The entry for a model, searched from the end so that a later one overrides; `undefined` for none. */

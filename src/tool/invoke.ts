@@ -1,5 +1,5 @@
 import { messageOf, RunletError } from '../errors.ts';
-import { isAskUser, isHalt } from './control.ts';
+import { halt, isAskUser, isHalt } from './control.ts';
 import { isFn, paramNames } from './fn.ts';
 import { checkInput, isRecord, propertiesOf } from './schema.ts';
 import type { Note, Tool, ToolContext } from './tool.ts';
@@ -23,20 +23,23 @@ export type InvokeContext = Partial<ToolContext> & { readonly timeoutMs?: number
  * failure is a value; it throws only when the caller's signal aborts (`cancelled`).
  */
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
-	const emit = neverThrowing(context.emit);
-	const arranged = await readArguments(tool, input);
-	if (!arranged.ok) {
-		// Who wrote a hook wants to say something; else the result says it all.
-		if (tool.onError !== undefined) note(emit, () => errorNote(tool, input, arranged.error.message));
-		return arranged;
-	}
-	const args = arranged.value;
-	if (tool.fn === undefined) return failure('failed', `${tool.name} has no function: its result comes from outside.`);
-	note(emit, () => tool.onRequest?.(args));
-	const outcome = await callInTime(tool, args, { ...context, emit });
-	if (outcome.ok) note(emit, () => resultNote(tool, args, outcome.value));
-	else note(emit, () => errorNote(tool, args, outcome.error.message));
-	return outcome;
+	return inTime(tool.name, context, async (signal) => {
+		const { timeoutMs: _, ...shown } = context;
+		const emit = neverThrowing(context.emit, signal);
+		const arranged = await readArguments(tool, input);
+		if (!arranged.ok) {
+			// Who wrote a hook wants to say something; else the result says it all.
+			if (tool.onError !== undefined) note(emit, () => errorNote(tool, input, arranged.error.message));
+			return arranged;
+		}
+		const args = arranged.value;
+		if (tool.fn === undefined) return failure('failed', `${tool.name} has no function: its result comes from outside.`);
+		note(emit, () => tool.onRequest?.(args));
+		const outcome = await outcomeOf(tool, args, { callId: '', skillContext: {}, ...shown, emit, signal });
+		if (outcome.ok) note(emit, () => resultNote(tool, args, outcome.value));
+		else note(emit, () => errorNote(tool, args, outcome.error.message));
+		return outcome;
+	});
 }
 
 /** A tool's arguments, checked by its schema and read by its `readArgs`: what the handler and the notes get. */
@@ -53,7 +56,7 @@ export async function readArguments(tool: Tool, input: unknown): Promise<Outcome
 		if ('issues' in checked) {
 			return failure(
 				'invalid_argument',
-				`${checked.issues.join('\n')}\nCorrect the arguments and call ${tool.name} again.`,
+				`${listed(checked.issues)}\nCorrect the arguments and call ${tool.name} again.`,
 			);
 		}
 		if (tool.readArgs === undefined) return { ok: true, value: checked.value };
@@ -61,6 +64,12 @@ export async function readArguments(tool: Tool, input: unknown): Promise<Outcome
 	} catch (error) {
 		return failure('invalid_argument', messageOf(error));
 	}
+}
+
+/** The first of what is wrong: a model mends a few mistakes at a time. */
+function listed(issues: readonly string[]): string {
+	const shown = issues.slice(0, 20).join('\n');
+	return issues.length > 20 ? `${shown}\n… and ${issues.length - 20} more` : shown;
 }
 
 /** Calls a function made by `fn`, or any other, with arguments by name. */
@@ -93,46 +102,41 @@ export function failure(kind: ToolFailure['kind'], message: string): { ok: false
 	return { ok: false, error: { kind, message } };
 }
 
-async function callInTime(
-	tool: Tool,
-	args: unknown,
-	context: InvokeContext & Pick<ToolContext, 'emit'>,
+/** The work's outcome, or that it took too long. Its signal aborts with the caller's, and when its time is over. */
+async function inTime(
+	name: string,
+	{ signal: outer, timeoutMs }: InvokeContext,
+	work: (signal: AbortSignal) => Promise<Outcome>,
 ): Promise<Outcome> {
-	const { signal: outer, timeoutMs } = context;
 	throwIfAborted(outer);
 	const own = new AbortController();
 	const signal = outer === undefined ? own.signal : AbortSignal.any([outer, own.signal]);
 	let timer: ReturnType<typeof setTimeout> | undefined;
+	const late = new Promise<Outcome>((resolve) => {
+		if (timeoutMs === undefined) return;
+		const after = Math.min(timeoutMs, 2 ** 31 - 1);
+		timer = setTimeout(() => resolve(failure('failed', `${name} gave no result within ${timeoutMs} ms.`)), after);
+	});
 	try {
-		const running = Promise.resolve(call(tool, args, { ...contextDefaults, ...context, signal }));
-		const value = await Promise.race([
-			running,
-			aborted(signal),
-			...(timeoutMs === undefined
-				? []
-				: [
-						new Promise<never>((_, reject) => {
-							timer = setTimeout(() => {
-								reject(new Error(`${tool.name} gave no result within ${timeoutMs} ms.`));
-								own.abort();
-							}, timeoutMs);
-						}),
-					]),
-		]);
-		throwIfAborted(outer);
-		return asData(tool, value);
-	} catch (error) {
-		throwIfAborted(outer);
-		const refused = error instanceof RunletError && error.code === 'invalid_argument';
-		return failure(refused ? 'invalid_argument' : 'failed', messageOf(error));
+		return await Promise.race([work(signal), late, aborted(signal)]);
 	} finally {
 		if (timer !== undefined) clearTimeout(timer);
-		// A tool that goes on after its time, or whose siblings were cancelled, is told to stop.
+		// A tool that goes on after its time is told to stop.
 		own.abort();
 	}
 }
 
-const contextDefaults = { callId: '', skillContext: {} } as const;
+async function outcomeOf(tool: Tool, args: unknown, context: ToolContext): Promise<Outcome> {
+	try {
+		const value = await call(tool, args, context);
+		throwIfAborted(context.signal);
+		return asData(tool, value);
+	} catch (error) {
+		throwIfAborted(context.signal);
+		const refused = error instanceof RunletError && error.code === 'invalid_argument';
+		return failure(refused ? 'invalid_argument' : 'failed', messageOf(error));
+	}
+}
 
 async function call(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
 	if (tool.fn === undefined) return undefined;
@@ -141,20 +145,36 @@ async function call(tool: Tool, args: unknown, context: ToolContext): Promise<un
 	return applyByName(tool.fn.bind(tool), names, isRecord(args) ? args : {});
 }
 
-/** What a tool gave back, refused where it could not be written into a history. */
+/**
+ * What a tool gave back, as the data that a history holds: a copy, so that nothing the tool does later changes it.
+ * Refused where JSON cannot hold it.
+ */
 function asData(tool: Tool, value: unknown): Outcome {
+	if (isAskUser(value)) return { ok: true, value };
+	if (isHalt(value)) {
+		const result = asData(tool, value.result);
+		return result.ok ? { ok: true, value: halt(value.reason, result.value) } : result;
+	}
 	if (typeof value === 'bigint') return { ok: true, value: String(value) };
 	if (typeof value === 'function' || typeof value === 'symbol') {
 		return failure('failed', `${tool.name} returned what JSON cannot hold: a ${typeof value}.`);
 	}
-	if (typeof value === 'object' && value !== null) {
-		try {
-			JSON.stringify(value);
-		} catch (error) {
-			return failure('failed', `${tool.name} returned what JSON cannot hold: ${messageOf(error)}`);
-		}
+	if (typeof value !== 'object' || value === null) return { ok: true, value: value ?? null };
+	try {
+		const json = JSON.stringify(value);
+		return { ok: true, value: json === undefined ? null : copied(value, json) };
+	} catch (error) {
+		return failure('failed', `${tool.name} returned what JSON cannot hold: ${messageOf(error)}`);
 	}
-	return { ok: true, value: value ?? null };
+}
+
+function copied(value: object, json: string): unknown {
+	try {
+		return structuredClone(value);
+	} catch {
+		// A function among the fields: JSON leaves it out.
+		return JSON.parse(json);
+	}
 }
 
 function note(emit: (note: Note) => void, make: () => Note | undefined): void {
@@ -166,12 +186,13 @@ function note(emit: (note: Note) => void, make: () => Note | undefined): void {
 	}
 }
 
-function neverThrowing(emit: ToolContext['emit'] = () => {}): ToolContext['emit'] {
+/** Shows notes while the call goes on; who follows a run must not be able to fail it. */
+function neverThrowing(emit: ToolContext['emit'] = () => {}, signal: AbortSignal): ToolContext['emit'] {
 	return (said) => {
 		try {
-			emit(said);
+			if (!signal.aborted) emit(said);
 		} catch {
-			// Who follows a run must not be able to fail it.
+			// The tool is not to blame.
 		}
 	};
 }

@@ -74,7 +74,7 @@ export async function checkInput(schema: JsonSchema, input: unknown): Promise<Ch
 	}
 	const checked = await check(input);
 	if ('value' in checked) return checked;
-	const second = await check(withoutOptionalNulls(schema, input, schema));
+	const second = await check(withoutOptionalNulls(schema, input, { root: schema, visits: 0 }));
 	return 'value' in second ? second : checked;
 }
 
@@ -167,12 +167,19 @@ function issueLine(path: readonly string[], message: string): string {
 	return at === '' ? message : `${at}: ${message}`;
 }
 
-function withoutOptionalNulls(schema: unknown, input: unknown, root: JsonSchema): unknown {
-	if (!isRecord(schema) || typeof input !== 'object' || input === null) return input;
+/** One way through an input beside its schema. The branches of a recursive schema multiply, so its steps are counted. */
+interface Walk {
+	readonly root: JsonSchema;
+	visits: number;
+}
+const mostVisits = 10_000;
+
+function withoutOptionalNulls(schema: unknown, input: unknown, walk: Walk): unknown {
+	if (!isRecord(schema) || typeof input !== 'object' || input === null || walk.visits++ > mostVisits) return input;
 	const within = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => (Array.isArray(list) ? list : []));
-	if (typeof schema.$ref === 'string') within.push(referred(schema.$ref, root));
-	const trimmed = within.reduce<unknown>((value, branch) => withoutOptionalNulls(branch, value, root), input);
-	if (Array.isArray(trimmed)) return trimmed.map((item) => withoutOptionalNulls(schema.items, item, root));
+	if (typeof schema.$ref === 'string') within.push(referred(schema.$ref, walk.root));
+	const trimmed = within.reduce<unknown>((value, branch) => withoutOptionalNulls(branch, value, walk), input);
+	if (Array.isArray(trimmed)) return trimmed.map((item) => withoutOptionalNulls(schema.items, item, walk));
 	if (!isRecord(trimmed)) return trimmed;
 	const required = requiredOf(schema);
 	const properties = propertiesOf(schema);
@@ -182,7 +189,7 @@ function withoutOptionalNulls(schema: unknown, input: unknown, root: JsonSchema)
 	return Object.fromEntries(
 		kept.map(([name, value]) => [
 			name,
-			Object.hasOwn(properties, name) ? withoutOptionalNulls(properties[name], value, root) : value,
+			Object.hasOwn(properties, name) ? withoutOptionalNulls(properties[name], value, walk) : value,
 		]),
 	);
 }

@@ -56,7 +56,7 @@ export interface Tool {
 	onError?(args: unknown, reason: string): 'default' | 'ignore' | Note;
 	/** Whether it may run again when a crash hid its outcome. Missing means `never`. */
 	readonly retry?: 'safe' | 'never' | undefined;
-	/** Waits for a person's approval before it runs. */
+	/** Not run by the loop: the run stops as for a manual tool, until a person has decided. */
 	needsApproval?: boolean | ((args: Record<string, unknown>) => boolean) | undefined;
 }
 
