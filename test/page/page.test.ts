@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium, type JSHandle, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Message, RunEvent } from '../../src/playground/session.js';
-import { startProxy } from './proxy.ts';
 import { startRunlet } from '../runlet.ts';
+import { startProxy } from './proxy.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const args = [

@@ -141,6 +141,23 @@ test('2 MB of text are refused, and 5 MB of body, whatever its declared length',
 	expect(await (await request(path)).json()).toEqual({ messages: [] });
 });
 
+test('a body of a million wrong things is refused for the first', async () => {
+	const many = JSON.stringify(Array.from({ length: 1_000_000 }, () => 1));
+	await refused(await raw('/v1/sessions', `{"agent":"nobody","parts":${many}}`), 400, 'invalid_request', /^parts: /);
+	const keys = JSON.stringify(Object.fromEntries(Array.from({ length: 200_000 }, (_, n) => [`k${n}`, 1])));
+	await refused(
+		await raw('/v1/sessions', `{"agent":"scripted","metadata":${keys}}`),
+		400,
+		'invalid_request',
+		/^metadata/,
+	);
+});
+
+test('without keys a name that is not of this machine is refused, so that no web page can take one', async () => {
+	const response = await SELF.fetch('http://evil.example/v1/agents');
+	await refused(response, 403, 'forbidden', /127\.0\.0\.1/);
+});
+
 test('deeply nested JSON is refused like any other wrong body', async () => {
 	await refused(
 		await raw('/v1/sessions', `{"agent":${'['.repeat(100_000)}${']'.repeat(100_000)}}`),

@@ -19,6 +19,17 @@ function joined(events: readonly WireEvent[]): unknown[] {
 	return out;
 }
 
+/** The pieces of each call's input as one event. */
+function joinedInputs(events: readonly WireEvent[]): WireEvent[] {
+	const inputs = new Map<unknown, WireEvent>();
+	for (const event of events.filter(({ type }) => type === 'tool_use_input')) {
+		const before = inputs.get(event.data.id);
+		const partialInputJson = `${before?.data.partialInputJson ?? ''}${event.data.partialInputJson}`;
+		inputs.set(event.data.id, { ...event, data: { ...event.data, partialInputJson } });
+	}
+	return [...inputs.values()];
+}
+
 const script = [
 	{
 		reasoning: 'Hm, let me think.',
@@ -149,6 +160,49 @@ test('what was shown of a turn that was cancelled is there for who comes back', 
 		'text',
 		'cancelled',
 	]);
+});
+
+test('a position in a tool input means the same when the model wrote its JSON in its own way, or several at once', async () => {
+	const id = await createSession();
+	const piece = (call: string, partialInputJson: string) => ({ type: 'tool_use_input', id: call, partialInputJson });
+	play(
+		{
+			toolCalls: [call('a', 'echo', { text: 'one' }), call('b', 'echo', { text: 'two' })],
+			deltas: [
+				{ type: 'tool_use_start', id: 'a', name: 'echo' },
+				piece('a', '{ "text" '),
+				{ type: 'tool_use_start', id: 'b', name: 'echo' },
+				piece('b', '{ "te'),
+				piece('a', ': "one" }'),
+				piece('b', 'xt": "two" }'),
+				{ type: 'tool_use_end', id: 'a' },
+				{ type: 'tool_use_end', id: 'b' },
+			],
+		},
+		'Done.',
+	);
+	const whole = await allEvents(await send(id, 'go'));
+	const inputs = (events: readonly WireEvent[]) =>
+		events
+			.flatMap(({ type, data }) => (type === 'tool_use_input' ? [`${data.id}${data.partialInputJson}`] : []))
+			.join('');
+	for (const [index, { id: seen }] of whole.entries()) {
+		const rest = await allEvents(await follow(id, seen));
+		expect(joined([...whole.slice(0, index + 1), ...rest]), `cut behind ${seen}`).toEqual(joined(whole));
+	}
+	expect(inputs(await allEvents(await follow(id)))).toBe(inputs(joinedInputs(whole)));
+});
+
+test('a run that began with an answer is streamed again as it was', async () => {
+	const id = await createSession();
+	play({ toolCalls: [call('q', 'ask', { question: 'Which?' }), call('e', 'echo', { text: 'x' })] });
+	await allEvents(await send(id, 'go'));
+	play({ text: 'Hello World.', deltas: ['Hello ', 'World.'].map((text) => ({ type: 'text', text })) });
+	const whole = await allEvents(await send(id, 'the red one'));
+	for (const [index, { id: seen }] of whole.entries()) {
+		const rest = await allEvents(await follow(id, seen));
+		expect(joined([...whole.slice(0, index + 1), ...rest]), `cut behind ${seen}`).toEqual(joined(whole));
+	}
 });
 
 test('there is nothing to follow where no run was started, and behind the last event', async () => {
