@@ -109,7 +109,7 @@ async function ask(request: TurnRequest, model: string, reader: DeltaReader): Pr
 async function usageAtEnd(replying: Promise<ChatReply | undefined>): Promise<ChatUsage | undefined> {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const late = new Promise<undefined>((resolve) => {
-		timer = setTimeout(resolve, lastWordMs);
+		timer = setTimeout(() => resolve(undefined), lastWordMs);
 	});
 	const said = replying.then(
 		(reply) => reply?.usage,
