@@ -1,3 +1,4 @@
+import { findByCall } from '../tool/define.ts';
 import { isAvailable } from '../tool/dispatch.ts';
 import {
 	dispatch,
@@ -11,7 +12,6 @@ import {
 } from '../tool/index.ts';
 import { readArguments } from '../tool/invoke.ts';
 import { isRecord } from '../tool/schema.ts';
-import { findByCall } from '../tool/tool.ts';
 import { pushed } from './channel.ts';
 import type { Question, RunEvent } from './event.ts';
 import { type ToolMessage, toolResultMessage } from './message.ts';

@@ -1,6 +1,7 @@
 import type { Tool } from '../tool/index.ts';
 import type { Message } from './message.ts';
-import type { CallOptions, ChatFn, ChatOptions, ChatStreamFn } from './options.ts';
+import type { ChatOptions } from './options.ts';
+import type { CallOptions, ChatFn, ChatStreamFn } from './provider.ts';
 import { resolveRegistration, unknownModel } from './registry.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
 

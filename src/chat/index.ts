@@ -24,23 +24,13 @@ export {
 	type UserMessage,
 	userMessage,
 } from './message.ts';
-export type {
-	CallOptions,
-	ChatFn,
-	ChatOptions,
-	ChatStreamFn,
-	MessageContext,
-	Timeouts,
-	ToolChoice,
-	Turn,
-} from './options.ts';
+export type { ChatOptions, MessageContext, Timeouts, Turn } from './options.ts';
 export { flattenParts, imagePart, type MessagePart, renderPart, textPart } from './part.ts';
+export type { CallOptions, ChatFn, ChatStreamFn, Provider, ProviderRegistration, ToolChoice } from './provider.ts';
 export {
 	builtinProviders,
 	detectProvider,
 	detectProviderFrom,
-	type Provider,
-	type ProviderRegistration,
 	prefixDetector,
 	providerName,
 	resolveRegistration,

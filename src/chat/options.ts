@@ -2,38 +2,9 @@ import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
 import type { AnyFn, Tool, ToolContext } from '../tool/index.ts';
 import type { SideEvent } from './event.ts';
 import type { Message } from './message.ts';
-import type { ProviderRegistration } from './registry.ts';
-import type { ChatReply, OnDelta, StopReason } from './reply.ts';
+import type { ChatFn, ChatStreamFn, ProviderRegistration, ToolChoice } from './provider.ts';
+import type { StopReason } from './reply.ts';
 import type { ChatUsage } from './usage.ts';
-
-/** What a model call may be told beside the conversation. */
-export interface CallOptions {
-	readonly signal?: AbortSignal | undefined;
-	readonly maxOutputTokens?: number | undefined;
-	readonly toolChoice?: ToolChoice | undefined;
-}
-
-/** `auto`, `none`, `required` (any tool), or one tool by name. */
-export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
-
-/** One request, one whole reply (document 003, `chat-fn`). */
-export type ChatFn = (
-	model: string,
-	messages: readonly Message[],
-	system?: string,
-	tools?: readonly Tool[],
-	options?: CallOptions,
-) => ChatReply | undefined | Promise<ChatReply | undefined>;
-
-/** One streaming request: deltas in order, then the whole reply (document 003, `chat-stream-fn`). `undefined` means that the stream broke off. */
-export type ChatStreamFn = (
-	model: string,
-	messages: readonly Message[],
-	system: string | undefined,
-	tools: readonly Tool[] | undefined,
-	onDelta: OnDelta,
-	options?: CallOptions,
-) => ChatReply | undefined | Promise<ChatReply | undefined>;
 
 /** How long to wait, in milliseconds, before a call counts as lost. */
 export interface Timeouts {

@@ -1,23 +1,6 @@
 import { RunletError } from '../errors.ts';
-import type { Message } from './message.ts';
-import type { ChatFn, ChatOptions, ChatStreamFn } from './options.ts';
-
-/** Who makes a model. An open set: a provider of your own is any other text. */
-export type Provider = 'anthropic' | 'openai' | 'xai' | 'gemini' | (string & {});
-
-/** How to tell a provider's models and how to talk to them (document 003, `ProviderRegistration`). */
-export interface ProviderRegistration {
-	readonly variant: Provider;
-	/** Whether a model, in lower case, is this provider's. */
-	readonly detect: (model: string) => boolean;
-	readonly displayName: string;
-	readonly chatFn?: ChatFn | undefined;
-	readonly chatStreamFn?: ChatStreamFn | undefined;
-	readonly embedFn?: ((model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>) | undefined;
-	readonly countTokens?: ((messages: readonly Message[], model: string) => number | Promise<number>) | undefined;
-	/** What it can do: `vision`, `audio`, `reasoning`, `contextWindow`, … */
-	readonly meta?: Readonly<Record<string, unknown>> | undefined;
-}
+import type { ChatOptions } from './options.ts';
+import type { Provider, ProviderRegistration } from './provider.ts';
 
 const builtins: readonly ProviderRegistration[] = [
 	{ variant: 'anthropic', displayName: 'Anthropic', detect: prefixDetector('claude') },

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { define } from '../tool/define.ts';
 import type { AnyFn, Tool, ToolContext } from '../tool/index.ts';
-import { define } from '../tool/tool.ts';
 import { listSkillsOf } from './list.ts';
 import { inMemoryResolver, type SkillResolver } from './resolver.ts';
 import { loadBody, type Skill, type SkillContext } from './skill.ts';

@@ -1,8 +1,8 @@
 import { RunletError } from '../errors.ts';
+import { forAgent as toolsForAgent } from '../tool/define.ts';
 import { isFn, paramNames } from '../tool/fn.ts';
 import type { AnyFn, Tool } from '../tool/index.ts';
 import { applyByName } from '../tool/invoke.ts';
-import { forAgent as toolsForAgent } from '../tool/tool.ts';
 
 /**
  * A reusable piece of instructions that a model reads when it needs it (document 001, `Skill`).

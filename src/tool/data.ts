@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
-import { forAgent, type Tool } from './tool.ts';
+import { forAgent } from './define.ts';
+import type { Tool } from './tool.ts';
 
 const toolData = v.strictObject({
 	name: v.pipe(v.string(), v.nonEmpty()),

@@ -1,5 +1,6 @@
+import { findByCall } from './define.ts';
 import { failure, type InvokeContext, invoke, type Outcome } from './invoke.ts';
-import { findByCall, type Tool, type ToolCall, type ToolResult } from './tool.ts';
+import type { Tool, ToolCall, ToolResult } from './tool.ts';
 
 /**
  * Runs the tool that a call names, by its own name or its provider-safe alias, and gives the result under the call's id

@@ -2,6 +2,7 @@
 
 export { type AskUser, askUser, type Halt, halt, isAskUser, isHalt } from './control.ts';
 export { attach, type Handler, type ToolData, toData } from './data.ts';
+export { define, findByName, forAgent, fromFn, type ToolRecord } from './define.ts';
 export { dispatch } from './dispatch.ts';
 export {
 	type AnyFn,
@@ -17,15 +18,4 @@ export {
 export type { InvokeContext, Outcome, ToolFailure } from './invoke.ts';
 export { providerName } from './provider-name.ts';
 export type { AnySchema, JsonSchema } from './schema.ts';
-export {
-	define,
-	findByName,
-	forAgent,
-	fromFn,
-	type Note,
-	type Tool,
-	type ToolCall,
-	type ToolContext,
-	type ToolRecord,
-	type ToolResult,
-} from './tool.ts';
+export type { Note, Tool, ToolCall, ToolContext, ToolResult } from './tool.ts';

@@ -1,10 +1,11 @@
 import { messageOf } from '../errors.ts';
+import { forAgent } from './define.ts';
 import { isAvailable } from './dispatch.ts';
 import type { AnyFn } from './fn.ts';
 import { failure, type InvokeContext, invoke, type Outcome, readArguments } from './invoke.ts';
 import { providerName } from './provider-name.ts';
 import { isRecord, type JsonSchema, propertiesOf, requiredOf } from './schema.ts';
-import { forAgent, type Note, type Tool } from './tool.ts';
+import type { Note, Tool } from './tool.ts';
 
 /** Tools by name (document 004, `toolbox()`). */
 export type Toolbox = Readonly<Record<string, Tool>>;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { RunletError } from '../errors.ts';
+import { fromFn } from '../tool/define.ts';
 import { fn, type Tool } from '../tool/index.ts';
-import { fromFn } from '../tool/tool.ts';
 
 const expression = v.pipe(
 	v.string(),

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { fromFn } from '../tool/define.ts';
 import { fn, type Tool } from '../tool/index.ts';
-import { fromFn } from '../tool/tool.ts';
 
 const timeZone = v.pipe(
 	v.string(),

@@ -1,0 +1,110 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { RunletError } from '../errors.ts';
+import { type AnyFn, schemaFromFn } from './fn.ts';
+import { providerName } from './provider-name.ts';
+import {
+	type AnySchema,
+	checkWithSchema,
+	isRecord,
+	isSchema,
+	type JsonSchema,
+	rememberCheck,
+	toJsonSchema,
+} from './schema.ts';
+import type { Tool, ToolContext } from './tool.ts';
+
+/** A record for `define`: as `Tool`, but `description` is required and `inputSchema` may be any Standard Schema. */
+export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema> = Omit<
+	Tool,
+	'description' | 'inputSchema' | 'fn' | 'passInput'
+> & { readonly description: string; readonly inputSchema: S } & (
+		| { readonly passInput: true; fn?(input: InputOf<S>, context: ToolContext): unknown }
+		| { readonly passInput?: false; fn?(...args: unknown[]): unknown }
+	);
+
+type InputOf<S> = S extends AnySchema ? StandardSchemaV1.InferOutput<S> : Record<string, unknown>;
+
+/**
+ * Checks a tool written as a record and gives the `Tool` (document 002, `new/1`). Throws `invalid_tool`, with the
+ * field's name in the message and in `data.field`: `name`, `description` and `inputSchema` are required, `manual` is a
+ * boolean and, if given at all, not `undefined` or `null`.
+ */
+export function define<const S extends AnySchema | JsonSchema>(record: ToolRecord<S>): Tool {
+	if (!isRecord(record)) throw invalid('tool', 'a record with name, description and inputSchema', record);
+	if (typeof record.description !== 'string')
+		throw invalid('description', 'a text that tells the model when to call it', record.description);
+	if ('manual' in record && typeof record.manual !== 'boolean') throw invalid('manual', 'true or false', record.manual);
+	return checked(record);
+}
+
+/** A tool made from a function with a signature (document 000, `from-fn`). Overrides win over `meta.tool`, that over the function's own. */
+export function fromFn(f: AnyFn, overrides: Partial<Tool> = {}): Tool {
+	const { name, description, inputSchema, outputSchema } = schemaFromFn(f);
+	const said = overrides.description ?? f.meta.tool?.description ?? description;
+	return checked({
+		inputSchema,
+		...(outputSchema !== undefined && { outputSchema }),
+		fn: f,
+		...overrides,
+		name: overrides.name ?? f.meta.tool?.name ?? name,
+		...(said !== undefined && { description: said }),
+	});
+}
+
+/** Tools as an agent lists them, functions and records mixed, as `Tool`s in the same order. Two of one name are `duplicate_tool`. */
+export function forAgent(entries: readonly (AnyFn | Tool)[]): readonly Tool[] {
+	const tools = entries.map((entry) => (typeof entry === 'function' ? fromFn(entry) : checked(entry)));
+	const seen = new Map<string, string>();
+	for (const { name } of tools) {
+		const alias = providerName(name);
+		const other = seen.get(alias);
+		if (other !== undefined) {
+			throw new RunletError(
+				'duplicate_tool',
+				`Two tools are named ${name}${other === name ? '' : ` and ${other}`}. Rename one.`,
+				{ name },
+			);
+		}
+		seen.set(alias, name);
+	}
+	return tools;
+}
+
+/** The tool of that name, or `undefined` (document 000, `find-by-name`). */
+export function findByName(tools: readonly Tool[], name: string): Tool | undefined {
+	return tools.find((tool) => tool.name === name);
+}
+
+/** The tool that a model means: by its own name, else by the alias that a provider was shown. */
+export function findByCall(tools: readonly Tool[], name: string): Tool | undefined {
+	return findByName(tools, name) ?? tools.find((tool) => providerName(tool.name) === name);
+}
+
+const checkedTools = new WeakSet<Tool>();
+
+function checked(record: { readonly name: unknown; readonly inputSchema: unknown }): Tool {
+	if (isKnown(record)) return record;
+	const { name, inputSchema, ...rest } = record;
+	if (typeof name !== 'string' || name === '') throw invalid('name', 'a text', name);
+	const tool: Tool = { ...rest, name, inputSchema: inputSchemaOf(name, inputSchema) };
+	if (tool.fn !== undefined && typeof tool.fn !== 'function') throw invalid('fn', 'a function', tool.fn);
+	checkedTools.add(tool);
+	return tool;
+}
+
+function isKnown(record: object): record is Tool {
+	return checkedTools.has(record as Tool);
+}
+
+function inputSchemaOf(name: string, schema: unknown): JsonSchema {
+	if (isSchema(schema))
+		return rememberCheck(toJsonSchema(schema, `${name}: inputSchema`), (input) => checkWithSchema(schema, input));
+	if (!isRecord(schema))
+		throw invalid('inputSchema', 'a JSON Schema or a Standard Schema (valibot, Zod, ArkType)', schema);
+	return schema;
+}
+
+function invalid(field: string, expected: string, got: unknown): RunletError {
+	const found = got === undefined ? 'nothing' : got === null ? 'null' : `a ${typeof got}`;
+	return new RunletError('invalid_tool', `${field}: expected ${expected}, got ${found}.`, { field });
+}
