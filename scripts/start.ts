@@ -1,9 +1,11 @@
 /** `npm start`: seeds the skills, then serves everything with `wrangler dev` until it is told to stop. */
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:os';
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { constants as os } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { messageOf } from '../src/errors.ts';
 import { killMarked, watchParent } from './processes.ts';
 import { quietEnv, root, wranglerPath } from './wrangler.ts';
 
@@ -21,7 +23,7 @@ const stopWhenAlone = [
 ];
 
 const options = process.argv.slice(2);
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
 	args: options,
 	// All other options are Wrangler's business.
 	strict: false,
@@ -47,10 +49,30 @@ const isPrivate =
 	['127.0.0.1', 'localhost', '::1', undefined].includes(values.ip as string | undefined) &&
 	!isGiven('remote', 'tunnel', 'tunnel-name');
 
+refuseMistakes();
 // Asked before anything else: a parent that dies meanwhile is noticed too.
 const onParentDeath = watchParent();
 seedSkills();
 serve();
+
+/** What would fail later with words that say less. */
+function refuseMistakes(): void {
+	const stray = positionals[0] ?? (process.env.npm_config_port === undefined ? undefined : '--port');
+	if (stray !== undefined) fail(`"${stray}" is not an option. Options go behind two dashes: npm start -- --port 8799`);
+	const folder = values['persist-to'];
+	if (typeof folder !== 'string') return;
+	try {
+		mkdirSync(folder, { recursive: true });
+		accessSync(folder, constants.W_OK);
+	} catch (error) {
+		fail(`--persist-to ${folder}: cannot be written to (${messageOf(error)}). Name another folder.`);
+	}
+}
+
+function fail(message: string): never {
+	console.error(message);
+	process.exit(1);
+}
 
 /** In a process of its own, which gives back the memory that Wrangler's code takes. A skill that is not valid stops nothing. */
 function seedSkills(): void {
@@ -89,8 +111,10 @@ function serve(): void {
 	});
 	child.on('exit', (code, signal) => {
 		killMarked(`RUNLET_START=${mark}`);
+		if (!stopping)
+			console.error('\nRunlet has stopped: the first error above says why. Mend it, then run npm start again.');
 		// To be stopped is what a server is for: 0, so that npm prints no error. Else as Wrangler ended.
-		process.exit(stopping ? 0 : (code ?? 128 + constants.signals[signal ?? 'SIGTERM']));
+		process.exit(stopping ? 0 : (code ?? 128 + os.signals[signal ?? 'SIGTERM']));
 	});
 }
 

@@ -71,7 +71,7 @@ export function toRunletError(error: unknown): RunletError {
 	if (error instanceof RunletError) return error;
 	return new RunletError(
 		'internal',
-		'Something went wrong inside Runlet. The log of the Worker has the cause.',
+		'Something went wrong that Runlet did not expect. The log has the cause; in code it is error.cause.',
 		undefined,
 		{
 			cause: error,

@@ -55,8 +55,21 @@ export interface Agent extends Omit<AgentDefinition, 'tools'> {
  * when the first message comes.
  */
 export function defineAgent(given: AgentDefinition): Agent {
-	check(definition, given, 'agent', 'invalid_agent');
+	try {
+		check(definition, given, 'agent', 'invalid_agent');
+	} catch (error) {
+		if (!(error instanceof RunletError) || typeof given?.name !== 'string') throw error;
+		throw new RunletError(error.code, `${error.message} (agent ${given.name})`, error.data);
+	}
 	return { ...given, tools: forAgent(given.tools ?? []), skills: given.skills ?? [] };
+}
+
+/** Agents as a Worker serves them; two of one name are `invalid_agent`. */
+export function distinct(agents: readonly Agent[]): readonly Agent[] {
+	const names = agents.map(({ name }) => name);
+	const twice = names.find((name, index) => names.indexOf(name) !== index);
+	if (twice === undefined) return agents;
+	throw new RunletError('invalid_agent', `name: two agents are named ${twice}. Rename one.`, { field: 'name' });
 }
 
 /** The model of a session: the one it asked for, if the agent allows it, else the agent's, else the Worker's. */

@@ -125,6 +125,9 @@ interface Setting {
 }
 
 function prepare(options: ChatOptions, signal: AbortSignal, onEvent: Setting['onEvent']): Setting {
+	if (typeof options.model !== 'string' || options.model === '') {
+		throw new RunletError('invalid_request', 'model: missing. Name one, such as "demo".', { field: 'model' });
+	}
 	const { sessionId, runId = crypto.randomUUID() } = options.context ?? {};
 	const skillContext = options.skillContext ?? options.context?.skillContext ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);

@@ -41,7 +41,16 @@ export function detectProviderFrom(
 	model: string,
 ): ProviderRegistration | undefined {
 	const name = model.toLowerCase();
-	return registry.findLast((entry) => entry.detect(name));
+	return registry.findLast((entry, index) => {
+		if (typeof entry?.detect === 'function') return entry.detect(name);
+		throw new RunletError(
+			'invalid_request',
+			`providers: entry ${index} is no provider. Call the function: demo(), not demo.`,
+			{
+				field: 'providers',
+			},
+		);
+	});
 }
 
 /** The name to show for a provider: a built-in one's display name, else the text itself. */

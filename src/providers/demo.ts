@@ -253,7 +253,7 @@ function introduction(system: string, tools: readonly Tool[]): string {
 			? `I can use these tools when a message calls for them: ${own.join(', ')}.`
 			: 'I was given no tools.',
 		...(skills.length > 0 ? [`I can read these skills: ${skills.join(', ')}.`] : []),
-		'Try: “What is 17 + 25?” For real answers set MODEL and the key of its provider.',
+		'Try: “What is 17 + 25?”',
 	].join(' ');
 }
 

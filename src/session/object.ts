@@ -193,7 +193,8 @@ export function createSessionClass(runtime: Runtime) {
 		#state() {
 			const { id, agent, model, metadata, createdAt } = this.#store.session();
 			const run = this.#store.run();
-			const waiting = run?.tail?.event.type === 'awaiting' ? this.#whole(run, run.tail.event) : undefined;
+			const last = run?.tail?.event;
+			const waiting = run !== undefined && last?.type === 'awaiting' ? this.#whole(run, last) : undefined;
 			return {
 				id,
 				agent,
@@ -202,6 +203,7 @@ export function createSessionClass(runtime: Runtime) {
 				createdAt: new Date(createdAt).toISOString(),
 				...(metadata !== undefined && { metadata }),
 				...(run !== undefined && { run: { id: run.id, status: run.status } }),
+				...(last?.type === 'error' && { error: { code: last.code, message: last.message } }),
 				...(waiting?.question !== undefined && { question: waiting.question }),
 				...(waiting?.toolCalls !== undefined && { toolCalls: waiting.toolCalls }),
 			};

@@ -36,7 +36,9 @@ export async function deliver(
 		return Response.json(toErrorBody(error), { status: error.status, headers });
 	}
 	const { type: _, ...result } = event;
-	return Response.json({ ...accepted, ...result, status: runStatusOf(event) }, { status, headers });
+	const run = { id: record.id, status: runStatusOf(event) };
+	const whole = { ...accepted, ...('run' in about && { run }), ...result, status: run.status };
+	return Response.json(whole, { status, headers });
 }
 
 /** Bytes of events as a response that no proxy holds back. */

@@ -79,6 +79,9 @@ export function kvResolver(
 	return {
 		listFn: async () => {
 			const all = await served();
+			const missing = names?.filter((name) => !all.some((skill) => skill.name === name)) ?? [];
+			if (missing.length > 0)
+				onProblem(`Not published: ${missing.join(', ')}. Mend the name, or publish: npm run skills.`);
 			if (names !== undefined) return all;
 			const length = all.reduce((sum, skill) => sum + indexLine(skill).length + 1, 0);
 			return length <= listLimit ? all : all.filter(({ name }) => alwaysOn.includes(name));

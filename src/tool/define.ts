@@ -32,8 +32,9 @@ type InputOf<S> = S extends AnySchema ? StandardSchemaV1.InferOutput<S> : Record
 export function define<const S extends AnySchema | JsonSchema>(record: ToolRecord<S>): Tool {
 	if (!isRecord(record)) throw invalid('tool', 'a record with name, description and inputSchema', record);
 	if (typeof record.description !== 'string')
-		throw invalid('description', 'a text that tells the model when to call it', record.description);
-	if ('manual' in record && typeof record.manual !== 'boolean') throw invalid('manual', 'true or false', record.manual);
+		throw invalid('description', 'a text that tells the model when to call it', record.description, record.name);
+	if ('manual' in record && typeof record.manual !== 'boolean')
+		throw invalid('manual', 'true or false', record.manual, record.name);
 	return checked(record);
 }
 
@@ -87,7 +88,7 @@ function checked(record: { readonly name: unknown; readonly inputSchema: unknown
 	const { name, inputSchema, ...rest } = record;
 	if (typeof name !== 'string' || name === '') throw invalid('name', 'a text', name);
 	const tool: Tool = { ...rest, name, inputSchema: inputSchemaOf(name, inputSchema) };
-	if (tool.fn !== undefined && typeof tool.fn !== 'function') throw invalid('fn', 'a function', tool.fn);
+	if (tool.fn !== undefined && typeof tool.fn !== 'function') throw invalid('fn', 'a function', tool.fn, name);
 	checkedTools.add(tool);
 	return tool;
 }
@@ -97,14 +98,24 @@ function isKnown(record: object): record is Tool {
 }
 
 function inputSchemaOf(name: string, schema: unknown): JsonSchema {
-	if (isSchema(schema))
-		return rememberCheck(toJsonSchema(schema, `${name}: inputSchema`), (input) => checkWithSchema(schema, input));
-	if (!isRecord(schema))
-		throw invalid('inputSchema', 'a JSON Schema or a Standard Schema (valibot, Zod, ArkType)', schema);
-	return schema;
+	const expected = 'a JSON Schema or a Standard Schema (valibot, Zod, ArkType) of an object';
+	const json = isSchema(schema) ? toJsonSchema(schema, `${name}: inputSchema`) : schema;
+	if (!isRecord(json) || !maySayObject(json)) throw invalid('inputSchema', expected, schema, name);
+	return isSchema(schema) ? rememberCheck(json, (input) => checkWithSchema(schema, input)) : json;
 }
 
-function invalid(field: string, expected: string, got: unknown): RunletError {
+/** Keywords that a schema of an object has, one at least, unless it says nothing at all. */
+const objectKeywords = ['type', 'properties', 'required', 'additionalProperties', '$ref', 'anyOf', 'oneOf', 'allOf'];
+
+function maySayObject(schema: JsonSchema): boolean {
+	const { type } = schema;
+	if (type !== undefined) return type === 'object' || (Array.isArray(type) && type.includes('object'));
+	const keywords = Object.keys(schema);
+	return keywords.length === 0 || objectKeywords.some((keyword) => keywords.includes(keyword));
+}
+
+function invalid(field: string, expected: string, got: unknown, tool?: unknown): RunletError {
 	const found = got === undefined ? 'nothing' : got === null ? 'null' : `a ${typeof got}`;
-	return new RunletError('invalid_tool', `${field}: expected ${expected}, got ${found}.`, { field });
+	const owner = typeof tool === 'string' ? ` (tool ${tool})` : '';
+	return new RunletError('invalid_tool', `${field}: expected ${expected}, got ${found}${owner}.`, { field });
 }
