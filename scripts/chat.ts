@@ -27,6 +27,8 @@ An API key, where the server wants one, is read from RUNLET_API_KEY.
 Ctrl-C stops an answer; at the prompt, or pressed again, it leaves.
 The answer goes to standard output, everything else to standard error.`;
 
+const defaultUrl = 'http://127.0.0.1:8787';
+
 /** An interrupt that comes so soon after another is the same key press: npm sends it on a second time. */
 const samePressMs = 200;
 
@@ -45,7 +47,9 @@ async function main(): Promise<number> {
 		console.log(usage);
 		return 0;
 	}
-	const url = (values.url ?? process.env.RUNLET_URL ?? 'http://127.0.0.1:8787').replace(/\/+$/, '');
+	const url = (values.url ?? process.env.RUNLET_URL ?? defaultUrl).replace(/\/+$/, '');
+	if (values.session && values.agent)
+		throw new UsageError('--session and --agent exclude each other: a session keeps its agent.');
 	if (!URL.canParse(url)) throw new UsageError(`--url: ${url} is not a URL.`);
 	const key = process.env.RUNLET_API_KEY;
 	const client = createClient({
@@ -112,7 +116,7 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 	for (;;) {
 		input.prompt();
 		const { done, value } = await lines.next();
-		if (done) return leave(session, 0);
+		if (done) return leave(chat, 0);
 		if (value.trim() !== '') await show(chat, client.send(session.id, value));
 	}
 }
@@ -124,16 +128,17 @@ function onInterrupt(chat: Chat): () => void {
 		const elapsed = performance.now() - last;
 		last = performance.now();
 		if (elapsed < samePressMs) return;
-		if (chat.state === 'idle') leave(chat.session, process.stdin.isTTY ? 0 : 130);
-		if (chat.state === 'stopping') leave(chat.session, 130);
+		if (chat.state === 'idle') leave(chat, process.stdin.isTTY ? 0 : 130);
+		if (chat.state === 'stopping') leave(chat, 130);
 		chat.state = 'stopping';
 		print('dim', 'Stopping…');
 		chat.client.cancel(chat.session.id).catch((error: ClientError) => print('red', wordsOf(error, chat.url)));
 	};
 }
 
-function leave(session: Session, exitCode: number): never {
-	print('dim', `\nCome back with: npm run chat -- --session ${session.id}`);
+function leave({ session, url }: Chat, exitCode: number): never {
+	const where = url === defaultUrl ? '' : ` --url ${url}`;
+	print('dim', `\nCome back with: npm run chat -- --session ${session.id}${where}`);
 	process.exit(exitCode);
 }
 

@@ -1,9 +1,9 @@
 /** `npm start`: seeds the skills, then serves everything with `wrangler dev` until it is told to stop. */
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { constants as os } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { messageOf } from '../src/errors.ts';
 import { killMarked, watchParent } from './processes.ts';
@@ -62,11 +62,15 @@ function refuseMistakes(): void {
 	const folder = values['persist-to'];
 	if (typeof folder !== 'string') return;
 	try {
-		mkdirSync(folder, { recursive: true });
-		accessSync(folder, constants.W_OK);
+		accessSync(nearest(resolve(folder)), constants.W_OK | constants.X_OK);
 	} catch (error) {
 		fail(`--persist-to ${folder}: cannot be written to (${messageOf(error)}). Name another folder.`);
 	}
+}
+
+/** The folder itself, or the first above it that is there. */
+function nearest(path: string): string {
+	return existsSync(path) || dirname(path) === path ? path : nearest(dirname(path));
 }
 
 function fail(message: string): never {
@@ -81,7 +85,7 @@ function seedSkills(): void {
 		return typeof value === 'string' ? [`--${name}`, value] : [];
 	});
 	const args = [join(import.meta.dirname, 'skills.ts'), '--local', ...passed];
-	const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env: quietEnv });
+	const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env: quietEnv, timeout: 60_000 });
 	if (status !== 0) console.error('Not all skills could be published: going on with those that are.');
 }
 
