@@ -23,7 +23,7 @@ const stopWhenAlone = [
 ];
 
 const options = process.argv.slice(2);
-const { values, positionals } = parseArgs({
+const { values } = parseArgs({
 	args: options,
 	// All other options are Wrangler's business.
 	strict: false,
@@ -57,8 +57,8 @@ serve();
 
 /** What would fail later with words that say less. */
 function refuseMistakes(): void {
-	const stray = positionals[0] ?? (process.env.npm_config_port === undefined ? undefined : '--port');
-	if (stray !== undefined) fail(`"${stray}" is not an option. Options go behind two dashes: npm start -- --port 8799`);
+	const [first = '-'] = options;
+	if (!first.startsWith('-')) fail(`"${first}" is no option. Options go behind two dashes: npm start -- --port 8799`);
 	const folder = values['persist-to'];
 	if (typeof folder !== 'string') return;
 	try {
