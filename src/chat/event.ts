@@ -93,3 +93,14 @@ export function isDelta(event: RunEvent): event is ReplyDelta {
 export function isLoopKind(type: string): boolean {
 	return loopKinds.has(type);
 }
+
+/** Two neighbouring pieces of one text as one event; `undefined` where they are none. */
+export function joinPieces(first: RunEvent | undefined, next: RunEvent): RunEvent | undefined {
+	if ((next.type === 'text' || next.type === 'reasoning') && first?.type === next.type) {
+		return { type: next.type, text: first.text + next.text };
+	}
+	if (next.type === 'tool_use_input' && first?.type === 'tool_use_input' && first.id === next.id) {
+		return { type: 'tool_use_input', id: next.id, partialInputJson: first.partialInputJson + next.partialInputJson };
+	}
+	return undefined;
+}

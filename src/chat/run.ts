@@ -1,6 +1,6 @@
 import { RunletError, toRunletError } from '../errors.ts';
 import { type Deferred, deferred } from './deferred.ts';
-import { isDelta, type RunEvent, type TerminalEvent } from './event.ts';
+import { isDelta, joinPieces, type RunEvent, type TerminalEvent } from './event.ts';
 import { loop, type RunResult } from './loop.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
@@ -218,12 +218,9 @@ function eventFeed(): EventFeed {
 function joined(events: readonly RunEvent[]): RunEvent[] {
 	const out: RunEvent[] = [];
 	for (const event of events) {
-		const before = out.at(-1);
-		if ((event.type === 'text' || event.type === 'reasoning') && before?.type === event.type) {
-			out[out.length - 1] = { type: event.type, text: before.text + event.text };
-		} else if (event.type === 'tool_use_input' && before?.type === 'tool_use_input' && before.id === event.id) {
-			out[out.length - 1] = { ...event, partialInputJson: before.partialInputJson + event.partialInputJson };
-		} else out.push(event);
+		const joined = joinPieces(out.at(-1), event);
+		if (joined === undefined) out.push(event);
+		else out[out.length - 1] = joined;
 	}
 	return out;
 }

@@ -1,5 +1,5 @@
 import { type Deferred, deferred } from '../chat/deferred.ts';
-import { isDelta, isTerminal } from '../chat/event.ts';
+import { isDelta, isTerminal, joinPieces } from '../chat/event.ts';
 import type { RunEvent } from '../chat/index.ts';
 import { advance, isEnd, isStored, type Position, startOf, unseenPart } from './position.ts';
 
@@ -146,14 +146,9 @@ function unplaced(event: RunEvent, cursor: Cursor): boolean {
 
 /** Adds an event, as part of the one before it where both are pieces of one text. */
 function push(out: Stamped[], next: Stamped): void {
-	const before = out.at(-1)?.event;
-	const { event } = next;
-	if ((event.type === 'text' || event.type === 'reasoning') && before?.type === event.type) {
-		out[out.length - 1] = { ...next, event: { type: event.type, text: before.text + event.text } };
-	} else if (event.type === 'tool_use_input' && before?.type === 'tool_use_input' && before.id === event.id) {
-		const partialInputJson = before.partialInputJson + event.partialInputJson;
-		out[out.length - 1] = { ...next, event: { type: 'tool_use_input', id: event.id, partialInputJson } };
-	} else out.push(next);
+	const event = joinPieces(out.at(-1)?.event, next.event);
+	if (event === undefined) out.push(next);
+	else out[out.length - 1] = { ...next, event };
 }
 
 /** At most `length` characters of an event's text, but one at least; any other event whole. */
