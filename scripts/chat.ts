@@ -23,7 +23,6 @@ no terminal, each line of it is a message.
   --url URL       where Runlet is (default: RUNLET_URL, else http://127.0.0.1:8787)
   --help          this text
 
-An API key, where the server wants one, is read from RUNLET_API_KEY.
 Ctrl-C stops an answer; at the prompt, or pressed again, it leaves.
 The answer goes to standard output, everything else to standard error.`;
 
@@ -51,10 +50,8 @@ async function main(): Promise<number> {
 	if (values.session && values.agent)
 		throw new UsageError('--session and --agent exclude each other: a session keeps its agent.');
 	if (!URL.canParse(url)) throw new UsageError(`--url: ${url} is not a URL.`);
-	const key = process.env.RUNLET_API_KEY;
 	const client = createClient({
 		url,
-		headers: key ? { authorization: `Bearer ${key}` } : {},
 		onRetry: (attempt) => attempt === 1 && print('dim', 'Connection lost. Trying again…'),
 	});
 	try {

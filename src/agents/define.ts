@@ -14,7 +14,10 @@ const definition = v.strictObject({
 		v.array(v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object')),
 	),
 	skills: v.optional(
-		v.union([v.literal('all'), v.array(v.union([v.string(), v.custom<AnyFn | Skill>(isSkillEntry)]))]),
+		v.union(
+			[v.literal('all'), v.array(v.union([v.string(), v.custom<AnyFn | Skill>(isSkillEntry)]))],
+			"must be 'all', or a list of names of published skills and of skills written here",
+		),
 	),
 	maxIterations: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),

@@ -5,12 +5,13 @@ import { forAgent, type Tool, type ToolCall, type ToolContext } from '../tool/in
 import { checkBudget } from './budget.ts';
 import { type CallsOutcome, runCalls } from './calls.ts';
 import { pushed } from './channel.ts';
+import type { TurnReply } from './deltas.ts';
 import { isSideEvent, type Question, type RunEvent, type SideEvent, type Step } from './event.ts';
 import { usageOf, withUsage } from './failure.ts';
 import { type AssistantMessage, insertResult, type Message, openCalls, sendable } from './message.ts';
 import type { ChatOptions, MessageContext, Turn } from './options.ts';
 import { abortable, abortError, longestTimer } from './signal.ts';
-import { modelTurn, type TurnReply } from './turn.ts';
+import { modelTurn } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** How a run ended, when it did not fail. */

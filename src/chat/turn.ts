@@ -11,8 +11,6 @@ import { abortable, abortError, delay } from './signal.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 import { watchdog } from './watchdog.ts';
 
-export type { TurnReply };
-
 /** One request to a model: what it is sent, and what holds for the call. */
 export interface TurnRequest {
 	readonly options: ChatOptions;

@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startRunlet } from '../runlet.ts';
@@ -9,7 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => runlet?.close());
 
-const shell = (command: string) => promisify(execFile)('sh', ['-c', command]);
+const shell = (command: string) =>
+	promisify(execFile)('sh', ['-c', command], { cwd: resolve(import.meta.dirname, '../..') });
 
 test('npm start prints the address, and a curl line that works as printed', async () => {
 	expect(await runlet.printed(/Runlet is at (\S+)/)).toBe(runlet.url);
@@ -68,6 +70,13 @@ test('a session survives a restart of the server on the same folder', async () =
 	const events = await (await fetch(`${runlet.url}${created.headers.get('location')}/events`)).text();
 	expect(events).toContain('2 * 3 is 6.');
 	expect(events).toContain('event: done');
+});
+
+test('options that npm kept for itself are told about the two dashes, before anything is started', async () => {
+	await expect(shell('node scripts/start.ts 8799')).rejects.toMatchObject({
+		code: 1,
+		stderr: expect.stringContaining('npm start -- --port 8799'),
+	});
 });
 
 test('when it is told to stop, no process is left', async () => {

@@ -155,11 +155,18 @@ test('a session may begin with its first message, in one request', async () => {
 	expect(await (await request(location)).json()).toMatchObject({ agent: 'scripted', status: 'completed' });
 });
 
+test('a session that begins with a message and waits for the result says one status, the last', async () => {
+	play('Hello');
+	const created = await request('/v1/sessions', { agent: 'scripted', text: 'hi' });
+	expect(created.status).toBe(201);
+	expect(await created.json()).toMatchObject({ status: 'completed', run: { status: 'completed' }, text: 'Hello' });
+});
+
 test('a failure of the model is the error event, the error response, and the status', async () => {
 	const id = await createSession();
 	play(Object.assign(new Error('no such key'), { status: 401 }));
 	expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ type: 'error', data: { code: 'auth' } });
-	expect(await state(id)).toMatchObject({ status: 'error' });
+	expect(await state(id)).toMatchObject({ status: 'error', error: { code: 'auth' } });
 	play(Object.assign(new Error('no such key'), { status: 401 }));
 	const failed = await request(`/v1/sessions/${id}/messages`, { text: 'again' });
 	expect(failed.status).toBe(401);

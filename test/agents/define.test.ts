@@ -1,0 +1,59 @@
+import * as v from 'valibot';
+import { expect, test } from 'vitest';
+import { type AgentDefinition, defineAgent, distinct, findAgent, modelFor } from '../../src/agents/define.ts';
+import { fn, RunletError } from '../../src/index.ts';
+
+const add = fn({ name: 'add', params: [['x', v.number()]] }, (x) => x);
+const given: AgentDefinition = { name: 'host', description: 'Takes reservations.' };
+
+/** What `defineAgent` refuses a definition with. */
+function refusal(definition: object): RunletError {
+	try {
+		defineAgent({ ...given, ...definition });
+	} catch (error) {
+		if (error instanceof RunletError) return error;
+	}
+	throw new Error('the definition was not refused with a RunletError');
+}
+
+test('an agent needs a name and a description, and has no tools and skills unless it says so', () => {
+	expect(defineAgent(given)).toEqual({ ...given, tools: [], skills: [] });
+	expect(defineAgent({ ...given, tools: [add] }).tools).toMatchObject([{ name: 'add' }]);
+});
+
+test.each<[what: string, definition: object, field: string, says: RegExp]>([
+	['a name that cannot stand in a URL', { name: 'Host One' }, 'name', /^name: .*hyphens.*\(agent Host One\)/],
+	['an empty description', { description: '' }, 'description', /^description: .*\(agent host\)/],
+	['a field that is misspelt', { sytem: 'Be brief.' }, 'sytem', /^sytem: no such field \(agent host\)/],
+	['a limit that is none', { maxIterations: 0 }, 'maxIterations', /^maxIterations: /],
+	['skills that are neither names nor skills', { skills: [7] }, 'skills', /^skills: must be 'all', or a list/],
+])('%s is refused: the field is named, and the agent', (_, definition, field, says) => {
+	const { code, message, data } = refusal(definition);
+	expect([code, data?.field]).toEqual(['invalid_agent', field]);
+	expect(message).toMatch(says);
+});
+
+test('two tools of one name are refused', () => {
+	expect(refusal({ tools: [add, add] })).toMatchObject({
+		code: 'duplicate_tool',
+		message: expect.stringContaining('add'),
+	});
+});
+
+test('two agents of one name are refused', () => {
+	const host = defineAgent(given);
+	expect(() => distinct([host, host])).toThrow(/two agents are named host/);
+	expect(distinct([host])).toEqual([host]);
+});
+
+test('a session runs on the model that it asked for if the agent allows it, else on the agent’s, else on the Worker’s', () => {
+	const agent = defineAgent({ ...given, models: ['other'] });
+	expect(modelFor(agent, undefined, 'demo')).toBe('demo');
+	expect(modelFor({ ...agent, model: 'own' }, undefined, 'demo')).toBe('own');
+	expect(modelFor(agent, 'other', 'demo')).toBe('other');
+	expect(() => modelFor(agent, 'third', 'demo')).toThrow(/Possible: demo, other/);
+});
+
+test('an agent that is not there is not found, and those that are are named', () => {
+	expect(() => findAgent([defineAgent(given)], 'guest')).toThrow(/guest.*Known: host/);
+});

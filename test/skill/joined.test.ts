@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { skill } from '../../src/index.ts';
+import { joinedResolver } from '../../src/skill/resolver.ts';
+
+const context = { messages: [], model: 'demo' };
+const own = skill.inMemoryResolver([{ name: 'tone', description: 'Ours.', body: 'Be warm.' }]);
+const published = skill.searchableResolver(
+	[
+		{ name: 'tone', description: 'Theirs.', body: 'Be cold.' },
+		{ name: 'law', description: 'When to call legal.', body: 'Call.' },
+	],
+	{ alwaysOn: ['tone', 'law'] },
+);
+
+test('of two skills with one name the earlier resolver’s is listed and read', async () => {
+	const joined = joinedResolver([own, published]);
+	expect((await joined.listFn(context)).map(({ name, description }) => [name, description])).toEqual([
+		['tone', 'Ours.'],
+		['law', 'When to call legal.'],
+	]);
+	expect((await joined.readFn('tone'))?.body).toBe('Be warm.');
+	expect((await joined.readFn('law'))?.body).toBe('Call.');
+	expect(await joined.readFn('none')).toBeUndefined();
+});
+
+test('it can search where one of them can', async () => {
+	expect((await joinedResolver([own, published]).searchFn?.('legal'))?.map(({ name }) => name)).toEqual(['law']);
+	expect(joinedResolver([own]).searchFn).toBeUndefined();
+});
