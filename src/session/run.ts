@@ -53,7 +53,7 @@ export function carryOut(
 		const inOrder = callsInOrder();
 		for await (const given of run.batches()) {
 			const batch = inOrder(given);
-			said.push(...batch.filter(isSideEvent));
+			for (const event of batch) if (isSideEvent(event)) said.push(event);
 			const final = batch.find(isTerminal);
 			log.append(final === undefined ? batch : batch.slice(0, -1));
 			if (final === undefined) continue;

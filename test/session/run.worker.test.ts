@@ -223,7 +223,7 @@ test('a run that dies with its object ends as interrupted, and the session goes 
 test('a run ends and the session goes on, however much its tools said at the end', async () => {
 	const id = await createSession();
 	const question = 'Which? '.repeat(500_000);
-	play({ toolCalls: [call('n', 'noisy', { times: 40_000 }), call('q', 'ask', { question })] });
+	play({ toolCalls: [call('n', 'noisy', { times: 150_000 }), call('q', 'ask', { question })] });
 	expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('awaiting');
 	expect(await state(id)).toMatchObject({ status: 'awaiting_user' });
 	play('Thank you.');
