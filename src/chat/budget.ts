@@ -32,7 +32,8 @@ export async function checkBudget(
 	messages: readonly Message[],
 	tools?: readonly Tool[],
 ): Promise<ContextBudget | undefined> {
-	const limit = options.maxContextTokens ?? options.modelContextWindow;
+	const window = options.modelContextWindow;
+	const limit = options.maxContextTokens ?? (typeof window === 'function' ? await window(options.model) : window);
 	if (limit === undefined) return undefined;
 	const count = options.countTokensFn ?? countTokensHeuristic;
 	const parts: BudgetParts = {

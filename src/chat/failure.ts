@@ -20,7 +20,7 @@ const connectionTexts =
 export function toModelError(error: unknown, model: string): RunletError {
 	if (error instanceof RunletError) return error;
 	const status = numberOf(error, 'status') ?? numberOf(error, 'statusCode');
-	const code = codeOf(error);
+	const code = causeCode(error);
 	const data = {
 		model,
 		...(status !== undefined && { status }),
@@ -77,7 +77,8 @@ const remedies: Readonly<Record<string, string>> = {
 	overloaded: ' The provider is overloaded: try again later, or name fallbacks.',
 };
 
-function kindOfStatus(status: number): string {
+/** The code that belongs to an HTTP status. */
+export function kindOfStatus(status: number) {
 	if (status === 401 || status === 403) return 'auth';
 	if (status === 408) return 'timeout';
 	if (status === 413) return 'context_overflow';
@@ -93,7 +94,8 @@ function kindOfCode(code: string | undefined, text: string): string {
 	return 'provider_error';
 }
 
-function codeOf(error: unknown): string | undefined {
+/** The `code` of an error, or of what caused it. */
+export function causeCode(error: unknown): string | undefined {
 	for (let at: unknown = error, depth = 0; (isRecord(at) || at instanceof Error) && depth < 4; depth++) {
 		const code: unknown = Reflect.get(at, 'code');
 		if (typeof code === 'string') return code;

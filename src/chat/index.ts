@@ -10,6 +10,7 @@ export {
 	formatBudgetBreakdown,
 } from './budget.ts';
 export { dispatchChat, dispatchChatStream, noopOnDelta } from './dispatch.ts';
+export { embed } from './embed.ts';
 export type { LoopEvent, Question, RunEvent, SideEvent, Step, TerminalEvent } from './event.ts';
 export type { RunResult } from './loop.ts';
 export { runLoop, runLoopMessages, runLoopStream, runLoopStreamMessages } from './loops.ts';
@@ -26,9 +27,21 @@ export {
 } from './message.ts';
 export type { ChatOptions, MessageContext, Timeouts, Turn } from './options.ts';
 export { flattenParts, imagePart, type MessagePart, renderPart, textPart } from './part.ts';
-export type { CallOptions, ChatFn, ChatStreamFn, Provider, ProviderRegistration, ToolChoice } from './provider.ts';
+export type {
+	CallOptions,
+	ChatFn,
+	ChatStreamFn,
+	ContextWindow,
+	EmbedFn,
+	Provider,
+	ProviderMeta,
+	ProviderRegistration,
+	ReasoningEffort,
+	ToolChoice,
+} from './provider.ts';
 export {
 	builtinProviders,
+	canTalk,
 	detectProvider,
 	detectProviderFrom,
 	prefixDetector,

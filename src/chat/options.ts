@@ -1,16 +1,23 @@
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
-import type { AnyFn, Tool, ToolContext } from '../tool/index.ts';
+import type { AnyFn, AnySchema, JsonSchema, Tool, ToolContext } from '../tool/index.ts';
 import type { SideEvent } from './event.ts';
 import type { Message } from './message.ts';
-import type { ChatFn, ChatStreamFn, ProviderRegistration, ToolChoice } from './provider.ts';
+import type {
+	ChatFn,
+	ChatStreamFn,
+	ContextWindow,
+	ProviderRegistration,
+	ReasoningEffort,
+	ToolChoice,
+} from './provider.ts';
 import type { StopReason } from './reply.ts';
 import type { ChatUsage } from './usage.ts';
 
 /** How long to wait, in milliseconds, before a call counts as lost. */
 export interface Timeouts {
-	/** Until the first event of a stream, or the reply of a call that does not stream; 120,000. */
+	/** Until the first event of a stream, or the reply of a call that does not stream; 300,000. */
 	readonly firstEventMs?: number | undefined;
-	/** Between two events of a stream; 120,000. */
+	/** Between two events of a stream, also those that say nothing; 300,000. */
 	readonly idleMs?: number | undefined;
 	/** For each tool; 120,000. */
 	readonly toolMs?: number | undefined;
@@ -57,9 +64,15 @@ export interface ChatOptions {
 	/** Model turns of one run; 10. */
 	readonly maxIterations?: number | undefined;
 	readonly maxContextTokens?: number | undefined;
-	readonly modelContextWindow?: number | undefined;
+	/** The model's context window, or who knows it by the model's name: the limit where `maxContextTokens` is missing. */
+	readonly modelContextWindow?: ContextWindow | undefined;
 	readonly maxOutputTokens?: number | undefined;
+	/** For the turn that answers a message; once tools have answered, the model is free again, or the run would not end. */
 	readonly toolChoice?: ToolChoice | undefined;
+	/** The reply's text is JSON of this schema: JSON Schema, or valibot, Zod and the like. */
+	readonly outputSchema?: JsonSchema | AnySchema | undefined;
+	/** How much the model is to think; missing leaves it to the model. */
+	readonly reasoningEffort?: ReasoningEffort | undefined;
 	/** Share of the context limit from which a `warning` is given; 0.8. */
 	readonly warnContextPct?: number | undefined;
 	readonly countTokensFn?: ((messages: readonly Message[], model: string) => number | Promise<number>) | undefined;

@@ -1,5 +1,6 @@
-import type { Tool } from '../tool/index.ts';
+import type { JsonSchema, Tool } from '../tool/index.ts';
 import type { Message } from './message.ts';
+import type { Timeouts } from './options.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
 
 /** Who makes a model. An open set: a provider of your own is any other text. */
@@ -13,18 +14,53 @@ export interface ProviderRegistration {
 	readonly displayName: string;
 	readonly chatFn?: ChatFn | undefined;
 	readonly chatStreamFn?: ChatStreamFn | undefined;
-	readonly embedFn?: ((model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>) | undefined;
+	readonly embedFn?: EmbedFn | undefined;
 	readonly countTokens?: ((messages: readonly Message[], model: string) => number | Promise<number>) | undefined;
 	/** What it can do: `vision`, `audio`, `reasoning`, `contextWindow`, … */
-	readonly meta?: Readonly<Record<string, unknown>> | undefined;
+	readonly meta?: ProviderMeta | undefined;
+	/** Why it cannot talk yet, as the variable to set, such as `ANTHROPIC_API_KEY`. Stands in the error of who tries. */
+	readonly needs?: string | undefined;
+	/** Retries of a failed call, where a run does not say; 2. */
+	readonly maxRetries?: number | undefined;
+	/** How long to wait, where a run does not say. */
+	readonly timeouts?: Timeouts | undefined;
 }
+
+/** What a provider's models can do, as far as it is known; a field of one's own is welcome. */
+export interface ProviderMeta {
+	/** Takes images. */
+	readonly vision?: boolean | undefined;
+	/** Takes audio. */
+	readonly audio?: boolean | undefined;
+	/** Can show its thinking, or be told how much to think. */
+	readonly reasoning?: boolean | undefined;
+	/** One number for all of its models, or by model. */
+	readonly contextWindow?: ContextWindow | undefined;
+	readonly [more: string]: unknown;
+}
+
+/** Tokens that fit into a model, or a function that says so by the model's name; `undefined` where nobody knows. */
+export type ContextWindow = number | ((model: string) => number | undefined | Promise<number | undefined>);
 
 /** What a model call may be told beside the conversation. */
 export interface CallOptions {
 	readonly signal?: AbortSignal | undefined;
+	/** The longest reply, in tokens. */
 	readonly maxOutputTokens?: number | undefined;
 	readonly toolChoice?: ToolChoice | undefined;
+	/** The reply's text is JSON of this schema. */
+	readonly outputSchema?: JsonSchema | undefined;
+	readonly reasoningEffort?: ReasoningEffort | undefined;
+	/** Told of every sign of life, so that a model that thinks for long without a word is not taken for lost. */
+	readonly onActivity?: (() => void) | undefined;
+	/** Retries of this call; the loop retries by itself and says 0. */
+	readonly maxRetries?: number | undefined;
+	/** How long this call may wait; the loop watches by itself and says `Infinity`. */
+	readonly timeouts?: Timeouts | undefined;
 }
+
+/** How much a model is to think before it answers. A model that has fewer steps takes the nearest one. */
+export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
 /** `auto`, `none`, `required` (any tool), or one tool by name. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
@@ -47,3 +83,10 @@ export type ChatStreamFn = (
 	onDelta: OnDelta,
 	options?: CallOptions,
 ) => ChatReply | undefined | Promise<ChatReply | undefined>;
+
+/** One vector a text, in the order of the texts. */
+export type EmbedFn = (
+	model: string,
+	texts: readonly string[],
+	options?: Pick<CallOptions, 'signal' | 'maxRetries'>,
+) => Promise<readonly (readonly number[])[]>;

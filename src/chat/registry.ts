@@ -46,9 +46,7 @@ export function detectProviderFrom(
 		throw new RunletError(
 			'invalid_request',
 			`providers: entry ${index} is no provider. Call the function: demo(), not demo.`,
-			{
-				field: 'providers',
-			},
+			{ field: 'providers' },
 		);
 	});
 }
@@ -66,19 +64,30 @@ export function resolveRegistration({
 	return detectProviderFrom(providers, model) ?? detectProviderFrom(builtins, model);
 }
 
-/** The error for a model that nobody can talk to. It lists what is configured. */
+/**
+ * The error for a model that nobody can talk to: `not_configured` with the variable to set where only that is missing,
+ * else `unknown_model`, which lists what is configured.
+ */
 export function unknownModel(model: string, registry: readonly ProviderRegistration[]): RunletError {
-	const found = detectProviderFrom(registry, model) ?? detectProviderFrom(builtins, model);
-	const able = registry.filter(({ chatFn, chatStreamFn }) => chatFn !== undefined || chatStreamFn !== undefined);
-	const configured =
-		able.length === 0
-			? 'No provider is configured.'
-			: `Configured: ${able.map(({ displayName }) => displayName).join(', ')}.`;
+	const found = resolveRegistration({ model, providers: registry });
+	const able = registry.filter(canTalk).map(({ displayName }) => displayName);
+	const configured = able.length === 0 ? 'No provider is configured.' : `Configured: ${[...new Set(able)].join(', ')}.`;
+	if (found?.needs !== undefined) {
+		const { displayName, needs } = found;
+		const others = able.length === 0 ? '' : ` ${configured}`;
+		const message = `The model "${model}" is ${displayName}'s, which is not configured: set ${needs}.${others}`;
+		return new RunletError('not_configured', message, { model, needs });
+	}
 	const remedy =
 		found === undefined
 			? `No provider knows the model "${model}".`
 			: `The model "${model}" is ${found.displayName}'s, which is not configured: add it to providers, with its key.`;
 	return new RunletError('unknown_model', `${remedy} ${configured}`, { model });
+}
+
+/** Whether a provider can be asked for a reply. */
+export function canTalk({ chatFn, chatStreamFn }: ProviderRegistration): boolean {
+	return chatFn !== undefined || chatStreamFn !== undefined;
 }
 
 function anyPrefix(...prefixes: readonly string[]): (model: string) => boolean {

@@ -1,15 +1,15 @@
 import { RunletError } from '../errors.ts';
 import type { Tool } from '../tool/index.ts';
-import { isRecord } from '../tool/schema.ts';
-import { type DeltaReader, deltaReader, type Push, type TurnReply } from './deltas.ts';
+import { isSchema, toJsonSchema } from '../tool/schema.ts';
+import { attempt, chargedReply, retrying } from './attempt.ts';
+import { deltaReader, type Push, type TurnReply } from './deltas.ts';
 import { dispatchChat, dispatchChatStream } from './dispatch.ts';
-import { isRetryable, retryAfterOf, toModelError, usageOf, withUsage } from './failure.ts';
+import { isRetryable, toModelError, usageOf, withUsage } from './failure.ts';
 import type { Message } from './message.ts';
-import type { ChatOptions } from './options.ts';
-import type { ChatReply, OnDelta } from './reply.ts';
-import { abortable, abortError, delay } from './signal.ts';
+import type { ChatOptions, Timeouts } from './options.ts';
+import type { CallOptions } from './provider.ts';
+import { resolveRegistration } from './registry.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
-import { watchdog } from './watchdog.ts';
 
 /** One request to a model: what it is sent, and what holds for the call. */
 export interface TurnRequest {
@@ -21,11 +21,8 @@ export interface TurnRequest {
 	readonly signal: AbortSignal;
 }
 
-/** A `retry-after` beyond this many seconds is not waited for: the call counts as failed. */
-const longestWait = 60;
-
-/** How long a provider has, in milliseconds, to say what a call cost that was given up. */
-const lastWordMs = 50;
+/** A provider called by the loop waits for nothing by itself: the loop does. */
+const unwatched: Timeouts = { firstEventMs: Number.POSITIVE_INFINITY, idleMs: Number.POSITIVE_INFINITY };
 
 /**
  * One turn of a model: asks it, again after a failure that may pass, and then its fallbacks, as long as nothing was
@@ -34,91 +31,83 @@ const lastWordMs = 50;
  */
 export async function modelTurn(request: TurnRequest, push: Push): Promise<TurnReply> {
 	const { options, signal } = request;
-	const { fallbacks = [], maxRetries = 2 } = options;
-	const models = [options.model, ...fallbacks];
+	const models = [options.model, ...(options.fallbacks ?? [])];
 	let lost: ChatUsage = {};
 	for (const [index, model] of models.entries()) {
-		for (let retry = 0; ; retry++) {
-			const reader = deltaReader(push);
-			try {
-				const reply = await ask(request, model, reader);
-				return { ...reply, usage: addUsage(lost, reply.usage) };
-			} catch (thrown) {
-				const failure = toModelError(thrown, model);
-				lost = addUsage(lost, usageOf(failure) ?? reader.seenUsage());
-				const error = withUsage(failure, lost);
-				if (signal.aborted || reader.shown() || !isRetryable(error)) throw error;
-				const wait = retryAfterOf(error);
-				if (retry < maxRetries && (wait ?? 0) <= longestWait) {
-					await delay(wait === undefined ? backoff(retry) : wait * 1000, signal).catch(() => {
-						throw withUsage(abortError(signal), lost);
-					});
-					continue;
-				}
-				const next = models[index + 1];
-				if (next === undefined) throw error;
-				await push({
-					type: 'warning',
-					code: 'fallback',
-					message: `${model} could not be reached (${error.code}); asking ${next}.`,
-				});
-				break;
-			} finally {
-				reader.close();
-			}
+		let shown = false;
+		const noted: Push = (event) => {
+			shown = true;
+			return push(event);
+		};
+		const own = defaultsFor(options, model);
+		try {
+			const reply = await retrying(() => ask(request, model, noted, own.timeouts), {
+				model,
+				maxRetries: options.maxRetries ?? own.maxRetries ?? 2,
+				signal,
+				mayRetry: () => !shown,
+				charged: chargedReply,
+			});
+			return chargedReply(reply, lost);
+		} catch (thrown) {
+			const failure = toModelError(thrown, model);
+			lost = addUsage(lost, usageOf(failure));
+			const error = withUsage(failure, lost);
+			const next = models[index + 1];
+			if (signal.aborted || shown || !isRetryable(error) || next === undefined) throw error;
+			await push({
+				type: 'warning',
+				code: 'fallback',
+				message: `${model} could not be reached (${error.code}); asking ${next}.`,
+			});
 		}
 	}
 	throw new RunletError('internal', 'The list of models ended without an answer.');
 }
 
-async function ask(request: TurnRequest, model: string, reader: DeltaReader): Promise<TurnReply> {
+/** What a model's provider says about retries and timeouts; nothing where the options call the model by themselves. */
+function defaultsFor(options: ChatOptions, model: string) {
+	const { chatFn, chatStreamFn, providers, timeouts } = options;
+	const own = (chatFn ?? chatStreamFn) ? undefined : resolveRegistration({ model, providers });
+	return { maxRetries: own?.maxRetries, timeouts: { ...own?.timeouts, ...timeouts } };
+}
+
+async function ask(request: TurnRequest, model: string, push: Push, timeouts: Timeouts): Promise<TurnReply> {
 	const { options, messages, system, tools, stream, signal } = request;
-	const watch = watchdog(options.timeouts ?? {}, model);
-	const call = {
-		signal: AbortSignal.any([signal, watch.signal]),
-		maxOutputTokens: options.maxOutputTokens,
-		toolChoice: options.toolChoice,
-	};
+	const reader = deltaReader(push);
 	const target = { ...options, model, system };
-	const onDelta: OnDelta = (delta) => {
-		watch.seen();
-		const room = reader.take(delta);
-		return room === undefined ? undefined : watch.pause(room);
-	};
-	const replying = stream
-		? dispatchChatStream(target, messages, tools, onDelta, call)
-		: dispatchChat(target, messages, tools, call);
 	try {
-		const reply = await abortable(replying, call.signal);
-		if (!isRecord(reply)) {
-			throw new RunletError('interrupted', `${model}: the reply broke off before its end. Send the message again.`);
-		}
+		const reply = await attempt(
+			(onDelta, either, onActivity) => {
+				const call: CallOptions = { ...callOptions(options, messages), signal: either, onActivity };
+				return stream
+					? dispatchChatStream(target, messages, tools, onDelta, call)
+					: dispatchChat(target, messages, tools, call);
+			},
+			reader.take,
+			{ model, timeouts, signal },
+		);
 		return await reader.finish(reply, model);
-	} catch (error) {
-		if (!call.signal.aborted) throw error;
-		reader.close();
-		throw withUsage(abortError(call.signal), (await usageAtEnd(replying)) ?? {});
+	} catch (thrown) {
+		const failure = toModelError(thrown, model);
+		throw usageOf(failure) === undefined ? withUsage(failure, reader.seenUsage() ?? {}) : failure;
 	} finally {
-		watch.stop();
+		reader.close();
 	}
 }
 
-/** What a call that was given up has cost, if its provider says so at once. */
-async function usageAtEnd(replying: Promise<ChatReply | undefined>): Promise<ChatUsage | undefined> {
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	const late = new Promise<undefined>((resolve) => {
-		timer = setTimeout(() => resolve(undefined), lastWordMs);
-	});
-	const said = replying.then(
-		(reply) => reply?.usage,
-		(error) => (error instanceof RunletError ? usageOf(error) : undefined),
-	);
-	return Promise.race([said, late]).finally(() => {
-		if (timer !== undefined) clearTimeout(timer);
-	});
-}
-
-/** Milliseconds before the next try: half a second doubled each time, half of it by chance. */
-function backoff(retry: number): number {
-	return 500 * 2 ** retry * (0.5 + Math.random() / 2);
+/** What a call is told. A forced tool is forced once: with its result there the model may answer. */
+function callOptions(
+	{ maxOutputTokens, toolChoice, outputSchema, reasoningEffort }: ChatOptions,
+	messages: readonly Message[],
+): CallOptions {
+	const forced = toolChoice === 'required' || typeof toolChoice === 'object';
+	return {
+		maxOutputTokens,
+		toolChoice: forced && messages.at(-1)?.role === 'tool' ? 'auto' : toolChoice,
+		outputSchema: isSchema(outputSchema) ? toJsonSchema(outputSchema, 'outputSchema') : outputSchema,
+		reasoningEffort,
+		maxRetries: 0,
+		timeouts: unwatched,
+	};
 }

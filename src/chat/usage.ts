@@ -32,7 +32,7 @@ export function makeUsage(raw: unknown, provider?: string, model?: string): Chat
 	const inputTokens = input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheWrite ?? 0) + (toolUse ?? 0);
 	const reasoningTokens =
 		number(from, 'reasoningTokens', 'thoughtsTokenCount') ??
-		detail(from, ['completion_tokens_details', 'output_tokens_details'], 'reasoning_tokens');
+		detail(from, ['completion_tokens_details', 'output_tokens_details'], 'reasoning_tokens', 'thinking_tokens');
 	const reported = number(from, 'totalTokens', 'total_tokens', 'totalTokenCount');
 	const output = number(from, 'outputTokens', 'output_tokens', 'completion_tokens');
 	const candidates = number(from, 'candidatesTokenCount');
@@ -98,10 +98,10 @@ function text(from: Record<string, unknown>, key: string): string | undefined {
 	return typeof value === 'string' ? value : undefined;
 }
 
-function detail(from: Record<string, unknown>, groups: readonly string[], key: string): number | undefined {
+function detail(from: Record<string, unknown>, groups: readonly string[], ...keys: string[]): number | undefined {
 	for (const group of groups) {
 		const details = from[group];
-		if (isRecord(details)) return number(details, key);
+		if (isRecord(details)) return number(details, ...keys);
 	}
 	return undefined;
 }

@@ -7,12 +7,13 @@ import { longestTimer } from './signal.ts';
  * time in which the call waits for its reader is not its own.
  */
 export function watchdog(
-	{ firstEventMs = 120_000, idleMs = 120_000 }: Timeouts,
+	{ firstEventMs = 300_000, idleMs = 300_000 }: Timeouts,
 	model: string,
 ): { signal: AbortSignal; seen: () => void; pause: (room: Promise<void>) => Promise<void>; stop: () => void } {
 	const controller = new AbortController();
 	let last = 0;
 	let waiting = 0;
+	let stopped = false;
 	const limit = (): number => Math.min(last === 0 ? firstEventMs : idleMs, longestTimer);
 	const lost = (): void => {
 		const what = last === 0 ? 'did not begin to answer' : 'sent nothing more';
@@ -24,6 +25,7 @@ export function watchdog(
 		else timer = setTimeout(check, left);
 	};
 	const seen = (): void => {
+		if (stopped) return;
 		if (last === 0) {
 			clearTimeout(timer);
 			last = Date.now();
@@ -41,6 +43,9 @@ export function watchdog(
 			waiting--;
 			seen();
 		},
-		stop: () => clearTimeout(timer),
+		stop: () => {
+			stopped = true;
+			clearTimeout(timer);
+		},
 	};
 }

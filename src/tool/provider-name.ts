@@ -11,8 +11,8 @@ export function providerName(name: string): string {
 	return `${readable.slice(0, 48)}_${hash(name)}`.replace(/^_/, 't_');
 }
 
-/** cyrb53: 53 well-mixed bits; short, synchronous, and not for secrets. */
-function hash(text: string): string {
+/** cyrb53: 53 well-mixed bits as 11 letters and digits; short, synchronous, and not for secrets. */
+export function hash(text: string): string {
 	let a = 0xdeadbeef;
 	let b = 0x41c6ce57;
 	for (let index = 0; index < text.length; index++) {

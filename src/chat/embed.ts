@@ -1,0 +1,41 @@
+import { RunletError } from '../errors.ts';
+import { retrying } from './attempt.ts';
+import type { ChatOptions } from './options.ts';
+import type { EmbedFn } from './provider.ts';
+import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
+import { abortable } from './signal.ts';
+
+type Vectors = Awaited<ReturnType<EmbedFn>>;
+
+/**
+ * The vectors of some texts, in their order, by the `embedFn` of the model's provider. Retried as a chat call is. Throws
+ * `unknown_model` where nobody serves the model, `invalid_request` where its provider has no embeddings.
+ */
+export async function embed(
+	options: Pick<ChatOptions, 'model' | 'providers' | 'signal' | 'maxRetries'>,
+	texts: readonly string[],
+): Promise<Vectors> {
+	const { model, providers = [], signal = new AbortController().signal } = options;
+	const found = resolveRegistration({ model, providers });
+	if (found?.embedFn === undefined) {
+		if (found === undefined || !canTalk(found)) throw unknownModel(model, providers);
+		throw new RunletError(
+			'invalid_request',
+			`${found.displayName} has no embeddings: name a model of another provider.`,
+			{
+				model,
+			},
+		);
+	}
+	if (texts.length === 0) return [];
+	const { embedFn } = found;
+	const vectors = await retrying(() => abortable(embedFn(model, texts, { signal, maxRetries: 0 }), signal), {
+		model,
+		maxRetries: options.maxRetries ?? found.maxRetries ?? 2,
+		signal,
+	});
+	if (vectors.length === texts.length) return vectors;
+	throw new RunletError('provider_error', `${model} gave ${vectors.length} vectors for ${texts.length} texts.`, {
+		model,
+	});
+}
