@@ -11,6 +11,7 @@ import {
 } from '../chat/index.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { isRecord, propertiesOf, requiredOf } from '../tool/schema.ts';
+import { demoEmbedding } from './demo-embedding.ts';
 
 export interface DemoOptions {
 	/** Pause between two deltas, in milliseconds, so that a person sees the stream; 0. */
@@ -39,6 +40,7 @@ export function demo({ delayMs = 0 }: DemoOptions = {}): ProviderRegistration {
 		displayName: 'Demo',
 		detect: (model) => model === 'demo' || model.startsWith('demo/'),
 		meta: { contextWindow: 1_000_000 },
+		embedFn: async (_model, texts) => texts.map(demoEmbedding),
 		chatFn: async (_model, messages, system, tools) => reply(messages, system, tools),
 		chatStreamFn: async (_model, messages, system, tools, onDelta, options) => {
 			const whole = reply(messages, system, tools);

@@ -1,0 +1,76 @@
+import { createParser } from 'eventsource-parser';
+import { RunletError } from '../../errors.ts';
+import { isJson, type Json } from './json.ts';
+
+/** What stands for the line `data: [DONE]`, with which OpenAI's dialect ends a stream. */
+export const done: Json = Object.freeze({ done: true });
+
+/**
+ * The events of a server-sent stream as JSON, those of one network chunk together; a chunk that completes none is an
+ * empty list, and a sign of life. Leaving the generator, or the signal, closes the connection. Throws `interrupted` at an event that is no JSON.
+ */
+export async function* eventBatches(response: Response, signal: AbortSignal): AsyncGenerator<Json[], undefined> {
+	const reader = response.body?.getReader();
+	if (reader === undefined) return;
+	if (signal.aborted) return void reader.cancel().catch(() => {});
+	const decoder = new TextDecoder();
+	let batch: Json[] = [];
+	let broken: RunletError | undefined;
+	let recent = '';
+	const parser = createParser({
+		onEvent: ({ data }) => {
+			try {
+				if (broken === undefined) batch.push(...parsed(data));
+			} catch {
+				broken = new RunletError(
+					'interrupted',
+					'the stream holds an event that is no JSON; it was cut or changed on its way.',
+				);
+			}
+		},
+	});
+	// What a provider does not deliver any more is nobody's error here.
+	const leave = (): void => void reader.cancel().catch(() => {});
+	signal.addEventListener('abort', leave, { once: true });
+	try {
+		for (let ended = false; !ended; ) {
+			const { value, done: last } = await reader.read();
+			ended = last;
+			const text = last ? decoder.decode() : decoder.decode(value, { stream: true });
+			recent += text;
+			if (recent.length > 2 * longestBare) recent = recent.slice(-longestBare);
+			// The empty line of the last event may be missing.
+			parser.feed(last ? `${text}\n\n` : text);
+			if (last && broken === undefined) batch.push(...bareAtEnd(recent));
+			const full = batch;
+			batch = [];
+			if (full.length > 0 || !last) yield full;
+			if (broken !== undefined) throw broken;
+		}
+	} finally {
+		signal.removeEventListener('abort', leave);
+		leave();
+	}
+}
+
+/** How long an error may be that stands in a stream without being an event, in characters. */
+const longestBare = 8_192;
+
+/** Google breaks a stream off with an error as bare JSON, no event: what stands behind the last line that is one's. */
+function bareAtEnd(text: string): Json[] {
+	const lines = text.split(/\r\n|\r|\n/);
+	const bare = lines.slice(lines.findLastIndex((line) => /^(data|event|id|retry)?:/.test(line)) + 1).join('\n');
+	if (!/^\s*[[{]/.test(bare)) return [];
+	try {
+		return parsed(bare);
+	} catch {
+		return [];
+	}
+}
+
+function parsed(data: string): Json[] {
+	if (data === '[DONE]') return [done];
+	if (data === '') return [];
+	const value: unknown = JSON.parse(data);
+	return isJson(value) ? [value] : Array.isArray(value) ? value.filter(isJson) : [];
+}

@@ -1,0 +1,252 @@
+import { causeCode, isRetryable, kindOfStatus, parseRetryAfter, toModelError } from '../../chat/failure.ts';
+import { messageOf, RunletError } from '../../errors.ts';
+import { isJson, type Json, number, object, objects, string } from './json.ts';
+
+/** Whose call failed. */
+export interface Caller {
+	readonly displayName: string;
+	readonly variant: string;
+	readonly model: string;
+	/** Texts that must not be seen, such as the API key. */
+	readonly secrets: readonly string[];
+	/** The variable that holds the key, for the remedy. */
+	readonly keyName?: string | undefined;
+}
+
+/** What a provider said went wrong, wherever it said so: in a response, or in the middle of a stream. */
+export interface Complaint {
+	readonly status?: number | undefined;
+	readonly headers?: Headers | undefined;
+	/** The body, or the event, as JSON where it is JSON, else as text. */
+	readonly body: unknown;
+}
+
+/** Thrown by an adapter at an error event, or at a response that is no success. */
+export class ProviderComplaint extends Error {
+	readonly complaint: Complaint;
+	constructor(complaint: Complaint) {
+		super('the provider answered with an error');
+		this.complaint = complaint;
+	}
+}
+
+/** A response that is no success, its body read, as what to throw. */
+export async function complaintOf(response: Response): Promise<ProviderComplaint> {
+	const text = await response.text().catch(() => '');
+	return new ProviderComplaint({ status: response.status, headers: response.headers, body: jsonOr(text) });
+}
+
+/**
+ * Any failure of a provider's call as a `RunletError` with a code of parity.md ("Failures"): by what the provider says,
+ * then by its status. The message says what to do; secrets are taken out of it.
+ */
+export function toProviderError(thrown: unknown, caller: Caller): RunletError {
+	if (thrown instanceof RunletError) return withCaller(thrown, caller);
+	const complaint = complaintIn(thrown);
+	if (complaint === undefined) {
+		const { code, data } = toModelError(thrown, caller.model);
+		const detail = causeCode(thrown) ?? (code === 'network' ? undefined : messageOf(thrown));
+		const what = code === 'network' ? 'the connection failed' : 'the call failed';
+		const words = detail === undefined ? what : `${what} (${detail})`;
+		const message = `${caller.displayName} (${caller.model}): ${words}. ${remedies[code]?.(caller) ?? ''}`.trim();
+		return new RunletError(code, redacted(message, caller), { ...data, provider: caller.variant }, { cause: thrown });
+	}
+	return judged(complaint, caller);
+}
+
+function judged({ status, headers, body }: Complaint, caller: Caller): RunletError {
+	const { model, variant: provider, displayName } = caller;
+	const said = isJson(body) || Array.isArray(body) ? saidIn(body) : {};
+	const words = said.message ?? (typeof body === 'string' ? plain(body, status) : undefined);
+	const verdict = codeOf(said, words ?? '', status);
+	const code = verdict === 'insufficient_quota' ? 'rate_limited' : verdict;
+	const retryAfter = retryAfterIn(headers) ?? said.retryAfter;
+	const data = {
+		model,
+		provider,
+		...(status !== undefined && { status }),
+		...(said.kind !== undefined && { kind: redacted(said.kind, caller).slice(0, 100) }),
+		...(retryAfter !== undefined && { retryAfter }),
+		...(verdict === 'insufficient_quota' && { insufficientQuota: true }),
+	};
+	// Secrets go first: a cut through the middle of one would leave the rest.
+	const text = redacted(words ?? `answered with status ${status ?? 'unknown'}`, caller)
+		.slice(0, 500)
+		.trim();
+	const remedy = remedies[verdict]?.(caller);
+	return new RunletError(code, `${displayName} (${model}): ${text}${remedy ? ` ${remedy}` : ''}`, data);
+}
+
+interface Said {
+	readonly message?: string | undefined;
+	/** Every short word for the kind of error: `type`, `code`, `status`. */
+	readonly kinds?: readonly string[];
+	readonly kind?: string | undefined;
+	readonly retryAfter?: number | undefined;
+}
+
+/** What the error bodies of all dialects say: `{ error: { message, type, code, status } }`, nested or bare, or a list. */
+function saidIn(body: Json | readonly unknown[]): Said {
+	let at: Json = isJson(body) ? body : (body.find(isJson) ?? {});
+	const kinds: string[] = [];
+	const note = (value: unknown): void => {
+		if (typeof value === 'string' && value !== '' && value !== 'error') kinds.push(value);
+		else if (typeof value === 'number') kinds.push(String(value));
+	};
+	let message: string | undefined;
+	let retryAfter: number | undefined;
+	for (let depth = 0; depth < 4; depth++) {
+		for (const key of ['code', 'status', 'type']) note(at[key]);
+		message = string(at, 'message') ?? string(at, 'detail') ?? message;
+		retryAfter ??= number(at, 'retry_after') ?? retryInfo(at);
+		const raw = string(object(at, 'metadata'), 'raw');
+		if (raw !== undefined && raw !== '') message = `${message ?? ''} ${raw}`.trim();
+		const inner = at.error;
+		if (typeof inner === 'string') message ??= inner;
+		const list = objects(at, 'errors')[0];
+		const next = isJson(inner) ? inner : list;
+		if (next === undefined) break;
+		at = next;
+	}
+	return { message, kinds, kind: kinds.at(-1), retryAfter };
+}
+
+/** Gemini's `RetryInfo`: `retryDelay: "34.5s"`. */
+function retryInfo(error: Json): number | undefined {
+	for (const detail of objects(error, 'details')) {
+		const seconds = /^([\d.]+)s$/.exec(string(detail, 'retryDelay') ?? '')?.[1];
+		if (seconds !== undefined) return Number(seconds);
+	}
+	return undefined;
+}
+
+type Verdict =
+	| 'auth'
+	| 'rate_limited'
+	| 'insufficient_quota'
+	| 'overloaded'
+	| 'context_overflow'
+	| 'invalid_request'
+	| 'content_filtered'
+	| 'timeout'
+	| 'interrupted'
+	| 'provider_error';
+
+/** Short words of providers, exact, in the order in which they decide. */
+const verdicts: readonly (readonly [Verdict, RegExp])[] = [
+	['insufficient_quota', /^(insufficient_quota|billing_error|insufficient_balance|billing_hard_limit_reached|402)$/i],
+	['context_overflow', /^(context_length_exceeded|context_window_exceeded|request_too_large|413)$/i],
+	[
+		'content_filtered',
+		/^(content_filter|(image_)?content_policy_violation|content_filtered|moderation_blocked|safety|prompt_blocked|cyber_policy)$/i,
+	],
+	[
+		'auth',
+		/^(authentication_error|permission_error|invalid_api_key|unauthenticated|permission_denied|unauthorized|401)$/i,
+	],
+	['rate_limited', /^(rate_limit_error|rate_limit_exceeded|resource_exhausted|too_many_requests|429)$/i],
+	['timeout', /^(timeout_error|deadline_exceeded|request_timeout|408)$/i],
+	[
+		'overloaded',
+		/^(overloaded_error|overloaded|server_is_overloaded|slow_down|service_unavailable_error|api_error|server_error|internal_server_error|internal_error|internal|unavailable|service_unavailable|engine_overloaded|5\d\d)$/i,
+	],
+	[
+		'invalid_request',
+		/^(invalid_request_error|invalid_request|not_found_error|not_found|model_not_found|invalid_argument|failed_precondition|invalid_prompt|tool_use_failed|(invalid|empty|unsupported)_image\w*|image_(too|file|parse)_\w+|failed_to_download_image|400|404|422)$/i,
+	],
+];
+
+const tooLong =
+	/prompt is too long|maximum prompt length|context (length|window|limit)|maximum context|maximum number of tokens|too many (input )?tokens|input (is |length )?too long|input length and `?max_tokens`? exceed|reduce the length/i;
+const filtered =
+	/content (management |filtering )?policy|usage (guidelines|policies)|safety (system|check)|flagged (as|for|by)|content was (blocked|filtered)|content exists risk/i;
+const badKey = /api key not valid|(incorrect|invalid) api key|api key (is )?(missing|expired|invalid)/i;
+const noCredit = /credit balance is too low|insufficient (balance|credits|funds|quota)|exceeded your current quota/i;
+
+function codeOf({ kinds = [] }: Said, words: string, status: number | undefined): Verdict {
+	const says = (verdict: Verdict): boolean =>
+		kinds.some((kind) => verdicts.some(([name, pattern]) => name === verdict && pattern.test(kind)));
+	if (
+		says('insufficient_quota') ||
+		status === 402 ||
+		(status !== undefined && status < 500 && noCredit.test(words) && !kinds.includes('RESOURCE_EXHAUSTED'))
+	)
+		return 'insufficient_quota';
+	const mayBeTheirs = status === undefined || (status >= 400 && status < 500 && status !== 429);
+	if (says('context_overflow') || status === 413 || (mayBeTheirs && tooLong.test(words))) return 'context_overflow';
+	if (says('content_filtered') || (mayBeTheirs && filtered.test(words))) return 'content_filtered';
+	if (status === 400 && badKey.test(words)) return 'auth';
+	if (status !== undefined && status >= 400) return kindOfStatus(status);
+	for (const [verdict, pattern] of verdicts) if (kinds.some((kind) => pattern.test(kind))) return verdict;
+	return 'interrupted';
+}
+
+const remedies: Readonly<Record<string, (caller: Caller) => string>> = {
+	auth: ({ keyName = 'the API key' }) => `Check ${keyName}.`,
+	rate_limited: () => 'The provider limits how often it may be asked: wait, or raise the limit there.',
+	insufficient_quota: () => 'The account has no credit left: top it up, or name another model.',
+	overloaded: () => 'The provider is overloaded or fails: try again later, or name fallbacks.',
+	context_overflow: () =>
+		'The request is over the context limit: shorten the history, offer fewer tools, or use a model with a larger context window.',
+	content_filtered: () => 'The provider refuses this content: change the message.',
+	invalid_request: () => '',
+	timeout: () => 'Try again, or ask for a shorter answer.',
+	network: () => 'Check the base URL and the network, or send the message again.',
+	interrupted: () => 'The reply broke off: send the message again.',
+};
+
+function plain(text: string, status: number | undefined): string | undefined {
+	const trimmed = text.trim();
+	if (trimmed === '') return undefined;
+	if (!trimmed.startsWith('<')) return trimmed;
+	return `${status === undefined ? '' : `status ${status} with `}a page of HTML instead of JSON: something between Runlet and the provider answered. Check the base URL and the proxy.`;
+}
+
+/** The error of a 200 that is a web page. */
+export function notTheApi(caller: Caller): RunletError {
+	return new RunletError('network', `${caller.displayName} (${caller.model}): ${plain('<', undefined)}`, {
+		model: caller.model,
+		provider: caller.variant,
+	});
+}
+
+/** An adapter's complaint; an SDK wraps what its `fetch` throws. */
+function complaintIn(thrown: unknown): Complaint | undefined {
+	if (thrown instanceof ProviderComplaint) return thrown.complaint;
+	return thrown instanceof Error && thrown.cause instanceof ProviderComplaint ? thrown.cause.complaint : undefined;
+}
+
+function retryAfterIn(headers: Headers | undefined): number | undefined {
+	const ms = Number(headers?.get('retry-after-ms') ?? Number.NaN);
+	if (Number.isFinite(ms)) return Math.max(0, ms / 1000);
+	const value = headers?.get('retry-after');
+	return value === null || value === undefined ? undefined : parseRetryAfter(value);
+}
+
+/** An error of the adapter itself, with who it is about. */
+function withCaller(error: RunletError, caller: Caller): RunletError {
+	if (error.data?.model !== undefined || error.code === 'cancelled' || error.code === 'timeout') return error;
+	const { code, message, data, cause } = error;
+	const remedy = isRetryable(error) ? ' Send the message again.' : '';
+	return new RunletError(
+		code,
+		redacted(`${caller.displayName} (${caller.model}): ${message}${remedy}`, caller),
+		{ ...data, model: caller.model, provider: caller.variant },
+		{ cause },
+	);
+}
+
+/** A text without its secrets: those that are known, and what looks like a key, masked by the provider or not. */
+function redacted(text: string, { secrets }: Caller): string {
+	let out = text;
+	for (const secret of secrets) if (secret.length > 3) out = out.replaceAll(secret, '[key]');
+	return out.replace(/\b((sk|xai|gsk|Bearer)[-_ ][\w*.-]{6,}|AIza[\w-]{6,})/g, '[key]');
+}
+
+function jsonOr(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return text;
+	}
+}

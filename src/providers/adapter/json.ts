@@ -1,0 +1,37 @@
+/** Reading JSON from outside, where a field may be missing, `null` or of another type: such a field is not there. */
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export function isJson(value: unknown): value is Json {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The object under a key; an empty one where there is none. */
+export function object(from: Json, key: string): Json {
+	const value = from[key];
+	return isJson(value) ? value : empty;
+}
+
+/** The objects of the list under a key. */
+export function objects(from: Json, key: string): readonly Json[] {
+	const value = from[key];
+	return Array.isArray(value) ? value.filter(isJson) : none;
+}
+
+export function string(from: Json, key: string): string | undefined {
+	const value = from[key];
+	return typeof value === 'string' ? value : undefined;
+}
+
+export function number(from: Json, key: string): number | undefined {
+	const value = from[key];
+	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+/** The numbers of a list. */
+export function numbers(value: unknown): readonly number[] {
+	return Array.isArray(value) ? value.filter((one) => typeof one === 'number') : [];
+}
+
+const empty: Json = {};
+const none: readonly Json[] = [];

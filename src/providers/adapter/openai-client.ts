@@ -1,0 +1,29 @@
+import { OpenAI } from 'openai/client';
+import type { Json } from './json.ts';
+import type { ProviderSettings } from './register.ts';
+import { quietSdk, sdkFetch } from './sdk.ts';
+
+/** Sends a body to a path below the base URL; resolves to a success. */
+export type Post = (path: string, body: Json, signal: AbortSignal) => Promise<Response>;
+
+/** Requests by OpenAI's SDK, to OpenAI or to whoever speaks like it. Without a key no `Authorization` goes out. */
+export function openaiPost(
+	settings: Partial<ProviderSettings> & {
+		readonly baseURL: string;
+		readonly organization?: string | undefined;
+		readonly project?: string | undefined;
+	},
+): Post {
+	const { apiKey, baseURL, organization, project } = settings;
+	const client = new OpenAI({
+		...quietSdk,
+		apiKey: apiKey || 'none',
+		adminAPIKey: null,
+		organization: organization ?? null,
+		project: project ?? null,
+		webhookSecret: null,
+		baseURL,
+		fetch: sdkFetch(settings, { authorization: apiKey ? `Bearer ${apiKey}` : undefined }),
+	});
+	return (path, body, signal) => client.post(path, { body, signal }).asResponse();
+}

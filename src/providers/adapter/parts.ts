@@ -1,0 +1,58 @@
+import type { MessagePart } from '../../chat/index.ts';
+
+/** What a part carries, ready for the wire: bytes in base64, or a URL. */
+export type Media = {
+	readonly kind: 'image' | 'audio' | 'pdf' | 'text' | 'file';
+	/** Media type; a guess by the first bytes or by the URL where the part does not say. */
+	readonly mime: string;
+	readonly name: string | undefined;
+} & ({ readonly data: string; readonly url?: undefined } | { readonly url: string; readonly data?: undefined });
+
+/** The bytes or the URL of a part, `data:` URLs opened; `undefined` for a part of text, or one that carries nothing. */
+export function mediaOf({ kind, mime, data, url, name }: MessagePart): Media | undefined {
+	if (kind === 'text' || kind === 'tool-result') return undefined;
+	const opened = /^data:([^;,]*)(?:;[^;,]*)*;base64,(.*)$/s.exec(url ?? '');
+	const bytes = data ?? opened?.[2];
+	const type = mime ?? (opened?.[1] || guess(bytes, url) || fallbacks[kind]);
+	const about = { kind: kindOf(kind, type), mime: type, name };
+	if (bytes !== undefined && bytes !== '') return { ...about, data: bytes };
+	return url === undefined || opened !== null ? undefined : { ...about, url };
+}
+
+/** Media as one URL, a `data:` URL where there are bytes. */
+export function urlOf({ mime, data, url }: Media): string {
+	return url ?? `data:${mime};base64,${data}`;
+}
+
+/** Base64 of a text file, as text. */
+export function textOf(base64: string): string {
+	return new TextDecoder().decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
+}
+
+const fallbacks = { image: 'image/png', audio: 'audio/wav', file: 'application/octet-stream' } as const;
+
+function kindOf(kind: 'image' | 'audio' | 'file', mime: string): Media['kind'] {
+	if (mime.startsWith('image/')) return 'image';
+	if (mime.startsWith('audio/')) return 'audio';
+	if (mime === 'application/pdf') return 'pdf';
+	if (mime.startsWith('text/') || mime === 'application/json') return 'text';
+	return kind;
+}
+
+/** First characters, in base64, and endings of names, of the types that models take. */
+const signs: readonly (readonly [mime: string, bytes: string, ending: RegExp])[] = [
+	['image/png', 'iVBORw0KGgo', /\.png$/i],
+	['image/jpeg', '/9j/', /\.jpe?g$/i],
+	['image/gif', 'R0lGOD', /\.gif$/i],
+	['image/webp', 'UklGR', /\.webp$/i],
+	['application/pdf', 'JVBERi', /\.pdf$/i],
+	['audio/mpeg', 'SUQz', /\.mp3$/i],
+	['audio/wav', 'UklGR', /\.wav$/i],
+	['text/plain', ' ', /\.(txt|md|csv)$/i],
+];
+
+function guess(bytes: string | undefined, url: string | undefined): string | undefined {
+	if (bytes !== undefined) return signs.find(([, start]) => bytes.startsWith(start))?.[0];
+	const path = url?.split(/[?#]/, 1)[0] ?? '';
+	return signs.find(([, , ending]) => ending.test(path))?.[0];
+}

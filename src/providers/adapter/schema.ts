@@ -1,0 +1,38 @@
+import type { JsonSchema } from '../../tool/index.ts';
+import { isJson, type Json } from './json.ts';
+
+/**
+ * Whether a schema already keeps the rules of OpenAI's strict mode: a root that is an object, every object closed with
+ * all of its properties required, and no keyword beyond those that the mode knows.
+ */
+export function isStrict(schema: JsonSchema): boolean {
+	return schema.type === 'object' && obeys(schema);
+}
+
+/** https://developers.openai.com/api/docs/guides/structured-outputs, "Supported schemas". */
+const known: ReadonlySet<string> = new Set([
+	...['type', 'properties', 'required', 'additionalProperties', 'items', 'anyOf', 'enum', 'const', '$ref'],
+	...['$defs', 'definitions', '$schema', 'title', 'description', 'pattern', 'format'],
+	...['multipleOf', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minItems', 'maxItems'],
+]);
+
+const formats = /^(date-time|time|date|duration|email|hostname|ipv4|ipv6|uuid)$/;
+
+function obeys(schema: unknown): boolean {
+	if (!isJson(schema) || !Object.keys(schema).every((key) => known.has(key))) return false;
+	const { type, properties, required, additionalProperties, items, anyOf, format, $defs, definitions } = schema;
+	if (format !== undefined && !(typeof format === 'string' && formats.test(format))) return false;
+	if (type === 'array' && items === undefined) return false;
+	const fields = fieldsOf(properties);
+	if (type === 'object' || (Array.isArray(type) && type.includes('object')) || properties !== undefined) {
+		if (additionalProperties !== false || !Array.isArray(required)) return false;
+		if (!Object.keys(fields).every((name) => required.includes(name))) return false;
+	}
+	const inner = [fields, fieldsOf($defs), fieldsOf(definitions)].flatMap((group) => Object.values(group));
+	if (items !== undefined) inner.push(items);
+	return [...inner, ...(Array.isArray(anyOf) ? anyOf : [])].every(obeys);
+}
+
+function fieldsOf(value: unknown): Json {
+	return isJson(value) ? value : {};
+}

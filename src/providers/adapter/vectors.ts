@@ -1,0 +1,31 @@
+import { RunletError } from '../../errors.ts';
+import { ProviderComplaint } from './failure.ts';
+import { isJson, number, numbers, objects } from './json.ts';
+
+export type Vector = readonly number[];
+
+/** The vectors of many texts, asked for in so many at once; in the order of the texts, none missing. */
+export async function inBatches(
+	texts: readonly string[],
+	size: number,
+	embed: (batch: readonly string[]) => Promise<readonly Vector[]>,
+): Promise<readonly Vector[]> {
+	const vectors: Vector[] = [];
+	for (let at = 0; at < texts.length; at += size) {
+		const batch = texts.slice(at, at + size);
+		const found = (await embed(batch)).filter(({ length }) => length > 0);
+		if (found.length !== batch.length)
+			throw new RunletError('interrupted', `the answer holds ${found.length} vectors for ${batch.length} texts.`);
+		vectors.push(...found);
+	}
+	return vectors;
+}
+
+/** The vectors of an answer of OpenAI's `/embeddings`, in the order of the texts. */
+export function vectorsOf(answer: unknown): readonly Vector[] {
+	if (!isJson(answer) || !Array.isArray(answer.data)) throw new ProviderComplaint({ body: answer });
+	return objects(answer, 'data')
+		.map((one, at) => ({ at: number(one, 'index') ?? at, vector: numbers(one.embedding) }))
+		.sort((a, b) => a.at - b.at)
+		.map(({ vector }) => vector);
+}

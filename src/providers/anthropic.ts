@@ -1,0 +1,47 @@
+import { BaseAnthropic } from '@anthropic-ai/sdk/client';
+import { type ProviderRegistration, prefixDetector } from '../chat/index.ts';
+import { isJson, type Json, number } from './adapter/json.ts';
+import { checkSettings, type ProviderSettings, register, withBody } from './adapter/register.ts';
+import { quietSdk, sdkFetch } from './adapter/sdk.ts';
+import { messagesReader } from './dialects/messages/reader.ts';
+import { messagesBody } from './dialects/messages/request.ts';
+
+export interface AnthropicSettings extends ProviderSettings {
+	/** How long prompts stay in Anthropic's cache: `5m`; `1h` costs more to write; `false` marks nothing. */
+	readonly cache?: '5m' | '1h' | false | undefined;
+}
+
+/** Anthropic's models, by the Messages API. `baseURL` has no version: `https://api.anthropic.com`. */
+export function anthropic(settings: AnthropicSettings): ProviderRegistration {
+	checkSettings('anthropic', settings);
+	const { apiKey, baseURL = 'https://api.anthropic.com', body: more, cache = '5m' } = settings;
+	const client = new BaseAnthropic({
+		...quietSdk,
+		apiKey: apiKey || 'none',
+		authToken: null,
+		webhookKey: null,
+		baseURL,
+		openTelemetry: false,
+		fetch: sdkFetch(settings),
+	});
+	const post = (path: string, body: Json, signal: AbortSignal): Promise<Response> =>
+		client.post(path, { body, signal }).asResponse();
+	return register(
+		{
+			variant: 'anthropic',
+			displayName: 'Anthropic',
+			keyName: 'ANTHROPIC_API_KEY',
+			detect: prefixDetector('claude'),
+			meta: { vision: true, audio: false, reasoning: true },
+			send: (request) => post('/v1/messages', withBody(messagesBody(request, cache), more), request.signal),
+			reader: messagesReader,
+			countTokens: async (request) => {
+				const { model, system, messages, tools } = messagesBody(request, false);
+				const body = { model, system, messages, tools };
+				const counted: unknown = await (await post('/v1/messages/count_tokens', body, request.signal)).json();
+				return (isJson(counted) ? number(counted, 'input_tokens') : undefined) ?? 0;
+			},
+		},
+		settings,
+	);
+}

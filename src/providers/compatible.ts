@@ -1,0 +1,102 @@
+import type { ProviderRegistration, ReasoningEffort } from '../chat/index.ts';
+import { checkSettings, type ProviderSettings } from './adapter/register.ts';
+import { openaiChat } from './openai-chat.ts';
+
+/** Groq's models, as `groq/…`. */
+export function groq(settings: ProviderSettings): ProviderRegistration {
+	checkSettings('groq', settings);
+	return openaiChat({
+		...settings,
+		baseURL: settings.baseURL ?? 'https://api.groq.com/openai/v1',
+		name: 'groq',
+		prefix: 'groq/',
+		displayName: 'Groq',
+		keyName: 'GROQ_API_KEY',
+		embeddings: false,
+		quirks: {
+			maxTokens: 'max_completion_tokens',
+			audio: false,
+			pdf: false,
+			// console.groq.com/docs/reasoning: other models refuse the field.
+			effort: (effort, model) => {
+				if (/gpt-oss/.test(model)) return { reasoning_effort: nearest(effort, ['low', 'medium', 'high']) };
+				return /qwen/.test(model) ? { reasoning_effort: effort === 'none' ? 'none' : 'default' } : {};
+			},
+		},
+	});
+}
+
+/** DeepSeek's models, as `deepseek/…`. They take text alone. */
+export function deepseek(settings: ProviderSettings): ProviderRegistration {
+	checkSettings('deepseek', settings);
+	return openaiChat({
+		...settings,
+		baseURL: settings.baseURL ?? 'https://api.deepseek.com/v1',
+		name: 'deepseek',
+		prefix: 'deepseek/',
+		displayName: 'DeepSeek',
+		keyName: 'DEEPSEEK_API_KEY',
+		embeddings: false,
+		quirks: {
+			images: false,
+			audio: false,
+			pdf: false,
+			outputSchema: 'json_object',
+			wantsReasoning: true,
+			// api-docs.deepseek.com/guides/thinking_mode: it maps every word to those that it has.
+			effort: (effort) =>
+				effort === 'none'
+					? { thinking: { type: 'disabled' } }
+					: { thinking: { type: 'enabled' }, reasoning_effort: effort },
+		},
+	});
+}
+
+/** Mistral's models, as `mistral/…`. */
+export function mistral(settings: ProviderSettings): ProviderRegistration {
+	checkSettings('mistral', settings);
+	return openaiChat({
+		...settings,
+		baseURL: settings.baseURL ?? 'https://api.mistral.ai/v1',
+		name: 'mistral',
+		prefix: 'mistral/',
+		displayName: 'Mistral',
+		keyName: 'MISTRAL_API_KEY',
+		quirks: {
+			audio: false,
+			pdf: 'document_url',
+			required: 'any',
+			streamOptions: false,
+			callIdLength: 9,
+			afterTool: 'OK',
+			// Magistral always thinks; of the others, the newer small and medium ones can.
+			effort: (effort, model) =>
+				/^mistral-(small|medium)/.test(model) ? { reasoning_effort: nearest(effort, ['none', 'high']) } : {},
+		},
+	});
+}
+
+/** Models of an Ollama server, as `ollama/…`; it needs no key. `baseURL`: `http://127.0.0.1:11434/v1`. */
+export function ollama(settings: Partial<ProviderSettings> = {}): ProviderRegistration {
+	checkSettings('ollama', settings);
+	return openaiChat({
+		...settings,
+		baseURL: settings.baseURL ?? 'http://127.0.0.1:11434/v1',
+		name: 'ollama',
+		prefix: 'ollama/',
+		displayName: 'Ollama',
+		quirks: {
+			audio: false,
+			pdf: false,
+			effort: (effort) => ({ reasoning_effort: nearest(effort, ['none', 'low', 'medium', 'high']) }),
+		},
+	});
+}
+
+const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies ReasoningEffort[];
+
+/** The step that is nearest to the wanted one; of two, the one that thinks more. */
+function nearest(wanted: ReasoningEffort, steps: readonly ReasoningEffort[]): ReasoningEffort {
+	const distance = (step: ReasoningEffort): number => Math.abs(efforts.indexOf(step) - efforts.indexOf(wanted));
+	return steps.reduce((best, step) => (distance(step) <= distance(best) ? step : best));
+}

@@ -1,0 +1,90 @@
+import { isJson, type Json, number, object, string } from '../../adapter/json.ts';
+import type { ReplyBuilder } from '../../adapter/reply.ts';
+import { merged } from './pieces.ts';
+
+type Room = undefined | Promise<void>;
+
+/** A call on its way, under one key for its whole life. */
+interface WireCall {
+	readonly key: number;
+	/** As the server gave it; none, or an empty one, for servers that give none. */
+	id: string | undefined;
+	name: string | undefined;
+	/** Pieces of its arguments. */
+	readonly json: string[];
+	extra: Json | undefined;
+}
+
+/** Puts calls together. Servers disagree on what tells them apart: the index, the id, or nothing but that a name comes again. */
+export function callReader(reply: ReplyBuilder) {
+	const calls: WireCall[] = [];
+	const byIndex = new Map<number, WireCall>();
+
+	const find = (index: number | undefined, id: string | undefined, name: string | undefined): WireCall | undefined => {
+		if (index !== undefined) return byIndex.get(index);
+		const same = id === undefined ? undefined : calls.find((call) => call.id === id);
+		return same ?? (name === undefined ? calls.at(-1) : undefined);
+	};
+	const begin = (call: WireCall): Room => {
+		const { room } = reply.startCall(call.key, call.id, call.name ?? '');
+		return reply.input(call.key, call.json.join('')) ?? room;
+	};
+
+	return {
+		/** A piece of a call, or a whole one. */
+		take: (piece: Json): Room => {
+			const index = number(piece, 'index');
+			const id = string(piece, 'id') || undefined;
+			const said = object(piece, 'function');
+			const name = string(said, 'name') || undefined;
+			const json = isJson(said.arguments) ? JSON.stringify(said.arguments) : (string(said, 'arguments') ?? '');
+			const found = find(index, id, name);
+			const call = found === undefined || isNext(found, id, name, json) ? newCall(calls.length) : found;
+			if (call !== found) calls.push(call);
+			if (index !== undefined) byIndex.set(index, call);
+			call.id ??= id;
+			if (isJson(piece.extra_content)) call.extra = merged(call.extra ?? {}, piece.extra_content);
+			if (json !== '') call.json.push(json);
+			if (call.name !== undefined) return reply.input(call.key, json);
+			call.name = name;
+			return name === undefined ? undefined : begin(call);
+		},
+		/** No piece follows: a call that never got a name is let go, unless it has arguments to show. */
+		end: (): void => {
+			for (const call of calls) {
+				if (call.name !== undefined || call.json.length === 0) continue;
+				call.name = '';
+				begin(call);
+			}
+		},
+		none: (): boolean => calls.every(({ name }) => name === undefined),
+		/** What a call needs back, by its id in the reply. */
+		metadata: (): Json =>
+			Object.fromEntries(
+				calls.flatMap(({ key, extra }) =>
+					extra === undefined ? [] : [[reply.callId(key) ?? '', { extra_content: extra }]],
+				),
+			),
+	};
+}
+
+function newCall(key: number): WireCall {
+	return { key, id: undefined, name: undefined, json: [], extra: undefined };
+}
+
+/** Whether a piece under a call's index is not a piece of it but the next call. */
+function isNext(call: WireCall, id: string | undefined, name: string | undefined, json: string): boolean {
+	if (name === undefined || call.name === undefined) return false;
+	if (id !== undefined && call.id !== undefined) return id !== call.id;
+	// Without ids: another name, or whole arguments after whole arguments.
+	return name !== call.name || (isWhole(json) && isWhole(call.json.join('')));
+}
+
+function isWhole(json: string): boolean {
+	if (!json.startsWith('{') || !json.endsWith('}')) return false;
+	try {
+		return isJson(JSON.parse(json));
+	} catch {
+		return false;
+	}
+}

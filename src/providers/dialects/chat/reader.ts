@@ -1,0 +1,154 @@
+import type { StopReason } from '../../../chat/index.ts';
+import { ProviderComplaint } from '../../adapter/failure.ts';
+import { isJson, type Json, number, object, objects, string } from '../../adapter/json.ts';
+import type { ReplyReader } from '../../adapter/register.ts';
+import type { ReplyBuilder } from '../../adapter/reply.ts';
+import { callReader } from './calls.ts';
+import { gathered, merged } from './pieces.ts';
+
+type Room = undefined | Promise<void>;
+
+/**
+ * Reads Chat Completions, streamed or whole, of every server that speaks them. The first choice counts. The reply is
+ * complete when a finish reason or `[DONE]` has come; usage may come after it. Throws `ProviderComplaint` at an error,
+ * wherever it stands. What the endpoint needs back is kept as metadata for `chatBody`.
+ */
+export function chatReader(reply: ReplyBuilder): ReplyReader {
+	const calls = callReader(reply);
+	const thinking: string[] = [];
+	const details: Json[] = [];
+	const content: Json[] = [];
+	let extra: Json | undefined;
+	let refused = false;
+	let begun = false;
+	let finish: string | undefined;
+	let about: Json = {};
+
+	const head = (from: Json): void => {
+		about = { id: from.id ?? about.id, model: from.model ?? about.model };
+		reply.answering(string(from, 'model'));
+		const usage = usageIn(from);
+		if (usage !== undefined) reply.usage(usage);
+		const complaint = complaintIn(from);
+		if (complaint !== undefined) throw new ProviderComplaint({ body: complaint });
+	};
+	const part = (from: Json): Room => {
+		const text = string(from, 'text') ?? '';
+		const thoughts = Array.isArray(from.thinking)
+			? objects(from, 'thinking').map((one) => string(one, 'text') ?? '')
+			: [string(from, 'thinking') ?? ''];
+		content.push(from);
+		return from.type === 'thinking' ? reply.reasoning(thoughts.join('')) : reply.text(text);
+	};
+	/** A message, or a piece of one. */
+	const take = (message: Json, whole: boolean): Room[] => {
+		const rooms: Room[] = [];
+		const thought = string(message, 'reasoning_content');
+		if (thought) thinking.push(thought);
+		rooms.push(reply.reasoning(thought || string(message, 'reasoning') || ''));
+		details.push(...objects(message, 'reasoning_details'));
+		if (typeof message.content === 'string') {
+			content.push({ type: 'text', text: message.content });
+			rooms.push(reply.text(message.content));
+		}
+		for (const one of objects(message, 'content')) rooms.push(part(one));
+		const refusal = string(message, 'refusal') ?? '';
+		refused ||= refusal !== '';
+		rooms.push(reply.text(refusal));
+		if (isJson(message.extra_content)) extra = merged(extra ?? {}, message.extra_content);
+		for (const [index, call] of objects(message, 'tool_calls').entries())
+			rooms.push(calls.take(whole ? { ...call, index } : call));
+		if (isJson(message.function_call)) rooms.push(calls.take({ function: message.function_call, index: -1 }));
+		return rooms;
+	};
+	const choose = (from: Json, key: 'delta' | 'message'): Room => {
+		const choice = objects(from, 'choices').find((one) => (number(one, 'index') ?? 0) === 0);
+		if (choice === undefined) return undefined;
+		begun = true;
+		finish = string(choice, 'finish_reason') || finish;
+		// A server may send a whole message where a piece is due, and the other way round.
+		const message = isJson(choice[key]) ? choice[key] : object(choice, key === 'delta' ? 'message' : 'delta');
+		const rooms = take(message, key === 'message').filter((room) => room !== undefined);
+		if (finish !== undefined && failures.has(finish)) throw new ProviderComplaint({ body: failedBody(finish, choice) });
+		return rooms.length < 2 ? rooms[0] : Promise.all(rooms).then(() => {});
+	};
+	const end = (whole: boolean): void => {
+		calls.end();
+		const reason = reasonOf(finish ?? 'stop');
+		const ofCalls = calls.metadata();
+		const metadata = {
+			...(thinking.length > 0 && { reasoning_content: thinking.join('') }),
+			...(details.length > 0 && { reasoning_details: whole ? details : gathered(details) }),
+			...(content.some(({ type }) => type === 'thinking') && { content: gathered(content) }),
+			...(extra !== undefined && { extra_content: extra }),
+			...(Object.keys(ofCalls).length > 0 && { calls: ofCalls }),
+		};
+		reply.finish({
+			reason:
+				refused && reason !== 'tool_use' ? 'refusal' : reason === 'tool_use' && calls.none() ? 'end_turn' : reason,
+			raw: { ...about, finish_reason: finish },
+			metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
+		});
+	};
+
+	return {
+		event: (event) => {
+			head(event);
+			return choose(event, 'delta');
+		},
+		body: async (body) => {
+			head(body);
+			await choose(body, 'message');
+			if (begun) end(true);
+			else throw new ProviderComplaint({ body });
+		},
+		end: (how) => {
+			if (finish !== undefined || (how === 'done' && begun)) end(false);
+		},
+	};
+}
+
+/** The record of what it cost, wherever it stands, with what came out of a cache where `makeUsage` looks for it. */
+function usageIn(from: Json): Json | undefined {
+	const usage = isJson(from.usage) ? from.usage : object(object(from, 'x_groq'), 'usage');
+	if (Object.keys(usage).length === 0) return undefined;
+	const details = object(usage, 'prompt_tokens_details');
+	if (number(details, 'cached_tokens') !== undefined) return usage;
+	const cached =
+		number(usage, 'prompt_cache_hit_tokens') ?? number(usage, 'num_cached_tokens') ?? number(usage, 'cached_tokens');
+	return cached === undefined ? usage : { ...usage, prompt_tokens_details: { ...details, cached_tokens: cached } };
+}
+
+/** An error in a message that is no error by its status. */
+function complaintIn(from: Json): Json | undefined {
+	const [choice] = objects(from, 'choices');
+	if (isJson(choice?.error)) return { error: choice.error };
+	if (isJson(from.error) || (typeof from.error === 'string' && from.error !== '')) return from;
+	const bare = choice === undefined && typeof from.message === 'string';
+	return bare && (from.object === 'error' || from.type !== undefined || from.code !== undefined) ? from : undefined;
+}
+
+/** Finish reasons that say that the model did not finish. */
+const failures: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error']);
+
+function failedBody(finish: string, choice: Json): Json {
+	const native = string(choice, 'native_finish_reason');
+	const message = `the model broke off${native === undefined ? '' : ` (${native})`}: ${finish}`;
+	return { error: { message, ...(finish === 'insufficient_system_resource' && { code: 'overloaded' }) } };
+}
+
+const reasons: Readonly<Record<string, StopReason>> = {
+	stop: 'end_turn',
+	eos: 'end_turn',
+	eos_token: 'end_turn',
+	length: 'max_tokens',
+	model_length: 'max_tokens',
+	tool_calls: 'tool_use',
+	function_call: 'tool_use',
+	content_filter: 'refusal',
+	sensitive: 'refusal',
+};
+
+function reasonOf(finish: string): StopReason {
+	return Object.hasOwn(reasons, finish) ? (reasons[finish] ?? finish) : finish;
+}

@@ -1,0 +1,227 @@
+import {
+	type AssistantMessage,
+	type Message,
+	type MessagePart,
+	messageText,
+	renderPart,
+	type ToolMessage,
+} from '../../../chat/index.ts';
+import { providerName, type ToolCall } from '../../../tool/index.ts';
+import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
+import { type Media, mediaOf } from '../../adapter/parts.ts';
+import type { ModelRequest } from '../../adapter/register.ts';
+
+/** A request in the words of `generateContent`. */
+export function geminiBody(request: ModelRequest): Json {
+	const { model, messages, tools, maxOutputTokens, outputSchema } = request;
+	const version = versionOf(model);
+	// Before version 3 the API refuses a JSON answer beside tools: there the schema can only be asked for.
+	const enforced = outputSchema !== undefined && (tools.length === 0 || version >= 3);
+	const system = [
+		request.system,
+		...messages.filter(({ role }) => role === 'system').map(messageText),
+		outputSchema === undefined || enforced
+			? ''
+			: `Give the final answer as JSON alone, without code fences, by this JSON Schema: ${JSON.stringify(outputSchema)}`,
+	]
+		.filter((text) => text !== undefined && text !== '')
+		.join('\n\n');
+	const thinkingConfig = thinkingOf(request);
+	const generationConfig = {
+		...(maxOutputTokens !== undefined && { maxOutputTokens }),
+		...(enforced && { responseMimeType: 'application/json', responseJsonSchema: outputSchema }),
+		...(thinkingConfig !== undefined && { thinkingConfig }),
+	};
+	return {
+		...(system !== '' && { systemInstruction: { parts: [{ text: system }] } }),
+		contents: contentsOf(messages, version),
+		...(tools.length > 0 && {
+			tools: [
+				{
+					functionDeclarations: tools.map(({ name, description, inputSchema }) => ({
+						name: wireName(name),
+						...(description !== '' && { description }),
+						parametersJsonSchema: { type: 'object', ...inputSchema },
+					})),
+				},
+			],
+			...toolConfigOf(request),
+		}),
+		...(Object.keys(generationConfig).length > 0 && { generationConfig }),
+	};
+}
+
+/** Major and minor version in a model's name; 99 where it names none, as in `gemini-flash-latest`. */
+function versionOf(model: string): number {
+	const [, version] = /gemini-(\d+(?:\.\d+)?)/i.exec(model) ?? [];
+	return version === undefined ? 99 : Number(version);
+}
+
+/** Gemini's names begin with a letter or `_`. */
+export function wireName(alias: string): string {
+	return /^[a-zA-Z_]/.test(alias) ? alias : `_${alias}`.slice(0, 64);
+}
+
+function toolConfigOf({ toolChoice }: ModelRequest): Json {
+	if (toolChoice === undefined) return {};
+	const functionCallingConfig =
+		typeof toolChoice === 'object'
+			? { mode: 'ANY', allowedFunctionNames: [wireName(toolChoice.name)] }
+			: { mode: toolChoice === 'required' ? 'ANY' : toolChoice.toUpperCase() };
+	return { toolConfig: { functionCallingConfig } };
+}
+
+const budgets = { none: 0, minimal: 512, low: 1_024, medium: 8_192, high: 24_576, xhigh: 32_768, max: 32_768 };
+
+/** Models since 3 think by levels, those of 2.5 within a budget; each takes the nearest that it has. */
+function thinkingOf({ model, reasoningEffort: effort }: ModelRequest): Json | undefined {
+	const version = versionOf(model);
+	if (effort === undefined || version < 2.5 || /image|tts|audio|live/i.test(model)) return undefined;
+	const pro = /-pro/i.test(model);
+	const shown = effort === 'none' ? {} : { includeThoughts: true };
+	if (version < 3) {
+		const [least, most] = pro ? [128, 32_768] : [effort === 'none' ? 0 : 512, 24_576];
+		return { thinkingBudget: Math.min(Math.max(budgets[effort], least), most), ...shown };
+	}
+	if (effort === 'none' || effort === 'minimal') return { thinkingLevel: pro ? 'low' : 'minimal', ...shown };
+	if (effort === 'low') return { thinkingLevel: 'low', ...shown };
+	return { thinkingLevel: effort === 'medium' && !(pro && version === 3) ? 'medium' : 'high', ...shown };
+}
+
+/** Contents in the order of the conversation; neighbours of one role are one content, as parallel results must be. */
+function contentsOf(messages: readonly Message[], version: number): Json[] {
+	const contents: { role: string; parts: Json[] }[] = [];
+	const add = (role: string, parts: readonly Json[]): void => {
+		const last = contents.at(-1);
+		if (last?.role === role) last.parts.push(...parts);
+		else if (parts.length > 0) contents.push({ role, parts: [...parts] });
+	};
+	let asked: AssistantMessage | undefined;
+	let results: ToolMessage[] = [];
+	const answer = (): void => {
+		add('user', resultsOf(results, asked, version));
+		results = [];
+	};
+	for (const message of messages) {
+		if (message.role === 'tool') results.push(message);
+		if (message.role === 'tool' || message.role === 'system') continue;
+		answer();
+		if (message.role === 'assistant') {
+			asked = message;
+			add('model', modelParts(message, version));
+		} else add('user', partsOf(message.parts ?? [{ kind: 'text', text: message.content }]));
+	}
+	answer();
+	return contents;
+}
+
+function partsOf(parts: readonly MessagePart[]): Json[] {
+	return parts.flatMap((part): Json[] => {
+		const media = mediaOf(part);
+		if (media !== undefined && (media.url !== undefined || isTaken(media)))
+			return [fileOf(media, part), ...(part.text ? [{ text: part.text }] : [])];
+		const text = renderPart(part);
+		return text.trim() === '' ? [] : [{ text }];
+	});
+}
+
+/** Whether Gemini takes bytes of this type; others it refuses with the whole request. */
+function isTaken({ kind, mime }: Media): boolean {
+	return kind !== 'file' || mime.startsWith('video/');
+}
+
+function fileOf(media: Media, { mime }: MessagePart): Json {
+	if (media.url === undefined) return { inlineData: inlineOf(media) };
+	const known = mime !== undefined || /\.\w{2,5}([?#]|$)/.test(media.url);
+	return { fileData: { ...(known && { mimeType: media.mime }), fileUri: media.url } };
+}
+
+function inlineOf({ kind, mime, data }: Media): Json {
+	return { mimeType: kind === 'text' ? 'text/plain' : mime, data };
+}
+
+/** The results of one turn in the order of its calls; files that cannot stand within a result come behind all of them. */
+function resultsOf(results: readonly ToolMessage[], asked: AssistantMessage | undefined, version: number): Json[] {
+	const calls = asked?.toolCalls ?? [];
+	const ids = wireIds(asked);
+	const order = (message: ToolMessage): number => calls.findIndex(({ id }) => id === message.toolCallId);
+	const behind: Json[] = [];
+	const responses = [...results]
+		.sort((a, b) => order(a) - order(b))
+		.map((message) => {
+			const call = calls[order(message)];
+			const id = call === undefined ? undefined : ids.get(call.id);
+			const within: Json[] = [];
+			for (const part of message.parts ?? []) {
+				const media = mediaOf(part);
+				if (media === undefined || (media.url === undefined && !isTaken(media))) continue;
+				// Since version 3 a result may hold files; by URL, or sound, it may not.
+				if (version >= 3 && media.url === undefined && media.kind !== 'audio' && media.kind !== 'file')
+					within.push({ inlineData: inlineOf(media) });
+				else behind.push(fileOf(media, part));
+			}
+			return {
+				functionResponse: {
+					...(id !== undefined && { id }),
+					name: wireName(providerName(call?.name ?? message.toolCallId)),
+					response: responseOf(message),
+					...(within.length > 0 && { parts: within }),
+				},
+			};
+		});
+	return [...responses, ...behind];
+}
+
+/** A result as the object that the API wants. */
+function responseOf(message: ToolMessage): Json {
+	const { content, parts = [], isError } = message;
+	if (isError) return { error: messageText(message) || 'error' };
+	const given = parts.length > 0 ? messageText(message) : content;
+	return isJson(given) ? given : { result: given ?? null };
+}
+
+/** The parts of an assistant's turn as Gemini gave them, where it was Gemini's and holds more than text and calls. */
+function keptParts({ providerMetadata = {} }: AssistantMessage): readonly Json[] {
+	return objects(object(providerMetadata, 'gemini'), 'parts');
+}
+
+/** The ids that Gemini itself gave to the calls of a turn, by Runlet's ids; most models give none. */
+function wireIds(message: AssistantMessage | undefined): ReadonlyMap<string, string> {
+	const ids = new Map<string, string>();
+	for (const part of message === undefined ? [] : keptParts(message)) {
+		const id = string(object(part, 'functionCall'), 'id');
+		if (id !== undefined) ids.set(string(part, 'callId') ?? id, id);
+	}
+	return ids;
+}
+
+/** What the API takes for the signature of a call that another model made (its documentation, "Thought signatures"). */
+const foreignSignature = 'skip_thought_signature_validator';
+
+function modelParts(message: AssistantMessage, version: number): Json[] {
+	const { content, toolCalls = [] } = message;
+	const kept = keptParts(message);
+	const calls = new Map(toolCalls.map((call) => [call.id, call]));
+	const parts =
+		kept.length > 0
+			? kept.flatMap((part) => {
+					const { callId, ...rest } = part;
+					if (part.functionCall === undefined) return [part];
+					const call = typeof callId === 'string' ? calls.get(callId) : undefined;
+					return call === undefined ? [] : [{ ...rest, functionCall: callOf(call, object(part, 'functionCall')) }];
+				})
+			: [
+					...(content.trim() === '' ? [] : [{ text: content }]),
+					...toolCalls.map((call) => ({ functionCall: callOf(call) })),
+				];
+	const first = parts.findIndex((part: Json) => part.functionCall !== undefined);
+	const call: Json | undefined = parts[first];
+	// Since version 3 the first call of a turn is refused without a signature.
+	if (version >= 3 && call !== undefined && call.thoughtSignature === undefined)
+		parts[first] = { ...call, thoughtSignature: foreignSignature };
+	return parts;
+}
+
+function callOf({ name, input }: ToolCall, kept: Json = {}): Json {
+	return { ...kept, name: wireName(providerName(name)), args: isJson(input) ? input : {} };
+}

@@ -1,0 +1,177 @@
+import { RunletError } from '../../../errors.ts';
+import { ProviderComplaint } from '../../adapter/failure.ts';
+import { isJson, type Json, number, object, objects, string } from '../../adapter/json.ts';
+import type { ReplyReader } from '../../adapter/register.ts';
+import type { ReplyBuilder } from '../../adapter/reply.ts';
+
+/** A content block on its way: its fields, and the pieces that are still coming, by field. */
+interface OpenBlock {
+	readonly start: Json;
+	readonly pieces: Map<string, string[]>;
+	readonly citations: Json[];
+	/** The pieces of a server tool's input. */
+	readonly inputs: string[];
+	/** The call's final id, of a client tool. */
+	readonly callId: string | undefined;
+}
+
+/** Reads an answer of the Messages API, streamed or whole. */
+export function messagesReader(reply: ReplyBuilder): ReplyReader {
+	const blocks = new Map<number, OpenBlock>();
+	let message: Json = {};
+	let usage: Json = {};
+	let ending: Json = {};
+
+	const begin = (index: number, start: Json): undefined | Promise<void> => {
+		const type = string(start, 'type');
+		let callId: string | undefined;
+		let room: undefined | Promise<void>;
+		if (type === 'tool_use') {
+			({ id: callId, room } = reply.startCall(index, string(start, 'id'), string(start, 'name') ?? ''));
+		} else if (type === 'thinking') {
+			reply.newThought();
+			room = reply.reasoning(string(start, 'thinking') ?? '');
+		} else if (type === 'text') {
+			room = reply.text(string(start, 'text') ?? '');
+		}
+		blocks.set(index, { start, callId, pieces: new Map(), citations: [], inputs: [] });
+		return room;
+	};
+	const go = (index: number, delta: Json): undefined | Promise<void> => {
+		const block = blocks.get(index);
+		if (block === undefined) return undefined;
+		const json = string(delta, 'partial_json');
+		if (json !== undefined) {
+			if (block.callId !== undefined) return reply.input(index, json);
+			block.inputs.push(json);
+			return undefined;
+		}
+		if (isJson(delta.citation)) block.citations.push(delta.citation);
+		// What a delta adds stands under the name of the field that it goes on with, whatever kinds are still to come.
+		for (const [field, piece] of Object.entries(delta)) {
+			if (field === 'type' || typeof piece !== 'string') continue;
+			const pieces = block.pieces.get(field);
+			if (pieces === undefined) block.pieces.set(field, [string(block.start, field) ?? '', piece]);
+			else pieces.push(piece);
+		}
+		if (delta.type === 'text_delta') return reply.text(string(delta, 'text') ?? '');
+		return delta.type === 'thinking_delta' ? reply.reasoning(string(delta, 'thinking') ?? '') : undefined;
+	};
+	const end = (index: number): undefined | Promise<void> => {
+		const block = blocks.get(index);
+		if (block?.callId === undefined) return undefined;
+		// Without a delta the arguments stand in the block's start, where a program wrote the call.
+		const given = object(block.start, 'input');
+		const room =
+			reply.inputLength(index) === 0 && Object.keys(given).length > 0
+				? reply.input(index, JSON.stringify(given))
+				: undefined;
+		return reply.endCall(index) ?? room;
+	};
+	const spent = (more: Json): void => {
+		usage = { ...usage, ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== null)) };
+		reply.usage(summed(usage));
+	};
+	const finish = (): void => {
+		const content = [...blocks.values()].map(whole);
+		const container = string(object(ending, 'container'), 'id');
+		const plain = content.every(isPlain) && container === undefined;
+		reply.finish({
+			reason: reasonOf(string(ending, 'stop_reason')),
+			raw: { id: message.id, model: message.model, ...ending },
+			metadata: plain || content.length === 0 ? undefined : { content, ...(container !== undefined && { container }) },
+			lastCallCut: content.at(-1)?.type === 'tool_use',
+		});
+	};
+	/** A message, as it begins or whole: both may hold blocks already, and how it ended. */
+	const open = async (from: Json): Promise<void> => {
+		message = from;
+		reply.answering(string(from, 'model'));
+		spent(object(from, 'usage'));
+		for (const [at, block] of objects(from, 'content').entries()) {
+			// Beside the indices of what is still to be streamed.
+			const index = -1 - at;
+			await begin(index, block);
+			await end(index);
+		}
+		for (const key of ['stop_reason', 'stop_sequence', 'stop_details', 'container']) {
+			if (from[key] !== undefined) ending = { ...ending, [key]: from[key] };
+		}
+	};
+
+	return {
+		event: (event) => {
+			const index = number(event, 'index') ?? 0;
+			switch (event.type) {
+				case 'message_start':
+					return open(object(event, 'message'));
+				case 'content_block_start':
+					return begin(index, object(event, 'content_block'));
+				case 'content_block_delta':
+					return go(index, object(event, 'delta'));
+				case 'content_block_stop':
+					return end(index);
+				case 'message_delta':
+					ending = { ...ending, ...object(event, 'delta') };
+					return void spent(object(event, 'usage'));
+				case 'message_stop':
+					return void finish();
+				case 'error':
+					throw new ProviderComplaint({ body: event });
+				default:
+					return undefined;
+			}
+		},
+		body: async (body) => {
+			if (body.type === 'error') throw new ProviderComplaint({ body });
+			if (!Array.isArray(body.content)) throw new RunletError('interrupted', 'the answer is no message.');
+			await open(body);
+			finish();
+		},
+	};
+}
+
+/** A block as it is sent back. A call's arguments stay with the message's `toolCalls`. */
+function whole({ start, pieces, citations, inputs, callId }: OpenBlock): Json {
+	const fields = Object.fromEntries([...pieces].map(([field, all]) => [field, all.join('')]));
+	const { input, ...rest } = start;
+	if (callId !== undefined) return { ...rest, id: callId };
+	return {
+		...start,
+		...fields,
+		...(citations.length > 0 && { citations }),
+		...(inputs.length > 0 && { input: parsed(inputs.join('')) }),
+	};
+}
+
+/** Whether a block can be made again from a message's text and calls. */
+function isPlain(block: Json): boolean {
+	if (block.type === 'text') return !Array.isArray(block.citations) || block.citations.length === 0;
+	const direct = object(block, 'caller').type === 'direct';
+	return (
+		block.type === 'tool_use' &&
+		Object.keys(block).every((key) => ['type', 'id', 'name'].includes(key) || (key === 'caller' && direct))
+	);
+}
+
+function parsed(json: string): unknown {
+	try {
+		return JSON.parse(json);
+	} catch {
+		return {};
+	}
+}
+
+/** Where a server ran the model several times for one answer, the counts of all of them. */
+function summed(usage: Json): Json {
+	const runs = objects(usage, 'iterations');
+	if (runs.length === 0) return usage;
+	const sum = (key: string): number => runs.reduce((total, run) => total + (number(run, key) ?? 0), 0);
+	const keys = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
+	return { ...usage, ...Object.fromEntries(keys.map((key) => [key, sum(key)])) };
+}
+
+function reasonOf(reason: string | undefined): string {
+	if (reason === 'model_context_window_exceeded') return 'max_tokens';
+	return reason ?? 'end_turn';
+}

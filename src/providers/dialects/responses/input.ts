@@ -1,0 +1,204 @@
+import {
+	type AssistantMessage,
+	type Message,
+	type MessagePart,
+	messageText,
+	renderPart,
+	type ToolMessage,
+	type UserMessage,
+} from '../../../chat/index.ts';
+import { providerName, type ToolCall } from '../../../tool/index.ts';
+import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
+import { mediaOf, textOf, urlOf } from '../../adapter/parts.ts';
+
+/** How one provider's Responses API differs from another's. */
+export interface ResponsesDialect {
+	readonly variant: 'openai' | 'xai';
+	/** Who speaks in a system message within the conversation. */
+	readonly systemRole: 'developer' | 'system';
+	/** The steps of effort that models know, by name; the first that fits decides. */
+	readonly efforts: readonly (readonly [model: RegExp, steps: string])[];
+	/** Whether a model without steps of effort gives encrypted reasoning, or refuses to be asked for it. */
+	readonly alwaysEncrypts: boolean;
+	/** Whether the provider itself runs custom tools that the request does not name. */
+	readonly ownCustomTools: boolean;
+	readonly reasoningSummary?: string | undefined;
+}
+
+/** The conversation as the API's items. A model that does not reason refuses the reasoning of others. */
+export function inputOf(
+	messages: readonly Message[],
+	{ variant, systemRole }: ResponsesDialect,
+	takesReasoning: boolean,
+): Json[] {
+	const taken = new Set<string>();
+	/** How the calls of the nearest assistant message are answered, by their ids. */
+	let answers = new Map<string, Json>();
+	const itemsFor = (message: Message): Json[] => {
+		switch (message.role) {
+			case 'system':
+				return [{ role: systemRole, content: message.content }];
+			case 'user':
+				return [{ role: 'user', content: contentOf(message) }];
+			case 'tool': {
+				const answer = answers.get(message.toolCallId);
+				const call_id = callIdOf(message.toolCallId);
+				return [{ type: 'function_call_output', call_id, ...answer, output: outputOf(message) }];
+			}
+			case 'assistant': {
+				const items = itemsOf(message, variant, takesReasoning);
+				answers = new Map();
+				return items.map(({ ownId, ...item }) => {
+					if (typeof ownId !== 'string') return item;
+					const call_id = unused(callIdOf(ownId), taken);
+					const custom = item.type === 'custom_tool_call' && { type: 'custom_tool_call_output' };
+					answers.set(ownId, { ...custom, call_id, ...(item.caller ? { caller: item.caller } : {}) });
+					return { ...item, call_id };
+				});
+			}
+		}
+	};
+	return messages.flatMap(itemsFor);
+}
+
+/** A call's id as the API takes it: of at most 64 characters. */
+function callIdOf(id: string): string {
+	return id.length <= 64 ? id : providerName(id);
+}
+
+function unused(id: string, taken: Set<string>): string {
+	let free = id;
+	for (let again = 2; taken.has(free); again++) free = `${id.slice(0, 58)}_${again}`;
+	taken.add(free);
+	return free;
+}
+
+function contentOf({ parts = [], content }: UserMessage): string | Json[] {
+	const items = partsOf(parts);
+	return items.length > 0 ? items : content;
+}
+
+function partsOf(parts: readonly MessagePart[]): Json[] {
+	return parts.flatMap((part): Json[] => {
+		const media = mediaOf(part);
+		const caption = part.text ? [{ type: 'input_text', text: part.text }] : [];
+		if (media?.kind === 'image') {
+			const detail = string(part.meta ?? {}, 'detail');
+			return [{ type: 'input_image', image_url: urlOf(media), ...(detail && { detail }) }, ...caption];
+		}
+		if (media?.kind === 'pdf') {
+			const { url, name = 'document.pdf' } = media;
+			const file = url === undefined ? { filename: name, file_data: urlOf(media) } : { file_url: url };
+			return [{ type: 'input_file', ...file }, ...caption];
+		}
+		const text = renderPart(part);
+		const held = media?.kind === 'text' && media.data !== undefined ? `${text}\n\n${textOf(media.data)}` : text;
+		return held === '' ? [] : [{ type: 'input_text', text: held }];
+	});
+}
+
+/** A result's text, or its parts where some are more than text. The API knows no failed results, so the text says it. */
+function outputOf(message: ToolMessage): string | Json[] {
+	const { parts = [], isError } = message;
+	const items = partsOf(parts);
+	if (items.some(({ type }) => type !== 'input_text')) {
+		return isError ? [{ type: 'input_text', text: 'Error:' }, ...items] : items;
+	}
+	const text = messageText(message);
+	return isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;
+}
+
+/**
+ * An assistant's turn: as this provider gave it, where that was kept and its text was not changed since, else as text
+ * and calls. A call has its id in Runlet as `ownId`.
+ */
+function itemsOf(message: AssistantMessage, variant: string, takesReasoning: boolean): Json[] {
+	const { toolCalls = [], providerMetadata = {} } = message;
+	const calls = new Map(toolCalls.map((call) => [call.id, call]));
+	const kept = objects(object(providerMetadata, variant), 'output');
+	const text = messageText(message);
+	const asGiven = kept.length > 0 && (text === '' || text === kept.map(textIn).join(''));
+	const items = asGiven
+		? sendable(kept, takesReasoning, (id) => calls.has(id))
+		: text === ''
+			? []
+			: [{ role: 'assistant', content: text }];
+	const own = items.map((item) => {
+		const call = isOpen(item) ? calls.get(string(item, 'call_id') ?? '') : undefined;
+		if (call === undefined) return item;
+		calls.delete(call.id);
+		return { ...item, ...callItem(call, item.type === 'custom_tool_call') };
+	});
+	return [...own, ...[...calls.values()].map((call) => callItem(call, false))];
+}
+
+/** A call as the API takes it. Arguments that were no JSON go back as JSON that says so: some servers parse them. */
+function callItem({ id, name, input }: ToolCall, custom: boolean): Json {
+	const own = { name: providerName(name), ownId: id };
+	if (custom)
+		return { ...own, type: 'custom_tool_call', input: typeof input === 'string' ? input : JSON.stringify(input) };
+	return { ...own, type: 'function_call', arguments: JSON.stringify(isJson(input) ? input : { invalid_json: input }) };
+}
+
+/** A client's call as it is kept: its arguments stand in the message's `toolCalls`. */
+function isOpen({ type, arguments: given, input }: Json): boolean {
+	return (type === 'function_call' && given === undefined) || (type === 'custom_tool_call' && input === undefined);
+}
+
+/**
+ * The items of a turn that may be sent back. Reasoning must be encrypted, for nothing is stored, and be followed by
+ * what it led to; and what a left-out reasoning led to would be asked for it, so it loses its id, or is left out as
+ * well. Calls that nobody answers are refused.
+ */
+export function sendable(
+	items: readonly Json[],
+	takesReasoning = true,
+	isAnswered: (callId: string) => boolean = () => true,
+): Json[] {
+	const answered = (item: Json): boolean => {
+		const { type, call_id: id } = item;
+		if (isOpen(item)) return typeof id === 'string' && isAnswered(id);
+		if (type === 'mcp_approval_request') return false;
+		const waits = /^((local_)?shell|apply_patch|computer)_call$/.test(`${type}`) || item.execution === 'client';
+		return !waits || items.some((other) => other !== item && other.call_id === id);
+	};
+	let orphan = false;
+	return items.flatMap((item, at): Json[] => {
+		if (item.type === 'reasoning') {
+			const next = items.find((other, index) => index > at && other.type !== 'reasoning');
+			orphan = !takesReasoning || !item.encrypted_content || next === undefined || !answered(next);
+			return orphan ? [] : [item];
+		}
+		if (!answered(item)) return [];
+		if (!orphan) return [item];
+		const { id: _, ...rest } = item;
+		return item.type === 'message' || isOpen(item) ? [rest] : [];
+	});
+}
+
+/** Whether an item can be made again from a message's text and calls. */
+export function isPlain(item: Json): boolean {
+	const own = plainFields[string(item, 'type') ?? ''];
+	if (own === undefined) return false;
+	const direct = object(item, 'caller').type === 'direct';
+	const more = Object.entries(item).filter(([key, value]) => value !== null && !own.includes(key));
+	return (
+		more.every(([key]) => key === 'caller' && direct) &&
+		objects(item, 'content').every((part) => part.type === 'output_text' && objects(part, 'annotations').length === 0)
+	);
+}
+
+const plainFields: Readonly<Record<string, readonly string[]>> = {
+	message: ['type', 'id', 'status', 'role', 'content'],
+	function_call: ['type', 'id', 'status', 'call_id', 'name'],
+};
+
+function textIn(item: Json): string {
+	if (item.type !== 'message') return '';
+	return objects(item, 'content').map(visible).join('');
+}
+
+/** The text of a part of a message. A refusal is one too. */
+export function visible(part: Json): string {
+	return string(part, part.type === 'refusal' ? 'refusal' : 'text') ?? '';
+}

@@ -1,0 +1,70 @@
+import type { ProviderRegistration } from '../chat/index.ts';
+import { complaintOf } from './adapter/failure.ts';
+import { isJson, type Json, number, numbers, objects } from './adapter/json.ts';
+import { checkSettings, type ProviderSettings, register, withBody } from './adapter/register.ts';
+import { inBatches } from './adapter/vectors.ts';
+import { geminiReader } from './dialects/gemini/reader.ts';
+import { geminiBody } from './dialects/gemini/request.ts';
+
+export type GeminiSettings = ProviderSettings;
+
+/**
+ * Google's Gemini models, by the native API of generativelanguage.googleapis.com. `baseURL` has no version:
+ * `https://generativelanguage.googleapis.com`.
+ */
+export function gemini(settings: GeminiSettings): ProviderRegistration {
+	checkSettings('gemini', settings);
+	const { apiKey, baseURL = 'https://generativelanguage.googleapis.com', headers, body: more } = settings;
+	const post = async (model: string, method: string, body: Json, signal: AbortSignal): Promise<Response> => {
+		const url = `${baseURL.replace(/\/+$/, '')}/v1beta/models/${encodeURIComponent(model)}:${method}`;
+		const request = settings.fetch ?? globalThis.fetch;
+		const response = await request(url, {
+			method: 'POST',
+			// In a header, never in the URL: URLs are logged.
+			headers: { 'content-type': 'application/json', 'x-goog-api-key': apiKey ?? '', ...headers },
+			body: JSON.stringify(body),
+			signal,
+		});
+		if (!response.ok) throw await complaintOf(response);
+		return response;
+	};
+	return register(
+		{
+			variant: 'gemini',
+			displayName: 'Google Gemini',
+			keyName: 'GEMINI_API_KEY',
+			detect: (model) => /^(models\/)?gemini/i.test(model),
+			meta: { vision: true, audio: true, reasoning: true },
+			send: (asked) =>
+				post(
+					bare(asked.model),
+					asked.stream ? 'streamGenerateContent?alt=sse' : 'generateContent',
+					withBody(geminiBody(asked), more),
+					asked.signal,
+				),
+			reader: geminiReader,
+			embed: async (model, texts, signal) => {
+				const named = { model: `models/${bare(model)}` };
+				return inBatches(texts, embeddingsAtOnce, async (batch) => {
+					const requests = batch.map((text) => ({ ...named, content: { parts: [{ text }] } }));
+					const answer: unknown = await (await post(bare(model), 'batchEmbedContents', { requests }, signal)).json();
+					return objects(isJson(answer) ? answer : {}, 'embeddings').map(({ values }) => numbers(values));
+				});
+			},
+			countTokens: async (asked) => {
+				const generateContentRequest = { model: `models/${bare(asked.model)}`, ...geminiBody(asked) };
+				const response = await post(bare(asked.model), 'countTokens', { generateContentRequest }, asked.signal);
+				const counted: unknown = await response.json();
+				return (isJson(counted) ? number(counted, 'totalTokens') : undefined) ?? 0;
+			},
+		},
+		settings,
+	);
+}
+
+/** What one request of `batchEmbedContents` may hold. */
+const embeddingsAtOnce = 100;
+
+function bare(model: string): string {
+	return model.replace(/^models\//i, '');
+}

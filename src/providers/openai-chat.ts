@@ -1,0 +1,86 @@
+import * as v from 'valibot';
+import { type ProviderMeta, type ProviderRegistration, prefixDetector } from '../chat/index.ts';
+import { check } from '../check.ts';
+import { RunletError } from '../errors.ts';
+import { openaiPost } from './adapter/openai-client.ts';
+import { checkSettings, type ProviderSettings, register, withBody } from './adapter/register.ts';
+import { inBatches, vectorsOf } from './adapter/vectors.ts';
+import { type ChatQuirks, chatBody, chatReader } from './dialects/chat/request.ts';
+
+export type { ChatQuirks };
+
+export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'baseURL'> {
+	/** Without one no `Authorization` goes out. */
+	readonly apiKey?: string | undefined;
+	/** Where `/chat/completions` is: with its version, such as `https://api.example.com/v1`. */
+	readonly baseURL: string;
+	/** Names the provider in usage, errors and the history: what it needs back goes to this name alone. */
+	readonly name: string;
+	/** In front of a model's name to tell it as this provider's, with its slash: `example/`. It is not sent. */
+	readonly prefix: string;
+	/** For people; the name. */
+	readonly displayName?: string | undefined;
+	/** Whether a model is this provider's; by its prefix. A must where the prefix is empty. */
+	readonly detect?: ((model: string) => boolean) | undefined;
+	/** The variable that holds the key, for the advice of an error. With it, a provider without its key cannot talk. */
+	readonly keyName?: string | undefined;
+	/** Where the endpoint differs from OpenAI's. */
+	readonly quirks?: ChatQuirks | undefined;
+	/** Whether it has `/embeddings`; it is asked, if nobody says. */
+	readonly embeddings?: boolean | undefined;
+	/** What its models can do, such as `contextWindow`. */
+	readonly meta?: ProviderMeta | undefined;
+}
+
+const required = v.object({
+	name: v.pipe(v.string(), v.nonEmpty('must not be empty')),
+	prefix: v.string(),
+	baseURL: v.pipe(v.string(), v.url('must be a URL, such as https://example.com/v1')),
+	displayName: v.optional(v.string()),
+	detect: v.optional(v.function()),
+});
+
+/** Any endpoint that speaks OpenAI's Chat Completions. */
+export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
+	check(required, settings, 'openaiChat');
+	const { baseURL, name, prefix, displayName = name, keyName, embeddings = true } = settings;
+	checkSettings('openaiChat', settings);
+	const detect = settings.detect ?? (prefix === '' ? undefined : prefixDetector(prefix));
+	if (detect === undefined)
+		throw new RunletError('invalid_request', 'detect: missing. An empty prefix needs detect: (model) => …', {
+			field: 'detect',
+		});
+	const quirks = { maxTokens: maxTokensAt(baseURL), ...settings.quirks };
+	const dialect = { ...quirks, variant: name };
+	const { images = true, audio = true } = quirks;
+	const post = openaiPost(settings);
+	return register(
+		{
+			variant: name,
+			displayName,
+			keyName,
+			prefix,
+			detect,
+			meta: { vision: images, audio, reasoning: true, ...settings.meta },
+			send: (request) => post('/chat/completions', withBody(chatBody(request, dialect), settings.body), request.signal),
+			reader: chatReader,
+			embed: !embeddings
+				? undefined
+				: (model, texts, signal) =>
+						inBatches(texts, embeddingsAtOnce, async (input) => {
+							const response = await post('/embeddings', { model, input, encoding_format: 'float' }, signal);
+							return vectorsOf(await response.json());
+						}),
+		},
+		settings,
+	);
+}
+
+/** OpenAI's newer models refuse `max_tokens`; Groq and xAI call it deprecated. */
+function maxTokensAt(baseURL: string): 'max_tokens' | 'max_completion_tokens' {
+	const { hostname } = new URL(baseURL);
+	return /(^|\.)(openai\.com|x\.ai|groq\.com)$/.test(hostname) ? 'max_completion_tokens' : 'max_tokens';
+}
+
+/** Texts of one request: fewer than every known endpoint allows. */
+const embeddingsAtOnce = 96;

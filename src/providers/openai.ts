@@ -1,0 +1,162 @@
+import { type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
+import { RunletError } from '../errors.ts';
+import { isJson, type Json, number } from './adapter/json.ts';
+import { openaiPost, type Post } from './adapter/openai-client.ts';
+import { checkSettings, type ModelRequest, type ProviderSettings, register, withBody } from './adapter/register.ts';
+import type { ReplyBuilder } from './adapter/reply.ts';
+import { isStrict } from './adapter/schema.ts';
+import { inBatches, vectorsOf } from './adapter/vectors.ts';
+import { inputOf, type ResponsesDialect } from './dialects/responses/input.ts';
+import { responsesReader } from './dialects/responses/reader.ts';
+
+export interface OpenAISettings extends ProviderSettings {
+	/** Asks for a summary of the model's thinking, which OpenAI otherwise keeps to itself. Some accounts must be verified first. */
+	readonly reasoningSummary?: 'auto' | 'concise' | 'detailed' | undefined;
+	readonly organization?: string | undefined;
+	readonly project?: string | undefined;
+}
+
+/** OpenAI's models, by the Responses API; nothing is stored there. `baseURL` has the version: `https://api.openai.com/v1`. */
+export function openai(settings: OpenAISettings): ProviderRegistration {
+	checkSettings('openai', settings);
+	const post = openaiPost({ ...settings, baseURL: settings.baseURL ?? 'https://api.openai.com/v1' });
+	const dialect: ResponsesDialect = {
+		variant: 'openai',
+		systemRole: 'developer',
+		efforts: openaiEfforts,
+		alwaysEncrypts: false,
+		ownCustomTools: false,
+		reasoningSummary: settings.reasoningSummary,
+	};
+	const detectors = ['gpt', 'o1', 'o3', 'o4', 'chatgpt', 'text-embedding-'].map(prefixDetector);
+	return register(
+		{
+			...adapterOf(dialect, post, settings.body),
+			displayName: 'OpenAI',
+			keyName: 'OPENAI_API_KEY',
+			detect: (model) => detectors.some((detect) => detect(model)),
+			embed: async (model, texts, signal) => {
+				return inBatches(texts, embeddingsAtOnce, async (input) => {
+					const response = await post('/embeddings', { model, input, encoding_format: 'float' }, signal);
+					return vectorsOf(await response.json());
+				});
+			},
+			countTokens: async (request) => {
+				const { model, input } = bodyOf(request, dialect);
+				const response = await post('/responses/input_tokens', { model, input }, request.signal);
+				const counted: unknown = await response.json();
+				const tokens = isJson(counted) ? number(counted, 'input_tokens') : undefined;
+				if (tokens === undefined) throw new RunletError('interrupted', 'the answer holds no count of tokens.');
+				return tokens;
+			},
+		},
+		settings,
+	);
+}
+
+/** xAI's models, by its Responses API; nothing is stored there. `baseURL` has the version: `https://api.x.ai/v1`. */
+export function xai(settings: ProviderSettings): ProviderRegistration {
+	checkSettings('xai', settings);
+	const dialect: ResponsesDialect = {
+		variant: 'xai',
+		systemRole: 'system',
+		efforts: xaiEfforts,
+		alwaysEncrypts: true,
+		ownCustomTools: true,
+	};
+	const post = openaiPost({ ...settings, baseURL: settings.baseURL ?? 'https://api.x.ai/v1' });
+	return register(
+		{
+			...adapterOf(dialect, post, settings.body),
+			displayName: 'xAI',
+			keyName: 'XAI_API_KEY',
+			detect: prefixDetector('grok'),
+		},
+		settings,
+	);
+}
+
+/** The most texts that OpenAI embeds in one request. */
+const embeddingsAtOnce = 2_048;
+
+function adapterOf(dialect: ResponsesDialect, post: Post, more: Json | undefined) {
+	return {
+		variant: dialect.variant,
+		meta: { vision: true, audio: false, reasoning: true },
+		send: (request: ModelRequest) => post('/responses', withBody(bodyOf(request, dialect), more), request.signal),
+		reader: (reply: ReplyBuilder, request: ModelRequest) => responsesReader(reply, request, dialect),
+	};
+}
+
+function bodyOf(request: ModelRequest, dialect: ResponsesDialect) {
+	const { model, messages, system, tools, toolChoice, maxOutputTokens, outputSchema, reasoningEffort, stream } =
+		request;
+	const steps = stepsOf(model, dialect);
+	const encrypted = steps.length > 0 || dialect.alwaysEncrypts;
+	const effort = nearest(reasoningEffort, steps);
+	const summary = steps.length > 0 ? dialect.reasoningSummary : undefined;
+	const schema = outputSchema && { schema: outputSchema, strict: isStrict(outputSchema) };
+	return {
+		model,
+		...(system !== undefined && system !== '' && { instructions: system }),
+		input: inputOf(messages, dialect, encrypted),
+		store: false,
+		...(encrypted && { include: ['reasoning.encrypted_content'] }),
+		...(tools.length > 0 && {
+			tools: tools.map(({ name, description, inputSchema }) => ({
+				type: 'function',
+				name,
+				description,
+				parameters: { type: 'object', properties: {}, ...inputSchema },
+				strict: false,
+			})),
+			...(toolChoice !== undefined && {
+				tool_choice: typeof toolChoice === 'object' ? { type: 'function', name: toolChoice.name } : toolChoice,
+			}),
+		}),
+		// The API takes no less than 16.
+		...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(16, maxOutputTokens) }),
+		...((effort ?? summary) !== undefined && { reasoning: { ...(effort && { effort }), ...(summary && { summary }) } }),
+		...(schema && { text: { format: { type: 'json_schema', name: 'reply', ...schema } } }),
+		...(stream && { stream }),
+	};
+}
+
+/** https://developers.openai.com/api/docs/guides/reasoning and the pages of the models. */
+const openaiEfforts: ResponsesDialect['efforts'] = [
+	[/^(ft:)?(gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/i, ''],
+	[/^(ft:)?(o\d|codex)/i, 'low medium high'],
+	[/^gpt-5-pro/i, 'high'],
+	[/^gpt-5\.\d+-pro/i, 'medium high xhigh'],
+	[/^gpt-5(\.1)?-codex(?!-max)/i, 'low medium high'],
+	[/^gpt-5\.[1-3]-codex/i, 'low medium high xhigh'],
+	[/^gpt-5(-|$)/i, 'minimal low medium high'],
+	[/^gpt-5\.1/i, 'none low medium high'],
+	[/^gpt-5\.[2-5]/i, 'none low medium high xhigh'],
+	[/^/, 'none low medium high xhigh max'],
+];
+
+/** https://docs.x.ai/docs/guides/reasoning: models before grok-4.3 refuse the field, but for grok-3-mini. */
+const xaiEfforts: ResponsesDialect['efforts'] = [
+	[/^grok-3-mini/i, 'low high'],
+	[/^grok-([23]|4(-|$)|4\.20?(-|$)|code|beta|vision)/i, ''],
+	[/^grok-4\.3/i, 'none low medium high'],
+	[/^/, 'low medium high'],
+];
+
+const allSteps: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+function stepsOf(model: string, { efforts }: ResponsesDialect): readonly string[] {
+	const steps = efforts.find(([pattern]) => pattern.test(model))?.[1] ?? '';
+	return allSteps.filter((step) => steps.split(' ').includes(step));
+}
+
+/** The step that is nearest to what was asked for; the weaker one of two. */
+function nearest(wanted: ReasoningEffort | undefined, steps: readonly string[]): string | undefined {
+	if (wanted === undefined) return undefined;
+	const far = (step: string): number => Math.abs(allSteps.indexOf(step) - allSteps.indexOf(wanted));
+	return steps.reduce<string | undefined>(
+		(best, s) => (best === undefined || far(s) < far(best) ? s : best),
+		undefined,
+	);
+}

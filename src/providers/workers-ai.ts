@@ -1,0 +1,251 @@
+import { type ProviderRegistration, prefixDetector, renderPart } from '../chat/index.ts';
+import { RunletError, messageOf as textOfError } from '../errors.ts';
+import { ProviderComplaint } from './adapter/failure.ts';
+import { isJson, type Json, number, numbers, object, objects, string } from './adapter/json.ts';
+import { checkSettings, type ModelRequest, type ProviderSettings, register, withBody } from './adapter/register.ts';
+import { inBatches } from './adapter/vectors.ts';
+import { type ChatDialect, chatBody, chatReader } from './dialects/chat/request.ts';
+
+/** The `AI` binding of a Worker, as far as it is used: `env.AI` is one. */
+export interface AiBinding {
+	run(
+		model: string,
+		inputs: Record<string, unknown>,
+		options?: { readonly returnRawResponse?: boolean; readonly signal?: AbortSignal },
+	): Promise<unknown>;
+}
+
+export interface WorkersAiSettings extends Pick<ProviderSettings, 'body' | 'maxRetries' | 'timeouts'> {
+	/** Without one its models are known but cannot be asked. */
+	readonly binding: AiBinding | undefined;
+	/** Further options of each `run`, such as `{ gateway: { id: 'my-gateway' } }`. */
+	readonly options?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * The models of Cloudflare's Workers AI, by a Worker's own binding: `workers-ai/@cf/meta/llama-4-scout-17b-16e-instruct`.
+ * No key: the binding is the account's. Only models that take tools can use tools.
+ */
+export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
+	checkSettings('workersAi', settings);
+	const { binding, options, body: more } = settings;
+	if (binding !== undefined && typeof binding?.run !== 'function')
+		throw new RunletError('invalid_request', 'binding: is none. Call workersAi({ binding: env.AI }).', {
+			field: 'binding',
+		});
+	const run = async (model: string, inputs: Record<string, unknown>, signal: AbortSignal): Promise<Response> => {
+		// The raw response says what it is: a stream, a whole answer, a status.
+		let response: Response;
+		try {
+			response = responseOf(await binding?.run(model, inputs, { ...options, signal, returnRawResponse: true }));
+		} catch (thrown) {
+			throw signal.aborted ? thrown : complaintOfError(thrown);
+		}
+		if (!response.ok) throw await complaintOfResponse(response);
+		return response;
+	};
+	return register(
+		{
+			variant: 'workers-ai',
+			displayName: 'Workers AI',
+			prefix: 'workers-ai/',
+			detect: prefixDetector('workers-ai/'),
+			needs: binding === undefined ? 'the AI binding' : undefined,
+			meta: { vision: true, audio: false, reasoning: true },
+			send: (request) => run(request.model, { ...withBody(inputsOf(request), more) }, request.signal),
+			reader: (reply, request) => {
+				const chat = chatReader(reply);
+				const longest = number(more ?? {}, 'max_tokens') ?? request.maxOutputTokens ?? usualLength(request.model);
+				return {
+					event: (event) => chat.event(chatOf(checked(event), 'delta', longest)),
+					body: (body) => chat.body(chatOf(checked(unwrapped(body)), 'message', longest)),
+					end: (how) => chat.end?.(how),
+				};
+			},
+			embed: async (model, texts, signal) => {
+				return inBatches(texts, embeddingsAtOnce, async (text) => {
+					const answer: unknown = await (await run(model, { text }, signal)).json();
+					const { data } = isJson(answer) ? checked(unwrapped(answer)) : {};
+					return Array.isArray(data) ? data.map(numbers) : [];
+				});
+			},
+		},
+		settings,
+	);
+}
+
+/** What one request for embeddings may hold. */
+const embeddingsAtOnce = 100;
+
+/** Whatever a binding gave, as a response: the real one gives a response, a stream or an object. */
+function responseOf(answer: unknown): Response {
+	if (isResponse(answer)) return answer;
+	if (answer instanceof ReadableStream)
+		return new Response(answer, { headers: { 'content-type': 'text/event-stream' } });
+	return Response.json(answer ?? {});
+}
+
+/** Also of another realm: what a proxy of a binding gives is no instance of this one's class. */
+function isResponse(answer: unknown): answer is Response {
+	return answer instanceof Response || Object.prototype.toString.call(answer) === '[object Response]';
+}
+
+const dialect: ChatDialect = {
+	variant: 'workers-ai',
+	audio: false,
+	pdf: false,
+	effort: (effort, model) => {
+		if (effort === 'none') return { reasoning_effort: model.includes('gpt-oss') ? 'low' : 'none' };
+		if (effort === 'minimal') return { reasoning_effort: 'low' };
+		return { reasoning_effort: effort === 'xhigh' || effort === 'max' ? 'high' : effort };
+	},
+};
+
+/** Older models: they take no image by its URL, and stop after 256 tokens where nobody says how long a reply may be. */
+const older = /llama|mistral|gemma-[23]|qwq|qwen(1|2|3-)|deepseek-(math|coder|r1)|hermes|granite|sea-lion/i;
+
+function usualLength(model: string): number | undefined {
+	return older.test(model) ? 2_048 : undefined;
+}
+
+function inputsOf(request: ModelRequest): Json {
+	const { model, ...inputs } = chatBody(request, dialect);
+	const { outputSchema } = request;
+	const length = usualLength(request.model);
+	return {
+		...(length !== undefined && { max_tokens: length }),
+		...inputs,
+		messages: objects(inputs, 'messages').map((message) => messageOf(message, length === undefined)),
+		// The schema itself, where others want it in a box.
+		...(outputSchema !== undefined && { response_format: { type: 'json_schema', json_schema: outputSchema } }),
+	};
+}
+
+/** The binding refuses a `content` that is null, and older models an image that they would have to fetch. */
+function messageOf(message: Json, fetches: boolean): Json {
+	if (message.content === null) return { ...message, content: '' };
+	if (fetches || !Array.isArray(message.content)) return message;
+	const content = objects(message, 'content').map((part) => {
+		const url = string(object(part, 'image_url'), 'url');
+		if (url === undefined || url.startsWith('data:')) return part;
+		return { type: 'text', text: renderPart({ kind: 'image', url }) };
+	});
+	return { ...message, content };
+}
+
+/**
+ * A reply, or a piece of one, as Chat Completions have it: newer models give that, older ones `{ response, tool_calls }`.
+ * These do not say why they stopped: they were cut where they gave all that they might.
+ */
+function chatOf(from: Json, key: 'delta' | 'message', longest = Number.POSITIVE_INFINITY): Json {
+	if (Array.isArray(from.choices) || (from.response === undefined && from.tool_calls === undefined)) return from;
+	const cut = (number(object(from, 'usage'), 'completion_tokens') ?? 0) >= longest;
+	const finish = string(from, 'finish_reason') ?? (cut ? 'length' : key === 'message' ? 'stop' : null);
+	const said = { content: textOf(from), tool_calls: callsOf(from) };
+	return { choices: [{ index: 0, [key]: said, finish_reason: finish }], usage: from.usage };
+}
+
+/** The text of an older model's reply: an object where it was asked for JSON, a number where it said nothing else. */
+function textOf({ response }: Json): string {
+	if (response === undefined || response === null) return '';
+	return typeof response === 'string' ? response : JSON.stringify(response);
+}
+
+/** The calls of an older model: `{ name, arguments }`, or as Chat Completions have them. */
+function callsOf(from: Json): Json[] {
+	return objects(from, 'tool_calls').map((call) => {
+		if (isJson(call.function)) return call;
+		const { name, arguments: given, ...rest } = call;
+		return { ...rest, function: { name, arguments: given ?? {} } };
+	});
+}
+
+/** Cloudflare's REST API, and some gateways, give `{ result: … }`. */
+function unwrapped(body: Json): Json {
+	return isJson(body.result) && body.choices === undefined ? body.result : body;
+}
+
+/** An answer that is no failure: one may come with status 200. */
+function checked(answer: Json): Json {
+	const failed =
+		isJson(answer.error) || typeof answer.internalCode === 'number' || objects(answer, 'errors').length > 0;
+	if (failed) throw complaintIn(answer, undefined);
+	return answer;
+}
+
+/**
+ * Workers AI's own codes, as a status and a word that says more
+ * (developers.cloudflare.com/workers-ai/platform/errors). Others are judged by their status and their text.
+ */
+const codes: Readonly<Record<string, readonly [status: number, word: string]>> = {
+	3003: [400, 'invalid_request'],
+	3006: [413, 'request_too_large'],
+	3007: [408, 'timeout_error'],
+	3008: [408, 'timeout_error'],
+	3010: [400, 'invalid_request'],
+	3023: [403, 'permission_denied'],
+	3036: [429, 'insufficient_quota'],
+	3039: [400, 'invalid_request'],
+	3040: [503, 'overloaded'],
+	3041: [403, 'permission_denied'],
+	3042: [404, 'model_not_found'],
+	4006: [429, 'insufficient_quota'],
+	5004: [400, 'invalid_request'],
+	5005: [405, 'invalid_request'],
+	5007: [404, 'model_not_found'],
+	5016: [403, 'permission_denied'],
+	5018: [403, 'permission_denied'],
+	5019: [405, 'invalid_request'],
+	5021: [400, 'invalid_request'],
+	10000: [401, 'unauthorized'],
+};
+
+async function complaintOfResponse(response: Response): Promise<ProviderComplaint> {
+	const text = await response.text().catch(() => '');
+	const body = jsonOf(text);
+	return body === undefined
+		? complaintOfText(text, response.status, response.headers)
+		: complaintIn(body, response.status, response.headers);
+}
+
+/** What `run` throws: an error whose message has the code in front, `3040: Capacity temporarily exceeded`. */
+function complaintOfError(thrown: unknown): unknown {
+	const text = textOfError(thrown);
+	const body = jsonOf(text);
+	if (body !== undefined) return complaintIn(body, undefined);
+	const known = codeIn(text) !== undefined || /timeout/i.test(text);
+	const theirs = thrown instanceof Error && /^(InferenceUpstream|AiInternal|Ai)Error$/.test(thrown.name);
+	return known || theirs ? complaintOfText(text, undefined) : thrown;
+}
+
+/** `{ internalCode, description }`, `{ errors: [{ code, message }] }`, or an error as everywhere. */
+function complaintIn(body: Json, status: number | undefined, headers?: Headers): ProviderComplaint {
+	const said = isJson(body.error) ? body.error : (objects(body, 'errors')[0] ?? body);
+	const code = number(said, 'internalCode') ?? number(said, 'code') ?? Number(string(said, 'code'));
+	const text = string(said, 'description') ?? string(said, 'message') ?? '';
+	const named = codes[code] === undefined ? codeIn(text) : code;
+	if (named === undefined) return new ProviderComplaint({ status, headers, body });
+	return complaintOfText(codeIn(text) === undefined ? `${named}: ${text}` : text, status, headers);
+}
+
+function complaintOfText(text: string, status: number | undefined, headers?: Headers): ProviderComplaint {
+	const known = codes[codeIn(text) ?? ''];
+	if (known === undefined && status !== undefined) return new ProviderComplaint({ status, headers, body: text });
+	const [own, word] = known ?? [undefined, /timeout/i.test(text) ? 'timeout_error' : 'server_error'];
+	return new ProviderComplaint({ status: own, headers, body: { error: { message: text, code: word } } });
+}
+
+/** The code in front of a message; runtimes put an error's name before it. */
+function codeIn(text: string): number | undefined {
+	const code = /^(?:\w*Error\b:?\s*)*(\d{4,5}):/.exec(text.trim())?.[1];
+	return code === undefined ? undefined : Number(code);
+}
+
+function jsonOf(text: string): Json | undefined {
+	try {
+		const value: unknown = JSON.parse(text);
+		return isJson(value) ? value : undefined;
+	} catch {
+		return undefined;
+	}
+}
