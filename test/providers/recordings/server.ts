@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Cutting } from './cutting.ts';
+
+export interface Answer {
+	readonly status: number;
+	readonly contentType: string;
+	readonly bytes: Uint8Array;
+	readonly cutting: Cutting;
+}
+
+export interface Player {
+	/** A base URL that answers every request below it with this answer. */
+	readonly play: (answer: Answer) => string;
+	readonly close: () => Promise<void>;
+}
+
+/** An HTTP server on 127.0.0.1 that plays recordings. */
+export async function startPlayer(): Promise<Player> {
+	const answers: Answer[] = [];
+	const server = createServer((request, response) => {
+		request.resume();
+		request.once('end', () => {
+			const answer = answers[Number(request.url?.split('/')[1])];
+			if (answer === undefined) response.writeHead(500).end('No such recording.');
+			else send(response, answer).catch(() => response.destroy());
+		});
+	});
+	server.listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const address = server.address();
+	if (address === null || typeof address === 'string') throw new Error('no port');
+	return {
+		play: (answer) => `http://127.0.0.1:${address.port}/${answers.push(answer) - 1}`,
+		close: async () => {
+			server.close();
+			server.closeAllConnections();
+			await once(server, 'close');
+		},
+	};
+}
+
+/** Each piece leaves on its own, and the event loop turns before the next: its reader, in this process, gets it alone. */
+async function send(response: ServerResponse, { status, contentType, bytes, cutting }: Answer): Promise<void> {
+	response.socket?.setNoDelay(true);
+	response.writeHead(status, { 'content-type': contentType });
+	let sent = 0;
+	for (const size of cutting.sizes(bytes.length)) {
+		response.write(bytes.subarray(sent, sent + size));
+		sent += size;
+		await nextTurn();
+		if (response.destroyed) return;
+	}
+	response.end();
+}

@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { chat, providers } from '../../src/index.ts';
+import { anthropic as dialect } from './wire/anthropic.ts';
+import { secretKey as apiKey } from './wire/dialect.ts';
+import { type Exchange, type Script, startServer, type WireServer } from './wire/server.ts';
+
+let server: WireServer;
+beforeAll(async () => {
+	server = await startServer();
+});
+afterAll(() => server?.close());
+
+const { model } = dialect;
+const hello = [chat.userMessage('Hello')];
+const answer: Script = async (exchange) => {
+	await exchange.write(dialect.events({ text: 'Hi', stop: 'end_turn' }).join(''));
+	exchange.end();
+};
+const busy: Script = (exchange) => {
+	const { status, body } = dialect.errorBody('overloaded') ?? { status: 503, body: {} };
+	exchange.json(status, body, { 'retry-after': '0' });
+};
+const made = (more: object = {}) => providers.anthropic({ apiKey, baseURL: server.url, ...more });
+const stream = (provider: ReturnType<typeof made>, options: chat.CallOptions = {}) =>
+	provider.chatStreamFn?.(model, hello, undefined, undefined, () => undefined, options);
+
+describe('retries', () => {
+	test('a function called by itself makes one request', async () => {
+		server.play(busy, answer);
+		await expect(stream(made())).rejects.toMatchObject({ code: 'overloaded' });
+		expect(server.requests).toHaveLength(1);
+	});
+
+	test('and as many more as the provider or the call says', async () => {
+		server.play(busy, busy, answer);
+		expect(await stream(made({ maxRetries: 2 }))).toMatchObject({ text: 'Hi' });
+		expect(server.requests).toHaveLength(3);
+		server.play(busy, answer);
+		expect(await stream(made({ maxRetries: 0 }), { maxRetries: 1 })).toMatchObject({ text: 'Hi' });
+		expect(server.requests).toHaveLength(2);
+	});
+
+	test('a run retries by itself, twice, and as its options or its provider say', async () => {
+		const requests = async (provider: object, options: object = {}) => {
+			server.play(busy);
+			const run = chat.run({ model, providers: [made(provider)], ...options }, hello);
+			await expect(run.result).rejects.toMatchObject({ code: 'overloaded' });
+			return server.requests.length;
+		};
+		expect(await requests({})).toBe(3);
+		expect(await requests({ maxRetries: 1 })).toBe(2);
+		expect(await requests({ maxRetries: 1 }, { maxRetries: 0 })).toBe(1);
+	});
+});
+
+describe('timeouts', () => {
+	const stall: Script = async (exchange) => {
+		const [first = ''] = dialect.events({ text: 'Hi', stop: 'end_turn' });
+		await exchange.write(first);
+		await exchange.closed;
+	};
+
+	test('are those of the provider, of the call, or of the run', async () => {
+		server.play(stall);
+		await expect(stream(made({ timeouts: { idleMs: 30 } }))).rejects.toMatchObject({ code: 'timeout' });
+		await expect(stream(made(), { timeouts: { idleMs: 30 } })).rejects.toMatchObject({ code: 'timeout' });
+		for (const [own, options] of [
+			[{ timeouts: { idleMs: 30 } }, {}],
+			[{ timeouts: { idleMs: 60_000 } }, { timeouts: { idleMs: 30 } }],
+		]) {
+			const run = chat.run({ model, providers: [made(own)], maxRetries: 0, ...options }, hello);
+			await expect(run.result).rejects.toMatchObject({ code: 'timeout' });
+		}
+		await Promise.all(server.requests.map(({ closed }) => closed));
+	});
+
+	test('a model that thinks without a word, but shows that it is there, is waited for', async () => {
+		const signs = async (exchange: Exchange, sign: string) => {
+			const [first = '', ...rest] = dialect.events({ text: 'Hi', stop: 'end_turn' });
+			await exchange.write(first);
+			for (let n = 0; n < 12; n++) {
+				await exchange.write(sign);
+				await new Promise((resolve) => setTimeout(resolve, 20));
+			}
+			await exchange.write(rest.join(''));
+			exchange.end();
+		};
+		const timeouts = { idleMs: 120 };
+		for (const sign of ['event: ping\ndata: {"type":"ping"}\n\n', ': still here\n']) {
+			server.play((exchange) => signs(exchange, sign));
+			expect(await stream(made({ timeouts }))).toMatchObject({ text: 'Hi' });
+			const run = chat.run({ model, providers: [made()], timeouts, maxRetries: 0 }, hello);
+			expect(await run.result).toMatchObject({ text: 'Hi' });
+		}
+	});
+});
+
+describe('a provider without its key', () => {
+	test('knows its models, and names the variable to whoever asks', async () => {
+		for (const key of [undefined, '']) {
+			const keyless = providers.anthropic({ apiKey: key });
+			expect(keyless).toMatchObject({ variant: 'anthropic', needs: 'ANTHROPIC_API_KEY' });
+			expect(keyless.chatFn ?? keyless.chatStreamFn ?? keyless.embedFn).toBeUndefined();
+			await expect(chat.runLoop({ model, providers: [keyless] }, 'Hello')).rejects.toMatchObject({
+				code: 'not_configured',
+				message: expect.stringContaining('ANTHROPIC_API_KEY'),
+			});
+		}
+	});
+
+	test('is not replaced by a fallback', async () => {
+		const options = {
+			model,
+			fallbacks: ['demo'],
+			providers: [providers.demo(), providers.anthropic({ apiKey: undefined })],
+		};
+		await expect(chat.runLoop(options, 'Hello')).rejects.toMatchObject({ code: 'not_configured' });
+	});
+});
+
+describe('a setting that cannot be', () => {
+	test.each([
+		[{ baseURL: 'my gateway' }, 'baseURL'],
+		[{ maxRetries: -1 }, 'maxRetries'],
+		[{ maxRetries: 1.5 }, 'maxRetries'],
+	])('%j is refused by its name', (more, field) => {
+		expect(() => made(more)).toThrow(expect.objectContaining({ code: 'invalid_request', data: { field } }));
+	});
+});
+
+describe("an API's own words", () => {
+	test('body and headers reach the request: objects are merged, lists joined', async () => {
+		server.play(answer);
+		const web = { type: 'web_search_20250305', name: 'web_search' };
+		const provider = made({
+			body: { temperature: 0, tools: [web], metadata: { user_id: 'u' } },
+			headers: { 'anthropic-beta': 'x' },
+		});
+		const tool = { name: 'add', description: 'Adds.', inputSchema: { type: 'object', properties: {} } };
+		await provider.chatStreamFn?.(model, hello, undefined, [tool], () => undefined);
+		const [request] = server.requests;
+		expect(request?.body).toMatchObject({
+			temperature: 0,
+			tools: [{ name: 'add' }, web],
+			metadata: { user_id: 'u' },
+		});
+		expect(request?.headers['anthropic-beta']).toBe('x');
+	});
+});
+
+test('a tool that is forced is forced once: with its result there the model is free', async () => {
+	const call = { id: 'toolu_1', name: 'add', argumentsJson: '{}' };
+	server.play(async (exchange) => {
+		await exchange.write(dialect.events({ calls: [call], stop: 'tool_use' }).join(''));
+		exchange.end();
+	}, answer);
+	const tool = { name: 'add', description: 'Adds.', inputSchema: { type: 'object' }, fn: () => 1 };
+	await chat.runLoopStream({ model, providers: [made()], tools: [tool], toolChoice: 'required' }, 'Hello');
+	const choices = server.requests.map(({ body, path }) => dialect.hear(body, path).toolChoice);
+	expect(choices).toEqual(['required', 'auto']);
+});
+
+test("Anthropic's cache is marked at the tools, the system prompt and the newest message, for as long as asked, or not at all", async () => {
+	const marks = async (cache?: '5m' | '1h' | false) => {
+		server.play(answer);
+		const tools = ['a', 'b'].map((name) => ({ name, description: name, inputSchema: { type: 'object' } }));
+		await made({ cache }).chatStreamFn?.(
+			model,
+			[...hello, { role: 'assistant', content: 'Hi' }, ...hello],
+			'Be brief.',
+			tools,
+			() => undefined,
+		);
+		return server.requests[0]?.body;
+	};
+	const mark = { type: 'ephemeral' };
+	expect(await marks()).toMatchObject({
+		tools: [expect.not.objectContaining({ cache_control: mark }), { cache_control: mark }],
+		system: [{ cache_control: mark }],
+		messages: [{}, {}, { content: [{ cache_control: mark }] }],
+	});
+	expect(JSON.stringify(await marks('1h'))).toContain('"ttl":"1h"');
+	expect(JSON.stringify(await marks(false))).not.toContain('cache_control');
+});

@@ -1,0 +1,140 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+
+/** One request as the server saw it, and what a test may do with the answer. */
+export interface Exchange {
+	/** With its query. */
+	readonly path: string;
+	readonly headers: IncomingHttpHeaders;
+	/** The request's JSON; `undefined` where it was none. */
+	readonly body: unknown;
+	/** When the answer ended or the client went away, whichever came first, by `performance.now()`. */
+	readonly closed: Promise<number>;
+	/** The head of an event stream, without a first byte. */
+	stream(headers?: Readonly<Record<string, string>>): void;
+	/** Resolves when the bytes have left the process. Begins an event stream where nothing was begun. */
+	write(bytes: string | Uint8Array): Promise<void>;
+	end(): void;
+	/** Ends the connection with a TCP reset. */
+	reset(): void;
+	/** A whole answer that is JSON. */
+	json(status: number, body: unknown, headers?: Readonly<Record<string, string>>): void;
+	/** A whole answer that is a web page. */
+	html(status: number, page: string): void;
+}
+
+export type Script = (exchange: Exchange) => void | Promise<void>;
+
+/** A server that does what a test says, on a port of its own. */
+export interface WireServer {
+	readonly url: string;
+	/** The requests since the last `play`, oldest first. */
+	readonly requests: readonly Exchange[];
+	/** What to do with the next requests; each further one gets the last script. Forgets the earlier requests. */
+	play(...scripts: readonly Script[]): void;
+	/** What a script threw, the first one. */
+	check(): void;
+	close(): Promise<void>;
+}
+
+/** Starts a server on 127.0.0.1. */
+export async function startServer(): Promise<WireServer> {
+	let requests: Exchange[] = [];
+	let scripts: readonly Script[] = [];
+	let failed: unknown[] = [];
+
+	const server = createServer(async (request, response) => {
+		try {
+			const text = await textOf(request);
+			const exchange = exchangeOf(request, response, text);
+			const script = scripts[Math.min(requests.push(exchange), scripts.length) - 1];
+			if (script === undefined) throw new Error(`nothing to play for ${exchange.path}`);
+			await script(exchange);
+		} catch (error) {
+			failed.push(error);
+			response.destroy();
+		}
+	});
+	server.keepAliveTimeout = 1_000;
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	return {
+		url: `http://127.0.0.1:${portOf(server.address())}`,
+		get requests() {
+			return requests;
+		},
+		play: (...given) => {
+			scripts = given;
+			requests = [];
+			failed = [];
+		},
+		check: () => {
+			if (failed.length > 0) throw failed[0];
+		},
+		close: async () => {
+			const closed = new Promise((resolve) => server.close(resolve));
+			server.closeAllConnections();
+			await closed;
+		},
+	};
+}
+
+/** A port on which nobody listens: it was free a moment ago. */
+export async function deadUrl(): Promise<string> {
+	const server = createServer();
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	const port = portOf(server.address());
+	await new Promise((resolve) => server.close(resolve));
+	return `http://127.0.0.1:${port}`;
+}
+
+function exchangeOf(request: IncomingMessage, response: ServerResponse, text: string): Exchange {
+	const closed = new Promise<number>((resolve) => response.on('close', () => resolve(performance.now())));
+	// A write to a client that went away is what some tests are about.
+	response.on('error', () => {});
+	request.socket.setNoDelay(true);
+	const stream = (headers: Readonly<Record<string, string>> = {}): void => {
+		response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', ...headers });
+		response.flushHeaders();
+	};
+	return {
+		path: request.url ?? '',
+		headers: request.headers,
+		body: jsonOf(text),
+		closed,
+		stream,
+		write: (bytes) => {
+			if (!response.headersSent) stream();
+			return new Promise((resolve) => void response.write(bytes, () => resolve()));
+		},
+		end: () => void response.end(),
+		reset: () => void request.socket.resetAndDestroy(),
+		json: (status, body, headers = {}) => {
+			response.writeHead(status, { 'content-type': 'application/json', ...headers });
+			response.end(JSON.stringify(body));
+		},
+		html: (status, page) => {
+			response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' });
+			response.end(page);
+		},
+	};
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+	const chunks: Uint8Array[] = [];
+	for await (const chunk of request) if (chunk instanceof Uint8Array) chunks.push(chunk);
+	return Buffer.concat(chunks).toString('utf8');
+}
+
+function jsonOf(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
+
+function portOf(address: unknown): number {
+	if (typeof address === 'object' && address !== null && 'port' in address && typeof address.port === 'number') {
+		return address.port;
+	}
+	throw new Error('the server has no port');
+}
