@@ -19,6 +19,7 @@ Without a message: a conversation. With one: its answer, and the end. Where the 
 no terminal, each line of it is a message.
 
   --agent NAME    the agent to talk to (default: the first that the server has)
+  --model NAME    one of the models that the agent may run on (default: its first)
   --session ID    go on with a session
   --url URL       where Runlet is (default: RUNLET_URL, else http://127.0.0.1:8787)
   --help          this text
@@ -47,15 +48,17 @@ async function main(): Promise<number> {
 		return 0;
 	}
 	const url = (values.url ?? process.env.RUNLET_URL ?? defaultUrl).replace(/\/+$/, '');
-	if (values.session && values.agent)
-		throw new UsageError('--session and --agent exclude each other: a session keeps its agent.');
+	if (values.session && (values.agent || values.model))
+		throw new UsageError('--session and --agent or --model exclude each other: a session keeps both.');
 	if (!URL.canParse(url)) throw new UsageError(`--url: ${url} is not a URL.`);
 	const client = createClient({
 		url,
 		onRetry: (attempt) => attempt === 1 && print('dim', 'Connection lost. Trying again…'),
 	});
 	try {
-		const session = values.session ? await client.session(values.session) : await createSession(client, values.agent);
+		const session = values.session
+			? await client.session(values.session)
+			: await createSession(client, values.agent, values.model);
 		const chat: Chat = { client, url, session, state: 'idle' };
 		if (positionals.length > 0) return await sayAll(chat, [positionals.join(' ')]);
 		if (!process.stdin.isTTY) return await sayAll(chat, createInterface({ input: process.stdin }));
@@ -70,7 +73,7 @@ function readArguments(args: string[]) {
 		const text = { type: 'string' } as const;
 		return parseArgs({
 			args,
-			options: { agent: text, session: text, url: text, help: { type: 'boolean', short: 'h' } },
+			options: { agent: text, model: text, session: text, url: text, help: { type: 'boolean', short: 'h' } },
 			allowPositionals: true,
 		});
 	} catch (error) {
@@ -79,10 +82,10 @@ function readArguments(args: string[]) {
 	}
 }
 
-async function createSession(client: Client, name: string | undefined): Promise<Session> {
+async function createSession(client: Client, name?: string, model?: string): Promise<Session> {
 	const agent = name ?? (await client.agents())[0]?.name;
 	if (agent === undefined) throw new UsageError('This server has no agent to talk to.');
-	return client.createSession({ agent });
+	return client.createSession(model === undefined ? { agent } : { agent, model });
 }
 
 /** Each message in turn, without a prompt, up to the first that is not answered. */

@@ -10,7 +10,7 @@ import type { Runtime } from './session/agent.ts';
  * The Worker's HTTP side: mounts the routes, and turns every error into a response in one place. The page at `/` is a
  * static asset and does not come through here.
  */
-export function createApp({ agents }: Pick<Runtime, 'agents'>) {
+export function createApp(runtime: Runtime) {
 	const app = new Hono<{ Bindings: Env }>();
 	app.onError((error, c) => {
 		const response = toResponse(error);
@@ -26,7 +26,7 @@ export function createApp({ agents }: Pick<Runtime, 'agents'>) {
 		assertMayAnswer(config(c.env).local, new URL(c.req.url).hostname);
 		await next();
 	});
-	return app.route('/healthz', health).route('/v1/agents', agentsRoute(agents)).route('/v1/sessions', sessions);
+	return app.route('/healthz', health).route('/v1/agents', agentsRoute(runtime)).route('/v1/sessions', sessions);
 }
 
 /** Names of this machine, as a URL has them. */

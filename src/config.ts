@@ -1,15 +1,28 @@
 import * as v from 'valibot';
 import { check } from './check.ts';
 import { RunletError } from './errors.ts';
+import type { AiBinding } from './providers/index.ts';
 import type { SessionNamespace } from './session/api.ts';
 import type { SkillStore } from './skill/index.ts';
 
+/**
+ * Providers that are configured by two variables each: `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or a
+ * server of one's own.
+ */
+const endpointNames = ['ANTHROPIC', 'OPENAI', 'XAI', 'GEMINI', 'GROQ', 'DEEPSEEK', 'MISTRAL', 'OLLAMA'] as const;
+
+export type EndpointName = (typeof endpointNames)[number];
+
+type EndpointVariables = { readonly [N in EndpointName as `${N}_API_KEY` | `${N}_BASE_URL`]?: string };
+
 /** What `wrangler.toml` binds, and what the environment may set. */
-export interface Env {
+export interface Env extends EndpointVariables {
 	/** Sessions: the Durable Object class of `worker.ts`. */
 	readonly SESSIONS: SessionNamespace;
 	/** Published skills. */
 	readonly SKILLS: SkillStore;
+	/** Workers AI. */
+	readonly AI?: AiBinding;
 	/** Model of every agent that names none; `demo`. */
 	readonly MODEL?: string;
 	/** `true` only under `npm start`: answers without an API key. */
@@ -22,6 +35,14 @@ export interface Config {
 	readonly skills: SkillStore;
 	readonly model: string;
 	readonly local: boolean;
+	/** Where a provider is, and the key that it asks for, as far as they are set. */
+	readonly endpoint: (name: EndpointName) => Endpoint;
+	readonly ai: AiBinding | undefined;
+}
+
+export interface Endpoint {
+	readonly apiKey: string | undefined;
+	readonly baseURL: string | undefined;
 }
 
 const variables = v.object({
@@ -31,6 +52,19 @@ const variables = v.object({
 	),
 	LOCAL: v.optional(v.picklist(['true', 'false'], 'must be true or false. It is set by npm start'), 'false'),
 });
+
+/** A variable that is set to nothing is not set: a `.dev.vars` may wait for its keys. */
+const text = v.optional(
+	v.pipe(
+		v.string(),
+		v.trim(),
+		v.transform((value) => value || undefined),
+	),
+);
+const url = v.pipe(
+	text,
+	v.check((value) => value === undefined || URL.canParse(value), 'must be a URL, such as https://gateway.example.com'),
+);
 
 const known = new WeakMap<Env, Config>();
 
@@ -45,7 +79,23 @@ export function config(env: Env): Config {
 		if (env[binding] === undefined)
 			throw new RunletError('not_configured', `${binding}: this binding is missing in wrangler.toml.`);
 	}
-	const read: Config = { sessions: env.SESSIONS, skills: env.SKILLS, model, local: LOCAL === 'true' };
+	const endpoints = new Map(endpointNames.map((name) => [name, endpointIn(env, name)]));
+	const read: Config = {
+		sessions: env.SESSIONS,
+		skills: env.SKILLS,
+		model,
+		local: LOCAL === 'true',
+		endpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
+		ai: env.AI,
+	};
 	known.set(env, read);
 	return read;
+}
+
+function endpointIn(env: Env, name: EndpointName): Endpoint {
+	const [key, base] = [`${name}_API_KEY`, `${name}_BASE_URL`] as const;
+	return {
+		apiKey: check(v.object({ [key]: text }), env, key, 'not_configured')[key],
+		baseURL: check(v.object({ [base]: url }), env, base, 'not_configured')[base],
+	};
 }

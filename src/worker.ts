@@ -1,9 +1,9 @@
 import { agents } from './agents/index.ts';
 import { createApp } from './app.ts';
-import { demo } from './providers/index.ts';
+import { providersOf } from './models.ts';
 import { createSessionClass } from './session/object.ts';
 
-const runtime = { agents, providers: () => [demo({ delayMs: 15 })] };
+const runtime = { agents, providers: providersOf };
 
 /** The Durable Object class that `wrangler.toml` binds as `SESSIONS`. */
 export class Session extends createSessionClass(runtime) {}

@@ -9,12 +9,12 @@ const root = resolve(import.meta.dirname, '..');
 
 /**
  * `npm start` as a user would run it, on a free port and with storage of its own, in a process group of its own. Give
- * it back with `close`.
+ * it back with `close`. `options` are further options of it.
  */
-export async function startRunlet() {
+export async function startRunlet(...options: readonly string[]) {
 	const port = await freePort();
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-'));
-	let server = await serve(port, folder);
+	let server = await serve(port, folder, options);
 	const killNow = (): void => kill(server.group, 'SIGKILL');
 	process.on('exit', killNow);
 
@@ -33,7 +33,7 @@ export async function startRunlet() {
 		stop,
 		restart: async (): Promise<void> => {
 			await stop('SIGTERM');
-			server = await serve(port, folder);
+			server = await serve(port, folder, options);
 		},
 		close: async (): Promise<void> => {
 			await stop('SIGTERM');
@@ -44,8 +44,8 @@ export async function startRunlet() {
 	};
 }
 
-async function serve(port: number, folder: string) {
-	const options = ['start', '--', '--port', String(port), '--persist-to', folder];
+async function serve(port: number, folder: string, more: readonly string[]) {
+	const options = ['start', '--', '--port', String(port), '--persist-to', folder, ...more];
 	const child = spawn('npm', options, { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
 	let output = '';
 	const ready = Promise.withResolvers<void>();

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { ReasoningEffort } from '../chat/index.ts';
 import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import type { Skill } from '../skill/index.ts';
@@ -22,6 +23,7 @@ const definition = v.strictObject({
 	maxIterations: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	reasoningEffort: v.optional(v.picklist(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])),
 	fallbacks: v.optional(v.array(v.string())),
 });
 
@@ -43,6 +45,8 @@ export interface AgentDefinition {
 	readonly maxIterations?: number;
 	readonly maxContextTokens?: number;
 	readonly maxOutputTokens?: number;
+	/** How much its model is to think; missing leaves it to the model. */
+	readonly reasoningEffort?: ReasoningEffort;
 	/** Models to try, in order, when the chosen one cannot be reached. */
 	readonly fallbacks?: readonly string[];
 }

@@ -8,7 +8,7 @@ import { element } from './element.js';
 import { createRunView, eventsOf } from './run-view.js';
 import { ClientError, createClient } from './session.js';
 import { createTail } from './tail.js';
-import { textOf } from './words.js';
+import { describeModel, textOf } from './words.js';
 
 const page = {
 	agent: find('#agent', HTMLSelectElement),
@@ -236,7 +236,7 @@ function showWelcome() {
 	find('#welcome-name', HTMLElement).textContent = agent.name;
 	find('#welcome-description', HTMLElement).textContent = agent.description ?? '';
 	const facts = [
-		...factsOf('Model', agent.model ? [agent.model] : []),
+		...factsOf('Model', agent.model ? [describeModel(agent)] : []),
 		...factsOf(
 			'Tools',
 			(agent.tools ?? []).map(({ name }) => name),

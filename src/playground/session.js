@@ -2,7 +2,8 @@
  * A client for Runlet's sessions, without build or dependencies: the page and `npm run chat` both use this file.
  *
  * @typedef {{ name: string, description?: string }} Named
- * @typedef {{ name: string, description?: string, model?: string, tools?: Named[], skills?: Named[] }} Agent
+ * @typedef {{ name: string, ready: boolean, needs?: string }} Model whether it can be asked, and what to set if not
+ * @typedef {{ name: string, description?: string, model?: string, models?: Model[], tools?: Named[], skills?: Named[] }} Agent
  * @typedef {'idle' | 'running' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error'} Status
  * @typedef {{ id: string, agent: string, model?: string, status: Status, run?: { id: string, status: string } }} Session
  * @typedef {{ id: string, name: string, input: unknown }} ToolCall
@@ -183,7 +184,7 @@ export function createClient({
 		},
 
 		/**
-		 * @param {{ agent: string }} body
+		 * @param {{ agent: string, model?: string }} body
 		 * @param {Signal} [options]
 		 * @returns {Promise<Session>}
 		 */

@@ -80,3 +80,13 @@ export function describeStop(reason) {
 	if (reason === 'refusal') return 'The model declined to answer.';
 	return undefined;
 }
+
+/**
+ * @param {import('./session.js').Agent} agent
+ * @returns {string} its model, and what is missing for it to answer
+ */
+export function describeModel({ model = '', models = [] }) {
+	const about = models.find(({ name }) => name === model);
+	if (about === undefined || about.ready) return model;
+	return about.needs === undefined ? `${model} (no provider knows it)` : `${model} (not ready: set ${about.needs})`;
+}

@@ -1,14 +1,16 @@
 import { Hono } from 'hono';
-import { type Agent, modelFor } from '../agents/index.ts';
+import { modelFor } from '../agents/index.ts';
+import { canTalk, type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
 import { config, type Env } from '../config.ts';
-import { resolverFor } from '../session/agent.ts';
+import { type Runtime, resolverFor } from '../session/agent.ts';
 import { notAllowed } from './request.ts';
 
-/** `/v1/agents`: what can be talked to. */
-export function agentsRoute(agents: readonly Agent[]) {
+/** `/v1/agents`: what can be talked to, on which models, and what those that are not ready need. */
+export function agentsRoute({ agents, providers: providersOf }: Runtime) {
 	return new Hono<{ Bindings: Env }>()
 		.get('/', async (c) => {
 			const settings = config(c.env);
+			const providers = providersOf(settings);
 			const described = agents.map(async (agent) => {
 				const model = modelFor(agent, undefined, settings.model);
 				const listed = (await resolverFor(agent, settings)?.listFn({ messages: [], model })) ?? [];
@@ -16,6 +18,7 @@ export function agentsRoute(agents: readonly Agent[]) {
 					name: agent.name,
 					description: agent.description,
 					model,
+					models: [...new Set([model, ...(agent.models ?? [])])].map((one) => readiness(one, providers)),
 					tools: agent.tools.map(({ name, description }) => ({ name, description })),
 					skills: listed.map(({ name, description }) => ({ name, description })),
 				};
@@ -23,4 +26,16 @@ export function agentsRoute(agents: readonly Agent[]) {
 			return c.json({ agents: await Promise.all(described) });
 		})
 		.all('/', notAllowed('GET'));
+}
+
+/** Whether a model can be asked now; if not, `needs` is the variable to set, where that would do. */
+function readiness(name: string, providers: readonly ProviderRegistration[]) {
+	const found = resolveRegistration({ model: name, providers });
+	const ready = found !== undefined && canTalk(found);
+	return {
+		name,
+		...(found !== undefined && { provider: found.displayName }),
+		ready,
+		...(!ready && found?.needs !== undefined && { needs: found.needs }),
+	};
 }

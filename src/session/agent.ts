@@ -1,5 +1,5 @@
 import { type Agent, findAgent, modelFor } from '../agents/index.ts';
-import type { ChatOptions, ProviderRegistration } from '../chat/index.ts';
+import { type ChatOptions, type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
 import type { Config } from '../config.ts';
 import { inMemoryResolver, kvResolver, type SkillResolver } from '../skill/index.ts';
 import { joinedResolver } from '../skill/resolver.ts';
@@ -18,10 +18,14 @@ export function optionsFor(
 	session: Pick<SessionRecord, 'agent' | 'model'>,
 ): ChatOptions {
 	const agent = findAgent(runtime.agents, session.agent);
-	const { system, tools, maxIterations, maxContextTokens, maxOutputTokens, fallbacks } = agent;
+	const { system, tools, maxIterations, maxContextTokens, maxOutputTokens, reasoningEffort, fallbacks } = agent;
+	const model = modelFor(agent, session.model, config.model);
+	const providers = runtime.providers(config);
 	return {
-		model: modelFor(agent, session.model, config.model),
-		providers: runtime.providers(config),
+		model,
+		providers,
+		modelContextWindow: resolveRegistration({ model, providers })?.meta?.contextWindow,
+		reasoningEffort,
 		system,
 		tools,
 		skillResolver: resolverFor(agent, config),

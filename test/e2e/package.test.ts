@@ -59,7 +59,7 @@ test('the package holds no test, no script and no Worker', () => {
 		.map(({ path }) => path)
 		.filter(
 			(path) =>
-				!/^(dist\/(index|errors|check|(tool|skill|chat|providers|toolboxes)\/[\w-]+)\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
+				!/^(dist\/(index|errors|check|(tool|skill|chat|providers|toolboxes)\/(adapter\/)?[\w-]+)\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
 					path,
 				),
 		);
@@ -67,8 +67,8 @@ test('the package holds no test, no script and no Worker', () => {
 });
 
 test('the code in README.md compiles against the package, and what can run offline prints what it says', () => {
-	const [add = '', book = '', agent = '', library = ''] = blocks;
-	expect(blocks).toHaveLength(4);
+	const [add = '', book = '', agent = '', models = '', library = ''] = blocks;
+	expect(blocks).toHaveLength(5);
 	const define = join(root, 'src/agents/define.ts');
 	writeFileSync(join(project, 'add.ts'), add);
 	writeFileSync(join(project, 'book.ts'), book);
@@ -76,9 +76,11 @@ test('the code in README.md compiles against the package, and what can run offli
 		join(project, 'agent.ts'),
 		agent.replace("'../index.ts'", "'runlet'").replace("'./define.ts'", `'${define}'`),
 	);
+	writeFileSync(join(project, 'models.ts'), models);
 	writeFileSync(join(project, 'library.ts'), library);
 	run(join(root, 'node_modules/.bin/tsc'), ['-p', '.']);
 	expect(run(process.execPath, ['add.ts'])).toMatch(/^5\n[\s\S]*17 \+ 25 is 42\.\n$/);
+	expect(run(process.execPath, ['models.ts'])).toBe('Anthropic\n');
 	const said = run(process.execPath, ['library.ts']);
 	expect(said).toContain('the skill says: Be warm.');
 	expect(said).toMatch(/completed 4 \d+\n$/);

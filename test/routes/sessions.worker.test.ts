@@ -110,7 +110,7 @@ test('a page of the history is bounded in bytes', async () => {
 });
 
 test('a Worker that is not local and has no keys answers nobody, and says what to do', async () => {
-	const app = createApp({ agents: [] });
+	const app = createApp({ agents: [], providers: () => [] });
 	const response = await app.request('/v1/agents', {}, { SESSIONS: env.SESSIONS, SKILLS: env.SKILLS });
 	expect(response.status).toBe(503);
 	expect(await response.json()).toMatchObject({
@@ -120,7 +120,7 @@ test('a Worker that is not local and has no keys answers nobody, and says what t
 });
 
 test('a setting that cannot be is named, with the place to set it', async () => {
-	const app = createApp({ agents: [] });
+	const app = createApp({ agents: [], providers: () => [] });
 	const response = await app.request('/v1/agents', {}, { SESSIONS: env.SESSIONS, SKILLS: env.SKILLS, MODEL: ' ' });
 	expect(await response.json()).toMatchObject({
 		error: { message: expect.stringMatching(/^MODEL: .*wrangler\.toml/) },

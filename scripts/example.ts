@@ -1,0 +1,18 @@
+/** `npm run example NAME`: runs a file of `examples/`; without a name, lists them. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root } from './wrangler.ts';
+
+const folder = join(root, 'examples');
+const names = readdirSync(folder)
+	.map((file) => file.replace(/\.ts$/, ''))
+	.filter((name) => name !== 'show');
+const [name] = process.argv.splice(2, 1);
+
+if (name !== undefined && names.includes(name)) {
+	await import(pathToFileURL(join(folder, `${name}.ts`)).href);
+} else {
+	console.log(`npm run example NAME, where NAME is one of: ${names.join(', ')}`);
+	process.exitCode = name === undefined ? 0 : 1;
+}

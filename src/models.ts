@@ -1,0 +1,38 @@
+import type { ProviderRegistration } from './chat/index.ts';
+import type { Config, Endpoint } from './config.ts';
+import { anthropic, deepseek, demo, gemini, groq, mistral, ollama, openai, workersAi, xai } from './providers/index.ts';
+
+/** A pause between two words of the demo model, so that a person sees them stream. */
+const demoPace = { delayMs: 15 };
+
+const made = new WeakMap<Config, readonly ProviderRegistration[]>();
+
+/**
+ * Who talks to which model in this Worker (design.md, "Models"). Those without their key are in the list too: they know
+ * their models, and say which variable to set. Add yours: a line here, its variables in `config.ts`.
+ */
+export function providersOf(config: Config): readonly ProviderRegistration[] {
+	const known = made.get(config);
+	if (known !== undefined) return known;
+	const providers = [
+		demo(demoPace),
+		anthropic(config.endpoint('ANTHROPIC')),
+		openai(config.endpoint('OPENAI')),
+		xai(config.endpoint('XAI')),
+		gemini(config.endpoint('GEMINI')),
+		groq(config.endpoint('GROQ')),
+		deepseek(config.endpoint('DEEPSEEK')),
+		mistral(config.endpoint('MISTRAL')),
+		localModels(config.endpoint('OLLAMA')),
+		workersAi({ binding: config.ai }),
+	];
+	made.set(config, providers);
+	return providers;
+}
+
+/** A deployed Worker has no Ollama beside it, so here it is named, or not there. */
+function localModels({ baseURL }: Endpoint): ProviderRegistration {
+	const { variant, displayName, detect, meta, ...functions } = ollama({ baseURL });
+	const about = { variant, displayName, detect, meta };
+	return baseURL === undefined ? { ...about, needs: 'OLLAMA_BASE_URL' } : { ...about, ...functions };
+}
