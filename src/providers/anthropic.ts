@@ -1,4 +1,4 @@
-import { BaseAnthropic } from '@anthropic-ai/sdk/client';
+import type { BaseAnthropic } from '@anthropic-ai/sdk/client';
 import { type ProviderRegistration, prefixDetector } from '../chat/index.ts';
 import { isJson, type Json, number } from './adapter/json.ts';
 import { checkSettings, type ProviderSettings, register, withBody } from './adapter/register.ts';
@@ -15,17 +15,21 @@ export interface AnthropicSettings extends ProviderSettings {
 export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 	checkSettings('anthropic', settings);
 	const { apiKey, baseURL = 'https://api.anthropic.com', body: more, cache = '5m' } = settings;
-	const client = new BaseAnthropic({
+	const options = {
 		...quietSdk,
 		apiKey: apiKey || 'none',
 		authToken: null,
 		webhookKey: null,
 		baseURL,
-		openTelemetry: false,
+		openTelemetry: false as const,
 		fetch: sdkFetch(settings),
-	});
-	const post = (path: string, body: Json, signal: AbortSignal): Promise<Response> =>
-		client.post(path, { body, signal }).asResponse();
+	};
+	// The SDK is loaded by the first request: a Worker starts without it.
+	let client: BaseAnthropic | undefined;
+	const post = async (path: string, body: Json, signal: AbortSignal): Promise<Response> => {
+		client ??= new (await import('@anthropic-ai/sdk/client')).BaseAnthropic(options);
+		return client.post(path, { body, signal }).asResponse();
+	};
 	return register(
 		{
 			variant: 'anthropic',
@@ -33,10 +37,10 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			keyName: 'ANTHROPIC_API_KEY',
 			detect: prefixDetector('claude'),
 			meta: { vision: true, audio: false, reasoning: true },
-			send: (request) => post('/v1/messages', withBody(messagesBody(request, cache), more), request.signal),
+			send: async (request) => post('/v1/messages', withBody(await messagesBody(request, cache), more), request.signal),
 			reader: messagesReader,
 			countTokens: async (request) => {
-				const { model, system, messages, tools } = messagesBody(request, false);
+				const { model, system, messages, tools } = await messagesBody(request, false);
 				const body = { model, system, messages, tools };
 				const counted: unknown = await (await post('/v1/messages/count_tokens', body, request.signal)).json();
 				return (isJson(counted) ? number(counted, 'input_tokens') : undefined) ?? 0;

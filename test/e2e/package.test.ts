@@ -59,7 +59,7 @@ test('the package holds no test, no script and no Worker', () => {
 		.map(({ path }) => path)
 		.filter(
 			(path) =>
-				!/^(dist\/(index|errors|check|(tool|skill|chat|providers|toolboxes)\/(adapter\/)?[\w-]+)\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
+				!/^(dist\/(index|errors|check|(tool|skill|chat|providers|toolboxes)\/((adapter|dialects\/\w+)\/)?[\w-]+)\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
 					path,
 				),
 		);

@@ -1,4 +1,4 @@
-import { OpenAI } from 'openai/client';
+import type { OpenAI } from 'openai/client';
 import type { Json } from './json.ts';
 import type { ProviderSettings } from './register.ts';
 import { quietSdk, sdkFetch } from './sdk.ts';
@@ -15,7 +15,7 @@ export function openaiPost(
 	},
 ): Post {
 	const { apiKey, baseURL, organization, project } = settings;
-	const client = new OpenAI({
+	const options = {
 		...quietSdk,
 		apiKey: apiKey || 'none',
 		adminAPIKey: null,
@@ -24,6 +24,11 @@ export function openaiPost(
 		webhookSecret: null,
 		baseURL,
 		fetch: sdkFetch(settings, { authorization: apiKey ? `Bearer ${apiKey}` : undefined }),
-	});
-	return (path, body, signal) => client.post(path, { body, signal }).asResponse();
+	};
+	// The SDK is loaded by the first request: a Worker starts without it.
+	let client: OpenAI | undefined;
+	return async (path, body, signal) => {
+		client ??= new (await import('openai/client')).OpenAI(options);
+		return client.post(path, { body, signal }).asResponse();
+	};
 }

@@ -1,4 +1,3 @@
-import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
 import {
 	type AssistantMessage,
 	type Message,
@@ -14,7 +13,7 @@ import { mediaOf, textOf } from '../../adapter/parts.ts';
 import type { ModelRequest } from '../../adapter/register.ts';
 
 /** A request in the words of the Messages API. `cache`: how long what is marked stays in the prompt cache. */
-export function messagesBody(request: ModelRequest, cache: '5m' | '1h' | false) {
+export async function messagesBody(request: ModelRequest, cache: '5m' | '1h' | false) {
 	const { model, messages, tools, maxOutputTokens, outputSchema, stream } = request;
 	const mark = cache === false ? {} : { cache_control: { type: 'ephemeral', ...(cache === '1h' && { ttl: cache }) } };
 	const system = [request.system, ...messages.filter(({ role }) => role === 'system').map(messageText)]
@@ -22,7 +21,7 @@ export function messagesBody(request: ModelRequest, cache: '5m' | '1h' | false) 
 		.join('\n\n');
 	const maxTokens = maxOutputTokens ?? longestReply(model);
 	const { thinking, effort } = thinkingOf(request, maxTokens);
-	const format = outputSchema && { type: 'json_schema', schema: closedSchema(outputSchema) };
+	const format = outputSchema && { type: 'json_schema', schema: await closedSchema(outputSchema) };
 	const wire = messagesOf(messages);
 	markLast(wire, mark);
 	return {
@@ -46,7 +45,8 @@ export function messagesBody(request: ModelRequest, cache: '5m' | '1h' | false) 
 }
 
 /** A schema as structured output takes it: closed, and what it does not know said in the description. */
-function closedSchema(schema: JsonSchema): unknown {
+async function closedSchema(schema: JsonSchema): Promise<unknown> {
+	const { transformJSONSchema } = await import('@anthropic-ai/sdk/lib/transform-json-schema');
 	try {
 		return transformJSONSchema({ ...schema });
 	} catch (error) {
