@@ -1,5 +1,5 @@
-import type { BaseAnthropic } from '@anthropic-ai/sdk/client';
 import { type ProviderRegistration, prefixDetector } from '../chat/index.ts';
+import type { BaseAnthropic } from './adapter/anthropic-sdk.ts';
 import { isJson, type Json, number } from './adapter/json.ts';
 import { checkSettings, type ProviderSettings, register, withBody } from './adapter/register.ts';
 import { quietSdk, sdkFetch } from './adapter/sdk.ts';
@@ -27,7 +27,7 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 	// The SDK is loaded by the first request: a Worker starts without it.
 	let client: BaseAnthropic | undefined;
 	const post = async (path: string, body: Json, signal: AbortSignal): Promise<Response> => {
-		client ??= new (await import('@anthropic-ai/sdk/client')).BaseAnthropic(options);
+		client ??= new (await import('./adapter/anthropic-sdk.ts')).BaseAnthropic(options);
 		return client.post(path, { body, signal }).asResponse();
 	};
 	return register(

@@ -261,6 +261,15 @@ describe('a chat', () => {
 		for (const complaint of complaints.splice(0)) expect(complaint).toContain('net::ERR_');
 	});
 
+	test('a model that is not ready says what to set', async () => {
+		const model = 'claude-sonnet-4-6';
+		const models = [{ name: model, provider: 'Anthropic', ready: false, needs: 'ANTHROPIC_API_KEY' }];
+		const agents = [{ name: 'writer', description: 'Writes.', model, models, tools: [], skills: [] }];
+		await page.route('**/v1/agents', (route) => route.fulfill({ json: { agents } }));
+		await page.goto(server.url);
+		await sees('#welcome-facts', `${model} (not ready: set ANTHROPIC_API_KEY)`);
+	});
+
 	test('the files of the page carry its policy', async () => {
 		for (const path of ['/', '/app.js', '/style.css']) {
 			const { headers } = await fetch(server.url + path);

@@ -46,7 +46,7 @@ export async function messagesBody(request: ModelRequest, cache: '5m' | '1h' | f
 
 /** A schema as structured output takes it: closed, and what it does not know said in the description. */
 async function closedSchema(schema: JsonSchema): Promise<unknown> {
-	const { transformJSONSchema } = await import('@anthropic-ai/sdk/lib/transform-json-schema');
+	const { transformJSONSchema } = await import('../../adapter/anthropic-sdk.ts');
 	try {
 		return transformJSONSchema({ ...schema });
 	} catch (error) {
