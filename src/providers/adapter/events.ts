@@ -7,7 +7,8 @@ export const done: Json = Object.freeze({ done: true });
 
 /**
  * The events of a server-sent stream as JSON, those of one network chunk together; a chunk that completes none is an
- * empty list, and a sign of life. Leaving the generator, or the signal, closes the connection. Throws `interrupted` at an event that is no JSON.
+ * empty list, and a sign of life. Leaving the generator, or the signal, closes the connection. Throws `interrupted` at
+ * an event that is no JSON.
  */
 export async function* eventBatches(response: Response, signal: AbortSignal): AsyncGenerator<Json[], undefined> {
 	const reader = response.body?.getReader();
@@ -20,7 +21,7 @@ export async function* eventBatches(response: Response, signal: AbortSignal): As
 	const parser = createParser({
 		onEvent: ({ data }) => {
 			try {
-				if (broken === undefined) batch.push(...parsed(data));
+				if (broken === undefined) take(data, batch);
 			} catch {
 				broken = new RunletError(
 					'interrupted',
@@ -41,7 +42,7 @@ export async function* eventBatches(response: Response, signal: AbortSignal): As
 			if (recent.length > 2 * longestBare) recent = recent.slice(-longestBare);
 			// The empty line of the last event may be missing.
 			parser.feed(last ? `${text}\n\n` : text);
-			if (last && broken === undefined) batch.push(...bareAtEnd(recent));
+			if (last && broken === undefined) takeBare(recent, batch);
 			const full = batch;
 			batch = [];
 			if (full.length > 0 || !last) yield full;
@@ -57,20 +58,25 @@ export async function* eventBatches(response: Response, signal: AbortSignal): As
 const longestBare = 8_192;
 
 /** Google breaks a stream off with an error as bare JSON, no event: what stands behind the last line that is one's. */
-function bareAtEnd(text: string): Json[] {
+function takeBare(text: string, batch: Json[]): void {
 	const lines = text.split(/\r\n|\r|\n/);
 	const bare = lines.slice(lines.findLastIndex((line) => /^(data|event|id|retry)?:/.test(line)) + 1).join('\n');
-	if (!/^\s*[[{]/.test(bare)) return [];
+	if (!/^\s*[[{]/.test(bare)) return;
 	try {
-		return parsed(bare);
+		take(bare, batch);
 	} catch {
-		return [];
+		// It was none.
 	}
 }
 
-function parsed(data: string): Json[] {
-	if (data === '[DONE]') return [done];
-	if (data === '') return [];
+/** Adds what an event holds. Throws where it is no JSON. */
+function take(data: string, batch: Json[]): void {
+	if (data === '') return;
+	if (data === '[DONE]') {
+		batch.push(done);
+		return;
+	}
 	const value: unknown = JSON.parse(data);
-	return isJson(value) ? [value] : Array.isArray(value) ? value.filter(isJson) : [];
+	if (isJson(value)) batch.push(value);
+	else if (Array.isArray(value)) batch.push(...value.filter(isJson));
 }
