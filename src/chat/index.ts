@@ -31,7 +31,6 @@ export type {
 	CallOptions,
 	ChatFn,
 	ChatStreamFn,
-	ContextWindow,
 	EmbedFn,
 	Provider,
 	ProviderMeta,

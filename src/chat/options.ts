@@ -2,14 +2,7 @@ import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
 import type { AnyFn, AnySchema, JsonSchema, Tool, ToolContext } from '../tool/index.ts';
 import type { SideEvent } from './event.ts';
 import type { Message } from './message.ts';
-import type {
-	ChatFn,
-	ChatStreamFn,
-	ContextWindow,
-	ProviderRegistration,
-	ReasoningEffort,
-	ToolChoice,
-} from './provider.ts';
+import type { ChatFn, ChatStreamFn, ProviderRegistration, ReasoningEffort, ToolChoice } from './provider.ts';
 import type { StopReason } from './reply.ts';
 import type { ChatUsage } from './usage.ts';
 
@@ -65,7 +58,7 @@ export interface ChatOptions {
 	readonly maxIterations?: number | undefined;
 	readonly maxContextTokens?: number | undefined;
 	/** The model's context window, or who knows it by the model's name: the limit where `maxContextTokens` is missing. */
-	readonly modelContextWindow?: ContextWindow | undefined;
+	readonly modelContextWindow?: number | ProviderRegistration['contextWindow'] | undefined;
 	readonly maxOutputTokens?: number | undefined;
 	/** For the turn that answers a message; once tools have answered, the model is free again, or the run would not end. */
 	readonly toolChoice?: ToolChoice | undefined;

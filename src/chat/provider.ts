@@ -18,6 +18,8 @@ export interface ProviderRegistration {
 	readonly countTokens?: ((messages: readonly Message[], model: string) => number | Promise<number>) | undefined;
 	/** What it can do: `vision`, `audio`, `reasoning`, `contextWindow`, … */
 	readonly meta?: ProviderMeta | undefined;
+	/** Tokens that fit into one of its models, by the model's name; nothing where nobody knows. */
+	readonly contextWindow?: ((model: string) => number | undefined | Promise<number | undefined>) | undefined;
 	/** Why it cannot talk yet, as the variable to set, such as `ANTHROPIC_API_KEY`. Stands in the error of who tries. */
 	readonly needs?: string | undefined;
 	/** Retries of a failed call, where a run does not say; 2. */
@@ -34,13 +36,10 @@ export interface ProviderMeta {
 	readonly audio?: boolean | undefined;
 	/** Can show its thinking, or be told how much to think. */
 	readonly reasoning?: boolean | undefined;
-	/** One number for all of its models, or by model. */
-	readonly contextWindow?: ContextWindow | undefined;
+	/** Tokens that its usual models take. For one model, ask the registration's own `contextWindow`. */
+	readonly contextWindow?: number | undefined;
 	readonly [more: string]: unknown;
 }
-
-/** Tokens that fit into a model, or a function that says so by the model's name; `undefined` where nobody knows. */
-export type ContextWindow = number | ((model: string) => number | undefined | Promise<number | undefined>);
 
 /** What a model call may be told beside the conversation. */
 export interface CallOptions {

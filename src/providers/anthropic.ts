@@ -36,7 +36,7 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			displayName: 'Anthropic',
 			keyName: 'ANTHROPIC_API_KEY',
 			detect: prefixDetector('claude'),
-			meta: { vision: true, audio: false, reasoning: true },
+			meta: { vision: true, audio: false, reasoning: true, contextWindow: 200_000 },
 			send: async (request) => post('/v1/messages', withBody(await messagesBody(request, cache), more), request.signal),
 			reader: messagesReader,
 			countTokens: async (request) => {

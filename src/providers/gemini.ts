@@ -34,7 +34,7 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 			displayName: 'Google Gemini',
 			keyName: 'GEMINI_API_KEY',
 			detect: (model) => /^(models\/)?gemini/i.test(model),
-			meta: { vision: true, audio: true, reasoning: true },
+			meta: { vision: true, audio: true, reasoning: true, contextWindow: 1_048_576 },
 			send: (asked) =>
 				post(
 					bare(asked.model),

@@ -28,7 +28,7 @@ export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'b
 	readonly quirks?: ChatQuirks | undefined;
 	/** Whether it has `/embeddings`; it is asked, if nobody says. */
 	readonly embeddings?: boolean | undefined;
-	/** What its models can do, such as `contextWindow`. */
+	/** What its models can do. */
 	readonly meta?: ProviderMeta | undefined;
 }
 

@@ -82,7 +82,7 @@ const embeddingsAtOnce = 2_048;
 function adapterOf(dialect: ResponsesDialect, post: Post, more: Json | undefined) {
 	return {
 		variant: dialect.variant,
-		meta: { vision: true, audio: false, reasoning: true },
+		meta: { vision: true, audio: false, reasoning: true, contextWindow: dialect.variant === 'xai' ? 256_000 : 400_000 },
 		send: (request: ModelRequest) => post('/responses', withBody(bodyOf(request, dialect), more), request.signal),
 		reader: (reply: ReplyBuilder, request: ModelRequest) => responsesReader(reply, request, dialect),
 	};

@@ -24,7 +24,7 @@ export function optionsFor(
 	return {
 		model,
 		providers,
-		modelContextWindow: resolveRegistration({ model, providers })?.meta?.contextWindow,
+		modelContextWindow: resolveRegistration({ model, providers })?.contextWindow,
 		reasoningEffort,
 		system,
 		tools,

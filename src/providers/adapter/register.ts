@@ -171,7 +171,8 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 		detect,
 		maxRetries,
 		timeouts,
-		meta: { contextWindow: (model: string) => contextWindowOf(variant, bare(model)), ...adapter.meta },
+		meta: adapter.meta,
+		contextWindow: (model: string) => contextWindowOf(variant, bare(model)),
 	};
 	const needs = adapter.needs ?? (keyName !== undefined && !settings.apiKey ? keyName : undefined);
 	if (needs !== undefined) return { ...about, needs };
