@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { RunletError } from '../src/errors.ts';
 import { root } from './wrangler.ts';
 
 const folder = join(root, 'examples');
@@ -11,7 +12,11 @@ const names = readdirSync(folder)
 const [name] = process.argv.splice(2, 1);
 
 if (name !== undefined && names.includes(name)) {
-	await import(pathToFileURL(join(folder, `${name}.ts`)).href);
+	await import(pathToFileURL(join(folder, `${name}.ts`)).href).catch((error: unknown) => {
+		if (!(error instanceof RunletError)) throw error;
+		console.error(error.message);
+		process.exitCode = 1;
+	});
 } else {
 	console.log(`npm run example NAME, where NAME is one of: ${names.join(', ')}`);
 	process.exitCode = name === undefined ? 0 : 1;

@@ -31,8 +31,8 @@ export function providersOf(config: Config): readonly ProviderRegistration[] {
 }
 
 /** A deployed Worker has no Ollama beside it, so here it is named, or not there. */
-function localModels({ baseURL }: Endpoint): ProviderRegistration {
-	const { variant, displayName, detect, meta, ...functions } = ollama({ baseURL });
+function localModels({ apiKey, baseURL }: Endpoint): ProviderRegistration {
+	const { variant, displayName, detect, meta, ...functions } = ollama({ apiKey, baseURL });
 	const about = { variant, displayName, detect, meta };
 	return baseURL === undefined ? { ...about, needs: 'OLLAMA_BASE_URL' } : { ...about, ...functions };
 }

@@ -1,9 +1,11 @@
 import * as v from 'valibot';
-import type { ReasoningEffort } from '../chat/index.ts';
+import type { ReasoningEffort, Timeouts } from '../chat/index.ts';
 import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import type { Skill } from '../skill/index.ts';
 import { type AnyFn, forAgent, type Tool } from '../tool/index.ts';
+
+const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
 
 const definition = v.strictObject({
 	name: v.pipe(v.string(), v.regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'Use a-z, 0-9 and single hyphens'), v.maxLength(64)),
@@ -24,7 +26,11 @@ const definition = v.strictObject({
 	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	reasoningEffort: v.optional(v.picklist(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])),
-	fallbacks: v.optional(v.array(v.string())),
+	fallbacks: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
+	maxRetries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+	timeouts: v.optional(
+		v.strictObject({ firstEventMs: milliseconds, idleMs: milliseconds, toolMs: milliseconds, runMs: milliseconds }),
+	),
 });
 
 /** What `defineAgent` takes. */
@@ -49,6 +55,10 @@ export interface AgentDefinition {
 	readonly reasoningEffort?: ReasoningEffort;
 	/** Models to try, in order, when the chosen one cannot be reached. */
 	readonly fallbacks?: readonly string[];
+	/** Retries of a model call that failed before anything was shown; 2. */
+	readonly maxRetries?: number;
+	/** How long a call, a tool and the run may take. */
+	readonly timeouts?: Timeouts;
 }
 
 /** An agent that was checked: its tools are `Tool`s, and nothing is missing. */

@@ -30,9 +30,16 @@ export type ModelCall = (
 export async function attempt(
 	call: ModelCall,
 	onDelta: OnDelta,
-	{ model, timeouts = {}, signal }: { model: string; timeouts?: Timeouts | undefined; signal: AbortSignal },
+	{
+		model,
+		stream,
+		timeouts,
+		signal,
+	}: { readonly model: string; readonly stream: boolean; readonly timeouts: Timeouts; readonly signal: AbortSignal },
 ): Promise<ChatReply> {
-	const watch = watchdog(timeouts, model);
+	// A whole reply comes when all of it is written.
+	const { firstEventMs = stream ? 120_000 : 600_000, idleMs = 300_000 } = timeouts;
+	const watch = watchdog({ firstEventMs, idleMs }, model);
 	const either = AbortSignal.any([signal, watch.signal]);
 	const take: OnDelta = (delta) => {
 		if (either.aborted) return undefined;

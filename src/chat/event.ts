@@ -31,7 +31,7 @@ export type TerminalEvent =
 			readonly toolCalls?: readonly ToolCall[];
 	  }
 	| { readonly type: 'halted'; readonly reason: string }
-	| { readonly type: 'cancelled' }
+	| { readonly type: 'cancelled'; readonly usage?: ChatUsage }
 	| {
 			readonly type: 'error';
 			readonly code: string;

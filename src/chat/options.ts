@@ -8,7 +8,7 @@ import type { ChatUsage } from './usage.ts';
 
 /** How long to wait, in milliseconds, before a call counts as lost. */
 export interface Timeouts {
-	/** Until the first event of a stream, or the reply of a call that does not stream; 300,000. */
+	/** Until the first event of a stream, 120,000; or the reply of a call that does not stream, 600,000. */
 	readonly firstEventMs?: number | undefined;
 	/** Between two events of a stream, also those that say nothing; 300,000. */
 	readonly idleMs?: number | undefined;

@@ -1,6 +1,7 @@
 import { RunletError, toRunletError } from '../errors.ts';
 import { type Deferred, deferred } from './deferred.ts';
 import { isDelta, joinPieces, type RunEvent, type TerminalEvent } from './event.ts';
+import { usageOf } from './failure.ts';
 import { loop, type RunResult } from './loop.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
@@ -115,8 +116,10 @@ function terminalOf({ status, text, usage, haltedReason, metadata }: RunResult):
 	};
 }
 
-function failureEvent({ code, message, data }: RunletError): TerminalEvent {
-	if (code === 'cancelled') return { type: 'cancelled' };
+function failureEvent(error: RunletError): TerminalEvent {
+	const { code, message, data } = error;
+	const usage = usageOf(error);
+	if (code === 'cancelled') return usage === undefined ? { type: 'cancelled' } : { type: 'cancelled', usage };
 	return data === undefined ? { type: 'error', code, message } : { type: 'error', code, message, data };
 }
 

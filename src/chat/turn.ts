@@ -1,4 +1,3 @@
-import { RunletError } from '../errors.ts';
 import type { Tool } from '../tool/index.ts';
 import { isSchema, toJsonSchema } from '../tool/schema.ts';
 import { attempt, chargedReply, retrying } from './attempt.ts';
@@ -8,7 +7,7 @@ import { isRetryable, toModelError, usageOf, withUsage } from './failure.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions, Timeouts } from './options.ts';
 import type { CallOptions } from './provider.ts';
-import { resolveRegistration } from './registry.ts';
+import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** One request to a model: what it is sent, and what holds for the call. */
@@ -31,9 +30,9 @@ const unwatched: Timeouts = { firstEventMs: Number.POSITIVE_INFINITY, idleMs: Nu
  */
 export async function modelTurn(request: TurnRequest, push: Push): Promise<TurnReply> {
 	const { options, signal } = request;
-	const models = [options.model, ...(options.fallbacks ?? [])];
+	const fallbacks = [...(options.fallbacks ?? [])];
 	let lost: ChatUsage = {};
-	for (const [index, model] of models.entries()) {
+	for (let model = options.model; ; ) {
 		let shown = false;
 		const noted: Push = (event) => {
 			shown = true;
@@ -53,22 +52,39 @@ export async function modelTurn(request: TurnRequest, push: Push): Promise<TurnR
 			const failure = toModelError(thrown, model);
 			lost = addUsage(lost, usageOf(failure));
 			const error = withUsage(failure, lost);
-			const next = models[index + 1];
-			if (signal.aborted || shown || !isRetryable(error) || next === undefined) throw error;
+			if (signal.aborted || shown || !isRetryable(error)) throw error;
+			const next = await nextReady(options, fallbacks, push);
+			if (next === undefined) throw error;
 			await push({
 				type: 'warning',
 				code: 'fallback',
 				message: `${model} could not be reached (${error.code}); asking ${next}.`,
 			});
+			model = next;
 		}
 	}
-	throw new RunletError('internal', 'The list of models ended without an answer.');
+}
+
+/** The next fallback that can be asked, taken from the list. One that cannot is told of, and does not hide why it was needed. */
+async function nextReady(options: ChatOptions, fallbacks: string[], push: Push): Promise<string | undefined> {
+	for (let model = fallbacks.shift(); model !== undefined; model = fallbacks.shift()) {
+		if (ownFunctions(options)) return model;
+		const found = resolveRegistration({ model, providers: options.providers });
+		if (found !== undefined && canTalk(found)) return model;
+		const { message } = unknownModel(model, options.providers ?? []);
+		await push({ type: 'warning', code: 'fallback_not_ready', message: `This fallback is left out. ${message}` });
+	}
+	return undefined;
+}
+
+function ownFunctions({ chatFn, chatStreamFn }: ChatOptions): boolean {
+	return chatFn !== undefined || chatStreamFn !== undefined;
 }
 
 /** What a model's provider says about retries and timeouts; nothing where the options call the model by themselves. */
 function defaultsFor(options: ChatOptions, model: string) {
-	const { chatFn, chatStreamFn, providers, timeouts } = options;
-	const own = (chatFn ?? chatStreamFn) ? undefined : resolveRegistration({ model, providers });
+	const { providers, timeouts } = options;
+	const own = ownFunctions(options) ? undefined : resolveRegistration({ model, providers });
 	return { maxRetries: own?.maxRetries, timeouts: { ...own?.timeouts, ...timeouts } };
 }
 
@@ -85,7 +101,7 @@ async function ask(request: TurnRequest, model: string, push: Push, timeouts: Ti
 					: dispatchChat(target, messages, tools, call);
 			},
 			reader.take,
-			{ model, timeouts, signal },
+			{ model, stream, timeouts, signal },
 		);
 		return await reader.finish(reply, model);
 	} catch (thrown) {

@@ -78,11 +78,16 @@ export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
 		totalTokens: sum('totalTokens'),
 		cachedInputTokens: sum('cachedInputTokens'),
 		reasoningTokens: sum('reasoningTokens'),
-		costUsd: sum('costUsd'),
+		costUsd: dollars(sum('costUsd')),
 		latencyMs: sum('latencyMs'),
 		provider: b.provider ?? a.provider,
 		model: b.model ?? a.model,
 	});
+}
+
+/** Dollars without what binary fractions add to a sum. */
+export function dollars(sum: number | undefined): number | undefined {
+	return sum === undefined ? undefined : Math.round(sum * 1e12) / 1e12;
 }
 
 function number(from: Record<string, unknown>, ...keys: string[]): number | undefined {

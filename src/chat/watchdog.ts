@@ -1,5 +1,4 @@
 import { RunletError } from '../errors.ts';
-import type { Timeouts } from './options.ts';
 import { longestTimer } from './signal.ts';
 
 /**
@@ -7,7 +6,7 @@ import { longestTimer } from './signal.ts';
  * time in which the call waits for its reader is not its own.
  */
 export function watchdog(
-	{ firstEventMs = 300_000, idleMs = 300_000 }: Timeouts,
+	{ firstEventMs, idleMs }: { readonly firstEventMs: number; readonly idleMs: number },
 	model: string,
 ): { signal: AbortSignal; seen: () => void; pause: (room: Promise<void>) => Promise<void>; stop: () => void } {
 	const controller = new AbortController();

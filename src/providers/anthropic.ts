@@ -1,8 +1,8 @@
 import { type ProviderRegistration, prefixDetector } from '../chat/index.ts';
 import type { BaseAnthropic } from './adapter/anthropic-sdk.ts';
+import { providerFetch, quietSdk } from './adapter/fetch.ts';
 import { isJson, type Json, number } from './adapter/json.ts';
 import { checkSettings, type ProviderSettings, register, withBody } from './adapter/register.ts';
-import { quietSdk, sdkFetch } from './adapter/sdk.ts';
 import { messagesReader } from './dialects/messages/reader.ts';
 import { messagesBody } from './dialects/messages/request.ts';
 
@@ -11,7 +11,10 @@ export interface AnthropicSettings extends ProviderSettings {
 	readonly cache?: '5m' | '1h' | false | undefined;
 }
 
-/** Anthropic's models, by the Messages API. `baseURL` has no version: `https://api.anthropic.com`. */
+/**
+ * Anthropic's models, by the Messages API. `baseURL` has no version: `https://api.anthropic.com`. The API knows no
+ * `temperature`, `top_p` and `top_k` any more, and refuses them in `body`.
+ */
 export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 	checkSettings('anthropic', settings);
 	const { apiKey, baseURL = 'https://api.anthropic.com', body: more, cache = '5m' } = settings;
@@ -22,7 +25,7 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 		webhookKey: null,
 		baseURL,
 		openTelemetry: false as const,
-		fetch: sdkFetch(settings),
+		fetch: providerFetch(settings, { authorization: `Bearer ${apiKey}` }),
 	};
 	// The SDK is loaded by the first request: a Worker starts without it.
 	let client: BaseAnthropic | undefined;

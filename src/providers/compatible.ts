@@ -1,4 +1,5 @@
-import type { ProviderRegistration, ReasoningEffort } from '../chat/index.ts';
+import type { ProviderRegistration } from '../chat/index.ts';
+import { nearest } from './adapter/effort.ts';
 import { checkSettings, type ProviderSettings } from './adapter/register.ts';
 import { openaiChat } from './openai-chat.ts';
 
@@ -91,12 +92,4 @@ export function ollama(settings: Partial<ProviderSettings> = {}): ProviderRegist
 			effort: (effort) => ({ reasoning_effort: nearest(effort, ['none', 'low', 'medium', 'high']) }),
 		},
 	});
-}
-
-const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies ReasoningEffort[];
-
-/** The step that is nearest to the wanted one; of two, the one that thinks more. */
-function nearest(wanted: ReasoningEffort, steps: readonly ReasoningEffort[]): ReasoningEffort {
-	const distance = (step: ReasoningEffort): number => Math.abs(efforts.indexOf(step) - efforts.indexOf(wanted));
-	return steps.reduce((best, step) => (distance(step) <= distance(best) ? step : best));
 }

@@ -1,5 +1,5 @@
 import type { ProviderRegistration } from '../chat/index.ts';
-import { complaintOf } from './adapter/failure.ts';
+import { providerFetch } from './adapter/fetch.ts';
 import { isJson, type Json, number, numbers, objects } from './adapter/json.ts';
 import { checkSettings, type ProviderSettings, register, withBody } from './adapter/register.ts';
 import { inBatches } from './adapter/vectors.ts';
@@ -14,19 +14,17 @@ export type GeminiSettings = ProviderSettings;
  */
 export function gemini(settings: GeminiSettings): ProviderRegistration {
 	checkSettings('gemini', settings);
-	const { apiKey, baseURL = 'https://generativelanguage.googleapis.com', headers, body: more } = settings;
-	const post = async (model: string, method: string, body: Json, signal: AbortSignal): Promise<Response> => {
+	const { apiKey = '', baseURL = 'https://generativelanguage.googleapis.com', body: more } = settings;
+	// The key goes in a header, never in the URL: URLs are logged.
+	const send = providerFetch(settings, { 'x-goog-api-key': apiKey });
+	const post = (model: string, method: string, body: Json, signal: AbortSignal): Promise<Response> => {
 		const url = `${baseURL.replace(/\/+$/, '')}/v1beta/models/${encodeURIComponent(model)}:${method}`;
-		const request = settings.fetch ?? globalThis.fetch;
-		const response = await request(url, {
+		return send(url, {
 			method: 'POST',
-			// In a header, never in the URL: URLs are logged.
-			headers: { 'content-type': 'application/json', 'x-goog-api-key': apiKey ?? '', ...headers },
+			headers: { 'content-type': 'application/json' },
 			body: JSON.stringify(body),
 			signal,
 		});
-		if (!response.ok) throw await complaintOf(response);
-		return response;
 	};
 	return register(
 		{

@@ -139,7 +139,7 @@ const openaiEfforts: ResponsesDialect['efforts'] = [
 /** https://docs.x.ai/docs/guides/reasoning: models before grok-4.3 refuse the field, but for grok-3-mini. */
 const xaiEfforts: ResponsesDialect['efforts'] = [
 	[/^grok-3-mini/i, 'low high'],
-	[/^grok-([23]|4(-|$)|4\.20?(-|$)|code|beta|vision)/i, ''],
+	[/^grok-([23]|4(\.1|\.20?)?(-|$)|code|beta|vision)/i, ''],
 	[/^grok-4\.3/i, 'none low medium high'],
 	[/^/, 'low medium high'],
 ];

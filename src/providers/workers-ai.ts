@@ -1,5 +1,6 @@
-import { type ProviderRegistration, prefixDetector, renderPart } from '../chat/index.ts';
+import { type ProviderRegistration, prefixDetector, type ReasoningEffort, renderPart } from '../chat/index.ts';
 import { RunletError, messageOf as textOfError } from '../errors.ts';
+import { nearest } from './adapter/effort.ts';
 import { ProviderComplaint } from './adapter/failure.ts';
 import { isJson, type Json, number, numbers, object, objects, string } from './adapter/json.ts';
 import { checkSettings, type ModelRequest, type ProviderSettings, register, withBody } from './adapter/register.ts';
@@ -90,16 +91,28 @@ function isResponse(answer: unknown): answer is Response {
 	return answer instanceof Response || Object.prototype.toString.call(answer) === '[object Response]';
 }
 
-const dialect: ChatDialect = {
-	variant: 'workers-ai',
-	audio: false,
-	pdf: false,
-	effort: (effort, model) => {
-		if (effort === 'none') return { reasoning_effort: model.includes('gpt-oss') ? 'low' : 'none' };
-		if (effort === 'minimal') return { reasoning_effort: 'low' };
-		return { reasoning_effort: effort === 'xhigh' || effort === 'max' ? 'high' : effort };
-	},
-};
+/**
+ * The steps of effort that models know, by name, from @cloudflare/workers-types; the first that fits decides. One
+ * without steps can only think or not.
+ */
+const efforts: readonly (readonly [model: RegExp, steps: readonly ReasoningEffort[]])[] = [
+	[/kimi-k2\.6/i, ['none', 'high']],
+	[/kimi-k2\.7|glm-4|gemma-4|nemotron/i, []],
+	[/glm-5\.[012]/i, ['none', 'high', 'max']],
+	[/glm-5/i, ['low', 'high', 'max']],
+	[/deepseek-v4/i, ['none', 'low', 'high', 'max']],
+	[/qwen3\.8/i, ['low', 'medium', 'xhigh']],
+	[/^/, ['low', 'medium', 'high']],
+];
+
+/** A model that cannot be told not to think is told to think little. */
+function effortOf(effort: ReasoningEffort, model: string): Json {
+	const steps = efforts.find(([pattern]) => pattern.test(model))?.[1] ?? [];
+	if (steps.length > 0) return { reasoning_effort: nearest(effort, steps) };
+	return /kimi/i.test(model) ? {} : { chat_template_kwargs: { enable_thinking: effort !== 'none' } };
+}
+
+const dialect: ChatDialect = { variant: 'workers-ai', audio: false, pdf: false, effort: effortOf };
 
 /** Older models: they take no image by its URL, and stop after 256 tokens where nobody says how long a reply may be. */
 const older = /llama|mistral|gemma-[23]|qwq|qwen(1|2|3-)|deepseek-(math|coder|r1)|hermes|granite|sea-lion/i;
@@ -116,8 +129,9 @@ function inputsOf(request: ModelRequest): Json {
 		...(length !== undefined && { max_tokens: length }),
 		...inputs,
 		messages: objects(inputs, 'messages').map((message) => messageOf(message, length === undefined)),
-		// The schema itself, where others want it in a box.
-		...(outputSchema !== undefined && { response_format: { type: 'json_schema', json_schema: outputSchema } }),
+		// Older models take the schema itself, where newer ones want it in a box.
+		...(outputSchema !== undefined &&
+			length !== undefined && { response_format: { type: 'json_schema', json_schema: outputSchema } }),
 	};
 }
 

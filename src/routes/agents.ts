@@ -19,6 +19,9 @@ export function agentsRoute({ agents, providers: providersOf }: Runtime) {
 					description: agent.description,
 					model,
 					models: [...new Set([model, ...(agent.models ?? [])])].map((one) => readiness(one, providers)),
+					...(agent.fallbacks !== undefined && {
+						fallbacks: agent.fallbacks.map((one) => readiness(one, providers)),
+					}),
 					tools: agent.tools.map(({ name, description }) => ({ name, description })),
 					skills: listed.map(({ name, description }) => ({ name, description })),
 				};

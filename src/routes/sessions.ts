@@ -26,10 +26,11 @@ const content = {
 	text: v.optional(textField),
 	parts: v.optional(v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(32), v.array(part))),
 };
+const modelField = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)));
 const both = 'give text or parts, not both';
 
 const messageBody = v.pipe(
-	v.strictObject(content),
+	v.strictObject({ ...content, model: modelField }),
 	v.forward(
 		v.check(({ text, parts }) => text === undefined || parts === undefined, both),
 		['text'],
@@ -42,7 +43,7 @@ const messageBody = v.pipe(
 const sessionBody = v.pipe(
 	v.strictObject({
 		agent: v.pipe(v.string(), v.nonEmpty()),
-		model: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200))),
+		model: modelField,
 		metadata: v.optional(
 			v.pipe(
 				v.record(v.string(), v.unknown()),

@@ -18,7 +18,8 @@ export function optionsFor(
 	session: Pick<SessionRecord, 'agent' | 'model'>,
 ): ChatOptions {
 	const agent = findAgent(runtime.agents, session.agent);
-	const { system, tools, maxIterations, maxContextTokens, maxOutputTokens, reasoningEffort, fallbacks } = agent;
+	const { system, tools, maxIterations, maxContextTokens, maxOutputTokens } = agent;
+	const { reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
 	const model = modelFor(agent, session.model, config.model);
 	const providers = runtime.providers(config);
 	return {
@@ -33,6 +34,8 @@ export function optionsFor(
 		maxContextTokens,
 		maxOutputTokens,
 		fallbacks,
+		maxRetries,
+		timeouts,
 	};
 }
 

@@ -7,6 +7,8 @@ export type Delivery = 'stream' | 'result' | 'accepted';
 export interface Input {
 	readonly text?: string | undefined;
 	readonly parts?: readonly MessagePart[] | undefined;
+	/** The model of this run and those after it; the one that the session has, if nobody says. */
+	readonly model?: string | undefined;
 }
 
 /** What a session is created with. */

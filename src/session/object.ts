@@ -72,7 +72,7 @@ export function createSessionClass(runtime: Runtime) {
 			return answer(async () => {
 				this.#assertExists();
 				assertAllowed(this.#status(), 'reply');
-				return deliver(this.#begin(this.#messageOf(input)), delivery);
+				return deliver(this.#begin(this.#messageOf(input), input.model), delivery);
 			});
 		}
 
@@ -112,9 +112,11 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		/** Stores the message and the run together, then lets the run go. */
-		#begin(message: Message): LiveRun {
-			const options = optionsFor(runtime, config(this.env), this.#store.session());
+		#begin(message: Message, model?: string): LiveRun {
+			const session = this.#store.session();
+			const options = optionsFor(runtime, config(this.env), { ...session, model: model ?? session.model });
 			const record = this.#store.transaction(() => {
+				if (model !== undefined) this.#store.chooseModel(model);
 				const n = (this.#store.run()?.n ?? 0) + 1;
 				const firstSeq = message.role === 'tool' ? this.#store.lastTurn() : this.#store.nextPlace();
 				const createdAt = Date.now();

@@ -109,6 +109,11 @@ export class SessionStore {
 		return { id: row.id, agent: row.agent, model: row.model ?? undefined, metadata, createdAt: row.created_at };
 	}
 
+	/** The model of the runs from now on. */
+	chooseModel(model: string): void {
+		this.#storage.sql.exec('UPDATE session SET model = ?', model);
+	}
+
 	beginRun({ n, id, status, boot, attempt, firstSeq, createdAt }: RunRecord): void {
 		this.#storage.sql.exec(
 			'INSERT INTO run (n, id, status, boot, attempt, first_seq, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',

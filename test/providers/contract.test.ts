@@ -1,7 +1,7 @@
 /** What every adapter promises, checked against a server that speaks the provider's own API. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type ChatReply, type ChatUsage, chat, type Message, type Tool, tool } from '../../src/index.ts';
+import { type ChatReply, type ChatUsage, chat, type Message, providers, type Tool, tool } from '../../src/index.ts';
 import {
 	type CallOptions,
 	callsOf,
@@ -550,6 +550,21 @@ async function sendHistory(
 	if (exchange === undefined) throw new Error('nothing was sent');
 	return exchange;
 }
+
+describe('anthropic, beside the contract', () => {
+	test('of several runs for one answer only those counts are summed that some run has', async () => {
+		const iterations = [
+			{ type: 'message', input_tokens: 10, output_tokens: 40 },
+			{ type: 'fallback_message', input_tokens: 12, output_tokens: 30 },
+		];
+		const body = { content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn' };
+		server.play((exchange) => exchange.json(200, { ...body, usage: { output_tokens: 30, iterations } }));
+		const provider = providers.anthropic({ apiKey: 'key', baseURL: server.url });
+		const reply = await provider.chatFn?.('claude-opus-5-5', hello);
+		expect(reply?.usage).toMatchObject({ inputTokens: 22, outputTokens: 70 });
+		expect(reply?.usage).not.toHaveProperty('cachedInputTokens');
+	});
+});
 
 describe('gemini, beside the contract', () => {
 	const dialect = dialects.find(({ name }) => name === 'gemini') ?? dialects[0];

@@ -80,6 +80,24 @@ test('the key is in a header and not in the URL', async () => {
 	expect(sent.every(({ headers }) => headers.get('x-goog-api-key') === 'the-key')).toBe(true);
 });
 
+test('a stream may come as the list that it is where nobody asks for events', async () => {
+	const list = [says([{ text: 'Fi' }]), { ...says([{ text: 'ne.' }], 'STOP'), usageMetadata: { promptTokenCount: 3 } }];
+	const cut = JSON.stringify(list).slice(0, -1);
+	const json = { headers: { 'content-type': 'application/json' } };
+	const { chatStreamFn } = server([Response.json(list), Response.json(list.slice(0, 1)), new Response(cut, json)]);
+	const deltas: unknown[] = [];
+	const ask = () => chatStreamFn('gemini-2.5-flash', hi, undefined, [], (delta) => void deltas.push(delta));
+	expect(await ask()).toMatchObject({ text: 'Fine.', stopReason: 'end_turn', usage: { inputTokens: 3 } });
+	expect(deltas).toMatchObject([{ text: 'Fi' }, { text: 'ne.' }, { type: 'stop' }]);
+	await expect(ask()).rejects.toMatchObject({ code: 'interrupted' });
+	await expect(ask()).rejects.toMatchObject({ code: 'interrupted' });
+});
+
+test('a gateway may have a finish reason of its own for calls', async () => {
+	const reply = await streamed([says([{ functionCall: { name: 'look', args: {} } }], 'FUNCTION_CALL')]);
+	expect(reply).toMatchObject({ stopReason: 'tool_use', toolCalls: [{ name: 'look', input: {} }] });
+});
+
 test('arguments that come one value at a time are put together', async () => {
 	const piece = (fields: object, willContinue = true) =>
 		says([{ functionCall: { partialArgs: [fields], ...(willContinue && { willContinue }) } }]);
@@ -277,6 +295,22 @@ test.each([
 	const { chatFn, sent } = server([fine]);
 	await chatFn(model, hi, undefined, undefined, { reasoningEffort });
 	expect(sent[0]?.body.generationConfig?.thinkingConfig).toEqual(thinkingConfig);
+});
+
+test.each([
+	['svg+xml', [{ text: '[image:image]' }]],
+	['gif', [{ text: '[image:image]' }]],
+	['heic', [{ inlineData: { mimeType: 'image/heic', data: 'aGk=' } }]],
+	['jpg', [{ inlineData: { mimeType: 'image/jpeg', data: 'aGk=' } }]],
+])('an image/%s is sent, or named where Gemini would refuse it', async (type, parts) => {
+	const image = chat.imagePart('aGk=', `image/${type}`);
+	expect((await asked([chat.userMessage([image])])).contents).toEqual([{ role: 'user', parts }]);
+	const calls = chat.assistantMessage('', [call('c1')]);
+	const result: Message = { role: 'tool', toolCallId: 'c1', content: '', parts: [image] };
+	const within = (await asked([...hi, calls, result])).contents[2]?.parts[0];
+	const named = JSON.stringify(parts).includes('text');
+	expect(within).toHaveProperty(['functionResponse', named ? 'name' : 'parts']);
+	expect(JSON.stringify(within).includes('inlineData')).toBe(!named);
 });
 
 test('the schema of the output is asked for in words where the API refuses it beside tools', async () => {

@@ -231,6 +231,46 @@ describe('calls of a stream', () => {
 			],
 		],
 		[
+			'several pieces that nothing marks go on with as many newest calls',
+			[
+				chunk({
+					tool_calls: [
+						{ id: 'a', ...named('look', '{"city":') },
+						{ id: 'b', ...named('look', '{"city":') },
+					],
+				}),
+				chunk({ tool_calls: [more('"Ulm"}'), more('"Bonn"}')] }),
+			],
+			[a, b],
+		],
+		[
+			'pieces with an index go on with calls that began without one by their place',
+			[
+				chunk({
+					tool_calls: [
+						{ id: 'a', ...named('look', '{"city":') },
+						{ id: 'b', ...named('look', '{"city":') },
+					],
+				}),
+				chunk({
+					tool_calls: [
+						{ index: 1, ...more('"Bonn"}') },
+						{ index: 0, ...more('"Ulm"}') },
+					],
+				}),
+			],
+			[a, b],
+		],
+		[
+			'a call that began under an index that was taken goes on under its own',
+			[
+				call({ index: 0, id: 'a', ...named('look', '{"city":"Ulm"}') }),
+				call({ index: 0, id: 'b', ...named('look', '') }),
+				call({ index: 1, ...more('{"city":"Bonn"}') }),
+			],
+			[a, b],
+		],
+		[
 			'whole calls under one index, without ids, are as many calls',
 			[
 				call({ index: 0, id: '', ...named('look', '{"city":"Ulm"}') }),
@@ -326,6 +366,33 @@ describe('how a reply ends', () => {
 		expect(reply.usage).toMatchObject({ inputTokens: 10, outputTokens: 2, cachedInputTokens: 7 });
 	});
 
+	test('counts of Anthropic beside those of OpenAI are counted once', async () => {
+		const cache = { cache_read_input_tokens: 7, cache_creation_input_tokens: 2 };
+		const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12, ...cache };
+		const reply = await wholeReply(endpoint(), { ...completion({ content: 'Hi.' }), usage });
+		expect(reply.usage).toMatchObject({ inputTokens: 10, outputTokens: 2, totalTokens: 12, cachedInputTokens: 7 });
+	});
+
+	test('usage that stands in the choice counts, and less than the one of the whole', async () => {
+		const own = { usage: { prompt_tokens: 12, completion_tokens: 5 } };
+		const last = sse({ choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...own }] });
+		const { reply } = await streamed(endpoint(), [chunk({ content: 'Hi.' }), last, done]);
+		expect(reply.usage).toMatchObject({ inputTokens: 12, outputTokens: 5 });
+		const again = await streamed(endpoint(), [chunk({ content: 'Hi.' }), last, usageChunk(usualUsage), done]);
+		expect(again.reply.usage).toMatchObject({ inputTokens: 100, outputTokens: 40 });
+	});
+
+	test('a whole message behind its pieces is not said again', async () => {
+		const call = { id: 'a', function: { name: 'look', arguments: '{}' } };
+		const pieces = [chunk({ content: 'H' }), chunk({ content: 'i.', tool_calls: [{ index: 0, ...call }] })];
+		const last = completion({ role: 'assistant', content: 'Hi.', tool_calls: [call] }, { finish_reason: 'tool_calls' });
+		const { reply } = await streamed(endpoint(), [...pieces, sse({ ...last, usage: { prompt_tokens: 3 } }), done]);
+		const calls = [{ id: 'a', name: 'look', input: {} }];
+		expect(reply).toMatchObject({ text: 'Hi.', toolCalls: calls, stopReason: 'tool_use', usage: { inputTokens: 3 } });
+		const { reply: alone } = await streamed(endpoint(), [sse(last), done]);
+		expect(alone).toMatchObject({ text: 'Hi.', toolCalls: calls, stopReason: 'tool_use' });
+	});
+
 	test('further choices are not read', async () => {
 		const other = sse({ choices: [{ index: 1, delta: { content: 'No.' }, finish_reason: 'length' }] });
 		const { reply } = await streamed(endpoint(), [chunk({ content: 'Hi.' }), other, chunk({}, 'stop'), other, done]);
@@ -410,6 +477,11 @@ describe('a conversation', () => {
 				{ role: 'user', content: [{ type: 'text' }, { image_url: { url: 'data:image/png;base64,aGk=' } }] },
 			],
 		});
+	});
+
+	test('an image of a type that models refuse is named', async () => {
+		const messages = [chat.userMessage([chat.textPart('See'), chat.imagePart('PHN2Zy8+', 'image/svg+xml')])];
+		expect(await sent(endpoint(), { messages })).toMatchObject({ messages: [{ content: 'See\n\n[image:image]' }] });
 	});
 
 	test('parts go out as what they are, with the detail of an image', async () => {

@@ -216,6 +216,25 @@ describe('openai: a stream', () => {
 		expect(await streamed('Bye', 'Hello')).toBe('Bye');
 	});
 
+	test('may have the arguments of a call in one event alone', async () => {
+		const whole = '{"city":"Ulm"}';
+		const args = { type: 'response.function_call_arguments.done', output_index: 0, item_id: 'fc_a', arguments: whole };
+		const custom = { type: 'custom_tool_call', id: 'ctc_b', call_id: 'b', name: 'look' };
+		const input = { type: 'response.custom_tool_call_input.done', output_index: 1, item_id: 'ctc_b', input: 'Ulm' };
+		const begun = [call('a', ''), { ...custom, input: '' }];
+		const added = begun.map((item, output_index) => ({ type: 'response.output_item.added', output_index, item }));
+		const finished = [call('a', whole), { ...custom, input: 'Ulm' }];
+		const calls = [
+			{ id: 'a', name: 'look', input: { city: 'Ulm' } },
+			{ id: 'b', name: 'look', input: 'Ulm' },
+		];
+		expect(await replyTo([...added, args, input, completed(finished)])).toMatchObject({ toolCalls: calls });
+		expect(await replyTo([added[0], args, completed()])).toMatchObject({
+			toolCalls: [calls[0]],
+			stopReason: 'tool_use',
+		});
+	});
+
 	test('without output indexes is told apart by item ids', async () => {
 		const ids = ['a', 'b'];
 		const { toolCalls } = await replyTo([
@@ -258,6 +277,7 @@ describe('openai: a request', () => {
 
 	test.each([
 		['grok-4-fast-reasoning', 'high', undefined],
+		['grok-4.1-fast', 'high', undefined],
 		['grok-3-mini', 'medium', 'low'],
 		['grok-4.3', 'none', 'none'],
 		['grok-4.5', 'none', 'low'],
@@ -299,6 +319,15 @@ describe('openai: a request', () => {
 			},
 		]);
 		expect((await sent([{ role: 'user', content: 'Hi', parts: [] }])).input).toEqual([{ role: 'user', content: 'Hi' }]);
+	});
+
+	test('names an image of a type that models refuse', async () => {
+		const parts = [chat.imagePart('PHN2Zy8+', 'image/svg+xml'), chat.imagePart('aGk=', 'image/png')];
+		const content = [
+			{ type: 'input_text', text: '[image:image]' },
+			{ type: 'input_image', image_url: 'data:image/png;base64,aGk=' },
+		];
+		expect((await sent([chat.userMessage(parts)])).input).toEqual([{ role: 'user', content }]);
 	});
 
 	test('says that a result is an error, once', async () => {
@@ -377,5 +406,6 @@ describe('isStrict', () => {
 		],
 		['a format that it does not know', { ...closed, properties: { a: { type: 'string', format: 'uri' } } }, false],
 		['a root that is no object', { type: 'array', items: closed }, false],
+		['a root that is a choice', { ...closed, anyOf: [closed] }, false],
 	])('%s: %s', (_, schema, expected) => expect(isStrict(schema)).toBe(expected));
 });

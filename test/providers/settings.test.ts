@@ -118,6 +118,25 @@ describe('a provider without its key', () => {
 	});
 });
 
+describe('a fallback without its key', () => {
+	test('is left out with a warning, and hides neither those behind it nor why it was needed', async () => {
+		const missing = providers.gemini({ apiKey: undefined });
+		const warnings = async (fallbacks: readonly string[]) => {
+			server.play(busy);
+			const run = chat.run({ model, fallbacks, providers: [providers.demo(), missing, made()], maxRetries: 0 }, hello);
+			const seen: string[] = [];
+			for await (const event of run.events) if (event.type === 'warning') seen.push(event.message);
+			return { seen, result: run.result };
+		};
+		const { seen, result } = await warnings(['gemini-2.5-flash', 'demo']);
+		expect(await result).toMatchObject({ status: 'completed', text: expect.stringContaining('demo model') });
+		expect(seen).toEqual([expect.stringContaining('GEMINI_API_KEY'), expect.stringContaining('asking demo')]);
+		const alone = await warnings(['gemini-2.5-flash', 'nobody']);
+		await expect(alone.result).rejects.toMatchObject({ code: 'overloaded' });
+		expect(alone.seen).toHaveLength(2);
+	});
+});
+
 describe('a setting that cannot be', () => {
 	test.each([
 		[{ baseURL: 'my gateway' }, 'baseURL'],

@@ -131,6 +131,38 @@ test('an image that an older model would have to fetch is named instead', async 
 	}
 });
 
+test('the schema of a reply is in a box for newer models, and bare for older ones', async () => {
+	const schema = { type: 'object', properties: { city: { type: 'string' } } };
+	const answer = { response: '{}' };
+	expect((await ask(answer, { model: newer, outputSchema: schema })).run?.inputs.response_format).toEqual({
+		type: 'json_schema',
+		json_schema: { name: 'reply', schema, strict: false },
+	});
+	expect((await ask(answer, { outputSchema: schema })).run?.inputs.response_format).toEqual({
+		type: 'json_schema',
+		json_schema: schema,
+	});
+});
+
+test.each([
+	['openai/gpt-oss-120b', 'none', { reasoning_effort: 'low' }],
+	['openai/gpt-oss-120b', 'max', { reasoning_effort: 'high' }],
+	['meta/llama-4-scout-17b-16e-instruct', 'none', { reasoning_effort: 'low' }],
+	['moonshotai/kimi-k2.6', 'none', { reasoning_effort: 'none' }],
+	['moonshotai/kimi-k2.6', 'low', { reasoning_effort: 'high' }],
+	['moonshotai/kimi-k2.7-code', 'none', {}],
+	['zai-org/glm-4.7-flash', 'none', { chat_template_kwargs: { enable_thinking: false } }],
+	['google/gemma-4-26b-a4b-it', 'low', { chat_template_kwargs: { enable_thinking: true } }],
+	['zai-org/glm-5.2', 'medium', { reasoning_effort: 'high' }],
+	['zai-org/glm-5.3', 'none', { reasoning_effort: 'low' }],
+	['deepseek-ai/deepseek-v4-flash-0731', 'max', { reasoning_effort: 'max' }],
+	['qwen/qwen3.8-27b', 'high', { reasoning_effort: 'xhigh' }],
+] as const)('%s with the effort %s', async (name, reasoningEffort, expected) => {
+	const { run } = await ask({ response: 'Hi' }, { model: `workers-ai/@cf/${name}`, reasoningEffort });
+	const { reasoning_effort, chat_template_kwargs } = run?.inputs ?? {};
+	expect({ reasoning_effort, chat_template_kwargs }).toEqual(expected);
+});
+
 test('a turn of calls alone has an empty text, which the binding wants', async () => {
 	const given = binding({ response: 'Fine.' });
 	const call = { id: 'c1', name: 'look', input: {} };

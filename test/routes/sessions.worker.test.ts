@@ -130,3 +130,22 @@ test('a setting that cannot be is named, with the place to set it', async () => 
 test('HEAD is answered where GET is', async () => {
 	expect((await SELF.fetch('http://localhost/healthz', { method: 'HEAD' })).status).toBe(200);
 });
+
+test('a message may choose another of the agent’s models, for the runs from then on', async () => {
+	const id = await createSession();
+	play('from the script');
+	await allEvents(await send(id, 'hello'));
+	const path = `/v1/sessions/${id}`;
+	const refused = await request(`${path}/messages`, { text: 'hello', model: 'gpt-99' });
+	expect(refused.status).toBe(400);
+	expect(await refused.json()).toMatchObject({
+		error: { data: { field: 'model' }, message: expect.stringContaining('demo') },
+	});
+	expect(await (await request(path)).json()).toMatchObject({ model: 'scripted', status: 'completed' });
+	const answer = await (await request(`${path}/messages`, { text: 'What is 1 + 2?', model: 'demo' })).json();
+	expect(JSON.stringify(answer)).toContain('demo');
+	expect(await (await request(path)).json()).toMatchObject({ model: 'demo' });
+	const next = await (await request(`${path}/messages`, { text: 'Who are you?' })).json();
+	expect(JSON.stringify(next)).toContain('I am the demo model');
+	expect((await page(`${path}/messages`)).messages).toHaveLength(6);
+});

@@ -57,6 +57,7 @@ export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 function judged({ status, headers, body }: Complaint, caller: Caller): RunletError {
 	const { model, variant: provider, displayName } = caller;
 	const said = isJson(body) || Array.isArray(body) ? saidIn(body) : {};
+	if (status !== undefined && status < 400) return redirected(caller, status);
 	const words = said.message ?? (typeof body === 'string' ? plain(body, status) : undefined);
 	const verdict = codeOf(said, words ?? '', status);
 	const code = verdict === 'insufficient_quota' ? 'rate_limited' : verdict;
@@ -73,8 +74,9 @@ function judged({ status, headers, body }: Complaint, caller: Caller): RunletErr
 	const text = redacted(words ?? `answered with status ${status ?? 'unknown'}`, caller)
 		.slice(0, 500)
 		.trim();
-	const remedy = remedies[verdict]?.(caller);
-	return new RunletError(code, `${displayName} (${model}): ${text}${remedy ? ` ${remedy}` : ''}`, data);
+	const remedy = status === 404 ? notFound : (remedies[verdict]?.(caller) ?? '');
+	const sentence = /[.!?…]$/.test(text) ? text : `${text}.`;
+	return new RunletError(code, `${displayName} (${model}): ${sentence} ${remedy}`.trim(), data);
 }
 
 interface Said {
@@ -195,6 +197,14 @@ const remedies: Readonly<Record<string, (caller: Caller) => string>> = {
 	interrupted: () => 'The reply broke off: send the message again.',
 };
 
+const notFound = "Check the model's name, and the base URL.";
+
+/** A redirect is no answer of the API, and is not followed. */
+function redirected({ displayName, model, variant: provider }: Caller, status: number): RunletError {
+	const message = `${displayName} (${model}): the base URL leads somewhere else, where nothing is sent. Set the base URL to where the API is.`;
+	return new RunletError('network', message, { model, provider, status });
+}
+
 function plain(text: string, status: number | undefined): string | undefined {
 	const trimmed = text.trim();
 	if (trimmed === '') return undefined;
@@ -239,7 +249,7 @@ function withCaller(error: RunletError, caller: Caller): RunletError {
 /** A text without its secrets: those that are known, and what looks like a key, masked by the provider or not. */
 function redacted(text: string, { secrets }: Caller): string {
 	let out = text;
-	for (const secret of secrets) if (secret.length > 3) out = out.replaceAll(secret, '[key]');
+	for (const secret of secrets) out = out.replaceAll(secret, '[key]');
 	return out.replace(/\b((sk|xai|gsk|Bearer)[-_ ][\w*.-]{6,}|AIza[\w-]{6,})/g, '[key]');
 }
 

@@ -1,7 +1,7 @@
 import type { OpenAI } from 'openai/client';
+import { providerFetch, quietSdk } from './fetch.ts';
 import type { Json } from './json.ts';
 import type { ProviderSettings } from './register.ts';
-import { quietSdk, sdkFetch } from './sdk.ts';
 
 /** Sends a body to a path below the base URL; resolves to a success. */
 export type Post = (path: string, body: Json, signal: AbortSignal) => Promise<Response>;
@@ -23,7 +23,7 @@ export function openaiPost(
 		project: project ?? null,
 		webhookSecret: null,
 		baseURL,
-		fetch: sdkFetch(settings, { authorization: apiKey ? `Bearer ${apiKey}` : undefined }),
+		fetch: providerFetch(settings, apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
 	};
 	// The SDK is loaded by the first request: a Worker starts without it.
 	let client: OpenAI | undefined;

@@ -13,10 +13,17 @@ export function mediaOf({ kind, mime, data, url, name }: MessagePart): Media | u
 	if (kind === 'text' || kind === 'tool-result') return undefined;
 	const opened = /^data:([^;,]*)(?:;[^;,]*)*;base64,(.*)$/s.exec(url ?? '');
 	const bytes = data ?? opened?.[2];
-	const type = mime ?? (opened?.[1] || guess(bytes, url) || fallbacks[kind]);
+	const said = mime ?? (opened?.[1] || guess(bytes, url) || fallbacks[kind]);
+	const type = said === 'image/jpg' ? 'image/jpeg' : said;
 	const about = { kind: kindOf(kind, type), mime: type, name };
 	if (bytes !== undefined && bytes !== '') return { ...about, data: bytes };
 	return url === undefined || opened !== null ? undefined : { ...about, url };
+}
+
+/** Whether it is an image that models take. Bytes of other types, such as SVG, are refused with the whole request. */
+export function isImage(media: Media | undefined): media is Media & { readonly kind: 'image' } {
+	if (media?.kind !== 'image') return false;
+	return media.url !== undefined || /^image\/(png|jpeg|gif|webp)$/.test(media.mime);
 }
 
 /** Media as one URL, a `data:` URL where there are bytes. */

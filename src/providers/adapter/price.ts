@@ -1,4 +1,5 @@
 import { type ChatUsage, makeUsage } from '../../chat/index.ts';
+import { dollars } from '../../chat/usage.ts';
 import { isJson, type Json, number, object, objects, string } from './json.ts';
 
 /** What the price list calls a provider, where that is another name. */
@@ -43,7 +44,7 @@ export async function costOf(
 	for (const model of models) {
 		if (model === undefined) continue;
 		const price = await lookUp(provider, model, usage);
-		if (price !== undefined) return price.total_price;
+		if (price !== undefined) return dollars(price.total_price);
 	}
 	return undefined;
 }

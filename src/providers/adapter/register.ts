@@ -43,13 +43,30 @@ export interface ProviderSettings {
 
 const settingsSchema = v.object({
 	apiKey: v.optional(v.string()),
-	baseURL: v.optional(v.pipe(v.string(), v.url('must be a URL, such as https://example.com'))),
+	baseURL: v.optional(
+		v.pipe(
+			v.string(),
+			v.url('must be a URL, such as https://example.com'),
+			v.regex(/^https?:/i, 'must begin with https:// or http://'),
+			v.check((url) => !/[?#]/.test(url), 'must have no query; what is wanted there may go into headers'),
+		),
+	),
 	maxRetries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 });
 
 /** The settings of a provider function, checked; a mistake is `invalid_request` that names the field. */
 export function checkSettings(name: string, settings: Partial<ProviderSettings>): void {
-	check(settingsSchema, settings ?? {}, name);
+	if (settings === undefined || settings === null)
+		throw new RunletError('invalid_request', `${name}: missing. Call ${name}({ apiKey: … }).`, { field: name });
+	check(settingsSchema, settings, name);
+}
+
+/** Texts that no error may show: the key, and what stands in headers or in the base URL to prove who asks. */
+function secretsOf({ apiKey, headers = {}, baseURL = '' }: Partial<ProviderSettings>): readonly string[] {
+	const telling = Object.entries(headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
+	const { username = '', password = '' } = URL.canParse(baseURL) ? new URL(baseURL) : {};
+	const words = telling.flatMap(([, value]) => value.split(/[\s;,=]+/));
+	return [apiKey ?? '', ...words, username, password, decodeURIComponent(password)].filter(({ length }) => length > 3);
 }
 
 /** A tool as a provider sees it: its name is safe on the wire. */
@@ -111,7 +128,7 @@ export interface Adapter {
 export function register(adapter: Adapter, settings: Partial<ProviderSettings>): ProviderRegistration {
 	const { variant, displayName, detect, keyName, embed, countTokens } = adapter;
 	const { maxRetries, timeouts } = settings;
-	const secrets = [settings.apiKey, ...Object.values(settings.headers ?? {})].filter((text) => text !== undefined);
+	const secrets = secretsOf(settings);
 	const caller = (model: string): Caller => ({ displayName, variant, model, secrets, keyName });
 	// A provider may know models of its own that have no prefix.
 	const { prefix = '' } = adapter;
@@ -153,7 +170,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 					return ask(adapter, request, caller(model), named(take, names), alive);
 				},
 				note,
-				{ model, timeouts: { ...timeouts, ...options.timeouts }, signal },
+				{ model, stream, timeouts: { ...timeouts, ...options.timeouts }, signal },
 			);
 		const reply = await retrying(once, {
 			model,
@@ -262,11 +279,13 @@ async function read(
 	}
 	// A server that cannot stream may answer with a whole reply.
 	if (!stream || type.includes('application/json')) {
-		const text = await response.text();
-		const body = parsed(text);
-		if (body === undefined)
+		const body = parsed(await response.text());
+		if (isJson(body)) return reader.body(body);
+		if (!Array.isArray(body))
 			throw new RunletError('interrupted', 'the answer is no JSON; it was cut or changed on its way.');
-		await reader.body(body);
+		// Google lists the events of a stream, and errors, where nobody asks for server-sent ones.
+		for (const event of body.filter(isJson)) await reader.event(event);
+		reader.end?.('eof');
 		return;
 	}
 	for await (const batch of eventBatches(response, signal)) {
@@ -284,10 +303,9 @@ async function read(
 	if (!signal.aborted) reader.end?.('eof');
 }
 
-function parsed(text: string): Json | undefined {
+function parsed(text: string): unknown {
 	try {
-		const value: unknown = JSON.parse(text);
-		return isJson(value) ? value : undefined;
+		return JSON.parse(text);
 	} catch {
 		return undefined;
 	}

@@ -144,7 +144,7 @@ export function replyBuilder(onDelta: OnDelta, provider: string, model: string):
 					? calls.filter((call, at) => !isCut(call, lastCallCut && at === calls.length - 1))
 					: calls;
 			const reason = given === 'end_turn' && whole.length > 0 ? 'tool_use' : given;
-			for (const call of whole) await end(call);
+			for (const call of calls) await end(call);
 			await onDelta({ type: 'stop', reason, usage: spent });
 			return {
 				text: texts.join(''),

@@ -2,11 +2,11 @@ import type { JsonSchema } from '../../tool/index.ts';
 import { isJson, type Json } from './json.ts';
 
 /**
- * Whether a schema already keeps the rules of OpenAI's strict mode: a root that is an object, every object closed with
+ * Whether a schema already keeps the rules of OpenAI's strict mode: a root that is an object and no choice, every object closed with
  * all of its properties required, and no keyword beyond those that the mode knows.
  */
 export function isStrict(schema: JsonSchema): boolean {
-	return schema.type === 'object' && obeys(schema);
+	return schema.type === 'object' && schema.anyOf === undefined && obeys(schema);
 }
 
 /** https://developers.openai.com/api/docs/guides/structured-outputs, "Supported schemas". */

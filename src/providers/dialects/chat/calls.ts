@@ -20,34 +20,40 @@ export function callReader(reply: ReplyBuilder) {
 	const calls: WireCall[] = [];
 	const byIndex = new Map<number, WireCall>();
 
-	const find = (index: number | undefined, id: string | undefined, name: string | undefined): WireCall | undefined => {
-		if (index !== undefined) return byIndex.get(index);
-		const same = id === undefined ? undefined : calls.find((call) => call.id === id);
-		return same ?? (name === undefined ? calls.at(-1) : undefined);
+	const find = ({ index, id, name }: Mark, newest: number): WireCall | undefined => {
+		const known = index === undefined ? calls.find((call) => id !== undefined && call.id === id) : byIndex.get(index);
+		if (known !== undefined || name !== undefined) return known;
+		if (index === undefined) return calls.at(newest) ?? calls.at(-1);
+		// A call that began without an index, or under one that was taken, has that of its place.
+		return id === undefined ? calls[index] : undefined;
 	};
 	const begin = (call: WireCall): Room => {
 		const { room } = reply.startCall(call.key, call.id, call.name ?? '');
 		return reply.input(call.key, call.json.join('')) ?? room;
 	};
 
+	const takeOne = (piece: Json, newest: number): Room => {
+		const mark = markOf(piece);
+		const { index, id, name } = mark;
+		const said = object(piece, 'function');
+		const json = isJson(said.arguments) ? JSON.stringify(said.arguments) : (string(said, 'arguments') ?? '');
+		const found = find(mark, newest);
+		const call = found === undefined || isNext(found, id, name, json) ? newCall(calls.length) : found;
+		if (call !== found) calls.push(call);
+		if (index !== undefined) byIndex.set(index, call);
+		call.id ??= id;
+		if (isJson(piece.extra_content)) call.extra = merged(call.extra ?? {}, piece.extra_content);
+		if (json !== '') call.json.push(json);
+		if (call.name !== undefined) return reply.input(call.key, json);
+		call.name = name;
+		return name === undefined ? undefined : begin(call);
+	};
+
 	return {
-		/** A piece of a call, or a whole one. */
-		take: (piece: Json): Room => {
-			const index = number(piece, 'index');
-			const id = string(piece, 'id') || undefined;
-			const said = object(piece, 'function');
-			const name = string(said, 'name') || undefined;
-			const json = isJson(said.arguments) ? JSON.stringify(said.arguments) : (string(said, 'arguments') ?? '');
-			const found = find(index, id, name);
-			const call = found === undefined || isNext(found, id, name, json) ? newCall(calls.length) : found;
-			if (call !== found) calls.push(call);
-			if (index !== undefined) byIndex.set(index, call);
-			call.id ??= id;
-			if (isJson(piece.extra_content)) call.extra = merged(call.extra ?? {}, piece.extra_content);
-			if (json !== '') call.json.push(json);
-			if (call.name !== undefined) return reply.input(call.key, json);
-			call.name = name;
-			return name === undefined ? undefined : begin(call);
+		/** Calls, or pieces of them, that come together. Several that nothing marks go on with as many newest calls. */
+		take: (pieces: readonly Json[]): Room[] => {
+			const bare = pieces.filter(isBare);
+			return pieces.map((piece) => takeOne(piece, bare.indexOf(piece) - bare.length));
 		},
 		/** No piece follows: a call that never got a name is let go, unless it has arguments to show. */
 		end: (): void => {
@@ -66,6 +72,22 @@ export function callReader(reply: ReplyBuilder) {
 				),
 			),
 	};
+}
+
+/** What tells whose piece it is. An empty id or name is none. */
+interface Mark {
+	readonly index: number | undefined;
+	readonly id: string | undefined;
+	readonly name: string | undefined;
+}
+
+function markOf(piece: Json): Mark {
+	const name = string(object(piece, 'function'), 'name') || undefined;
+	return { index: number(piece, 'index'), id: string(piece, 'id') || undefined, name };
+}
+
+function isBare(piece: Json): boolean {
+	return Object.values(markOf(piece)).every((mark) => mark === undefined);
 }
 
 function newCall(key: number): WireCall {

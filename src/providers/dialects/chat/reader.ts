@@ -21,6 +21,7 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 	let extra: Json | undefined;
 	let refused = false;
 	let begun = false;
+	let pieces = false;
 	let finish: string | undefined;
 	let about: Json = {};
 
@@ -56,9 +57,8 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 		refused ||= refusal !== '';
 		rooms.push(reply.text(refusal));
 		if (isJson(message.extra_content)) extra = merged(extra ?? {}, message.extra_content);
-		for (const [index, call] of objects(message, 'tool_calls').entries())
-			rooms.push(calls.take(whole ? { ...call, index } : call));
-		if (isJson(message.function_call)) rooms.push(calls.take({ function: message.function_call, index: -1 }));
+		rooms.push(...calls.take(objects(message, 'tool_calls').map((call, index) => (whole ? { ...call, index } : call))));
+		if (isJson(message.function_call)) rooms.push(...calls.take([{ function: message.function_call, index: -1 }]));
 		return rooms;
 	};
 	const choose = (from: Json, key: 'delta' | 'message'): Room => {
@@ -66,8 +66,10 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 		if (choice === undefined) return undefined;
 		begun = true;
 		finish = string(choice, 'finish_reason') || finish;
-		// A server may send a whole message where a piece is due, and the other way round.
-		const message = isJson(choice[key]) ? choice[key] : object(choice, key === 'delta' ? 'message' : 'delta');
+		// A server may send a whole message where a piece is due, and the other way round. Behind pieces it says them again.
+		const other = pieces ? {} : object(choice, key === 'delta' ? 'message' : 'delta');
+		const message = isJson(choice[key]) ? choice[key] : other;
+		pieces ||= isJson(choice.delta);
 		const rooms = take(message, key === 'message').filter((room) => room !== undefined);
 		if (finish !== undefined && failures.has(finish)) throw new ProviderComplaint({ body: failedBody(finish, choice) });
 		return rooms.length < 2 ? rooms[0] : Promise.all(rooms).then(() => {});
@@ -108,15 +110,21 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 	};
 }
 
-/** The record of what it cost, wherever it stands, with what came out of a cache where `makeUsage` looks for it. */
+/** The record of what it cost, wherever it stands, with what a cache gave and took where the price is looked for. */
 function usageIn(from: Json): Json | undefined {
-	const usage = isJson(from.usage) ? from.usage : object(object(from, 'x_groq'), 'usage');
-	if (Object.keys(usage).length === 0) return undefined;
+	const places = [from, object(from, 'x_groq'), ...objects(from, 'choices').slice(0, 1)];
+	const usage = places.map((place) => object(place, 'usage')).find((one) => Object.keys(one).length > 0);
+	if (usage === undefined || number(usage, 'prompt_tokens') === undefined) return usage;
+	// LiteLLM has Anthropic's counts beside OpenAI's, which hold them already.
+	const { cache_read_input_tokens: read, cache_creation_input_tokens: written, ...counts } = usage;
 	const details = object(usage, 'prompt_tokens_details');
-	if (number(details, 'cached_tokens') !== undefined) return usage;
-	const cached =
-		number(usage, 'prompt_cache_hit_tokens') ?? number(usage, 'num_cached_tokens') ?? number(usage, 'cached_tokens');
-	return cached === undefined ? usage : { ...usage, prompt_tokens_details: { ...details, cached_tokens: cached } };
+	const cached = usage.prompt_cache_hit_tokens ?? usage.num_cached_tokens ?? usage.cached_tokens ?? read;
+	const known = Object.entries({
+		...details,
+		cached_tokens: details.cached_tokens ?? cached,
+		cache_write_tokens: details.cache_write_tokens ?? written,
+	}).filter(([, value]) => value !== undefined && value !== null);
+	return known.length === 0 ? counts : { ...counts, prompt_tokens_details: Object.fromEntries(known) };
 }
 
 /** An error in a message that is no error by its status. */

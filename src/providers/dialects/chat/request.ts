@@ -11,7 +11,7 @@ import {
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import { hash } from '../../../tool/provider-name.ts';
 import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
-import { mediaOf, textOf, urlOf } from '../../adapter/parts.ts';
+import { isImage, mediaOf, textOf, urlOf } from '../../adapter/parts.ts';
 import type { ModelRequest } from '../../adapter/register.ts';
 import { isStrict } from '../../adapter/schema.ts';
 
@@ -144,7 +144,7 @@ function mediaPart(part: MessagePart, { images = true, audio = true, pdf = 'file
 	const media = mediaOf(part);
 	if (media === undefined) return undefined;
 	const url = urlOf(media);
-	if (media.kind === 'image' && images) {
+	if (images && isImage(media)) {
 		const detail = string(part.meta ?? {}, 'detail');
 		return { type: 'image_url', image_url: { url, ...(detail !== undefined && { detail }) } };
 	}

@@ -147,6 +147,7 @@ function reasonOf(finishReason: string | undefined, blockReason: string | undefi
 	if (malformed.test(finishReason))
 		throw new RunletError('interrupted', `the reply could not be used (${finishReason}).`, { finishReason });
 	if (refusals.test(finishReason)) return 'refusal';
-	if (finishReason === 'STOP' || finishReason === 'FINISH_REASON_UNSPECIFIED') return 'end_turn';
+	// Gemini itself says STOP where it calls; gateways have a word of their own.
+	if (/^(STOP|FUNCTION_CALL|FINISH_REASON_UNSPECIFIED)$/.test(finishReason)) return 'end_turn';
 	return finishReason.toLowerCase();
 }

@@ -127,6 +127,7 @@ function partsOf(parts: readonly MessagePart[]): Json[] {
 
 /** Whether Gemini takes bytes of this type; others it refuses with the whole request. */
 function isTaken({ kind, mime }: Media): boolean {
+	if (kind === 'image') return /^image\/(png|jpeg|webp|heic|heif)$/.test(mime);
 	return kind !== 'file' || mime.startsWith('video/');
 }
 

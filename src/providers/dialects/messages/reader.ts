@@ -168,7 +168,8 @@ function summed(usage: Json): Json {
 	if (runs.length === 0) return usage;
 	const sum = (key: string): number => runs.reduce((total, run) => total + (number(run, key) ?? 0), 0);
 	const keys = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
-	return { ...usage, ...Object.fromEntries(keys.map((key) => [key, sum(key)])) };
+	const counted = keys.filter((key) => runs.some((run) => number(run, key) !== undefined));
+	return { ...usage, ...Object.fromEntries(counted.map((key) => [key, sum(key)])) };
 }
 
 function reasonOf(reason: string | undefined): string {

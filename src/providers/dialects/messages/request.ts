@@ -9,26 +9,26 @@ import {
 import { messageOf, RunletError } from '../../../errors.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
-import { mediaOf, textOf } from '../../adapter/parts.ts';
+import { isImage, mediaOf, textOf } from '../../adapter/parts.ts';
 import type { ModelRequest } from '../../adapter/register.ts';
 
 /** A request in the words of the Messages API. `cache`: how long what is marked stays in the prompt cache. */
 export async function messagesBody(request: ModelRequest, cache: '5m' | '1h' | false) {
 	const { model, messages, tools, maxOutputTokens, outputSchema, stream } = request;
 	const mark = cache === false ? {} : { cache_control: { type: 'ephemeral', ...(cache === '1h' && { ttl: cache }) } };
-	const system = [request.system, ...messages.filter(({ role }) => role === 'system').map(messageText)]
-		.filter((text) => text !== undefined && text !== '')
-		.join('\n\n');
+	const { wire, before } = messagesOf(messages, systemInPlace(model));
+	const system = [request.system, ...before].filter((text) => text !== undefined && text !== '').join('\n\n');
+	const container = containerOf(messages);
 	const maxTokens = maxOutputTokens ?? longestReply(model);
 	const { thinking, effort } = thinkingOf(request, maxTokens);
 	const format = outputSchema && { type: 'json_schema', schema: await closedSchema(outputSchema) };
-	const wire = messagesOf(messages);
 	markLast(wire, mark);
 	return {
 		model,
 		max_tokens: maxTokens,
 		...(system !== '' && { system: [{ type: 'text', text: system, ...mark }] }),
 		messages: wire,
+		...(container !== undefined && { container: { id: container } }),
 		...(tools.length > 0 && {
 			tools: tools.map(({ name, description, inputSchema }, index) => ({
 				name,
@@ -74,26 +74,66 @@ function longestReply(model: string): number {
 
 const budgets = { minimal: 1_024, low: 2_048, medium: 8_192, high: 16_384, xhigh: 24_576, max: 31_000 };
 
-/** Models since 4.6 think by themselves, with an effort; those since 3.7 within a budget. Never with a forced tool: the API refuses both. */
+/**
+ * Models since 4.6 think by themselves, with an effort; those since 3.7 within a budget. Never with a forced tool: the API
+ * refuses both (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
+ */
 function thinkingOf({ model, reasoningEffort, toolChoice }: ModelRequest, maxTokens: number) {
 	const version = versionOf(model);
 	if (reasoningEffort === undefined || version < 3.7) return {};
 	const forced = toolChoice === 'required' || typeof toolChoice === 'object';
-	if (reasoningEffort === 'none') return { thinking: { type: 'disabled' } };
+	if (reasoningEffort === 'none') {
+		// Some models always think; and Sonnet since 5.5 has another word for not thinking.
+		const canStop = /haiku/i.test(model) || (version < 5.5 && !/fable|mythos/i.test(model));
+		if (canStop) return { thinking: { type: 'disabled' } };
+		return /sonnet/i.test(model) ? { thinking: { type: 'between_tools' } } : { effort: 'low' };
+	}
 	if (version >= 4.6) {
-		const effort =
-			reasoningEffort === 'minimal' ? 'low' : reasoningEffort === 'xhigh' && version < 4.7 ? 'high' : reasoningEffort;
-		return { effort, thinking: forced ? undefined : { type: 'adaptive' } };
+		const high = version < 4.7 || /mythos-preview/i.test(model) ? 'high' : 'xhigh';
+		const effort = reasoningEffort === 'minimal' ? 'low' : reasoningEffort === 'xhigh' ? high : reasoningEffort;
+		// Models since 4.7 keep their thoughts to themselves unless they are asked for them.
+		const shown = version >= 4.7 && { display: 'summarized' };
+		return { effort, thinking: forced ? undefined : { type: 'adaptive', ...shown } };
 	}
 	const budget = Math.min(budgets[reasoningEffort], maxTokens - 1_024);
 	return forced || budget < 1_024 ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
 }
 
-/** Content blocks of one role, in the order of the conversation; neighbours of one role are one message. */
-function messagesOf(messages: readonly Message[]): { role: string; content: Json[] }[] {
+/** Whether a model takes system messages within the conversation: Sonnet since 5.5, Haiku too, others since 4.8. */
+function systemInPlace(model: string): boolean {
+	const version = versionOf(model);
+	return version >= 5.5 ? version < 99 : version >= 4.8 && !/sonnet/i.test(model);
+}
+
+/**
+ * The container of a turn that goes on: a program of the model's may wait in it for the results of its calls. As an
+ * object, so that a user may add to it.
+ */
+function containerOf(messages: readonly Message[]): string | undefined {
+	const last = messages.findLast(({ role }) => role !== 'tool' && role !== 'system');
+	return last?.role === 'assistant' ? string(object(last.providerMetadata ?? {}, 'anthropic'), 'container') : undefined;
+}
+
+/**
+ * Content blocks of one role, in the order of the conversation; neighbours of one role are one message. `before`: what
+ * system messages say that have no place in it. Where one has, it stands between a user's turn and the assistant's, for
+ * that is where the API takes it; moved to the front it would make the thinking that follows invalid.
+ */
+function messagesOf(messages: readonly Message[], systemInPlace: boolean) {
 	const wire: { role: string; content: Json[] }[] = [];
+	const before: string[] = [];
+	let waiting: string[] = [];
+	const place = (): void => {
+		if (waiting.length === 0 || wire.at(-1)?.role !== 'user') return;
+		wire.push({ role: 'system', content: [{ type: 'text', text: waiting.join('\n\n') }] });
+		waiting = [];
+	};
 	for (const message of messages) {
-		if (message.role === 'system') continue;
+		if (message.role === 'system') {
+			if (!systemInPlace || wire.length === 0) before.push(message.content);
+			else if (message.content.trim() !== '') waiting.push(message.content);
+			continue;
+		}
 		const role = message.role === 'assistant' ? 'assistant' : 'user';
 		const blocks =
 			message.role === 'user'
@@ -101,16 +141,29 @@ function messagesOf(messages: readonly Message[]): { role: string; content: Json
 				: message.role === 'tool'
 					? [toolResultOf(message)]
 					: assistantBlocks(message);
+		if (blocks.length === 0) continue;
+		if (role === 'assistant') place();
 		const last = wire.at(-1);
 		if (last?.role === role) last.content.push(...blocks);
-		else if (blocks.length > 0) wire.push({ role, content: blocks });
+		else wire.push({ role, content: blocks });
 	}
-	return wire;
+	place();
+	trimLast(wire);
+	return { wire, before: [...before, ...waiting] };
+}
+
+/** The API refuses spaces at the end of an answer that is to go on. */
+function trimLast(wire: readonly { readonly role: string; readonly content: Json[] }[]): void {
+	const last = wire.at(-1);
+	const block = last?.content.at(-1);
+	const text = string(block ?? {}, 'text');
+	if (last?.role !== 'assistant' || text === undefined) return;
+	last.content[last.content.length - 1] = { ...block, text: text.trimEnd() };
 }
 
 /** The newest message may be read from the cache by the next turn. Thinking cannot be marked. */
-function markLast(wire: { readonly content: Json[] }[], mark: Json): void {
-	const content = wire.at(-1)?.content;
+function markLast(wire: readonly { readonly role: string; readonly content: Json[] }[], mark: Json): void {
+	const content = wire.findLast(({ role }) => role !== 'system')?.content;
 	const block = content?.at(-1);
 	if (content === undefined || block === undefined || !markable.has(string(block, 'type') ?? '')) return;
 	content[content.length - 1] = { ...block, ...mark };
@@ -127,7 +180,7 @@ function blocksOf(parts: readonly MessagePart[]): Json[] {
 				: { type: 'url', url: media.url };
 		const caption = part.text ? [{ type: 'text', text: part.text }] : [];
 		const title = media?.name === undefined ? {} : { title: media.name };
-		if (media?.kind === 'image') return [{ type: 'image', source }, ...caption];
+		if (isImage(media)) return [{ type: 'image', source }, ...caption];
 		if (media?.kind === 'pdf') return [{ type: 'document', source, ...title }, ...caption];
 		if (media?.kind === 'text' && media.data !== undefined)
 			return [
@@ -139,15 +192,18 @@ function blocksOf(parts: readonly MessagePart[]): Json[] {
 	});
 }
 
+/** A result that is marked as an error may hold nothing but text; with an image the text says it. */
 function toolResultOf(message: ToolMessage): Json {
 	const { toolCallId, isError, parts = [] } = message;
 	const text = messageText(message);
-	const content = parts.some((part) => mediaOf(part) !== undefined) ? blocksOf(parts) : text;
+	const blocks = blocksOf(parts);
+	const rich = blocks.some(({ type }) => type !== 'text');
+	const content = isError ? [{ type: 'text', text: 'Error:' }, ...blocks] : blocks;
 	return {
 		type: 'tool_result',
 		tool_use_id: providerName(toolCallId),
-		content: content === '' && isError ? 'error' : content,
-		...(isError && { is_error: true }),
+		content: rich ? content : text === '' && isError ? 'error' : text,
+		...(isError && !rich && { is_error: true }),
 	};
 }
 
@@ -168,9 +224,17 @@ function assistantBlocks({ content, toolCalls = [], providerMetadata = {} }: Ass
 	if (kept.length === 0) {
 		return [...(content.trim() === '' ? [] : [{ type: 'text', text: content }]), ...calls.values()];
 	}
-	return kept.flatMap((block) => {
+	return kept.flatMap((block): Json[] => {
+		if (block.type === 'text') return textBlocks(block);
 		if (block.type !== 'tool_use') return [block];
 		const call = calls.get(string(block, 'id') ?? '');
 		return call === undefined ? [] : [{ ...block, ...call }];
 	});
+}
+
+/** A text as it can be sent back: the API gives empty ones, and the files of citations, but takes neither. */
+function textBlocks(block: Json): Json[] {
+	if (block.text === '') return [];
+	if (!Array.isArray(block.citations)) return [block];
+	return [{ ...block, citations: objects(block, 'citations').map(({ file_id: _, ...citation }) => citation) }];
 }

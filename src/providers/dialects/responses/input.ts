@@ -9,7 +9,7 @@ import {
 } from '../../../chat/index.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
-import { mediaOf, textOf, urlOf } from '../../adapter/parts.ts';
+import { isImage, mediaOf, textOf, urlOf } from '../../adapter/parts.ts';
 
 /** How one provider's Responses API differs from another's. */
 export interface ResponsesDialect {
@@ -82,7 +82,7 @@ function partsOf(parts: readonly MessagePart[]): Json[] {
 	return parts.flatMap((part): Json[] => {
 		const media = mediaOf(part);
 		const caption = part.text ? [{ type: 'input_text', text: part.text }] : [];
-		if (media?.kind === 'image') {
+		if (isImage(media)) {
 			const detail = string(part.meta ?? {}, 'detail');
 			return [{ type: 'input_image', image_url: urlOf(media), ...(detail && { detail }) }, ...caption];
 		}

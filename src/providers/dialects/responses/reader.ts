@@ -157,6 +157,10 @@ export function responsesReader(
 					return input(keyOf(event), delta, false);
 				case 'response.custom_tool_call_input.delta':
 					return input(keyOf(event), delta, true);
+				case 'response.function_call_arguments.done':
+					return input(keyOf(event), rest(`${keyOf(event)} input`, string(event, 'arguments') ?? ''), false);
+				case 'response.custom_tool_call_input.done':
+					return input(keyOf(event), rest(`${keyOf(event)} input`, string(event, 'input') ?? ''), true);
 				case 'response.completed':
 					return end(object(event, 'response'), 'completed');
 				case 'response.incomplete':
