@@ -179,6 +179,7 @@ function createWriter() {
 		print(isError ? 'red' : 'dim', `← ${calls.size > 0 && call ? `${call.name}: ` : ''}${oneLine(output)}`);
 	}
 
+	let isThinking = false;
 	return {
 		hasFailed: () => hasFailed,
 		write(event: RunEvent) {
@@ -189,6 +190,10 @@ function createWriter() {
 					if (text !== '') isInLine = !text.endsWith('\n');
 					return;
 				}
+				case 'reasoning':
+					if (!isThinking) print('dim', '· thinking');
+					isThinking = true;
+					return;
 				case 'tool_use_start':
 					calls.set(event.id, { name: event.name, json: [], isSkill: false });
 					return;
@@ -207,6 +212,7 @@ function createWriter() {
 					calls.clear();
 					return print('dim', 'The answer was interrupted and starts again:');
 				case 'stop': {
+					isThinking = false;
 					endLine();
 					const words = describeStop(event.reason);
 					return words ? print('yellow', words) : undefined;

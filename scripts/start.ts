@@ -6,6 +6,8 @@ import { constants as os } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { messageOf } from '../src/errors.ts';
+import type { Agent } from '../src/playground/session.js';
+import { describeModel } from '../src/playground/words.js';
 import { killMarked, watchParent } from './processes.ts';
 import { quietEnv, root, wranglerPath } from './wrangler.ts';
 
@@ -149,9 +151,21 @@ async function announce(url: string): Promise<void> {
 	const body = JSON.stringify({ agent: 'assistant', text: 'What is 17 + 25?' });
 	console.log(`
   Runlet is at ${url}
-
+${await modelsMissing(url)}
   In a terminal   ${chat}
   With curl       curl -N ${url}/v1/sessions -H 'content-type: application/json' -H 'accept: text/event-stream' -d '${body}'
   Stop            Ctrl-C
 ${isPrivate ? '' : '\n  Others can reach this address, so it answers nobody without an API key.\n'}`);
+}
+
+/** The default models that cannot answer yet, a line each; what cannot be found out is left out. */
+async function modelsMissing(url: string): Promise<string> {
+	try {
+		const response = await fetch(`${url}/v1/agents`, { signal: AbortSignal.timeout(5_000) });
+		const { agents }: { agents: Agent[] } = await response.json();
+		const described = new Set(agents.map(describeModel).filter((text) => text.includes('(')));
+		return [...described].map((text) => `  ${text}\n`).join('');
+	} catch {
+		return '';
+	}
 }

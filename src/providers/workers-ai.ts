@@ -225,11 +225,18 @@ async function complaintOfResponse(response: Response): Promise<ProviderComplain
 /** What `run` throws: an error whose message has the code in front, `3040: Capacity temporarily exceeded`. */
 function complaintOfError(thrown: unknown): unknown {
 	const text = textOfError(thrown);
+	if (/run remotely/i.test(text)) return onlyRemote();
 	const body = jsonOf(text);
 	if (body !== undefined) return complaintIn(body, undefined);
 	const known = codeIn(text) !== undefined || /timeout/i.test(text);
 	const theirs = thrown instanceof Error && /^(InferenceUpstream|AiInternal|Ai)Error$/.test(thrown.name);
 	return known || theirs ? complaintOfText(text, undefined) : thrown;
+}
+
+/** On a laptop `wrangler dev` has no models of its own. */
+function onlyRemote(): RunletError {
+	const remedy = 'Log in with npx wrangler login and set remote = true under [ai] in wrangler.toml, or deploy.';
+	return new RunletError('not_configured', `Workers AI runs at Cloudflare only. ${remedy}`, { needs: 'remote = true' });
 }
 
 /** `{ internalCode, description }`, `{ errors: [{ code, message }] }`, or an error as everywhere. */

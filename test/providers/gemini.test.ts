@@ -357,3 +357,20 @@ test('tokens are counted as the API counts them', async () => {
 		contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
 	});
 });
+
+test('a message that is blocked is content_filtered, with what it cost; an answer that is blocked is a refusal', async () => {
+	const blocked = {
+		promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
+		usageMetadata: { promptTokenCount: 7, totalTokenCount: 7 },
+	};
+	const expected = {
+		code: 'content_filtered',
+		message: expect.stringContaining('PROHIBITED_CONTENT'),
+		data: { usage: { inputTokens: 7, outputTokens: 0 } },
+	};
+	await expect(server([blocked]).chatFn('gemini-2.5-flash', hi)).rejects.toMatchObject(expected);
+	const streamed = server([[blocked]]).chatStreamFn('gemini-2.5-flash', hi, undefined, undefined, () => undefined);
+	await expect(streamed).rejects.toMatchObject(expected);
+	const answer = await server([says([{ text: 'I was' }], 'SAFETY')]).chatFn('gemini-2.5-flash', hi);
+	expect(answer).toMatchObject({ text: 'I was', stopReason: 'refusal' });
+});

@@ -235,3 +235,14 @@ test('texts become vectors', async () => {
 		options: { gateway: { id: 'mine' }, returnRawResponse: true },
 	});
 });
+
+test('a binding that only works at Cloudflare says what to do on a laptop', async () => {
+	const run = async () => {
+		throw new Error('Binding AI needs to be run remotely');
+	};
+	const asked = providers.workersAi({ binding: { run } }).chatFn?.(model, hi);
+	await expect(asked).rejects.toMatchObject({
+		code: 'not_configured',
+		message: expect.stringContaining('wrangler login'),
+	});
+});

@@ -58,21 +58,6 @@ export const gemini: Dialect = {
 			events: eventsOf([{ text: 'I was about' }], { stop: 'refusal' }),
 			body: bodyOf([{ text: 'I was about' }], { stop: 'refusal' }),
 		},
-		{
-			name: 'a blocked prompt, without candidates',
-			events: [
-				sse({
-					promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
-					usageMetadata: metadataOf({ input: 100, output: 0 }),
-					modelVersion: model,
-				}),
-			],
-			body: {
-				promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
-				usageMetadata: metadataOf({ input: 100, output: 0 }),
-				modelVersion: model,
-			},
-		},
 	],
 	memories: [
 		memory(

@@ -95,11 +95,16 @@ export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): Repl
 	};
 	const finish = (): void => {
 		const finishReason = string(ending, 'finishReason');
+		const blockReason = string(ending, 'blockReason');
+		if (blockReason !== undefined && !answered)
+			throw new RunletError('content_filtered', `the message was blocked (${blockReason}). Change it.`, {
+				blockReason,
+			});
 		const cut = open !== undefined && finishReason === 'MAX_TOKENS';
 		if (!cut) closeCall();
 		const whole = parts.map((part) => (Array.isArray(part) ? { text: part.join('') } : part));
 		reply.finish({
-			reason: reasonOf(finishReason, string(ending, 'blockReason')),
+			reason: reasonOf(finishReason, blockReason),
 			raw: { ...about, ...ending },
 			metadata: whole.every(isPlain) ? undefined : { parts: whole },
 			lastCallCut: cut,
