@@ -2,7 +2,8 @@ import { type ProviderRegistration, prefixDetector } from '../chat/index.ts';
 import type { BaseAnthropic } from './adapter/anthropic-sdk.ts';
 import { providerFetch, quietSdk } from './adapter/fetch.ts';
 import { isJson, type Json, number } from './adapter/json.ts';
-import { checkSettings, type ProviderSettings, register, withBody } from './adapter/register.ts';
+import { register } from './adapter/register.ts';
+import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { messagesReader } from './dialects/messages/reader.ts';
 import { messagesBody } from './dialects/messages/request.ts';
 

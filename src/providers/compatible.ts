@@ -1,6 +1,6 @@
 import type { ProviderRegistration } from '../chat/index.ts';
 import { nearest } from './adapter/effort.ts';
-import { checkSettings, type ProviderSettings } from './adapter/register.ts';
+import { checkSettings, type ProviderSettings } from './adapter/settings.ts';
 import { openaiChat } from './openai-chat.ts';
 
 /** Groq's models, as `groq/…`. */

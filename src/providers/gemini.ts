@@ -1,7 +1,8 @@
 import type { ProviderRegistration } from '../chat/index.ts';
 import { providerFetch } from './adapter/fetch.ts';
 import { isJson, type Json, number, numbers, objects } from './adapter/json.ts';
-import { checkSettings, type ProviderSettings, register, withBody } from './adapter/register.ts';
+import { register } from './adapter/register.ts';
+import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { inBatches } from './adapter/vectors.ts';
 import { geminiReader } from './dialects/gemini/reader.ts';
 import { geminiBody } from './dialects/gemini/request.ts';

@@ -1,6 +1,6 @@
 /** `providers`: who can talk to which model. Each is a function that gives a `ProviderRegistration`. */
 
-export type { ProviderSettings } from './adapter/register.ts';
+export type { ProviderSettings } from './adapter/settings.ts';
 export { type AnthropicSettings, anthropic } from './anthropic.ts';
 export { deepseek, groq, mistral, ollama } from './compatible.ts';
 export { type DemoOptions, demo } from './demo.ts';

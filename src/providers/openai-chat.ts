@@ -3,7 +3,8 @@ import { type ProviderMeta, type ProviderRegistration, prefixDetector } from '..
 import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import { openaiPost } from './adapter/openai-client.ts';
-import { checkSettings, type ProviderSettings, register, withBody } from './adapter/register.ts';
+import { register } from './adapter/register.ts';
+import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { inBatches, vectorsOf } from './adapter/vectors.ts';
 import { type ChatQuirks, chatBody, chatReader } from './dialects/chat/request.ts';
 

@@ -1,10 +1,12 @@
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
 import { RunletError } from '../errors.ts';
+import type { ModelRequest } from './adapter/adapter.ts';
 import { isJson, type Json, number } from './adapter/json.ts';
 import { openaiPost, type Post } from './adapter/openai-client.ts';
-import { checkSettings, type ModelRequest, type ProviderSettings, register, withBody } from './adapter/register.ts';
+import { register } from './adapter/register.ts';
 import type { ReplyBuilder } from './adapter/reply.ts';
 import { isStrict } from './adapter/schema.ts';
+import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { inBatches, vectorsOf } from './adapter/vectors.ts';
 import { inputOf, type ResponsesDialect } from './dialects/responses/input.ts';
 import { responsesReader } from './dialects/responses/reader.ts';

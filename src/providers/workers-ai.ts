@@ -1,9 +1,11 @@
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort, renderPart } from '../chat/index.ts';
 import { RunletError, messageOf as textOfError } from '../errors.ts';
+import type { ModelRequest } from './adapter/adapter.ts';
 import { nearest } from './adapter/effort.ts';
 import { ProviderComplaint } from './adapter/failure.ts';
 import { isJson, type Json, number, numbers, object, objects, string } from './adapter/json.ts';
-import { checkSettings, type ModelRequest, type ProviderSettings, register, withBody } from './adapter/register.ts';
+import { register } from './adapter/register.ts';
+import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { inBatches } from './adapter/vectors.ts';
 import { type ChatDialect, chatBody, chatReader } from './dialects/chat/request.ts';
 

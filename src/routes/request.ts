@@ -74,5 +74,8 @@ function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
 }
 
 function tooLarge(): RunletError {
-	return new RunletError('too_large', `body: more than ${maxBody} bytes. Send less, or files by their URL.`, { field: 'body', limit: maxBody });
+	return new RunletError('too_large', `body: more than ${maxBody} bytes. Send less, or files by their URL.`, {
+		field: 'body',
+		limit: maxBody,
+	});
 }

@@ -1,5 +1,5 @@
 import { complaintOf } from './failure.ts';
-import type { ProviderSettings } from './register.ts';
+import type { ProviderSettings } from './settings.ts';
 
 /** What every official SDK is told: to leave to the loop what is the loop's, and to say nothing by itself. */
 export const quietSdk = {

@@ -1,7 +1,7 @@
 import type { OpenAI } from 'openai/client';
 import { providerFetch, quietSdk } from './fetch.ts';
 import type { Json } from './json.ts';
-import type { ProviderSettings } from './register.ts';
+import type { ProviderSettings } from './settings.ts';
 
 /** Sends a body to a path below the base URL; resolves to a success. */
 export type Post = (path: string, body: Json, signal: AbortSignal) => Promise<Response>;

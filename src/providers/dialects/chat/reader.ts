@@ -1,7 +1,7 @@
 import type { StopReason } from '../../../chat/index.ts';
+import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { isJson, type Json, number, object, objects, string } from '../../adapter/json.ts';
-import type { ReplyReader } from '../../adapter/register.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { callReader } from './calls.ts';
 import { gathered, merged } from './pieces.ts';

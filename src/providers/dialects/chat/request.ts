@@ -10,9 +10,9 @@ import {
 } from '../../../chat/index.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import { hash } from '../../../tool/provider-name.ts';
+import type { ModelRequest } from '../../adapter/adapter.ts';
 import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
 import { isImage, mediaOf, textOf, urlOf } from '../../adapter/parts.ts';
-import type { ModelRequest } from '../../adapter/register.ts';
 import { isStrict } from '../../adapter/schema.ts';
 
 export { chatReader } from './reader.ts';

@@ -7,9 +7,9 @@ import {
 	type ToolMessage,
 } from '../../../chat/index.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
+import type { ModelRequest } from '../../adapter/adapter.ts';
 import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
 import { type Media, mediaOf } from '../../adapter/parts.ts';
-import type { ModelRequest } from '../../adapter/register.ts';
 
 /** A request in the words of `generateContent`. */
 export function geminiBody(request: ModelRequest): Json {

@@ -1,7 +1,7 @@
 import { RunletError } from '../../../errors.ts';
+import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { isJson, type Json, number, object, objects, string } from '../../adapter/json.ts';
-import type { ReplyReader } from '../../adapter/register.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 
 /** A content block on its way: its fields, and the pieces that are still coming, by field. */

@@ -8,9 +8,9 @@ import {
 } from '../../../chat/index.ts';
 import { messageOf, RunletError } from '../../../errors.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
+import type { ModelRequest } from '../../adapter/adapter.ts';
 import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
 import { isImage, mediaOf, textOf } from '../../adapter/parts.ts';
-import type { ModelRequest } from '../../adapter/register.ts';
 
 /** A request in the words of the Messages API. `cache`: how long what is marked stays in the prompt cache. */
 export async function messagesBody(request: ModelRequest, cache: '5m' | '1h' | false) {

@@ -1,7 +1,7 @@
 import { RunletError } from '../../../errors.ts';
+import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { isJson, type Json, number, object, objects, string } from '../../adapter/json.ts';
-import type { ModelRequest, ReplyReader } from '../../adapter/register.ts';
 import type { CallKey, ReplyBuilder } from '../../adapter/reply.ts';
 import { isPlain, type ResponsesDialect, sendable, visible } from './input.ts';
 

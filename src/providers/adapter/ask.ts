@@ -1,0 +1,90 @@
+import { withUsage } from '../../chat/failure.ts';
+import type { ChatReply, ChatUsage, OnDelta } from '../../chat/index.ts';
+import { abortError } from '../../chat/signal.ts';
+import { RunletError } from '../../errors.ts';
+import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
+import { done, eventBatches } from './events.ts';
+import { type Caller, complaintOf, notTheApi, toProviderError } from './failure.ts';
+import { isJson } from './json.ts';
+import { costOf, loadPrices } from './price.ts';
+import { type ReplyBuilder, replyBuilder } from './reply.ts';
+
+/**
+ * One request, one reply: reads a stream up to its terminal event and closes it. What goes wrong is a `RunletError` that
+ * has what the call cost so far. `alive` is told of each network chunk.
+ */
+export async function ask(
+	adapter: Adapter,
+	request: ModelRequest,
+	caller: Caller,
+	onDelta: OnDelta,
+	alive: () => void,
+): Promise<ChatReply> {
+	const { signal } = request;
+	const started = Date.now();
+	const reply = replyBuilder(onDelta, adapter.variant, caller.model);
+	// Fetched while the model thinks; what goes wrong shows when a price is asked for.
+	loadPrices().catch(() => {});
+	const usage = async (): Promise<ChatUsage> => {
+		const { raw, usage } = reply.usageSoFar();
+		const costUsd = await costOf(adapter.variant, [reply.answeredBy(), request.model], raw, usage);
+		return { ...usage, ...(costUsd !== undefined && { costUsd }), latencyMs: Date.now() - started };
+	};
+	try {
+		const response = await adapter.send(request);
+		await read(response, adapter.reader(reply, request), reply, request, caller, alive);
+		if (reply.finished()) return await reply.close(await usage());
+		throw new RunletError('interrupted', 'the reply broke off before its end.');
+	} catch (thrown) {
+		const error = signal.aborted ? abortError(signal) : toProviderError(thrown, caller);
+		throw Object.keys(reply.usageSoFar().raw).length > 0 ? withUsage(error, await usage()) : error;
+	}
+}
+
+async function read(
+	response: Response,
+	reader: ReplyReader,
+	reply: ReplyBuilder,
+	{ stream, signal }: ModelRequest,
+	caller: Caller,
+	alive: () => void,
+): Promise<void> {
+	if (!response.ok) throw await complaintOf(response);
+	const type = response.headers.get('content-type') ?? '';
+	if (type.includes('text/html')) {
+		await response.body?.cancel();
+		throw notTheApi(caller);
+	}
+	// A server that cannot stream may answer with a whole reply.
+	if (!stream || type.includes('application/json')) {
+		const body = parsed(await response.text());
+		if (isJson(body)) return reader.body(body);
+		if (!Array.isArray(body))
+			throw new RunletError('interrupted', 'the answer is no JSON; it was cut or changed on its way.');
+		// Google lists the events of a stream, and errors, where nobody asks for server-sent ones.
+		for (const event of body.filter(isJson)) await reader.event(event);
+		reader.end?.('eof');
+		return;
+	}
+	for await (const batch of eventBatches(response, signal)) {
+		alive();
+		for (const event of batch) {
+			if (event === done) {
+				reader.end?.('done');
+				return;
+			}
+			const room = reader.event(event);
+			if (room !== undefined) await room;
+			if (reply.finished()) return;
+		}
+	}
+	if (!signal.aborted) reader.end?.('eof');
+}
+
+function parsed(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
