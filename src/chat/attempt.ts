@@ -1,9 +1,9 @@
 import { RunletError } from '../errors.ts';
 import { isRecord } from '../tool/schema.ts';
 import { isRetryable, retryAfterOf, toModelError, usageOf, withUsage } from './failure.ts';
-import type { Timeouts } from './options.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
 import { abortable, abortError, delay } from './signal.ts';
+import type { Timeouts } from './timeouts.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 import { watchdog } from './watchdog.ts';
 

@@ -25,7 +25,7 @@ export {
 	type UserMessage,
 	userMessage,
 } from './message.ts';
-export type { ChatOptions, MessageContext, Timeouts, Turn } from './options.ts';
+export type { ChatOptions, MessageContext, Turn } from './options.ts';
 export { flattenParts, imagePart, type MessagePart, renderPart, textPart } from './part.ts';
 export type {
 	CallOptions,
@@ -59,4 +59,5 @@ export type {
 	UnknownDelta,
 } from './reply.ts';
 export { type Run, run } from './run.ts';
+export type { Timeouts } from './timeouts.ts';
 export { addUsage, type ChatUsage, makeUsage } from './usage.ts';

@@ -4,19 +4,8 @@ import type { SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { ChatFn, ChatStreamFn, ProviderRegistration, ReasoningEffort, ToolChoice } from './provider.ts';
 import type { StopReason } from './reply.ts';
+import type { Timeouts } from './timeouts.ts';
 import type { ChatUsage } from './usage.ts';
-
-/** How long to wait, in milliseconds, before a call counts as lost. */
-export interface Timeouts {
-	/** Until the first event of a stream, 120,000; or the reply of a call that does not stream, 600,000. */
-	readonly firstEventMs?: number | undefined;
-	/** Between two events of a stream, also those that say nothing; 300,000. */
-	readonly idleMs?: number | undefined;
-	/** For each tool; 120,000. */
-	readonly toolMs?: number | undefined;
-	/** For the whole run; 1,800,000. */
-	readonly runMs?: number | undefined;
-}
 
 /** The model turn that an assistant message came from. */
 export interface Turn {

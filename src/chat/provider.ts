@@ -1,7 +1,7 @@
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import type { Message } from './message.ts';
-import type { Timeouts } from './options.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
+import type { Timeouts } from './timeouts.ts';
 
 /** Who makes a model. An open set: a provider of your own is any other text. */
 export type Provider = 'anthropic' | 'openai' | 'xai' | 'gemini' | (string & {});

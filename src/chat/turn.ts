@@ -5,9 +5,10 @@ import { deltaReader, type Push, type TurnReply } from './deltas.ts';
 import { dispatchChat, dispatchChatStream } from './dispatch.ts';
 import { isRetryable, toModelError, usageOf, withUsage } from './failure.ts';
 import type { Message } from './message.ts';
-import type { ChatOptions, Timeouts } from './options.ts';
+import type { ChatOptions } from './options.ts';
 import type { CallOptions } from './provider.ts';
 import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
+import type { Timeouts } from './timeouts.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** One request to a model: what it is sent, and what holds for the call. */

@@ -51,9 +51,11 @@ export function callReader(reply: ReplyBuilder) {
 
 	return {
 		/** Calls, or pieces of them, that come together. Several that nothing marks go on with as many newest calls. */
-		take: (pieces: readonly Json[]): Room[] => {
-			const bare = pieces.filter(isBare);
-			return pieces.map((piece) => takeOne(piece, bare.indexOf(piece) - bare.length));
+		take: (pieces: readonly Json[]): Room => {
+			const bare = pieces.length > 1 ? pieces.filter(isBare) : pieces;
+			let room: Room;
+			for (const piece of pieces) room = takeOne(piece, bare.indexOf(piece) - bare.length) ?? room;
+			return room;
 		},
 		/** No piece follows: a call that never got a name is let go, unless it has arguments to show. */
 		end: (): void => {

@@ -17,16 +17,19 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 	const calls = callReader(reply);
 	const thinking: string[] = [];
 	const details: Json[] = [];
-	const content: Json[] = [];
+	/** Parts of the content; a text that is no part stands as itself. */
+	const content: (Json | string)[] = [];
 	let extra: Json | undefined;
 	let refused = false;
 	let begun = false;
 	let pieces = false;
 	let finish: string | undefined;
-	let about: Json = {};
+	let id: unknown;
+	let model: unknown;
 
 	const head = (from: Json): void => {
-		about = { id: from.id ?? about.id, model: from.model ?? about.model };
+		id ??= from.id;
+		model ??= from.model;
 		reply.answering(string(from, 'model'));
 		const usage = usageIn(from);
 		if (usage !== undefined) reply.usage(usage);
@@ -34,32 +37,34 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 		if (complaint !== undefined) throw new ProviderComplaint({ body: complaint });
 	};
 	const part = (from: Json): Room => {
-		const text = string(from, 'text') ?? '';
-		const thoughts = Array.isArray(from.thinking)
-			? objects(from, 'thinking').map((one) => string(one, 'text') ?? '')
-			: [string(from, 'thinking') ?? ''];
 		content.push(from);
-		return from.type === 'thinking' ? reply.reasoning(thoughts.join('')) : reply.text(text);
+		if (from.type !== 'thinking') return reply.text(string(from, 'text') ?? '');
+		const thoughts = objects(from, 'thinking').map((one) => string(one, 'text') ?? '');
+		return reply.reasoning(string(from, 'thinking') ?? thoughts.join(''));
 	};
 	/** A message, or a piece of one. */
-	const take = (message: Json, whole: boolean): Room[] => {
-		const rooms: Room[] = [];
+	const take = (message: Json, whole: boolean): Room => {
+		let room: Room;
 		const thought = string(message, 'reasoning_content');
 		if (thought) thinking.push(thought);
-		rooms.push(reply.reasoning(thought || string(message, 'reasoning') || ''));
-		details.push(...objects(message, 'reasoning_details'));
+		room = reply.reasoning(thought || string(message, 'reasoning') || '');
+		if (Array.isArray(message.reasoning_details)) details.push(...objects(message, 'reasoning_details'));
 		if (typeof message.content === 'string') {
-			content.push({ type: 'text', text: message.content });
-			rooms.push(reply.text(message.content));
+			content.push(message.content);
+			room = reply.text(message.content) ?? room;
+		} else for (const one of objects(message, 'content')) room = part(one) ?? room;
+		const refusal = string(message, 'refusal');
+		if (refusal) {
+			refused = true;
+			room = reply.text(refusal) ?? room;
 		}
-		for (const one of objects(message, 'content')) rooms.push(part(one));
-		const refusal = string(message, 'refusal') ?? '';
-		refused ||= refusal !== '';
-		rooms.push(reply.text(refusal));
 		if (isJson(message.extra_content)) extra = merged(extra ?? {}, message.extra_content);
-		rooms.push(...calls.take(objects(message, 'tool_calls').map((call, index) => (whole ? { ...call, index } : call))));
-		if (isJson(message.function_call)) rooms.push(...calls.take([{ function: message.function_call, index: -1 }]));
-		return rooms;
+		if (Array.isArray(message.tool_calls)) {
+			const given = objects(message, 'tool_calls');
+			room = calls.take(whole ? given.map((call, index) => ({ ...call, index })) : given) ?? room;
+		}
+		if (isJson(message.function_call)) room = calls.take([{ function: message.function_call, index: -1 }]) ?? room;
+		return room;
 	};
 	const choose = (from: Json, key: 'delta' | 'message'): Room => {
 		const choice = objects(from, 'choices').find((one) => (number(one, 'index') ?? 0) === 0);
@@ -70,9 +75,9 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 		const other = pieces ? {} : object(choice, key === 'delta' ? 'message' : 'delta');
 		const message = isJson(choice[key]) ? choice[key] : other;
 		pieces ||= isJson(choice.delta);
-		const rooms = take(message, key === 'message').filter((room) => room !== undefined);
+		const room = take(message, key === 'message');
 		if (finish !== undefined && failures.has(finish)) throw new ProviderComplaint({ body: failedBody(finish, choice) });
-		return rooms.length < 2 ? rooms[0] : Promise.all(rooms).then(() => {});
+		return room;
 	};
 	const end = (whole: boolean): void => {
 		calls.end();
@@ -81,14 +86,14 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 		const metadata = {
 			...(thinking.length > 0 && { reasoning_content: thinking.join('') }),
 			...(details.length > 0 && { reasoning_details: whole ? details : gathered(details) }),
-			...(content.some(({ type }) => type === 'thinking') && { content: gathered(content) }),
+			...(content.some(isThinking) && { content: gathered(content.map(asPart)) }),
 			...(extra !== undefined && { extra_content: extra }),
 			...(Object.keys(ofCalls).length > 0 && { calls: ofCalls }),
 		};
 		reply.finish({
 			reason:
 				refused && reason !== 'tool_use' ? 'refusal' : reason === 'tool_use' && calls.none() ? 'end_turn' : reason,
-			raw: { ...about, finish_reason: finish },
+			raw: { id, model, finish_reason: finish },
 			metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
 		});
 	};
@@ -110,11 +115,18 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 	};
 }
 
+function isThinking(part: Json | string): boolean {
+	return typeof part !== 'string' && part.type === 'thinking';
+}
+
+function asPart(part: Json | string): Json {
+	return typeof part === 'string' ? { type: 'text', text: part } : part;
+}
+
 /** The record of what it cost, wherever it stands, with what a cache gave and took where the price is looked for. */
 function usageIn(from: Json): Json | undefined {
-	const places = [from, object(from, 'x_groq'), ...objects(from, 'choices').slice(0, 1)];
-	const usage = places.map((place) => object(place, 'usage')).find((one) => Object.keys(one).length > 0);
-	if (usage === undefined || number(usage, 'prompt_tokens') === undefined) return usage;
+	const usage = [from.usage, object(from, 'x_groq').usage, objects(from, 'choices')[0]?.usage].find(isFilled);
+	if (!isFilled(usage) || number(usage, 'prompt_tokens') === undefined) return usage;
 	// LiteLLM has Anthropic's counts beside OpenAI's, which hold them already.
 	const { cache_read_input_tokens: read, cache_creation_input_tokens: written, ...counts } = usage;
 	const details = object(usage, 'prompt_tokens_details');
@@ -125,6 +137,10 @@ function usageIn(from: Json): Json | undefined {
 		cache_write_tokens: details.cache_write_tokens ?? written,
 	}).filter(([, value]) => value !== undefined && value !== null);
 	return known.length === 0 ? counts : { ...counts, prompt_tokens_details: Object.fromEntries(known) };
+}
+
+function isFilled(usage: unknown): usage is Json {
+	return isJson(usage) && Object.keys(usage).length > 0;
 }
 
 /** An error in a message that is no error by its status. */
