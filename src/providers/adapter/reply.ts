@@ -9,8 +9,10 @@ export type CallKey = string | number;
 
 /** How a reply ended. */
 export interface Ending {
-	/** In Runlet's words; a turn that has calls and only ended is `tool_use`. */
+	/** In Runlet's words; a turn that has calls and only ended is `tool_use`, unless the reason is exact. */
 	readonly reason: StopReason;
+	/** The provider itself tells a turn that ends in calls from others: its word stands. */
+	readonly isExact?: boolean;
 	/** The provider's own words: what it calls the stop reason, the model, the answer's id. */
 	readonly raw: Json;
 	/** What the provider needs back to go on; nothing where text and calls are all there is. */
@@ -138,12 +140,18 @@ export function replyBuilder(onDelta: OnDelta, provider: string, model: string):
 		calls: () => calls.map(toolCall),
 		usageSoFar: () => ({ raw: usage, usage: makeUsage(usage, provider, model) }),
 		close: async (spent) => {
-			const { reason: given, raw, metadata, lastCallCut = false } = ending ?? { reason: 'end_turn', raw: {} };
+			const {
+				reason: given,
+				isExact,
+				raw,
+				metadata,
+				lastCallCut = false,
+			}: Ending = ending ?? { reason: 'end_turn', raw: {} };
 			const whole =
 				given === 'max_tokens'
 					? calls.filter((call, at) => !isCut(call, lastCallCut && at === calls.length - 1))
 					: calls;
-			const reason = given === 'end_turn' && whole.length > 0 ? 'tool_use' : given;
+			const reason = given === 'end_turn' && whole.length > 0 && !isExact ? 'tool_use' : given;
 			for (const call of calls) await end(call);
 			await onDelta({ type: 'stop', reason, usage: spent });
 			return {

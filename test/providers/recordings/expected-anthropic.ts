@@ -1,4 +1,4 @@
-import { type Expected, type ExpectedUsage, type Reading, sum, withCalls } from './expected.ts';
+import { type Expected, type ExpectedUsage, type Reading, sum } from './expected.ts';
 import { argumentsOf, at, count, list, text } from './json.ts';
 
 /** Anthropic's Messages API. */
@@ -49,7 +49,7 @@ function reply(content: readonly unknown[], stopReason: string, usage: unknown):
 			.join(''),
 		toolCalls,
 		// Anthropic's words are Runlet's.
-		stopReason: withCalls(stopReason, toolCalls),
+		stopReason,
 		usage: usageOf(usage),
 	};
 }

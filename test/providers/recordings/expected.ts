@@ -38,7 +38,7 @@ export function sum(...counts: readonly (number | undefined)[]): number | undefi
 	return known.length === 0 ? undefined : known.reduce((total, one) => total + one, 0);
 }
 
-/** Calls make it `tool_use`, whatever word the provider uses for a turn that is over. */
+/** Calls make it `tool_use`, where a provider has one word for a turn that is over. Anthropic has two. */
 export function withCalls(reason: StopReason, calls: readonly ExpectedCall[]): StopReason {
 	return reason === 'end_turn' && calls.length > 0 ? 'tool_use' : reason;
 }

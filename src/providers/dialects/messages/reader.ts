@@ -78,6 +78,7 @@ export function messagesReader(reply: ReplyBuilder): ReplyReader {
 		const plain = content.every(isPlain) && container === undefined;
 		reply.finish({
 			reason: reasonOf(string(ending, 'stop_reason')),
+			isExact: true,
 			raw: { id: message.id, model: message.model, ...ending },
 			metadata: plain || content.length === 0 ? undefined : { content, ...(container !== undefined && { container }) },
 			lastCallCut: content.at(-1)?.type === 'tool_use',
