@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { chat, providers } from '../../src/index.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { chat, type ProviderRegistration, providers, RunletError } from '../../src/index.ts';
 import { anthropic as dialect } from './wire/anthropic.ts';
 import { secretKey as apiKey } from './wire/dialect.ts';
+import { dialects } from './wire/dialects.ts';
 import { type Exchange, type Script, startServer, type WireServer } from './wire/server.ts';
 
 let server: WireServer;
@@ -140,6 +141,8 @@ describe('a fallback without its key', () => {
 describe('a setting that cannot be', () => {
 	test.each([
 		[{ baseURL: 'my gateway' }, 'baseURL'],
+		[{ baseURL: 'https://gateway.example/v1?key=1' }, 'baseURL'],
+		[{ baseURL: 'ftp://gateway.example' }, 'baseURL'],
 		[{ maxRetries: -1 }, 'maxRetries'],
 		[{ maxRetries: 1.5 }, 'maxRetries'],
 	])('%j is refused by its name', (more, field) => {
@@ -201,3 +204,50 @@ test("Anthropic's cache is marked at the tools, the system prompt and the newest
 	expect(JSON.stringify(await marks('1h'))).toContain('"ttl":"1h"');
 	expect(JSON.stringify(await marks(false))).not.toContain('cache_control');
 });
+
+describe.each(dialects.filter(({ name }) => name !== 'workers-ai').map((one) => [one.name, one] as const))(
+	'%s keeps to itself',
+	(_, one) => {
+		const ask = (provider: ProviderRegistration) => provider.chatFn?.(one.model, hello);
+
+		test('a redirect is not followed: neither the key nor the conversation goes anywhere else', async () => {
+			const elsewhere = await startServer();
+			elsewhere.play(answer);
+			server.play((exchange) => exchange.json(307, {}, { location: `${elsewhere.url}${exchange.path}` }));
+			await expect(ask(one.provider(server.url))).rejects.toMatchObject({
+				code: 'network',
+				message: expect.stringContaining('base URL'),
+			});
+			expect(elsewhere.requests).toEqual([]);
+			await elsewhere.close();
+		});
+
+		test('headers of the environment do not go out, nor take the place of the key', async () => {
+			const stranger = 'authorization: Bearer stranger\nx-api-key: stranger\nx-goog-api-key: stranger\nx-stranger: 1';
+			for (const name of ['OPENAI', 'ANTHROPIC']) vi.stubEnv(`${name}_CUSTOM_HEADERS`, stranger);
+			server.play((exchange) => exchange.json(200, one.body({ text: 'Hi', stop: 'end_turn' })));
+			await ask(one.provider(server.url));
+			vi.unstubAllEnvs();
+			expect(JSON.stringify(server.requests[0]?.headers)).toContain(apiKey);
+			expect(JSON.stringify(server.requests[0]?.headers)).not.toContain('stranger');
+		});
+	},
+);
+
+test('what a gateway is shown in a header, or in its URL, stands in no error', async () => {
+	const headers = { authorization: 'Bearer gateway-token-999', 'x-team': 'provided' };
+	server.play((exchange) => exchange.json(401, { error: { message: 'No: gateway-token-999, as provided' } }));
+	await expect(made({ headers }).chatFn?.(model, hello)).rejects.toThrow('No: [key], as provided.');
+	const baseURL = server.url.replace('://', '://me:open-sesame@');
+	const asked = providers.gemini({ apiKey, baseURL }).chatFn?.('gemini-2.5-flash', hello);
+	const failure: unknown = await Promise.resolve(asked).catch((error: unknown) => error);
+	expect(failure).toBeInstanceOf(RunletError);
+	expect(`${failure} ${JSON.stringify(failure)}`).not.toContain('open-sesame');
+});
+
+test.each(['anthropic', 'openai', 'xai', 'gemini', 'groq', 'deepseek', 'mistral', 'openaiChat', 'workersAi'] as const)(
+	'%s without settings says what is missing',
+	(name) => {
+		expect(() => Reflect.apply(providers[name], undefined, [])).toThrow(RunletError);
+	},
+);
