@@ -30,6 +30,23 @@ describe('an abort', () => {
 		expect(error?.code).toBe('cancelled');
 	});
 
+	test('lets nothing through that a provider shows while it says what the call cost', async () => {
+		const { error, events } = await aborting((begun) => ({
+			script: [
+				async ({ options }, onDelta) => {
+					await onDelta({ type: 'text', text: 'Once' });
+					options?.signal?.addEventListener('abort', () => void onDelta({ type: 'text', text: 'LATE' }));
+					begun();
+					await onDelta({ type: 'text', text: 'LATER' });
+					throw new RunletError('cancelled', 'Left.', { usage: { inputTokens: 3 } });
+				},
+			],
+		}));
+		expect(error).toMatchObject({ code: 'cancelled', data: { usage: { inputTokens: 3 } } });
+		expect(endings(events)).toEqual([{ type: 'cancelled', usage: { inputTokens: 3 } }]);
+		expect(textOf(events)).toBe('Once');
+	});
+
 	test('ends the run though the provider ignores it, and what it shows later is not shown', async () => {
 		let late = (): unknown => undefined;
 		const { error, events } = await aborting((begun) => ({

@@ -192,3 +192,17 @@ describe('a system message within the conversation', () => {
 		expect(JSON.stringify(body.messages)).not.toContain('Latin');
 	});
 });
+
+test('a whole answer that max_tokens cut in the middle of a call leaves that call out, and those before it in', async () => {
+	const content = [
+		{ type: 'tool_use', id: 'toolu_1', name: 'look', input: { city: 'Ulm' } },
+		{ type: 'tool_use', id: 'toolu_2', name: 'look', input: { city: 'Bo' } },
+	];
+	const provider = providers.anthropic({
+		apiKey: 'sk-test',
+		fetch: async () => Response.json({ content, stop_reason: 'max_tokens' }),
+	});
+	const reply = await provider.chatFn?.(model, hello, undefined, [look]);
+	expect(reply).toMatchObject({ stopReason: 'max_tokens', toolCalls: [{ id: 'toolu_1', input: { city: 'Ulm' } }] });
+	expect(reply?.toolCalls).toHaveLength(1);
+});

@@ -38,7 +38,8 @@ describe('the cost of a call', () => {
 	test('is nothing rather than a guess: an unknown model, an unknown provider, another one with a model of that name', async () => {
 		expect(await costOf('anthropic', ['claude-99'], {}, million)).toBeUndefined();
 		expect(await costOf('mine', ['gpt-4o'], {}, million)).toBeUndefined();
-		expect(await costOf('ollama', ['gpt-oss'], {}, million)).toBeUndefined();
+		for (const provider of ['my-openai', 'openai-proxy', 'anthropic2', 'x-ai-gateway', 'ollama'])
+			expect(await costOf(provider, ['gpt-4o', 'claude-haiku-4-5', 'grok-4.3'], {}, million), provider).toBeUndefined();
 		expect(await costOf('groq', ['gpt-4o'], {}, million)).toBeUndefined();
 		expect(await costOf('openai', ['gpt-4o'], {}, { inputTokens: 1 })).toBeUndefined();
 		expect(
