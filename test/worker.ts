@@ -26,6 +26,17 @@ const byHand = tool.define({
 	manual: true,
 });
 
+/** How often each was run: the first time it never ends. */
+const runs = { unsafe: 0, safe: 0 };
+const endless = (name: keyof typeof runs, retry: 'safe' | 'never') =>
+	tool.define({
+		name,
+		description: 'Does not end the first time.',
+		inputSchema: v.object({}),
+		retry,
+		fn: () => (runs[name]++ === 0 ? new Promise(() => {}) : `run ${runs[name]}`),
+	});
+
 /** Agents for tests: one that is scripted, one on the demo model with the published skills. */
 const runtime = {
 	agents: [
@@ -34,7 +45,7 @@ const runtime = {
 			description: 'Plays a script.',
 			model: 'scripted',
 			models: ['demo'],
-			tools: [echo, ask, stop, noisy, byHand],
+			tools: [echo, ask, stop, noisy, byHand, endless('unsafe', 'never'), endless('safe', 'safe')],
 		}),
 		defineAgent({ name: 'skilled', description: 'Reads skills.', model: 'demo', skills: 'all' }),
 		defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),

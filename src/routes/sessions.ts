@@ -40,6 +40,26 @@ const messageBody = v.pipe(
 		['text'],
 	),
 );
+const answerBody = v.pipe(
+	v.strictObject(content),
+	v.forward(
+		v.check(({ text, parts }) => (text === undefined) !== (parts === undefined), 'give text or parts, one of them'),
+		['text'],
+	),
+);
+/** Results in one request: more than a turn's calls would be a mistake. */
+const resultsBody = v.pipe(
+	v.array(v.unknown(), 'must be a list of results: [{ "id", "output" }]'),
+	v.minLength(1, 'must hold a result'),
+	v.maxLength(1_000),
+	v.array(
+		v.strictObject({
+			id: v.pipe(v.string(), v.nonEmpty()),
+			output: v.unknown(),
+			isError: v.optional(v.boolean()),
+		}),
+	),
+);
 const sessionBody = v.pipe(
 	v.strictObject({
 		agent: v.pipe(v.string(), v.nonEmpty()),
@@ -85,6 +105,12 @@ export const sessions = new Hono<{ Bindings: Env }>()
 		return session(c).send(input, deliveryOf(c));
 	})
 	.all('/:id/messages', notAllowed('GET', 'POST'))
+	.post('/:id/answer', async (c) => session(c).answer(await jsonBody(c.req.raw, answerBody), deliveryOf(c)))
+	.all('/:id/answer', notAllowed('POST'))
+	.post('/:id/tool-results', async (c) => session(c).submit(await jsonBody(c.req.raw, resultsBody), deliveryOf(c)))
+	.all('/:id/tool-results', notAllowed('POST'))
+	.post('/:id/continue', (c) => session(c).continue(deliveryOf(c)))
+	.all('/:id/continue', notAllowed('POST'))
 	.get('/:id/events', (c) => session(c).events(c.req.header('last-event-id')))
 	.all('/:id/events', notAllowed('GET'))
 	.post('/:id/cancel', (c) => session(c).cancel())

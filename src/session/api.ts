@@ -11,6 +11,13 @@ export interface Input {
 	readonly model?: string | undefined;
 }
 
+/** What somebody answers to a call that the loop left to them. */
+export interface Submission {
+	readonly id: string;
+	readonly output: unknown;
+	readonly isError?: boolean | undefined;
+}
+
 /** What a session is created with. */
 export interface CreateInput {
 	readonly agent: string;
@@ -29,6 +36,12 @@ export interface SessionApi {
 	state(): Promise<Response>;
 	messages(page: { readonly cursor?: number | undefined; readonly limit?: number | undefined }): Promise<Response>;
 	send(input: Input, delivery: Delivery): Promise<Response>;
+	/** The answer to a tool's question. */
+	answer(input: Input, delivery: Delivery): Promise<Response>;
+	/** Results of open calls, all of them or none; once the last is there the run goes on. */
+	submit(results: readonly Submission[], delivery: Delivery): Promise<Response>;
+	/** Takes up a run that failed. */
+	continue(delivery: Delivery): Promise<Response>;
 	/** @param lastEventId the `Last-Event-ID` of a reader that comes back. */
 	events(lastEventId: string | undefined): Promise<Response>;
 	cancel(): Promise<Response>;

@@ -1,10 +1,12 @@
 import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
 import { type Message, type TerminalEvent, userMessage } from '../chat/index.ts';
+import { openCalls } from '../chat/message.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
+import type { ToolCall } from '../tool/index.ts';
 import { optionsFor, type Runtime } from './agent.ts';
-import type { CreateInput, Delivery, Input, SessionApi } from './api.ts';
+import type { CreateInput, Delivery, Input, SessionApi, Submission } from './api.ts';
 import { follow } from './follow.ts';
 import { RunLog } from './log.ts';
 import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
@@ -12,8 +14,9 @@ import { replay } from './replay.ts';
 import { answer, deliver, eventStream, wireMessage } from './response.ts';
 import { carryOut, type LiveRun } from './run.ts';
 import { messageStride } from './schema.ts';
-import { assertAllowed, sessionStatus } from './status.ts';
+import { assertAllowed, type Operation, sessionStatus } from './status.ts';
 import { type RunRecord, SessionStore } from './store.ts';
+import { submitted, unknownResults } from './submission.ts';
 import { lastReply, whole } from './tail.ts';
 
 /** Characters of messages in one page of the history, about. */
@@ -43,7 +46,7 @@ export function createSessionClass(runtime: Runtime) {
 				this.#store.transaction(() => this.#store.create(session));
 				const location = { location: `/v1/sessions/${session.id}` };
 				if (input === undefined) return Response.json(this.#state(), { status: 201, headers: location });
-				const live = this.#begin(userMessage(input.parts ?? input.text ?? ''));
+				const live = this.#begin([userMessage(input.parts ?? input.text ?? '')]);
 				return deliver(live, delivery, { status: 201, headers: location, about: this.#state() });
 			});
 		}
@@ -69,10 +72,26 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		send(input: Input, delivery: Delivery): Promise<Response> {
-			return answer(async () => {
-				this.#assertExists();
-				assertAllowed(this.#status(), 'reply');
-				return deliver(this.#begin(this.#messageOf(input), input.model), delivery);
+			return this.#take('reply', () => deliver(this.#begin([this.#messageOf(input)], input.model), delivery));
+		}
+
+		answer(input: Input, delivery: Delivery): Promise<Response> {
+			return this.#take('answer', () => deliver(this.#begin([this.#messageOf(input)]), delivery));
+		}
+
+		submit(results: readonly Submission[], delivery: Delivery): Promise<Response> {
+			return this.#take('submit', async () => {
+				const { messages, isLast } = submitted(this.#turn(), results);
+				if (isLast) return deliver(this.#begin(messages), delivery);
+				this.#store.transaction(() => this.#addInput(this.#store.run()?.n ?? 0, messages));
+				return Response.json(this.#state());
+			});
+		}
+
+		continue(delivery: Delivery): Promise<Response> {
+			return this.#take('continue', () => {
+				const { tools } = findAgent(runtime.agents, this.#store.session().agent);
+				return deliver(this.#begin(unknownResults(this.#turn(), tools)), delivery);
 			});
 		}
 
@@ -111,14 +130,36 @@ export function createSessionClass(runtime: Runtime) {
 			this.#store.endRun(run.n, 'cancelled', tail, Date.now());
 		}
 
-		/** Stores the message and the run together, then lets the run go. */
-		#begin(message: Message, model?: string): LiveRun {
+		/** An operation, if the status allows it. */
+		#take(operation: Operation, work: () => Promise<Response>): Promise<Response> {
+			return answer(async () => {
+				this.#assertExists();
+				assertAllowed(this.#status(), operation);
+				return work();
+			});
+		}
+
+		/** The last assistant message and the results behind it, or the last message. */
+		#turn(): readonly Message[] {
+			return this.#store.messages({ from: this.#store.lastTurn() }).records.map(({ message }) => message);
+		}
+
+		#addInput(run: number, messages: readonly Message[]): void {
+			for (const message of messages) this.#store.addMessage(run, message, Date.now(), { input: true });
+		}
+
+		/**
+		 * Stores what the run begins with and the run together, then lets it go: a message, the answers to calls, or nothing
+		 * where a run that failed is taken up.
+		 */
+		#begin(input: readonly Message[], model?: string): LiveRun {
 			const session = this.#store.session();
 			const options = optionsFor(runtime, config(this.env), { ...session, model: model ?? session.model });
 			const record = this.#store.transaction(() => {
 				if (model !== undefined) this.#store.chooseModel(model);
 				const n = (this.#store.run()?.n ?? 0) + 1;
-				const firstSeq = message.role === 'tool' ? this.#store.lastTurn() : this.#store.nextPlace();
+				const isNew = input.some(({ role }) => role === 'user');
+				const firstSeq = isNew ? this.#store.nextPlace() : this.#store.lastTurn();
 				const createdAt = Date.now();
 				const run: RunRecord = {
 					n,
@@ -130,7 +171,7 @@ export function createSessionClass(runtime: Runtime) {
 					createdAt,
 				};
 				this.#store.beginRun(run);
-				this.#store.addMessage(n, message, createdAt, { input: true });
+				this.#addInput(n, input);
 				return run;
 			});
 			const context = { sessionId: this.ctx.id.toString(), runId: record.id };
@@ -184,6 +225,11 @@ export function createSessionClass(runtime: Runtime) {
 			return restored.type === 'awaiting' ? restored : event;
 		}
 
+		#stillOpen(calls: readonly ToolCall[]): readonly ToolCall[] {
+			const open = new Set(openCalls(this.#turn()).map(({ id }) => id));
+			return calls.filter(({ id }) => open.has(id));
+		}
+
 		#assertExists(): void {
 			if (!this.#store.exists()) throw new RunletError('not_found', 'There is no such session.');
 		}
@@ -207,7 +253,7 @@ export function createSessionClass(runtime: Runtime) {
 				...(run !== undefined && { run: { id: run.id, status: run.status } }),
 				...(last?.type === 'error' && { error: { code: last.code, message: last.message } }),
 				...(waiting?.question !== undefined && { question: waiting.question }),
-				...(waiting?.toolCalls !== undefined && { toolCalls: waiting.toolCalls }),
+				...(waiting?.toolCalls !== undefined && { toolCalls: this.#stillOpen(waiting.toolCalls) }),
 			};
 		}
 	};

@@ -23,7 +23,10 @@ const allowed: Readonly<Record<Status, readonly Operation[]>> = {
 /** Throws `conflict` when the status does not allow the operation; the message says what it does allow. */
 export function assertAllowed(status: Status, operation: Operation): void {
 	if (allowed[status].includes(operation)) return;
-	const hint = status === 'awaiting_tools' ? ' It waits for the results of tool calls; cancel drops them.' : '';
+	const hint =
+		status === 'awaiting_tools'
+			? ' It waits for results of calls: POST them to tool-results, or cancel drops them.'
+			: '';
 	throw new RunletError(
 		'conflict',
 		`The session is ${status}: ${operation} is not possible now. Possible: ${allowed[status].join(', ')}.${hint}`,

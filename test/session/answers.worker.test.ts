@@ -1,0 +1,235 @@
+import { env, runInDurableObject } from 'cloudflare:test';
+import { describe, expect, test } from 'vitest';
+import { allEvents, createSession, eventsOf, follow, request, send, textOf } from '../client.ts';
+import { play } from '../script.ts';
+
+const call = (id: string, name = 'by_hand', input: unknown = {}) => ({ id, name, input });
+const stream = { accept: 'text/event-stream' };
+const post = (id: string, operation: string, body: unknown = {}, headers = {}) =>
+	request(`/v1/sessions/${id}/${operation}`, body, headers);
+const submit = (id: string, results: unknown, headers = {}) => post(id, 'tool-results', results, headers);
+const state = async (id: string): Promise<{ status: string; toolCalls?: { id: string }[] }> =>
+	(await request(`/v1/sessions/${id}`)).json();
+const history = async (id: string): Promise<{ role: string; content: unknown; toolCallId?: string }[]> => {
+	const { messages } = await (await request(`/v1/sessions/${id}/messages`)).json<{ messages: [] }>();
+	return messages;
+};
+
+/** A session that waits for the results of these calls. */
+async function waiting(...ids: string[]): Promise<string> {
+	const id = await createSession();
+	play({ toolCalls: ids.map((one) => call(one)) });
+	await allEvents(await send(id, 'go'));
+	return id;
+}
+
+/** The object's next life; what ran in it is dead. */
+async function restart(id: string): Promise<void> {
+	const object = env.SESSIONS.get(env.SESSIONS.idFromString(id));
+	await runInDurableObject(object, (_, ctx) => ctx.storage.sync().then(() => ctx.abort('restart'))).catch(() => {});
+}
+
+describe('results of open calls', () => {
+	test('the last one lets the run go on, and the model reads what was answered', async () => {
+		const id = await waiting('a');
+		const { requests } = play('It is done.');
+		const events = await allEvents(await submit(id, [{ id: 'a', output: { refunded: 5 } }], stream));
+		expect(events[0]).toMatchObject({ type: 'run.started' });
+		expect(textOf(events)).toBe('It is done.');
+		expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'a', content: { refunded: 5 } });
+		expect(await state(id)).toMatchObject({ status: 'completed' });
+	});
+
+	test('a failed one says so to the model', async () => {
+		const id = await waiting('a');
+		const { requests } = play('I see.');
+		const answer = await submit(id, [{ id: 'a', output: 'no such order', isError: true }]);
+		expect(await answer.json()).toMatchObject({ status: 'completed', text: 'I see.' });
+		expect(requests[0]?.messages.at(-1)).toMatchObject({ content: 'no such order', isError: true });
+	});
+
+	test('some of them wait for the rest, also over a restart, and stand in the order of the calls', async () => {
+		const id = await waiting('a', 'b', 'c');
+		const some = await submit(id, [{ id: 'c', output: 3 }]);
+		expect(some.status).toBe(200);
+		expect(await some.json()).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'b' }] });
+		await restart(id);
+		expect((await state(id)).toolCalls?.map((one) => one.id)).toEqual(['a', 'b']);
+		await submit(id, [{ id: 'a', output: 1 }]);
+		const { requests } = play('All three.');
+		expect(textOf(await allEvents(await submit(id, [{ id: 'b', output: 2 }], stream)))).toBe('All three.');
+		const sent = requests[0]?.messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+		expect(sent).toEqual([1, 2, 3]);
+	});
+
+	test('of two answers to one call the first wins, and the second is a conflict', async () => {
+		const id = await waiting('a', 'b');
+		await submit(id, [{ id: 'a', output: 'first' }]);
+		const second = await submit(id, [{ id: 'a', output: 'second' }]);
+		expect(second.status).toBe(409);
+		expect(await second.json()).toMatchObject({ error: { code: 'conflict', message: expect.stringContaining('"a"') } });
+		expect((await history(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'first' }]);
+	});
+
+	test('two clients that answer at once: one of them wins', async () => {
+		const id = await waiting('a');
+		play('Once.');
+		const both = await Promise.all([1, 2].map((output) => submit(id, [{ id: 'a', output }])));
+		expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
+	});
+
+	test.each([
+		['a call that nobody asked for', [{ id: 'z', output: 1 }], /id: no call "z".*a, b/],
+		[
+			'one call twice',
+			[
+				{ id: 'a', output: 1 },
+				{ id: 'a', output: 2 },
+			],
+			/id: "a" is answered twice/,
+		],
+		[
+			'a good one and a bad one',
+			[
+				{ id: 'a', output: 1 },
+				{ id: 'z', output: 1 },
+			],
+			/id: no call "z"/,
+		],
+		['no list', { id: 'a', output: 1 }, /body: must be a list/],
+		['an empty list', [], /must hold a result/],
+		['no output', [{ id: 'a' }], /0\.output: missing/],
+		['a field that is none', [{ id: 'a', output: 1, approve: true }], /0\.approve: no such field/],
+	])('%s is refused with what is wrong, and nothing changes', async (_, results, message) => {
+		const id = await waiting('a', 'b');
+		const before = await history(id);
+		const refused = await submit(id, results);
+		expect(refused.status).toBe(400);
+		const { error } = await refused.json<{ error: { message: string } }>();
+		expect(error.message).toMatch(message);
+		expect(await history(id)).toEqual(before);
+		expect(await state(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'b' }] });
+	});
+
+	test('a reader who comes later sees the run that the answer began, from its start', async () => {
+		const id = await waiting('a');
+		play('Thanks.');
+		const live = await allEvents(await submit(id, [{ id: 'a', output: 1 }], stream));
+		const later = await allEvents(await follow(id));
+		expect(textOf(later)).toBe('Thanks.');
+		expect(later.map(({ type }) => type)).toEqual(live.map(({ type }) => type));
+		await restart(id);
+		expect((await allEvents(await follow(id))).map(({ type }) => type)).toEqual(live.map(({ type }) => type));
+	});
+});
+
+describe('an answer', () => {
+	test('becomes the result of the call that asked', async () => {
+		const id = await createSession();
+		play({ toolCalls: [call('q', 'ask', { question: 'Which one?' })] });
+		await allEvents(await send(id, 'go'));
+		const { requests } = play('Red it is.');
+		expect(textOf(await allEvents(await post(id, 'answer', { text: 'red' }, stream)))).toBe('Red it is.');
+		expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'q', content: 'red' });
+	});
+});
+
+describe('continue', () => {
+	test('takes a run up that failed, without a further message', async () => {
+		const id = await createSession();
+		play(Object.assign(new Error('no such key'), { status: 401 }));
+		await allEvents(await send(id, 'go'));
+		const { requests } = play('Now it works.');
+		expect(textOf(await allEvents(await post(id, 'continue', {}, stream)))).toBe('Now it works.');
+		expect(requests[0]?.messages.map(({ role }) => role)).toEqual(['user']);
+		expect((await history(id)).map(({ role }) => role)).toEqual(['user', 'assistant']);
+	});
+
+	test('runs no tool twice that may not be: its outcome is unknown to the model; a safe one runs again', async () => {
+		const id = await createSession();
+		play({ toolCalls: [call('u', 'unsafe'), call('s', 'safe')] });
+		const response = await send(id, 'go');
+		for await (const event of eventsOf(response)) if (event.type === 'stop') break;
+		await restart(id);
+		expect(await state(id)).toMatchObject({ status: 'error' });
+		const { requests } = play('I will look first.');
+		expect(textOf(await allEvents(await post(id, 'continue', {}, stream)))).toBe('I will look first.');
+		expect(requests[0]?.messages.slice(-2)).toMatchObject([
+			{ toolCallId: 'u', isError: true, content: expect.stringContaining('not known') },
+			{ toolCallId: 's', isError: false, content: 'run 2' },
+		]);
+	});
+});
+
+describe('what a status allows', () => {
+	const bodies: Readonly<Record<string, unknown>> = {
+		messages: { text: 'hello' },
+		answer: { text: 'hello' },
+		'tool-results': [{ id: 'a', output: 1 }],
+		continue: {},
+	};
+	const sessions = {
+		idle: [createSession, ['messages']],
+		completed: [
+			async () => {
+				const id = await createSession();
+				play('done');
+				await allEvents(await send(id, 'go'));
+				return id;
+			},
+			['messages'],
+		],
+		running: [
+			async () => {
+				const id = await createSession();
+				play(() => new Promise(() => {}));
+				await post(id, 'messages', { text: 'go' }, { prefer: 'respond-async' });
+				return id;
+			},
+			[],
+		],
+		awaiting_user: [
+			async () => {
+				const id = await createSession();
+				play({ toolCalls: [call('a', 'ask', { question: 'Which?' })] });
+				await allEvents(await send(id, 'go'));
+				return id;
+			},
+			['messages', 'answer'],
+		],
+		awaiting_tools: [() => waiting('a'), ['tool-results']],
+		error: [
+			async () => {
+				const id = await createSession();
+				play(Object.assign(new Error('no'), { status: 401 }));
+				await allEvents(await send(id, 'go'));
+				return id;
+			},
+			['messages', 'continue'],
+		],
+	} as const;
+	const rows = Object.entries(sessions).flatMap(([status, [make, allowed]]) =>
+		Object.keys(bodies).map(
+			(operation) => [status, operation, allowed.some((one) => one === operation), make] as const,
+		),
+	);
+
+	test.each(rows)('%s, %s: %s', async (status, operation, isAllowed, make) => {
+		const id = await make();
+		const before = { state: await state(id), history: await history(id) };
+		expect(before.state.status).toBe(status);
+		if (isAllowed) play('fine');
+		const response = await post(id, operation, bodies[operation], { prefer: 'respond-async' });
+		if (isAllowed) {
+			expect(response.status).toBe(202);
+			await allEvents(await follow(id));
+			expect(await state(id)).toMatchObject({ status: 'completed' });
+		} else {
+			expect(response.status).toBe(409);
+			const { error } = await response.json<{ error: { code: string; message: string } }>();
+			expect(error).toMatchObject({ code: 'conflict', message: expect.stringContaining(status) });
+			expect({ state: await state(id), history: await history(id) }).toEqual(before);
+		}
+		await post(id, 'cancel');
+	});
+});
