@@ -2,7 +2,14 @@
 
 import { createInterface } from 'node:readline';
 import { parseArgs, styleText } from 'node:util';
-import { type Client, ClientError, createClient, type RunEvent, type Session } from '../src/playground/session.js';
+import {
+	type Client,
+	ClientError,
+	createClient,
+	type RunEvent,
+	type Session,
+	type ToolCall,
+} from '../src/playground/session.js';
 import {
 	describeAwaiting,
 	describeHalt,
@@ -39,6 +46,8 @@ interface Chat {
 	readonly url: string;
 	readonly session: Session;
 	state: 'idle' | 'running' | 'stopping';
+	/** Calls whose results the person is asked for, the next line being that of the first. */
+	open: readonly ToolCall[];
 }
 
 async function main(): Promise<number> {
@@ -59,7 +68,7 @@ async function main(): Promise<number> {
 		const session = values.session
 			? await client.session(values.session)
 			: await createSession(client, values.agent, values.model);
-		const chat: Chat = { client, url, session, state: 'idle' };
+		const chat: Chat = { client, url, session, state: 'idle', open: [] };
 		if (positionals.length > 0) return await sayAll(chat, [positionals.join(' ')]);
 		if (!process.stdin.isTTY) return await sayAll(chat, createInterface({ input: process.stdin }));
 		return await converse(chat, values.session !== undefined);
@@ -93,7 +102,7 @@ async function sayAll(chat: Chat, messages: Iterable<string> | AsyncIterable<str
 	process.on('SIGINT', onInterrupt(chat));
 	for await (const message of messages) {
 		if (message.trim() === '') continue;
-		if (!(await show(chat, chat.client.send(chat.session.id, message)))) return 1;
+		if (!(await show(chat, said(chat, message)))) return 1;
 	}
 	return 0;
 }
@@ -112,13 +121,25 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 		const last = messages.at(-1);
 		if (last) print('dim', `\n› ${textOf(last.content)}`);
 		await show(chat, client.follow(session.id));
+		chat.open = (await client.session(session.id)).toolCalls ?? [];
 	}
 	for (;;) {
+		const [call] = chat.open;
+		if (call) print('bold', `Result of ${call.name} ${oneLine(call.input)} (begin with ! where it failed)`);
 		input.prompt();
 		const { done, value } = await lines.next();
 		if (done) return leave(chat, 0);
-		if (value.trim() !== '') await show(chat, client.send(session.id, value));
+		if (value.trim() !== '') await show(chat, said(chat, value));
 	}
+}
+
+/** What a line means: the result of the first open call, where the run waits for one, else a message. */
+function said(chat: Chat, line: string): AsyncIterable<RunEvent> {
+	const [call, ...rest] = chat.open;
+	if (call === undefined) return chat.client.send(chat.session.id, line);
+	chat.open = rest;
+	const isError = line.startsWith('!');
+	return chat.client.submit(chat.session.id, [{ id: call.id, output: isError ? line.slice(1).trim() : line, isError }]);
 }
 
 /** The first interrupt of a run cancels it on the server; the next, or one between runs, leaves. */
@@ -147,7 +168,10 @@ async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolea
 	const writer = createWriter();
 	chat.state = 'running';
 	try {
-		for await (const event of events) writer.write(event);
+		for await (const event of events) {
+			if (event.type === 'awaiting') chat.open = event.toolCalls ?? [];
+			writer.write(event);
+		}
 		return !writer.hasFailed();
 	} catch (error) {
 		if (!(error instanceof ClientError)) throw error;

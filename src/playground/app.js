@@ -5,6 +5,7 @@
  */
 
 import { element } from './element.js';
+import { createOpenCalls } from './open-calls.js';
 import { createRunView, eventsOf } from './run-view.js';
 import { ClientError, createClient } from './session.js';
 import { createTail } from './tail.js';
@@ -142,11 +143,13 @@ async function play(events, signal) {
 		tail.keep();
 	}
 
+	let waits = false;
 	setRunning(true);
 	try {
 		for await (const event of events) {
 			if (signal.aborted) return;
 			setStatus('Answering…');
+			waits = event.type === 'awaiting' && event.toolCalls !== undefined;
 			queue.push(event);
 			frame ||= requestAnimationFrame(draw);
 		}
@@ -160,6 +163,33 @@ async function play(events, signal) {
 			setRunning(false);
 		}
 	}
+	if (waits && !signal.aborted) await showOpenCalls(signal);
+}
+
+/**
+ * Asks for the results that the session waits for now: some may be there already.
+ *
+ * @param {AbortSignal} signal
+ */
+async function showOpenCalls(signal) {
+	if (sessionId === undefined) return;
+	const id = sessionId;
+	const { toolCalls = [] } = await client.session(id, { signal });
+	const box = createOpenCalls(toolCalls, async (result) => {
+		const bubble = showMessage(result.output);
+		if (box.querySelector('input:enabled') === null) box.remove();
+		try {
+			await play(client.submit(id, [result], { signal }), signal);
+		} catch (error) {
+			if (signal.aborted) return;
+			bubble.remove();
+			box.remove();
+			showFailure(error);
+			await showOpenCalls(signal);
+		}
+	});
+	page.transcript.append(box);
+	tail.toEnd();
 }
 
 async function stop() {

@@ -5,7 +5,7 @@
  * @typedef {{ name: string, ready: boolean, needs?: string }} Model whether it can be asked, and what to set if not
  * @typedef {{ name: string, description?: string, model?: string, models?: Model[], tools?: Named[], skills?: Named[] }} Agent
  * @typedef {'idle' | 'running' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error'} Status
- * @typedef {{ id: string, agent: string, model?: string, status: Status, run?: { id: string, status: string } }} Session
+ * @typedef {{ id: string, agent: string, model?: string, status: Status, run?: { id: string, status: string }, toolCalls?: ToolCall[] }} Session
  * @typedef {{ id: string, name: string, input: unknown }} ToolCall
  * @typedef {object} Message
  * @property {string} id
@@ -230,6 +230,27 @@ export function createClient({
 				signal,
 			});
 			yield* events(id, { response, signal });
+		},
+
+		/**
+		 * Gives results of calls that wait for them, and yields the run that goes on with the last of them; nothing while
+		 * others are still open.
+		 *
+		 * @param {string} id
+		 * @param {{ id: string, output: unknown, isError?: boolean }[]} results
+		 * @param {Signal} [options]
+		 * @returns {AsyncGenerator<RunEvent, void, void>}
+		 */
+		async *submit(id, results, { signal } = {}) {
+			const response = await request(`${pathOf(id)}/tool-results`, {
+				method: 'POST',
+				body: results,
+				headers: { accept: 'text/event-stream' },
+				signal,
+			});
+			if (response.headers.get('content-type')?.startsWith('text/event-stream'))
+				yield* events(id, { response, signal });
+			else await response.body?.cancel();
 		},
 
 		/**

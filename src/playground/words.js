@@ -59,7 +59,7 @@ export function describeAwaiting({ question, toolCalls = [] }) {
 	const text = typeof question === 'string' ? question : question?.question;
 	if (text) return text;
 	const names = toolCalls.map(({ name }) => name).join(', ');
-	return `The run waits for ${names ? `the result of ${names}` : 'an answer'}, which another client has to give.`;
+	return `The run waits for ${names ? `the result of ${names}` : 'an answer'}.`;
 }
 
 /**

@@ -41,6 +41,13 @@ test('the first event of the stream arrives before the last one is produced', as
 	expect(chunks.join('')).toContain('event: done');
 });
 
+test('npm run chat asks for the result that a run waits for, and goes on with it', async () => {
+	const lines = 'Please refund order A-1042, amount 25 euros.\nreceipt 77\n';
+	const { stdout, stderr } = await shell(`printf '${lines}' | npm run -s chat -- --agent support --url ${runlet.url}`);
+	expect(stderr).toContain('The run waits for the result of issue_refund.');
+	expect(stdout).toContain('issue_refund answered: receipt 77');
+});
+
 test('the page is served, under a policy that lets it load nothing but itself', async () => {
 	const page = await fetch(`${runlet.url}/`);
 	expect(page.headers.get('content-type')).toContain('text/html');

@@ -261,6 +261,42 @@ describe('a chat', () => {
 		for (const complaint of complaints.splice(0)) expect(complaint).toContain('net::ERR_');
 	});
 
+	test('a call that waits for a person is asked for, and its result lets the run go on, also after a reload', async () => {
+		await page.goto(server.url);
+		await page.selectOption('#agent', 'support');
+		await say('Please refund order A-1042, amount 25 euros.');
+		await sees('.open-call', 'issue_refund {"orderId":"A-1042","amount":25}');
+		await page.reload();
+		await sees('.open-call', 'issue_refund');
+		await page.fill('.open-call input', 'receipt 77');
+		await page.click('.open-call button');
+		await sees('.prose', 'issue_refund answered: receipt 77');
+		await runEnds();
+		expect(await page.locator('.open-call').count()).toBe(0);
+		expect(await textsOf('.message')).toEqual(['You: Please refund order A-1042, amount 25 euros.', 'You: receipt 77']);
+	});
+
+	test('a result that somebody else gave meanwhile is told, and the page asks for what is still open', async () => {
+		await page.goto(server.url);
+		await page.selectOption('#agent', 'support');
+		await say('Please refund order A-1043, amount 30 euros.');
+		await sees('.open-call', 'issue_refund');
+		const id = new URL(page.url()).searchParams.get('session');
+		const { toolCalls }: { toolCalls: { id: string }[] } = JSON.parse(
+			await (await fetch(`${server.url}/v1/sessions/${id}`)).text(),
+		);
+		await fetch(`${server.url}/v1/sessions/${id}/tool-results`, {
+			method: 'POST',
+			headers: { 'content-type': 'application/json' },
+			body: JSON.stringify(toolCalls.map((call) => ({ id: call.id, output: 'receipt 1' }))),
+		});
+		await page.fill('.open-call input', 'receipt 2');
+		await page.click('.open-call button:last-of-type');
+		await sees('.failure', 'The session is completed');
+		complaints = complaints.filter((text) => !text.includes('409'));
+		expect(await page.locator('.open-call').count()).toBe(0);
+	});
+
 	test('a model that is not ready says what to set', async () => {
 		const model = 'claude-sonnet-4-6';
 		const models = [{ name: model, provider: 'Anthropic', ready: false, needs: 'ANTHROPIC_API_KEY' }];
@@ -361,7 +397,7 @@ describe('what the wire may bring', () => {
 		[
 			{ type: 'awaiting', status: 'awaiting_tools', toolCalls: [{ id: 'a', name: 'refund', input: {} }] },
 			'.question',
-			'The run waits for the result of refund, which another client has to give.',
+			'The run waits for the result of refund.',
 		],
 	] as [RunEvent, string, string][])('a run that ends as $0 is told in words', async ([event, selector, words]) => {
 		await open([{ type: 'text', text: 'Half' }, event]);
