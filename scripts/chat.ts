@@ -3,6 +3,7 @@
 import { createInterface } from 'node:readline';
 import { parseArgs, styleText } from 'node:util';
 import {
+	type Answer,
 	type Client,
 	ClientError,
 	createClient,
@@ -46,7 +47,7 @@ interface Chat {
 	readonly url: string;
 	readonly session: Session;
 	state: 'idle' | 'running' | 'stopping';
-	/** Calls whose results the person is asked for, the next line being that of the first. */
+	/** Calls that the person is asked about, the next line being the answer to the first. */
 	open: readonly ToolCall[];
 }
 
@@ -125,7 +126,7 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 	}
 	for (;;) {
 		const [call] = chat.open;
-		if (call) print('bold', `Result of ${call.name} ${oneLine(call.input)} (begin with ! where it failed)`);
+		if (call) print('bold', questionFor(call));
 		input.prompt();
 		const { done, value } = await lines.next();
 		if (done) return leave(chat, 0);
@@ -133,13 +134,24 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 	}
 }
 
-/** What a line means: the result of the first open call, where the run waits for one, else a message. */
+/** What a line means: the answer to the first open call, where the run waits for one, else a message. */
 function said(chat: Chat, line: string): AsyncIterable<RunEvent> {
 	const [call, ...rest] = chat.open;
 	if (call === undefined) return chat.client.send(chat.session.id, line);
 	chat.open = rest;
+	return chat.client.submit(chat.session.id, [answerOf(call, line)]);
+}
+
+function questionFor({ name, input, kind }: ToolCall): string {
+	if (kind === 'approval') return `May ${name} ${oneLine(input)} run? (yes, or why not)`;
+	return `Result of ${name} ${oneLine(input)} (begin with ! where it failed)`;
+}
+
+function answerOf({ id, kind }: ToolCall, line: string): Answer {
+	if (kind === 'approval')
+		return /^y(es)?$/i.test(line.trim()) ? { id, approve: true } : { id, approve: false, reason: line };
 	const isError = line.startsWith('!');
-	return chat.client.submit(chat.session.id, [{ id: call.id, output: isError ? line.slice(1).trim() : line, isError }]);
+	return { id, output: isError ? line.slice(1).trim() : line, isError };
 }
 
 /** The first interrupt of a run cancels it on the server; the next, or one between runs, leaves. */

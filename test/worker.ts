@@ -26,16 +26,28 @@ const byHand = tool.define({
 	manual: true,
 });
 
-/** How often each was run: the first time it never ends. */
-const runs = { unsafe: 0, safe: 0 };
-const endless = (name: keyof typeof runs, retry: 'safe' | 'never') =>
-	tool.define({
-		name,
-		description: 'Does not end the first time.',
-		inputSchema: v.object({}),
-		retry,
-		fn: () => (runs[name]++ === 0 ? new Promise(() => {}) : `run ${runs[name]}`),
-	});
+const pay = tool.define({
+	name: 'pay',
+	description: 'Pays.',
+	inputSchema: v.object({ amount: v.number() }),
+	needsApproval: true,
+	fn: (amount: number) => `paid ${amount}`,
+});
+
+let safeRuns = 0;
+const unsafe = tool.define({
+	name: 'unsafe',
+	description: 'Never ends.',
+	inputSchema: v.object({}),
+	fn: () => new Promise(() => {}),
+});
+const safe = tool.define({
+	name: 'safe',
+	description: 'Does not end the first time; may be run again.',
+	inputSchema: v.object({}),
+	retry: 'safe',
+	fn: () => (safeRuns++ === 0 ? new Promise(() => {}) : `run ${safeRuns}`),
+});
 
 /** Agents for tests: one that is scripted, one on the demo model with the published skills. */
 const runtime = {
@@ -45,10 +57,11 @@ const runtime = {
 			description: 'Plays a script.',
 			model: 'scripted',
 			models: ['demo'],
-			tools: [echo, ask, stop, noisy, byHand, endless('unsafe', 'never'), endless('safe', 'safe')],
+			tools: [echo, ask, stop, noisy, byHand, pay, unsafe, safe],
 		}),
 		defineAgent({ name: 'skilled', description: 'Reads skills.', model: 'demo', skills: 'all' }),
 		defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),
+		defineAgent({ name: 'hasty', description: 'Waits a moment only.', model: 'scripted', tools: [pay], approvalMs: 1 }),
 	],
 	providers: () => [demo(), scriptedProvider],
 };

@@ -26,6 +26,7 @@ const definition = v.strictObject({
 	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	reasoningEffort: v.optional(v.picklist(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])),
+	approvalMs: milliseconds,
 	fallbacks: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
 	maxRetries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 	timeouts: v.optional(
@@ -53,6 +54,8 @@ export interface AgentDefinition {
 	readonly maxOutputTokens?: number;
 	/** How much its model is to think; missing leaves it to the model. */
 	readonly reasoningEffort?: ReasoningEffort;
+	/** How long after a call was put before a person it may be allowed, in milliseconds; always. */
+	readonly approvalMs?: number;
 	/** Models to try, in order, when the chosen one cannot be reached. */
 	readonly fallbacks?: readonly string[];
 	/** Retries of a model call that failed before anything was shown; 2. */

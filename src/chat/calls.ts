@@ -13,7 +13,7 @@ import {
 import { readArguments } from '../tool/invoke.ts';
 import { isRecord } from '../tool/schema.ts';
 import { pushed } from './channel.ts';
-import type { Question, RunEvent } from './event.ts';
+import type { Question, RunEvent, WaitingCall } from './event.ts';
 import { type ToolMessage, toolResultMessage } from './message.ts';
 
 /** What the calls of a turn run with. */
@@ -22,6 +22,8 @@ export interface CallsRequest {
 	readonly tools: readonly Tool[];
 	readonly context: Omit<ToolContext, 'callId' | 'emit'>;
 	readonly timeoutMs: number;
+	/** Calls that a person allowed. */
+	readonly approved: ReadonlySet<string>;
 	/** Told of every event as it is shown. */
 	readonly onEvent: (event: RunEvent) => void;
 	/** Puts a result into the history, and has stored it when it resolves. */
@@ -31,8 +33,8 @@ export interface CallsRequest {
 /** What came of the calls: the results in the order of the calls, and why the run may have to stop. */
 export interface CallsOutcome {
 	readonly results: readonly ToolResult[];
-	/** Calls that somebody else has to answer. */
-	readonly manual: readonly ToolCall[];
+	/** Calls that somebody else has to answer, or to allow. */
+	readonly manual: readonly WaitingCall[];
 	readonly question?: Question;
 	readonly haltedReason?: string;
 }
@@ -75,29 +77,39 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 }
 
 /** Calls by the way they run. One that cannot run is refused as any other, and never put before a person. */
-async function partition({ calls, tools, context }: CallsRequest) {
-	const groups: Record<'together' | 'alone' | 'manual', ToolCall[]> = { together: [], alone: [], manual: [] };
+async function partition({ calls, tools, context, approved }: CallsRequest) {
+	const together: ToolCall[] = [];
+	const alone: ToolCall[] = [];
+	const manual: WaitingCall[] = [];
 	for (const call of calls) {
 		const tool = findByCall(tools, call.name);
-		const byHand = tool !== undefined && isAvailable(tool, context) && (await waitsForPerson(tool, call));
-		if (byHand) groups.manual.push(call);
-		else groups[tool?.sequential === true ? 'alone' : 'together'].push(call);
+		const waits =
+			tool !== undefined && isAvailable(tool, context) ? await waitsForPerson(tool, call, approved) : undefined;
+		if (waits === 'result') manual.push(call);
+		else if (waits === 'approval') manual.push({ ...call, kind: waits });
+		else (tool?.sequential === true ? alone : together).push(call);
 	}
-	return groups;
+	return { together, alone, manual };
 }
 
-/** Whether a call with valid arguments is somebody else's to answer: a manual tool's, or one that needs approval. */
-async function waitsForPerson(tool: Tool, { input }: ToolCall): Promise<boolean> {
-	const { manual, needsApproval = false } = tool;
-	if (manual !== true && tool.fn !== undefined && needsApproval === false) return false;
+/** What a call with valid arguments waits for, of a manual tool or of one that needs approval; nothing for any other. */
+async function waitsForPerson(
+	tool: Tool,
+	{ id, input }: ToolCall,
+	approved: ReadonlySet<string>,
+): Promise<'result' | 'approval' | undefined> {
+	const { needsApproval = false } = tool;
+	const byHand = tool.manual === true || tool.fn === undefined;
+	if (!byHand && (needsApproval === false || approved.has(id))) return undefined;
 	const read = await readArguments(tool, input);
-	if (!read.ok) return false;
-	if (manual === true || tool.fn === undefined || typeof needsApproval === 'boolean') return true;
+	if (!read.ok) return undefined;
+	if (byHand) return 'result';
+	if (typeof needsApproval === 'boolean') return 'approval';
 	try {
-		return needsApproval(isRecord(read.value) ? read.value : {});
+		return needsApproval(isRecord(read.value) ? read.value : {}) ? 'approval' : undefined;
 	} catch {
 		// What cannot say that it needs none needs approval.
-		return true;
+		return 'approval';
 	}
 }
 

@@ -14,6 +14,9 @@ export interface Step {
 	readonly usage: ChatUsage;
 }
 
+/** A call that waits for somebody: for its result, or for the word that it may run. */
+export type WaitingCall = ToolCall & { readonly kind?: 'approval' };
+
 /** A question that a tool put to the person, and the call that waits for the answer. */
 export interface Question {
 	readonly callId: string;
@@ -28,7 +31,7 @@ export type TerminalEvent =
 			readonly type: 'awaiting';
 			readonly status: 'awaiting_user' | 'awaiting_tools';
 			readonly question?: Question;
-			readonly toolCalls?: readonly ToolCall[];
+			readonly toolCalls?: readonly WaitingCall[];
 	  }
 	| { readonly type: 'halted'; readonly reason: string }
 	| { readonly type: 'cancelled'; readonly usage?: ChatUsage }

@@ -11,7 +11,7 @@ export {
 } from './budget.ts';
 export { dispatchChat, dispatchChatStream, noopOnDelta } from './dispatch.ts';
 export { embed } from './embed.ts';
-export type { LoopEvent, Question, RunEvent, SideEvent, Step, TerminalEvent } from './event.ts';
+export type { LoopEvent, Question, RunEvent, SideEvent, Step, TerminalEvent, WaitingCall } from './event.ts';
 export type { RunResult } from './loop.ts';
 export { runLoop, runLoopMessages, runLoopStream, runLoopStreamMessages } from './loops.ts';
 export {

@@ -6,7 +6,7 @@ import { checkBudget } from './budget.ts';
 import { type CallsOutcome, runCalls } from './calls.ts';
 import { pushed } from './channel.ts';
 import type { TurnReply } from './deltas.ts';
-import { isSideEvent, type Question, type RunEvent, type SideEvent, type Step } from './event.ts';
+import { isSideEvent, type Question, type RunEvent, type SideEvent, type Step, type WaitingCall } from './event.ts';
 import { usageOf, withUsage } from './failure.ts';
 import { type AssistantMessage, insertResult, type Message, openCalls, sendable } from './message.ts';
 import type { ChatOptions, MessageContext, Turn } from './options.ts';
@@ -24,7 +24,7 @@ export interface RunResult {
 	readonly haltedReason?: string;
 	readonly metadata: {
 		readonly stopReason?: string;
-		readonly manualToolCalls?: readonly ToolCall[];
+		readonly manualToolCalls?: readonly WaitingCall[];
 		readonly question?: Question;
 		readonly [key: string]: unknown;
 	};
@@ -86,6 +86,8 @@ export async function* loop(
 							calls,
 							tools: setting.tools,
 							context: setting.context,
+							// A call of a later turn may have the same id, and was asked about by nobody.
+							approved: new Set(iteration === 0 ? options.approved : []),
 							timeoutMs: Math.min(options.timeouts?.toolMs ?? 120_000, longestTimer),
 							onEvent: setting.onEvent,
 							store: (message) => {
@@ -98,6 +100,7 @@ export async function* loop(
 				if (stopped !== undefined) return ended(stopped.status, stopped);
 			}
 
+			if (iteration === options.stopAfter) return ended('awaiting_tools', { metadata: { manualToolCalls: [] } });
 			if (!(iteration < (options.maxIterations ?? 10))) throw tooManyTurns(options.maxIterations ?? 10);
 			iteration++;
 			const reply: TurnReply = yield* ask(options, setting, messages, stream, signal);

@@ -68,6 +68,10 @@ export interface ChatOptions {
 	readonly emit?: ((type: string, data: unknown) => unknown) | undefined;
 	/** `manual` stops before any tool runs; every call is then the caller's to answer. */
 	readonly mode?: 'auto' | 'manual' | undefined;
+	/** Ids of open calls that a person has allowed: they run, though their tools need approval. */
+	readonly approved?: readonly string[] | undefined;
+	/** Model turns after which the run stops, its tools having run, as `awaiting_tools` with no call open. */
+	readonly stopAfter?: number | undefined;
 	readonly signal?: AbortSignal | undefined;
 	/** Who is calling: reaches tools as their context. */
 	readonly context?: Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext'>> | undefined;

@@ -9,7 +9,7 @@ import { createOpenCalls } from './open-calls.js';
 import { createRunView, eventsOf } from './run-view.js';
 import { ClientError, createClient } from './session.js';
 import { createTail } from './tail.js';
-import { describeModel, textOf } from './words.js';
+import { describeAnswer, describeModel, textOf } from './words.js';
 
 const page = {
 	agent: find('#agent', HTMLSelectElement),
@@ -167,7 +167,7 @@ async function play(events, signal) {
 }
 
 /**
- * Asks for the results that the session waits for now: some may be there already.
+ * Asks for the answers that the session waits for now: some may be there already.
  *
  * @param {AbortSignal} signal
  */
@@ -175,11 +175,12 @@ async function showOpenCalls(signal) {
 	if (sessionId === undefined) return;
 	const id = sessionId;
 	const { toolCalls = [] } = await client.session(id, { signal });
-	const box = createOpenCalls(toolCalls, async (result) => {
-		const bubble = showMessage(result.output);
+	if (toolCalls.length === 0) return;
+	const box = createOpenCalls(toolCalls, async (answer) => {
+		const bubble = showMessage(describeAnswer(answer));
 		if (box.querySelector('input:enabled') === null) box.remove();
 		try {
-			await play(client.submit(id, [result], { signal }), signal);
+			await play(client.submit(id, [answer], { signal }), signal);
 		} catch (error) {
 			if (signal.aborted) return;
 			bubble.remove();

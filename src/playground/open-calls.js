@@ -1,37 +1,42 @@
 /**
- * The calls that a run left to people: a small form each, for the result that only they can give.
+ * The calls that a run left to people: a small form each, for the result that only they can give, or for their word that
+ * the call may run.
  *
- * @import { ToolCall } from './session.js'
+ * @import { Answer, ToolCall } from './session.js'
  */
 
 import { element } from './element.js';
 
 /**
  * @param {readonly ToolCall[]} calls
- * @param {(result: { id: string, output: string, isError: boolean }) => void} onResult
+ * @param {(answer: Answer) => void} onAnswer
  */
-export function createOpenCalls(calls, onResult) {
-	return element('div', 'open-calls', ...calls.map((call) => createForm(call, onResult)));
+export function createOpenCalls(calls, onAnswer) {
+	return element('div', 'open-calls', ...calls.map((call) => createForm(call, onAnswer)));
 }
 
 /**
  * @param {ToolCall} call
- * @param {(result: { id: string, output: string, isError: boolean }) => void} onResult
+ * @param {(answer: Answer) => void} onAnswer
  */
-function createForm({ id, name, input }, onResult) {
+function createForm({ id, name, input, kind }, onAnswer) {
+	const isApproval = kind === 'approval';
 	const text = element('input', '');
 	text.type = 'text';
-	text.required = true;
-	text.placeholder = 'What came of it';
-	text.setAttribute('aria-label', `Result of ${name}`);
-	const done = element('button', 'retry', 'Done');
-	const failed = element('button', 'retry', 'Failed');
+	text.required = !isApproval;
+	text.placeholder = isApproval ? 'Why not (if so)' : 'What came of it';
+	text.setAttribute('aria-label', isApproval ? `Reason to deny ${name}` : `Result of ${name}`);
+	const yes = element('button', 'retry', isApproval ? 'Allow' : 'Done');
+	const no = element('button', 'retry', isApproval ? 'Deny' : 'Failed');
 	const what = element('p', '', element('b', '', name), ' ', element('code', '', JSON.stringify(input)));
-	const form = element('form', 'open-call', what, text, done, failed);
+	const form = element('form', 'open-call', what, text, yes, no);
 	form.addEventListener('submit', (event) => {
 		event.preventDefault();
-		for (const control of [text, done, failed]) control.disabled = true;
-		onResult({ id, output: text.value, isError: event.submitter === failed });
+		for (const control of [text, yes, no]) control.disabled = true;
+		const isYes = event.submitter !== no;
+		const reason = text.value === '' ? {} : { reason: text.value };
+		if (!isApproval) onAnswer({ id, output: text.value, isError: !isYes });
+		else onAnswer(isYes ? { id, approve: true } : { id, approve: false, ...reason });
 	});
 	return form;
 }

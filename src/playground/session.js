@@ -6,7 +6,8 @@
  * @typedef {{ name: string, description?: string, model?: string, models?: Model[], tools?: Named[], skills?: Named[] }} Agent
  * @typedef {'idle' | 'running' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error'} Status
  * @typedef {{ id: string, agent: string, model?: string, status: Status, run?: { id: string, status: string }, toolCalls?: ToolCall[] }} Session
- * @typedef {{ id: string, name: string, input: unknown }} ToolCall
+ * @typedef {{ id: string, name: string, input: unknown, kind?: string }} ToolCall what waits for approval is of that kind
+ * @typedef {{ id: string, output: unknown, isError?: boolean } | { id: string, approve: boolean, reason?: string }} Answer
  * @typedef {object} Message
  * @property {string} id
  * @property {string} [runId]
@@ -233,18 +234,18 @@ export function createClient({
 		},
 
 		/**
-		 * Gives results of calls that wait for them, and yields the run that goes on with the last of them; nothing while
-		 * others are still open.
+		 * Answers calls that wait for it, and yields the run that goes on with the last of them; nothing while others are
+		 * still open.
 		 *
 		 * @param {string} id
-		 * @param {{ id: string, output: unknown, isError?: boolean }[]} results
+		 * @param {Answer[]} answers
 		 * @param {Signal} [options]
 		 * @returns {AsyncGenerator<RunEvent, void, void>}
 		 */
-		async *submit(id, results, { signal } = {}) {
+		async *submit(id, answers, { signal } = {}) {
 			const response = await request(`${pathOf(id)}/tool-results`, {
 				method: 'POST',
-				body: results,
+				body: answers,
 				headers: { accept: 'text/event-stream' },
 				signal,
 			});

@@ -58,8 +58,17 @@ export function describeUsage(usage) {
 export function describeAwaiting({ question, toolCalls = [] }) {
 	const text = typeof question === 'string' ? question : question?.question;
 	if (text) return text;
-	const names = toolCalls.map(({ name }) => name).join(', ');
-	return `The run waits for ${names ? `the result of ${names}` : 'an answer'}.`;
+	const namesOf = (/** @type {boolean} */ isApproval) =>
+		toolCalls
+			.filter(({ kind }) => (kind === 'approval') === isApproval)
+			.map(({ name }) => name)
+			.join(', ');
+	const [results, approvals] = [namesOf(false), namesOf(true)];
+	const waits = [
+		...(results ? [`for the result of ${results}`] : []),
+		...(approvals ? [`for somebody to allow ${approvals}`] : []),
+	];
+	return waits.length > 0 ? `The run waits ${waits.join(', and ')}.` : 'The run stopped after a step.';
 }
 
 /**
@@ -89,4 +98,14 @@ export function describeModel({ model = '', models = [] }) {
 	const about = models.find(({ name }) => name === model);
 	if (about === undefined || about.ready) return model;
 	return about.needs === undefined ? `${model} (no provider knows it)` : `${model} (not ready: set ${about.needs})`;
+}
+
+/**
+ * @param {import('./session.js').Answer} answer
+ * @returns {string}
+ */
+export function describeAnswer(answer) {
+	if (!('approve' in answer)) return textOf(answer.output);
+	if (answer.approve) return 'Allowed';
+	return answer.reason ? `Denied: ${answer.reason}` : 'Denied';
 }

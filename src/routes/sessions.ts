@@ -47,17 +47,22 @@ const answerBody = v.pipe(
 		['text'],
 	),
 );
+const callId = v.pipe(v.string(), v.nonEmpty());
+const resultEntry = v.strictObject({ id: callId, output: v.unknown(), isError: v.optional(v.boolean()) });
+const approvalEntry = v.strictObject({
+	id: callId,
+	approve: v.boolean(),
+	reason: v.optional(v.pipe(v.string(), v.maxLength(2_000))),
+});
 /** Results in one request: more than a turn's calls would be a mistake. */
 const resultsBody = v.pipe(
 	v.array(v.unknown(), 'must be a list of results: [{ "id", "output" }]'),
 	v.minLength(1, 'must hold a result'),
 	v.maxLength(1_000),
 	v.array(
-		v.strictObject({
-			id: v.pipe(v.string(), v.nonEmpty()),
-			output: v.unknown(),
-			isError: v.optional(v.boolean()),
-		}),
+		v.lazy((entry) =>
+			typeof entry === 'object' && entry !== null && 'approve' in entry ? approvalEntry : resultEntry,
+		),
 	),
 );
 const sessionBody = v.pipe(
@@ -111,6 +116,8 @@ export const sessions = new Hono<{ Bindings: Env }>()
 	.all('/:id/tool-results', notAllowed('POST'))
 	.post('/:id/continue', (c) => session(c).continue(deliveryOf(c)))
 	.all('/:id/continue', notAllowed('POST'))
+	.post('/:id/step', (c) => session(c).continue(deliveryOf(c), 'step'))
+	.all('/:id/step', notAllowed('POST'))
 	.get('/:id/events', (c) => session(c).events(c.req.header('last-event-id')))
 	.all('/:id/events', notAllowed('GET'))
 	.post('/:id/cancel', (c) => session(c).cancel())

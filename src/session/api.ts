@@ -11,12 +11,10 @@ export interface Input {
 	readonly model?: string | undefined;
 }
 
-/** What somebody answers to a call that the loop left to them. */
-export interface Submission {
-	readonly id: string;
-	readonly output: unknown;
-	readonly isError?: boolean | undefined;
-}
+/** What somebody answers to a call that the loop left to them: its result, or whether it may run. */
+export type Submission =
+	| { readonly id: string; readonly output: unknown; readonly isError?: boolean | undefined }
+	| { readonly id: string; readonly approve: boolean; readonly reason?: string | undefined };
 
 /** What a session is created with. */
 export interface CreateInput {
@@ -38,10 +36,10 @@ export interface SessionApi {
 	send(input: Input, delivery: Delivery): Promise<Response>;
 	/** The answer to a tool's question. */
 	answer(input: Input, delivery: Delivery): Promise<Response>;
-	/** Results of open calls, all of them or none; once the last is there the run goes on. */
+	/** Answers to open calls, all of them or none; once the last is there the run goes on. */
 	submit(results: readonly Submission[], delivery: Delivery): Promise<Response>;
-	/** Takes up a run that failed. */
-	continue(delivery: Delivery): Promise<Response>;
+	/** Takes up a run that failed, or that stopped after a step; `step` for one turn of the model. */
+	continue(delivery: Delivery, how?: 'step'): Promise<Response>;
 	/** @param lastEventId the `Last-Event-ID` of a reader that comes back. */
 	events(lastEventId: string | undefined): Promise<Response>;
 	cancel(): Promise<Response>;

@@ -4,7 +4,6 @@ import { type Message, type TerminalEvent, userMessage } from '../chat/index.ts'
 import { openCalls } from '../chat/message.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
-import type { ToolCall } from '../tool/index.ts';
 import { optionsFor, type Runtime } from './agent.ts';
 import type { CreateInput, Delivery, Input, SessionApi, Submission } from './api.ts';
 import { follow } from './follow.ts';
@@ -16,11 +15,17 @@ import { carryOut, type LiveRun } from './run.ts';
 import { messageStride } from './schema.ts';
 import { assertAllowed, type Operation, sessionStatus } from './status.ts';
 import { type RunRecord, SessionStore } from './store.ts';
-import { submitted, unknownResults } from './submission.ts';
+import { argumentsHash, submitted, unknownResults, type Waiting } from './submission.ts';
 import { lastReply, whole } from './tail.ts';
 
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;
+
+/** What holds for a run that begins: the model from now on, and after how many turns it stops. */
+interface BeginOptions {
+	readonly model?: string | undefined;
+	readonly stopAfter?: number | undefined;
+}
 
 /**
  * The Durable Object class of a session, for a runtime's agents. The object loads, calls and saves; what it knows stands
@@ -72,26 +77,32 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		send(input: Input, delivery: Delivery): Promise<Response> {
-			return this.#take('reply', () => deliver(this.#begin([this.#messageOf(input)], input.model), delivery));
+			return this.#take('reply', () =>
+				deliver(this.#begin([this.#messageOf(input)], { model: input.model }), delivery),
+			);
 		}
 
 		answer(input: Input, delivery: Delivery): Promise<Response> {
 			return this.#take('answer', () => deliver(this.#begin([this.#messageOf(input)]), delivery));
 		}
 
-		submit(results: readonly Submission[], delivery: Delivery): Promise<Response> {
+		submit(answers: readonly Submission[], delivery: Delivery): Promise<Response> {
 			return this.#take('submit', async () => {
-				const { messages, isLast } = submitted(this.#turn(), results);
-				if (isLast) return deliver(this.#begin(messages), delivery);
-				this.#store.transaction(() => this.#addInput(this.#store.run()?.n ?? 0, messages));
-				return Response.json(this.#state());
+				const { messages, approved, isLast } = submitted(this.#waiting(), answers);
+				this.#store.transaction(() => {
+					const turn = this.#store.lastTurn();
+					for (const call of approved) this.#store.approve(turn, call.id, argumentsHash(call), Date.now());
+					if (!isLast) this.#addInput(this.#store.run()?.n ?? 0, messages);
+				});
+				return isLast ? deliver(this.#begin(messages), delivery) : Response.json(this.#state());
 			});
 		}
 
-		continue(delivery: Delivery): Promise<Response> {
-			return this.#take('continue', () => {
+		continue(delivery: Delivery, how: 'continue' | 'step' = 'continue'): Promise<Response> {
+			return this.#take(how, () => {
 				const { tools } = findAgent(runtime.agents, this.#store.session().agent);
-				return deliver(this.#begin(unknownResults(this.#turn(), tools)), delivery);
+				const input = unknownResults(this.#turn(), tools, this.#approved());
+				return deliver(this.#begin(input, { stopAfter: how === 'step' ? 1 : undefined }), delivery);
 			});
 		}
 
@@ -134,7 +145,8 @@ export function createSessionClass(runtime: Runtime) {
 		#take(operation: Operation, work: () => Promise<Response>): Promise<Response> {
 			return answer(async () => {
 				this.#assertExists();
-				assertAllowed(this.#status(), operation);
+				const status = this.#status();
+				assertAllowed(status, operation, status !== 'awaiting_tools' || this.#waiting().calls.length > 0);
 				return work();
 			});
 		}
@@ -152,7 +164,7 @@ export function createSessionClass(runtime: Runtime) {
 		 * Stores what the run begins with and the run together, then lets it go: a message, the answers to calls, or nothing
 		 * where a run that failed is taken up.
 		 */
-		#begin(input: readonly Message[], model?: string): LiveRun {
+		#begin(input: readonly Message[], { model, stopAfter }: BeginOptions = {}): LiveRun {
 			const session = this.#store.session();
 			const options = optionsFor(runtime, config(this.env), { ...session, model: model ?? session.model });
 			const record = this.#store.transaction(() => {
@@ -175,7 +187,8 @@ export function createSessionClass(runtime: Runtime) {
 				return run;
 			});
 			const context = { sessionId: this.ctx.id.toString(), runId: record.id };
-			const live = carryOut(this.#store, record, { ...options, context }, this.#store.history());
+			const approved = this.#approved();
+			const live = carryOut(this.#store, record, { ...options, context, approved, stopAfter }, this.#store.history());
 			this.#live = live;
 			void live.ended.then(() => {
 				if (this.#live === live) this.#live = undefined;
@@ -225,9 +238,25 @@ export function createSessionClass(runtime: Runtime) {
 			return restored.type === 'awaiting' ? restored : event;
 		}
 
-		#stillOpen(calls: readonly ToolCall[]): readonly ToolCall[] {
-			const open = new Set(openCalls(this.#turn()).map(({ id }) => id));
-			return calls.filter(({ id }) => open.has(id));
+		/** The calls of the last turn that were allowed with just these arguments. */
+		#approved(): readonly string[] {
+			const approvals = this.#store.approvals(this.#store.lastTurn());
+			const open = approvals.size === 0 ? [] : openCalls(this.#turn());
+			return open.filter((call) => approvals.get(call.id) === argumentsHash(call)).map(({ id }) => id);
+		}
+
+		/** What somebody is asked for, without what was answered since. */
+		#waiting(): Waiting {
+			const turn = this.#turn();
+			const run = this.#store.run();
+			const event = run?.tail?.event;
+			const asked = run !== undefined && event?.type === 'awaiting' ? this.#whole(run, event).toolCalls : undefined;
+			const open = new Set(openCalls(turn).map(({ id }) => id));
+			for (const id of this.#approved()) open.delete(id);
+			const { agent } = this.#store.session();
+			const approvalMs = runtime.agents.find(({ name }) => name === agent)?.approvalMs ?? Number.POSITIVE_INFINITY;
+			const allowedUntil = (run?.endedAt ?? 0) + approvalMs;
+			return { turn, calls: (asked ?? []).filter(({ id }) => open.has(id)), allowedUntil };
 		}
 
 		#assertExists(): void {
@@ -253,7 +282,7 @@ export function createSessionClass(runtime: Runtime) {
 				...(run !== undefined && { run: { id: run.id, status: run.status } }),
 				...(last?.type === 'error' && { error: { code: last.code, message: last.message } }),
 				...(waiting?.question !== undefined && { question: waiting.question }),
-				...(waiting?.toolCalls !== undefined && { toolCalls: this.#stillOpen(waiting.toolCalls) }),
+				...(waiting?.toolCalls !== undefined && { toolCalls: this.#waiting().calls }),
 			};
 		}
 	};

@@ -6,7 +6,7 @@ import type { SqlStorage } from '@cloudflare/workers-types';
  *
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
- * may hold 2 MB.
+ * may hold 2 MB. `approval` holds which call of which turn a person allowed, and a hash of its arguments.
  */
 const migrations: readonly string[] = [
 	`CREATE TABLE session (
@@ -19,6 +19,10 @@ const migrations: readonly string[] = [
 	CREATE TABLE message (
 		seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, stored INTEGER NOT NULL, body TEXT NOT NULL,
 		created_at INTEGER NOT NULL, PRIMARY KEY (seq, part)
+	) WITHOUT ROWID;`,
+	`CREATE TABLE approval (
+		turn INTEGER NOT NULL, call TEXT NOT NULL, arguments TEXT NOT NULL, created_at INTEGER NOT NULL,
+		PRIMARY KEY (turn, call)
 	) WITHOUT ROWID;`,
 ];
 

@@ -20,9 +20,13 @@ const allowed: Readonly<Record<Status, readonly Operation[]>> = {
 	error: ['reply', 'continue', 'step', 'cancel'],
 };
 
-/** Throws `conflict` when the status does not allow the operation; the message says what it does allow. */
-export function assertAllowed(status: Status, operation: Operation): void {
-	if (allowed[status].includes(operation)) return;
+/**
+ * Throws `conflict` when the status does not allow the operation; the message says what it does allow. A session that
+ * waits for no call any more, as after a step, may go on.
+ */
+export function assertAllowed(status: Status, operation: Operation, hasOpenCalls = true): void {
+	const goesOn = operation === 'continue' || operation === 'step';
+	if (allowed[status].includes(operation) || (status === 'awaiting_tools' && goesOn && !hasOpenCalls)) return;
 	const hint =
 		status === 'awaiting_tools'
 			? ' It waits for results of calls: POST them to tool-results, or cancel drops them.'

@@ -153,6 +153,24 @@ export class SessionStore {
 		return { ...rest, firstSeq, createdAt, tail, endedAt: ended_at ?? undefined };
 	}
 
+	/** Notes that a call of a turn is allowed, with the hash of its arguments. */
+	approve(turn: number, call: string, argumentsHash: string, createdAt: number): void {
+		this.#storage.sql.exec(
+			'INSERT INTO approval (turn, call, arguments, created_at) VALUES (?, ?, ?, ?)',
+			turn,
+			call,
+			argumentsHash,
+			createdAt,
+		);
+	}
+
+	/** The calls of a turn that are allowed, and the hash of the arguments that they are allowed with. */
+	approvals(turn: number): ReadonlyMap<string, string> {
+		type Row = { call: string; arguments: string };
+		const rows = this.#storage.sql.exec<Row>('SELECT call, arguments FROM approval WHERE turn = ?', turn);
+		return new Map(rows.toArray().map((row) => [row.call, row.arguments]));
+	}
+
 	/** Stores a message at its place and gives the place. */
 	addMessage(
 		run: number,

@@ -1,46 +1,92 @@
-import { type Message, type ToolMessage, toolResultMessage } from '../chat/index.ts';
+import { type Message, type ToolMessage, toolResultMessage, type WaitingCall } from '../chat/index.ts';
 import { openCalls } from '../chat/message.ts';
 import { RunletError } from '../errors.ts';
-import type { Tool } from '../tool/index.ts';
+import type { Tool, ToolCall } from '../tool/index.ts';
+import { hash } from '../tool/provider-name.ts';
 import type { Submission } from './api.ts';
 
+/** What a session waits for, as its own record has it. */
+export interface Waiting {
+	/** The last assistant message and the results behind it. */
+	readonly turn: readonly Message[];
+	/** The calls that are still open. */
+	readonly calls: readonly WaitingCall[];
+	/** Until when a call may be allowed, in milliseconds since 1970. */
+	readonly allowedUntil: number;
+}
+
+/** What answers to open calls come to. */
+export interface Submitted {
+	readonly messages: readonly ToolMessage[];
+	/** Calls that were allowed. */
+	readonly approved: readonly ToolCall[];
+	/** Whether nothing is open after them. */
+	readonly isLast: boolean;
+}
+
 /**
- * Results from outside as messages of the turn that asked for them, and whether no call is open after them. Throws
- * `conflict` for a call that has its answer, `invalid_request` for one that was never asked, before anything changes.
+ * Answers from outside, held against what the session itself asked. Throws before anything changes: `conflict` for a
+ * call that has its answer, or whose time is over; `invalid_request` for one that was never asked, or not in this way.
  */
-export function submitted(
-	turn: readonly Message[],
-	results: readonly Submission[],
-): { readonly messages: readonly ToolMessage[]; readonly isLast: boolean } {
-	const open = new Set(openCalls(turn).map(({ id }) => id));
-	const left = new Set(open);
-	for (const { id } of results) {
-		if (left.delete(id)) continue;
-		const asked = turn.some(({ role, ...message }) => role === 'assistant' && asks(message, id));
-		if (open.has(id)) throw refused('invalid_request', `id: "${id}" is answered twice here.`);
-		if (asked) throw refused('conflict', `id: "${id}" is answered already, and the first answer counts.`);
-		throw refused('invalid_request', `id: no call "${id}" waits for a result. Open: ${[...open].join(', ')}.`);
+export function submitted({ turn, calls, allowedUntil }: Waiting, answers: readonly Submission[]): Submitted {
+	const left = new Map(calls.map((call) => [call.id, call]));
+	const messages: ToolMessage[] = [];
+	const approved: ToolCall[] = [];
+	for (const answer of answers) {
+		const { id } = answer;
+		const call = left.get(id);
+		if (call === undefined) throw notOpen(id, turn, calls);
+		left.delete(id);
+		if (call.kind === 'approval') {
+			if (!('approve' in answer)) throw refused('invalid_request', `id: "${id}" waits for approve, not for a result.`);
+			if (!answer.approve) messages.push(denied(id, answer.reason));
+			else if (Date.now() > allowedUntil) throw refused('conflict', `id: "${id}" was asked too long ago: deny it.`);
+			else approved.push(call);
+		} else {
+			if ('approve' in answer) throw refused('invalid_request', `id: "${id}" waits for a result, not for approve.`);
+			messages.push(toolResultMessage({ id, output: answer.output, isError: answer.isError === true }));
+		}
 	}
-	const messages = results.map(({ id, output, isError = false }) => toolResultMessage({ id, output, isError }));
-	return { messages, isLast: left.size === 0 };
+	return { messages, approved, isLast: left.size === 0 };
+}
+
+/** What an approval is bound to beside the call's id: the arguments that were put before the person. */
+export function argumentsHash({ name, input }: ToolCall): string {
+	return hash(JSON.stringify([name, input]));
 }
 
 /**
  * What is said to the model about calls that a run had begun, or might have, when it failed: nobody knows what came of
  * them, so they are not run again, but for those of tools that may be. Calls that wait for somebody go on waiting.
  */
-export function unknownResults(turn: readonly Message[], tools: readonly Tool[]): readonly ToolMessage[] {
+export function unknownResults(
+	turn: readonly Message[],
+	tools: readonly Tool[],
+	approved: readonly string[],
+): readonly ToolMessage[] {
 	const output =
 		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';
 	return openCalls(turn).flatMap(({ id, name }) => {
 		const tool = tools.find((one) => one.name === name);
-		const mayHaveRun = tool?.fn !== undefined && tool.manual !== true && tool.retry !== 'safe';
+		const waits = tool?.manual === true || (tool?.needsApproval !== undefined && !approved.includes(id));
+		const mayHaveRun = tool?.fn !== undefined && !waits && tool.retry !== 'safe';
 		return mayHaveRun ? [toolResultMessage({ id, output, isError: true })] : [];
 	});
 }
 
-function asks(message: object, id: string): boolean {
-	return 'toolCalls' in message && Array.isArray(message.toolCalls) && message.toolCalls.some((call) => call.id === id);
+function denied(id: string, reason: string | undefined): ToolMessage {
+	const output = `A person did not allow this call${reason === undefined ? '.' : `: ${reason}`}`;
+	return toolResultMessage({ id, output, isError: true });
+}
+
+function notOpen(id: string, turn: readonly Message[], calls: readonly ToolCall[]): RunletError {
+	const asked = turn.some(
+		(message) => message.role === 'assistant' && message.toolCalls?.some((call) => call.id === id),
+	);
+	if (calls.some((call) => call.id === id)) return refused('invalid_request', `id: "${id}" is answered twice here.`);
+	if (asked) return refused('conflict', `id: "${id}" is answered already, and the first answer counts.`);
+	const open = calls.map((call) => call.id).join(', ');
+	return refused('invalid_request', `id: no call "${id}" waits for an answer. Open: ${open || 'none'}.`);
 }
 
 function refused(code: string, message: string): RunletError {

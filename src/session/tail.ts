@@ -27,7 +27,7 @@ function shortened(event: TerminalEvent): TerminalEvent {
 export function slim(event: TerminalEvent): TerminalEvent {
 	if (event.type === 'done') return { ...event, text: '' };
 	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
-	return { ...event, toolCalls: event.toolCalls.map(({ id, name }) => ({ id, name, input: null })) };
+	return { ...event, toolCalls: event.toolCalls.map((call) => ({ ...call, input: null })) };
 }
 
 /** The last assistant message up to a run. */
@@ -40,6 +40,6 @@ export function whole(event: TerminalEvent, last: Message | undefined): Terminal
 	if (last?.role !== 'assistant') return event;
 	if (event.type === 'done') return { ...event, text: last.content };
 	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
-	const open = new Set(event.toolCalls.map(({ id }) => id));
-	return { ...event, toolCalls: (last.toolCalls ?? []).filter(({ id }) => open.has(id)) };
+	const inputs = new Map(last.toolCalls?.map(({ id, input }) => [id, input]));
+	return { ...event, toolCalls: event.toolCalls.map((call) => ({ ...call, input: inputs.get(call.id) })) };
 }

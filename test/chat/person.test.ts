@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
-import { type ToolCall, tool } from '../../src/index.ts';
+import { chat, providers, type ToolCall, tool } from '../../src/index.ts';
 import { calling, finish } from './support.ts';
 
 const call = (id: string, name: string, input: unknown): ToolCall => ({ id, name, input });
@@ -54,4 +54,32 @@ test('what a tool returned does not change when the tool changes it later', asyn
 	const { result } = await finish([calling(call('a', 'grow', {})), 'Done.'], { tools: [grow] });
 	list.push('two');
 	expect(result.messages.find(({ role }) => role === 'tool')?.content).toEqual(['one']);
+});
+
+test('a call that a person allowed runs when the conversation is taken up; one of a later turn with its id does not', async () => {
+	const paid: unknown[] = [];
+	const tools = [pay({ fn: (amount: unknown) => paid.push(amount), needsApproval: true })];
+	const asked = await finish([calling(call('a', 'pay', { amount: 5 }))], { tools });
+	expect(asked.result.metadata.manualToolCalls).toEqual([
+		{ id: 'a', name: 'pay', input: { amount: 5 }, kind: 'approval' },
+	]);
+	const model = providers.scripted([calling(call('a', 'pay', { amount: 900 }))]);
+	const options = { model: 'scripted', providers: [model], tools, approved: ['a'] };
+	const allowed = await chat.run(options, asked.result.messages).result;
+	expect(paid).toEqual([5]);
+	expect(allowed).toMatchObject({
+		status: 'awaiting_tools',
+		metadata: { manualToolCalls: [{ input: { amount: 900 } }] },
+	});
+});
+
+test('stopAfter ends a run after so many turns, their tools having run', async () => {
+	const tools = [pay({ fn: () => 'paid' })];
+	const turns = [1, 2, 3].map((amount) => calling(call(`c${amount}`, 'pay', { amount })));
+	const { result } = await finish(turns, { tools, stopAfter: 2 });
+	expect(result).toMatchObject({ status: 'awaiting_tools', metadata: { manualToolCalls: [] } });
+	expect(result.steps).toHaveLength(2);
+	expect(result.messages.filter(({ role }) => role === 'tool')).toHaveLength(2);
+	const done = await finish(['Done.'], { tools, stopAfter: 1 });
+	expect(done.result.status).toBe('completed');
 });

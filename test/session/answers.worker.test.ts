@@ -99,7 +99,9 @@ describe('results of open calls', () => {
 		['no list', { id: 'a', output: 1 }, /body: must be a list/],
 		['an empty list', [], /must hold a result/],
 		['no output', [{ id: 'a' }], /0\.output: missing/],
-		['a field that is none', [{ id: 'a', output: 1, approve: true }], /0\.approve: no such field/],
+		['a field that is none', [{ id: 'a', output: 1, now: true }], /0\.now: no such field/],
+		['an output beside approve', [{ id: 'a', output: 1, approve: true }], /0\.output: no such field/],
+		['approve for a call that waits for its result', [{ id: 'a', approve: true }], /waits for a result/],
 	])('%s is refused with what is wrong, and nothing changes', async (_, results, message) => {
 		const id = await waiting('a', 'b');
 		const before = await history(id);
@@ -167,6 +169,7 @@ describe('what a status allows', () => {
 		answer: { text: 'hello' },
 		'tool-results': [{ id: 'a', output: 1 }],
 		continue: {},
+		step: {},
 	};
 	const sessions = {
 		idle: [createSession, ['messages']],
@@ -205,7 +208,7 @@ describe('what a status allows', () => {
 				await allEvents(await send(id, 'go'));
 				return id;
 			},
-			['messages', 'continue'],
+			['messages', 'continue', 'step'],
 		],
 	} as const;
 	const rows = Object.entries(sessions).flatMap(([status, [make, allowed]]) =>
@@ -231,5 +234,119 @@ describe('what a status allows', () => {
 			expect({ state: await state(id), history: await history(id) }).toEqual(before);
 		}
 		await post(id, 'cancel');
+	});
+});
+
+describe('approval', () => {
+	const paying = async (agent: string, ...calls: ReturnType<typeof call>[]): Promise<string> => {
+		const id = await createSession(agent);
+		play({ toolCalls: calls });
+		await allEvents(await send(id, 'go'));
+		return id;
+	};
+	const pay = (id: string, amount = 5) => call(id, 'pay', { amount });
+
+	test('a call that needs it is put before a person, and runs when it is allowed', async () => {
+		const id = await paying('scripted', pay('a'));
+		expect(await state(id)).toMatchObject({
+			status: 'awaiting_tools',
+			toolCalls: [{ id: 'a', name: 'pay', input: { amount: 5 }, kind: 'approval' }],
+		});
+		const { requests } = play('Paid.');
+		const events = await allEvents(await submit(id, [{ id: 'a', approve: true }], stream));
+		expect(events.find(({ type }) => type === 'tool_result')?.data).toMatchObject({ id: 'a', output: 'paid 5' });
+		expect(requests[0]?.messages.at(-1)).toMatchObject({ toolCallId: 'a', content: 'paid 5', isError: false });
+	});
+
+	test('one that is denied does not run, and the model is told why', async () => {
+		const id = await paying('scripted', pay('a'));
+		const { requests } = play('I see.');
+		expect(await (await submit(id, [{ id: 'a', approve: false, reason: 'Too much.' }])).json()).toMatchObject({
+			text: 'I see.',
+		});
+		expect(requests[0]?.messages.at(-1)).toMatchObject({
+			isError: true,
+			content: expect.stringContaining('Too much.'),
+		});
+	});
+
+	test('of several, each has its own answer; they wait for the rest, also over a restart', async () => {
+		const id = await paying('scripted', pay('a', 1), pay('b', 2), call('c'));
+		expect(
+			(await (await submit(id, [{ id: 'a', approve: true }])).json<{ toolCalls: unknown }>()).toolCalls,
+		).toMatchObject([{ id: 'b', kind: 'approval' }, { id: 'c' }]);
+		await restart(id);
+		expect((await submit(id, [{ id: 'a', approve: true }])).status).toBe(409);
+		await submit(id, [{ id: 'c', output: 'by hand' }]);
+		const { requests } = play('All.');
+		await (await submit(id, [{ id: 'b', approve: false }])).json();
+		expect(requests[0]?.messages.slice(-3)).toMatchObject([
+			{ toolCallId: 'a', content: 'paid 1' },
+			{ toolCallId: 'b', isError: true },
+			{ toolCallId: 'c', content: 'by hand' },
+		]);
+	});
+
+	test('a result cannot be slipped in where an approval is asked', async () => {
+		const id = await paying('scripted', pay('a'));
+		const refused = await submit(id, [{ id: 'a', output: 'paid 5' }]);
+		expect(refused.status).toBe(400);
+		expect(await state(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }] });
+	});
+
+	test('is for the arguments that were asked about, and for that turn only', async () => {
+		const id = await paying('scripted', pay('a', 1), call('c'));
+		await submit(id, [{ id: 'a', approve: true }]);
+		const object = env.SESSIONS.get(env.SESSIONS.idFromString(id));
+		await runInDurableObject(object, (_, { storage }) => {
+			storage.sql.exec(`UPDATE message SET body = replace(body, '"amount":1', '"amount":900')`);
+		});
+		await restart(id);
+		expect((await state(id)).toolCalls?.map((one) => one.id)).toEqual(['a', 'c']);
+		const next = await paying('scripted', pay('a', 1));
+		play({ toolCalls: [pay('a', 1)] });
+		const again = await allEvents(await submit(next, [{ id: 'a', approve: true }], stream));
+		expect(again.at(-1)).toMatchObject({ type: 'awaiting', data: { toolCalls: [{ id: 'a', kind: 'approval' }] } });
+	});
+
+	test('comes too late once its time is over; to deny is still possible', async () => {
+		const id = await paying('hasty', pay('a'));
+		const asked = performance.now();
+		while (performance.now() - asked < 20) await state(id);
+		const late = await submit(id, [{ id: 'a', approve: true }]);
+		expect(late.status).toBe(409);
+		expect(await late.json()).toMatchObject({ error: { message: expect.stringContaining('too long ago') } });
+		play('Fine.');
+		expect((await submit(id, [{ id: 'a', approve: false }])).status).toBe(200);
+	});
+
+	test('a run that fails before its tool asks again, and runs nothing that nobody allowed', async () => {
+		const id = await createSession();
+		play({ toolCalls: [pay('a'), call('e', 'unsafe')] });
+		const response = await send(id, 'go');
+		for await (const event of eventsOf(response)) if (event.type === 'stop') break;
+		await restart(id);
+		const last = (await allEvents(await post(id, 'continue', {}, stream))).at(-1);
+		expect(last).toMatchObject({ type: 'awaiting', data: { toolCalls: [{ id: 'a', kind: 'approval' }] } });
+	});
+});
+
+describe('step', () => {
+	test('is one turn with its tools; the session goes on from there by steps, or to the end', async () => {
+		const id = await createSession();
+		play(Object.assign(new Error('no'), { status: 401 }));
+		await allEvents(await send(id, 'go'));
+		play({ toolCalls: [call('a', 'echo', { text: 'hi' })] });
+		const first = await allEvents(await post(id, 'step', {}, stream));
+		expect(first.find(({ type }) => type === 'tool_result')?.data).toMatchObject({ output: 'hi' });
+		expect(first.at(-1)).toMatchObject({ type: 'awaiting', data: { status: 'awaiting_tools', toolCalls: [] } });
+		expect(await state(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [] });
+		expect((await post(id, 'messages', { text: 'hello' })).status).toBe(409);
+		expect((await submit(id, [{ id: 'a', output: 1 }])).status).toBe(409);
+		play({ toolCalls: [call('b', 'echo', { text: 'ho' })] });
+		await allEvents(await post(id, 'step', {}, stream));
+		play('The end.');
+		expect(textOf(await allEvents(await post(id, 'continue', {}, stream)))).toBe('The end.');
+		expect(await state(id)).toMatchObject({ status: 'completed' });
 	});
 });
