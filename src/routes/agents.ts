@@ -18,6 +18,7 @@ export function agentsRoute({ agents, providers: providersOf }: Runtime) {
 					name: agent.name,
 					description: agent.description,
 					model,
+					ready: readiness(model, providers).ready,
 					models: [...new Set([model, ...(agent.models ?? [])])].map((one) => readiness(one, providers)),
 					...(agent.fallbacks !== undefined && {
 						fallbacks: agent.fallbacks.map((one) => readiness(one, providers)),

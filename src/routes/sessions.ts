@@ -103,7 +103,8 @@ export const sessions = new Hono<{ Bindings: Env }>()
 	})
 	.all('/', notAllowed('POST'))
 	.get('/:id', (c) => session(c).state())
-	.all('/:id', notAllowed('GET'))
+	.delete('/:id', (c) => session(c).delete())
+	.all('/:id', notAllowed('GET', 'DELETE'))
 	.get('/:id/messages', (c) => session(c).messages(check(pageQuery, c.req.query(), 'query')))
 	.post('/:id/messages', async (c) => {
 		const input = await jsonBody(c.req.raw, messageBody);

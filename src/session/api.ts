@@ -43,6 +43,8 @@ export interface SessionApi {
 	/** @param lastEventId the `Last-Event-ID` of a reader that comes back. */
 	events(lastEventId: string | undefined): Promise<Response>;
 	cancel(): Promise<Response>;
+	/** Stops what runs and removes everything: the session is not there any more. */
+	delete(): Promise<Response>;
 }
 
 /** The namespace of session objects, as far as the routes use it. */

@@ -133,6 +133,16 @@ export function createSessionClass(runtime: Runtime) {
 			});
 		}
 
+		delete(): Promise<Response> {
+			return answer(async () => {
+				this.#assertExists();
+				this.#live?.cancel();
+				await this.#live?.ended;
+				await this.ctx.storage.deleteAll();
+				return new Response(null, { status: 204 });
+			});
+		}
+
 		/** A run that waited for somebody is over; its open calls are answered as not run when the conversation goes on. */
 		#cancelWaiting(): void {
 			const run = this.#store.run();

@@ -187,10 +187,10 @@ test('the wrong method is told which are possible', async () => {
 	for (const [path, allowed] of [
 		['/v1/agents', 'GET'],
 		['/v1/sessions', 'POST'],
-		[`/v1/sessions/${id}`, 'GET'],
+		[`/v1/sessions/${id}`, 'GET, DELETE'],
 		[`/v1/sessions/${id}/messages`, 'GET, POST'],
 		[`/v1/sessions/${id}/events`, 'GET'],
-		[`/v1/sessions/${id}/cancel`, 'POST'],
+		...['cancel', 'answer', 'tool-results', 'continue', 'step'].map((name) => [`/v1/sessions/${id}/${name}`, 'POST']),
 		['/healthz', 'GET'],
 	]) {
 		const response = await raw(path ?? '', null, {}, 'PUT');

@@ -1,4 +1,4 @@
-import { env, SELF } from 'cloudflare:test';
+import { env, runInDurableObject, SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { allEvents, createSession, request, send } from '../client.ts';
@@ -148,4 +148,24 @@ test('a message may choose another of the agent’s models, for the runs from th
 	const next = await (await request(`${path}/messages`, { text: 'Who are you?' })).json();
 	expect(JSON.stringify(next)).toContain('I am the demo model');
 	expect((await page(`${path}/messages`)).messages).toHaveLength(6);
+});
+
+test('DELETE stops what runs and removes everything; the id is nobody’s then', async () => {
+	const id = await createSession();
+	play('one');
+	await allEvents(await send(id, 'hello'));
+	play(() => new Promise(() => {}));
+	const running = await send(id, 'and now?');
+	const path = `http://localhost/v1/sessions/${id}`;
+	expect((await SELF.fetch(path, { method: 'DELETE' })).status).toBe(204);
+	expect((await allEvents(running)).at(-1)?.type).toBe('cancelled');
+	for (const part of ['', '/messages', '/events']) expect((await SELF.fetch(path + part)).status).toBe(404);
+	expect((await request(`/v1/sessions/${id}/messages`, { text: 'hello?' })).status).toBe(404);
+	expect((await SELF.fetch(path, { method: 'DELETE' })).status).toBe(404);
+	const rows = await runInDurableObject(env.SESSIONS.get(env.SESSIONS.idFromString(id)), (_, { storage }) =>
+		storage.sql
+			.exec("SELECT name FROM sqlite_master WHERE name IN ('message', 'run', 'session', 'approval')")
+			.toArray(),
+	);
+	expect(rows).toEqual([]);
 });
