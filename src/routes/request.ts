@@ -2,7 +2,8 @@ import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
-import type { Delivery } from '../session/api.ts';
+import type { Delivery, Handling } from '../session/api.ts';
+import { hash } from '../tool/provider-name.ts';
 
 /** Bytes of a request's body. */
 const maxBody = 4_000_000;
@@ -29,13 +30,28 @@ export async function jsonBody<S extends v.GenericSchema>(request: Request, sche
 }
 
 /** What a request's `Accept` and `Prefer` headers ask for (design.md, "The wire"). */
-export function deliveryOf(c: Context): Delivery {
+function deliveryOf(c: Context): Delivery {
 	if (/\brespond-async\b/i.test(c.req.header('prefer') ?? '')) return 'accepted';
 	const accepts = (c.req.header('accept') ?? '').toLowerCase().split(',');
 	const stream = accepts.some(
 		(type) => /^\s*text\/event-stream\s*(;|$)/.test(type) && !/;\s*q=0(\.0*)?\s*$/.test(type),
 	);
 	return stream ? 'stream' : 'result';
+}
+
+/** The form of an `Idempotency-Key`. */
+const keyForm = /^[\x21-\x7e]{1,255}$/;
+
+/** How a request wants to be handled: its delivery, and its `Idempotency-Key` with a hash of what it asks. */
+export function handlingOf(c: Context, body: unknown = null): Handling {
+	const delivery = deliveryOf(c);
+	const key = c.req.header('idempotency-key');
+	if (key === undefined) return { delivery };
+	if (!keyForm.test(key))
+		throw new RunletError('invalid_request', 'Idempotency-Key: expected 1 to 255 visible ASCII characters.', {
+			field: 'Idempotency-Key',
+		});
+	return { delivery, once: { key, request: hash(`${c.req.path} ${JSON.stringify(body)}`) } };
 }
 
 /** Answers the methods that a path does not have. */

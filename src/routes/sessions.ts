@@ -4,7 +4,7 @@ import { check } from '../check.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { SessionApi } from '../session/api.ts';
-import { deliveryOf, jsonBody, notAllowed } from './request.ts';
+import { handlingOf, jsonBody, notAllowed } from './request.ts';
 
 /** Characters of one message's text. */
 const maxText = 1_000_000;
@@ -96,10 +96,14 @@ const pageQuery = v.object({ cursor: v.optional(place), limit: v.optional(count)
 /** `/v1/sessions`: create, look at, talk to, follow and cancel a session (design.md, "The wire"). */
 export const sessions = new Hono<{ Bindings: Env }>()
 	.post('/', async (c) => {
-		const { text, parts, ...rest } = await jsonBody(c.req.raw, sessionBody);
+		const body = await jsonBody(c.req.raw, sessionBody);
+		const { text, parts, ...rest } = body;
 		const input = text === undefined && parts === undefined ? undefined : { text, parts };
+		const how = handlingOf(c, body);
 		const { sessions } = config(c.env);
-		return sessions.get(sessions.newUniqueId()).create({ ...rest, input }, deliveryOf(c));
+		// A request that comes again finds the session that it made by its key.
+		const id = how.once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${how.once.key}`);
+		return sessions.get(id).create({ ...rest, input }, how);
 	})
 	.all('/', notAllowed('POST'))
 	.get('/:id', (c) => session(c).state())
@@ -108,16 +112,22 @@ export const sessions = new Hono<{ Bindings: Env }>()
 	.get('/:id/messages', (c) => session(c).messages(check(pageQuery, c.req.query(), 'query')))
 	.post('/:id/messages', async (c) => {
 		const input = await jsonBody(c.req.raw, messageBody);
-		return session(c).send(input, deliveryOf(c));
+		return session(c).send(input, handlingOf(c, input));
 	})
 	.all('/:id/messages', notAllowed('GET', 'POST'))
-	.post('/:id/answer', async (c) => session(c).answer(await jsonBody(c.req.raw, answerBody), deliveryOf(c)))
+	.post('/:id/answer', async (c) => {
+		const input = await jsonBody(c.req.raw, answerBody);
+		return session(c).answer(input, handlingOf(c, input));
+	})
 	.all('/:id/answer', notAllowed('POST'))
-	.post('/:id/tool-results', async (c) => session(c).submit(await jsonBody(c.req.raw, resultsBody), deliveryOf(c)))
+	.post('/:id/tool-results', async (c) => {
+		const answers = await jsonBody(c.req.raw, resultsBody);
+		return session(c).submit(answers, handlingOf(c, answers));
+	})
 	.all('/:id/tool-results', notAllowed('POST'))
-	.post('/:id/continue', (c) => session(c).continue(deliveryOf(c)))
+	.post('/:id/continue', (c) => session(c).continue(handlingOf(c)))
 	.all('/:id/continue', notAllowed('POST'))
-	.post('/:id/step', (c) => session(c).continue(deliveryOf(c), 'step'))
+	.post('/:id/step', (c) => session(c).continue(handlingOf(c), 'step'))
 	.all('/:id/step', notAllowed('POST'))
 	.get('/:id/events', (c) => session(c).events(c.req.header('last-event-id')))
 	.all('/:id/events', notAllowed('GET'))

@@ -3,6 +3,18 @@ import type { MessagePart } from '../chat/index.ts';
 /** How the caller of a run wants its answer: as events, as the result, or only that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';
 
+/** A request that may come again: its `Idempotency-Key`, and a hash of what it asks. */
+export interface Once {
+	readonly key: string;
+	readonly request: string;
+}
+
+/** How a request wants to be handled. */
+export interface Handling {
+	readonly delivery: Delivery;
+	readonly once?: Once | undefined;
+}
+
 /** A message to a session. */
 export interface Input {
 	readonly text?: string | undefined;
@@ -30,16 +42,16 @@ export interface CreateInput {
  * that a stream goes from the object to the client without passing through JavaScript in between.
  */
 export interface SessionApi {
-	create(input: CreateInput, delivery: Delivery): Promise<Response>;
+	create(input: CreateInput, how: Handling): Promise<Response>;
 	state(): Promise<Response>;
 	messages(page: { readonly cursor?: number | undefined; readonly limit?: number | undefined }): Promise<Response>;
-	send(input: Input, delivery: Delivery): Promise<Response>;
+	send(input: Input, how: Handling): Promise<Response>;
 	/** The answer to a tool's question. */
-	answer(input: Input, delivery: Delivery): Promise<Response>;
+	answer(input: Input, how: Handling): Promise<Response>;
 	/** Answers to open calls, all of them or none; once the last is there the run goes on. */
-	submit(results: readonly Submission[], delivery: Delivery): Promise<Response>;
+	submit(results: readonly Submission[], how: Handling): Promise<Response>;
 	/** Takes up a run that failed, or that stopped after a step; `step` for one turn of the model. */
-	continue(delivery: Delivery, how?: 'step'): Promise<Response>;
+	continue(how: Handling, operation?: 'step'): Promise<Response>;
 	/** @param lastEventId the `Last-Event-ID` of a reader that comes back. */
 	events(lastEventId: string | undefined): Promise<Response>;
 	cancel(): Promise<Response>;
@@ -50,6 +62,8 @@ export interface SessionApi {
 /** The namespace of session objects, as far as the routes use it. */
 export interface SessionNamespace {
 	newUniqueId(): DurableObjectId;
+	/** The same id for the same name. */
+	idFromName(name: string): DurableObjectId;
 	/** Throws for a text that is no id of this namespace. */
 	idFromString(id: string): DurableObjectId;
 	get(id: DurableObjectId): SessionApi;

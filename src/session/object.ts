@@ -4,13 +4,14 @@ import { type Message, type TerminalEvent, userMessage } from '../chat/index.ts'
 import { openCalls } from '../chat/message.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
+import type { ToolCall } from '../tool/index.ts';
 import { optionsFor, type Runtime } from './agent.ts';
-import type { CreateInput, Delivery, Input, SessionApi, Submission } from './api.ts';
+import type { CreateInput, Handling, Input, Once, SessionApi, Submission } from './api.ts';
 import { follow } from './follow.ts';
 import { RunLog } from './log.ts';
 import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
 import { replay } from './replay.ts';
-import { answer, deliver, eventStream, wireMessage } from './response.ts';
+import { answer, deliver, eventStream, type Frame, wireMessage } from './response.ts';
 import { carryOut, type LiveRun } from './run.ts';
 import { messageStride } from './schema.ts';
 import { assertAllowed, type Operation, sessionStatus } from './status.ts';
@@ -21,10 +22,16 @@ import { lastReply, whole } from './tail.ts';
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;
 
-/** What holds for a run that begins: the model from now on, and after how many turns it stops. */
+/** What holds for a run that begins. */
 interface BeginOptions {
+	/** The model from now on. */
 	readonly model?: string | undefined;
+	/** After how many turns it stops. */
 	readonly stopAfter?: number | undefined;
+	/** The request that it answers. */
+	readonly once?: Once | undefined;
+	/** Calls that were allowed. */
+	readonly approved?: readonly ToolCall[];
 }
 
 /**
@@ -44,15 +51,21 @@ export function createSessionClass(runtime: Runtime) {
 			this.#closeLostRun();
 		}
 
-		create({ agent, model, metadata, input }: CreateInput, delivery: Delivery): Promise<Response> {
+		create({ agent, model, metadata, input }: CreateInput, how: Handling): Promise<Response> {
 			return answer(async () => {
-				const session = { id: this.ctx.id.toString(), agent, model, metadata, createdAt: Date.now() };
+				const id = this.ctx.id.toString();
+				const frame = { status: 201, headers: { location: `/v1/sessions/${id}` } };
+				// An id is made for one request, so the session is here only where that request comes again.
+				const before = this.#store.exists() ? this.#delivered(how.once) : undefined;
+				if (before !== undefined) return this.#redeliver(before, how, frame);
 				modelFor(findAgent(runtime.agents, agent), model, config(this.env).model);
-				this.#store.transaction(() => this.#store.create(session));
-				const location = { location: `/v1/sessions/${session.id}` };
-				if (input === undefined) return Response.json(this.#state(), { status: 201, headers: location });
-				const live = this.#begin([userMessage(input.parts ?? input.text ?? '')]);
-				return deliver(live, delivery, { status: 201, headers: location, about: this.#state() });
+				this.#store.transaction(() => {
+					this.#store.create({ id, agent, model, metadata, createdAt: Date.now() });
+					if (input === undefined && how.once !== undefined) this.#store.deliver(how.once, 0, Date.now());
+				});
+				if (input === undefined) return Response.json(this.#state(), frame);
+				const live = this.#begin([userMessage(input.parts ?? input.text ?? '')], how);
+				return deliver(live, how.delivery, { ...frame, about: this.#state() });
 			});
 		}
 
@@ -76,33 +89,32 @@ export function createSessionClass(runtime: Runtime) {
 			});
 		}
 
-		send(input: Input, delivery: Delivery): Promise<Response> {
-			return this.#take('reply', () =>
-				deliver(this.#begin([this.#messageOf(input)], { model: input.model }), delivery),
-			);
+		send(input: Input, how: Handling): Promise<Response> {
+			return this.#take('reply', how, () => this.#begin([this.#messageOf(input)], { ...how, model: input.model }));
 		}
 
-		answer(input: Input, delivery: Delivery): Promise<Response> {
-			return this.#take('answer', () => deliver(this.#begin([this.#messageOf(input)]), delivery));
+		answer(input: Input, how: Handling): Promise<Response> {
+			return this.#take('answer', how, () => this.#begin([this.#messageOf(input)], how));
 		}
 
-		submit(answers: readonly Submission[], delivery: Delivery): Promise<Response> {
-			return this.#take('submit', async () => {
+		submit(answers: readonly Submission[], how: Handling): Promise<Response> {
+			return this.#take('submit', how, () => {
 				const { messages, approved, isLast } = submitted(this.#waiting(), answers);
+				if (isLast) return this.#begin(messages, { ...how, approved });
 				this.#store.transaction(() => {
-					const turn = this.#store.lastTurn();
-					for (const call of approved) this.#store.approve(turn, call.id, argumentsHash(call), Date.now());
-					if (!isLast) this.#addInput(this.#store.run()?.n ?? 0, messages);
+					this.#approve(approved);
+					this.#addInput(this.#store.run()?.n ?? 0, messages);
+					if (how.once !== undefined) this.#store.deliver(how.once, 0, Date.now());
 				});
-				return isLast ? deliver(this.#begin(messages), delivery) : Response.json(this.#state());
+				return undefined;
 			});
 		}
 
-		continue(delivery: Delivery, how: 'continue' | 'step' = 'continue'): Promise<Response> {
-			return this.#take(how, () => {
+		continue(how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<Response> {
+			return this.#take(operation, how, () => {
 				const { tools } = findAgent(runtime.agents, this.#store.session().agent);
 				const input = unknownResults(this.#turn(), tools, this.#approved());
-				return deliver(this.#begin(input, { stopAfter: how === 'step' ? 1 : undefined }), delivery);
+				return this.#begin(input, { ...how, stopAfter: operation === 'step' ? 1 : undefined });
 			});
 		}
 
@@ -151,19 +163,47 @@ export function createSessionClass(runtime: Runtime) {
 			this.#store.endRun(run.n, 'cancelled', tail, Date.now());
 		}
 
-		/** An operation, if the status allows it. */
-		#take(operation: Operation, work: () => Promise<Response>): Promise<Response> {
+		/** An operation, if the status allows it; one that was taken before gets the answer that it got. */
+		#take(operation: Operation, how: Handling, work: () => LiveRun | undefined): Promise<Response> {
 			return answer(async () => {
 				this.#assertExists();
+				const before = this.#delivered(how.once);
+				if (before !== undefined) return this.#redeliver(before, how);
 				const status = this.#status();
 				assertAllowed(status, operation, status !== 'awaiting_tools' || this.#waiting().calls.length > 0);
-				return work();
+				const live = work();
+				return live === undefined ? Response.json(this.#state()) : deliver(live, how.delivery);
 			});
+		}
+
+		/** The run that a request began when it came before, 0 for none; nothing for one that is new. */
+		#delivered(once: Once | undefined): number | undefined {
+			const before = once === undefined ? undefined : this.#store.delivery(once.key);
+			if (before === undefined || before.request === once?.request) return before?.run;
+			const message = 'Idempotency-Key: this key belongs to another request. Use a new one for each request.';
+			throw new RunletError('conflict', message, { field: 'Idempotency-Key' });
+		}
+
+		/** The answer to a request that came before: its run, live or as it is stored. */
+		#redeliver(n: number, { delivery }: Handling, frame: Frame = {}): Promise<Response> | Response {
+			const about = frame.status === undefined ? {} : { about: this.#state() };
+			if (this.#live?.record.n === n) return deliver(this.#live, delivery, { ...frame, ...about });
+			const record = n === 0 ? undefined : this.#store.run(n);
+			const event = record?.tail?.event;
+			if (record === undefined || event === undefined) return Response.json(this.#state(), frame);
+			const records = this.#store.messages({ from: record.firstSeq, to: this.#endOf(n) }).records;
+			const ended = Promise.resolve(whole(event, lastReply(records, n)));
+			return deliver({ record, log: this.#log(n), ended, cancel: () => {} }, delivery, { ...frame, ...about });
 		}
 
 		/** The last assistant message and the results behind it, or the last message. */
 		#turn(): readonly Message[] {
 			return this.#store.messages({ from: this.#store.lastTurn() }).records.map(({ message }) => message);
+		}
+
+		#approve(calls: readonly ToolCall[]): void {
+			const turn = this.#store.lastTurn();
+			for (const call of calls) this.#store.approve(turn, call.id, argumentsHash(call), Date.now());
 		}
 
 		#addInput(run: number, messages: readonly Message[]): void {
@@ -174,7 +214,7 @@ export function createSessionClass(runtime: Runtime) {
 		 * Stores what the run begins with and the run together, then lets it go: a message, the answers to calls, or nothing
 		 * where a run that failed is taken up.
 		 */
-		#begin(input: readonly Message[], { model, stopAfter }: BeginOptions = {}): LiveRun {
+		#begin(input: readonly Message[], { model, stopAfter, once, approved = [] }: BeginOptions): LiveRun {
 			const session = this.#store.session();
 			const options = optionsFor(runtime, config(this.env), { ...session, model: model ?? session.model });
 			const record = this.#store.transaction(() => {
@@ -193,12 +233,18 @@ export function createSessionClass(runtime: Runtime) {
 					createdAt,
 				};
 				this.#store.beginRun(run);
+				this.#approve(approved);
 				this.#addInput(n, input);
+				if (once !== undefined) this.#store.deliver(once, n, createdAt);
 				return run;
 			});
 			const context = { sessionId: this.ctx.id.toString(), runId: record.id };
-			const approved = this.#approved();
-			const live = carryOut(this.#store, record, { ...options, context, approved, stopAfter }, this.#store.history());
+			const live = carryOut(
+				this.#store,
+				record,
+				{ ...options, context, approved: this.#approved(), stopAfter },
+				this.#store.history(),
+			);
 			this.#live = live;
 			void live.ended.then(() => {
 				if (this.#live === live) this.#live = undefined;
@@ -220,11 +266,13 @@ export function createSessionClass(runtime: Runtime) {
 			if (this.#live?.record.n === n) return this.#live.log;
 			const run = this.#store.run(n);
 			if (run === undefined) return new RunLog(n);
-			const to = this.#store.run(n + 1)?.firstSeq;
-			return new RunLog(
-				n,
-				replay(run, this.#store.messages({ from: run.firstSeq, to: to && to + messageStride }).records),
-			);
+			return new RunLog(n, replay(run, this.#store.messages({ from: run.firstSeq, to: this.#endOf(n) }).records));
+		}
+
+		/** The place behind a run's messages, where a further run has begun. */
+		#endOf(n: number): number | undefined {
+			const next = this.#store.run(n + 1)?.firstSeq;
+			return next && next + messageStride;
 		}
 
 		/**

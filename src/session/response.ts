@@ -6,7 +6,7 @@ import { runStatusOf } from './status.ts';
 import type { MessageRecord } from './store.ts';
 
 /** What stands around a run's answer: of a session that was just created, the status, its place and itself. */
-interface Frame {
+export interface Frame {
 	readonly status?: number;
 	readonly headers?: Readonly<Record<string, string>>;
 	readonly about?: object;

@@ -6,7 +6,8 @@ import type { SqlStorage } from '@cloudflare/workers-types';
  *
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
- * may hold 2 MB. `approval` holds which call of which turn a person allowed, and a hash of its arguments.
+ * may hold 2 MB. `approval` holds which call of which turn a person allowed, and a hash of its arguments;
+ * `delivery` which request came under which `Idempotency-Key`, and the run that it began, 0 for none.
  */
 const migrations: readonly string[] = [
 	`CREATE TABLE session (
@@ -23,6 +24,9 @@ const migrations: readonly string[] = [
 	`CREATE TABLE approval (
 		turn INTEGER NOT NULL, call TEXT NOT NULL, arguments TEXT NOT NULL, created_at INTEGER NOT NULL,
 		PRIMARY KEY (turn, call)
+	) WITHOUT ROWID;
+	CREATE TABLE delivery (
+		key TEXT PRIMARY KEY, request TEXT NOT NULL, run INTEGER NOT NULL, created_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
 ];
 

@@ -1,5 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import type { Message, RunEvent, SideEvent, TerminalEvent, Turn } from '../chat/index.ts';
+import type { Once } from './api.ts';
 import { messageStride, migrate, storedVersion } from './schema.ts';
 import type { RunStatus } from './status.ts';
 
@@ -151,6 +152,23 @@ export class SessionStore {
 		const { first_seq: firstSeq, created_at: createdAt, ended_at, tail: json, ...rest } = row;
 		const tail: RunTail | undefined = json === null ? undefined : JSON.parse(json);
 		return { ...rest, firstSeq, createdAt, tail, endedAt: ended_at ?? undefined };
+	}
+
+	/** Notes that a request was taken, and the run that it began; 0 for none. */
+	deliver({ key, request }: Once, run: number, createdAt: number): void {
+		this.#storage.sql.exec(
+			'INSERT INTO delivery (key, request, run, created_at) VALUES (?, ?, ?, ?)',
+			key,
+			request,
+			run,
+			createdAt,
+		);
+	}
+
+	/** What came under a key before, and the run that it began. */
+	delivery(key: string): { readonly request: string; readonly run: number } | undefined {
+		type Row = { request: string; run: number };
+		return this.#storage.sql.exec<Row>('SELECT request, run FROM delivery WHERE key = ?', key).toArray()[0];
 	}
 
 	/** Notes that a call of a turn is allowed, with the hash of its arguments. */
