@@ -1,23 +1,21 @@
 import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
-import { type Message, type TerminalEvent, userMessage } from '../chat/index.ts';
-import { openCalls } from '../chat/message.ts';
+import { type Message, userMessage } from '../chat/index.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { ToolCall } from '../tool/index.ts';
 import { optionsFor, type Runtime } from './agent.ts';
 import type { CreateInput, Handling, Input, Once, SessionApi, Submission } from './api.ts';
 import { follow } from './follow.ts';
-import { RunLog } from './log.ts';
+import type { RunLog } from './log.ts';
+import { pastLog, pastRun } from './past.ts';
+import { approvedCalls, argumentsHash, lastTurn, pendingOf } from './pending.ts';
 import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
-import { replay } from './replay.ts';
 import { answer, deliver, eventStream, type Frame, wireMessage } from './response.ts';
 import { carryOut, type LiveRun } from './run.ts';
-import { messageStride } from './schema.ts';
 import { assertAllowed, type Operation, sessionStatus } from './status.ts';
 import { type RunRecord, SessionStore } from './store.ts';
-import { argumentsHash, submitted, unknownResults, type Waiting } from './submission.ts';
-import { lastReply, whole } from './tail.ts';
+import { submitted, unknownResults } from './submission.ts';
 
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;
@@ -99,7 +97,9 @@ export function createSessionClass(runtime: Runtime) {
 
 		submit(answers: readonly Submission[], how: Handling): Promise<Response> {
 			return this.#take('submit', how, () => {
-				const { messages, approved, isLast } = submitted(this.#waiting(), answers);
+				const { agent } = this.#store.session();
+				const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(runtime.agents, agent);
+				const { messages, approved, isLast } = submitted(pendingOf(this.#store), answers, approvalMs);
 				if (isLast) return this.#begin(messages, { ...how, approved });
 				this.#store.transaction(() => {
 					this.#approve(approved);
@@ -113,7 +113,7 @@ export function createSessionClass(runtime: Runtime) {
 		continue(how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<Response> {
 			return this.#take(operation, how, () => {
 				const { tools } = findAgent(runtime.agents, this.#store.session().agent);
-				const input = unknownResults(this.#turn(), tools, this.#approved());
+				const input = unknownResults(lastTurn(this.#store), tools, approvedCalls(this.#store));
 				return this.#begin(input, { ...how, stopAfter: operation === 'step' ? 1 : undefined });
 			});
 		}
@@ -170,7 +170,7 @@ export function createSessionClass(runtime: Runtime) {
 				const before = this.#delivered(how.once);
 				if (before !== undefined) return this.#redeliver(before, how);
 				const status = this.#status();
-				assertAllowed(status, operation, status !== 'awaiting_tools' || this.#waiting().calls.length > 0);
+				assertAllowed(status, operation, pendingOf(this.#store).calls?.length !== 0);
 				const live = work();
 				return live === undefined ? Response.json(this.#state()) : deliver(live, how.delivery);
 			});
@@ -187,18 +187,8 @@ export function createSessionClass(runtime: Runtime) {
 		/** The answer to a request that came before: its run, live or as it is stored. */
 		#redeliver(n: number, { delivery }: Handling, frame: Frame = {}): Promise<Response> | Response {
 			const about = frame.status === undefined ? {} : { about: this.#state() };
-			if (this.#live?.record.n === n) return deliver(this.#live, delivery, { ...frame, ...about });
-			const record = n === 0 ? undefined : this.#store.run(n);
-			const event = record?.tail?.event;
-			if (record === undefined || event === undefined) return Response.json(this.#state(), frame);
-			const records = this.#store.messages({ from: record.firstSeq, to: this.#endOf(n) }).records;
-			const ended = Promise.resolve(whole(event, lastReply(records, n)));
-			return deliver({ record, log: this.#log(n), ended, cancel: () => {} }, delivery, { ...frame, ...about });
-		}
-
-		/** The last assistant message and the results behind it, or the last message. */
-		#turn(): readonly Message[] {
-			return this.#store.messages({ from: this.#store.lastTurn() }).records.map(({ message }) => message);
+			const run = this.#live?.record.n === n ? this.#live : pastRun(this.#store, n);
+			return run === undefined ? Response.json(this.#state(), frame) : deliver(run, delivery, { ...frame, ...about });
 		}
 
 		#approve(calls: readonly ToolCall[]): void {
@@ -242,7 +232,7 @@ export function createSessionClass(runtime: Runtime) {
 			const live = carryOut(
 				this.#store,
 				record,
-				{ ...options, context, approved: this.#approved(), stopAfter },
+				{ ...options, context, approved: approvedCalls(this.#store), stopAfter },
 				this.#store.history(),
 			);
 			this.#live = live;
@@ -263,16 +253,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		/** A run's events: the live ones, or those made again from the store. */
 		#log(n: number): RunLog {
-			if (this.#live?.record.n === n) return this.#live.log;
-			const run = this.#store.run(n);
-			if (run === undefined) return new RunLog(n);
-			return new RunLog(n, replay(run, this.#store.messages({ from: run.firstSeq, to: this.#endOf(n) }).records));
-		}
-
-		/** The place behind a run's messages, where a further run has begun. */
-		#endOf(n: number): number | undefined {
-			const next = this.#store.run(n + 1)?.firstSeq;
-			return next && next + messageStride;
+			return this.#live?.record.n === n ? this.#live.log : pastLog(this.#store, n);
 		}
 
 		/**
@@ -286,35 +267,9 @@ export function createSessionClass(runtime: Runtime) {
 			const event = {
 				type: 'error',
 				code: 'interrupted',
-				message: 'The run was cut off when its session restarted. Send a message to go on.',
+				message: 'The run was cut off when its session restarted. Continue it, or send a message.',
 			} as const;
 			this.#store.endRun(run.n, 'error', { before: [], draft: [], event }, Date.now());
-		}
-
-		#whole(run: RunRecord, event: TerminalEvent & { type: 'awaiting' }) {
-			const restored = whole(event, lastReply(this.#store.messages({ from: this.#store.lastTurn() }).records, run.n));
-			return restored.type === 'awaiting' ? restored : event;
-		}
-
-		/** The calls of the last turn that were allowed with just these arguments. */
-		#approved(): readonly string[] {
-			const approvals = this.#store.approvals(this.#store.lastTurn());
-			const open = approvals.size === 0 ? [] : openCalls(this.#turn());
-			return open.filter((call) => approvals.get(call.id) === argumentsHash(call)).map(({ id }) => id);
-		}
-
-		/** What somebody is asked for, without what was answered since. */
-		#waiting(): Waiting {
-			const turn = this.#turn();
-			const run = this.#store.run();
-			const event = run?.tail?.event;
-			const asked = run !== undefined && event?.type === 'awaiting' ? this.#whole(run, event).toolCalls : undefined;
-			const open = new Set(openCalls(turn).map(({ id }) => id));
-			for (const id of this.#approved()) open.delete(id);
-			const { agent } = this.#store.session();
-			const approvalMs = runtime.agents.find(({ name }) => name === agent)?.approvalMs ?? Number.POSITIVE_INFINITY;
-			const allowedUntil = (run?.endedAt ?? 0) + approvalMs;
-			return { turn, calls: (asked ?? []).filter(({ id }) => open.has(id)), allowedUntil };
 		}
 
 		#assertExists(): void {
@@ -329,7 +284,7 @@ export function createSessionClass(runtime: Runtime) {
 			const { id, agent, model, metadata, createdAt } = this.#store.session();
 			const run = this.#store.run();
 			const last = run?.tail?.event;
-			const waiting = run !== undefined && last?.type === 'awaiting' ? this.#whole(run, last) : undefined;
+			const { question, calls } = pendingOf(this.#store);
 			return {
 				id,
 				agent,
@@ -339,8 +294,8 @@ export function createSessionClass(runtime: Runtime) {
 				...(metadata !== undefined && { metadata }),
 				...(run !== undefined && { run: { id: run.id, status: run.status } }),
 				...(last?.type === 'error' && { error: { code: last.code, message: last.message } }),
-				...(waiting?.question !== undefined && { question: waiting.question }),
-				...(waiting?.toolCalls !== undefined && { toolCalls: this.#waiting().calls }),
+				...(question !== undefined && { question }),
+				...(calls !== undefined && { toolCalls: calls }),
 			};
 		}
 	};

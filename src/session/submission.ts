@@ -1,19 +1,9 @@
-import { type Message, type ToolMessage, toolResultMessage, type WaitingCall } from '../chat/index.ts';
+import { type Message, type ToolMessage, toolResultMessage } from '../chat/index.ts';
 import { openCalls } from '../chat/message.ts';
 import { RunletError } from '../errors.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
-import { hash } from '../tool/provider-name.ts';
 import type { Submission } from './api.ts';
-
-/** What a session waits for, as its own record has it. */
-export interface Waiting {
-	/** The last assistant message and the results behind it. */
-	readonly turn: readonly Message[];
-	/** The calls that are still open. */
-	readonly calls: readonly WaitingCall[];
-	/** Until when a call may be allowed, in milliseconds since 1970. */
-	readonly allowedUntil: number;
-}
+import type { Pending } from './pending.ts';
 
 /** What answers to open calls come to. */
 export interface Submitted {
@@ -28,7 +18,11 @@ export interface Submitted {
  * Answers from outside, held against what the session itself asked. Throws before anything changes: `conflict` for a
  * call that has its answer, or whose time is over; `invalid_request` for one that was never asked, or not in this way.
  */
-export function submitted({ turn, calls, allowedUntil }: Waiting, answers: readonly Submission[]): Submitted {
+export function submitted(
+	{ turn, calls = [], askedAt }: Pick<Pending, 'turn' | 'calls' | 'askedAt'>,
+	answers: readonly Submission[],
+	approvalMs: number,
+): Submitted {
 	const left = new Map(calls.map((call) => [call.id, call]));
 	const messages: ToolMessage[] = [];
 	const approved: ToolCall[] = [];
@@ -40,7 +34,8 @@ export function submitted({ turn, calls, allowedUntil }: Waiting, answers: reado
 		if (call.kind === 'approval') {
 			if (!('approve' in answer)) throw refused('invalid_request', `id: "${id}" waits for approve, not for a result.`);
 			if (!answer.approve) messages.push(denied(id, answer.reason));
-			else if (Date.now() > allowedUntil) throw refused('conflict', `id: "${id}" was asked too long ago: deny it.`);
+			else if (Date.now() > askedAt + approvalMs)
+				throw refused('conflict', `id: "${id}" was asked too long ago: deny it.`);
 			else approved.push(call);
 		} else {
 			if ('approve' in answer) throw refused('invalid_request', `id: "${id}" waits for a result, not for approve.`);
@@ -48,11 +43,6 @@ export function submitted({ turn, calls, allowedUntil }: Waiting, answers: reado
 		}
 	}
 	return { messages, approved, isLast: left.size === 0 };
-}
-
-/** What an approval is bound to beside the call's id: the arguments that were put before the person. */
-export function argumentsHash({ name, input }: ToolCall): string {
-	return hash(JSON.stringify([name, input]));
 }
 
 /**
