@@ -34,6 +34,14 @@ const pay = tool.define({
 	fn: (amount: number) => `paid ${amount}`,
 });
 
+const cheap = tool.define({
+	name: 'cheap',
+	description: 'Needs approval above 10; never ends.',
+	inputSchema: v.object({ amount: v.number() }),
+	needsApproval: ({ amount }) => Number(amount) > 10,
+	fn: () => new Promise(() => {}),
+});
+
 let safeRuns = 0;
 const unsafe = tool.define({
 	name: 'unsafe',
@@ -57,7 +65,7 @@ const runtime = {
 			description: 'Plays a script.',
 			model: 'scripted',
 			models: ['demo'],
-			tools: [echo, ask, stop, noisy, byHand, pay, unsafe, safe],
+			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe],
 		}),
 		defineAgent({ name: 'skilled', description: 'Reads skills.', model: 'demo', skills: 'all' }),
 		defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),

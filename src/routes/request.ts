@@ -8,6 +8,9 @@ import { hash } from '../tool/provider-name.ts';
 /** Bytes of a request's body. */
 const maxBody = 4_000_000;
 
+/** Levels of a request's JSON. */
+const maxDepth = 100;
+
 /** The JSON body of a request, checked. Every refusal is a 4xx that names the field and says what is wrong with it. */
 export async function jsonBody<S extends v.GenericSchema>(request: Request, schema: S): Promise<v.InferOutput<S>> {
 	const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
@@ -26,6 +29,8 @@ export async function jsonBody<S extends v.GenericSchema>(request: Request, sche
 		const why = error instanceof Error ? error.message.slice(0, 120) : 'unreadable';
 		throw new RunletError('invalid_request', `body: not valid JSON (${why}).`, { field: 'body' });
 	}
+	if (isDeep(json))
+		throw new RunletError('invalid_request', `body: nested more than ${maxDepth} levels deep.`, { field: 'body' });
 	return check(schema, json, 'body');
 }
 
@@ -79,6 +84,16 @@ async function readText(request: Request): Promise<string> {
 		text += decode(decoder, chunk);
 	}
 	return text + decode(decoder);
+}
+
+/** Whether JSON is nested deeper than what is passed on can be. */
+function isDeep(json: unknown): boolean {
+	let level: unknown[] = [json];
+	for (let depth = 0; level.length > 0; depth++) {
+		if (depth > maxDepth) return true;
+		level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
+	}
+	return false;
 }
 
 function decode(decoder: TextDecoder, chunk?: Uint8Array): string {

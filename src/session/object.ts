@@ -88,7 +88,11 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		send(input: Input, how: Handling): Promise<Response> {
-			return this.#take('reply', how, () => this.#begin([this.#messageOf(input)], { ...how, model: input.model }));
+			return this.#take('reply', how, () => {
+				const message = this.#messageOf(input);
+				const cutOff = message.role === 'user' ? this.#unknownResults() : [];
+				return this.#begin([...cutOff, message], { ...how, model: input.model });
+			});
 		}
 
 		answer(input: Input, how: Handling): Promise<Response> {
@@ -112,9 +116,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		continue(how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<Response> {
 			return this.#take(operation, how, () => {
-				const { tools } = findAgent(runtime.agents, this.#store.session().agent);
-				const input = unknownResults(lastTurn(this.#store), tools, approvedCalls(this.#store));
-				return this.#begin(input, { ...how, stopAfter: operation === 'step' ? 1 : undefined });
+				return this.#begin(this.#unknownResults(), { ...how, stopAfter: operation === 'step' ? 1 : undefined });
 			});
 		}
 
@@ -242,13 +244,20 @@ export function createSessionClass(runtime: Runtime) {
 			return live;
 		}
 
+		/** For calls that a run had begun when it was cut off. */
+		#unknownResults(): readonly Message[] {
+			const { tools } = findAgent(runtime.agents, this.#store.session().agent);
+			return unknownResults(lastTurn(this.#store), tools, approvedCalls(this.#store));
+		}
+
 		/** A message as it enters the history: to a session that asked, it is the answer. */
 		#messageOf({ text, parts }: Input): Message {
 			const waiting = this.#store.run()?.tail?.event;
 			if (this.#status() !== 'awaiting_user' || waiting?.type !== 'awaiting' || waiting.question === undefined)
 				return userMessage(parts ?? text ?? '');
-			const content = userMessage(parts ?? text ?? '').content;
-			return { role: 'tool', content, toolCallId: waiting.question.callId, isError: false };
+			const { content } = userMessage(parts ?? text ?? '');
+			const { callId: toolCallId } = waiting.question;
+			return { role: 'tool', content, toolCallId, isError: false, ...(parts !== undefined && { parts }) };
 		}
 
 		/** A run's events: the live ones, or those made again from the store. */

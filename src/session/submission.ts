@@ -1,7 +1,9 @@
 import { type Message, type ToolMessage, toolResultMessage } from '../chat/index.ts';
 import { openCalls } from '../chat/message.ts';
 import { RunletError } from '../errors.ts';
+import { findByCall } from '../tool/define.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
+import { isRecord } from '../tool/schema.ts';
 import type { Submission } from './api.ts';
 import type { Pending } from './pending.ts';
 
@@ -56,12 +58,23 @@ export function unknownResults(
 ): readonly ToolMessage[] {
 	const output =
 		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';
-	return openCalls(turn).flatMap(({ id, name }) => {
-		const tool = tools.find((one) => one.name === name);
-		const waits = tool?.manual === true || (tool?.needsApproval !== undefined && !approved.includes(id));
+	return openCalls(turn).flatMap(({ id, name, input }) => {
+		const tool = findByCall(tools, name);
+		const waits = tool?.manual === true || (!approved.includes(id) && needsApproval(tool, input));
 		const mayHaveRun = tool?.fn !== undefined && !waits && tool.retry !== 'safe';
 		return mayHaveRun ? [toolResultMessage({ id, output, isError: true })] : [];
 	});
+}
+
+/** Whether a call was put before a person; it ran without where these arguments needed no approval. */
+function needsApproval(tool: Tool | undefined, input: unknown): boolean {
+	const need = tool?.needsApproval ?? false;
+	if (typeof need === 'boolean') return need;
+	try {
+		return need(isRecord(input) ? input : {});
+	} catch {
+		return true;
+	}
 }
 
 function denied(id: string, reason: string | undefined): ToolMessage {

@@ -96,6 +96,11 @@ describe('results of open calls', () => {
 			],
 			/id: no call "z"/,
 		],
+		[
+			'one that is nested without end',
+			[{ id: 'a', output: JSON.parse('['.repeat(5_000) + ']'.repeat(5_000)) }],
+			/nested/,
+		],
 		['no list', { id: 'a', output: 1 }, /body: must be a list/],
 		['an empty list', [], /must hold a result/],
 		['no output', [{ id: 'a' }], /0\.output: missing/],
@@ -136,6 +141,16 @@ describe('an answer', () => {
 	});
 });
 
+test('an answer may hold an image, which the model is shown', async () => {
+	const id = await createSession();
+	play({ toolCalls: [call('q', 'ask', { question: 'What is it?' })] });
+	await allEvents(await send(id, 'go'));
+	const { requests } = play('A cat.');
+	const parts = [{ kind: 'image', url: 'https://example.com/cat.png' }];
+	await allEvents(await post(id, 'answer', { parts }, stream));
+	expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'tool', parts });
+});
+
 describe('continue', () => {
 	test('takes a run up that failed, without a further message', async () => {
 		const id = await createSession();
@@ -161,6 +176,20 @@ describe('continue', () => {
 			{ toolCallId: 's', isError: false, content: 'run 2' },
 		]);
 	});
+});
+
+test('a message after a run was cut off does not claim that a call did not run which may have', async () => {
+	const id = await createSession();
+	play({ toolCalls: [call('u', 'unsafe'), call('n', 'cheap', { amount: 1 })] });
+	const response = await send(id, 'go');
+	for await (const event of eventsOf(response)) if (event.type === 'stop') break;
+	await restart(id);
+	const { requests } = play('I will look.');
+	await allEvents(await send(id, 'and?'));
+	const results = requests[0]?.messages.filter(({ role }) => role === 'tool') ?? [];
+	expect(results[0]).toMatchObject({ toolCallId: 'u', isError: true, content: expect.stringContaining('not known') });
+	expect(results).toHaveLength(2);
+	expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'user', content: 'and?' });
 });
 
 describe('what a status allows', () => {
@@ -328,6 +357,20 @@ describe('approval', () => {
 		await restart(id);
 		const last = (await allEvents(await post(id, 'continue', {}, stream))).at(-1);
 		expect(last).toMatchObject({ type: 'awaiting', data: { toolCalls: [{ id: 'a', kind: 'approval' }] } });
+	});
+
+	test('a call whose arguments needed none, and that was cut off, is unknown too', async () => {
+		const id = await createSession();
+		play({ toolCalls: [call('x', 'cheap', { amount: 1 })] });
+		const response = await send(id, 'go');
+		for await (const event of eventsOf(response)) if (event.type === 'stop') break;
+		await restart(id);
+		const { requests } = play('I will look.');
+		expect(textOf(await allEvents(await post(id, 'continue', {}, stream)))).toBe('I will look.');
+		expect(requests[0]?.messages.at(-1)).toMatchObject({
+			toolCallId: 'x',
+			content: expect.stringContaining('not known'),
+		});
 	});
 });
 
