@@ -35,16 +35,24 @@ export async function checkBudget(
 	const window = options.modelContextWindow;
 	const limit = options.maxContextTokens ?? (typeof window === 'function' ? await window(options.model) : window);
 	if (limit === undefined) return undefined;
-	const count = options.countTokensFn ?? countTokensHeuristic;
-	const parts: BudgetParts = {
-		messages: await count(messages, options.model),
-		system: estimateSystemTokens(options.system),
-		tools: estimateToolsTokens(tools),
-	};
+	const parts = await requestTokens(options, messages, tools);
 	const total = parts.messages + parts.system + parts.tools;
 	if (total > limit)
 		throw new RunletError('context_overflow', formatBudgetBreakdown(parts, total, limit), { parts, total, limit });
 	return { parts, total, limit, warn: total > limit * (options.warnContextPct ?? 0.8) };
+}
+
+/** Estimated tokens of a request. */
+export async function requestTokens(
+	{ model, system, countTokensFn = countTokensHeuristic }: Pick<ChatOptions, 'model' | 'system' | 'countTokensFn'>,
+	messages: readonly Message[],
+	tools?: readonly Tool[],
+): Promise<BudgetParts> {
+	return {
+		messages: await countTokensFn(messages, model),
+		system: estimateSystemTokens(system),
+		tools: estimateToolsTokens(tools),
+	};
 }
 
 /** Tokens of messages for any model: characters / 4, plus 4 a message (document 003, `count-tokens-heuristic`). */

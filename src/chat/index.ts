@@ -25,6 +25,7 @@ export {
 	type UserMessage,
 	userMessage,
 } from './message.ts';
+export type { Meter, MeteredRequest } from './meter.ts';
 export type { ChatOptions, MessageContext, Turn } from './options.ts';
 export { flattenParts, imagePart, type MessagePart, renderPart, textPart } from './part.ts';
 export type {

@@ -1,7 +1,8 @@
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
-import type { AnyFn, AnySchema, JsonSchema, Tool, ToolContext } from '../tool/index.ts';
-import type { SideEvent } from './event.ts';
+import type { AnyFn, AnySchema, JsonSchema, Tool, ToolCall, ToolContext } from '../tool/index.ts';
+import type { Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
+import type { Meter } from './meter.ts';
 import type { ChatFn, ChatStreamFn, ProviderRegistration, ReasoningEffort, ToolChoice } from './provider.ts';
 import type { StopReason } from './reply.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -24,6 +25,10 @@ export interface MessageContext {
 	readonly turn?: Turn;
 	/** Notes and warnings since the message before, in order. */
 	readonly before: readonly SideEvent[];
+	/** What the request that gave an assistant message cost, by itself; `turn.usage` counts the tries before it, too. */
+	readonly spent?: ChatUsage | undefined;
+	/** Why the tool that gave this result stops the run. */
+	readonly haltedReason?: string | undefined;
 }
 
 /** Everything a run can be told (document 003, `ChatOptions`, and parity.md). Only `model` is required. */
@@ -70,6 +75,10 @@ export interface ChatOptions {
 	readonly mode?: 'auto' | 'manual' | undefined;
 	/** Ids of open calls that a person has allowed: they run, though their tools need approval. */
 	readonly approved?: readonly string[] | undefined;
+	/** What open calls have asked the person already: they are not run to ask again. */
+	readonly asked?: readonly Question[] | undefined;
+	/** Ids that a new call is not given: where it comes with one of them it gets a suffix. */
+	readonly takenIds?: ReadonlySet<string> | undefined;
 	/** Model turns after which the run stops, its tools having run, as `awaiting_tools` with no call open. */
 	readonly stopAfter?: number | undefined;
 	readonly signal?: AbortSignal | undefined;
@@ -77,6 +86,14 @@ export interface ChatOptions {
 	readonly context?: Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext'>> | undefined;
 	/** Has stored a message before the run's next step begins; what it throws ends the run. */
 	readonly onMessage?: ((message: Message, about: MessageContext) => void | Promise<void>) | undefined;
+	/** Has noted that a call is about to be carried out, before it is; what it throws ends the run. */
+	readonly onToolCall?: ((call: ToolCall) => void | Promise<void>) | undefined;
+	/** Has noted what a call asks the person; what it throws ends the run. */
+	readonly onQuestion?: ((question: Question) => void | Promise<void>) | undefined;
+	/** Keeps account of what the run spends, request by request. */
+	readonly meter?: Meter | undefined;
+	/** Messages that came while the run went on, stored by whoever gives them: taken up before the model is asked again. */
+	readonly steer?: (() => readonly Message[]) | undefined;
 	/** Retries of a model call that failed before anything was shown; 2. */
 	readonly maxRetries?: number | undefined;
 	readonly timeouts?: Timeouts | undefined;
