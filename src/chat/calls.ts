@@ -33,7 +33,7 @@ export interface CallsRequest {
 	/** Has noted that a call begins, before it does. */
 	readonly onCall?: ((call: ToolCall) => void | Promise<void>) | undefined;
 	/** Has noted what a call asks the person. */
-	readonly onQuestion?: ((question: Question) => void | Promise<void>) | undefined;
+	readonly onQuestion?: ((question: Question, call: ToolCall) => void | Promise<void>) | undefined;
 	/** Puts a result into the history, and has stored it when it resolves; with why it stops the run, if it does. */
 	readonly store: (message: ToolMessage, haltedReason: string | undefined) => Promise<void>;
 }
@@ -69,7 +69,7 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 			if (isAskUser(given.output)) {
 				const { question, options } = given.output;
 				const asks: Question = { callId: call.id, question, ...(options !== undefined && { options }) };
-				await onQuestion?.(asks);
+				await onQuestion?.(asks, call);
 				outcome.question ??= asks;
 				return;
 			}

@@ -33,6 +33,7 @@ export type {
 	ChatFn,
 	ChatStreamFn,
 	EmbedFn,
+	PriceOf,
 	Provider,
 	ProviderMeta,
 	ProviderRegistration,

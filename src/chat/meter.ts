@@ -5,7 +5,7 @@ export interface MeteredRequest {
 	readonly model: string;
 	/** What it sends, estimated. */
 	readonly inputTokens: number;
-	/** The longest reply; missing where neither the options nor the meter bound it. */
+	/** The longest reply that the options allow; missing where they set no bound. */
 	readonly maxOutputTokens: number | undefined;
 }
 
@@ -14,10 +14,11 @@ export interface MeteredRequest {
  * included; what came of it is told once: with the message that it gave (`MessageContext.spent`), or by `lost`.
  */
 export interface Meter {
-	/** Bounds replies that the options do not bound, so that what is set aside for one is true. */
-	readonly maxOutputTokens?: number | undefined;
-	/** What it throws ends the run before anything is sent. */
-	readonly reserve: (request: MeteredRequest) => void | Promise<void>;
+	/**
+	 * Sets aside what the request may cost, and gives the longest reply that it allows, in tokens. What it throws ends the
+	 * run before anything is sent.
+	 */
+	readonly reserve: (request: MeteredRequest) => number | undefined | Promise<number | undefined>;
 	/**
 	 * The request gave no message. `usage` is what was seen of its cost; `cut` says that it was broken off on its way,
 	 * so that it may have cost more, or anything at all.

@@ -89,7 +89,7 @@ export interface ChatOptions {
 	/** Has noted that a call is about to be carried out, before it is; what it throws ends the run. */
 	readonly onToolCall?: ((call: ToolCall) => void | Promise<void>) | undefined;
 	/** Has noted what a call asks the person; what it throws ends the run. */
-	readonly onQuestion?: ((question: Question) => void | Promise<void>) | undefined;
+	readonly onQuestion?: ((question: Question, call: ToolCall) => void | Promise<void>) | undefined;
 	/** Keeps account of what the run spends, request by request. */
 	readonly meter?: Meter | undefined;
 	/** Messages that came while the run went on, stored by whoever gives them: taken up before the model is asked again. */

@@ -96,8 +96,9 @@ async function ask(request: TurnRequest, model: string, push: Push, timeouts: Ti
 	const { options, messages, system, tools, inputTokens, stream, signal } = request;
 	const reader = deltaReader(push, options.takenIds);
 	const target = { ...options, model, system };
-	const maxOutputTokens = options.maxOutputTokens ?? options.meter?.maxOutputTokens;
-	await options.meter?.reserve({ model, inputTokens, maxOutputTokens });
+	const { meter } = options;
+	const asked = { model, inputTokens, maxOutputTokens: options.maxOutputTokens };
+	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await meter.reserve(asked);
 	try {
 		const reply = await attempt(
 			(onDelta, either, onActivity) => {
@@ -113,7 +114,7 @@ async function ask(request: TurnRequest, model: string, push: Push, timeouts: Ti
 	} catch (thrown) {
 		const failure = toModelError(thrown, model);
 		const error = usageOf(failure) === undefined ? withUsage(failure, reader.seenUsage() ?? {}) : failure;
-		await options.meter?.lost(usageOf(error), signal.aborted || reader.shown() || isCut(error));
+		await meter?.lost(usageOf(error), signal.aborted || reader.shown() || isCut(error));
 		throw error;
 	} finally {
 		reader.close();

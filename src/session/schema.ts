@@ -6,8 +6,9 @@ import type { SqlStorage } from '@cloudflare/workers-types';
  *
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
- * may hold 2 MB. `approval` holds which call of which turn a person allowed, and a hash of its arguments;
- * `delivery` which request came under which `Idempotency-Key`, and the run that it began, 0 for none.
+ * may hold 2 MB. `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request
+ * came under which `Idempotency-Key`, and the run that it began, 0 for none; `queue` the messages that wait for a run to
+ * end; `spending` what each request to a model cost, and the sum up to it.
  */
 const migrations: readonly string[] = [
 	`CREATE TABLE session (
@@ -28,10 +29,33 @@ const migrations: readonly string[] = [
 	CREATE TABLE delivery (
 		key TEXT PRIMARY KEY, request TEXT NOT NULL, run INTEGER NOT NULL, created_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
+	`ALTER TABLE session ADD COLUMN owner TEXT NOT NULL DEFAULT 'local';
+	ALTER TABLE session ADD COLUMN budget TEXT;
+	ALTER TABLE session ADD COLUMN expires_after INTEGER;
+	ALTER TABLE run ADD COLUMN model TEXT;
+	ALTER TABLE run ADD COLUMN stop_after INTEGER;
+	ALTER TABLE run ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE run ADD COLUMN taken_up_at INTEGER;
+	ALTER TABLE run ADD COLUMN stalled_at INTEGER;
+	ALTER TABLE run ADD COLUMN restarts INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE run ADD COLUMN draft TEXT;
+	ALTER TABLE run ADD COLUMN journaled INTEGER NOT NULL DEFAULT 0;
+	CREATE TABLE call (
+		turn INTEGER NOT NULL, call TEXT NOT NULL, state TEXT NOT NULL, asked INTEGER NOT NULL, arguments TEXT NOT NULL,
+		question TEXT, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
+	) WITHOUT ROWID;
+	INSERT INTO call SELECT turn, json_quote(call), 'allowed', 1, arguments, NULL, created_at FROM approval;
+	DROP TABLE approval;
+	CREATE TABLE queue (
+		id INTEGER NOT NULL, part INTEGER NOT NULL, steers INTEGER NOT NULL, body TEXT NOT NULL,
+		created_at INTEGER NOT NULL, PRIMARY KEY (id, part)
+	) WITHOUT ROWID;
+	CREATE TABLE spending (
+		call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
+		total_tokens INTEGER NOT NULL, total_usd REAL NOT NULL, settled INTEGER NOT NULL, owed INTEGER NOT NULL,
+		created_at INTEGER NOT NULL
+	) WITHOUT ROWID;`,
 ];
-
-/** Places from one message to the next: a turn may have one call less. */
-export const messageStride = 65_536;
 
 /** The version of the stored tables; 0 where there are none, which is asked without creating anything. */
 export function storedVersion(sql: SqlStorage): number {

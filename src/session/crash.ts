@@ -1,0 +1,13 @@
+/** The moments at which a run has just written (hardening.md, "What a run writes, and when"), in this order. */
+export type CrashPointName = 'accepted' | 'model-begin' | 'draft' | 'model-end' | 'tool-begin' | 'tool-end' | 'ended';
+
+/**
+ * Told of each of these moments, and waited for, so that a test can end the process at just this one. A Worker gives
+ * none: only a test makes a session class with one.
+ */
+export type CrashPoint = (
+	point: CrashPointName,
+	about: { readonly n: number; readonly id: string },
+) => void | Promise<void>;
+
+export const nowhere: CrashPoint = () => {};

@@ -1,0 +1,84 @@
+import type { ChatOptions, Message } from '../chat/index.ts';
+import { findByCall } from '../tool/define.ts';
+import type { Tool } from '../tool/index.ts';
+import type { CrashPoint } from './crash.ts';
+import type { SessionMeter } from './meter.ts';
+import type { RunRecord } from './rows/run.ts';
+import type { SessionStore } from './store.ts';
+
+/** What a run's loop is told so that it writes its journal. */
+export type JournalHooks = Required<Pick<ChatOptions, 'onMessage' | 'onToolCall' | 'onQuestion' | 'steer' | 'meter'>>;
+
+/** The journal of one run: each step is in the store before the next one begins. */
+export interface Journal {
+	readonly hooks: JournalHooks;
+	/** Turns of the model that are stored. */
+	readonly iteration: number;
+	/** Times that the turn after them was asked again. */
+	readonly restarts: number;
+	/** Notes and warnings that were stored with a message. */
+	readonly sides: number;
+}
+
+/** What the journal of a run is made from. */
+export interface JournalOptions {
+	readonly store: SessionStore;
+	readonly record: Pick<RunRecord, 'n' | 'id' | 'restarts'>;
+	readonly tools: readonly Tool[];
+	readonly meter: SessionMeter;
+	readonly iteration: number;
+	readonly crashPoint: CrashPoint;
+}
+
+export function journalOf({ store, record, tools, meter, iteration, crashPoint }: JournalOptions): Journal {
+	const state = { iteration, restarts: record.restarts, sides: 0 };
+
+	const onMessage: JournalHooks['onMessage'] = (message, { turn, before, spent, haltedReason }) => {
+		const { restarts } = state;
+		const about = {
+			...(turn !== undefined && { turn }),
+			...(turn !== undefined && restarts > 0 && { restarts }),
+			...(before.length > 0 && { before }),
+			...(haltedReason !== undefined && { haltedReason }),
+		};
+		store.transaction(() => {
+			store.messages.add(record.n, message, Date.now(), about);
+			if (turn === undefined) return;
+			meter.settle(spent);
+			if (restarts > 0) store.runs.restarted(record.n, 0);
+		});
+		state.sides += before.length;
+		if (turn !== undefined) Object.assign(state, { iteration: turn.iteration, restarts: 0 });
+		return crashPoint(message.role === 'tool' ? 'tool-end' : 'model-end', record);
+	};
+
+	return {
+		hooks: {
+			onMessage,
+			onToolCall: (call) => {
+				const unsafe = findByCall(tools, call.name)?.retry !== 'safe';
+				if (unsafe) store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now());
+				return crashPoint('tool-begin', record);
+			},
+			onQuestion: (question, call) => store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), question),
+			steer: () =>
+				store.transaction((): Message[] =>
+					store.queue.steering().map(({ id, message }) => {
+						store.queue.remove(id);
+						store.messages.add(record.n, message, Date.now(), { input: true });
+						return message;
+					}),
+				),
+			meter,
+		},
+		get iteration() {
+			return state.iteration;
+		},
+		get restarts() {
+			return state.restarts;
+		},
+		get sides() {
+			return state.sides;
+		},
+	};
+}
