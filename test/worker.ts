@@ -1,9 +1,12 @@
 import * as v from 'valibot';
 import { defineAgent } from '../src/agents/index.ts';
 import { createApp } from '../src/app.ts';
+import { createDirectoryClass } from '../src/directory/object.ts';
 import { askUser, fn, halt, tool } from '../src/index.ts';
+import { createLedgerClass } from '../src/ledger/object.ts';
 import { demo } from '../src/providers/index.ts';
 import { createSessionClass } from '../src/session/object.ts';
+import { now } from './clock.ts';
 import { scriptedProvider } from './script.ts';
 
 const echo = fn({ name: 'echo', params: [['text', v.string()]] }, (text) => text);
@@ -75,5 +78,9 @@ const runtime = {
 };
 
 export class Session extends createSessionClass(runtime) {}
+
+export class Ledger extends createLedgerClass(now) {}
+
+export class Directory extends createDirectoryClass(now) {}
 
 export default createApp(runtime);

@@ -2,8 +2,11 @@ import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { check } from '../check.ts';
 import { config, type Env } from '../config.ts';
+import type { Listed } from '../directory/api.ts';
+import { isCursor } from '../directory/cursor.ts';
 import { RunletError } from '../errors.ts';
 import type { SessionApi } from '../session/api.ts';
+import { ownerOf } from './owner.ts';
 import { handlingOf, jsonBody, notAllowed } from './request.ts';
 
 /** Characters of one message's text. */
@@ -84,16 +87,15 @@ const sessionBody = v.pipe(
 	),
 );
 const place = v.pipe(v.string(), v.regex(/^\d{1,15}$/, 'Expected a cursor that this route gave'), v.transform(Number));
-const count = v.pipe(
-	v.string(),
-	v.regex(/^\d{1,4}$/, 'Expected a number'),
-	v.transform(Number),
-	v.minValue(1),
-	v.maxValue(500),
-);
-const pageQuery = v.object({ cursor: v.optional(place), limit: v.optional(count) });
+const count = (most: number) =>
+	v.pipe(v.string(), v.regex(/^\d{1,4}$/, 'Expected a number'), v.transform(Number), v.minValue(1), v.maxValue(most));
+const pageQuery = v.object({ cursor: v.optional(place), limit: v.optional(count(500)) });
+const listQuery = v.object({
+	cursor: v.optional(v.pipe(v.string(), v.check(isCursor, 'Expected a cursor that this route gave'))),
+	limit: v.optional(count(100), '20'),
+});
 
-/** `/v1/sessions`: create, look at, talk to, follow and cancel a session (design.md, "The wire"). */
+/** `/v1/sessions`: create, list, look at, talk to, follow and cancel a session (design.md, "The wire"). */
 export const sessions = new Hono<{ Bindings: Env }>()
 	.post('/', async (c) => {
 		const body = await jsonBody(c.req.raw, sessionBody);
@@ -105,7 +107,13 @@ export const sessions = new Hono<{ Bindings: Env }>()
 		const id = how.once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${how.once.key}`);
 		return sessions.get(id).create({ ...rest, input }, how);
 	})
-	.all('/', notAllowed('POST'))
+	.get('/', async (c) => {
+		const page = check(listQuery, c.req.query(), 'query');
+		const { directories } = config(c.env);
+		const { sessions, cursor } = await directories.get(directories.idFromName(ownerOf(c))).list(page);
+		return c.json({ sessions: sessions.map(wireListed), cursor });
+	})
+	.all('/', notAllowed('GET', 'POST'))
 	.get('/:id', (c) => session(c).state())
 	.delete('/:id', (c) => session(c).delete())
 	.all('/:id', notAllowed('GET', 'DELETE'))
@@ -133,6 +141,11 @@ export const sessions = new Hono<{ Bindings: Env }>()
 	.all('/:id/events', notAllowed('GET'))
 	.post('/:id/cancel', (c) => session(c).cancel())
 	.all('/:id/cancel', notAllowed('POST'));
+
+/** A listed session as the wire has it. */
+function wireListed({ createdAt, activeAt, ...rest }: Listed) {
+	return { ...rest, createdAt: new Date(createdAt).toISOString(), lastActivityAt: new Date(activeAt).toISOString() };
+}
 
 /** The object of the session that the path names. An id is the object's own, so a made-up one reaches no object. */
 function session(c: Context<{ Bindings: Env }>): SessionApi {
