@@ -52,6 +52,13 @@ const unsafe = tool.define({
 	inputSchema: v.object({}),
 	fn: () => new Promise(() => {}),
 });
+const last = tool.define({
+	name: 'last',
+	description: 'Runs after all others.',
+	inputSchema: v.object({ text: v.string() }),
+	sequential: true,
+	fn: (text: string) => text,
+});
 const safe = tool.define({
 	name: 'safe',
 	description: 'Does not end the first time; may be run again.',
@@ -67,11 +74,21 @@ const runtime = {
 			name: 'scripted',
 			description: 'Plays a script.',
 			model: 'scripted',
-			models: ['demo'],
-			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe],
+			models: ['demo', 'scripted-unpriced'],
+			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe, last],
 		}),
 		defineAgent({ name: 'skilled', description: 'Reads skills.', model: 'demo', skills: 'all' }),
 		defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),
+		defineAgent({
+			name: 'thrifty',
+			description: 'Has a budget.',
+			model: 'scripted',
+			tools: [echo],
+			budget: { tokens: 1_000 },
+			maxOutputTokens: 100,
+			maxRetries: 0,
+		}),
+		defineAgent({ name: 'fleeting', description: 'Is gone soon.', model: 'scripted', expiresAfterMs: 3_600_000 }),
 		defineAgent({ name: 'hasty', description: 'Waits a moment only.', model: 'scripted', tools: [pay], approvalMs: 1 }),
 	],
 	providers: () => [demo(), scriptedProvider],

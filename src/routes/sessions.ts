@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
+import { budgetSchema } from '../agents/index.ts';
 import { check } from '../check.ts';
 import { config, type Env } from '../config.ts';
 import type { Listed } from '../directory/api.ts';
@@ -33,7 +34,7 @@ const modelField = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200))
 const both = 'give text or parts, not both';
 
 const messageBody = v.pipe(
-	v.strictObject({ ...content, model: modelField }),
+	v.strictObject({ ...content, model: modelField, whenBusy: v.optional(v.picklist(['queue', 'reject', 'steer'])) }),
 	v.forward(
 		v.check(({ text, parts }) => text === undefined || parts === undefined, both),
 		['text'],
@@ -79,6 +80,8 @@ const sessionBody = v.pipe(
 				v.record(v.pipe(v.string(), v.maxLength(64)), v.pipe(v.string(), v.maxLength(512))),
 			),
 		),
+		budget: v.optional(budgetSchema),
+		expiresAfterMs: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 		...content,
 	}),
 	v.forward(
@@ -86,6 +89,7 @@ const sessionBody = v.pipe(
 		['text'],
 	),
 );
+const changeBody = v.strictObject({ budget: budgetSchema });
 const place = v.pipe(v.string(), v.regex(/^\d{1,15}$/, 'Expected a cursor that this route gave'), v.transform(Number));
 const count = (most: number) =>
 	v.pipe(v.string(), v.regex(/^\d{1,4}$/, 'Expected a number'), v.transform(Number), v.minValue(1), v.maxValue(most));
@@ -103,9 +107,11 @@ export const sessions = new Hono<{ Bindings: Env }>()
 		const input = text === undefined && parts === undefined ? undefined : { text, parts };
 		const how = handlingOf(c, body);
 		const { sessions } = config(c.env);
+		const owner = ownerOf(c);
 		// A request that comes again finds the session that it made by its key.
-		const id = how.once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${how.once.key}`);
-		return sessions.get(id).create({ ...rest, input }, how);
+		const id =
+			how.once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${owner} ${how.once.key}`);
+		return sessions.get(id).create({ ...rest, owner, input }, how);
 	})
 	.get('/', async (c) => {
 		const page = check(listQuery, c.req.query(), 'query');
@@ -115,8 +121,9 @@ export const sessions = new Hono<{ Bindings: Env }>()
 	})
 	.all('/', notAllowed('GET', 'POST'))
 	.get('/:id', (c) => session(c).state())
+	.patch('/:id', async (c) => session(c).change(await jsonBody(c.req.raw, changeBody)))
 	.delete('/:id', (c) => session(c).delete())
-	.all('/:id', notAllowed('GET', 'DELETE'))
+	.all('/:id', notAllowed('GET', 'PATCH', 'DELETE'))
 	.get('/:id/messages', (c) => session(c).messages(check(pageQuery, c.req.query(), 'query')))
 	.post('/:id/messages', async (c) => {
 		const input = await jsonBody(c.req.raw, messageBody);

@@ -20,10 +20,7 @@ export function follow(run: RunLog | Promise<RunLog>, from?: Position): Readable
 	else run.then(open, () => {});
 	let gone: (() => void) | undefined;
 	/** Waits for something to happen; whether it did. If not, there is nothing more to do now. */
-	const happens = async (
-		what: Promise<unknown>,
-		controller: ReadableByteStreamController,
-	): Promise<boolean> => {
+	const happens = async (what: Promise<unknown>, controller: ReadableByteStreamController): Promise<boolean> => {
 		const why = await first(what, (leave) => {
 			gone = leave;
 		});

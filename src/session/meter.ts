@@ -4,8 +4,8 @@ import { type Amount, amountOf, nothing } from '../ledger/amount.ts';
 import type { LedgerApi } from '../ledger/api.ts';
 import { type BudgetState, budgetState, type Limit, wouldPass } from '../ledger/budget.ts';
 import type { CrashPoint } from './crash.ts';
-import type { Charge } from './rows/spending.ts';
 import type { RunRecord } from './rows/run.ts';
+import type { Charge } from './rows/spending.ts';
 import type { SessionStore } from './store.ts';
 
 /** The account of one run: what its requests may cost is set aside before them and settled after them. */

@@ -42,7 +42,10 @@ export function createSessionClass(runtime: Runtime) {
 			this.#runner.wake();
 		}
 
-		create({ agent, owner, model, metadata, budget, expiresAfterMs, input }: CreateInput, how: Handling): Promise<Response> {
+		create(
+			{ agent, owner, model, metadata, budget, expiresAfterMs, input }: CreateInput,
+			how: Handling,
+		): Promise<Response> {
 			return answer(async () => {
 				const id = this.ctx.id.toString();
 				const frame = { status: 201, headers: { location: `/v1/sessions/${id}` } };
@@ -238,7 +241,13 @@ export function createSessionClass(runtime: Runtime) {
 			const { content } = userMessage(parts ?? text ?? '');
 			const { question } = pendingOf(this.#store);
 			if (this.#status() !== 'awaiting_user' || question === undefined) return userMessage(parts ?? text ?? '');
-			return { role: 'tool', content, toolCallId: question.callId, isError: false, ...(parts !== undefined && { parts }) };
+			return {
+				role: 'tool',
+				content,
+				toolCallId: question.callId,
+				isError: false,
+				...(parts !== undefined && { parts }),
+			};
 		}
 
 		#assertExists(): void {

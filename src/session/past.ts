@@ -1,7 +1,7 @@
 import { RunLog } from './log.ts';
 import { replay } from './replay.ts';
-import type { LiveRun } from './run.ts';
 import { type MessageRecord, messageStride } from './rows/message.ts';
+import type { LiveRun } from './run.ts';
 import type { SessionStore } from './store.ts';
 import { lastReply, whole } from './tail.ts';
 

@@ -62,8 +62,7 @@ export function takeUp(
 		giveUp(store, run, interrupted(run.attempt), charged);
 		return undefined;
 	}
-	for (const result of unknownResults(openCallsOf(store), tools, run.journaled))
-		store.messages.add(run.n, result, now);
+	for (const result of unknownResults(openCallsOf(store), tools, run.journaled)) store.messages.add(run.n, result, now);
 	const { events, resume, asking } = cutOff({ ...run, ...life }, recordsOf(store, run.n, run.firstSeq), charged);
 	const restarts = run.restarts + (asking ? 1 : 0);
 	store.runs.takeUp(run.n, { ...life, restarts });

@@ -1,9 +1,9 @@
 import { RunletError, toErrorBody, toResponse } from '../errors.ts';
 import type { Delivery } from './api.ts';
 import { follow } from './follow.ts';
+import type { MessageRecord } from './rows/message.ts';
 import type { LiveRun } from './run.ts';
 import { runStatusOf } from './status.ts';
-import type { MessageRecord } from './rows/message.ts';
 
 /** What stands around a run's answer: of a session that was just created, the status, its place and itself. */
 export interface Frame {
@@ -46,8 +46,8 @@ export async function deliver(
 		return Response.json(toErrorBody(error), { status: error.status, headers });
 	}
 	const { type: _, ...result } = event;
-	const run = { id: record.id, status: runStatusOf(event) };
-	const whole = { ...accepted, ...('run' in about && { run }), ...result, status: run.status };
+	const ended = { id: record.id, status: runStatusOf(event) };
+	const whole = { ...accepted, ...('run' in about && { run: ended }), ...result, status: ended.status };
 	return Response.json(whole, { status, headers });
 }
 

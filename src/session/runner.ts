@@ -118,7 +118,14 @@ export class Runner {
 	}
 
 	/** Stores a message that waits until it can begin a run or, where it `steers`, until the run that goes on takes it up. */
-	enqueue(message: Message, { model, steers, once }: { readonly model?: string | undefined; readonly steers: boolean; readonly once?: Once | undefined }): Waiting {
+	enqueue(
+		message: Message,
+		{
+			model,
+			steers,
+			once,
+		}: { readonly model?: string | undefined; readonly steers: boolean; readonly once?: Once | undefined },
+	): Waiting {
 		return this.#store.transaction(() => {
 			const createdAt = Date.now();
 			const waiting = this.#store.queue.add({ runId: newRunId(), message, model, steers, key: once?.key }, createdAt);
@@ -254,8 +261,7 @@ export class Runner {
 				else this.#watch();
 				return next;
 			});
-			if (taken !== undefined)
-				this.#carryOut(taken.record, options, new RunLog(run.n, taken.events), taken.resume);
+			if (taken !== undefined) this.#carryOut(taken.record, options, new RunLog(run.n, taken.events), taken.resume);
 		} catch (thrown) {
 			this.#store.transaction(() => {
 				giveUp(this.#store, run, failureOf(toRunletError(thrown)));

@@ -1,8 +1,5 @@
-import type { SqlStorage } from '@cloudflare/workers-types';
-
 /**
- * The tables of a session, one entry a version; a stored session is brought up to date in one transaction. Never change
- * an entry that was released: append the next.
+ * The tables of a session, one entry a version. Never change an entry that was released: append the next.
  *
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
@@ -10,7 +7,7 @@ import type { SqlStorage } from '@cloudflare/workers-types';
  * came under which `Idempotency-Key`, and the run that it began, 0 for none; `queue` the messages that wait for a run to
  * end; `spending` what each request to a model cost, and the sum up to it.
  */
-const migrations: readonly string[] = [
+export const migrations: readonly string[] = [
 	`CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL
 	) WITHOUT ROWID;
@@ -56,20 +53,3 @@ const migrations: readonly string[] = [
 		created_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
 ];
-
-/** The version of the stored tables; 0 where there are none, which is asked without creating anything. */
-export function storedVersion(sql: SqlStorage): number {
-	const found = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'").toArray();
-	if (found.length === 0) return 0;
-	return sql.exec<{ version: number }>('SELECT version FROM schema_version').toArray()[0]?.version ?? 0;
-}
-
-/** Brings the tables to the current version. Call it inside a transaction. */
-export function migrate(sql: SqlStorage): void {
-	const from = storedVersion(sql);
-	if (from === migrations.length) return;
-	if (from === 0)
-		sql.exec('CREATE TABLE schema_version (version INTEGER NOT NULL); INSERT INTO schema_version VALUES (0);');
-	for (const statements of migrations.slice(from)) sql.exec(statements);
-	sql.exec('UPDATE schema_version SET version = ?', migrations.length);
-}

@@ -1,12 +1,13 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import type { Limit } from '../ledger/budget.ts';
+import { migrate, storedVersion } from '../migrate.ts';
 import { CallRows } from './rows/call.ts';
 import { DeliveryRows } from './rows/delivery.ts';
 import { MessageRows } from './rows/message.ts';
 import { QueueRows } from './rows/queue.ts';
 import { RunRows } from './rows/run.ts';
 import { SpendingRows } from './rows/spending.ts';
-import { migrate, storedVersion } from './schema.ts';
+import { migrations } from './schema.ts';
 
 /** A session as it was created. */
 export interface SessionRecord {
@@ -47,7 +48,7 @@ export class SessionStore {
 		this.spending = new SpendingRows(sql);
 		this.queue = new QueueRows(sql);
 		this.deliveries = new DeliveryRows(sql);
-		if (this.exists()) this.transaction(() => migrate(sql));
+		if (this.exists()) this.transaction(() => migrate(sql, migrations));
 	}
 
 	/** Whether a session was created here. Asking creates nothing. */
@@ -60,7 +61,7 @@ export class SessionStore {
 	}
 
 	create({ id, agent, owner, model, metadata, budget, expiresAfterMs, createdAt }: SessionRecord): void {
-		migrate(this.#storage.sql);
+		migrate(this.#storage.sql, migrations);
 		this.#storage.sql.exec(
 			`INSERT INTO session (id, agent, owner, model, metadata, budget, expires_after, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -187,7 +187,7 @@ test('the wrong method is told which are possible', async () => {
 	for (const [path, allowed] of [
 		['/v1/agents', 'GET'],
 		['/v1/sessions', 'GET, POST'],
-		[`/v1/sessions/${id}`, 'GET, DELETE'],
+		[`/v1/sessions/${id}`, 'GET, PATCH, DELETE'],
 		[`/v1/sessions/${id}/messages`, 'GET, POST'],
 		[`/v1/sessions/${id}/events`, 'GET'],
 		...['cancel', 'answer', 'tool-results', 'continue', 'step'].map((name) => [`/v1/sessions/${id}/${name}`, 'POST']),

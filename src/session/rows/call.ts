@@ -11,6 +11,9 @@ export interface CallRecord {
 	readonly question?: Question | undefined;
 }
 
+/** Characters of a question in a row. */
+const longestQuestion = 100_000;
+
 /** The journal of calls, by the place of their turn: what the history does not say. */
 export class CallRows {
 	readonly #sql: SqlStorage;
@@ -26,7 +29,7 @@ export class CallRows {
 			ON CONFLICT (turn, call) DO UPDATE SET
 				state = excluded.state, arguments = excluded.arguments, question = excluded.question`,
 			...[turn, keyOf(call.id), state, state === 'begun' ? 0 : 1, argumentsHash(call)],
-			...[question === undefined ? null : JSON.stringify(question), at],
+			...[question === undefined ? null : JSON.stringify(fitting(question)), at],
 		);
 	}
 
@@ -45,6 +48,12 @@ export class CallRows {
 		const rows = this.#sql.exec<{ call: string }>('SELECT call FROM call WHERE asked = 1');
 		return new Set(rows.toArray().map(({ call }): string => JSON.parse(call)));
 	}
+}
+
+/** A question that fits a row, as it fits the row of its run's end. */
+function fitting(question: Question): Question {
+	if (JSON.stringify(question).length <= longestQuestion) return question;
+	return { callId: question.callId, question: question.question.slice(0, 10_000) };
 }
 
 /** An id as a key: any text, also one that is no Unicode. */

@@ -65,7 +65,10 @@ export class QueueRows {
 	#read(where: string, ...values: number[]): Waiting[] {
 		type Row = { id: number; body: string };
 		const bodies = new Map<number, string>();
-		for (const { id, body } of this.#sql.exec<Row>(`SELECT id, body FROM queue WHERE ${where} ORDER BY id, part`, ...values))
+		for (const { id, body } of this.#sql.exec<Row>(
+			`SELECT id, body FROM queue WHERE ${where} ORDER BY id, part`,
+			...values,
+		))
 			bodies.set(id, (bodies.get(id) ?? '') + body);
 		return [...bodies].map(([id, body]) => {
 			const waiting: Omit<Waiting, 'id'> = JSON.parse(body);
