@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { ScriptedTurn } from '../../src/providers/index.ts';
 import { allEvents, createSession, eventsOf, follow, historyOf, request, restart, stateOf, textOf } from '../client.ts';
 import { play } from '../script.ts';
 
@@ -6,10 +7,11 @@ const stream = { accept: 'text/event-stream' };
 const async = { prefer: 'respond-async' };
 const say = (id: string, text: string, more: object = {}, headers: Record<string, string> = stream) =>
 	request(`/v1/sessions/${id}/messages`, { text, ...more }, headers);
-const texts = async (id: string) => (await historyOf(id)).map(({ role, content }) => `${role}: ${content}`);
+const texts = async (id: string): Promise<string[]> =>
+	(await historyOf(id)).map(({ role, content }) => `${role}: ${content}`);
 
 /** A session whose run goes on until `end` is called. */
-async function busy(...then: Parameters<typeof play>) {
+async function busy(...then: readonly ScriptedTurn[]) {
 	const gate = Promise.withResolvers<void>();
 	const script = play(
 		async () => {
