@@ -30,8 +30,8 @@ export interface CallsRequest {
 	readonly asked: readonly Question[];
 	/** Why a call of this turn that ended before stops the run. */
 	readonly haltedReason: string | undefined;
-	/** Has noted that a call begins, before it does. */
-	readonly onCall?: ((call: ToolCall) => void | Promise<void>) | undefined;
+	/** Has noted that a tool begins with a call, before it does. */
+	readonly onCall?: ((call: ToolCall, tool: Tool) => void | Promise<void>) | undefined;
 	/** Has noted what a call asks the person. */
 	readonly onQuestion?: ((question: Question, call: ToolCall) => void | Promise<void>) | undefined;
 	/** Puts a result into the history, and has stored it when it resolves; with why it stops the run, if it does. */
@@ -63,7 +63,8 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 				outcome.question ??= before;
 				return;
 			}
-			await onCall?.(call);
+			const tool = findByCall(tools, call.name);
+			if (tool !== undefined) await onCall?.(call, tool);
 			const emit = (note: Note): void => void push(noteEvent(call.id, note));
 			const given = await dispatch(tools, call, { ...context, emit, timeoutMs });
 			if (isAskUser(given.output)) {

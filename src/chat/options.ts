@@ -86,8 +86,8 @@ export interface ChatOptions {
 	readonly context?: Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext'>> | undefined;
 	/** Has stored a message before the run's next step begins; what it throws ends the run. */
 	readonly onMessage?: ((message: Message, about: MessageContext) => void | Promise<void>) | undefined;
-	/** Has noted that a call is about to be carried out, before it is; what it throws ends the run. */
-	readonly onToolCall?: ((call: ToolCall) => void | Promise<void>) | undefined;
+	/** Has noted that a tool is about to carry out a call, before it does; what it throws ends the run. */
+	readonly onToolCall?: ((call: ToolCall, tool: Tool) => void | Promise<void>) | undefined;
 	/** Has noted what a call asks the person; what it throws ends the run. */
 	readonly onQuestion?: ((question: Question, call: ToolCall) => void | Promise<void>) | undefined;
 	/** Keeps account of what the run spends, request by request. */

@@ -1,6 +1,4 @@
 import type { ChatOptions, Message } from '../chat/index.ts';
-import { findByCall } from '../tool/define.ts';
-import type { Tool } from '../tool/index.ts';
 import type { CrashPoint } from './crash.ts';
 import type { SessionMeter } from './meter.ts';
 import type { RunRecord } from './rows/run.ts';
@@ -24,13 +22,12 @@ export interface Journal {
 export interface JournalOptions {
 	readonly store: SessionStore;
 	readonly record: Pick<RunRecord, 'n' | 'id' | 'restarts'>;
-	readonly tools: readonly Tool[];
 	readonly meter: SessionMeter;
 	readonly iteration: number;
 	readonly crashPoint: CrashPoint;
 }
 
-export function journalOf({ store, record, tools, meter, iteration, crashPoint }: JournalOptions): Journal {
+export function journalOf({ store, record, meter, iteration, crashPoint }: JournalOptions): Journal {
 	const state = { iteration, restarts: record.restarts, sides: 0 };
 
 	const onMessage: JournalHooks['onMessage'] = (message, { turn, before, spent, haltedReason }) => {
@@ -55,9 +52,8 @@ export function journalOf({ store, record, tools, meter, iteration, crashPoint }
 	return {
 		hooks: {
 			onMessage,
-			onToolCall: (call) => {
-				const unsafe = findByCall(tools, call.name)?.retry !== 'safe';
-				if (unsafe) store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now());
+			onToolCall: (call, tool) => {
+				if (tool.retry !== 'safe') store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now());
 				return crashPoint('tool-begin', record);
 			},
 			onQuestion: (question, call) => store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), question),

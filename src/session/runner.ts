@@ -214,7 +214,6 @@ export class Runner {
 			log,
 			resume,
 			crashPoint,
-			tools: options.tools,
 			options: {
 				...options,
 				context: { sessionId, runId: record.id },

@@ -62,11 +62,9 @@ export function unknownResults(
 		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';
 	return open.flatMap(({ call: { id, name, input }, noted }) => {
 		const tool = findByCall(tools, name);
-		const mayHaveBegun = journaled
-			? noted?.state === 'begun'
-			: tool?.fn !== undefined && tool.manual !== true && (noted?.state === 'allowed' || !needsApproval(tool, input));
-		const isUnknown = mayHaveBegun && noted?.question === undefined && tool?.retry !== 'safe';
-		return isUnknown ? [toolResultMessage({ id, output, isError: true })] : [];
+		const waits = tool?.fn === undefined || tool.manual === true || (noted === undefined && needsApproval(tool, input));
+		const mayHaveBegun = journaled ? noted?.state === 'begun' : !waits && tool.retry !== 'safe';
+		return mayHaveBegun && noted?.question === undefined ? [toolResultMessage({ id, output, isError: true })] : [];
 	});
 }
 

@@ -94,6 +94,22 @@ export class MessageRows {
 		return { records: found };
 	}
 
+	/** The newest messages from a place on, about `characters` of them and whole turns, in order. */
+	newest({ from = 0, characters }: { readonly from?: number; readonly characters: number }): readonly MessageRecord[] {
+		const sizes = this.#sql.exec<{ seq: number; size: number }>(
+			'SELECT seq, LENGTH(body) AS size FROM message WHERE seq >= ? ORDER BY seq DESC, part DESC',
+			from,
+		);
+		let start = from;
+		let read = 0;
+		for (const { seq, size } of sizes) {
+			start = seq;
+			read += size;
+			if (read > characters) break;
+		}
+		return this.page({ from: Math.max(from, turnOf(start)) }).records;
+	}
+
 	/** The place behind the last message. */
 	nextPlace(): number {
 		return nextPlace(this.#lastPlace());
