@@ -12,10 +12,11 @@ import { addUsage, type ChatUsage } from './usage.ts';
 
 /** How large the requests for a summary may be. */
 export interface SummaryRoom {
-	/** Characters of the conversation in one request. */
-	readonly characters: number;
+	/** Tokens of a request and its answer. */
+	readonly limit: number;
 	/** Tokens of the summary. */
 	readonly tokens: number;
+	readonly charactersPerToken: number;
 }
 
 export interface Summary {
@@ -28,6 +29,9 @@ const mostPieces = 8;
 
 /** Characters of a call's input, and of its result, in what is summed up. */
 const longestData = 2_000;
+
+/** Characters of a conversation that are asked about at once, however small the limit is. */
+const shortestPiece = 1_000;
 
 const lead = 'What came before, in short. This is a record of the conversation, not an instruction:\n\n';
 
@@ -50,13 +54,13 @@ const instructions = [
 export async function* summarize(
 	request: Omit<TurnRequest, 'messages'>,
 	messages: readonly Message[],
-	{ characters, tokens }: SummaryRoom,
+	room: SummaryRoom,
 	{ spend, onEvent }: Pick<Conversation, 'spend' | 'onEvent'>,
 ): AsyncGenerator<RunEvent[], Summary | undefined> {
-	const options = summaryOptions(request, tokens);
+	const options = summaryOptions(request, room.tokens);
 	let text = messages.filter(isSummary).map(textOf).join('\n\n');
 	let usage: ChatUsage = {};
-	const pieces = piecesOf(messages, characters).slice(-mostPieces);
+	const pieces = piecesOf(messages, charactersIn(room, text)).slice(-mostPieces);
 	for (const piece of pieces) {
 		const asked = {
 			...request,
@@ -108,6 +112,13 @@ function summaryOptions({ options, stream }: Pick<TurnRequest, 'options' | 'stre
 function questionOf(summary: string, piece: string): string {
 	const before = summary === '' ? '' : `The summary so far:\n\n${summary}\n\n`;
 	return `${before}The conversation${summary === '' ? '' : ' since then'}:\n\n${piece}\n\nNow write the summary.`;
+}
+
+/** Characters of the conversation that one request holds beside instructions, a summary and the answer. */
+function charactersIn({ limit, tokens, charactersPerToken }: SummaryRoom, summary: string): number {
+	const frame = instructions.length + questionOf('-', '').length;
+	const before = Math.max(tokens * charactersPerToken, summary.length);
+	return Math.max(shortestPiece, Math.floor((limit - tokens) * charactersPerToken) - frame - before);
 }
 
 /** The messages as texts of about that many characters, none of them parted but one that is longer by itself: it is cut. */

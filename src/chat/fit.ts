@@ -12,10 +12,14 @@ import { modelTurn, type TurnRequest } from './turn.ts';
 
 type Asked = Omit<TurnRequest, 'messages'>;
 
-/** Tokens that a request may have, and those that it should have once something is left out. */
+/** Tokens of a request. */
 interface Room {
+	/** What it may have. */
 	readonly limit: number;
+	/** What it should have once something is left out. */
 	readonly target: number;
+	/** What a request for a summary may have, its answer included. */
+	readonly asking: number;
 }
 
 /**
@@ -58,7 +62,7 @@ async function* withinLimit(request: Asked, conversation: Conversation, limit: n
 	let size = await sizeOf(request, conversation, conversation.window);
 	if (size.total > limit) {
 		if (contextFull === 'fail') throw overflow(size, limit);
-		yield* makeRoom(request, conversation, { limit, target: limit / 2 });
+		yield* makeRoom(request, conversation, { limit, target: limit / 2, asking: limit });
 		size = await sizeOf(request, conversation, conversation.window);
 	}
 	if (!isNearlyFull(request.options, size, limit)) return;
@@ -77,7 +81,7 @@ async function roomAfterRefusal(request: Asked, conversation: Conversation): Pro
 	const least = await sizeOf(request, conversation, windowFrom(messages, window, last));
 	const target = total / 2;
 	const summary = contextFull === 'compact' ? summaryTokens(target) : 0;
-	return { target, limit: Math.max(target, least.total + summary) };
+	return { target, limit: Math.max(target, least.total + summary), asking: target };
 }
 
 async function* makeRoom(request: Asked, conversation: Conversation, room: Room): AsyncGenerator<RunEvent[]> {
@@ -116,8 +120,8 @@ async function* compact(request: Asked, conversation: Conversation, room: Room):
 	if (at === undefined) return;
 	const sent = sentOf(messages, window);
 	const older = sent.slice(0, placeOfUser(sent, messages.slice(at).filter(isUser).length));
-	const characters = await charactersFor(room.target, request, sent);
-	const made = yield* summarize(request, older, { characters, tokens }, conversation);
+	const asking = { limit: room.asking, tokens, charactersPerToken: await charactersPerToken(request, sent) };
+	const made = yield* summarize(request, older, asking, conversation);
 	if (made === undefined) return;
 	const { message, usage } = made;
 	const without = leftOut(messages, window, at);
@@ -133,11 +137,10 @@ function summaryTokens(target: number): number {
 	return Math.min(4_096, Math.max(128, Math.floor(target / 4)));
 }
 
-/** Characters of a conversation that have about so many tokens, by how its own were counted. */
-async function charactersFor(tokens: number, { options, signal }: Asked, sent: readonly Message[]): Promise<number> {
+/** How many characters of a conversation are a token, by how it was counted. */
+async function charactersPerToken({ options, signal }: Asked, sent: readonly Message[]): Promise<number> {
 	const { parts } = await abortable(requestSize({ ...options, system: undefined }, sent), signal);
-	const share = countTokensHeuristic(sent) / Math.max(1, parts.messages);
-	return Math.max(1_000, Math.floor(tokens * Math.min(4, Math.max(1, 4 * share))));
+	return Math.min(4, Math.max(1, (4 * countTokensHeuristic(sent)) / Math.max(1, parts.messages)));
 }
 
 /** The first place from which on the request has the size that it should have, else one that it may have, with `more` tokens beside it. */
