@@ -25,8 +25,8 @@ export interface MessageContext {
 	/** Notes and warnings since the message before, in order. */
 	readonly before: readonly SideEvent[];
 	/**
-	 * Of a summary: how many messages of the history stand behind it. It is the one message that does not come last: it
-	 * belongs in front of the last so many, behind all others.
+	 * Of a summary: how many messages of the history stand behind it. So many were given or stored before it, the newest
+	 * ones; it belongs in front of them and behind all others.
 	 */
 	readonly inFrontOf?: number;
 	/** Of a summary: what it cost to make. Counts in the run's usage, and in no turn's. */

@@ -1,7 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { MessageContext } from '../../src/chat/index.ts';
 import { type ChatOptions, chat, type Message, RunletError } from '../../src/index.ts';
-import { calling, echo, echoCall, fail, finish, only, type Script, textOf } from './support.ts';
+import { calling, echo, echoCall, fail, finish, only, type Script, settled, textOf } from './support.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 const user = (name: string, length = 0) => chat.userMessage(name.padEnd(length));
 const says = (name: string, length = 0) => chat.assistantMessage(name.padEnd(length));
@@ -165,7 +167,11 @@ describe('compact', () => {
 			...history,
 		]);
 		const [asked] = requests;
-		expect(asked).toMatchObject({ tools: undefined, options: { toolChoice: undefined, outputSchema: undefined } });
+		expect(asked).toMatchObject({
+			tools: undefined,
+			streamed: false,
+			options: { toolChoice: undefined, outputSchema: undefined },
+		});
 		expect(asked?.options?.maxOutputTokens).toBe(1_500);
 		expect(asked?.system).not.toContain('Be brief.');
 		const text = names(asked?.messages).length === 1 ? chat.messageText(asked?.messages[0] ?? rule) : '';
@@ -235,30 +241,55 @@ describe('compact', () => {
 	});
 
 	test('what does not fit into one request is summed up in pieces, each with the summary so far', async () => {
-		const parts = Array.from({ length: 5 }, (_, n) => [user(`p${n}`, 3_000), says('ok')]).flat();
-		const script = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'fine'].map((text) => ({
-			text,
+		const parts = Array.from({ length: 40 }, (_, n) => [user(`p${n}`, 400), says(`r${n}`, 4)]).flat();
+		const answers = ['one', 'two', 'three', 'four', 'five'];
+		let usage: unknown;
+		const onMessage = ({ role }: Message, about: MessageContext) => {
+			if (role === 'system') ({ usage } = about);
+		};
+		const answer: Script[number] = ({ system }) => ({
+			text: system === undefined ? 'fine' : (answers.shift() ?? ''),
 			usage: { inputTokens: 1 },
-		}));
-		const usages: unknown[] = [];
-		const onMessage = (_: Message, { usage }: MessageContext) => void usages.push(usage);
-		const { requests, result } = await finish(
-			script.slice(0, 5).concat({ text: 'fine', usage: { inputTokens: 1 } }),
-			{
-				...compact(2_000),
-				onMessage,
-			},
-			[...parts, user('now')],
-		);
-		const asked = requests.slice(0, -1).map(({ messages }) => chat.messageText(messages[0] ?? rule));
-		expect(asked.length).toBeGreaterThan(2);
-		for (const [n, text] of asked.entries()) {
-			expect(text.length).toBeLessThan(8_000);
-			if (n > 0) expect(text).toContain(`The summary so far:\n\n${script[n - 1]?.text}`);
+		});
+		const { requests, result } = await finish(Array(5).fill(answer), { ...compact(2_000), onMessage }, [
+			...parts,
+			user('now'),
+		]);
+		const asking = requests.slice(0, -1);
+		for (const { messages, system, options } of asking) {
+			const tokens = chat.countTokensHeuristic(messages) + chat.estimateSystemTokens(system);
+			expect(tokens + (options?.maxOutputTokens ?? 0)).toBeLessThanOrEqual(2_000);
 		}
-		for (const n of [0, 1, 2]) expect(asked.join()).toContain(`p${n} `);
-		expect(result.usage.inputTokens).toBe(asked.length + 1);
-		expect(usages[0]).toMatchObject({ inputTokens: asked.length });
+		const asked = asking.map(({ messages }) => chat.messageText(messages[0] ?? rule));
+		expect(asked.map((text) => /summary so far:\n\n(\w+)/.exec(text)?.[1])).toEqual([undefined, 'one', 'two']);
+		const whole = asked.join();
+		const kept = names(requests.at(-1)?.messages);
+		for (const name of names(parts)) expect(kept.includes(name) || whole.includes(`${name} `)).toBe(true);
+		expect(result.usage.inputTokens).toBe(4);
+		expect(usage).toMatchObject({ inputTokens: 3 });
+	});
+
+	test('of what takes more than eight requests the oldest is left out', async () => {
+		const parts = Array.from({ length: 12 }, (_, n) => [user(`p${n}`, 26_000), says('ok')]).flat();
+		const answer: Script[number] = ({ system }) => (system === undefined ? 'fine' : 'Short.');
+		const { requests } = await finish(Array(20).fill(answer), compact(10_000), [...parts, user('now')]);
+		const asked = requests.slice(0, -1).map(({ messages }) => chat.messageText(messages[0] ?? rule));
+		expect(asked).toHaveLength(8);
+		expect(asked[0]).toContain('p4 ');
+		expect(asked.join()).not.toContain('p3 ');
+	});
+
+	test('a summary may take longer to come than the first word of a stream', async () => {
+		vi.useFakeTimers();
+		const slow: Script[number] = () => new Promise((resolve) => setTimeout(() => resolve('Short.'), 30_000));
+		const options = { ...compact(10_000), timeouts: { firstEventMs: 1_000 }, maxRetries: 0 };
+		const { requests } = await settled(finish([slow, 'fine'], options, history));
+		expect(requests[1]?.messages[0]).toMatchObject({ summary: true });
+	});
+
+	test('a reasoning effort is lowered for it, for what is thought counts as its output', async () => {
+		const { requests } = await finish(['Short.', 'fine'], { ...compact(10_000), reasoningEffort: 'high' }, history);
+		expect(requests.map(({ options }) => options?.reasoningEffort)).toEqual(['low', 'high']);
 	});
 
 	test.each<[what: string, given: Script[number]]>([
