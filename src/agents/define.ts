@@ -30,6 +30,7 @@ const definition = v.strictObject({
 	),
 	maxIterations: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	contextFull: v.optional(v.picklist(['fail', 'truncate', 'compact'])),
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	reasoningEffort: v.optional(v.picklist(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])),
 	approvalMs: milliseconds,
@@ -59,6 +60,8 @@ export interface AgentDefinition {
 	/** Model turns of one run; 10. */
 	readonly maxIterations?: number;
 	readonly maxContextTokens?: number;
+	/** What happens to a conversation over the context limit: the run fails, or what is oldest is left out, or summed up; `fail`. */
+	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	readonly maxOutputTokens?: number;
 	/** How much its model is to think; missing leaves it to the model. */
 	readonly reasoningEffort?: ReasoningEffort;

@@ -9,6 +9,7 @@ export {
 	estimateToolsTokens,
 	formatBudgetBreakdown,
 } from './budget.ts';
+export { cutOutput } from './cut.ts';
 export { dispatchChat, dispatchChatStream, noopOnDelta } from './dispatch.ts';
 export { embed } from './embed.ts';
 export type { LoopEvent, Question, RunEvent, SideEvent, Step, TerminalEvent, WaitingCall } from './event.ts';

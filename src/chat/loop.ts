@@ -2,16 +2,15 @@ import { RunletError, toRunletError } from '../errors.ts';
 import { buildIndex, builtinsWithResolver, effectiveResolver, type SkillResolver } from '../skill/index.ts';
 import { isAvailable } from '../tool/dispatch.ts';
 import { forAgent, type Tool, type ToolCall, type ToolContext, type ToolResult } from '../tool/index.ts';
-import { type ContextBudget, checkBudget, requestTokens } from './budget.ts';
 import { type CallsOutcome, runCalls } from './calls.ts';
-import { pushed } from './channel.ts';
+import { type Conversation, windowOf } from './context.ts';
 import type { TurnReply } from './deltas.ts';
 import { isSideEvent, type Question, type RunEvent, type SideEvent, type Step, type WaitingCall } from './event.ts';
 import { usageOf, withUsage } from './failure.ts';
-import { type AssistantMessage, insertResult, type Message, openCalls, sendable } from './message.ts';
+import { fittingTurn } from './fit.ts';
+import { type AssistantMessage, insertResult, type Message, openCalls } from './message.ts';
 import type { ChatOptions, MessageContext, Turn } from './options.ts';
 import { abortable, abortError, longestTimer } from './signal.ts';
-import { modelTurn, type TurnRequest } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** How a run ended, when it did not fail. */
@@ -86,10 +85,19 @@ export async function* loop(
 		});
 		if (resume === undefined) yield [{ type: 'run.started', runId: setting.runId, attempt: 1 }];
 		const tell = inOrder(options.onMessage);
-		const store = (message: Message, about: Omit<MessageContext, 'before'> = {}): Promise<void> => {
+		const store: Conversation['store'] = (message, about = {}) => {
 			const before = side;
 			side = [];
 			return tell(message, { ...about, before });
+		};
+		const conversation: Conversation = {
+			messages,
+			window: windowOf(messages),
+			store,
+			spend: (more) => {
+				usage = addUsage(usage, more);
+			},
+			onEvent: setting.onEvent,
 		};
 		const ended = (status: RunResult['status'], more: Partial<RunResult> = {}): RunResult => ({
 			status,
@@ -145,7 +153,7 @@ export async function* loop(
 			if (iteration === options.stopAfter) return ended('awaiting_tools', { metadata: { manualToolCalls: [] } });
 			if (!(iteration < (options.maxIterations ?? 10))) throw tooManyTurns(options.maxIterations ?? 10);
 			iteration++;
-			const reply: TurnReply = yield* ask(options, setting, messages, stream, signal);
+			const reply: TurnReply = yield* ask(options, setting, conversation, stream, signal);
 			last = reply;
 			usage = addUsage(usage, reply.usage);
 			const message = assistantOf(reply);
@@ -188,48 +196,19 @@ function prepare(options: ChatOptions, signal: AbortSignal, onEvent: Setting['on
 /** One model turn: the skills of the moment, the context check, the call itself. */
 async function* ask(
 	options: ChatOptions,
-	{ tools: all, resolver, context, onEvent }: Setting,
-	messages: readonly Message[],
+	{ tools: all, resolver, context }: Setting,
+	conversation: Conversation,
 	stream: boolean,
 	signal: AbortSignal,
 ): AsyncGenerator<RunEvent[], TurnReply> {
 	const { model } = options;
-	const listed =
-		resolver === undefined ? [] : await abortable(resolver.listFn({ messages, system: options.system, model }), signal);
+	const about = { messages: conversation.messages, system: options.system, model };
+	const listed = resolver === undefined ? [] : await abortable(resolver.listFn(about), signal);
 	const system =
 		[options.system, buildIndex(listed)].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;
 	const tools = all.filter((tool) => isAvailable(tool, context));
-	const sent = sendable(messages);
-	const budget = await abortable(checkBudget({ ...options, system }, sent, tools), signal);
-	if (budget?.warn === true) {
-		const message = `The context is ${Math.round((100 * budget.total) / budget.limit)} % full: about ${budget.total} of ${budget.limit} tokens.`;
-		const warning = { type: 'warning', code: 'context_budget', message } as const;
-		onEvent(warning);
-		yield [warning];
-	}
-	const inputTokens = options.meter === undefined ? 0 : await tokensOf({ ...options, system }, sent, tools, budget);
-	const request: TurnRequest = {
-		options,
-		messages: sent,
-		system,
-		tools: tools.length > 0 ? tools : undefined,
-		inputTokens,
-		stream,
-		signal,
-	};
-	return yield* pushed<RunEvent, TurnReply>((push) => modelTurn(request, push), onEvent);
-}
-
-/** Tokens that a request sends, estimated once. */
-async function tokensOf(
-	options: ChatOptions,
-	messages: readonly Message[],
-	tools: readonly Tool[],
-	known: ContextBudget | undefined,
-): Promise<number> {
-	if (known !== undefined) return known.total;
-	const parts = await requestTokens(options, messages, tools);
-	return parts.messages + parts.system + parts.tools;
+	const request = { options, system, tools: tools.length > 0 ? tools : undefined, stream, signal };
+	return yield* fittingTurn(request, conversation);
 }
 
 function turnOf({ model, stopReason, usage = {}, streamedInputs }: TurnReply, iteration: number): Turn {

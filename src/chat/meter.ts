@@ -20,8 +20,8 @@ export interface Meter {
 	 */
 	readonly reserve: (request: MeteredRequest) => number | undefined | Promise<number | undefined>;
 	/**
-	 * The request gave no message. `usage` is what was seen of its cost; `cut` says that it was broken off on its way,
-	 * so that it may have cost more, or anything at all.
+	 * The request gave no message of the model's, but failed, or was for a summary. `usage` is what was seen of its cost;
+	 * `cut` says that it was broken off on its way, so that it may have cost more, or anything at all.
 	 */
 	readonly lost: (usage: ChatUsage | undefined, cut: boolean) => void | Promise<void>;
 }

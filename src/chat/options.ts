@@ -25,6 +25,13 @@ export interface MessageContext {
 	readonly turn?: Turn;
 	/** Notes and warnings since the message before, in order. */
 	readonly before: readonly SideEvent[];
+	/**
+	 * Of a summary: how many messages of the history stand behind it. So many were given or stored before it, the newest
+	 * ones; it belongs in front of them and behind all others.
+	 */
+	readonly inFrontOf?: number;
+	/** Of a summary: what it cost to make. Counts in the run's usage, and in no turn's. */
+	readonly usage?: ChatUsage;
 	/** What the request that gave an assistant message cost, by itself; `turn.usage` counts the tries before it, too. */
 	readonly spent?: ChatUsage | undefined;
 	/** Why the tool that gave this result stops the run. */
@@ -51,6 +58,14 @@ export interface ChatOptions {
 	/** Model turns of one run; 10. */
 	readonly maxIterations?: number | undefined;
 	readonly maxContextTokens?: number | undefined;
+	/**
+	 * What happens when the conversation is over the context limit, or its provider says that it is too long. `fail`, the
+	 * default: the run fails with `context_overflow`. `truncate`: its oldest part is left out of the requests. `compact`:
+	 * the model sums that part up, and the summary, which enters the history, is sent instead. What is left out begins
+	 * and ends at a user message; the newest one, and what follows it, is always sent, and so are system messages.
+	 * `messages` keep everything. A `warning` says how many messages are not sent any more.
+	 */
+	readonly contextFull?: 'fail' | 'truncate' | 'compact' | undefined;
 	/** The model's context window, or who knows it by the model's name: the limit where `maxContextTokens` is missing. */
 	readonly modelContextWindow?: number | ProviderRegistration['contextWindow'] | undefined;
 	readonly maxOutputTokens?: number | undefined;

@@ -2,6 +2,7 @@ import type { RunletError } from '../errors.ts';
 import type { Tool } from '../tool/index.ts';
 import { isSchema, toJsonSchema } from '../tool/schema.ts';
 import { attempt, chargedReply, retrying } from './attempt.ts';
+import { requestSize } from './budget.ts';
 import { deltaReader, type Push, type TurnReply } from './deltas.ts';
 import { dispatchChat, dispatchChatStream } from './dispatch.ts';
 import { isRetryable, toModelError, usageOf, withUsage } from './failure.ts';
@@ -9,6 +10,7 @@ import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import type { CallOptions } from './provider.ts';
 import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
+import { abortable } from './signal.ts';
 import type { Timeouts } from './timeouts.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
@@ -22,6 +24,14 @@ export interface TurnRequest {
 	readonly inputTokens: number;
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
+}
+
+/** A request with what it sends, estimated where somebody keeps account of it. */
+export async function metered(request: Omit<TurnRequest, 'inputTokens'>): Promise<TurnRequest> {
+	const { options, messages, system, tools, signal } = request;
+	if (options.meter === undefined) return { ...request, inputTokens: 0 };
+	const { total } = await abortable(requestSize({ ...options, system }, messages, tools), signal);
+	return { ...request, inputTokens: total };
 }
 
 /** A provider called by the loop waits for nothing by itself: the loop does. */

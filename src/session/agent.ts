@@ -22,7 +22,7 @@ export function optionsFor(
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { system, tools, maxIterations, maxContextTokens, maxOutputTokens } = agent;
-	const { reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
+	const { contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
 	const model = modelFor(agent, session.model, config.model);
 	const providers = runtime.providers(config);
 	return {
@@ -35,6 +35,7 @@ export function optionsFor(
 		skillResolver: resolverFor(agent, config),
 		maxIterations,
 		maxContextTokens,
+		contextFull,
 		maxOutputTokens,
 		fallbacks,
 		maxRetries,
