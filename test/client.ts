@@ -17,7 +17,8 @@ export function request(
 	headers: Record<string, string> = {},
 	method = 'POST',
 ): Promise<Response> {
-	const init = body === undefined ? {} : { method, body: JSON.stringify(body) };
+	const init =
+		body === undefined ? { method: method === 'POST' ? 'GET' : method } : { method, body: JSON.stringify(body) };
 	return SELF.fetch(`${origin}${path}`, { ...init, headers: { 'content-type': 'application/json', ...headers } });
 }
 

@@ -46,6 +46,12 @@ const cheap = tool.define({
 });
 
 let safeRuns = 0;
+const long = tool.define({
+	name: 'long',
+	description: 'Gives a text of so many characters.',
+	inputSchema: v.object({ characters: v.number() }),
+	fn: (characters: number) => 'x'.repeat(characters),
+});
 const unsafe = tool.define({
 	name: 'unsafe',
 	description: 'Never ends.',
@@ -75,7 +81,7 @@ const runtime = {
 			description: 'Plays a script.',
 			model: 'scripted',
 			models: ['demo', 'scripted-unpriced'],
-			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe, last],
+			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe, last, long],
 		}),
 		defineAgent({ name: 'skilled', description: 'Reads skills.', model: 'demo', skills: 'all' }),
 		defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),
@@ -88,6 +94,16 @@ const runtime = {
 			maxOutputTokens: 100,
 			maxRetries: 0,
 		}),
+		...(['fail', 'truncate', 'compact'] as const).map((contextFull) =>
+			defineAgent({
+				name: `full-${contextFull}`,
+				description: 'Has a small context.',
+				model: 'scripted',
+				tools: [echo],
+				maxContextTokens: 1_000,
+				contextFull,
+			}),
+		),
 		defineAgent({ name: 'fleeting', description: 'Is gone soon.', model: 'scripted', expiresAfterMs: 3_600_000 }),
 		defineAgent({ name: 'hasty', description: 'Waits a moment only.', model: 'scripted', tools: [pay], approvalMs: 1 }),
 	],

@@ -130,6 +130,8 @@ export const sessions = new Hono<{ Bindings: Env }>()
 		return session(c).send(input, handlingOf(c, input));
 	})
 	.all('/:id/messages', notAllowed('GET', 'POST'))
+	.get('/:id/messages/:message', (c) => session(c).message(check(place, c.req.param('message'), 'message')))
+	.all('/:id/messages/:message', notAllowed('GET'))
 	.post('/:id/answer', async (c) => {
 		const input = await jsonBody(c.req.raw, answerBody);
 		return session(c).answer(input, handlingOf(c, input));

@@ -59,6 +59,8 @@ export interface SessionApi {
 	/** Changes what the session may spend. A run that stopped for it can then be continued. */
 	change(to: { readonly budget: Limit }): Promise<Response>;
 	messages(page: { readonly cursor?: number | undefined; readonly limit?: number | undefined }): Promise<Response>;
+	/** One message, with all that its tool gave. */
+	message(seq: number): Promise<Response>;
 	send(input: Input, how: Handling): Promise<Response>;
 	/** The answer to a tool's question. */
 	answer(input: Input, how: Handling): Promise<Response>;

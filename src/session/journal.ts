@@ -1,4 +1,4 @@
-import type { ChatOptions, Message } from '../chat/index.ts';
+import type { ChatOptions, Message, SideEvent } from '../chat/index.ts';
 import type { CrashPoint } from './crash.ts';
 import type { SessionMeter } from './meter.ts';
 import type { RunRecord } from './rows/run.ts';
@@ -29,21 +29,31 @@ export interface JournalOptions {
 
 export function journalOf({ store, record, meter, iteration, crashPoint }: JournalOptions): Journal {
 	const state = { iteration, restarts: record.restarts, sides: 0 };
+	/** What was said with a summary, which stands among older messages, belongs to the message behind it. */
+	let kept: readonly SideEvent[] = [];
 
-	const onMessage: JournalHooks['onMessage'] = (message, { turn, before, spent, haltedReason }) => {
+	const onMessage: JournalHooks['onMessage'] = (message, about) => {
+		const { turn, spent, haltedReason, inFrontOf } = about;
+		const before = [...kept, ...about.before];
+		if (inFrontOf !== undefined) {
+			store.transaction(() => store.addSummary(record.n, message, Date.now(), inFrontOf));
+			kept = before;
+			return undefined;
+		}
 		const { restarts } = state;
-		const about = {
+		const more = {
 			...(turn !== undefined && { turn }),
 			...(turn !== undefined && restarts > 0 && { restarts }),
 			...(before.length > 0 && { before }),
 			...(haltedReason !== undefined && { haltedReason }),
 		};
 		store.transaction(() => {
-			store.messages.add(record.n, message, Date.now(), about);
+			store.messages.add(record.n, message, Date.now(), more);
 			if (turn === undefined) return;
 			meter.settle(spent);
 			if (restarts > 0) store.runs.restarted(record.n, 0);
 		});
+		kept = [];
 		state.sides += before.length;
 		if (turn !== undefined) Object.assign(state, { iteration: turn.iteration, restarts: 0 });
 		return crashPoint(message.role === 'tool' ? 'tool-end' : 'model-end', record);

@@ -96,6 +96,16 @@ export function createSessionClass(runtime: Runtime) {
 			});
 		}
 
+		message(seq: number): Promise<Response> {
+			return answer(async () => {
+				this.#assertExists();
+				const record = this.#store.messages.get(seq);
+				if (record === undefined) throw new RunletError('not_found', 'There is no such message in this session.');
+				const runId = this.#store.runs.get(record.run)?.id;
+				return Response.json(wireMessage(this.#store.messages.whole(record), runId));
+			});
+		}
+
 		send(input: Input, how: Handling): Promise<Response> {
 			const { whenBusy = 'queue', model } = input;
 			const busy = this.#runner.live !== undefined && whenBusy !== 'reject';

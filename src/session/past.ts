@@ -23,5 +23,6 @@ export function pastRun(store: SessionStore, n: number): LiveRun | undefined {
 /** The messages of a run, and those of its neighbours that stand in the same turn. */
 export function recordsOf(store: SessionStore, n: number, from: number): readonly MessageRecord[] {
 	const next = store.runs.get(n + 1)?.firstSeq;
-	return store.messages.page({ from, to: next && next + messageStride }).records;
+	const { records } = store.messages.page({ from, to: next && next + messageStride });
+	return records.map((record) => store.messages.whole(record));
 }

@@ -62,7 +62,8 @@ export function eventStream(
 }
 
 /** A message as the routes show it: without what only its provider needs. */
-export function wireMessage({ seq, message, turn, createdAt }: MessageRecord, runId: string | undefined) {
+export function wireMessage({ seq, message, turn, isCut, createdAt }: MessageRecord, runId: string | undefined) {
 	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
-	return { id: String(seq), runId, ...shown, ...(turn && { turn }), createdAt: new Date(createdAt).toISOString() };
+	const about = { ...(turn && { turn }), ...(isCut === true && { isCut }) };
+	return { id: String(seq), runId, ...shown, ...about, createdAt: new Date(createdAt).toISOString() };
 }

@@ -31,6 +31,9 @@ const watchMs = 10_000;
 /** Characters of a session's title in its owner's list: the beginning of its first message. */
 const titleLength = 80;
 
+/** Characters of a conversation that are read for a run: more than fits any model, less than fills the object's memory. */
+const mostCharacters = 32_000_000;
+
 /** What a session runs with. */
 export interface RunnerOptions {
 	readonly runtime: Runtime;
@@ -222,7 +225,7 @@ export class Runner {
 				asked: askedQuestions(store),
 				takenIds: store.calls.askedIds(),
 			},
-			history: store.messages.page().records.map(({ message }) => message),
+			history: this.#history(options),
 			meter: sessionMeter({
 				store,
 				sessionId,
@@ -248,6 +251,13 @@ export class Runner {
 			if (ledger !== undefined) this.#tellOwner(() => tellOwner(store, sessionId, ledger));
 		});
 		return live;
+	}
+
+	/** What a model may be sent of the conversation: from the newest summary on, and no more than could fit. */
+	#history({ contextFull, maxContextTokens }: ReturnType<typeof optionsFor>): Message[] {
+		const from = this.#store.summary;
+		const characters = contextFull === 'truncate' ? charactersOf(maxContextTokens) : mostCharacters;
+		return this.#store.messages.newest({ from, characters }).map(({ message }) => message);
 	}
 
 	/** A run of an earlier life of the object goes on, or ends where it cannot. */
@@ -364,6 +374,11 @@ export class Runner {
 /** Whether a waiting message may begin its run: a session that waits for somebody goes on waiting. */
 function takesNext(status: Status): boolean {
 	return status === 'idle' || status === 'completed' || status === 'error';
+}
+
+/** Characters that are more than fit into so many tokens, whoever counts them. */
+function charactersOf(tokens = 1_000_000): number {
+	return Math.min(mostCharacters, 16 * tokens);
 }
 
 function newRunId(): string {

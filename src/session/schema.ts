@@ -3,7 +3,8 @@
  *
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
- * may hold 2 MB. `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request
+ * may hold 2 MB. `output` has the results that the message holds cut; `session.summary` is the place of the newest
+ * summary, which a model is sent instead of what is in front of it. `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request
  * came under which `Idempotency-Key`, and the run that it began, 0 for none; `queue` the messages that wait for a run to
  * end; `spending` what each request to a model cost, and the sum up to it.
  */
@@ -29,6 +30,7 @@ export const migrations: readonly string[] = [
 	`ALTER TABLE session ADD COLUMN owner TEXT NOT NULL DEFAULT 'local';
 	ALTER TABLE session ADD COLUMN budget TEXT;
 	ALTER TABLE session ADD COLUMN expires_after INTEGER;
+	ALTER TABLE session ADD COLUMN summary INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE run ADD COLUMN model TEXT;
 	ALTER TABLE run ADD COLUMN stop_after INTEGER;
 	ALTER TABLE run ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;
@@ -43,6 +45,9 @@ export const migrations: readonly string[] = [
 	) WITHOUT ROWID;
 	INSERT INTO call SELECT turn, json_quote(call), 'allowed', 1, arguments, NULL, created_at FROM approval;
 	DROP TABLE approval;
+	CREATE TABLE output (
+		seq INTEGER NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (seq, part)
+	) WITHOUT ROWID;
 	CREATE TABLE queue (
 		id INTEGER NOT NULL, part INTEGER NOT NULL, steers INTEGER NOT NULL, body TEXT NOT NULL,
 		created_at INTEGER NOT NULL, PRIMARY KEY (id, part)

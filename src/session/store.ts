@@ -1,4 +1,5 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
+import type { Message } from '../chat/index.ts';
 import type { Limit } from '../ledger/budget.ts';
 import { migrate, storedVersion } from '../migrate.ts';
 import { CallRows } from './rows/call.ts';
@@ -96,6 +97,17 @@ export class SessionStore {
 	/** The model of the runs from now on. */
 	chooseModel(model: string): void {
 		this.#storage.sql.exec('UPDATE session SET model = ?', model);
+	}
+
+	/** The place from which on a model is sent the conversation: that of the newest summary. */
+	get summary(): number {
+		return this.#storage.sql.exec<{ summary: number }>('SELECT summary FROM session').one().summary;
+	}
+
+	/** Stores a summary of what is in front of the newest messages, `inFrontOf` of them. */
+	addSummary(run: number, message: Message, createdAt: number, inFrontOf: number): void {
+		const place = this.messages.addSummary(run, message, createdAt, inFrontOf);
+		this.#storage.sql.exec('UPDATE session SET summary = ?', place);
 	}
 
 	/** What it may spend from now on. */

@@ -1,5 +1,5 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
-import type { Message, SideEvent, Turn } from '../../chat/index.ts';
+import { cutOutput, type Message, type SideEvent, type Turn } from '../../chat/index.ts';
 import { partsOf } from './part.ts';
 
 /** Places from one message to the next: a turn may have one call less. */
@@ -21,6 +21,8 @@ export interface MessageRecord {
 	readonly haltedReason?: string | undefined;
 	/** Notes and warnings since the message stored before it. */
 	readonly before?: readonly SideEvent[] | undefined;
+	/** Whether its content is only the part of a tool's result that a model is sent; `whole` has all of it. */
+	readonly isCut?: boolean | undefined;
 	readonly createdAt: number;
 }
 
@@ -48,22 +50,52 @@ export class MessageRows {
 		this.#sql = sql;
 	}
 
-	/** Stores a message at its place and gives the place. */
-	add(run: number, message: Message, createdAt: number, more: Omit<Body, 'message'> = {}): number {
+	/** Stores a message at its place and gives the place. A result that no model is sent whole is kept whole beside it. */
+	add(run: number, message: Message, createdAt: number, more: Omit<Body, 'message' | 'isCut'> = {}): number {
 		const last = this.#lastPlace();
 		const seq = message.role === 'tool' ? this.#placeOfResult(message.toolCallId, last) : nextPlace(last);
-		const turn = turnOf(seq);
-		const { stored } = this.#sql
-			.exec<{ stored: number }>('SELECT COUNT(*) AS stored FROM message WHERE seq >= ?', turn)
-			.one();
-		const body: Body = { message, ...more };
-		for (const [part, text] of partsOf(JSON.stringify(body)).entries()) {
-			this.#sql.exec(
-				'INSERT INTO message (seq, part, run, stored, body, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-				...[seq, part, run, stored, text, createdAt],
-			);
+		const content = message.role === 'tool' ? cutOutput(message.content) : undefined;
+		const isCut = message.role === 'tool' && content !== message.content;
+		this.#insert(
+			seq,
+			run,
+			createdAt,
+			isCut ? { message: { ...message, content }, ...more, isCut } : { message, ...more },
+		);
+		if (isCut) {
+			for (const [part, text] of partsOf(JSON.stringify(message.content)).entries())
+				this.#sql.exec('INSERT INTO output (seq, part, body) VALUES (?, ?, ?)', seq, part, text);
 		}
 		return seq;
+	}
+
+	/** Stores a summary in front of the newest messages, `inFrontOf` of them, and gives its place. */
+	addSummary(run: number, message: Message, createdAt: number, inFrontOf: number): number {
+		const places = this.#sql
+			.exec<{ seq: number }>('SELECT DISTINCT seq FROM message ORDER BY seq DESC LIMIT 1 OFFSET ?', inFrontOf)
+			.toArray();
+		const seq = (places[0]?.seq ?? 0) + 1;
+		this.#insert(seq, run, createdAt, { message });
+		return seq;
+	}
+
+	/** The message at a place. */
+	get(seq: number): MessageRecord | undefined {
+		return this.page({ from: seq, to: seq + 1 }).records[0];
+	}
+
+	/** The message with all that its tool gave. */
+	whole(record: MessageRecord): MessageRecord {
+		const { message, isCut } = record;
+		if (isCut !== true || message.role !== 'tool') return record;
+		const rows = this.#sql.exec<{ body: string }>('SELECT body FROM output WHERE seq = ? ORDER BY part', record.seq);
+		const content: unknown = JSON.parse(
+			rows
+				.toArray()
+				.map(({ body }) => body)
+				.join(''),
+		);
+		return { ...record, message: { ...message, content }, isCut: false };
 	}
 
 	/** Messages from a place on, in the order of the conversation: `limit` of them and about `bytes` at most, but one at least. */
@@ -118,6 +150,18 @@ export class MessageRows {
 	/** The place of the turn that the last message belongs to: its own, or its assistant message's. */
 	lastTurn(): number {
 		return turnOf(this.#lastPlace());
+	}
+
+	#insert(seq: number, run: number, createdAt: number, body: Body): void {
+		const { stored } = this.#sql
+			.exec<{ stored: number }>('SELECT COUNT(*) AS stored FROM message WHERE seq >= ?', turnOf(seq))
+			.one();
+		for (const [part, text] of partsOf(JSON.stringify(body)).entries()) {
+			this.#sql.exec(
+				'INSERT INTO message (seq, part, run, stored, body, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+				...[seq, part, run, stored, text, createdAt],
+			);
+		}
 	}
 
 	#lastPlace(): number {
