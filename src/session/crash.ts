@@ -7,7 +7,13 @@ export type CrashPointName = 'accepted' | 'model-begin' | 'draft' | 'model-end' 
  */
 export type CrashPoint = (
 	point: CrashPointName,
-	about: { readonly n: number; readonly id: string },
+	about: { readonly session: string; readonly run: number },
 ) => void | Promise<void>;
 
-export const nowhere: CrashPoint = () => {};
+/** The moments of one run. */
+export type AtCrashPoint = (point: CrashPointName) => void | Promise<void>;
+
+/** The moments of one run of a session, if anybody wants to know. */
+export function crashPoints(tell: CrashPoint | undefined, session: string, run: number): AtCrashPoint {
+	return tell === undefined ? () => {} : (point) => tell(point, { session, run });
+}

@@ -10,7 +10,7 @@ const draftMs = 1_000;
  * most of it in front of `turn.restarted`. A turn that is over sooner costs no write.
  */
 export function drafting(
-	{ store, record, log, crashPoint }: Pick<Work, 'store' | 'record' | 'log' | 'crashPoint'>,
+	{ store, record, log, atCrashPoint }: Pick<Work, 'store' | 'record' | 'log' | 'atCrashPoint'>,
 	journal: Journal,
 ) {
 	let timer: ReturnType<typeof setTimeout> | undefined;
@@ -19,7 +19,7 @@ export function drafting(
 		const events = log.draft(tailLength);
 		if (events.length === 0) return;
 		store.runs.draft(record.n, { iteration: log.turns + 1, restarts: journal.restarts, events });
-		void crashPoint('draft', record);
+		void atCrashPoint('draft');
 	};
 	return {
 		/** More was shown. */

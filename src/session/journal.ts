@@ -1,5 +1,5 @@
 import type { ChatOptions, Message, SideEvent } from '../chat/index.ts';
-import type { CrashPoint } from './crash.ts';
+import type { AtCrashPoint } from './crash.ts';
 import type { SessionMeter } from './meter.ts';
 import type { RunRecord } from './rows/run.ts';
 import type { SessionStore } from './store.ts';
@@ -24,10 +24,10 @@ export interface JournalOptions {
 	readonly record: Pick<RunRecord, 'n' | 'id' | 'restarts'>;
 	readonly meter: SessionMeter;
 	readonly iteration: number;
-	readonly crashPoint: CrashPoint;
+	readonly atCrashPoint: AtCrashPoint;
 }
 
-export function journalOf({ store, record, meter, iteration, crashPoint }: JournalOptions): Journal {
+export function journalOf({ store, record, meter, iteration, atCrashPoint }: JournalOptions): Journal {
 	const state = { iteration, restarts: record.restarts, sides: 0 };
 	/** What was said with a summary, which stands among older messages, belongs to the message behind it. */
 	let kept: readonly SideEvent[] = [];
@@ -56,7 +56,7 @@ export function journalOf({ store, record, meter, iteration, crashPoint }: Journ
 		kept = [];
 		state.sides += before.length;
 		if (turn !== undefined) Object.assign(state, { iteration: turn.iteration, restarts: 0 });
-		return crashPoint(message.role === 'tool' ? 'tool-end' : 'model-end', record);
+		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
 	};
 
 	return {
@@ -64,7 +64,7 @@ export function journalOf({ store, record, meter, iteration, crashPoint }: Journ
 			onMessage,
 			onToolCall: (call, tool) => {
 				if (tool.retry !== 'safe') store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now());
-				return crashPoint('tool-begin', record);
+				return atCrashPoint('tool-begin');
 			},
 			onQuestion: (question, call) => store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), question),
 			steer: () =>

@@ -3,7 +3,7 @@ import { RunletError } from '../errors.ts';
 import { type Amount, amountOf, nothing } from '../ledger/amount.ts';
 import type { LedgerApi } from '../ledger/api.ts';
 import { type BudgetState, budgetState, type Limit, wouldPass } from '../ledger/budget.ts';
-import type { CrashPoint } from './crash.ts';
+import type { AtCrashPoint } from './crash.ts';
 import type { RunRecord } from './rows/run.ts';
 import type { Charge } from './rows/spending.ts';
 import type { SessionStore } from './store.ts';
@@ -28,7 +28,7 @@ export interface MeterOptions {
 	) => number | undefined | Promise<number | undefined>;
 	/** The ledger of the session's owner, where the owner's days have a limit. */
 	readonly owner?: OwnerLedger | undefined;
-	readonly crashPoint: CrashPoint;
+	readonly atCrashPoint: AtCrashPoint;
 }
 
 /** An owner's ledger, and what may be spent in a day. */
@@ -49,7 +49,7 @@ const shortestReply = 16;
  * not made, one that was cut off is charged with all that was set aside for it, and so is one whose cost nobody says.
  */
 export function sessionMeter(options: MeterOptions): SessionMeter {
-	const { store, sessionId, record, limit, owner, crashPoint } = options;
+	const { store, sessionId, record, limit, owner, atCrashPoint } = options;
 	let open: Charge | undefined;
 
 	const settle = (amount: Amount): void => {
@@ -90,7 +90,7 @@ export function sessionMeter(options: MeterOptions): SessionMeter {
 			// What is left of the day is known once it refused: a shorter reply may fit.
 			const cap = typeof first === 'object' ? await setAside(request, first) : first;
 			if (typeof cap === 'object') throw exceeded('day', cap, nothing);
-			await crashPoint('model-begin', record);
+			await atCrashPoint('model-begin');
 			return cap;
 		},
 		lost: (usage, cut) => {

@@ -6,7 +6,7 @@ import { messageOf, RunletError } from '../errors.ts';
 import type { Limit } from '../ledger/budget.ts';
 import type { Runtime } from './agent.ts';
 import type { CreateInput, Handling, Input, Once, SessionApi, Submission } from './api.ts';
-import { nowhere } from './crash.ts';
+import { crashPoints } from './crash.ts';
 import { follow } from './follow.ts';
 import { pastLog, pastRun } from './past.ts';
 import { openCallsOf, pendingOf } from './pending.ts';
@@ -29,7 +29,6 @@ const longestQueue = 16;
  * has it done and answers. What it knows stands in the files beside it, what it runs is the `Runner`'s.
  */
 export function createSessionClass(runtime: Runtime) {
-	const { crashPoint = nowhere } = runtime;
 	return class Session extends DurableObject<Env> implements SessionApi {
 		readonly #store: SessionStore;
 		readonly #runner: Runner;
@@ -61,7 +60,7 @@ export function createSessionClass(runtime: Runtime) {
 				this.#runner.created(input === undefined);
 				if (input === undefined) return Response.json(this.#state(), frame);
 				const live = this.#runner.begin([userMessage(input.parts ?? input.text ?? '')], how);
-				await crashPoint('accepted', live.record);
+				await this.#accepted(live.record);
 				return deliver(live, how.delivery, { ...frame, about: this.#state() });
 			});
 		}
@@ -204,9 +203,13 @@ export function createSessionClass(runtime: Runtime) {
 				assertAllowed(this.#status(), operation, pendingOf(this.#store).calls?.length !== 0);
 				const run = work();
 				if (run === undefined) return Response.json(this.#state());
-				await crashPoint('accepted', run.record);
+				await this.#accepted(run.record);
 				return deliver(run, how.delivery);
 			});
+		}
+
+		async #accepted({ n }: { readonly n: number }): Promise<void> {
+			await crashPoints(runtime.crashPoint, this.ctx.id.toString(), n)('accepted');
 		}
 
 		/** A message that came while a run goes on: the run that will answer it. */

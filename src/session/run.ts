@@ -4,7 +4,7 @@ import type { Resumption } from '../chat/loop.ts';
 import { start } from '../chat/run.ts';
 import { messageOf } from '../errors.ts';
 import { callsInOrder } from './calls-in-order.ts';
-import type { CrashPoint } from './crash.ts';
+import type { AtCrashPoint } from './crash.ts';
 import { drafting } from './draft.ts';
 import type { JournalOptions } from './journal.ts';
 import { journalOf } from './journal.ts';
@@ -35,7 +35,7 @@ export interface Work extends Omit<JournalOptions, 'iteration'> {
 	readonly lastEvent: (event: TerminalEvent) => TerminalEvent;
 	/** What is written together with its end. */
 	readonly onEnd: (event: TerminalEvent) => void;
-	readonly crashPoint: CrashPoint;
+	readonly atCrashPoint: AtCrashPoint;
 }
 
 /**
@@ -43,7 +43,7 @@ export interface Work extends Omit<JournalOptions, 'iteration'> {
  * (hardening.md, "What a run writes, and when"). The run belongs to the object: readers come and go.
  */
 export function carryOut(work: Work): LiveRun {
-	const { store, record, options, log, resume, crashPoint } = work;
+	const { store, record, options, log, resume, atCrashPoint } = work;
 	const said: SideEvent[] = [];
 	const journal = journalOf({ ...work, iteration: resume?.iteration ?? 0 });
 	const drafts = drafting(work, journal);
@@ -71,7 +71,7 @@ export function carryOut(work: Work): LiveRun {
 			if (final === undefined) drafts.changed();
 			else {
 				last = end(final);
-				await crashPoint('ended', record);
+				await atCrashPoint('ended');
 				log.append([last]);
 			}
 		}

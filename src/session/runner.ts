@@ -10,7 +10,7 @@ import type { BudgetState, Limit } from '../ledger/budget.ts';
 import type { ToolCall } from '../tool/index.ts';
 import { optionsFor, type Runtime } from './agent.ts';
 import type { Once } from './api.ts';
-import { nowhere } from './crash.ts';
+import { crashPoints } from './crash.ts';
 import { RunLog } from './log.ts';
 import { type OwnerLedger, sessionMeter, stateOf, tellOwner } from './meter.ts';
 import { pastRun } from './past.ts';
@@ -210,13 +210,13 @@ export class Runner {
 	#carryOut(record: RunRecord, options: ReturnType<typeof optionsFor>, log: RunLog, resume?: Resumption): LiveRun {
 		const store = this.#store;
 		const { id: sessionId } = store.session();
-		const { crashPoint = nowhere } = this.#options.runtime;
+		const atCrashPoint = crashPoints(this.#options.runtime.crashPoint, sessionId, record.n);
 		const live = carryOut({
 			store,
 			record,
 			log,
 			resume,
-			crashPoint,
+			atCrashPoint,
 			options: {
 				...options,
 				context: { sessionId, runId: record.id },
@@ -230,7 +230,7 @@ export class Runner {
 				store,
 				sessionId,
 				record,
-				crashPoint,
+				atCrashPoint,
 				limit: () => this.#limit(),
 				priceOf: (model, tokens) => resolveRegistration({ ...options, model })?.priceOf?.(model, tokens),
 				owner: this.ownerLedger(),
