@@ -57,8 +57,10 @@ export function createSessionClass(runtime: Runtime) {
 					this.#store.create({ id, agent, owner, model, metadata, budget, expiresAfterMs, createdAt });
 					if (input === undefined && how.once !== undefined) this.#store.deliveries.add(how.once, 0, createdAt);
 				});
-				this.#runner.created(input === undefined);
-				if (input === undefined) return Response.json(this.#state(), frame);
+				if (input === undefined) {
+					this.#runner.created();
+					return Response.json(this.#state(), frame);
+				}
 				const live = this.#runner.begin([userMessage(input.parts ?? input.text ?? '')], how);
 				await this.#accepted(live.record);
 				return deliver(live, how.delivery, { ...frame, about: this.#state() });
@@ -68,7 +70,7 @@ export function createSessionClass(runtime: Runtime) {
 		state(): Promise<Response> {
 			return answer(async () => {
 				this.#assertExists();
-				const owner = this.#runner.ownerLedger();
+				const owner = this.#runner.owner.ledger();
 				const day = owner && (await owner.ledger().state(owner.limit));
 				return Response.json({ ...this.#state(), ...(day !== undefined && { dayBudget: day }) });
 			});
@@ -189,7 +191,9 @@ export function createSessionClass(runtime: Runtime) {
 
 		async #remove(): Promise<void> {
 			await this.#runner.cancel();
-			await this.#runner.unlist();
+			// What the ledger is not told stays set aside there: more than was spent, never less.
+			await this.#runner.owner.settleUp().catch(() => {});
+			await this.#runner.owner.unlist();
 			await this.ctx.storage.deleteAlarm();
 			await this.ctx.storage.deleteAll();
 		}
@@ -218,10 +222,9 @@ export function createSessionClass(runtime: Runtime) {
 				const text = `whenBusy: ${longestQueue} messages wait already. Send it when a run has ended, or cancel.`;
 				throw new RunletError('conflict', text, { field: 'whenBusy', waiting: longestQueue });
 			}
-			const { id, runId } = this.#runner.enqueue(message, { model, steers, once });
-			const { live } = this.#runner;
-			if (steers && live !== undefined) return live;
-			return { record: { n: 0, id: runId }, begun: this.#runner.begun(id) };
+			const { live, queue } = this.#runner;
+			const { id, runId } = queue.add(message, live?.record.n ?? 0, { model, steers, once });
+			return steers && live !== undefined ? live : { record: { n: 0, id: runId }, begun: queue.run(id) };
 		}
 
 		/** The run that a request began when it came before, 0 for none, below 0 one that waits; nothing for one that is new. */
@@ -237,7 +240,7 @@ export function createSessionClass(runtime: Runtime) {
 			const about = frame.status === undefined ? {} : { about: this.#state() };
 			const waits = n < 0 ? this.#store.queue.get(-n) : undefined;
 			if (waits !== undefined)
-				return deliver({ record: { n: 0, id: waits.runId }, begun: this.#runner.begun(waits.id) }, delivery);
+				return deliver({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) }, delivery);
 			const { live } = this.#runner;
 			const run = live?.record.n === n ? live : pastRun(this.#store, n);
 			return run === undefined ? Response.json(this.#state(), frame) : deliver(run, delivery, { ...frame, ...about });

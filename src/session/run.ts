@@ -8,7 +8,7 @@ import type { AtCrashPoint } from './crash.ts';
 import { drafting } from './draft.ts';
 import type { JournalOptions } from './journal.ts';
 import { journalOf } from './journal.ts';
-import type { RunLog } from './log.ts';
+import { RunLog } from './log.ts';
 import type { RunRecord } from './rows/run.ts';
 import { runStatusOf } from './status.ts';
 import { fitting, slim, tailLength } from './tail.ts';
@@ -92,4 +92,13 @@ export function carryOut(work: Work): LiveRun {
 		return event;
 	};
 	return { record, log, ended: follow().catch(failed).finally(drafts.stop), cancel: run.abort };
+}
+
+export function newRunId(): string {
+	return `run_${crypto.randomUUID()}`;
+}
+
+/** A run that ended before it began, and is in no row; who has read it stands behind the run `n`. */
+export function runThatWasNot(n: number, id: string, event: TerminalEvent): LiveRun {
+	return { record: { n, id }, log: new RunLog(n, [event]), ended: Promise.resolve(event), cancel: () => {} };
 }

@@ -1,35 +1,27 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { findAgent } from '../agents/index.ts';
-import { type Deferred, deferred } from '../chat/deferred.ts';
 import { type Message, messageText, resolveRegistration, type TerminalEvent } from '../chat/index.ts';
 import type { Resumption } from '../chat/loop.ts';
 import type { Config } from '../config.ts';
-import type { DirectoryApi } from '../directory/api.ts';
 import { messageOf, type RunletError, toRunletError } from '../errors.ts';
 import type { BudgetState, Limit } from '../ledger/budget.ts';
 import type { ToolCall } from '../tool/index.ts';
 import { optionsFor, type Runtime } from './agent.ts';
+import { Alarm } from './alarm.ts';
 import type { Once } from './api.ts';
 import { crashPoints } from './crash.ts';
 import { RunLog } from './log.ts';
-import { type OwnerLedger, sessionMeter, stateOf, tellOwner } from './meter.ts';
+import { sessionMeter, stateOf } from './meter.ts';
+import { inBackground, Owner } from './owner.ts';
 import { pastRun } from './past.ts';
 import { approvedCalls, askedQuestions } from './pending.ts';
+import { Queue } from './queue.ts';
 import { giveUp, takeUp } from './recovery.ts';
 import type { Waiting } from './rows/queue.ts';
 import type { RunRecord } from './rows/run.ts';
-import { carryOut, type LiveRun } from './run.ts';
-import { type Status, sessionStatus } from './status.ts';
+import { carryOut, type LiveRun, newRunId, runThatWasNot } from './run.ts';
+import { sessionStatus, takesNext } from './status.ts';
 import type { SessionStore } from './store.ts';
-
-/**
- * While a run is open its object is woken this often, in milliseconds: a run that died with it is found, and one that
- * nobody follows is not evicted.
- */
-const watchMs = 10_000;
-
-/** Characters of a session's title in its owner's list: the beginning of its first message. */
-const titleLength = 80;
 
 /** Characters of a conversation that are read for a run: more than fits any model, less than fills the object's memory. */
 const mostCharacters = 32_000_000;
@@ -66,17 +58,29 @@ export class Runner {
 	readonly #store: SessionStore;
 	/** Tells this life of the object from those before it. */
 	readonly #boot = crypto.randomUUID();
-	readonly #waiting = new Map<number, Deferred<LiveRun>>();
+	readonly #alarm: Alarm;
+	readonly queue: Queue;
+	readonly owner: Owner;
 	#live: LiveRun | undefined;
 
 	constructor(options: RunnerOptions) {
+		const { store, storage, config, runtime } = options;
 		this.#options = options;
-		this.#store = options.store;
+		this.#store = store;
+		this.#alarm = new Alarm(store, storage, runtime.agents);
+		this.queue = new Queue(store);
+		this.owner = new Owner(store, config);
 	}
 
 	/** The run that goes on. */
 	get live(): LiveRun | undefined {
 		return this.#live;
+	}
+
+	/** The session was created without a message: it is listed, and may expire. */
+	created(): void {
+		this.#alarm.rest();
+		inBackground(() => this.owner.list());
 	}
 
 	/** What an earlier life of the object left: a run that died with it, or messages that wait. */
@@ -96,6 +100,7 @@ export class Runner {
 		const record = this.#store.transaction(() => {
 			const { messages, calls, runs, deliveries, queue } = this.#store;
 			if (model !== undefined) this.#store.chooseModel(model);
+			if (this.#store.session().title === undefined) this.#store.setTitle(titleOf(input));
 			const createdAt = Date.now();
 			const n = this.nextRun;
 			const isNew = input.some(({ role }) => role === 'user');
@@ -113,45 +118,16 @@ export class Runner {
 			if (once !== undefined) deliveries.add(once, n, createdAt);
 			if (waited !== undefined) queue.remove(waited.id);
 			if (waited?.key !== undefined) deliveries.begun(waited.key, n);
-			this.#watch();
+			this.#alarm.watch();
 			return run;
 		});
-		this.list();
+		inBackground(() => this.owner.list());
 		return this.#carryOut(record, options, new RunLog(record.n));
-	}
-
-	/** Stores a message that waits until it can begin a run or, where it `steers`, until the run that goes on takes it up. */
-	enqueue(
-		message: Message,
-		{
-			model,
-			steers,
-			once,
-		}: { readonly model?: string | undefined; readonly steers: boolean; readonly once?: Once | undefined },
-	): Waiting {
-		return this.#store.transaction(() => {
-			const createdAt = Date.now();
-			const waiting = this.#store.queue.add({ runId: newRunId(), message, model, steers, key: once?.key }, createdAt);
-			const run = steers ? (this.#store.runs.get()?.n ?? 0) : -waiting.id;
-			if (once !== undefined) this.#store.deliveries.add(once, run, createdAt);
-			return waiting;
-		});
-	}
-
-	/** The run that a waiting message begins, once it does. */
-	begun(id: number): Promise<LiveRun> {
-		const known = this.#waiting.get(id) ?? deferred<LiveRun>();
-		this.#waiting.set(id, known);
-		return known.promise;
 	}
 
 	/** Stops the run that goes on, or that waits for somebody, and drops the messages that wait. */
 	async cancel(): Promise<void> {
-		const dropped = this.#store.queue.all();
-		this.#store.transaction(() => {
-			for (const { id } of dropped) this.#store.queue.remove(id);
-		});
-		for (const { id, runId } of dropped) this.#settle(id, over(this.nextRun, runId, { type: 'cancelled' }));
+		this.queue.drop();
 		const live = this.#live;
 		live?.cancel();
 		await live?.ended;
@@ -161,9 +137,9 @@ export class Runner {
 	/** The object's alarm: keeps watch while a run is open. Whether the session has expired. */
 	alarm(): boolean {
 		if (!this.#store.exists()) return false;
-		if (this.#live !== undefined) this.#watch();
-		else if ((this.#expiresAt() ?? Number.POSITIVE_INFINITY) <= Date.now()) return true;
-		else this.#rest();
+		if (this.#live !== undefined) this.#alarm.watch();
+		else if (this.#alarm.isDue()) return true;
+		else this.#alarm.rest();
 		return false;
 	}
 
@@ -172,39 +148,9 @@ export class Runner {
 		return stateOf(this.#store, this.#limit());
 	}
 
-	/** The ledger of the session's owner, where that owner's days have a limit. */
-	ownerLedger(): OwnerLedger | undefined {
-		const { ledgers, dayBudget } = this.#options.config();
-		if (dayBudget.tokens === undefined && dayBudget.usd === undefined) return undefined;
-		const { owner } = this.#store.session();
-		return { limit: dayBudget, ledger: () => ledgers.get(ledgers.idFromName(owner)) };
-	}
-
 	/** The number of the next run. */
 	get nextRun(): number {
 		return (this.#store.runs.get()?.n ?? 0) + 1;
-	}
-
-	/** Call it when the session was created; one without a first message is listed at once, and may expire. */
-	created(isEmpty: boolean): void {
-		if (!isEmpty) return;
-		this.#rest();
-		this.list();
-	}
-
-	/** Tells the owner's directory of the session's activity: once a run. */
-	list(): void {
-		const { id, agent, createdAt } = this.#store.session();
-		const [first] = this.#store.messages.page({ limit: 1 }).records;
-		const title = first === undefined ? undefined : messageText(first.message).trim().slice(0, titleLength);
-		const entry = { id, agent, createdAt, activeAt: Date.now(), ...(title !== undefined && { title }) };
-		this.#tellOwner((owner) => this.#directoryOf(owner).touch(entry));
-	}
-
-	/** Takes the session off its owner's list. */
-	async unlist(): Promise<void> {
-		const { id, owner } = this.#store.session();
-		await this.#directoryOf(owner).remove(id);
 	}
 
 	#carryOut(record: RunRecord, options: ReturnType<typeof optionsFor>, log: RunLog, resume?: Resumption): LiveRun {
@@ -233,13 +179,13 @@ export class Runner {
 				atCrashPoint,
 				limit: () => this.#limit(),
 				priceOf: (model, tokens) => resolveRegistration({ ...options, model })?.priceOf?.(model, tokens),
-				owner: this.ownerLedger(),
+				owner: this.owner.ledger(),
 			}),
 			lastEvent: (event) => (event.type === 'done' ? { ...event, budget: { ...this.budget() } } : event),
 			onEnd: (event) => {
 				const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
 				for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
-				this.#rest();
+				this.#alarm.rest();
 			},
 		});
 		this.#live = live;
@@ -247,8 +193,7 @@ export class Runner {
 			if (this.#live === live) this.#live = undefined;
 			if (!store.exists()) return;
 			this.#beginNext();
-			const ledger = this.ownerLedger();
-			if (ledger !== undefined) this.#tellOwner(() => tellOwner(store, sessionId, ledger));
+			inBackground(() => this.owner.settleUp());
 		});
 		return live;
 	}
@@ -266,15 +211,16 @@ export class Runner {
 			const options = this.#optionsOn(run.model);
 			const taken = this.#store.transaction(() => {
 				const next = takeUp(this.#store, run, { boot: this.#boot, tools: options.tools });
-				if (next === undefined) this.#rest();
-				else this.#watch();
+				if (next === undefined) this.#alarm.rest();
+				else this.#alarm.watch();
 				return next;
 			});
 			if (taken !== undefined) this.#carryOut(taken.record, options, new RunLog(run.n, taken.events), taken.resume);
 		} catch (thrown) {
+			console.error(JSON.stringify({ level: 'error', code: 'not_taken_up', run: run.id, cause: messageOf(thrown) }));
 			this.#store.transaction(() => {
 				giveUp(this.#store, run, failureOf(toRunletError(thrown)));
-				this.#rest();
+				this.#alarm.rest();
 			});
 		}
 	}
@@ -286,9 +232,9 @@ export class Runner {
 			if (waited === undefined) return;
 			const { id, message, model } = waited;
 			try {
-				this.#settle(id, this.begin([message], { model, waited }));
+				this.queue.begun(id, this.begin([message], { model, waited }));
 			} catch (thrown) {
-				this.#settle(id, this.#refuse(waited, failureOf(toRunletError(thrown))));
+				this.queue.begun(id, this.#refuse(waited, failureOf(toRunletError(thrown))));
 			}
 		}
 	}
@@ -304,9 +250,9 @@ export class Runner {
 			queue.remove(waited.id);
 			if (waited.key !== undefined) deliveries.begun(waited.key, n);
 			runs.end(n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);
-			this.#rest();
+			this.#alarm.rest();
 		});
-		return pastRun(this.#store, n) ?? over(n, waited.runId, event);
+		return pastRun(this.#store, n) ?? runThatWasNot(n, waited.runId, event);
 	}
 
 	/** A run that waited for somebody is over; its open calls are answered as not run when the conversation goes on. */
@@ -315,16 +261,6 @@ export class Runner {
 		if (run?.status !== 'awaiting_user' && run?.status !== 'awaiting_tools') return;
 		const tail = { before: [], draft: [], ...run.tail, event: { type: 'cancelled' } } as const;
 		this.#store.runs.end(run.n, 'cancelled', tail, Date.now());
-	}
-
-	#directoryOf(owner: string): DirectoryApi {
-		const { directories } = this.#options.config();
-		return directories.get(directories.idFromName(owner));
-	}
-
-	#settle(id: number, run: LiveRun): void {
-		this.#waiting.get(id)?.resolve(run);
-		this.#waiting.delete(id);
 	}
 
 	#optionsOn(model: string | undefined) {
@@ -336,44 +272,6 @@ export class Runner {
 		const { budget, agent } = this.#store.session();
 		return budget ?? findAgent(this.#options.runtime.agents, agent).budget ?? {};
 	}
-
-	#watch(): void {
-		void this.#options.storage.setAlarm(Date.now() + watchMs);
-	}
-
-	/** Without a run no alarm is set, but where a message waits for its run, and for a session that expires. */
-	#rest(): void {
-		const { storage } = this.#options;
-		const at = this.#expiresAt();
-		if (this.#store.queue.size > 0 && takesNext(sessionStatus(this.#store.runs.get()?.status))) this.#watch();
-		else if (at === undefined) void storage.deleteAlarm();
-		else void storage.setAlarm(at);
-	}
-
-	/** When the session is removed, if nothing happens until then. */
-	#expiresAt(): number | undefined {
-		const { agent, expiresAfterMs, createdAt } = this.#store.session();
-		const known = this.#options.runtime.agents.find(({ name }) => name === agent);
-		const after = expiresAfterMs ?? known?.expiresAfterMs;
-		const run = this.#store.runs.get();
-		return after === undefined ? undefined : (run?.endedAt ?? run?.createdAt ?? createdAt) + after;
-	}
-
-	/** What the owner has to know; nothing waits for it. What the ledger did not get it gets before the next request. */
-	#tellOwner(tell: (owner: string) => Promise<void>): void {
-		const failed = (cause: unknown): void =>
-			console.warn(JSON.stringify({ level: 'warn', code: 'owner_not_told', cause: messageOf(cause) }));
-		try {
-			tell(this.#store.session().owner).catch(failed);
-		} catch (cause) {
-			failed(cause);
-		}
-	}
-}
-
-/** Whether a waiting message may begin its run: a session that waits for somebody goes on waiting. */
-function takesNext(status: Status): boolean {
-	return status === 'idle' || status === 'completed' || status === 'error';
 }
 
 /** Characters that are more than fit into so many tokens, whoever counts them. */
@@ -381,15 +279,13 @@ function charactersOf(tokens = 1_000_000): number {
 	return Math.min(mostCharacters, 16 * tokens);
 }
 
-function newRunId(): string {
-	return `run_${crypto.randomUUID()}`;
+/** Characters of a session's title: the beginning of its first message. */
+const titleLength = 80;
+
+function titleOf(input: readonly Message[]): string {
+	return input.map(messageText).join(' ').trim().slice(0, titleLength);
 }
 
 function failureOf({ code, message, data }: RunletError): TerminalEvent {
 	return { type: 'error', code, message, ...(data !== undefined && { data }) };
-}
-
-/** A run that is over and is in no row. */
-function over(n: number, id: string, event: TerminalEvent): LiveRun {
-	return { record: { n, id }, log: new RunLog(n, [event]), ended: Promise.resolve(event), cancel: () => {} };
 }

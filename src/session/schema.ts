@@ -30,6 +30,7 @@ export const migrations: readonly string[] = [
 	`ALTER TABLE session ADD COLUMN owner TEXT NOT NULL DEFAULT 'local';
 	ALTER TABLE session ADD COLUMN budget TEXT;
 	ALTER TABLE session ADD COLUMN expires_after INTEGER;
+	ALTER TABLE session ADD COLUMN title TEXT;
 	ALTER TABLE session ADD COLUMN summary INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE run ADD COLUMN model TEXT;
 	ALTER TABLE run ADD COLUMN stop_after INTEGER;

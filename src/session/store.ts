@@ -23,6 +23,8 @@ export interface SessionRecord {
 	readonly budget?: Limit | undefined;
 	/** How long after its last activity it is removed, in milliseconds; missing means what its agent says. */
 	readonly expiresAfterMs?: number | undefined;
+	/** The beginning of its first message, once there is one. */
+	readonly title?: string | undefined;
 	/** Milliseconds since 1970, as every time here. */
 	readonly createdAt: number;
 }
@@ -79,6 +81,7 @@ export class SessionStore {
 			metadata: string | null;
 			budget: string | null;
 			expires_after: number | null;
+			title: string | null;
 			created_at: number;
 		};
 		const row = this.#storage.sql.exec<Row>('SELECT * FROM session').one();
@@ -90,6 +93,7 @@ export class SessionStore {
 			metadata: row.metadata === null ? undefined : JSON.parse(row.metadata),
 			budget: row.budget === null ? undefined : JSON.parse(row.budget),
 			expiresAfterMs: row.expires_after ?? undefined,
+			title: row.title ?? undefined,
 			createdAt: row.created_at,
 		};
 	}
@@ -97,6 +101,10 @@ export class SessionStore {
 	/** The model of the runs from now on. */
 	chooseModel(model: string): void {
 		this.#storage.sql.exec('UPDATE session SET model = ?', model);
+	}
+
+	setTitle(title: string): void {
+		this.#storage.sql.exec('UPDATE session SET title = ?', title);
 	}
 
 	/** The place from which on a model is sent the conversation: that of the newest summary. */
