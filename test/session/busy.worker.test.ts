@@ -44,6 +44,7 @@ describe('a message that comes while a run goes on', () => {
 	test('gets its result, or the id of the run that it will have', async () => {
 		const { id, end } = await busy('two', 'three');
 		const second = say(id, 'second', {}, {});
+		await expect.poll(() => stateOf(id)).toMatchObject({ waiting: 1 });
 		const { runId } = await (await say(id, 'third', { whenBusy: 'queue' }, async)).json<{ runId: string }>();
 		end();
 		expect(await (await second).json()).toMatchObject({ status: 'completed', text: 'two' });
