@@ -34,7 +34,7 @@ export interface SessionFields {
  */
 export function createClient(server: Server, retries = 0) {
 	const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
-		for (let left = retries; ; ) {
+		for (let left = retries, staleLeft = 1; ; ) {
 			await server.up();
 			const { lives } = server;
 			try {
@@ -42,7 +42,9 @@ export function createClient(server: Server, retries = 0) {
 				if (response.status < 500 || left-- === 0) return response;
 			} catch (cause) {
 				init.signal?.throwIfAborted();
-				if (server.isUp && server.lives === lives) throw new Error(`${path}: no answer`, { cause });
+				// The server may close a connection that was kept alive just when it is used (RFC 9112, 9.5).
+				if (server.isUp && server.lives === lives && staleLeft-- === 0)
+					throw new Error(`${path}: no answer`, { cause });
 			}
 		}
 	};
