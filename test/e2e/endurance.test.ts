@@ -1,0 +1,45 @@
+/** The short forms of `npm run endurance`. */
+import { expect, test } from 'vitest';
+import { budget } from '../endurance/budget.ts';
+import { crowd } from '../endurance/crowd.ts';
+import { cuts } from '../endurance/cuts.ts';
+import { kills } from '../endurance/kills.ts';
+import { leave } from '../endurance/leave.ts';
+import { crashPoints } from '../endurance/points.ts';
+import { report } from '../endurance/programmes.ts';
+import { slow } from '../endurance/slow.ts';
+import type { Figures } from '../endurance/stage.ts';
+
+const timeout = 600_000;
+
+/** Shows what a programme measured; it throws where its promise is broken. */
+async function show(name: string, programme: Promise<Figures>): Promise<void> {
+	const begun = performance.now();
+	const figures = await programme;
+	report(name, figures, performance.now() - begun);
+	expect(figures.seed).toBeTypeOf('number');
+}
+
+test('runs survive kills at random moments, though nobody asks for them', { timeout }, () =>
+	show('kills', kills({ count: 20 })),
+);
+
+test('runs survive a crash right after each of their writes', { timeout }, () =>
+	show('points', crashPoints({ count: 2 })),
+);
+
+test('a reader that is cut anywhere reads what is stored, each event once', { timeout }, () =>
+	show('cuts', cuts({ count: 50, kills: 2 })),
+);
+
+test('a run completes when its client leaves', { timeout }, () => show('leave', leave({ count: 20 })));
+
+test('slow readers cost neither the server its memory nor the model its speed', { timeout }, () =>
+	show('slow', slow({ count: 20 })),
+);
+
+test('a crowd of sessions that begin at once has no failure', { timeout }, () => show('crowd', crowd({ count: 100 })));
+
+test('runs at once on one budget never pass it, also when they are killed', { timeout }, () =>
+	show('budget', budget({ count: 10, kills: 3 })),
+);

@@ -1,0 +1,45 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { threeTools } from './script.ts';
+import { outcomes, untilQuiet } from './settled.ts';
+import { type Figures, type Options, onStage } from './stage.ts';
+
+/** Share of what all runs would cost that the budget allows. */
+const allowed = 0.5;
+/** Tokens that a run costs by the upstream's count, about. */
+const runTokens = 1_000;
+
+/**
+ * Runs at once on one day's budget, with kills. What the model bills, cut-off calls included, never passes the budget;
+ * what it does not allow ends as `budget_exceeded`.
+ */
+export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figures> {
+	const cap = Math.round(count * runTokens * allowed);
+	const world = { script: threeTools(400), pieceLength: 20, paceMs: 20, toolMs: 50, seed };
+	return onStage({ ...world, variables: { DAY_BUDGET_TOKENS: String(cap) } }, async (stage) => {
+		const { client, server, random, outside } = stage;
+		const runs = Array.from({ length: count }, async (_, n) => {
+			const tag = `run-${n}`;
+			return { tag, session: await client.begin(tag) };
+		});
+		for (let n = 0; n < kills; n++) {
+			await pause(random(100, 2_500));
+			await server.restart();
+		}
+		const sent = await Promise.all(runs);
+		await untilQuiet(stage, sent);
+		const spent = outside.upstream.spent();
+		if (spent > cap) throw new Error(`${spent} tokens were spent of ${cap}`);
+		const { completed, refused, interrupted } = await outcomes(stage, sent);
+		if (completed === 0 || refused === 0) throw new Error(`${completed} runs completed, ${refused} were refused`);
+		return {
+			seed: stage.seed,
+			'runs at once': count,
+			kills,
+			'budget, tokens': cap,
+			'billed, tokens': spent,
+			completed,
+			'refused as budget_exceeded': refused,
+			'out of attempts': interrupted,
+		};
+	});
+}

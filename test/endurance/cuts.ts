@@ -1,0 +1,65 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { checkReading } from './history.ts';
+import { read } from './reader.ts';
+import { threeTools } from './script.ts';
+import { type Figures, type Options, onStage, type Stage } from './stage.ts';
+
+/** Readers at once. */
+const readers = 4;
+
+/**
+ * Readers whose connection is cut at random bytes, and a server that is killed meanwhile. What each has put together is
+ * byte by byte what is stored, without a gap and without an event twice; also for who reads the run again when it is over.
+ */
+export function cuts({ count = 500, kills = 20, seed }: Options): Promise<Figures> {
+	const world = { script: threeTools(600), pieceLength: 12, paceMs: 10, toolMs: 20, seed };
+	return onStage(world, async (stage) => {
+		const total = { cuts: 0, runs: 0, events: 0, restarted: 0, unfinished: 0 };
+		let isKilling = true;
+		const killing = async (): Promise<void> => {
+			for (let n = 0; n < kills; n++) {
+				await pause(stage.random(500, 3_000));
+				await stage.server.restart();
+			}
+			isKilling = false;
+		};
+		const reading = Array.from({ length: readers }, async (_, n) => {
+			for (let round = 0; total.cuts < count || isKilling; round++) {
+				const one = await readTwice(stage, `run-${n}-${round}`);
+				for (const key of ['cuts', 'runs', 'events', 'restarted', 'unfinished'] as const) total[key] += one[key];
+			}
+		});
+		await Promise.all([killing(), ...reading]);
+		return {
+			seed: stage.seed,
+			'reader cuts': total.cuts,
+			restarts: kills,
+			'runs read': total.runs,
+			'runs out of attempts': total.unfinished,
+			'events read': total.events,
+			'turns restarted': total.restarted,
+		};
+	});
+}
+
+/** Reads a run while it goes on and once more when it is over, with cuts. */
+async function readTwice({ client, random }: Stage, tag: string) {
+	const cutAfter = () => random(1, 4_000);
+	const { session, response } = await client.stream(tag);
+	const live = await read(client, session, { first: response, cutAfter });
+	const past = await read(client, session, { cutAfter });
+	const messages = await client.history(session);
+	for (const { transcript } of [live, past]) {
+		const { end } = transcript;
+		if (end?.type !== 'done' && end?.code !== 'interrupted')
+			throw new Error(`${tag}: ended as ${end?.code ?? end?.type}`);
+		checkReading(tag, transcript, messages);
+	}
+	return {
+		cuts: live.cuts + past.cuts,
+		runs: 1,
+		events: live.transcript.events + past.transcript.events,
+		restarted: live.transcript.restarted,
+		unfinished: live.transcript.end?.type === 'done' ? 0 : 1,
+	};
+}

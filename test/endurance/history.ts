@@ -1,0 +1,52 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { StoredMessage } from './client.ts';
+import type { Transcript } from './transcript.ts';
+import type { Ask } from './upstream.ts';
+
+/**
+ * Throws where a history is not one: the message is there other than once, a call has no result or two, a result answers
+ * no call, or a reply is not one that the model gave whole. Only where the run did not complete may its last calls be open.
+ */
+export function checkHistory(
+	tag: string,
+	messages: readonly StoredMessage[],
+	asks: readonly Ask[],
+	isComplete: boolean,
+): void {
+	const asked = messages.filter(({ role, content }) => role === 'user' && content === tag);
+	if (asked.length !== 1) throw new Error(`${tag}: its message is in the history ${asked.length} times`);
+	const given = new Set(asks.filter((ask) => ask.tag === tag).map(({ answer }) => answer.text));
+	let open = new Set<string>();
+	const close = (): void => {
+		if (open.size > 0) throw new Error(`${tag}: no result of ${[...open].join(', ')}`);
+	};
+	for (const { role, content, toolCalls = [], toolCallId = '' } of messages) {
+		if (role === 'tool') {
+			if (!open.delete(toolCallId)) throw new Error(`${tag}: a result of ${toolCallId}, which is not open`);
+			continue;
+		}
+		close();
+		open = new Set(toolCalls.map(({ id }) => id));
+		if (role === 'assistant' && !given.has(String(content)))
+			throw new Error(`${tag}: a reply that the model did not give: ${content}`);
+	}
+	if (isComplete) close();
+}
+
+/** Throws where a reader's turns are not the stored ones: texts byte by byte, calls with their input, results. */
+export function checkReading(tag: string, { turns, end }: Transcript, messages: readonly StoredMessage[]): void {
+	const replies = messages.filter(({ role }) => role === 'assistant');
+	if (end?.type === 'done' && turns.length !== replies.length)
+		throw new Error(`${tag}: ${turns.length} turns were read, ${replies.length} are stored`);
+	for (const [index, { text, calls, results }] of turns.entries()) {
+		const { content, toolCalls = [] } = replies[index] ?? {};
+		if (text !== content) throw new Error(`${tag}: turn ${index} was read as "${text}", stored as "${content}"`);
+		const read = calls.map(({ id, name, json }) => ({ id, name, input: JSON.parse(json) }));
+		const ofCall = new Map(messages.map((message) => [message.toolCallId, message.content]));
+		const stored = toolCalls.map(({ id }) => ({ id, output: ofCall.get(id) }));
+		const byId = (a: { id: string }, b: { id: string }) => a.id.localeCompare(b.id);
+		if (!isDeepStrictEqual(read, toolCalls)) throw new Error(`${tag}: turn ${index} was read with other calls`);
+		if (!isDeepStrictEqual(results.toSorted(byId), stored.toSorted(byId)))
+			throw new Error(`${tag}: turn ${index} was read with other results`);
+	}
+}

@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import * as v from 'valibot';
+import { createEffects } from './effects.ts';
+import { createSignals } from './signals.ts';
+import { createUpstream, type UpstreamOptions } from './upstream.ts';
+
+export interface OutsideOptions extends UpstreamOptions {
+	/** How long a tool's work takes, in milliseconds. */
+	readonly toolMs: number;
+}
+
+const point = v.object({ point: v.string(), session: v.string() });
+
+/** A place in a run at which the server may be killed. */
+export type Point = v.InferOutput<typeof point>;
+
+/**
+ * Everything that is outside of the Worker, on a port of its own in this process, so that it survives the kills: the
+ * model, what the tools do, and whom the crash points ask.
+ */
+export async function startOutside({ toolMs, ...options }: OutsideOptions) {
+	const upstream = createUpstream(options);
+	const effects = createEffects();
+	const ends = createSignals();
+	let onPoint: (point: Point) => void | Promise<void> = () => {};
+
+	const routes: Readonly<Record<string, (body: unknown, response: ServerResponse) => Promise<unknown>>> = {
+		'/v1/chat/completions': upstream.answer,
+		'/effect': async (body, response) => {
+			effects.take(body);
+			await pause(toolMs);
+			response.end('"done"');
+		},
+		'/point': async (body, response) => {
+			const at = v.parse(point, body);
+			if (at.point === 'ended') ends.give(at.session);
+			await onPoint(at);
+			response.end();
+		},
+	};
+	const failures: unknown[] = [];
+	const server = createServer(async (request, response) => {
+		try {
+			// Who asks may be killed at any moment.
+			response.on('error', () => {});
+			const route = routes[request.url ?? ''];
+			if (route === undefined) throw new Error(`nothing is at ${request.url}`);
+			await route(await jsonOf(request), response);
+		} catch (error) {
+			if (!request.destroyed || request.complete) failures.push(error);
+			response.destroy();
+		}
+	});
+	// A connection that is closed while a request is on its way looks like a fault of the model.
+	server.keepAliveTimeout = 600_000;
+	server.listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const address = server.address();
+	if (address === null || typeof address === 'string') throw new Error('the outside has no port');
+	return {
+		url: `http://127.0.0.1:${address.port}`,
+		upstream,
+		effects,
+		/** Resolves once a session's run has stored its end: known without asking the session. */
+		ended: (session: string): Promise<void> => ends.of(session),
+		/** What happens when a run comes to a crash point; its answer lets the run go on. */
+		atPoint: (handler: typeof onPoint): void => {
+			onPoint = handler;
+		},
+		close: async (): Promise<void> => {
+			server.closeAllConnections();
+			server.close();
+			await once(server, 'close');
+			if (failures.length > 0) throw failures[0];
+		},
+	};
+}
+
+async function jsonOf(request: IncomingMessage): Promise<unknown> {
+	const chunks: Uint8Array[] = [];
+	for await (const chunk of request) if (chunk instanceof Uint8Array) chunks.push(chunk);
+	return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}

@@ -1,0 +1,20 @@
+import { budget } from './budget.ts';
+import { crowd } from './crowd.ts';
+import { cuts } from './cuts.ts';
+import { kills } from './kills.ts';
+import { leave } from './leave.ts';
+import { crashPoints } from './points.ts';
+import { slow } from './slow.ts';
+import type { Figures, Options } from './stage.ts';
+
+/** What must be shown, each by a programme that throws where it does not hold. Their defaults are the long forms. */
+export const programmes = { kills, points: crashPoints, cuts, leave, slow, crowd, budget } satisfies Readonly<
+	Record<string, (options: Options) => Promise<Figures>>
+>;
+
+/** Prints a programme's figures. */
+export function report(name: string, figures: Figures, ms: number): void {
+	const lines = Object.entries({ ...figures, 'took, seconds': (ms / 1_000).toFixed(1) });
+	const width = Math.max(...lines.map(([label]) => label.length));
+	console.log([name, ...lines.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`), ''].join('\n'));
+}

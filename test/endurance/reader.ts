@@ -1,0 +1,55 @@
+import { createParser } from 'eventsource-parser';
+import type { Client } from './client.ts';
+import { createTranscript, type Transcript } from './transcript.ts';
+
+export interface ReadOptions {
+	/** A connection that is open already. */
+	readonly first?: Response;
+	/** Bytes after which the next connection is cut; asked for each one. Missing: it is never cut. */
+	readonly cutAfter?: (() => number) | undefined;
+	/** Waits before more is read. */
+	readonly pace?: (bytes: number) => Promise<void>;
+}
+
+export interface Reading {
+	readonly transcript: Transcript;
+	readonly cuts: number;
+}
+
+/**
+ * Follows a run to its end, with a new connection from its last event id whenever one was cut: by itself, by a kill or
+ * by the server.
+ */
+export async function read(
+	client: Client,
+	session: string,
+	{ first, cutAfter = () => Number.POSITIVE_INFINITY, pace }: ReadOptions = {},
+): Promise<Reading> {
+	const transcript = createTranscript();
+	let cuts = 0;
+	for (let given = first; transcript.end === undefined; given = undefined) {
+		const connection = new AbortController();
+		const response = given ?? (await client.events(session, transcript.lastEventId, connection.signal));
+		if (!response.ok || response.status === 204) throw new Error(`events: ${response.status} before the end`);
+		// An event that is cut in the middle is not taken: each connection has a parser of its own.
+		const parser = createParser({ onEvent: transcript.take });
+		const decoder = new TextDecoder();
+		let room = cutAfter();
+		const body = response.body?.getReader();
+		try {
+			while (room > 0) {
+				// A kill ends the body with an error.
+				const { value } = (await body?.read().catch(() => undefined)) ?? {};
+				if (value === undefined) break;
+				parser.feed(decoder.decode(value.subarray(0, room), { stream: true }));
+				room -= value.length;
+				await pace?.(value.length);
+			}
+		} finally {
+			await body?.cancel().catch(() => {});
+			connection.abort();
+		}
+		if (room <= 0 && transcript.end === undefined) cuts++;
+	}
+	return { transcript, cuts };
+}

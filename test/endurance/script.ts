@@ -1,0 +1,58 @@
+/** What the model is asked: the turn of which conversation, and for which time. */
+export interface Asked {
+	/** The user's message, unique in a programme. */
+	readonly tag: string;
+	/** Replies that the conversation has since that message. */
+	readonly turn: number;
+	/** 1 unless this turn was asked before. */
+	readonly time: number;
+}
+
+export interface Call {
+	readonly id: string;
+	readonly tool: 'keyed' | 'unsafe' | 'lookup';
+}
+
+export interface Answer {
+	readonly text: string;
+	readonly calls: readonly Call[];
+}
+
+/**
+ * What the model says. A turn that is asked again has the same calls under the same ids, so that one that runs twice is
+ * found out, but another text, so that a reader who mixes two attempts is.
+ */
+export type Script = (asked: Asked) => Answer;
+
+/** Three tools at once, then one more, then the end, each with a text of about that many characters. */
+export function threeTools(length: number): Script {
+	const tools: readonly (readonly Call['tool'][])[] = [['keyed', 'unsafe', 'lookup'], ['keyed']];
+	return ({ tag, turn, time }) => ({
+		text: textOf({ tag, turn, time }, length),
+		calls: (tools[turn] ?? []).map((tool) => ({ id: `${tag}.${turn}.${tool}`, tool })),
+	});
+}
+
+/** One reply of that many characters. */
+export function oneReply(length: number): Script {
+	return (asked) => ({ text: textOf(asked, length), calls: [] });
+}
+
+/** Characters of one to four bytes. */
+const filler = 'plain text, Füllung, 填充 — and a 🎈. ';
+
+function textOf({ tag, turn, time }: Asked, length: number): string {
+	const head = `${tag}, turn ${turn}, attempt ${time}: `;
+	const rest = Math.max(0, length - head.length);
+	return `${head}${filler.repeat(Math.ceil(rest / filler.length)).slice(0, rest)}.`;
+}
+
+/** A text in pieces of about `length`, no character of two code units cut. */
+export function* piecesOf(text: string, length: number): Generator<string> {
+	for (let start = 0; start < text.length; ) {
+		const unit = text.charCodeAt(start + length - 1);
+		const end = start + length + (unit >= 0xd800 && unit <= 0xdbff ? 1 : 0);
+		yield text.slice(start, end);
+		start = end;
+	}
+}

@@ -1,0 +1,86 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { checkReading } from './history.ts';
+import { type Reading, read } from './reader.ts';
+import { oneReply } from './script.ts';
+import { type Figures, type Options, onStage, type Stage } from './stage.ts';
+
+/** What each slow reader takes, in bytes a second. */
+const rate = 1_024;
+/** How much the memory of the server may grow, in bytes (hardening.md, 5). */
+const growth = 64 * 1_024 * 1_024;
+/** How often memory is looked at, in milliseconds. */
+const sampleMs = 100;
+/** How long the slow readers are watched after the model's last byte, in milliseconds. */
+const watchMs = 10_000;
+/** Replies with one reader, before memory is compared: they bring the heap to its size. */
+const warmUps = 3;
+const writer = { agent: 'writer' };
+
+/**
+ * Many readers that hardly read, of one long reply. While they do the server's memory stays within bounds, and the model's
+ * stream ends when they are all at its beginning. Let go, each of them gets all of it.
+ */
+export function slow({ count = 50, size = 5_000_000, seed }: Options): Promise<Figures> {
+	const world = { script: oneReply(size), pieceLength: 2_000, paceMs: 1, toolMs: 0, seed };
+	return onStage(world, async (stage) => {
+		const { server, seed } = stage;
+		let aloneMs = 0;
+		for (let n = 0; n < warmUps; n++) aloneMs = await alone(stage, `alone-${n}`);
+		const before = server.memory();
+		const { modelMs, readAtMost, memory } = await withSlowReaders(stage, count, size);
+		if (memory - before > growth) throw new Error(`memory grew by ${megabytes(memory - before)}`);
+		return {
+			seed,
+			'slow readers': count,
+			'reply, characters': size,
+			'most that a slow reader had when the model had ended, bytes': readAtMost,
+			"the model's stream with one fast reader, ms": Math.round(aloneMs),
+			"the model's stream with slow readers, ms": Math.round(modelMs),
+			ratio: (modelMs / aloneMs).toFixed(2),
+			'memory before': megabytes(before),
+			'memory with slow readers, at most': megabytes(memory),
+		};
+	});
+}
+
+/** How long the model takes to send its reply, with one reader who takes all, in milliseconds. */
+async function alone({ client, outside }: Stage, tag: string): Promise<number> {
+	const { session, response } = await client.stream(tag, writer);
+	await read(client, session, { first: response });
+	return msOf(outside, tag);
+}
+
+async function withSlowReaders({ client, server, outside }: Stage, count: number, size: number) {
+	const tag = 'slow';
+	const released = new AbortController();
+	const taken = new Array<number>(count).fill(0);
+	const session = await client.begin(tag, writer);
+	const readings = taken.map((_, n): Promise<Reading> => {
+		const pace = async (bytes: number): Promise<void> => {
+			taken[n] = (taken[n] ?? 0) + bytes;
+			await pause((1_000 * bytes) / rate, undefined, { signal: released.signal }).catch(() => {});
+		};
+		return read(client, session, { pace });
+	});
+	let memory = 0;
+	const sampling = setInterval(() => {
+		memory = Math.max(memory, server.memory());
+	}, sampleMs);
+	await outside.upstream.final(tag);
+	const readAtMost = Math.max(...taken);
+	if (readAtMost > size / 2) throw new Error(`a slow reader had ${readAtMost} bytes when the model had ended`);
+	await pause(watchMs);
+	clearInterval(sampling);
+	released.abort();
+	const messages = await client.history(session);
+	for (const { transcript } of await Promise.all(readings)) checkReading(tag, transcript, messages);
+	return { modelMs: msOf(outside, tag), readAtMost, memory };
+}
+
+function msOf({ upstream }: Stage['outside'], tag: string): number {
+	return upstream.asks.find((ask) => ask.tag === tag)?.ms ?? Number.NaN;
+}
+
+function megabytes(bytes: number): string {
+	return `${(bytes / 1_048_576).toFixed(0)} MiB`;
+}

@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import * as v from 'valibot';
+import { type Answer, piecesOf, type Script } from './script.ts';
+import { createSignals } from './signals.ts';
+
+/** One request to the model, as its bill would have it. */
+export interface Ask {
+	readonly tag: string;
+	readonly turn: number;
+	readonly answer: Answer;
+	readonly promptTokens: number;
+	/** Of what was sent, also where the connection was cut. */
+	completionTokens: number;
+	/** Whether all was sent; `cut` where the other side went away before. */
+	state: 'open' | 'whole' | 'cut';
+	/** From the request to the last byte, in milliseconds. */
+	ms: number;
+}
+
+export interface UpstreamOptions {
+	readonly script: Script;
+	/** Characters of a chunk. */
+	readonly pieceLength: number;
+	/** Pause between two chunks, in milliseconds; 0 for as fast as they are taken. */
+	readonly paceMs: number;
+}
+
+const message = v.looseObject({ role: v.string(), content: v.nullish(v.unknown()) });
+const requestBody = v.looseObject({
+	model: v.string(),
+	stream: v.literal(true),
+	messages: v.array(message),
+	stream_options: v.object({ include_usage: v.literal(true) }),
+});
+
+/**
+ * A model behind OpenAI's Chat Completions. It decides by the conversation that it is sent, and writes down every
+ * request.
+ */
+export function createUpstream({ script, pieceLength, paceMs }: UpstreamOptions) {
+	const asks: Ask[] = [];
+	const finals = createSignals();
+
+	return {
+		asks: asks as readonly Ask[],
+		/** Resolves once the last answer of a run has been sent. */
+		final: (tag: string): Promise<void> => finals.of(tag),
+		isFinal: (tag: string): boolean => finals.has(tag),
+		/** Tokens that were billed. */
+		spent: (): number => asks.reduce((sum, ask) => sum + ask.promptTokens + ask.completionTokens, 0),
+		answer: async (body: unknown, response: ServerResponse): Promise<void> => {
+			const { model, messages, ...rest } = v.parse(requestBody, body);
+			const question = messages.findLastIndex(({ role }) => role === 'user');
+			const tag = v.parse(v.string(), messages[question]?.content);
+			const turn = messages.slice(question).filter(({ role }) => role === 'assistant').length;
+			const time = asks.filter((ask) => ask.tag === tag && ask.turn === turn).length + 1;
+			const answer = script({ tag, turn, time });
+			const promptTokens = tokensOf(JSON.stringify([messages, rest.tools ?? []]));
+			const ask: Ask = { tag, turn, answer, promptTokens, completionTokens: 0, state: 'open', ms: 0 };
+			asks.push(ask);
+			await stream(ask, model, response, pieceLength, paceMs);
+			if (ask.state === 'whole' && answer.calls.length === 0) finals.give(tag);
+		},
+	};
+}
+
+/** Sends an answer, a chunk as soon as the one before was taken and the pause is over. */
+async function stream(ask: Ask, model: string, response: ServerResponse, length: number, paceMs: number) {
+	const begun = performance.now();
+	const { text, calls } = ask.answer;
+	const closed = once(response, 'close');
+	response.writeHead(200, { 'content-type': 'text/event-stream' });
+	const send = async (fields: object, cost = ''): Promise<void> => {
+		if (response.destroyed) return;
+		ask.completionTokens += tokensOf(cost);
+		const chunk = { id: 'chatcmpl', object: 'chat.completion.chunk', model, ...fields };
+		if (!response.write(`data: ${JSON.stringify(chunk)}\n\n`)) await Promise.race([once(response, 'drain'), closed]);
+		if (paceMs > 0) await pause(paceMs);
+	};
+	const choice = (delta: object, finish_reason: string | null = null) => ({
+		choices: [{ index: 0, delta, finish_reason }],
+	});
+
+	for (const content of piecesOf(text, length)) await send(choice({ content }), content);
+	for (const [index, { id, tool }] of calls.entries()) {
+		const json = JSON.stringify({ intent: id });
+		await send(
+			choice({ tool_calls: [{ index, id, type: 'function', function: { name: tool, arguments: '' } }] }),
+			tool,
+		);
+		for (const piece of piecesOf(json, length))
+			await send(choice({ tool_calls: [{ index, function: { arguments: piece } }] }), piece);
+	}
+	await send(choice({}, calls.length > 0 ? 'tool_calls' : 'stop'));
+	const usage = { prompt_tokens: ask.promptTokens, completion_tokens: ask.completionTokens };
+	await send({
+		choices: [],
+		usage: { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens },
+	});
+	response.end('data: [DONE]\n\n');
+	await closed;
+	ask.state = response.writableFinished ? 'whole' : 'cut';
+	ask.ms = performance.now() - begun;
+}
+
+/** A token for every four characters begun, about what English costs. */
+function tokensOf(text: string): number {
+	return Math.ceil(text.length / 4);
+}

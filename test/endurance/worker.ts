@@ -1,0 +1,71 @@
+import { env } from 'cloudflare:workers';
+import * as v from 'valibot';
+import { defineAgent } from '../../src/agents/index.ts';
+import { createApp } from '../../src/app.ts';
+import type { Env } from '../../src/config.ts';
+import { providers, tool } from '../../src/index.ts';
+import { createSessionClass } from '../../src/session/object.ts';
+
+declare global {
+	namespace Cloudflare {
+		interface Env {
+			/** Where the programmes listen: the model, the tools' effects, the crash points. */
+			readonly OUTSIDE: string;
+			/**
+			 * At a crash point: `ask` whether to go on, or `abort` the object at `CRASH_POINT` before the write is durable. Missing:
+			 * only tell of a run's end.
+			 */
+			readonly CRASH?: 'ask' | 'abort';
+			readonly CRASH_POINT?: string;
+		}
+	}
+}
+
+function post(path: string, body: object, signal: AbortSignal | null = null): Promise<Response> {
+	return fetch(`${env.OUTSIDE}${path}`, { method: 'POST', body: JSON.stringify(body), signal });
+}
+
+function effect(name: string, about: { readonly retry?: 'safe' } = {}) {
+	return tool.define({
+		...about,
+		name,
+		description: `Has an effect outside (${name}).`,
+		inputSchema: v.object({ intent: v.string() }),
+		passInput: true,
+		fn: async ({ intent }, { callId, sessionId, signal }) =>
+			(await post('/effect', { tool: name, key: callId, intent, session: sessionId }, signal)).json(),
+	});
+}
+
+const tools = [effect('keyed', { retry: 'safe' }), effect('unsafe'), effect('lookup', { retry: 'safe' })];
+const model = 'fake/model';
+
+/** Objects of this process by their id, and those that were aborted. */
+const objects = new Map<string, DurableObjectState>();
+const aborted = new Set<string>();
+
+const runtime = {
+	agents: [
+		defineAgent({ name: 'worker', description: 'Has three tools.', model, tools, maxOutputTokens: 1_000 }),
+		defineAgent({ name: 'writer', description: 'Writes much.', model }),
+	],
+	providers: () => [
+		providers.openaiChat({ name: 'fake', prefix: 'fake/', baseURL: `${env.OUTSIDE}/v1`, apiKey: 'sk-fake' }),
+	],
+	crashPoint: async (point: string, { session }: { readonly session: string }): Promise<void> => {
+		if (env.CRASH === 'ask' || point === 'ended') await post('/point', { point, session });
+		if (env.CRASH !== 'abort' || env.CRASH_POINT !== point || aborted.has(session)) return;
+		aborted.add(session);
+		objects.get(session)?.abort(`crash point ${point}`);
+	},
+};
+
+/** Sessions whose model and tools are outside, in the process of the programme. */
+export class Session extends createSessionClass(runtime) {
+	constructor(ctx: DurableObjectState, env: Env) {
+		super(ctx, env);
+		objects.set(ctx.id.toString(), ctx);
+	}
+}
+
+export default createApp(runtime);
