@@ -3,7 +3,9 @@ import * as v from 'valibot';
 import { defineAgent } from '../../src/agents/index.ts';
 import { createApp } from '../../src/app.ts';
 import type { Env } from '../../src/config.ts';
+import { createDirectoryClass } from '../../src/directory/object.ts';
 import { providers, tool } from '../../src/index.ts';
+import { createLedgerClass } from '../../src/ledger/object.ts';
 import { createSessionClass } from '../../src/session/object.ts';
 
 declare global {
@@ -67,5 +69,9 @@ export class Session extends createSessionClass(runtime) {
 		objects.set(ctx.id.toString(), ctx);
 	}
 }
+
+export class Ledger extends createLedgerClass() {}
+
+export class Directory extends createDirectoryClass() {}
 
 export default createApp(runtime);
