@@ -79,6 +79,10 @@ function showHistory(messages) {
 	let view;
 	let runId;
 	for (const message of messages) {
+		if (message.role === 'system') {
+			showSummary(textOf(message.content));
+			continue;
+		}
 		if (message.role === 'user' || message.runId !== runId) {
 			view?.end();
 			view = undefined;
@@ -215,6 +219,16 @@ function showMessage(text) {
 	const bubble = element('div', 'message', element('span', 'visually-hidden', 'You: '), text);
 	page.transcript.append(bubble);
 	return bubble;
+}
+
+/**
+ * What the model is sent instead of the messages above.
+ *
+ * @param {string} text
+ */
+function showSummary(text) {
+	const title = element('summary', '', 'The model reads the messages above as this summary');
+	page.transcript.append(element('details', 'reasoning', title, element('div', 'text', text)));
 }
 
 /** @param {unknown} error */

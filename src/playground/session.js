@@ -11,7 +11,7 @@
  * @typedef {object} Message
  * @property {string} id
  * @property {string} [runId]
- * @property {'user' | 'assistant' | 'tool'} role
+ * @property {'system' | 'user' | 'assistant' | 'tool'} role
  * @property {unknown} content a text, a list of parts, or what a tool gave
  * @property {string} [reasoning]
  * @property {ToolCall[]} [toolCalls]

@@ -174,7 +174,7 @@ function exceeded(scope: 'session' | 'day', state: BudgetState, needs: Amount): 
 			: 'Raise the budget of the day or wait for tomorrow (UTC), then continue.';
 	return new RunletError(
 		'budget_exceeded',
-		`budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(needs)}. ${remedy}`,
+		`budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(capped(needs, state.limit))}. ${remedy}`,
 		{ scope, ...state, needs },
 	);
 }
@@ -182,6 +182,11 @@ function exceeded(scope: 'session' | 'day', state: BudgetState, needs: Amount): 
 function unpriced(model: string): RunletError {
 	const message = `budget: nobody knows the price of "${model}", so a budget in dollars cannot be kept on it. Give the budget in tokens, or choose another model.`;
 	return new RunletError('budget_exceeded', message, { model });
+}
+
+/** An amount, as far as there is a cap on it. */
+function capped({ tokens, usd }: Amount, limit: Limit): Limit {
+	return { ...(limit.tokens !== undefined && { tokens }), ...(limit.usd !== undefined && { usd }) };
 }
 
 function amountText({ tokens, usd }: Limit): string {
