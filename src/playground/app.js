@@ -228,7 +228,7 @@ function showMessage(text) {
  */
 function showSummary(text) {
 	const title = element('summary', '', 'The model reads the messages above as this summary');
-	page.transcript.append(element('details', 'reasoning', title, element('div', 'text', text)));
+	page.transcript.append(element('details', 'reasoning', title, element('div', 'body', text)));
 }
 
 /** @param {unknown} error */
