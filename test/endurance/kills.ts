@@ -6,7 +6,7 @@ import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 /** Runs at once. */
 const inFlight = 8;
 /** A run that was cut off makes room for a new one after so long, in milliseconds. */
-const roomMs = 10_000;
+const roomMs = 5_000;
 
 /**
  * SIGKILLs at random moments of runs with three tools, while new ones begin. Nothing that was acknowledged is lost, every
