@@ -1,6 +1,9 @@
 import * as v from 'valibot';
 import { check } from './check.ts';
+import type { DirectoryNamespace } from './directory/api.ts';
 import { RunletError } from './errors.ts';
+import type { LedgerNamespace } from './ledger/api.ts';
+import type { Limit } from './ledger/budget.ts';
 import type { AiBinding } from './providers/index.ts';
 import type { SessionNamespace } from './session/api.ts';
 import type { SkillStore } from './skill/index.ts';
@@ -19,12 +22,19 @@ type EndpointVariables = { readonly [N in EndpointName as `${N}_API_KEY` | `${N}
 export interface Env extends EndpointVariables {
 	/** Sessions: the Durable Object class of `worker.ts`. */
 	readonly SESSIONS: SessionNamespace;
+	/** What each owner spent. */
+	readonly LEDGERS: LedgerNamespace;
+	/** The list of each owner's sessions. */
+	readonly DIRECTORIES: DirectoryNamespace;
 	/** Published skills. */
 	readonly SKILLS: SkillStore;
 	/** Workers AI. */
 	readonly AI?: AiBinding;
 	/** Model of every agent that names none; `demo`. */
 	readonly MODEL?: string;
+	/** The most that an owner may spend on a UTC day: tokens, and US dollars. In `wrangler.toml` a number may be one. */
+	readonly DAY_BUDGET_TOKENS?: string | number;
+	readonly DAY_BUDGET_USD?: string | number;
 	/** `true` only under `npm start`: answers without an API key. */
 	readonly LOCAL?: string;
 }
@@ -32,7 +42,11 @@ export interface Env extends EndpointVariables {
 /** The environment, read and checked. */
 export interface Config {
 	readonly sessions: SessionNamespace;
+	readonly ledgers: LedgerNamespace;
+	readonly directories: DirectoryNamespace;
 	readonly skills: SkillStore;
+	/** The most that an owner may spend on a UTC day. */
+	readonly dayBudget: Limit;
 	readonly model: string;
 	readonly local: boolean;
 	/** Where a provider is, and the key that it asks for, as far as they are set. */
@@ -45,11 +59,26 @@ export interface Endpoint {
 	readonly baseURL: string | undefined;
 }
 
+/** Set to nothing it is refused: who writes a budget down does not want to have none. */
+const budget = (form: RegExp, message: string) =>
+	v.optional(
+		v.pipe(
+			v.union([v.string(), v.number()], message),
+			v.transform((value) => String(value).trim()),
+			v.regex(form, message),
+			v.transform(Number),
+			v.check((value) => value > 0 && value <= Number.MAX_SAFE_INTEGER, message),
+		),
+	);
+const noBudget = 'Set it under [vars] in wrangler.toml, or leave it out for no limit';
+
 const variables = v.object({
 	MODEL: v.optional(
 		v.pipe(v.string(), v.trim(), v.nonEmpty('must not be empty. Set it under [vars] in wrangler.toml')),
 		'demo',
 	),
+	DAY_BUDGET_TOKENS: budget(/^\d+$/, `must be a whole number above 0, such as 2000000. ${noBudget}`),
+	DAY_BUDGET_USD: budget(/^\d+(\.\d+)?$/, `must be a number above 0, such as 2.50. ${noBudget}`),
 	LOCAL: v.optional(v.picklist(['true', 'false'], 'must be true or false. It is set by npm start'), 'false'),
 });
 
@@ -74,15 +103,18 @@ const known = new WeakMap<Env, Config>();
 export function config(env: Env): Config {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
-	const { MODEL: model, LOCAL } = check(variables, env, 'env', 'not_configured');
-	for (const binding of ['SESSIONS', 'SKILLS'] as const) {
+	const { MODEL: model, LOCAL, ...caps } = check(variables, env, 'env', 'not_configured');
+	for (const binding of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS'] as const) {
 		if (env[binding] === undefined)
 			throw new RunletError('not_configured', `${binding}: this binding is missing in wrangler.toml.`);
 	}
 	const endpoints = new Map(endpointNames.map((name) => [name, endpointIn(env, name)]));
 	const read: Config = {
 		sessions: env.SESSIONS,
+		ledgers: env.LEDGERS,
+		directories: env.DIRECTORIES,
 		skills: env.SKILLS,
+		dayBudget: { tokens: caps.DAY_BUDGET_TOKENS, usd: caps.DAY_BUDGET_USD },
 		model,
 		local: LOCAL === 'true',
 		endpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },

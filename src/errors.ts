@@ -13,6 +13,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 	duplicate_tool: 400,
 	unknown_model: 400,
 	auth: 401,
+	budget_exceeded: 402,
 	forbidden: 403,
 	not_found: 404,
 	method_not_allowed: 405,

@@ -1,5 +1,7 @@
 import { agents } from './agents/index.ts';
 import { createApp } from './app.ts';
+import { createDirectoryClass } from './directory/object.ts';
+import { createLedgerClass } from './ledger/object.ts';
 import { providersOf } from './models.ts';
 import { createSessionClass } from './session/object.ts';
 
@@ -7,5 +9,11 @@ const runtime = { agents, providers: providersOf };
 
 /** The Durable Object class that `wrangler.toml` binds as `SESSIONS`. */
 export class Session extends createSessionClass(runtime) {}
+
+/** Bound as `LEDGERS`. */
+export class Ledger extends createLedgerClass() {}
+
+/** Bound as `DIRECTORIES`. */
+export class Directory extends createDirectoryClass() {}
 
 export default createApp(runtime);

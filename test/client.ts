@@ -1,4 +1,5 @@
-import { SELF } from 'cloudflare:test';
+import { env, runInDurableObject, SELF } from 'cloudflare:test';
+import type { BudgetState } from '../src/ledger/budget.ts';
 
 /** One event as it came over the wire. */
 export interface WireEvent {
@@ -10,8 +11,14 @@ export interface WireEvent {
 const origin = 'http://localhost';
 
 /** A JSON request to the Worker under test. */
-export function request(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
-	const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+export function request(
+	path: string,
+	body?: unknown,
+	headers: Record<string, string> = {},
+	method = 'POST',
+): Promise<Response> {
+	const init =
+		body === undefined ? { method: method === 'POST' ? 'GET' : method } : { method, body: JSON.stringify(body) };
 	return SELF.fetch(`${origin}${path}`, { ...init, headers: { 'content-type': 'application/json', ...headers } });
 }
 
@@ -33,6 +40,43 @@ export function follow(id: string, lastEventId?: string): Promise<Response> {
 		undefined,
 		lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
 	);
+}
+
+/** The session's object. */
+export function objectOf(id: string) {
+	return env.SESSIONS.get(env.SESSIONS.idFromString(id));
+}
+
+/** Ends the session's object as a crash does: what is stored stays, what is in memory is gone. */
+export async function restart(id: string): Promise<void> {
+	const crash = runInDurableObject(objectOf(id), (_, ctx) => ctx.storage.sync().then(() => ctx.abort('restart')));
+	await crash.catch(() => {});
+}
+
+/** What `GET /v1/sessions/:id` says, as far as tests look into it. */
+export interface WireSession {
+	readonly status: string;
+	readonly budget: BudgetState;
+	readonly [more: string]: unknown;
+}
+
+/** What `GET /v1/sessions/:id` says. */
+export async function stateOf(id: string): Promise<WireSession> {
+	return (await request(`/v1/sessions/${id}`)).json();
+}
+
+/** A message of a session's history, as the wire has it. */
+export interface WireMessage {
+	readonly role: string;
+	readonly content: unknown;
+	readonly toolCallId?: string;
+	readonly isError?: boolean;
+}
+
+/** A session's history. */
+export async function historyOf(id: string): Promise<WireMessage[]> {
+	const { messages } = await (await request(`/v1/sessions/${id}/messages`)).json<{ messages: WireMessage[] }>();
+	return messages;
 }
 
 /** The events of a stream, as they come. */

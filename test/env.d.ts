@@ -1,9 +1,11 @@
-import type { Session } from './worker.ts';
+import type { Directory, Ledger, Session } from './worker.ts';
 
 declare global {
 	namespace Cloudflare {
 		interface Env {
 			readonly SESSIONS: DurableObjectNamespace<Session>;
+			readonly LEDGERS: DurableObjectNamespace<Ledger>;
+			readonly DIRECTORIES: DurableObjectNamespace<Directory>;
 			readonly SKILLS: KVNamespace;
 		}
 	}

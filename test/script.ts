@@ -14,5 +14,8 @@ export const scriptedProvider: ProviderRegistration = {
 	variant: 'scripted',
 	displayName: 'Scripted',
 	detect: (model) => model.startsWith('scripted'),
+	// A dollar for a thousand tokens; one of its models has no price.
+	priceOf: (model, { inputTokens = 0, outputTokens = 0 }) =>
+		model === 'scripted-unpriced' ? undefined : (inputTokens + outputTokens) / 1_000,
 	chatStreamFn: (...request) => current.chatStreamFn?.(...request),
 };

@@ -1,9 +1,12 @@
 import * as v from 'valibot';
 import { defineAgent } from '../src/agents/index.ts';
 import { createApp } from '../src/app.ts';
+import { createDirectoryClass } from '../src/directory/object.ts';
 import { askUser, fn, halt, tool } from '../src/index.ts';
+import { createLedgerClass } from '../src/ledger/object.ts';
 import { demo } from '../src/providers/index.ts';
 import { createSessionClass } from '../src/session/object.ts';
+import { now } from './clock.ts';
 import { scriptedProvider } from './script.ts';
 
 const echo = fn({ name: 'echo', params: [['text', v.string()]] }, (text) => text);
@@ -43,11 +46,24 @@ const cheap = tool.define({
 });
 
 let safeRuns = 0;
+const long = tool.define({
+	name: 'long',
+	description: 'Gives a text of so many characters.',
+	inputSchema: v.object({ characters: v.number() }),
+	fn: (characters: number) => 'x'.repeat(characters),
+});
 const unsafe = tool.define({
 	name: 'unsafe',
 	description: 'Never ends.',
 	inputSchema: v.object({}),
 	fn: () => new Promise(() => {}),
+});
+const last = tool.define({
+	name: 'last',
+	description: 'Runs after all others.',
+	inputSchema: v.object({ text: v.string() }),
+	sequential: true,
+	fn: (text: string) => text,
 });
 const safe = tool.define({
 	name: 'safe',
@@ -64,16 +80,40 @@ const runtime = {
 			name: 'scripted',
 			description: 'Plays a script.',
 			model: 'scripted',
-			models: ['demo'],
-			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe],
+			models: ['demo', 'scripted-unpriced'],
+			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe, last, long],
 		}),
 		defineAgent({ name: 'skilled', description: 'Reads skills.', model: 'demo', skills: 'all' }),
 		defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),
+		defineAgent({
+			name: 'thrifty',
+			description: 'Has a budget.',
+			model: 'scripted',
+			tools: [echo],
+			budget: { tokens: 1_000 },
+			maxOutputTokens: 100,
+			maxRetries: 0,
+		}),
+		...(['fail', 'truncate', 'compact'] as const).map((contextFull) =>
+			defineAgent({
+				name: `full-${contextFull}`,
+				description: 'Has a small context.',
+				model: 'scripted',
+				tools: [echo],
+				maxContextTokens: 1_000,
+				contextFull,
+			}),
+		),
+		defineAgent({ name: 'fleeting', description: 'Is gone soon.', model: 'scripted', expiresAfterMs: 3_600_000 }),
 		defineAgent({ name: 'hasty', description: 'Waits a moment only.', model: 'scripted', tools: [pay], approvalMs: 1 }),
 	],
 	providers: () => [demo(), scriptedProvider],
 };
 
 export class Session extends createSessionClass(runtime) {}
+
+export class Ledger extends createLedgerClass(now) {}
+
+export class Directory extends createDirectoryClass(now) {}
 
 export default createApp(runtime);

@@ -7,6 +7,12 @@ import { type AnyFn, forAgent, type Tool } from '../tool/index.ts';
 
 const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
 
+/** A budget: a cap on tokens, on US dollars, or on both. */
+export const budgetSchema = v.strictObject({
+	tokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+	usd: v.optional(v.pipe(v.number(), v.minValue(0))),
+});
+
 const definition = v.strictObject({
 	name: v.pipe(v.string(), v.regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'Use a-z, 0-9 and single hyphens'), v.maxLength(64)),
 	description: v.pipe(v.string(), v.nonEmpty()),
@@ -24,9 +30,12 @@ const definition = v.strictObject({
 	),
 	maxIterations: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	contextFull: v.optional(v.picklist(['fail', 'truncate', 'compact'])),
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	reasoningEffort: v.optional(v.picklist(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])),
 	approvalMs: milliseconds,
+	budget: v.optional(budgetSchema),
+	expiresAfterMs: milliseconds,
 	fallbacks: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
 	maxRetries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 	timeouts: v.optional(
@@ -51,11 +60,17 @@ export interface AgentDefinition {
 	/** Model turns of one run; 10. */
 	readonly maxIterations?: number;
 	readonly maxContextTokens?: number;
+	/** What happens to a conversation over the context limit: the run fails, or what is oldest is left out, or summed up; `fail`. */
+	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	readonly maxOutputTokens?: number;
 	/** How much its model is to think; missing leaves it to the model. */
 	readonly reasoningEffort?: ReasoningEffort;
 	/** How long after a call was put before a person it may be allowed, in milliseconds; always. */
 	readonly approvalMs?: number;
+	/** What a session may spend, where it was created without a budget of its own: tokens, US dollars, or both. */
+	readonly budget?: { readonly tokens?: number | undefined; readonly usd?: number | undefined };
+	/** How long after its last activity a session is removed, in milliseconds; never. */
+	readonly expiresAfterMs?: number;
 	/** Models to try, in order, when the chosen one cannot be reached. */
 	readonly fallbacks?: readonly string[];
 	/** Retries of a model call that failed before anything was shown; 2. */

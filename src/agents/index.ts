@@ -4,6 +4,14 @@ import { assistant } from './assistant.ts';
 import { type Agent, distinct } from './define.ts';
 import { support } from './support.ts';
 
-export { type Agent, type AgentDefinition, defineAgent, distinct, findAgent, modelFor } from './define.ts';
+export {
+	type Agent,
+	type AgentDefinition,
+	budgetSchema,
+	defineAgent,
+	distinct,
+	findAgent,
+	modelFor,
+} from './define.ts';
 
 export const agents: readonly Agent[] = distinct([assistant, support]);

@@ -19,6 +19,9 @@ export interface ContextBudget {
 	readonly warn: boolean;
 }
 
+/** The estimated size of a request. */
+export type RequestSize = Pick<ContextBudget, 'parts' | 'total'>;
+
 /**
  * Holds a request against the context limit (document 003, `check-budget`; enforced, see parity.md): `maxContextTokens`,
  * else `modelContextWindow`; with neither there is no check and no answer. Rejects with `context_overflow` when over,
@@ -32,19 +35,52 @@ export async function checkBudget(
 	messages: readonly Message[],
 	tools?: readonly Tool[],
 ): Promise<ContextBudget | undefined> {
-	const window = options.modelContextWindow;
-	const limit = options.maxContextTokens ?? (typeof window === 'function' ? await window(options.model) : window);
+	const limit = await contextLimit(options);
 	if (limit === undefined) return undefined;
-	const count = options.countTokensFn ?? countTokensHeuristic;
+	const size = await requestSize(options, messages, tools);
+	if (size.total > limit) throw overflow(size, limit);
+	return { ...size, limit, warn: isNearlyFull(options, size, limit) };
+}
+
+/** The tokens that a request may have; nothing where nobody says. */
+export async function contextLimit({
+	model,
+	maxContextTokens,
+	modelContextWindow: window,
+}: Pick<ChatOptions, 'model' | 'maxContextTokens' | 'modelContextWindow'>): Promise<number | undefined> {
+	return maxContextTokens ?? (typeof window === 'function' ? await window(model) : window);
+}
+
+/** Estimates a request. */
+export async function requestSize(
+	{
+		model,
+		system,
+		countTokensFn: count = countTokensHeuristic,
+	}: Pick<ChatOptions, 'model' | 'system' | 'countTokensFn'>,
+	messages: readonly Message[],
+	tools?: readonly Tool[],
+): Promise<RequestSize> {
 	const parts: BudgetParts = {
-		messages: await count(messages, options.model),
-		system: estimateSystemTokens(options.system),
+		messages: await count(messages, model),
+		system: estimateSystemTokens(system),
 		tools: estimateToolsTokens(tools),
 	};
-	const total = parts.messages + parts.system + parts.tools;
-	if (total > limit)
-		throw new RunletError('context_overflow', formatBudgetBreakdown(parts, total, limit), { parts, total, limit });
-	return { parts, total, limit, warn: total > limit * (options.warnContextPct ?? 0.8) };
+	return { parts, total: parts.messages + parts.system + parts.tools };
+}
+
+/** Whether a request is past the share of the limit from which a warning is given. */
+export function isNearlyFull(
+	{ warnContextPct = 0.8 }: Pick<ChatOptions, 'warnContextPct'>,
+	{ total }: RequestSize,
+	limit: number,
+): boolean {
+	return total > limit * warnContextPct;
+}
+
+/** The error for a request over the limit. */
+export function overflow({ parts, total }: RequestSize, limit: number): RunletError {
+	return new RunletError('context_overflow', formatBudgetBreakdown(parts, total, limit), { parts, total, limit });
 }
 
 /** Tokens of messages for any model: characters / 4, plus 4 a message (document 003, `count-tokens-heuristic`). */

@@ -26,8 +26,16 @@ export interface CallsRequest {
 	readonly approved: ReadonlySet<string>;
 	/** Told of every event as it is shown. */
 	readonly onEvent: (event: RunEvent) => void;
-	/** Puts a result into the history, and has stored it when it resolves. */
-	readonly store: (message: ToolMessage) => Promise<void>;
+	/** Questions that calls of this turn have put before: they are not run again. */
+	readonly asked: readonly Question[];
+	/** Why a call of this turn that ended before stops the run. */
+	readonly haltedReason: string | undefined;
+	/** Has noted that a tool begins with a call, before it does. */
+	readonly onCall?: ((call: ToolCall, tool: Tool) => void | Promise<void>) | undefined;
+	/** Has noted what a call asks the person. */
+	readonly onQuestion?: ((question: Question, call: ToolCall) => void | Promise<void>) | undefined;
+	/** Puts a result into the history, and has stored it when it resolves; with why it stops the run, if it does. */
+	readonly store: (message: ToolMessage, haltedReason: string | undefined) => Promise<void>;
 }
 
 /** What came of the calls: the results in the order of the calls, and why the run may have to stop. */
@@ -35,8 +43,8 @@ export interface CallsOutcome {
 	readonly results: readonly ToolResult[];
 	/** Calls that somebody else has to answer, or to allow. */
 	readonly manual: readonly WaitingCall[];
-	readonly question?: Question;
-	readonly haltedReason?: string;
+	readonly question?: Question | undefined;
+	readonly haltedReason?: string | undefined;
 }
 
 /**
@@ -44,23 +52,32 @@ export interface CallsOutcome {
  * open. Each result is stored before it is shown. Once a tool asked or halted, no further sequential one begins.
  */
 export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], CallsOutcome> {
-	const { calls, tools, context, timeoutMs, onEvent, store } = request;
+	const { calls, tools, context, timeoutMs, onEvent, onCall, onQuestion, store } = request;
 	const work = async (push: (event: RunEvent) => undefined | Promise<void>): Promise<CallsOutcome> => {
 		const results = new Map<string, ToolResult>();
-		const outcome: { question?: Question; haltedReason?: string } = {};
+		const outcome: { question?: Question; haltedReason?: string | undefined } = { haltedReason: request.haltedReason };
 
 		const runOne = async (call: ToolCall): Promise<void> => {
+			const before = request.asked.find(({ callId }) => callId === call.id);
+			if (before !== undefined) {
+				outcome.question ??= before;
+				return;
+			}
+			const tool = findByCall(tools, call.name);
+			if (tool !== undefined) await onCall?.(call, tool);
 			const emit = (note: Note): void => void push(noteEvent(call.id, note));
 			const given = await dispatch(tools, call, { ...context, emit, timeoutMs });
 			if (isAskUser(given.output)) {
 				const { question, options } = given.output;
-				outcome.question ??= { callId: call.id, question, ...(options !== undefined && { options }) };
+				const asks: Question = { callId: call.id, question, ...(options !== undefined && { options }) };
+				await onQuestion?.(asks, call);
+				outcome.question ??= asks;
 				return;
 			}
 			const halted = isHalt(given.output) ? given.output : undefined;
 			if (halted !== undefined) outcome.haltedReason ??= halted.reason;
 			const result = halted === undefined ? given : { ...given, output: halted.result };
-			await store(toolResultMessage(result));
+			await store(toolResultMessage(result), halted?.reason);
 			results.set(call.id, result);
 			await push({ type: 'tool_result', ...result });
 		};

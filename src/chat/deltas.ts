@@ -8,6 +8,8 @@ export type TurnReply = ChatReply & {
 	readonly text: string;
 	readonly toolCalls: readonly ToolCall[];
 	readonly model: string;
+	/** What the request itself cost; `usage` counts lost tries, too. */
+	readonly requestUsage?: ChatUsage | undefined;
 	/** Inputs that were streamed in other words than `JSON.stringify` finds for them, by call. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 };
@@ -26,9 +28,9 @@ export interface DeltaReader {
 }
 
 /** Follows the deltas of one call: drops the empty ones, tells equal call ids apart, remembers what was shown. */
-export function deltaReader(push: Push): DeltaReader {
+export function deltaReader(push: Push, taken: ReadonlySet<string> = new Set()): DeltaReader {
 	const nameless = `call_${crypto.randomUUID()}`;
-	const ids = callIds(nameless);
+	const ids = callIds(nameless, taken);
 	/** The input of each call as it was streamed, in pieces. */
 	const inputs = new Map<string, string[]>();
 	const texts: string[] = [];
@@ -83,15 +85,15 @@ export function deltaReader(push: Push): DeltaReader {
 		},
 		finish: async (reply, model) => {
 			const text = reply.text ?? texts.join('');
-			const toolCalls = uniqueCalls(reply.toolCalls ?? [], nameless);
-			const streamedInputs: Record<string, string> = {};
+			const toolCalls = uniqueCalls(reply.toolCalls ?? [], nameless, taken);
+			const streamedInputs = new Map<string, string>();
 			if (reply.reasoning !== undefined && !shown) await take({ type: 'reasoning', text: reply.reasoning });
 			if (texts.length === 0) await take({ type: 'text', text });
 			for (const { id, name, input } of toolCalls) {
 				const pieces = inputs.get(id);
 				if (pieces !== undefined) {
 					const streamed = pieces.join('');
-					if (streamed !== inputText(input)) streamedInputs[id] = streamed;
+					if (streamed !== inputText(input)) streamedInputs.set(id, streamed);
 					continue;
 				}
 				await show({ type: 'tool_use_start', id, name });
@@ -103,18 +105,22 @@ export function deltaReader(push: Push): DeltaReader {
 				reasoning: reply.reasoning ?? (thoughts.length > 0 ? thoughts.join('') : undefined),
 				text,
 				toolCalls,
-				...(Object.keys(streamedInputs).length > 0 && { streamedInputs }),
+				...(streamedInputs.size > 0 && { streamedInputs: Object.fromEntries(streamedInputs) }),
 				stopReason: reply.stopReason ?? stop?.reason ?? 'end_turn',
 				usage: reply.usage ?? stop?.usage,
+				requestUsage: reply.usage ?? stop?.usage,
 				model,
 			};
 		},
 	};
 }
 
-/** Gives every call of a turn an id of its own: one without gets `nameless`, an id that comes again a suffix. */
-function callIds(nameless: string): { start: (id: string) => string; current: (id: string) => string } {
-	const taken = new Set<string>();
+/** Gives every call of a turn an id of its own: one without gets `nameless`, an id that is taken a suffix. */
+function callIds(
+	nameless: string,
+	others: ReadonlySet<string>,
+): { start: (id: string) => string; current: (id: string) => string } {
+	const taken = new Set(others);
 	const latest = new Map<string, string>();
 	return {
 		start: (id) => {
@@ -129,8 +135,8 @@ function callIds(nameless: string): { start: (id: string) => string; current: (i
 	};
 }
 
-function uniqueCalls(calls: readonly ToolCall[], nameless: string): ToolCall[] {
-	const ids = callIds(nameless);
+function uniqueCalls(calls: readonly ToolCall[], nameless: string, others: ReadonlySet<string>): ToolCall[] {
+	const ids = callIds(nameless, others);
 	return calls.map(({ id, name, input }) => ({ id: ids.start(id), name, input: input === '' ? {} : (input ?? {}) }));
 }
 

@@ -9,6 +9,7 @@ export {
 	estimateToolsTokens,
 	formatBudgetBreakdown,
 } from './budget.ts';
+export { cutOutput } from './cut.ts';
 export { dispatchChat, dispatchChatStream, noopOnDelta } from './dispatch.ts';
 export { embed } from './embed.ts';
 export type { LoopEvent, Question, RunEvent, SideEvent, Step, TerminalEvent, WaitingCall } from './event.ts';
@@ -25,6 +26,7 @@ export {
 	type UserMessage,
 	userMessage,
 } from './message.ts';
+export type { Meter, MeteredRequest } from './meter.ts';
 export type { ChatOptions, MessageContext, Turn } from './options.ts';
 export { flattenParts, imagePart, type MessagePart, renderPart, textPart } from './part.ts';
 export type {
@@ -32,6 +34,7 @@ export type {
 	ChatFn,
 	ChatStreamFn,
 	EmbedFn,
+	PriceOf,
 	Provider,
 	ProviderMeta,
 	ProviderRegistration,

@@ -1,17 +1,16 @@
 import { RunletError, toRunletError } from '../errors.ts';
 import { buildIndex, builtinsWithResolver, effectiveResolver, type SkillResolver } from '../skill/index.ts';
 import { isAvailable } from '../tool/dispatch.ts';
-import { forAgent, type Tool, type ToolCall, type ToolContext } from '../tool/index.ts';
-import { checkBudget } from './budget.ts';
+import { forAgent, type Tool, type ToolCall, type ToolContext, type ToolResult } from '../tool/index.ts';
 import { type CallsOutcome, runCalls } from './calls.ts';
-import { pushed } from './channel.ts';
+import { type Conversation, windowOf } from './context.ts';
 import type { TurnReply } from './deltas.ts';
 import { isSideEvent, type Question, type RunEvent, type SideEvent, type Step, type WaitingCall } from './event.ts';
 import { usageOf, withUsage } from './failure.ts';
-import { type AssistantMessage, insertResult, type Message, openCalls, sendable } from './message.ts';
+import { fittingTurn } from './fit.ts';
+import { type AssistantMessage, insertResult, type Message, openCalls } from './message.ts';
 import type { ChatOptions, MessageContext, Turn } from './options.ts';
 import { abortable, abortError, longestTimer } from './signal.ts';
-import { modelTurn } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** How a run ended, when it did not fail. */
@@ -32,6 +31,36 @@ export interface RunResult {
 	readonly steps: readonly Step[];
 }
 
+/** What a turn of the model had come to when its run was cut off. */
+export interface BegunTurn {
+	/** Its calls, answered or not. */
+	readonly calls: readonly ToolCall[];
+	readonly results: readonly ToolResult[];
+	/** Why one of them stops the run. */
+	readonly haltedReason?: string | undefined;
+}
+
+/** Where a run stands that is taken up in the middle: what its messages do not say. */
+export interface Resumption {
+	/** Turns that the model has had. */
+	readonly iteration: number;
+	/** What they cost. */
+	readonly usage: ChatUsage;
+	/** The newest of them. */
+	readonly last?: LastTurn | undefined;
+	/** The turn whose end was not reached; missing where the model comes next. */
+	readonly turn?: BegunTurn | undefined;
+}
+
+type LastTurn = Pick<TurnReply, 'model' | 'text' | 'stopReason' | 'usage'>;
+
+/** What the loop is told beside its options. */
+export interface LoopContext {
+	readonly stream: boolean;
+	readonly signal: AbortSignal;
+	readonly resume?: Resumption | undefined;
+}
+
 /**
  * The agent loop (design.md, "The loop"): looks at the messages only. If the last assistant message has calls without
  * results it runs those; else it asks the model. So a first message, a tool's answer from outside and a restart all go
@@ -40,25 +69,35 @@ export interface RunResult {
 export async function* loop(
 	options: ChatOptions,
 	input: readonly Message[],
-	{ stream, signal }: { readonly stream: boolean; readonly signal: AbortSignal },
+	{ stream, signal, resume }: LoopContext,
 ): AsyncGenerator<RunEvent[], RunResult> {
 	const messages = [...input];
 	const steps: Step[] = [];
-	let usage: ChatUsage = {};
-	let last: TurnReply | undefined;
-	let iteration = 0;
+	let usage: ChatUsage = resume?.usage ?? {};
+	let last: LastTurn | undefined = resume?.last;
+	let iteration = resume?.iteration ?? 0;
+	let begun: BegunTurn | undefined = resume?.turn;
 	let side: SideEvent[] = [];
 
 	try {
 		const setting = prepare(options, signal, (event) => {
 			if (isSideEvent(event)) side.push(event);
 		});
-		yield [{ type: 'run.started', runId: setting.runId, attempt: 1 }];
+		if (resume === undefined) yield [{ type: 'run.started', runId: setting.runId, attempt: 1 }];
 		const tell = inOrder(options.onMessage);
-		const store = (message: Message, turn?: Turn): Promise<void> => {
+		const store: Conversation['store'] = (message, about = {}) => {
 			const before = side;
 			side = [];
-			return tell(message, turn === undefined ? { before } : { turn, before });
+			return tell(message, { ...about, before });
+		};
+		const conversation: Conversation = {
+			messages,
+			window: windowOf(messages),
+			store,
+			spend: (more) => {
+				usage = addUsage(usage, more);
+			},
+			onEvent: setting.onEvent,
 		};
 		const ended = (status: RunResult['status'], more: Partial<RunResult> = {}): RunResult => ({
 			status,
@@ -69,50 +108,59 @@ export async function* loop(
 			...more,
 			metadata: { ...(last !== undefined && { stopReason: last.stopReason }), ...more.metadata },
 		});
-		const step = (calls: readonly ToolCall[], { results }: Pick<CallsOutcome, 'results'>): RunEvent[] => {
+		const step = ({ calls, results }: Pick<BegunTurn, 'calls' | 'results'>): RunEvent[] => {
 			const { model = options.model, text = '', stopReason = 'tool_use', usage: spent = {} } = last ?? {};
-			const record: Step = { iteration, model, text, toolCalls: calls, toolResults: results, stopReason, usage: spent };
+			const toolResults = calls.flatMap(({ id }) => results.find((result) => result.id === id) ?? []);
+			const record: Step = { iteration, model, text, toolCalls: calls, toolResults, stopReason, usage: spent };
 			steps.push(record);
 			return [{ type: 'step', ...record }];
 		};
 
 		for (;;) {
-			const calls = openCalls(messages);
-			if (calls.length > 0) {
-				const manualMode = options.mode === 'manual';
-				const outcome: CallsOutcome = manualMode
-					? { results: [], manual: calls }
-					: yield* runCalls({
-							calls,
-							tools: setting.tools,
-							context: setting.context,
-							// A call of a later turn may have the same id, and was asked about by nobody.
-							approved: new Set(iteration === 0 ? options.approved : []),
-							timeoutMs: Math.min(options.timeouts?.toolMs ?? 120_000, longestTimer),
-							onEvent: setting.onEvent,
-							store: (message) => {
-								insertResult(messages, message);
-								return store(message);
-							},
-						});
-				yield step(calls, outcome);
+			const open = openCalls(messages);
+			const turn = begun ?? (open.length > 0 ? { calls: open, results: [] } : undefined);
+			begun = undefined;
+			if (turn !== undefined) {
+				const outcome: CallsOutcome =
+					open.length === 0 || options.mode === 'manual'
+						? { ...turn, results: [], manual: open }
+						: yield* runCalls({
+								calls: open,
+								haltedReason: turn.haltedReason,
+								tools: setting.tools,
+								context: setting.context,
+								// A call of a later turn may have the same id, and was asked about by nobody.
+								approved: new Set(last === resume?.last ? options.approved : []),
+								asked: (last === resume?.last ? options.asked : undefined) ?? [],
+								timeoutMs: Math.min(options.timeouts?.toolMs ?? 120_000, longestTimer),
+								onEvent: setting.onEvent,
+								onCall: options.onToolCall,
+								onQuestion: options.onQuestion,
+								store: (message, haltedReason) => {
+									insertResult(messages, message);
+									return store(message, haltedReason === undefined ? {} : { haltedReason });
+								},
+							});
+				yield step({ calls: turn.calls, results: [...turn.results, ...outcome.results] });
 				const stopped = stopOf(outcome);
 				if (stopped !== undefined) return ended(stopped.status, stopped);
 			}
 
+			const steered = options.steer?.() ?? [];
+			messages.push(...steered);
+			const goesOn = turn === undefined || turn.calls.length > 0 || last?.stopReason === 'pause_turn';
+			if (!goesOn && steered.length === 0) return ended('completed');
 			if (iteration === options.stopAfter) return ended('awaiting_tools', { metadata: { manualToolCalls: [] } });
 			if (!(iteration < (options.maxIterations ?? 10))) throw tooManyTurns(options.maxIterations ?? 10);
 			iteration++;
-			const reply: TurnReply = yield* ask(options, setting, messages, stream, signal);
+			const reply: TurnReply = yield* ask(options, setting, conversation, stream, signal);
 			last = reply;
 			usage = addUsage(usage, reply.usage);
 			const message = assistantOf(reply);
 			messages.push(message);
-			await store(message, turnOf(reply, iteration));
+			await store(message, { turn: turnOf(reply, iteration), spent: reply.requestUsage });
 			yield [{ type: 'stop', reason: reply.stopReason, usage: reply.usage ?? {} }];
-			if (message.toolCalls !== undefined) continue;
-			yield step([], { results: [] });
-			if (reply.stopReason !== 'pause_turn') return ended('completed');
+			begun = { calls: message.toolCalls ?? [], results: [] };
 		}
 	} catch (thrown) {
 		const error = toRunletError(thrown);
@@ -148,27 +196,19 @@ function prepare(options: ChatOptions, signal: AbortSignal, onEvent: Setting['on
 /** One model turn: the skills of the moment, the context check, the call itself. */
 async function* ask(
 	options: ChatOptions,
-	{ tools: all, resolver, context, onEvent }: Setting,
-	messages: readonly Message[],
+	{ tools: all, resolver, context }: Setting,
+	conversation: Conversation,
 	stream: boolean,
 	signal: AbortSignal,
 ): AsyncGenerator<RunEvent[], TurnReply> {
 	const { model } = options;
-	const listed =
-		resolver === undefined ? [] : await abortable(resolver.listFn({ messages, system: options.system, model }), signal);
+	const about = { messages: conversation.messages, system: options.system, model };
+	const listed = resolver === undefined ? [] : await abortable(resolver.listFn(about), signal);
 	const system =
 		[options.system, buildIndex(listed)].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;
 	const tools = all.filter((tool) => isAvailable(tool, context));
-	const sent = sendable(messages);
-	const budget = await abortable(checkBudget({ ...options, system }, sent, tools), signal);
-	if (budget?.warn === true) {
-		const message = `The context is ${Math.round((100 * budget.total) / budget.limit)} % full: about ${budget.total} of ${budget.limit} tokens.`;
-		const warning = { type: 'warning', code: 'context_budget', message } as const;
-		onEvent(warning);
-		yield [warning];
-	}
-	const request = { options, messages: sent, system, tools: tools.length > 0 ? tools : undefined, stream, signal };
-	return yield* pushed<RunEvent, TurnReply>((push) => modelTurn(request, push), onEvent);
+	const request = { options, system, tools: tools.length > 0 ? tools : undefined, stream, signal };
+	return yield* fittingTurn(request, conversation);
 }
 
 function turnOf({ model, stopReason, usage = {}, streamedInputs }: TurnReply, iteration: number): Turn {

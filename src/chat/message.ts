@@ -4,6 +4,11 @@ import { flattenParts, type MessagePart } from './part.ts';
 export interface SystemMessage {
 	readonly role: 'system';
 	readonly content: string;
+	/**
+	 * It says in short what stands in front of it: what a model is sent begins with the newest one that has a user message
+	 * behind it. Other system messages are sent wherever they stand.
+	 */
+	readonly summary?: boolean | undefined;
 }
 
 export interface UserMessage {
@@ -98,31 +103,30 @@ export function insertResult(messages: Message[], result: ToolMessage): void {
 
 /**
  * The history as a provider may be sent it: a new array in which every call has one result, right behind its assistant
- * message. A call that was never answered gets an `isError` result that says so; a result that answers no call of the
- * nearest assistant message before it, or one that was answered already, is left out. Providers refuse both.
+ * message, in the order of the calls. A call that was never answered gets an `isError` result that says so; a result
+ * that answers no call of the nearest assistant message before it, or one that was answered already, is left out.
+ * Providers refuse both.
  */
 export function sendable(messages: readonly Message[]): Message[] {
-	const sent: Message[] = [];
-	let open = new Set<string>();
-	let behind = 0;
+	const entries: (Message | ReadonlyMap<string, ToolMessage | undefined>)[] = [];
+	let answers = new Map<string, ToolMessage | undefined>();
 	for (const message of messages) {
 		if (message.role === 'tool') {
-			if (open.delete(message.toolCallId)) sent.splice(behind++, 0, message);
+			const { toolCallId: id } = message;
+			if (answers.has(id) && answers.get(id) === undefined) answers.set(id, message);
 			continue;
 		}
-		if (message.role === 'assistant') {
-			close(sent, behind, open);
-			open = new Set(message.toolCalls?.map(({ id }) => id));
-			behind = sent.length + 1;
-		}
-		sent.push(message);
+		entries.push(message);
+		if (message.role !== 'assistant') continue;
+		answers = new Map(message.toolCalls?.map(({ id }) => [id, undefined]));
+		entries.push(answers);
 	}
-	close(sent, behind, open);
-	return sent;
+	return entries.flatMap((entry) =>
+		entry instanceof Map ? [...entry].map(([id, answer]) => answer ?? notRun(id)) : [entry],
+	);
 }
 
-function close(sent: Message[], behind: number, open: ReadonlySet<string>): void {
+function notRun(toolCallId: string): ToolMessage {
 	const content = 'This call was not run: the conversation went on without its result.';
-	const results = [...open].map((id): ToolMessage => ({ role: 'tool', content, toolCallId: id, isError: true }));
-	sent.splice(behind, 0, ...results);
+	return { role: 'tool', content, toolCallId, isError: true };
 }

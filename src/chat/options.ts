@@ -1,7 +1,8 @@
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
-import type { AnyFn, AnySchema, JsonSchema, Tool, ToolContext } from '../tool/index.ts';
-import type { SideEvent } from './event.ts';
+import type { AnyFn, AnySchema, JsonSchema, Tool, ToolCall, ToolContext } from '../tool/index.ts';
+import type { Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
+import type { Meter } from './meter.ts';
 import type { ChatFn, ChatStreamFn, ProviderRegistration, ReasoningEffort, ToolChoice } from './provider.ts';
 import type { StopReason } from './reply.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -24,6 +25,17 @@ export interface MessageContext {
 	readonly turn?: Turn;
 	/** Notes and warnings since the message before, in order. */
 	readonly before: readonly SideEvent[];
+	/**
+	 * Of a summary: how many messages of the history stand behind it. So many were given or stored before it, the newest
+	 * ones; it belongs in front of them and behind all others.
+	 */
+	readonly inFrontOf?: number;
+	/** Of a summary: what it cost to make. Counts in the run's usage, and in no turn's. */
+	readonly usage?: ChatUsage;
+	/** What the request that gave an assistant message cost, by itself; `turn.usage` counts the tries before it, too. */
+	readonly spent?: ChatUsage | undefined;
+	/** Why the tool that gave this result stops the run. */
+	readonly haltedReason?: string | undefined;
 }
 
 /** Everything a run can be told (document 003, `ChatOptions`, and parity.md). Only `model` is required. */
@@ -46,6 +58,14 @@ export interface ChatOptions {
 	/** Model turns of one run; 10. */
 	readonly maxIterations?: number | undefined;
 	readonly maxContextTokens?: number | undefined;
+	/**
+	 * What happens when the conversation is over the context limit, or its provider says that it is too long. `fail`, the
+	 * default: the run fails with `context_overflow`. `truncate`: its oldest part is left out of the requests. `compact`:
+	 * the model sums that part up, and the summary, which enters the history, is sent instead. What is left out begins
+	 * and ends at a user message; the newest one, and what follows it, is always sent, and so are system messages.
+	 * `messages` keep everything. A `warning` says how many messages are not sent any more.
+	 */
+	readonly contextFull?: 'fail' | 'truncate' | 'compact' | undefined;
 	/** The model's context window, or who knows it by the model's name: the limit where `maxContextTokens` is missing. */
 	readonly modelContextWindow?: number | ProviderRegistration['contextWindow'] | undefined;
 	readonly maxOutputTokens?: number | undefined;
@@ -70,6 +90,10 @@ export interface ChatOptions {
 	readonly mode?: 'auto' | 'manual' | undefined;
 	/** Ids of open calls that a person has allowed: they run, though their tools need approval. */
 	readonly approved?: readonly string[] | undefined;
+	/** What open calls have asked the person already: they are not run to ask again. */
+	readonly asked?: readonly Question[] | undefined;
+	/** Ids that a new call is not given: where it comes with one of them it gets a suffix. */
+	readonly takenIds?: ReadonlySet<string> | undefined;
 	/** Model turns after which the run stops, its tools having run, as `awaiting_tools` with no call open. */
 	readonly stopAfter?: number | undefined;
 	readonly signal?: AbortSignal | undefined;
@@ -77,6 +101,14 @@ export interface ChatOptions {
 	readonly context?: Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext'>> | undefined;
 	/** Has stored a message before the run's next step begins; what it throws ends the run. */
 	readonly onMessage?: ((message: Message, about: MessageContext) => void | Promise<void>) | undefined;
+	/** Has noted that a tool is about to carry out a call, before it does; what it throws ends the run. */
+	readonly onToolCall?: ((call: ToolCall, tool: Tool) => void | Promise<void>) | undefined;
+	/** Has noted what a call asks the person; what it throws ends the run. */
+	readonly onQuestion?: ((question: Question, call: ToolCall) => void | Promise<void>) | undefined;
+	/** Keeps account of what the run spends, request by request. */
+	readonly meter?: Meter | undefined;
+	/** Messages that came while the run went on, stored by whoever gives them: taken up before the model is asked again. */
+	readonly steer?: (() => readonly Message[]) | undefined;
 	/** Retries of a model call that failed before anything was shown; 2. */
 	readonly maxRetries?: number | undefined;
 	readonly timeouts?: Timeouts | undefined;

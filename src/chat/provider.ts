@@ -2,6 +2,7 @@ import type { JsonSchema, Tool } from '../tool/index.ts';
 import type { Message } from './message.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
 import type { Timeouts } from './timeouts.ts';
+import type { ChatUsage } from './usage.ts';
 
 /** Who makes a model. An open set: a provider of your own is any other text. */
 export type Provider = 'anthropic' | 'openai' | 'xai' | 'gemini' | (string & {});
@@ -20,6 +21,8 @@ export interface ProviderRegistration {
 	readonly meta?: ProviderMeta | undefined;
 	/** Tokens that fit into one of its models, by the model's name; nothing where nobody knows. */
 	readonly contextWindow?: ((model: string) => number | undefined | Promise<number | undefined>) | undefined;
+	/** What a call of one of its models costs in US dollars; nothing where nobody knows. */
+	readonly priceOf?: PriceOf | undefined;
 	/** Why it cannot talk yet, as the variable to set, such as `ANTHROPIC_API_KEY`. Stands in the error of who tries. */
 	readonly needs?: string | undefined;
 	/** Retries of a failed call, where a run does not say; 2. */
@@ -27,6 +30,12 @@ export interface ProviderRegistration {
 	/** How long to wait, where a run does not say. */
 	readonly timeouts?: Timeouts | undefined;
 }
+
+/** The price of a call by its tokens, in US dollars. */
+export type PriceOf = (
+	model: string,
+	usage: Pick<ChatUsage, 'inputTokens' | 'outputTokens'>,
+) => number | undefined | Promise<number | undefined>;
 
 /** What a provider's models can do, as far as it is known; a field of one's own is welcome. */
 export interface ProviderMeta {

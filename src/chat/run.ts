@@ -2,7 +2,7 @@ import { RunletError, toRunletError } from '../errors.ts';
 import { type Deferred, deferred } from './deferred.ts';
 import { isDelta, joinPieces, type RunEvent, type TerminalEvent } from './event.ts';
 import { usageOf } from './failure.ts';
-import { loop, type RunResult } from './loop.ts';
+import { type LoopContext, loop, type RunResult } from './loop.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import { abortable, longestTimer } from './signal.ts';
@@ -51,11 +51,15 @@ export interface StartedRun {
 	readonly abort: () => void;
 }
 
-/** Starts a run; `stream: false` asks the model for whole replies. */
-export function start(options: ChatOptions, messages: readonly Message[], { stream = true } = {}): StartedRun {
+/** Starts a run; `stream: false` asks the model for whole replies, `resume` takes up one that was cut off. */
+export function start(
+	options: ChatOptions,
+	messages: readonly Message[],
+	{ stream = true, resume }: Partial<Omit<LoopContext, 'signal'>> = {},
+): StartedRun {
 	const own = new AbortController();
 	const feed = eventFeed();
-	const result = drive(options, messages, stream, own, feed);
+	const result = drive(options, messages, { stream, resume }, own, feed);
 	// Whoever reads only the events has seen the failure there.
 	result.catch(() => {});
 	return {
@@ -71,7 +75,7 @@ export function start(options: ChatOptions, messages: readonly Message[], { stre
 async function drive(
 	options: ChatOptions,
 	messages: readonly Message[],
-	stream: boolean,
+	how: Omit<LoopContext, 'signal'>,
 	own: AbortController,
 	feed: EventFeed,
 ): Promise<RunResult> {
@@ -83,7 +87,7 @@ async function drive(
 		const late = (): void => own.abort(new RunletError('timeout', `The run was not done within ${runMs} ms.`));
 		timer = setTimeout(late, Math.min(runMs, longestTimer));
 		const signal = options.signal === undefined ? own.signal : AbortSignal.any([options.signal, own.signal]);
-		const events = loop(options, messages, { stream, signal });
+		const events = loop(options, messages, { ...how, signal });
 		for (;;) {
 			const next = await events.next();
 			if (next.done === true) {

@@ -1,6 +1,8 @@
+import type { RunletError } from '../errors.ts';
 import type { Tool } from '../tool/index.ts';
 import { isSchema, toJsonSchema } from '../tool/schema.ts';
 import { attempt, chargedReply, retrying } from './attempt.ts';
+import { requestSize } from './budget.ts';
 import { deltaReader, type Push, type TurnReply } from './deltas.ts';
 import { dispatchChat, dispatchChatStream } from './dispatch.ts';
 import { isRetryable, toModelError, usageOf, withUsage } from './failure.ts';
@@ -8,6 +10,7 @@ import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import type { CallOptions } from './provider.ts';
 import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
+import { abortable } from './signal.ts';
 import type { Timeouts } from './timeouts.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
@@ -17,8 +20,18 @@ export interface TurnRequest {
 	readonly messages: readonly Message[];
 	readonly system: string | undefined;
 	readonly tools: readonly Tool[] | undefined;
+	/** Tokens that it sends, estimated; for the meter. */
+	readonly inputTokens: number;
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
+}
+
+/** A request with what it sends, estimated where somebody keeps account of it. */
+export async function metered(request: Omit<TurnRequest, 'inputTokens'>): Promise<TurnRequest> {
+	const { options, messages, system, tools, signal } = request;
+	if (options.meter === undefined) return { ...request, inputTokens: 0 };
+	const { total } = await abortable(requestSize({ ...options, system }, messages, tools), signal);
+	return { ...request, inputTokens: total };
 }
 
 /** A provider called by the loop waits for nothing by itself: the loop does. */
@@ -90,13 +103,16 @@ function defaultsFor(options: ChatOptions, model: string) {
 }
 
 async function ask(request: TurnRequest, model: string, push: Push, timeouts: Timeouts): Promise<TurnReply> {
-	const { options, messages, system, tools, stream, signal } = request;
-	const reader = deltaReader(push);
+	const { options, messages, system, tools, inputTokens, stream, signal } = request;
+	const reader = deltaReader(push, options.takenIds);
 	const target = { ...options, model, system };
+	const { meter } = options;
+	const asked = { model, inputTokens, maxOutputTokens: options.maxOutputTokens };
+	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await meter.reserve(asked);
 	try {
 		const reply = await attempt(
 			(onDelta, either, onActivity) => {
-				const call: CallOptions = { ...callOptions(options, messages), signal: either, onActivity };
+				const call: CallOptions = { ...callOptions(options, messages), maxOutputTokens, signal: either, onActivity };
 				return stream
 					? dispatchChatStream(target, messages, tools, onDelta, call)
 					: dispatchChat(target, messages, tools, call);
@@ -107,20 +123,26 @@ async function ask(request: TurnRequest, model: string, push: Push, timeouts: Ti
 		return await reader.finish(reply, model);
 	} catch (thrown) {
 		const failure = toModelError(thrown, model);
-		throw usageOf(failure) === undefined ? withUsage(failure, reader.seenUsage() ?? {}) : failure;
+		const error = usageOf(failure) === undefined ? withUsage(failure, reader.seenUsage() ?? {}) : failure;
+		await meter?.lost(usageOf(error), signal.aborted || reader.shown() || isCut(error));
+		throw error;
 	} finally {
 		reader.close();
 	}
 }
 
+/** Whether a call failed on its way: nobody knows how far it came. A refusal, or no connection, has cost nothing. */
+function isCut({ code }: RunletError): boolean {
+	return code === 'interrupted' || code === 'timeout' || code === 'cancelled';
+}
+
 /** What a call is told. A forced tool is forced once: with its result there the model may answer. */
 function callOptions(
-	{ maxOutputTokens, toolChoice, outputSchema, reasoningEffort }: ChatOptions,
+	{ toolChoice, outputSchema, reasoningEffort }: ChatOptions,
 	messages: readonly Message[],
-): CallOptions {
+): Omit<CallOptions, 'maxOutputTokens'> {
 	const forced = toolChoice === 'required' || typeof toolChoice === 'object';
 	return {
-		maxOutputTokens,
 		toolChoice: forced && messages.at(-1)?.role === 'tool' ? 'auto' : toolChoice,
 		outputSchema: isSchema(outputSchema) ? toJsonSchema(outputSchema, 'outputSchema') : outputSchema,
 		reasoningEffort,

@@ -1,11 +1,12 @@
 import { type ProviderRegistration, prefixDetector } from '../chat/index.ts';
 import type { BaseAnthropic } from './adapter/anthropic-sdk.ts';
+import { complaintIn } from './adapter/failure.ts';
 import { providerFetch, quietSdk } from './adapter/fetch.ts';
 import { isJson, type Json, number } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { messagesReader } from './dialects/messages/reader.ts';
-import { messagesBody } from './dialects/messages/request.ts';
+import { messagesBody, withoutThinking } from './dialects/messages/request.ts';
 
 export interface AnthropicSettings extends ProviderSettings {
 	/** How long prompts stay in Anthropic's cache: `5m`; `1h` costs more to write; `false` marks nothing. */
@@ -41,7 +42,15 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			keyName: 'ANTHROPIC_API_KEY',
 			detect: prefixDetector('claude'),
 			meta: { vision: true, audio: false, reasoning: true, contextWindow: 200_000 },
-			send: async (request) => post('/v1/messages', withBody(await messagesBody(request, cache), more), request.signal),
+			send: async (request) => {
+				const body = withBody(await messagesBody(request, cache), more);
+				try {
+					return await post('/v1/messages', body, request.signal);
+				} catch (thrown) {
+					if (!isThoughtElsewhere(thrown)) throw thrown;
+					return post('/v1/messages', withoutThinking(body), request.signal);
+				}
+			},
 			reader: messagesReader,
 			countTokens: async (request) => {
 				const { model, system, messages, tools } = await messagesBody(request, false);
@@ -52,4 +61,13 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 		},
 		settings,
 	);
+}
+
+/**
+ * Whether a request was refused for thinking that came out of another conversation: newer models take theirs only
+ * behind what it was thought about, and that is changed where older messages are left out or summed up, or with the
+ * list of skills (platform.claude.com/docs/en/build-with-claude/preserved-thinking).
+ */
+function isThoughtElsewhere(thrown: unknown): boolean {
+	return /bound to a different conversation/.test(JSON.stringify(complaintIn(thrown)?.body) ?? '');
 }

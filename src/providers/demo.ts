@@ -1,4 +1,5 @@
 import {
+	type CallOptions,
 	type ChatReply,
 	countTokensHeuristic,
 	estimateSystemTokens,
@@ -28,11 +29,18 @@ export function demo({ delayMs = 0 }: DemoOptions = {}): ProviderRegistration {
 		messages: readonly Message[],
 		system: string | undefined,
 		tools: readonly Tool[] | undefined,
+		{ maxOutputTokens = Number.POSITIVE_INFINITY }: CallOptions = {},
 	): ChatReply => {
 		const { text, toolCalls } = answer(messages, system ?? '', tools ?? []);
 		const inputTokens = countTokensHeuristic(messages) + estimateSystemTokens(system) + estimateToolsTokens(tools);
 		const outputTokens = Math.ceil((text.length + JSON.stringify(toolCalls).length) / 4);
-		const usage = makeUsage({ inputTokens, outputTokens, costUsd: 0 }, 'demo', 'demo');
+		const usage = makeUsage(
+			{ inputTokens, outputTokens: Math.min(outputTokens, maxOutputTokens), costUsd: 0 },
+			'demo',
+			'demo',
+		);
+		if (outputTokens > maxOutputTokens)
+			return { text: text.slice(0, 4 * maxOutputTokens), stopReason: 'max_tokens', usage };
 		return { text, toolCalls, stopReason: toolCalls.length > 0 ? 'tool_use' : 'end_turn', usage };
 	};
 	return {
@@ -40,10 +48,11 @@ export function demo({ delayMs = 0 }: DemoOptions = {}): ProviderRegistration {
 		displayName: 'Demo',
 		detect: (model) => model === 'demo' || model.startsWith('demo/'),
 		meta: { contextWindow: 1_000_000 },
+		priceOf: () => 0,
 		embedFn: async (_model, texts) => texts.map(demoEmbedding),
-		chatFn: async (_model, messages, system, tools) => reply(messages, system, tools),
+		chatFn: async (_model, messages, system, tools, options) => reply(messages, system, tools, options),
 		chatStreamFn: async (_model, messages, system, tools, onDelta, options) => {
-			const whole = reply(messages, system, tools);
+			const whole = reply(messages, system, tools, options);
 			for (const delta of deltasOf(whole)) {
 				if (options?.signal?.aborted) break;
 				await onDelta(delta);

@@ -1,9 +1,13 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
+import { budgetSchema } from '../agents/index.ts';
 import { check } from '../check.ts';
 import { config, type Env } from '../config.ts';
+import type { Listed } from '../directory/api.ts';
+import { isCursor } from '../directory/cursor.ts';
 import { RunletError } from '../errors.ts';
 import type { SessionApi } from '../session/api.ts';
+import { ownerOf } from './owner.ts';
 import { handlingOf, jsonBody, notAllowed } from './request.ts';
 
 /** Characters of one message's text. */
@@ -30,7 +34,7 @@ const modelField = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200))
 const both = 'give text or parts, not both';
 
 const messageBody = v.pipe(
-	v.strictObject({ ...content, model: modelField }),
+	v.strictObject({ ...content, model: modelField, whenBusy: v.optional(v.picklist(['queue', 'reject', 'steer'])) }),
 	v.forward(
 		v.check(({ text, parts }) => text === undefined || parts === undefined, both),
 		['text'],
@@ -76,6 +80,8 @@ const sessionBody = v.pipe(
 				v.record(v.pipe(v.string(), v.maxLength(64)), v.pipe(v.string(), v.maxLength(512))),
 			),
 		),
+		budget: v.optional(budgetSchema),
+		expiresAfterMs: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 		...content,
 	}),
 	v.forward(
@@ -83,17 +89,17 @@ const sessionBody = v.pipe(
 		['text'],
 	),
 );
+const changeBody = v.strictObject({ budget: budgetSchema });
 const place = v.pipe(v.string(), v.regex(/^\d{1,15}$/, 'Expected a cursor that this route gave'), v.transform(Number));
-const count = v.pipe(
-	v.string(),
-	v.regex(/^\d{1,4}$/, 'Expected a number'),
-	v.transform(Number),
-	v.minValue(1),
-	v.maxValue(500),
-);
-const pageQuery = v.object({ cursor: v.optional(place), limit: v.optional(count) });
+const count = (most: number) =>
+	v.pipe(v.string(), v.regex(/^\d{1,4}$/, 'Expected a number'), v.transform(Number), v.minValue(1), v.maxValue(most));
+const pageQuery = v.object({ cursor: v.optional(place), limit: v.optional(count(500)) });
+const listQuery = v.object({
+	cursor: v.optional(v.pipe(v.string(), v.check(isCursor, 'Expected a cursor that this route gave'))),
+	limit: v.optional(count(100), '20'),
+});
 
-/** `/v1/sessions`: create, look at, talk to, follow and cancel a session (design.md, "The wire"). */
+/** `/v1/sessions`: create, list, look at, talk to, follow and cancel a session (design.md, "The wire"). */
 export const sessions = new Hono<{ Bindings: Env }>()
 	.post('/', async (c) => {
 		const body = await jsonBody(c.req.raw, sessionBody);
@@ -101,20 +107,31 @@ export const sessions = new Hono<{ Bindings: Env }>()
 		const input = text === undefined && parts === undefined ? undefined : { text, parts };
 		const how = handlingOf(c, body);
 		const { sessions } = config(c.env);
+		const owner = ownerOf(c);
 		// A request that comes again finds the session that it made by its key.
-		const id = how.once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${how.once.key}`);
-		return sessions.get(id).create({ ...rest, input }, how);
+		const id =
+			how.once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${owner} ${how.once.key}`);
+		return sessions.get(id).create({ ...rest, owner, input }, how);
 	})
-	.all('/', notAllowed('POST'))
+	.get('/', async (c) => {
+		const page = check(listQuery, c.req.query(), 'query');
+		const { directories } = config(c.env);
+		const { sessions, cursor } = await directories.get(directories.idFromName(ownerOf(c))).list(page);
+		return c.json({ sessions: sessions.map(wireListed), cursor });
+	})
+	.all('/', notAllowed('GET', 'POST'))
 	.get('/:id', (c) => session(c).state())
+	.patch('/:id', async (c) => session(c).change(await jsonBody(c.req.raw, changeBody)))
 	.delete('/:id', (c) => session(c).delete())
-	.all('/:id', notAllowed('GET', 'DELETE'))
+	.all('/:id', notAllowed('GET', 'PATCH', 'DELETE'))
 	.get('/:id/messages', (c) => session(c).messages(check(pageQuery, c.req.query(), 'query')))
 	.post('/:id/messages', async (c) => {
 		const input = await jsonBody(c.req.raw, messageBody);
 		return session(c).send(input, handlingOf(c, input));
 	})
 	.all('/:id/messages', notAllowed('GET', 'POST'))
+	.get('/:id/messages/:message', (c) => session(c).message(check(place, c.req.param('message'), 'message')))
+	.all('/:id/messages/:message', notAllowed('GET'))
 	.post('/:id/answer', async (c) => {
 		const input = await jsonBody(c.req.raw, answerBody);
 		return session(c).answer(input, handlingOf(c, input));
@@ -133,6 +150,11 @@ export const sessions = new Hono<{ Bindings: Env }>()
 	.all('/:id/events', notAllowed('GET'))
 	.post('/:id/cancel', (c) => session(c).cancel())
 	.all('/:id/cancel', notAllowed('POST'));
+
+/** A listed session as the wire has it. */
+function wireListed({ createdAt, activeAt, ...rest }: Listed) {
+	return { ...rest, createdAt: new Date(createdAt).toISOString(), lastActivityAt: new Date(activeAt).toISOString() };
+}
 
 /** The object of the session that the path names. An id is the object's own, so a made-up one reaches no object. */
 function session(c: Context<{ Bindings: Env }>): SessionApi {

@@ -3,12 +3,15 @@ import { type ChatOptions, type ProviderRegistration, resolveRegistration } from
 import type { Config } from '../config.ts';
 import { inMemoryResolver, kvResolver, type SkillResolver } from '../skill/index.ts';
 import { joinedResolver } from '../skill/resolver.ts';
+import type { CrashPoint } from './crash.ts';
 import type { SessionRecord } from './store.ts';
 
 /** What a Worker serves: its agents, and the providers that its configuration makes possible. */
 export interface Runtime {
 	readonly agents: readonly Agent[];
 	readonly providers: (config: Config) => readonly ProviderRegistration[];
+	/** Where a test ends the process; a Worker has none. */
+	readonly crashPoint?: CrashPoint | undefined;
 }
 
 /** How a session's agent runs: everything that the loop is told but the run itself. */
@@ -16,10 +19,10 @@ export function optionsFor(
 	runtime: Runtime,
 	config: Config,
 	session: Pick<SessionRecord, 'agent' | 'model'>,
-): ChatOptions {
+): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { system, tools, maxIterations, maxContextTokens, maxOutputTokens } = agent;
-	const { reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
+	const { contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
 	const model = modelFor(agent, session.model, config.model);
 	const providers = runtime.providers(config);
 	return {
@@ -32,6 +35,7 @@ export function optionsFor(
 		skillResolver: resolverFor(agent, config),
 		maxIterations,
 		maxContextTokens,
+		contextFull,
 		maxOutputTokens,
 		fallbacks,
 		maxRetries,

@@ -1,4 +1,5 @@
 import type { MessagePart } from '../chat/index.ts';
+import type { Limit } from '../ledger/budget.ts';
 
 /** How the caller of a run wants its answer: as events, as the result, or only that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';
@@ -21,7 +22,12 @@ export interface Input {
 	readonly parts?: readonly MessagePart[] | undefined;
 	/** The model of this run and those after it; the one that the session has, if nobody says. */
 	readonly model?: string | undefined;
+	/** What happens where a run goes on. */
+	readonly whenBusy?: WhenBusy | undefined;
 }
+
+/** A message that comes while a run goes on waits for its end, is refused, or is taken up by it before its next turn. */
+export type WhenBusy = 'queue' | 'reject' | 'steer';
 
 /** What somebody answers to a call that the loop left to them: its result, or whether it may run. */
 export type Submission =
@@ -33,6 +39,12 @@ export interface CreateInput {
 	readonly agent: string;
 	readonly model?: string | undefined;
 	readonly metadata?: Readonly<Record<string, string>> | undefined;
+	/** Who it belongs to. */
+	readonly owner: string;
+	/** What it may spend; what its agent says, if nobody says. */
+	readonly budget?: Limit | undefined;
+	/** How long after its last activity it is removed, in milliseconds. */
+	readonly expiresAfterMs?: number | undefined;
 	/** The first message; with it the run begins in the same operation. */
 	readonly input?: Input | undefined;
 }
@@ -44,7 +56,11 @@ export interface CreateInput {
 export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<Response>;
 	state(): Promise<Response>;
+	/** Changes what the session may spend. A run that stopped for it can then be continued. */
+	change(to: { readonly budget: Limit }): Promise<Response>;
 	messages(page: { readonly cursor?: number | undefined; readonly limit?: number | undefined }): Promise<Response>;
+	/** One message, with all that its tool gave. */
+	message(seq: number): Promise<Response>;
 	send(input: Input, how: Handling): Promise<Response>;
 	/** The answer to a tool's question. */
 	answer(input: Input, how: Handling): Promise<Response>;

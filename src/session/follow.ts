@@ -1,21 +1,38 @@
 import { close, toSse } from '../chat/sse.ts';
-import type { RunLog } from './log.ts';
+import { type Cursor, RunLog } from './log.ts';
 import { formatPosition, type Position } from './position.ts';
 
 /** A silent connection gets a comment this often, in milliseconds, so that no proxy closes it. */
 const keepAliveMs = 15_000;
 
 /**
- * A run's events behind a position as `text/event-stream` bytes, until its last one. Each reader pulls at its own pace:
- * what piled up meanwhile comes in few large events. Cancelling the stream ends the reader, never the run.
+ * A run's events behind a position as `text/event-stream` bytes, until its last one; of a run that waits for its turn
+ * from its beginning on. Each reader pulls at its own pace: what piled up meanwhile comes in few large events.
+ * Cancelling the stream ends the reader, never the run.
  */
-export function follow(log: RunLog, from?: Position): ReadableStream<Uint8Array> {
-	const cursor = log.cursor(from);
+export function follow(run: RunLog | Promise<RunLog>, from?: Position): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
+	let reader: { readonly log: RunLog; readonly cursor: Cursor } | undefined;
+	const open = (log: RunLog): void => {
+		reader = { log, cursor: log.cursor(from) };
+	};
+	if (run instanceof RunLog) open(run);
+	else run.then(open, () => {});
 	let gone: (() => void) | undefined;
+	/** Waits for something to happen; whether it did. If not, there is nothing more to do now. */
+	const happens = async (what: Promise<unknown>, controller: ReadableByteStreamController): Promise<boolean> => {
+		const why = await first(what, (leave) => {
+			gone = leave;
+		});
+		if (why === 'silence') controller.enqueue(encoder.encode(': keep-alive\n\n'));
+		return why === 'change';
+	};
 	return new ReadableStream({
 		type: 'bytes',
 		pull: async (controller) => {
+			if (reader === undefined && !(await happens(Promise.resolve(run), controller))) return;
+			if (reader === undefined) return;
+			const { log, cursor } = reader;
 			for (;;) {
 				const events = log.read(cursor);
 				if (events.length > 0) {
@@ -24,25 +41,22 @@ export function follow(log: RunLog, from?: Position): ReadableStream<Uint8Array>
 				}
 				if (log.done(cursor)) close(controller);
 				if (events.length > 0 || log.done(cursor)) return;
-				const why = await next(log, (leave) => {
-					gone = leave;
-				});
-				if (why === 'gone') return;
-				if (why === 'silence') {
-					controller.enqueue(encoder.encode(': keep-alive\n\n'));
-					return;
-				}
+				if (!(await happens(log.changed(), controller))) return;
 			}
 		},
 		cancel: () => gone?.(),
 	});
 }
 
-async function next(log: RunLog, onLeave: (leave: () => void) => void): Promise<'change' | 'silence' | 'gone'> {
+/** What comes first: the change, silence for a while, or that the reader leaves. */
+async function first(
+	change: Promise<unknown>,
+	onLeave: (leave: () => void) => void,
+): Promise<'change' | 'silence' | 'gone'> {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	try {
 		return await Promise.race([
-			log.changed().then(() => 'change' as const),
+			change.then(() => 'change' as const),
 			new Promise<'silence' | 'gone'>((resolve) => {
 				timer = setTimeout(() => resolve('silence'), keepAliveMs);
 				onLeave(() => resolve('gone'));

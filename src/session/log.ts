@@ -33,8 +33,12 @@ export class RunLog {
 	readonly run: number;
 	#events: RunEvent[] = [];
 	#version = 0;
-	/** Where the current turn begins in `#events`. */
+	/** Where the current turn, or its newest try, begins in `#events`. */
 	#turnAt = 0;
+	/** Whether the model writes: something of its turn was shown, and its end was not. */
+	#writing = false;
+	#turns = 0;
+	#steps = 0;
 	#joinAt = joinAt;
 	#ended = false;
 	#changed: Deferred<void> | undefined;
@@ -49,6 +53,21 @@ export class RunLog {
 		return this.#ended;
 	}
 
+	/** Whether the model writes: something of its turn was shown, and its end was not. */
+	get writing(): boolean {
+		return this.#writing;
+	}
+
+	/** Turns of the model that are over. */
+	get turns(): number {
+		return this.#turns;
+	}
+
+	/** Turns that were shown to their end, their calls included. */
+	get steps(): number {
+		return this.#steps;
+	}
+
 	/** Events in memory: the pieces of a text that is over are one. */
 	get size(): number {
 		return this.#events.length;
@@ -59,7 +78,10 @@ export class RunLog {
 		for (const event of events) {
 			this.#events.push(event);
 			if (isTerminal(event)) this.#ended = true;
-			if (event.type === 'step') {
+			if (isDelta(event)) this.#writing = event.type !== 'stop';
+			if (event.type === 'stop') this.#turns++;
+			if (event.type === 'step') this.#steps++;
+			if (event.type === 'step' || event.type === 'turn.restarted') {
 				this.#join();
 				this.#turnAt = this.#events.length;
 				this.#joinAt = this.#turnAt + joinAt;
@@ -112,8 +134,8 @@ export class RunLog {
 
 	/** What was shown of a turn that was broken off, about `limit` characters at most: it is in no message. */
 	draft(limit: number): RunEvent[] {
+		if (!this.#writing) return [];
 		const turn = this.#events.slice(this.#turnAt);
-		if (turn.some(({ type }) => type === 'stop')) return [];
 		const shown = new RunLog(
 			this.run,
 			turn.filter((event) => isDelta(event) && isStored(event)),

@@ -1,19 +1,19 @@
 import { RunLog } from './log.ts';
 import { replay } from './replay.ts';
+import { type MessageRecord, messageStride } from './rows/message.ts';
 import type { LiveRun } from './run.ts';
-import { messageStride } from './schema.ts';
-import type { MessageRecord, SessionStore } from './store.ts';
+import type { SessionStore } from './store.ts';
 import { lastReply, whole } from './tail.ts';
 
 /** The events of a run that is over, made again from the store. */
 export function pastLog(store: SessionStore, n: number): RunLog {
-	const run = store.run(n);
+	const run = store.runs.get(n);
 	return run === undefined ? new RunLog(n) : new RunLog(n, replay(run, recordsOf(store, n, run.firstSeq)));
 }
 
 /** A run that is over in the form of one that is not, for whoever wants its answer; nothing where it has no end. */
 export function pastRun(store: SessionStore, n: number): LiveRun | undefined {
-	const record = store.run(n);
+	const record = store.runs.get(n);
 	const event = record?.tail?.event;
 	if (record === undefined || event === undefined) return undefined;
 	const last = lastReply(recordsOf(store, n, record.firstSeq), n);
@@ -21,7 +21,8 @@ export function pastRun(store: SessionStore, n: number): LiveRun | undefined {
 }
 
 /** The messages of a run, and those of its neighbours that stand in the same turn. */
-function recordsOf(store: SessionStore, n: number, from: number): readonly MessageRecord[] {
-	const next = store.run(n + 1)?.firstSeq;
-	return store.messages({ from, to: next && next + messageStride }).records;
+export function recordsOf(store: SessionStore, n: number, from: number): readonly MessageRecord[] {
+	const next = store.runs.get(n + 1)?.firstSeq;
+	const { records } = store.messages.page({ from, to: next && next + messageStride });
+	return records.map((record) => store.messages.whole(record));
 }

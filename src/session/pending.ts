@@ -1,7 +1,7 @@
 import type { Message, Question, WaitingCall } from '../chat/index.ts';
 import { openCalls } from '../chat/message.ts';
 import type { ToolCall } from '../tool/index.ts';
-import { hash } from '../tool/provider-name.ts';
+import type { CallRecord } from './rows/call.ts';
 import type { SessionStore } from './store.ts';
 import { lastReply, whole } from './tail.ts';
 
@@ -18,32 +18,41 @@ export interface Pending {
 
 /** What the newest run asked for, without what was answered since. */
 export function pendingOf(store: SessionStore): Pending {
-	const turn = lastTurn(store);
-	const run = store.run();
+	const { records } = store.messages.page({ from: store.messages.lastTurn() });
+	const turn = records.map(({ message }) => message);
+	const run = store.runs.get();
 	const last = run?.tail?.event;
 	if (run === undefined || last?.type !== 'awaiting')
 		return { turn, question: undefined, calls: undefined, askedAt: 0 };
-	const event = whole(last, lastReply(store.messages({ from: store.lastTurn() }).records, run.n));
+	const event = whole(last, lastReply(records, run.n));
 	const asked = event.type === 'awaiting' ? event : last;
 	const open = new Set(openCalls(turn).map(({ id }) => id));
-	for (const id of approvedCalls(store)) open.delete(id);
-	const calls = asked.toolCalls?.filter(({ id }) => open.has(id));
+	const allowed = new Set(approvedCalls(store));
+	const calls = asked.toolCalls?.filter(({ id, kind }) => open.has(id) && !(kind === 'approval' && allowed.has(id)));
 	return { turn, question: asked.question, calls, askedAt: run.endedAt ?? 0 };
 }
 
-/** The messages of the last turn. */
-export function lastTurn(store: SessionStore): readonly Message[] {
-	return store.messages({ from: store.lastTurn() }).records.map(({ message }) => message);
+/** An open call of the last turn, and what the journal says of it. */
+export interface OpenCall {
+	readonly call: ToolCall;
+	readonly noted: CallRecord | undefined;
 }
 
-/** The open calls of the last turn that were allowed with just these arguments. */
+/** The open calls of the last turn. */
+export function openCallsOf(store: SessionStore): readonly OpenCall[] {
+	const turn = store.messages.lastTurn();
+	const messages = store.messages.page({ from: turn }).records.map(({ message }) => message);
+	return openCalls(messages).map((call) => ({ call, noted: store.calls.of(turn, call) }));
+}
+
+/** The open calls that may run with just these arguments: a person allowed them, also where they have begun since. */
 export function approvedCalls(store: SessionStore): readonly string[] {
-	const approvals = store.approvals(store.lastTurn());
-	const open = approvals.size === 0 ? [] : openCalls(lastTurn(store));
-	return open.filter((call) => approvals.get(call.id) === argumentsHash(call)).map(({ id }) => id);
+	return openCallsOf(store).flatMap(({ call, noted }) =>
+		noted === undefined || noted.state === 'asked' ? [] : [call.id],
+	);
 }
 
-/** What an approval is bound to beside the call's id: the arguments that were put before the person. */
-export function argumentsHash({ name, input }: ToolCall): string {
-	return hash(JSON.stringify([name, input]));
+/** What open calls have asked the person. */
+export function askedQuestions(store: SessionStore): readonly Question[] {
+	return openCallsOf(store).flatMap(({ noted }) => noted?.question ?? []);
 }

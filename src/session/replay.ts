@@ -1,8 +1,10 @@
 import { inputText } from '../chat/deltas.ts';
-import type { RunEvent, SideEvent, Step } from '../chat/index.ts';
+import type { ChatUsage, RunEvent, SideEvent, Step } from '../chat/index.ts';
+import type { Resumption } from '../chat/loop.ts';
+import { addUsage } from '../chat/usage.ts';
 import type { ToolCall, ToolResult } from '../tool/index.ts';
-import { messageStride } from './schema.ts';
-import type { MessageRecord, RunRecord } from './store.ts';
+import { type MessageRecord, turnOf } from './rows/message.ts';
+import type { RunRecord } from './rows/run.ts';
 import { lastReply, whole } from './tail.ts';
 
 /**
@@ -12,95 +14,146 @@ import { lastReply, whole } from './tail.ts';
  * @param records messages of the session from `run.firstSeq` on; those of other runs are passed over.
  */
 export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEvent[] {
-	const events: RunEvent[] = [{ type: 'run.started', runId: run.id, attempt: run.attempt }];
-	let open: OpenStep | undefined;
-	const closeStep = (before: readonly SideEvent[]): void => {
-		// Notes come from tools, so they stand before the end of the turn; warnings are about the next one.
-		events.push(...before.filter(({ type }) => type === 'note'));
-		if (open !== undefined) events.push(stepOf(open));
-		open = undefined;
-		events.push(...before.filter(({ type }) => type !== 'note'));
-	};
-
-	for (const { message, turn, before = [] } of inOrderOfStoring(records.filter((record) => isShown(record, run.n)))) {
-		if (message.role === 'tool') {
-			const result: ToolResult = { id: message.toolCallId, output: message.content, isError: message.isError === true };
-			events.push(...before, { type: 'tool_result', ...result });
-			open ??= leftOpen(run.n, records);
-			open.results.push(result);
-		} else if (message.role === 'assistant') {
-			closeStep(before);
-			const { content: text, reasoning = '', toolCalls: calls = [] } = message;
-			const { iteration = 0, model = '', stopReason = 'end_turn', usage = {} } = turn ?? {};
-			if (reasoning !== '') events.push({ type: 'reasoning', text: reasoning });
-			if (text !== '') events.push({ type: 'text', text });
-			events.push(...calls.flatMap((call) => callEvents(call, turn?.streamedInputs)), {
-				type: 'stop',
-				reason: stopReason,
-				usage,
-			});
-			open = { iteration, model, text, calls, stopReason, usage, results: [] };
-			if (calls.length === 0) closeStep([]);
-		} else events.push(...before);
-	}
-	if (run.tail !== undefined) {
-		const { before, draft, event } = run.tail;
-		const failed = event.type === 'error' || event.type === 'cancelled';
-		// A turn that was broken off between its calls has no step.
-		if (failed && open !== undefined && open.results.length < open.calls.length) open = undefined;
-		closeStep(before);
-		events.push(...draft, whole(event, lastReply(records, run.n)));
-	}
-	return events;
+	const told = retell(run, records);
+	if (run.tail === undefined) return told.events;
+	const { before, draft, restarts = 0, steps, event } = run.tail;
+	if (steps === undefined ? wasBrokenOff(told, event.type) : told.steps >= steps) told.open = undefined;
+	closeTurn(told, before, restarts);
+	told.events.push(...draft, whole(event, lastReply(records, run.n)));
+	return told.events;
 }
 
-interface OpenStep extends Omit<Step, 'toolCalls' | 'toolResults'> {
+/** Where a run stands that was cut off. */
+export interface CutOff {
+	/** What its readers were shown, as far as it is stored. */
+	readonly events: readonly RunEvent[];
+	/** The part of it that is in no message. */
+	readonly draft: readonly RunEvent[];
+	/** How the loop goes on. */
+	readonly resume: Resumption;
+	/** Whether the model was being asked: that turn is asked again. */
+	readonly asking: boolean;
+}
+
+/** @param charged whether a request to the model was going on. */
+export function cutOff(run: RunRecord, records: readonly MessageRecord[], charged: boolean): CutOff {
+	const told = retell(run, records);
+	const { events, usage, iteration, last, open: turn } = told;
+	const isOfTurn = run.draft?.iteration === iteration + 1 && run.draft.restarts === run.restarts;
+	const draft = isOfTurn ? (run.draft?.events ?? []) : [];
+	const asking = charged || draft.length > 0;
+	if (!asking) return { events, draft, asking, resume: { iteration, usage, last, turn } };
+	closeTurn(told, [], run.restarts);
+	events.push(...draft);
+	return { events, draft, asking, resume: { iteration, usage, last } };
+}
+
+/** A turn whose end was not told yet. */
+interface OpenTurn {
 	readonly calls: readonly ToolCall[];
 	readonly results: ToolResult[];
+	haltedReason?: string | undefined;
 }
 
-function stepOf({ iteration, model, text, calls, results, stopReason, usage }: OpenStep): RunEvent {
-	const rank = new Map(calls.map(({ id }, index) => [id, index]));
-	const toolResults = results.toSorted((a, b) => (rank.get(a.id) ?? 0) - (rank.get(b.id) ?? 0));
+/** A run as far as its messages tell it. */
+interface Told {
+	readonly run: RunRecord;
+	readonly events: RunEvent[];
+	usage: ChatUsage;
+	iteration: number;
+	last: (Pick<Step, 'model' | 'text' | 'stopReason'> & { readonly usage: ChatUsage }) | undefined;
+	open: OpenTurn | undefined;
+	/** Turns that were told to their end. */
+	steps: number;
+}
+
+function retell(run: RunRecord, records: readonly MessageRecord[]): Told {
+	const told: Told = {
+		run,
+		events: [{ type: 'run.started', runId: run.id, attempt: run.attempt }],
+		usage: {},
+		iteration: 0,
+		last: undefined,
+		open: leftOpen(run, records),
+		steps: 0,
+	};
+	for (const record of inOrderOfStoring(records)) if (record.run === run.n) tell(told, record);
+	return told;
+}
+
+function tell(told: Told, { message, turn, input, before = [], restarts = 0, haltedReason }: MessageRecord): void {
+	const { events } = told;
+	if (input === true) {
+		// What the run began with is no event of it; what it took up on its way comes between two turns.
+		if (message.role === 'user') closeTurn(told, before);
+	} else if (message.role === 'tool') {
+		const result: ToolResult = { id: message.toolCallId, output: message.content, isError: message.isError === true };
+		events.push(...before, { type: 'tool_result', ...result });
+		told.open?.results.push(result);
+		if (told.open !== undefined) told.open.haltedReason ??= haltedReason;
+	} else if (message.role === 'assistant') {
+		const { content: text, reasoning = '', toolCalls: calls = [] } = message;
+		const { iteration = 0, model = '', stopReason = 'end_turn', usage = {} } = turn ?? {};
+		closeTurn(told, before, restarts, iteration);
+		if (reasoning !== '') events.push({ type: 'reasoning', text: reasoning });
+		if (text !== '') events.push({ type: 'text', text });
+		events.push(...calls.flatMap((call) => callEvents(call, turn?.streamedInputs)));
+		events.push({ type: 'stop', reason: stopReason, usage });
+		told.iteration = iteration;
+		told.last = { model, text, stopReason, usage };
+		told.usage = addUsage(told.usage, usage);
+		told.open = { calls, results: [] };
+	} else events.push(...before);
+}
+
+/**
+ * Tells the end of the turn that is open, if one is, and how often the next one was begun in vain. Notes come from
+ * tools, so they stand before the end of the turn; warnings are about the next one.
+ */
+function closeTurn(told: Told, before: readonly SideEvent[], restarts = 0, next = told.iteration + 1): void {
+	const { events, open } = told;
+	events.push(...before.filter(({ type }) => type === 'note'));
+	if (open !== undefined) {
+		events.push(stepOf(told, open));
+		told.steps++;
+	}
+	told.open = undefined;
+	for (let n = 0; n < restarts; n++) events.push({ type: 'turn.restarted', iteration: next });
+	events.push(...before.filter(({ type }) => type !== 'note'));
+}
+
+function stepOf({ run, iteration, last }: Told, { calls, results }: OpenTurn): RunEvent {
+	const { model = run.model ?? '', text = '', stopReason = 'tool_use', usage = {} } = last ?? {};
+	const toolResults = calls.flatMap(({ id }) => results.find((result) => result.id === id) ?? []);
 	return { type: 'step', iteration, model, text, toolCalls: calls, toolResults, stopReason, usage };
 }
 
-/** The message that began the run is no event of it. */
-function isShown({ run, input }: MessageRecord, n: number): boolean {
-	return run === n && input !== true;
+/** A turn that was broken off between its calls has no step; runs of an earlier version do not say how many they had. */
+function wasBrokenOff({ open }: Told, end: string): boolean {
+	return (end === 'error' || end === 'cancelled') && open !== undefined && open.results.length < open.calls.length;
 }
 
-/** The step of a run that began with calls which an earlier run left open. */
-function leftOpen(n: number, records: readonly MessageRecord[]): OpenStep {
-	const asked = records.find(({ message, run }) => run < n && message.role === 'assistant');
-	const answered = new Set(
-		records.flatMap(({ message, run, input }) =>
-			message.role === 'tool' && (run < n || input) ? [message.toolCallId] : [],
-		),
-	);
-	const all = asked?.message.role === 'assistant' ? (asked.message.toolCalls ?? []) : [];
+/** The turn of a run that began with calls which an earlier run left open. */
+function leftOpen({ n }: RunRecord, records: readonly MessageRecord[]): OpenTurn | undefined {
+	const inOrder = inOrderOfStoring(records);
+	const begins = inOrder.findIndex(({ run, input }) => run > n || (run === n && input !== true));
+	const before = begins === -1 ? inOrder : inOrder.slice(0, begins);
+	const asked = before.findLast(({ message }) => message.role !== 'tool')?.message;
+	const answered = new Set(before.map(({ message }) => (message.role === 'tool' ? message.toolCallId : undefined)));
+	const all = asked?.role === 'assistant' ? (asked.toolCalls ?? []) : [];
 	const calls = all.filter(({ id }) => !answered.has(id));
-	return {
-		iteration: 0,
-		model: asked?.turn?.model ?? '',
-		text: '',
-		calls,
-		stopReason: 'tool_use',
-		usage: {},
-		results: [],
-	};
+	return calls.length === 0 ? undefined : { calls, results: [] };
 }
 
 function callEvents({ id, name, input }: ToolCall, streamed: Readonly<Record<string, string>> = {}): RunEvent[] {
-	const partialInputJson = streamed[id] ?? inputText(input);
+	const partialInputJson = Object.hasOwn(streamed, id) ? streamed[id] : inputText(input);
 	return [
 		{ type: 'tool_use_start', id, name },
-		...(partialInputJson === '' ? [] : [{ type: 'tool_use_input', id, partialInputJson } as const]),
+		...(partialInputJson ? [{ type: 'tool_use_input', id, partialInputJson } as const] : []),
 		{ type: 'tool_use_end', id },
 	];
 }
 
 function inOrderOfStoring(records: readonly MessageRecord[]): MessageRecord[] {
-	const turnOf = ({ seq }: MessageRecord): number => seq - (seq % messageStride);
-	return records.toSorted((a, b) => turnOf(a) - turnOf(b) || a.stored - b.stored);
+	return records.toSorted((a, b) => turnOf(a.seq) - turnOf(b.seq) || a.stored - b.stored);
 }

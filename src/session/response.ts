@@ -1,9 +1,9 @@
 import { RunletError, toErrorBody, toResponse } from '../errors.ts';
 import type { Delivery } from './api.ts';
 import { follow } from './follow.ts';
+import type { MessageRecord } from './rows/message.ts';
 import type { LiveRun } from './run.ts';
 import { runStatusOf } from './status.ts';
-import type { MessageRecord } from './store.ts';
 
 /** What stands around a run's answer: of a session that was just created, the status, its place and itself. */
 export interface Frame {
@@ -21,23 +21,33 @@ export async function answer(work: () => Promise<Response>): Promise<Response> {
 	}
 }
 
+/** A run that waits for its turn. */
+export interface Upcoming {
+	readonly record: { readonly n: number; readonly id: string };
+	readonly begun: Promise<LiveRun>;
+}
+
 /** A run as its caller wants it: its events, its result once there is one, or only that it was accepted. */
 export async function deliver(
-	{ record, log, ended }: LiveRun,
+	run: LiveRun | Upcoming,
 	delivery: Delivery,
 	{ status = 200, headers = {}, about = {} }: Frame = {},
 ): Promise<Response> {
-	if (delivery === 'stream') return eventStream(follow(log), status, headers);
+	const { record } = run;
+	if (delivery === 'stream') {
+		const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;
+		return eventStream(follow(log), status, headers);
+	}
 	const accepted = { ...about, runId: record.id };
 	if (delivery === 'accepted') return Response.json(accepted, { status: 202, headers });
-	const event = await ended;
+	const event = await ('begun' in run ? (await run.begun).ended : run.ended);
 	if (event.type === 'error') {
 		const error = new RunletError(event.code, event.message, event.data);
 		return Response.json(toErrorBody(error), { status: error.status, headers });
 	}
 	const { type: _, ...result } = event;
-	const run = { id: record.id, status: runStatusOf(event) };
-	const whole = { ...accepted, ...('run' in about && { run }), ...result, status: run.status };
+	const ended = { id: record.id, status: runStatusOf(event) };
+	const whole = { ...accepted, ...('run' in about && { run: ended }), ...result, status: ended.status };
 	return Response.json(whole, { status, headers });
 }
 
@@ -52,7 +62,8 @@ export function eventStream(
 }
 
 /** A message as the routes show it: without what only its provider needs. */
-export function wireMessage({ seq, message, turn, createdAt }: MessageRecord, runId: string | undefined) {
+export function wireMessage({ seq, message, turn, isCut, createdAt }: MessageRecord, runId: string | undefined) {
 	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
-	return { id: String(seq), runId, ...shown, ...(turn && { turn }), createdAt: new Date(createdAt).toISOString() };
+	const about = { ...(turn && { turn }), ...(isCut === true && { isCut }) };
+	return { id: String(seq), runId, ...shown, ...about, createdAt: new Date(createdAt).toISOString() };
 }

@@ -1,16 +1,21 @@
 import { isSideEvent, isTerminal } from '../chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../chat/index.ts';
+import type { Resumption } from '../chat/loop.ts';
 import { start } from '../chat/run.ts';
 import { messageOf } from '../errors.ts';
 import { callsInOrder } from './calls-in-order.ts';
+import type { AtCrashPoint } from './crash.ts';
+import { drafting } from './draft.ts';
+import type { JournalOptions } from './journal.ts';
+import { journalOf } from './journal.ts';
 import { RunLog } from './log.ts';
+import type { RunRecord } from './rows/run.ts';
 import { runStatusOf } from './status.ts';
-import type { RunRecord, SessionStore } from './store.ts';
 import { fitting, slim, tailLength } from './tail.ts';
 
 /** A run that this object carries out now. */
 export interface LiveRun {
-	readonly record: RunRecord;
+	readonly record: Pick<RunRecord, 'n' | 'id'>;
 	readonly log: RunLog;
 	/** Resolves with how it ended, once that is stored. Never rejects. */
 	readonly ended: Promise<TerminalEvent>;
@@ -18,34 +23,41 @@ export interface LiveRun {
 	readonly cancel: () => void;
 }
 
+/** What a run is carried out with. */
+export interface Work extends Omit<JournalOptions, 'iteration'> {
+	readonly options: ChatOptions;
+	readonly history: readonly Message[];
+	/** Where its events go; those that were shown before are in it. */
+	readonly log: RunLog;
+	/** Where it is taken up. */
+	readonly resume?: Resumption | undefined;
+	/** Its last event as it is shown. */
+	readonly lastEvent: (event: TerminalEvent) => TerminalEvent;
+	/** What is written together with its end. */
+	readonly onEnd: (event: TerminalEvent) => void;
+	readonly atCrashPoint: AtCrashPoint;
+}
+
 /**
- * Carries out a run: the loop's messages go to the store before its next step, its events to the log, its end to both.
- * The run belongs to the object: readers come and go.
+ * Carries out a run: the loop's messages go to the store before its next step, its events to the log, its end to both
+ * (hardening.md, "What a run writes, and when"). The run belongs to the object: readers come and go.
  */
-export function carryOut(
-	store: SessionStore,
-	record: RunRecord,
-	options: ChatOptions,
-	history: readonly Message[],
-): LiveRun {
-	const log = new RunLog(record.n);
-	// Notes and warnings that were read here, and how many of them went into the store with a message.
+export function carryOut(work: Work): LiveRun {
+	const { store, record, options, log, resume, atCrashPoint } = work;
 	const said: SideEvent[] = [];
-	let stored = 0;
-	const run = start(
-		{
-			...options,
-			onMessage: (message, { turn, before }) => {
-				const about = { ...(turn !== undefined && { turn }), ...(before.length > 0 && { before }) };
-				store.transaction(() => store.addMessage(record.n, message, Date.now(), about));
-				stored += before.length;
-			},
-		},
-		history,
-	);
-	const end = (event: TerminalEvent): TerminalEvent => {
-		const tail = fitting({ before: said.slice(stored), draft: log.draft(tailLength), event: slim(event) });
-		store.transaction(() => store.endRun(record.n, runStatusOf(event), tail, Date.now()));
+	const journal = journalOf({ ...work, iteration: resume?.iteration ?? 0 });
+	const drafts = drafting(work, journal);
+	const run = start({ ...options, ...journal.hooks }, work.history, { resume });
+
+	const end = (given: TerminalEvent): TerminalEvent => {
+		const event = work.lastEvent(given);
+		const { sides, restarts } = journal;
+		const before = said.slice(sides);
+		const tail = fitting({ before, draft: log.draft(tailLength), restarts, steps: log.steps, event: slim(event) });
+		store.transaction(() => {
+			store.runs.end(record.n, runStatusOf(event), tail, Date.now());
+			work.onEnd(event);
+		});
 		return event;
 	};
 	const follow = async (): Promise<TerminalEvent> => {
@@ -56,27 +68,37 @@ export function carryOut(
 			for (const event of batch) if (isSideEvent(event)) said.push(event);
 			const final = batch.find(isTerminal);
 			log.append(final === undefined ? batch : batch.slice(0, -1));
-			if (final === undefined) continue;
-			last = end(final);
-			log.append([final]);
+			if (final === undefined) drafts.changed();
+			else {
+				last = end(final);
+				await atCrashPoint('ended');
+				log.append([last]);
+			}
 		}
 		return last;
 	};
-	const ended = follow().catch((cause: unknown): TerminalEvent => {
+	const failed = (cause: unknown): TerminalEvent => {
 		console.error(JSON.stringify({ level: 'error', code: 'storage', run: record.id, cause: messageOf(cause) }));
 		run.abort();
-		const event: TerminalEvent = {
-			type: 'error',
-			code: 'internal',
-			message: 'The run could not be stored. Send the message again.',
-		};
+		const message = 'The run could not be stored. Send the message again.';
+		const event: TerminalEvent = { type: 'error', code: 'internal', message };
 		try {
-			store.endRun(record.n, 'error', { before: [], draft: [], event }, Date.now());
+			store.runs.end(record.n, 'error', { before: [], draft: [], event }, Date.now());
+			work.onEnd(event);
 		} catch {
-			// Not even this could be written; the object's next life closes the run.
+			// Not even this could be written; the object's next life takes the run up.
 		}
 		if (!log.ended) log.append([event]);
 		return event;
-	});
-	return { record, log, ended, cancel: run.abort };
+	};
+	return { record, log, ended: follow().catch(failed).finally(drafts.stop), cancel: run.abort };
+}
+
+export function newRunId(): string {
+	return `run_${crypto.randomUUID()}`;
+}
+
+/** A run that ended before it began, and is in no row; who has read it stands behind the run `n`. */
+export function runThatWasNot(n: number, id: string, event: TerminalEvent): LiveRun {
+	return { record: { n, id }, log: new RunLog(n, [event]), ended: Promise.resolve(event), cancel: () => {} };
 }

@@ -1,15 +1,14 @@
-import type { SqlStorage } from '@cloudflare/workers-types';
-
 /**
- * The tables of a session, one entry a version; a stored session is brought up to date in one transaction. Never change
- * an entry that was released: append the next.
+ * The tables of a session, one entry a version. Never change an entry that was released: append the next.
  *
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
- * may hold 2 MB. `approval` holds which call of which turn a person allowed, and a hash of its arguments;
- * `delivery` which request came under which `Idempotency-Key`, and the run that it began, 0 for none.
+ * may hold 2 MB. `output` has the results that the message holds cut; `session.summary` is the place of the newest
+ * summary, which a model is sent instead of what is in front of it. `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request
+ * came under which `Idempotency-Key`, and the run that it began, 0 for none; `queue` the messages that wait for a run to
+ * end; `spending` what each request to a model cost, and the sum up to it.
  */
-const migrations: readonly string[] = [
+export const migrations: readonly string[] = [
 	`CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL
 	) WITHOUT ROWID;
@@ -28,24 +27,35 @@ const migrations: readonly string[] = [
 	CREATE TABLE delivery (
 		key TEXT PRIMARY KEY, request TEXT NOT NULL, run INTEGER NOT NULL, created_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
+	`ALTER TABLE session ADD COLUMN owner TEXT NOT NULL DEFAULT 'local';
+	ALTER TABLE session ADD COLUMN budget TEXT;
+	ALTER TABLE session ADD COLUMN expires_after INTEGER;
+	ALTER TABLE session ADD COLUMN title TEXT;
+	ALTER TABLE session ADD COLUMN summary INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE run ADD COLUMN model TEXT;
+	ALTER TABLE run ADD COLUMN stop_after INTEGER;
+	ALTER TABLE run ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE run ADD COLUMN taken_up_at INTEGER;
+	ALTER TABLE run ADD COLUMN stalled_at INTEGER;
+	ALTER TABLE run ADD COLUMN restarts INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE run ADD COLUMN draft TEXT;
+	ALTER TABLE run ADD COLUMN journaled INTEGER NOT NULL DEFAULT 0;
+	CREATE TABLE call (
+		turn INTEGER NOT NULL, call TEXT NOT NULL, state TEXT NOT NULL, asked INTEGER NOT NULL, arguments TEXT NOT NULL,
+		question TEXT, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
+	) WITHOUT ROWID;
+	INSERT INTO call SELECT turn, json_quote(call), 'allowed', 1, arguments, NULL, created_at FROM approval;
+	DROP TABLE approval;
+	CREATE TABLE output (
+		seq INTEGER NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (seq, part)
+	) WITHOUT ROWID;
+	CREATE TABLE queue (
+		id INTEGER NOT NULL, part INTEGER NOT NULL, steers INTEGER NOT NULL, body TEXT NOT NULL,
+		created_at INTEGER NOT NULL, PRIMARY KEY (id, part)
+	) WITHOUT ROWID;
+	CREATE TABLE spending (
+		call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
+		total_tokens INTEGER NOT NULL, total_usd REAL NOT NULL, settled INTEGER NOT NULL, owed INTEGER NOT NULL,
+		created_at INTEGER NOT NULL
+	) WITHOUT ROWID;`,
 ];
-
-/** Places from one message to the next: a turn may have one call less. */
-export const messageStride = 65_536;
-
-/** The version of the stored tables; 0 where there are none, which is asked without creating anything. */
-export function storedVersion(sql: SqlStorage): number {
-	const found = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'").toArray();
-	if (found.length === 0) return 0;
-	return sql.exec<{ version: number }>('SELECT version FROM schema_version').toArray()[0]?.version ?? 0;
-}
-
-/** Brings the tables to the current version. Call it inside a transaction. */
-export function migrate(sql: SqlStorage): void {
-	const from = storedVersion(sql);
-	if (from === migrations.length) return;
-	if (from === 0)
-		sql.exec('CREATE TABLE schema_version (version INTEGER NOT NULL); INSERT INTO schema_version VALUES (0);');
-	for (const statements of migrations.slice(from)) sql.exec(statements);
-	sql.exec('UPDATE schema_version SET version = ?', migrations.length);
-}

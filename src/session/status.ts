@@ -38,6 +38,11 @@ export function assertAllowed(status: Status, operation: Operation, hasOpenCalls
 	);
 }
 
+/** Whether a message that waits may begin its run: a session that waits for somebody goes on waiting. */
+export function takesNext(status: Status): boolean {
+	return status === 'idle' || status === 'completed' || status === 'error';
+}
+
 /** The session's status after, or during, its newest run. */
 export function sessionStatus(run: RunStatus | undefined): Status {
 	switch (run) {

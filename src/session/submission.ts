@@ -1,11 +1,10 @@
 import { type Message, type ToolMessage, toolResultMessage } from '../chat/index.ts';
-import { openCalls } from '../chat/message.ts';
 import { RunletError } from '../errors.ts';
 import { findByCall } from '../tool/define.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { isRecord } from '../tool/schema.ts';
 import type { Submission } from './api.ts';
-import type { Pending } from './pending.ts';
+import type { OpenCall, Pending } from './pending.ts';
 
 /** What answers to open calls come to. */
 export interface Submitted {
@@ -23,7 +22,7 @@ export interface Submitted {
 export function submitted(
 	{ turn, calls = [], askedAt }: Pick<Pending, 'turn' | 'calls' | 'askedAt'>,
 	answers: readonly Submission[],
-	approvalMs: number,
+	{ approvalMs, everAsked }: { readonly approvalMs: number; readonly everAsked: ReadonlySet<string> },
 ): Submitted {
 	const left = new Map(calls.map((call) => [call.id, call]));
 	const messages: ToolMessage[] = [];
@@ -31,7 +30,7 @@ export function submitted(
 	for (const answer of answers) {
 		const { id } = answer;
 		const call = left.get(id);
-		if (call === undefined) throw notOpen(id, turn, calls);
+		if (call === undefined) throw notOpen(id, turn, calls, everAsked);
 		left.delete(id);
 		if (call.kind === 'approval') {
 			if (!('approve' in answer)) throw refused('invalid_request', `id: "${id}" waits for approve, not for a result.`);
@@ -48,21 +47,24 @@ export function submitted(
 }
 
 /**
- * What is said to the model about calls that a run had begun, or might have, when it failed: nobody knows what came of
- * them, so they are not run again, but for those of tools that may be. Calls that wait for somebody go on waiting.
+ * What is said to the model about calls that a run had begun when it was cut off: nobody knows what came of them, so
+ * they are not run again, but for those of tools that may be. Calls that had not begun, or that wait for somebody, stay
+ * open.
+ *
+ * @param journaled whether the run noted the calls that it began; of one that did not, all may have.
  */
 export function unknownResults(
-	turn: readonly Message[],
+	open: readonly OpenCall[],
 	tools: readonly Tool[],
-	approved: readonly string[],
+	journaled: boolean,
 ): readonly ToolMessage[] {
 	const output =
 		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';
-	return openCalls(turn).flatMap(({ id, name, input }) => {
+	return open.flatMap(({ call: { id, name, input }, noted }) => {
 		const tool = findByCall(tools, name);
-		const waits = tool?.manual === true || (!approved.includes(id) && needsApproval(tool, input));
-		const mayHaveRun = tool?.fn !== undefined && !waits && tool.retry !== 'safe';
-		return mayHaveRun ? [toolResultMessage({ id, output, isError: true })] : [];
+		const waits = tool?.fn === undefined || tool.manual === true || (noted === undefined && needsApproval(tool, input));
+		const mayHaveBegun = journaled ? noted?.state === 'begun' : !waits && tool.retry !== 'safe';
+		return mayHaveBegun && noted?.question === undefined ? [toolResultMessage({ id, output, isError: true })] : [];
 	});
 }
 
@@ -82,10 +84,15 @@ function denied(id: string, reason: string | undefined): ToolMessage {
 	return toolResultMessage({ id, output, isError: true });
 }
 
-function notOpen(id: string, turn: readonly Message[], calls: readonly ToolCall[]): RunletError {
-	const asked = turn.some(
-		(message) => message.role === 'assistant' && message.toolCalls?.some((call) => call.id === id),
-	);
+function notOpen(
+	id: string,
+	turn: readonly Message[],
+	calls: readonly ToolCall[],
+	everAsked: ReadonlySet<string>,
+): RunletError {
+	const asked =
+		everAsked.has(id) ||
+		turn.some((message) => message.role === 'assistant' && message.toolCalls?.some((call) => call.id === id));
 	if (calls.some((call) => call.id === id)) return refused('invalid_request', `id: "${id}" is answered twice here.`);
 	if (asked) return refused('conflict', `id: "${id}" is answered already, and the first answer counts.`);
 	const open = calls.map((call) => call.id).join(', ');

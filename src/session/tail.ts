@@ -1,17 +1,18 @@
 import type { Message, TerminalEvent } from '../chat/index.ts';
-import type { MessageRecord, RunTail } from './store.ts';
+import type { MessageRecord } from './rows/message.ts';
+import type { RunTail } from './rows/run.ts';
 
 /** Characters of each part of a tail: together, and escaped as JSON, they fit the 2 MB of a row. */
 export const tailLength = 100_000;
 
 /** The tail cut to what a row holds: notes that are too many, and an event that is too long, are shortened. */
-export function fitting({ before, draft, event }: RunTail): RunTail {
+export function fitting({ before, event, ...rest }: RunTail): RunTail {
 	let room = tailLength;
 	const kept = before.filter((side) => {
 		room -= JSON.stringify(side).length;
 		return room > 0;
 	});
-	return { before: kept, draft, event: shortened(event) };
+	return { ...rest, before: kept, event: shortened(event) };
 }
 
 function shortened(event: TerminalEvent): TerminalEvent {

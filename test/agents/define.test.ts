@@ -26,6 +26,7 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 	['an empty description', { description: '' }, 'description', /^description: .*\(agent host\)/],
 	['a field that is misspelt', { sytem: 'Be brief.' }, 'sytem', /^sytem: no such field \(agent host\)/],
 	['a limit that is none', { maxIterations: 0 }, 'maxIterations', /^maxIterations: /],
+	['a way with long conversations that is none', { contextFull: 'forget' }, 'contextFull', /^contextFull: /],
 	['skills that are neither names nor skills', { skills: [7] }, 'skills', /^skills: must be 'all', or a list/],
 ])('%s is refused: the field is named, and the agent', (_, definition, field, says) => {
 	const { code, message, data } = refusal(definition);

@@ -26,6 +26,17 @@ describe('what the model is sent', () => {
 		expect(messages).toContainEqual(answer('b', 2));
 	});
 
+	test('has the results of a turn in the order of its calls, those of calls unanswered among them', async () => {
+		const calls = assistant(echoCall('a'), echoCall('b'), echoCall('c'));
+		const messages = await sent(user('1'), calls, answer('c', 3), answer('a', 1), user('2'));
+		expect(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))).toEqual([
+			'a',
+			'b',
+			'c',
+		]);
+		expect(messages[3]).toMatchObject({ toolCallId: 'b', isError: true });
+	});
+
 	test('such a result is only sent: the history of the run stays as it was', async () => {
 		const history = [user('1'), assistant(echoCall('a')), user('2')];
 		const { result } = await finish(['Hi'], {}, history);

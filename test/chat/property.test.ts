@@ -167,6 +167,47 @@ test('what is sent to the model never has a dangling call, whatever history a ru
 	);
 });
 
+test('a conversation that is cut or summed up to fit is sent whole from a user message on, and kept whole', async () => {
+	const unique = fc.uniqueArray(call, { maxLength: 3, selector: ({ id }) => id });
+	const words = fc.string({ maxLength: 400 });
+	const message: fc.Arbitrary<Message> = fc.oneof(
+		{ weight: 3, arbitrary: words.map((text) => chat.userMessage(text)) },
+		{ weight: 3, arbitrary: fc.tuple(words, unique).map(([text, calls]) => chat.assistantMessage(text, calls)) },
+		{
+			weight: 3,
+			arbitrary: fc
+				.tuple(fc.constantFrom('a', 'b', 'a_2', 'c'), words)
+				.map(([id, output]) => chat.toolResultMessage({ id, output, isError: false })),
+		},
+		fc.tuple(words, fc.boolean()).map(([content, summary]): Message => ({ role: 'system', content, summary })),
+	);
+	const histories = fc
+		.tuple(fc.array(message, { maxLength: 24 }), words, fc.array(message, { maxLength: 6 }))
+		.map(([before, text, after]) => [...before, chat.userMessage(text), ...after]);
+	const modes = fc.constantFrom('truncate' as const, 'compact' as const);
+	const answer: Script[number] = ({ system }) => (system?.includes('summary') ? 'In short.' : 'The end.');
+	await fc.assert(
+		fc.asyncProperty(histories, modes, fc.integer({ min: 40, max: 1_200 }), async (history, contextFull, limit) => {
+			const asked = { contextFull, maxContextTokens: limit };
+			const { requests, result, error, events } = await play(Array(12).fill(answer), asked, history);
+			if (error !== undefined) {
+				expect(error.code).toBe('context_overflow');
+				return;
+			}
+			const sent = requests.at(-1)?.messages ?? [];
+			expect(behind(sent)).toEqual([]);
+			expect(chat.countTokensHeuristic(sent)).toBeLessThanOrEqual(limit);
+			expect(sent).toContain(history.findLast(({ role }) => role === 'user'));
+			const spoken = sent.filter(({ role }) => role !== 'system');
+			if (only(events, 'warning').some(({ code }) => code !== 'context_budget')) expect(spoken[0]?.role).toBe('user');
+			const staying = history.filter((one) => one.role === 'system' && one.summary !== true);
+			expect(sent.filter((one) => staying.includes(one))).toEqual(staying);
+			expect(result?.messages.filter((one) => history.includes(one))).toEqual(history);
+		}),
+		runs,
+	);
+});
+
 /** As `faults`, and results may stand nowhere but behind their assistant message. */
 function behind(messages: readonly Message[]): string[] {
 	return [

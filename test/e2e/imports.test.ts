@@ -12,12 +12,23 @@ const report = v.object({
 });
 
 /** From the top of the house to its ground: who stands lower may not import who stands higher. */
-const houses = ['routes', 'session', 'agents', 'toolboxes', 'chat', 'skill', 'tool'];
+const houses = ['routes', 'session', 'ledger', 'agents', 'toolboxes', 'chat', 'skill', 'tool'];
 const everywhere = ['tool', 'skill', 'chat', 'providers'];
 
 /** Imports that must not be, by the file that holds each. */
 const wrong: Record<string, string> = {
 	'src/chat/loop-to-provider.ts': '../providers/demo.ts',
+	'src/migrate.ts': './errors.ts',
+	'src/ledger/to-directory.ts': '../directory/api.ts',
+	'src/directory/to-ledger.ts': '../ledger/api.ts',
+	...Object.fromEntries(
+		['routes', 'session', 'agents', 'toolboxes', 'providers', 'chat', 'skill'].flatMap((above) =>
+			['ledger', 'directory'].map((folder) => [`src/${folder}/to-${above}.ts`, `../${above}/index.ts`]),
+		),
+	),
+	...Object.fromEntries(
+		['agents', 'toolboxes', ...everywhere].map((folder) => [`src/${folder}/to-directory.ts`, '../directory/api.ts']),
+	),
 	...Object.fromEntries(
 		houses.flatMap((folder, place) => [
 			...houses.slice(0, place).map((above) => [`src/${folder}/to-${above}.ts`, `../${above}/index.ts`]),
@@ -44,6 +55,8 @@ beforeAll(() => {
 		writeFileSync(join(copy, file), code);
 	};
 	for (const [file, target] of Object.entries(wrong)) write(file, `export * from '${target}';\n`);
+	write('src/session/to-ledger.ts', "export * from '../ledger/budget.ts';\n");
+	write('src/session/to-directory.ts', "export * from '../directory/api.ts';\n");
 	for (const folder of houses) write(`src/${folder}/right.ts`, "export { RunletError } from '../errors.ts';\n");
 	write('src/tool/one.ts', "import { two } from './two.ts';\n\nexport const one = (): unknown => two;\n");
 	write('src/tool/two.ts', "import { one } from './one.ts';\n\nexport const two = (): unknown => one;\n");
@@ -61,6 +74,8 @@ test('an import against the one way, of a platform or of the configuration is an
 
 test('an import down the house is none', () => {
 	for (const folder of houses) expect(found).not.toContain(`src/${folder}/right.ts noRestrictedImports`);
+	for (const room of ['ledger', 'directory'])
+		expect(found).not.toContain(`src/session/to-${room}.ts noRestrictedImports`);
 });
 
 test('a cycle of imports is an error', () => {

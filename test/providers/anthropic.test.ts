@@ -151,6 +151,41 @@ describe('results', () => {
 	});
 });
 
+test('thinking that the API does not take behind another conversation is left out of a second try', async () => {
+	const thinking = { type: 'thinking', thinking: 'Hm', signature: 'c2ln' };
+	const thoughts = [thinking, { type: 'redacted_thinking', data: 'x' }];
+	const history = [...hello, given([...thoughts, { type: 'text', text: 'Hi' }]), ...hello, given(thoughts), ...hello];
+	const bodies: Record<string, unknown>[] = [];
+	const provider = (message: string) =>
+		providers.anthropic({
+			apiKey: 'sk-test',
+			cache: false,
+			fetch: async (_, init) => {
+				if (bodies.push(JSON.parse(`${init?.body}`)) === 2)
+					return Response.json({ content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn' });
+				return Response.json({ type: 'error', error: { type: 'invalid_request_error', message } }, { status: 400 });
+			},
+		});
+	const refused =
+		'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.';
+	expect(await provider(refused).chatFn?.(model, history)).toMatchObject({ text: 'Hi' });
+	expect(bodies[0]?.messages).toMatchObject([
+		{},
+		{ content: [...thoughts, { text: 'Hi' }] },
+		{},
+		{ content: thoughts },
+		{},
+	]);
+	const user = { role: 'user', content: [{ type: 'text', text: 'Hello' }] };
+	const answer = { role: 'assistant', content: [{ type: 'text', text: 'Hi' }] };
+	expect(bodies[1]).toEqual({ ...bodies[0], messages: [user, answer, user, user] });
+	bodies.length = 0;
+	await expect(provider('Invalid `signature` in `thinking` block').chatFn?.(model, history)).rejects.toThrow(
+		'signature',
+	);
+	expect(bodies).toHaveLength(1);
+});
+
 describe('a system message within the conversation', () => {
 	const now: Message = { role: 'system', content: 'Now in Latin.' };
 	const system = { role: 'system', content: [{ type: 'text', text: 'Now in Latin.' }] };

@@ -281,6 +281,36 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(`${system} ${JSON.stringify(turns)}`).toContain('Speak Latin.');
 		});
 
+		test('begins with the summary of what came before, which the model itself was asked for', async () => {
+			const [old, kept] = [0, 1].map((n): Message[] => [
+				chat.userMessage(`Question ${n}. ${'x'.repeat(n === 0 ? 26_000 : 12_000)}`),
+				chat.assistantMessage('I look.', [{ id: `call_${n}`, name: 'look', input: { city: 'Bern' } }]),
+				chat.toolResultMessage({ id: `call_${n}`, output: 'sunny', isError: false }),
+				chat.assistantMessage(`Answer ${n}.`),
+			]);
+			const summed = { text: 'Ada has 3 cats.', stop: 'end_turn' } as const;
+			server.play(
+				(exchange) => exchange.json(200, dialect.body(summed)),
+				async (exchange) => {
+					await exchange.write(dialect.events({ text: 'Hi', stop: 'end_turn' }).join(''));
+					exchange.end();
+				},
+			);
+			const messages = [...(old ?? []), ...(kept ?? []), chat.userMessage('And now?')];
+			const full = { contextFull: 'compact', maxContextTokens: 9_500, tools: [look] } as const;
+			const asked = { model: dialect.model, providers: [dialect.provider(server.url)], maxRetries: 0, ...full };
+			const { text } = await chat.run(asked, messages).result;
+			expect(text).toBe('Hi');
+			const [first, second, ...more] = server.requests.map(({ body, path }) => dialect.hear(body, path));
+			expect(more).toEqual([]);
+			expect(first).toMatchObject({ stream: false, tools: [], turns: [{ role: 'user' }] });
+			expect(JSON.stringify(first?.turns)).toContain('Question 0.');
+			expect(`${second?.system} ${JSON.stringify(second?.turns)}`).toContain('Ada has 3 cats.');
+			expect(second?.turns.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'user']);
+			expect(JSON.stringify(second?.turns[0])).toContain('Question 1.');
+			expect(JSON.stringify(second)).not.toContain('Question 0.');
+		});
+
 		test('has the limit of its output', async () => {
 			expect((await heard({}, { maxOutputTokens: 1234 })).maxOutputTokens).toBe(1234);
 		});

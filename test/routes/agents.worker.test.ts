@@ -7,7 +7,7 @@ import { chat } from '../../src/index.ts';
 import { providersOf } from '../../src/models.ts';
 import { optionsFor } from '../../src/session/agent.ts';
 
-const bindings = { SESSIONS: env.SESSIONS, SKILLS: env.SKILLS, LOCAL: 'true' };
+const bindings = { ...env, LOCAL: 'true' };
 const many = defineAgent({
 	name: 'many',
 	description: 'Runs on many models.',

@@ -186,8 +186,8 @@ test('the wrong method is told which are possible', async () => {
 	const id = await createSession();
 	for (const [path, allowed] of [
 		['/v1/agents', 'GET'],
-		['/v1/sessions', 'POST'],
-		[`/v1/sessions/${id}`, 'GET, DELETE'],
+		['/v1/sessions', 'GET, POST'],
+		[`/v1/sessions/${id}`, 'GET, PATCH, DELETE'],
 		[`/v1/sessions/${id}/messages`, 'GET, POST'],
 		[`/v1/sessions/${id}/events`, 'GET'],
 		...['cancel', 'answer', 'tool-results', 'continue', 'step'].map((name) => [`/v1/sessions/${id}/${name}`, 'POST']),
@@ -208,6 +208,13 @@ test('a page of the history that cannot be is refused', async () => {
 	const id = await createSession();
 	await refused(await request(`/v1/sessions/${id}/messages?cursor=abc`), 400, 'invalid_request', /^cursor: /);
 	await refused(await request(`/v1/sessions/${id}/messages?limit=0`), 400, 'invalid_request', /^limit: /);
+});
+
+test('a page of the list that cannot be is refused', async () => {
+	for (const cursor of ['abc', '1', '1.', '.a', '-1.a', '1.a%20b', `1.${'a'.repeat(200)}`, ''])
+		await refused(await request(`/v1/sessions?cursor=${cursor}`), 400, 'invalid_request', /^cursor: Expected a cursor/);
+	for (const limit of ['0', '101', 'all', '1.5', '-1', ''])
+		await refused(await request(`/v1/sessions?limit=${limit}`), 400, 'invalid_request', /^limit: /);
 });
 
 test('lone surrogates and control characters in a message survive as they are', async () => {

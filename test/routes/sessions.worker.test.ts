@@ -111,17 +111,17 @@ test('a page of the history is bounded in bytes', async () => {
 
 test('a Worker that is not local and has no keys answers nobody, and says what to do', async () => {
 	const app = createApp({ agents: [], providers: () => [] });
-	const response = await app.request('/v1/agents', {}, { SESSIONS: env.SESSIONS, SKILLS: env.SKILLS });
+	const response = await app.request('/v1/agents', {}, { ...env, LOCAL: 'false' });
 	expect(response.status).toBe(503);
 	expect(await response.json()).toMatchObject({
 		error: { code: 'not_configured', message: expect.stringContaining('npm start') },
 	});
-	expect((await app.request('/healthz', {}, { SESSIONS: env.SESSIONS, SKILLS: env.SKILLS })).status).toBe(200);
+	expect((await app.request('/healthz', {}, { ...env, LOCAL: 'false' })).status).toBe(200);
 });
 
 test('a setting that cannot be is named, with the place to set it', async () => {
 	const app = createApp({ agents: [], providers: () => [] });
-	const response = await app.request('/v1/agents', {}, { SESSIONS: env.SESSIONS, SKILLS: env.SKILLS, MODEL: ' ' });
+	const response = await app.request('/v1/agents', {}, { ...env, MODEL: ' ' });
 	expect(await response.json()).toMatchObject({
 		error: { message: expect.stringMatching(/^MODEL: .*wrangler\.toml/) },
 	});

@@ -1,6 +1,17 @@
-import { env, runInDurableObject } from 'cloudflare:test';
+import { runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { allEvents, createSession, eventsOf, follow, request, send, textOf } from '../client.ts';
+import {
+	allEvents,
+	createSession,
+	follow,
+	historyOf,
+	objectOf,
+	request,
+	restart,
+	send,
+	stateOf,
+	textOf,
+} from '../client.ts';
 import { play } from '../script.ts';
 
 const call = (id: string, name = 'by_hand', input: unknown = {}) => ({ id, name, input });
@@ -8,12 +19,10 @@ const stream = { accept: 'text/event-stream' };
 const post = (id: string, operation: string, body: unknown = {}, headers = {}) =>
 	request(`/v1/sessions/${id}/${operation}`, body, headers);
 const submit = (id: string, results: unknown, headers = {}) => post(id, 'tool-results', results, headers);
-const state = async (id: string): Promise<{ status: string; toolCalls?: { id: string }[] }> =>
-	(await request(`/v1/sessions/${id}`)).json();
-const history = async (id: string): Promise<{ role: string; content: unknown; toolCallId?: string }[]> => {
-	const { messages } = await (await request(`/v1/sessions/${id}/messages`)).json<{ messages: [] }>();
-	return messages;
-};
+const openIds = async (id: string): Promise<unknown> =>
+	(await (await request(`/v1/sessions/${id}`)).json<{ toolCalls?: { id: string }[] }>()).toolCalls?.map(
+		(one) => one.id,
+	);
 
 /** A session that waits for the results of these calls. */
 async function waiting(...ids: string[]): Promise<string> {
@@ -21,12 +30,6 @@ async function waiting(...ids: string[]): Promise<string> {
 	play({ toolCalls: ids.map((one) => call(one)) });
 	await allEvents(await send(id, 'go'));
 	return id;
-}
-
-/** The object's next life; what ran in it is dead. */
-async function restart(id: string): Promise<void> {
-	const object = env.SESSIONS.get(env.SESSIONS.idFromString(id));
-	await runInDurableObject(object, (_, ctx) => ctx.storage.sync().then(() => ctx.abort('restart'))).catch(() => {});
 }
 
 describe('results of open calls', () => {
@@ -37,7 +40,7 @@ describe('results of open calls', () => {
 		expect(events[0]).toMatchObject({ type: 'run.started' });
 		expect(textOf(events)).toBe('It is done.');
 		expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'a', content: { refunded: 5 } });
-		expect(await state(id)).toMatchObject({ status: 'completed' });
+		expect(await stateOf(id)).toMatchObject({ status: 'completed' });
 	});
 
 	test('a failed one says so to the model', async () => {
@@ -54,7 +57,7 @@ describe('results of open calls', () => {
 		expect(some.status).toBe(200);
 		expect(await some.json()).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'b' }] });
 		await restart(id);
-		expect((await state(id)).toolCalls?.map((one) => one.id)).toEqual(['a', 'b']);
+		expect(await openIds(id)).toEqual(['a', 'b']);
 		await submit(id, [{ id: 'a', output: 1 }]);
 		const { requests } = play('All three.');
 		expect(textOf(await allEvents(await submit(id, [{ id: 'b', output: 2 }], stream)))).toBe('All three.');
@@ -68,7 +71,7 @@ describe('results of open calls', () => {
 		const second = await submit(id, [{ id: 'a', output: 'second' }]);
 		expect(second.status).toBe(409);
 		expect(await second.json()).toMatchObject({ error: { code: 'conflict', message: expect.stringContaining('"a"') } });
-		expect((await history(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'first' }]);
+		expect((await historyOf(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'first' }]);
 	});
 
 	test('two clients that answer at once: one of them wins', async () => {
@@ -109,13 +112,13 @@ describe('results of open calls', () => {
 		['approve for a call that waits for its result', [{ id: 'a', approve: true }], /waits for a result/],
 	])('%s is refused with what is wrong, and nothing changes', async (_, results, message) => {
 		const id = await waiting('a', 'b');
-		const before = await history(id);
+		const before = await historyOf(id);
 		const refused = await submit(id, results);
 		expect(refused.status).toBe(400);
 		const { error } = await refused.json<{ error: { message: string } }>();
 		expect(error.message).toMatch(message);
-		expect(await history(id)).toEqual(before);
-		expect(await state(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'b' }] });
+		expect(await historyOf(id)).toEqual(before);
+		expect(await stateOf(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'b' }] });
 	});
 
 	test('a reader who comes later sees the run that the answer began, from its start', async () => {
@@ -159,42 +162,13 @@ describe('continue', () => {
 		const { requests } = play('Now it works.');
 		expect(textOf(await allEvents(await post(id, 'continue', {}, stream)))).toBe('Now it works.');
 		expect(requests[0]?.messages.map(({ role }) => role)).toEqual(['user']);
-		expect((await history(id)).map(({ role }) => role)).toEqual(['user', 'assistant']);
+		expect((await historyOf(id)).map(({ role }) => role)).toEqual(['user', 'assistant']);
 	});
-
-	test('runs no tool twice that may not be: its outcome is unknown to the model; a safe one runs again', async () => {
-		const id = await createSession();
-		play({ toolCalls: [call('u', 'unsafe'), call('s', 'safe')] });
-		const response = await send(id, 'go');
-		for await (const event of eventsOf(response)) if (event.type === 'stop') break;
-		await restart(id);
-		expect(await state(id)).toMatchObject({ status: 'error' });
-		const { requests } = play('I will look first.');
-		expect(textOf(await allEvents(await post(id, 'continue', {}, stream)))).toBe('I will look first.');
-		expect(requests[0]?.messages.slice(-2)).toMatchObject([
-			{ toolCallId: 'u', isError: true, content: expect.stringContaining('not known') },
-			{ toolCallId: 's', isError: false, content: 'run 2' },
-		]);
-	});
-});
-
-test('a message after a run was cut off does not claim that a call did not run which may have', async () => {
-	const id = await createSession();
-	play({ toolCalls: [call('u', 'unsafe'), call('n', 'cheap', { amount: 1 })] });
-	const response = await send(id, 'go');
-	for await (const event of eventsOf(response)) if (event.type === 'stop') break;
-	await restart(id);
-	const { requests } = play('I will look.');
-	await allEvents(await send(id, 'and?'));
-	const results = requests[0]?.messages.filter(({ role }) => role === 'tool') ?? [];
-	expect(results[0]).toMatchObject({ toolCallId: 'u', isError: true, content: expect.stringContaining('not known') });
-	expect(results).toHaveLength(2);
-	expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'user', content: 'and?' });
 });
 
 describe('what a status allows', () => {
 	const bodies: Readonly<Record<string, unknown>> = {
-		messages: { text: 'hello' },
+		messages: { text: 'hello', whenBusy: 'reject' },
 		answer: { text: 'hello' },
 		'tool-results': [{ id: 'a', output: 1 }],
 		continue: {},
@@ -248,19 +222,19 @@ describe('what a status allows', () => {
 
 	test.each(rows)('%s, %s: %s', async (status, operation, isAllowed, make) => {
 		const id = await make();
-		const before = { state: await state(id), history: await history(id) };
+		const before = { state: await stateOf(id), history: await historyOf(id) };
 		expect(before.state.status).toBe(status);
 		if (isAllowed) play('fine');
 		const response = await post(id, operation, bodies[operation], { prefer: 'respond-async' });
 		if (isAllowed) {
 			expect(response.status).toBe(202);
 			await allEvents(await follow(id));
-			expect(await state(id)).toMatchObject({ status: 'completed' });
+			expect(await stateOf(id)).toMatchObject({ status: 'completed' });
 		} else {
 			expect(response.status).toBe(409);
 			const { error } = await response.json<{ error: { code: string; message: string } }>();
 			expect(error).toMatchObject({ code: 'conflict', message: expect.stringContaining(status) });
-			expect({ state: await state(id), history: await history(id) }).toEqual(before);
+			expect({ state: await stateOf(id), history: await historyOf(id) }).toEqual(before);
 		}
 		await post(id, 'cancel');
 	});
@@ -277,7 +251,7 @@ describe('approval', () => {
 
 	test('a call that needs it is put before a person, and runs when it is allowed', async () => {
 		const id = await paying('scripted', pay('a'));
-		expect(await state(id)).toMatchObject({
+		expect(await stateOf(id)).toMatchObject({
 			status: 'awaiting_tools',
 			toolCalls: [{ id: 'a', name: 'pay', input: { amount: 5 }, kind: 'approval' }],
 		});
@@ -320,57 +294,43 @@ describe('approval', () => {
 		const id = await paying('scripted', pay('a'));
 		const refused = await submit(id, [{ id: 'a', output: 'paid 5' }]);
 		expect(refused.status).toBe(400);
-		expect(await state(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }] });
+		expect(await stateOf(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }] });
 	});
 
 	test('is for the arguments that were asked about, and for that turn only', async () => {
 		const id = await paying('scripted', pay('a', 1), call('c'));
 		await submit(id, [{ id: 'a', approve: true }]);
-		const object = env.SESSIONS.get(env.SESSIONS.idFromString(id));
-		await runInDurableObject(object, (_, { storage }) => {
+		await runInDurableObject(objectOf(id), (_, { storage }) => {
 			storage.sql.exec(`UPDATE message SET body = replace(body, '"amount":1', '"amount":900')`);
 		});
 		await restart(id);
-		expect((await state(id)).toolCalls?.map((one) => one.id)).toEqual(['a', 'c']);
+		expect(await openIds(id)).toEqual(['a', 'c']);
 		const next = await paying('scripted', pay('a', 1));
 		play({ toolCalls: [pay('a', 1)] });
 		const again = await allEvents(await submit(next, [{ id: 'a', approve: true }], stream));
-		expect(again.at(-1)).toMatchObject({ type: 'awaiting', data: { toolCalls: [{ id: 'a', kind: 'approval' }] } });
+		expect(again.at(-1)).toMatchObject({ type: 'awaiting', data: { toolCalls: [{ id: 'a_2', kind: 'approval' }] } });
+	});
+
+	test('sent twice it allows one call only, also where a model gives a later call the same id', async () => {
+		const id = await paying('scripted', pay('a', 1));
+		play({ toolCalls: [pay('a', 900)] }, 'Paid.');
+		await allEvents(await submit(id, [{ id: 'a', approve: true }], stream));
+		expect(await openIds(id)).toEqual(['a_2']);
+		const repeated = await submit(id, [{ id: 'a', approve: true }]);
+		expect(repeated.status).toBe(409);
+		expect(await repeated.json()).toMatchObject({ error: { message: expect.stringContaining('answered already') } });
+		expect(await openIds(id)).toEqual(['a_2']);
 	});
 
 	test('comes too late once its time is over; to deny is still possible', async () => {
 		const id = await paying('hasty', pay('a'));
 		const asked = performance.now();
-		while (performance.now() - asked < 20) await state(id);
+		while (performance.now() - asked < 20) await stateOf(id);
 		const late = await submit(id, [{ id: 'a', approve: true }]);
 		expect(late.status).toBe(409);
 		expect(await late.json()).toMatchObject({ error: { message: expect.stringContaining('too long ago') } });
 		play('Fine.');
 		expect((await submit(id, [{ id: 'a', approve: false }])).status).toBe(200);
-	});
-
-	test('a run that fails before its tool asks again, and runs nothing that nobody allowed', async () => {
-		const id = await createSession();
-		play({ toolCalls: [pay('a'), call('e', 'unsafe')] });
-		const response = await send(id, 'go');
-		for await (const event of eventsOf(response)) if (event.type === 'stop') break;
-		await restart(id);
-		const last = (await allEvents(await post(id, 'continue', {}, stream))).at(-1);
-		expect(last).toMatchObject({ type: 'awaiting', data: { toolCalls: [{ id: 'a', kind: 'approval' }] } });
-	});
-
-	test('a call whose arguments needed none, and that was cut off, is unknown too', async () => {
-		const id = await createSession();
-		play({ toolCalls: [call('x', 'cheap', { amount: 1 })] });
-		const response = await send(id, 'go');
-		for await (const event of eventsOf(response)) if (event.type === 'stop') break;
-		await restart(id);
-		const { requests } = play('I will look.');
-		expect(textOf(await allEvents(await post(id, 'continue', {}, stream)))).toBe('I will look.');
-		expect(requests[0]?.messages.at(-1)).toMatchObject({
-			toolCallId: 'x',
-			content: expect.stringContaining('not known'),
-		});
 	});
 });
 
@@ -383,13 +343,13 @@ describe('step', () => {
 		const first = await allEvents(await post(id, 'step', {}, stream));
 		expect(first.find(({ type }) => type === 'tool_result')?.data).toMatchObject({ output: 'hi' });
 		expect(first.at(-1)).toMatchObject({ type: 'awaiting', data: { status: 'awaiting_tools', toolCalls: [] } });
-		expect(await state(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [] });
+		expect(await stateOf(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [] });
 		expect((await post(id, 'messages', { text: 'hello' })).status).toBe(409);
 		expect((await submit(id, [{ id: 'a', output: 1 }])).status).toBe(409);
 		play({ toolCalls: [call('b', 'echo', { text: 'ho' })] });
 		await allEvents(await post(id, 'step', {}, stream));
 		play('The end.');
 		expect(textOf(await allEvents(await post(id, 'continue', {}, stream)))).toBe('The end.');
-		expect(await state(id)).toMatchObject({ status: 'completed' });
+		expect(await stateOf(id)).toMatchObject({ status: 'completed' });
 	});
 });

@@ -1,6 +1,7 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { allEvents, follow, request, send, textOf } from '../client.ts';
+import { hash } from '../../src/tool/provider-name.ts';
+import { allEvents, follow, historyOf, request, restart, send, stateOf, textOf } from '../client.ts';
 import { play } from '../script.ts';
 
 /** The tables of the first version, and a session that had begun a conversation. Never to be changed. */
@@ -27,26 +28,93 @@ const first = `
 		1);
 `;
 
-test('a session of the first version is taken up as it stands: read, followed, answered and talked to', async () => {
+/** The tables of the second version, and a session that waits for one of two approvals. Never to be changed. */
+const second = `
+	CREATE TABLE schema_version (version INTEGER NOT NULL);
+	INSERT INTO schema_version VALUES (2);
+	CREATE TABLE session (
+		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL
+	) WITHOUT ROWID;
+	CREATE TABLE run (
+		n INTEGER PRIMARY KEY, id TEXT NOT NULL, status TEXT NOT NULL, boot TEXT NOT NULL, attempt INTEGER NOT NULL,
+		first_seq INTEGER NOT NULL, tail TEXT, created_at INTEGER NOT NULL, ended_at INTEGER
+	) WITHOUT ROWID;
+	CREATE TABLE message (
+		seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, stored INTEGER NOT NULL, body TEXT NOT NULL,
+		created_at INTEGER NOT NULL, PRIMARY KEY (seq, part)
+	) WITHOUT ROWID;
+	CREATE TABLE approval (
+		turn INTEGER NOT NULL, call TEXT NOT NULL, arguments TEXT NOT NULL, created_at INTEGER NOT NULL,
+		PRIMARY KEY (turn, call)
+	) WITHOUT ROWID;
+	CREATE TABLE delivery (
+		key TEXT PRIMARY KEY, request TEXT NOT NULL, run INTEGER NOT NULL, created_at INTEGER NOT NULL
+	) WITHOUT ROWID;
+	INSERT INTO run VALUES (1, 'run_1', 'awaiting_tools', 'b', 1, 65536,
+		'{"before":[],"draft":[],"event":{"type":"awaiting","status":"awaiting_tools","toolCalls":[{"id":"p","name":"pay","input":null,"kind":"approval"},{"id":"q","name":"pay","input":null,"kind":"approval"}]}}',
+		1, 2);
+	INSERT INTO message VALUES (65536, 0, 1, 0, '{"message":{"role":"user","content":"go"},"input":true}', 1);
+	INSERT INTO message VALUES (131072, 0, 1, 0,
+		'{"message":{"role":"assistant","content":"","toolCalls":[{"id":"p","name":"pay","input":{"amount":5}},{"id":"q","name":"pay","input":{"amount":6}}]},"turn":{"iteration":1,"model":"scripted","stopReason":"tool_use","usage":{}}}',
+		1);
+	INSERT INTO approval VALUES (131072, 'p', 'HASH', 1);
+	INSERT INTO delivery VALUES ('k', 'r', 1, 1);
+`;
+
+/** A run of the second version that died with its object, while its tools ran. */
+const died = `
+	UPDATE run SET status = 'running', tail = NULL, ended_at = NULL;
+	UPDATE message SET body = replace(replace(body, '"name":"pay"', '"name":"echo"'), '"amount"', '"text"');
+	DELETE FROM approval;
+`;
+
+/** A session whose object holds these tables. */
+async function stored(...statements: readonly string[]): Promise<string> {
 	const id = env.SESSIONS.newUniqueId();
-	const object = env.SESSIONS.get(id);
-	await runInDurableObject(object, async (_, ctx) => {
-		ctx.storage.transactionSync(() => {
-			ctx.storage.sql.exec(first);
-			ctx.storage.sql.exec("INSERT INTO session VALUES (?, 'scripted', NULL, NULL, 1)", id.toString());
+	await runInDurableObject(env.SESSIONS.get(id), async (_, { storage }) => {
+		storage.transactionSync(() => {
+			for (const each of statements) storage.sql.exec(each);
+			storage.sql.exec("INSERT INTO session VALUES (?, 'scripted', NULL, NULL, 1)", id.toString());
 		});
-		await ctx.storage.sync();
-		ctx.abort('restart');
-	}).catch(() => {});
+	});
+	await restart(id.toString());
+	return id.toString();
+}
+
+test('a session of the first version is taken up as it stands: read, followed, answered and talked to', async () => {
+	const id = await stored(first);
 	const path = `/v1/sessions/${id}`;
 	expect(await (await request(path)).json()).toMatchObject({
 		status: 'awaiting_tools',
 		toolCalls: [{ id: 'm', name: 'by_hand', input: {} }],
 	});
-	expect((await allEvents(await follow(id.toString()))).at(-1)?.type).toBe('awaiting');
+	expect((await allEvents(await follow(id))).at(-1)?.type).toBe('awaiting');
 	play('Done.');
 	const answered = await request(`${path}/tool-results`, [{ id: 'm', output: 1 }], { accept: 'text/event-stream' });
 	expect(textOf(await allEvents(answered))).toBe('Done.');
 	play('Hello again.');
-	expect(textOf(await allEvents(await send(id.toString(), 'hello')))).toBe('Hello again.');
+	expect(textOf(await allEvents(await send(id, 'hello')))).toBe('Hello again.');
+});
+
+test('one of the second version keeps what was allowed, and asks for the rest', async () => {
+	const id = await stored(second.replace('HASH', hash('["pay",{"amount":5}]')));
+	expect(await stateOf(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'q', kind: 'approval' }] });
+	play('Paid one.');
+	const path = `/v1/sessions/${id}/tool-results`;
+	const answered = await request(path, [{ id: 'q', approve: false }], { accept: 'text/event-stream' });
+	expect(textOf(await allEvents(answered))).toBe('Paid one.');
+	expect((await historyOf(id)).filter(({ role }) => role === 'tool')).toMatchObject([
+		{ toolCallId: 'p', content: 'paid 5' },
+		{ toolCallId: 'q', isError: true },
+	]);
+});
+
+test('a run of the second version that died noted no calls: what may have run is not run again', async () => {
+	const id = await stored(second, died);
+	play('I will look.');
+	expect(textOf(await allEvents(await follow(id)))).toBe('I will look.');
+	expect((await historyOf(id)).filter(({ role }) => role === 'tool')).toMatchObject([
+		{ toolCallId: 'p', isError: true, content: expect.stringContaining('not known') },
+		{ toolCallId: 'q', isError: true },
+	]);
 });

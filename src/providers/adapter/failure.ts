@@ -221,7 +221,7 @@ export function notTheApi(caller: Caller): RunletError {
 }
 
 /** An adapter's complaint; an SDK wraps what its `fetch` throws. */
-function complaintIn(thrown: unknown): Complaint | undefined {
+export function complaintIn(thrown: unknown): Complaint | undefined {
 	if (thrown instanceof ProviderComplaint) return thrown.complaint;
 	return thrown instanceof Error && thrown.cause instanceof ProviderComplaint ? thrown.cause.complaint : undefined;
 }

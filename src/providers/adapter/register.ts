@@ -2,6 +2,7 @@ import { attempt, chargedReply, retrying } from '../../chat/attempt.ts';
 import {
 	type CallOptions,
 	type ChatReply,
+	type ChatUsage,
 	type Message,
 	type OnDelta,
 	type ProviderRegistration,
@@ -12,7 +13,7 @@ import { providerName, type Tool } from '../../tool/index.ts';
 import type { Adapter, ModelRequest } from './adapter.ts';
 import { ask } from './ask.ts';
 import { type Caller, toProviderError } from './failure.ts';
-import { contextWindowOf } from './price.ts';
+import { contextWindowOf, costOf } from './price.ts';
 import { type ProviderSettings, secretsOf } from './settings.ts';
 
 /**
@@ -84,6 +85,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 		timeouts,
 		meta: adapter.meta,
 		contextWindow: (model: string) => contextWindowOf(variant, bare(model)),
+		priceOf: (model: string, usage: ChatUsage) => costOf(variant, [bare(model)], {}, usage),
 	};
 	const needs = adapter.needs ?? (keyName !== undefined && !settings.apiKey ? keyName : undefined);
 	if (needs !== undefined) return { ...about, needs };

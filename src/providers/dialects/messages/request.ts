@@ -44,6 +44,15 @@ export async function messagesBody(request: ModelRequest, cache: '5m' | '1h' | f
 	};
 }
 
+/** A request's body without what the model thought. A turn that was nothing else is left out. */
+export function withoutThinking(body: Json): Json {
+	const messages = objects(body, 'messages').flatMap((message) => {
+		const content = objects(message, 'content').filter(({ type }) => !/^(redacted_)?thinking$/.test(`${type}`));
+		return content.length === 0 ? [] : [{ ...message, content }];
+	});
+	return { ...body, messages };
+}
+
 /** A schema as structured output takes it: closed, and what it does not know said in the description. */
 async function closedSchema(schema: JsonSchema): Promise<unknown> {
 	const { transformJSONSchema } = await import('../../adapter/anthropic-sdk.ts');

@@ -1,0 +1,68 @@
+import { cutMessage } from './cut.ts';
+import type { RunEvent } from './event.ts';
+import { type Message, sendable } from './message.ts';
+import type { MessageContext } from './options.ts';
+import type { ChatUsage } from './usage.ts';
+
+/** What of a history a model is sent: `front`, then the messages from the place `from` on. */
+export interface Window {
+	readonly front: readonly Message[];
+	readonly from: number;
+}
+
+/** A run's history, and what a model turn may do to it. */
+export interface Conversation {
+	readonly messages: Message[];
+	/** What is left out once stays out for the rest of the run. */
+	window: Window;
+	/** Has stored a message when it resolves. */
+	readonly store: (message: Message, about?: Omit<MessageContext, 'before'>) => Promise<void>;
+	/** Counts in the run's usage. */
+	readonly spend: (usage: ChatUsage | undefined) => void;
+	/** Told of every event as it is shown. */
+	readonly onEvent: (event: RunEvent) => void;
+}
+
+/** The window that a history begins with: all of it, or the newest summary with a user message behind it, and what follows. */
+export function windowOf(messages: readonly Message[]): Window {
+	const newest = messages.findLastIndex(({ role }) => role === 'user');
+	const at = messages.findLastIndex((message, index) => index < newest && isSummary(message));
+	if (at === -1) return { front: [], from: 0 };
+	return { front: messages.slice(0, at + 1).filter((message, index) => index === at || stays(message)), from: at + 1 };
+}
+
+/** The window that begins at a later place. What is left out are all but system messages. */
+export function windowFrom(messages: readonly Message[], { front, from }: Window, at: number): Window {
+	return { front: [...front, ...messages.slice(from, at).filter(stays)], from: at };
+}
+
+/** The window without its summary, or with another one. */
+export function withSummary({ front, from }: Window, ...summary: readonly Message[]): Window {
+	return { front: [...front.filter(stays), ...summary], from };
+}
+
+/** Where a window may begin instead: at each user message that has something in front of it to leave out. */
+export function cutsOf(messages: readonly Message[], { from }: Window): number[] {
+	const cuts: number[] = [];
+	let some = false;
+	for (let at = from; at < messages.length; at++) {
+		const role = messages[at]?.role;
+		if (role === 'user' && some) cuts.push(at);
+		if (role !== 'system') some = true;
+	}
+	return cuts;
+}
+
+/** The messages of a window as a provider may be sent them. */
+export function sentOf(messages: readonly Message[], { front, from }: Window): Message[] {
+	return sendable([...front, ...messages.slice(from)]).map(cutMessage);
+}
+
+export function isSummary(message: Message): boolean {
+	return message.role === 'system' && message.summary === true;
+}
+
+/** Whether a message is sent wherever it stands: a system message that is no summary. */
+function stays(message: Message): boolean {
+	return message.role === 'system' && message.summary !== true;
+}

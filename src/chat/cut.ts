@@ -1,0 +1,64 @@
+import type { Message, ToolMessage } from './message.ts';
+import type { MessagePart } from './part.ts';
+
+/** Characters of a tool's result that a model is sent, at most: 256 KB of plain text. */
+const longestOutput = 262_144;
+
+/** Room for the note that says that something was cut. */
+const noteRoom = 128;
+
+/**
+ * A tool's result as a model is sent it: as it is, where its text (a string itself, anything else its JSON) has up to
+ * 262,144 characters; else the beginning of that text and a note of how long it was, together no longer than that. So
+ * what was cut once is not cut again.
+ */
+export function cutOutput(content: unknown): unknown {
+	const text = typeof content === 'string' ? content : JSON.stringify(content);
+	return text === undefined || text.length <= longestOutput ? content : cutText(text, longestOutput);
+}
+
+/** A text of at most `longest` characters: as it is, or its beginning and a note of how long it was. */
+export function cutText(text: string, longest: number): string {
+	return text.length <= longest ? text : headOf(text, longest - noteRoom, text.length);
+}
+
+// Messages never change, so each result is measured once, however many turns it is sent in.
+const measured = new WeakMap<ToolMessage, ToolMessage>();
+
+/** A message as a model is sent it: a tool's result cut where it is too long, the texts of its parts too. */
+export function cutMessage(message: Message): Message {
+	if (message.role !== 'tool') return message;
+	const known = measured.get(message);
+	if (known !== undefined) return known;
+	const cut = cutResult(message);
+	measured.set(message, cut);
+	return cut;
+}
+
+function cutResult(message: ToolMessage): ToolMessage {
+	const content = cutOutput(message.content);
+	const parts = message.parts === undefined ? undefined : cutParts(message.parts);
+	return content === message.content && parts === message.parts ? message : { ...message, content, parts };
+}
+
+/** Parts whose texts have together at most as many characters as a result may have; what has no text stays. */
+function cutParts(parts: readonly MessagePart[]): readonly MessagePart[] {
+	const total = parts.reduce((sum, { text = '' }) => sum + text.length, 0);
+	if (total <= longestOutput) return parts;
+	let room = longestOutput - noteRoom;
+	return parts.map((part) => {
+		const { text = '' } = part;
+		const before = room;
+		room -= text.length;
+		if (room >= 0 || text === '') return part;
+		return { ...part, text: before >= 0 ? headOf(text, before, total) : '' };
+	});
+}
+
+/** The first `room` characters, none of them half of a pair, and a note. */
+function headOf(text: string, room: number, total: number): string {
+	const end = Math.max(0, room);
+	const last = text.charCodeAt(end - 1);
+	const head = text.slice(0, last >= 0xd800 && last <= 0xdbff ? end - 1 : end);
+	return `${head}\n\n[Cut: of ${total} characters only the first ${head.length} are shown.]`;
+}

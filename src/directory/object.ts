@@ -1,0 +1,28 @@
+import { DurableObject } from 'cloudflare:workers';
+import type { Env } from '../config.ts';
+import type { DirectoryApi, DirectoryPage, Listed } from './api.ts';
+import { DirectoryStore } from './store.ts';
+
+/** The Durable Object class of an owner's directory. `now` is its clock, in milliseconds since 1970. */
+export function createDirectoryClass(now: () => number = Date.now) {
+	return class Directory extends DurableObject<Env> implements DirectoryApi {
+		readonly #store: DirectoryStore;
+
+		constructor(ctx: DurableObjectState, env: Env) {
+			super(ctx, env);
+			this.#store = new DirectoryStore(ctx.storage);
+		}
+
+		async touch(entry: Listed): Promise<void> {
+			this.#store.touch(entry);
+		}
+
+		async remove(id: string): Promise<void> {
+			this.#store.remove(id, now());
+		}
+
+		async list(page: { readonly cursor?: string | undefined; readonly limit: number }): Promise<DirectoryPage> {
+			return this.#store.list(page);
+		}
+	};
+}

@@ -1,0 +1,13 @@
+/**
+ * The tables of a directory, one entry a version. Never change an entry that was released: append the next.
+ *
+ * `active_at` of a session that was `removed` is the time of that. The index is what lists are read from, and what finds
+ * the removed ones that may be forgotten; in a table without row ids the key, `id`, stands at its end.
+ */
+export const migrations: readonly string[] = [
+	`CREATE TABLE session (
+		id TEXT PRIMARY KEY, agent TEXT NOT NULL, title TEXT, created_at INTEGER NOT NULL, active_at INTEGER NOT NULL,
+		removed INTEGER NOT NULL
+	) WITHOUT ROWID;
+	CREATE INDEX session_by_activity ON session (removed, active_at);`,
+];

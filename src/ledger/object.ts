@@ -1,0 +1,30 @@
+import { DurableObject } from 'cloudflare:workers';
+import type { Env } from '../config.ts';
+import type { Amount } from './amount.ts';
+import type { LedgerApi, Reserved } from './api.ts';
+import type { BudgetState, Limit } from './budget.ts';
+import { dayOf, LedgerStore } from './store.ts';
+
+/** The Durable Object class of an owner's ledger. `now` is its clock, in milliseconds since 1970. */
+export function createLedgerClass(now: () => number = Date.now) {
+	return class Ledger extends DurableObject<Env> implements LedgerApi {
+		readonly #store: LedgerStore;
+
+		constructor(ctx: DurableObjectState, env: Env) {
+			super(ctx, env);
+			this.#store = new LedgerStore(ctx.storage);
+		}
+
+		async reserve(id: string, amount: Amount, limit: Limit): Promise<Reserved> {
+			return this.#store.reserve(dayOf(now()), id, amount, limit);
+		}
+
+		async settle(id: string, amount: Amount): Promise<void> {
+			this.#store.settle(dayOf(now()), id, amount);
+		}
+
+		async state(limit: Limit): Promise<BudgetState> {
+			return this.#store.state(dayOf(now()), limit);
+		}
+	};
+}

@@ -1,0 +1,16 @@
+/**
+ * The tables of a ledger, one entry a version. Never change an entry that was released: append the next.
+ *
+ * A `day` is a number of days since 1970, in UTC, and holds the sums of its `call`s, so that no sum is made twice. A call
+ * stands under the day that it was first heard of; its amount is what is reserved, once `settled` what it came to.
+ */
+export const migrations: readonly string[] = [
+	`CREATE TABLE day (
+		day INTEGER PRIMARY KEY, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL, reserved_tokens INTEGER NOT NULL,
+		reserved_usd REAL NOT NULL
+	) WITHOUT ROWID;
+	CREATE TABLE call (
+		day INTEGER NOT NULL, id TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL, settled INTEGER NOT NULL,
+		PRIMARY KEY (day, id)
+	) WITHOUT ROWID;`,
+];

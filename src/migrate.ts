@@ -1,0 +1,21 @@
+import type { SqlStorage } from '@cloudflare/workers-types';
+
+/** The version of an object's stored tables; 0 where there are none, which is asked without creating anything. */
+export function storedVersion(sql: SqlStorage): number {
+	const found = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'").toArray();
+	if (found.length === 0) return 0;
+	return sql.exec<{ version: number }>('SELECT version FROM schema_version').toArray()[0]?.version ?? 0;
+}
+
+/**
+ * Brings an object's tables to the newest version: `migrations` has the statements of each, and of those that were
+ * released none is ever changed. Call it inside a transaction.
+ */
+export function migrate(sql: SqlStorage, migrations: readonly string[]): void {
+	const from = storedVersion(sql);
+	if (from === migrations.length) return;
+	if (from === 0)
+		sql.exec('CREATE TABLE schema_version (version INTEGER NOT NULL); INSERT INTO schema_version VALUES (0);');
+	for (const statements of migrations.slice(from)) sql.exec(statements);
+	sql.exec('UPDATE schema_version SET version = ?', migrations.length);
+}

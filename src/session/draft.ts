@@ -1,0 +1,34 @@
+import type { Journal } from './journal.ts';
+import type { Work } from './run.ts';
+import { tailLength } from './tail.ts';
+
+/** What is shown of a turn reaches the store this often, in milliseconds, while the model writes it. */
+const draftMs = 1_000;
+
+/**
+ * Keeps what was shown of a turn that is not stored yet, on a timer and not by the delta: after a crash a reader finds
+ * most of it in front of `turn.restarted`. A turn that is over sooner costs no write.
+ */
+export function drafting(
+	{ store, record, log, atCrashPoint }: Pick<Work, 'store' | 'record' | 'log' | 'atCrashPoint'>,
+	journal: Journal,
+) {
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	const write = (): void => {
+		timer = undefined;
+		const events = log.draft(tailLength);
+		if (events.length === 0) return;
+		store.runs.draft(record.n, { iteration: log.turns + 1, restarts: journal.restarts, events });
+		void atCrashPoint('draft');
+	};
+	return {
+		/** More was shown. */
+		changed: (): void => {
+			timer ??= log.writing ? setTimeout(write, draftMs) : undefined;
+		},
+		stop: (): void => {
+			if (timer !== undefined) clearTimeout(timer);
+			timer = undefined;
+		},
+	};
+}

@@ -1,0 +1,90 @@
+import type { ChatOptions, Message, SideEvent } from '../chat/index.ts';
+import type { AtCrashPoint } from './crash.ts';
+import type { SessionMeter } from './meter.ts';
+import type { RunRecord } from './rows/run.ts';
+import type { SessionStore } from './store.ts';
+
+/** What a run's loop is told so that it writes its journal. */
+export type JournalHooks = Required<Pick<ChatOptions, 'onMessage' | 'onToolCall' | 'onQuestion' | 'steer' | 'meter'>>;
+
+/** The journal of one run: each step is in the store before the next one begins. */
+export interface Journal {
+	readonly hooks: JournalHooks;
+	/** Turns of the model that are stored. */
+	readonly iteration: number;
+	/** Times that the turn after them was asked again. */
+	readonly restarts: number;
+	/** Notes and warnings that were stored with a message. */
+	readonly sides: number;
+}
+
+/** What the journal of a run is made from. */
+export interface JournalOptions {
+	readonly store: SessionStore;
+	readonly record: Pick<RunRecord, 'n' | 'id' | 'restarts'>;
+	readonly meter: SessionMeter;
+	readonly iteration: number;
+	readonly atCrashPoint: AtCrashPoint;
+}
+
+export function journalOf({ store, record, meter, iteration, atCrashPoint }: JournalOptions): Journal {
+	const state = { iteration, restarts: record.restarts, sides: 0 };
+	/** What was said with a summary, which stands among older messages, belongs to the message behind it. */
+	let kept: readonly SideEvent[] = [];
+
+	const onMessage: JournalHooks['onMessage'] = (message, about) => {
+		const { turn, spent, haltedReason, inFrontOf } = about;
+		const before = [...kept, ...about.before];
+		if (inFrontOf !== undefined) {
+			store.transaction(() => store.addSummary(record.n, message, Date.now(), inFrontOf));
+			kept = before;
+			return undefined;
+		}
+		const { restarts } = state;
+		const more = {
+			...(turn !== undefined && { turn }),
+			...(turn !== undefined && restarts > 0 && { restarts }),
+			...(before.length > 0 && { before }),
+			...(haltedReason !== undefined && { haltedReason }),
+		};
+		store.transaction(() => {
+			store.messages.add(record.n, message, Date.now(), more);
+			if (turn === undefined) return;
+			meter.settle(spent);
+			if (restarts > 0) store.runs.restarted(record.n, 0);
+		});
+		kept = [];
+		state.sides += before.length;
+		if (turn !== undefined) Object.assign(state, { iteration: turn.iteration, restarts: 0 });
+		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
+	};
+
+	return {
+		hooks: {
+			onMessage,
+			onToolCall: (call, tool) => {
+				if (tool.retry !== 'safe') store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now());
+				return atCrashPoint('tool-begin');
+			},
+			onQuestion: (question, call) => store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), question),
+			steer: () =>
+				store.transaction((): Message[] =>
+					store.queue.steering().map(({ id, message }) => {
+						store.queue.remove(id);
+						store.messages.add(record.n, message, Date.now(), { input: true });
+						return message;
+					}),
+				),
+			meter,
+		},
+		get iteration() {
+			return state.iteration;
+		},
+		get restarts() {
+			return state.restarts;
+		},
+		get sides() {
+			return state.sides;
+		},
+	};
+}

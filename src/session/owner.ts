@@ -1,0 +1,58 @@
+import type { Config } from '../config.ts';
+import type { DirectoryApi } from '../directory/api.ts';
+import { messageOf } from '../errors.ts';
+import { type OwnerLedger, tellOwner } from './meter.ts';
+import type { SessionStore } from './store.ts';
+
+/** What a session has to do with its owner's objects: the ledger of what is spent, and the list of sessions. */
+export class Owner {
+	readonly #store: SessionStore;
+	readonly #config: () => Config;
+
+	constructor(store: SessionStore, config: () => Config) {
+		this.#store = store;
+		this.#config = config;
+	}
+
+	/** The owner's ledger, where the owner's days have a limit. */
+	ledger(): OwnerLedger | undefined {
+		const { ledgers, dayBudget } = this.#config();
+		if (dayBudget.tokens === undefined && dayBudget.usd === undefined) return undefined;
+		const { owner } = this.#store.session();
+		return { limit: dayBudget, ledger: () => ledgers.get(ledgers.idFromName(owner)) };
+	}
+
+	/** Tells the ledger what was spent; what it does not get now it gets before the next request. */
+	async settleUp(): Promise<void> {
+		const ledger = this.ledger();
+		if (ledger !== undefined) await tellOwner(this.#store, this.#store.session().id, ledger);
+	}
+
+	/** Tells the list of sessions of an activity: once a run. */
+	async list(): Promise<void> {
+		const { id, agent, title, createdAt } = this.#store.session();
+		const entry = { id, agent, createdAt, activeAt: Date.now(), ...(title !== undefined && { title }) };
+		await this.#directory().touch(entry);
+	}
+
+	/** Takes the session off the list. */
+	async unlist(): Promise<void> {
+		await this.#directory().remove(this.#store.session().id);
+	}
+
+	#directory(): DirectoryApi {
+		const { directories } = this.#config();
+		return directories.get(directories.idFromName(this.#store.session().owner));
+	}
+}
+
+/** Lets work go on that nothing waits for; a failure is logged. */
+export function inBackground(work: () => Promise<void>): void {
+	const failed = (cause: unknown): void =>
+		console.warn(JSON.stringify({ level: 'warn', code: 'owner_not_told', cause: messageOf(cause) }));
+	try {
+		work().catch(failed);
+	} catch (cause) {
+		failed(cause);
+	}
+}

@@ -1,0 +1,55 @@
+import { type Deferred, deferred } from '../chat/deferred.ts';
+import type { Message } from '../chat/index.ts';
+import type { Once } from './api.ts';
+import type { Waiting } from './rows/queue.ts';
+import { type LiveRun, newRunId, runThatWasNot } from './run.ts';
+import type { SessionStore } from './store.ts';
+
+/** The messages that wait for a run to end, and whoever waits for the runs that they will begin. */
+export class Queue {
+	readonly #store: SessionStore;
+	readonly #readers = new Map<number, Deferred<LiveRun>>();
+
+	constructor(store: SessionStore) {
+		this.#store = store;
+	}
+
+	/** Stores a message that waits for its run or, where it `steers`, for the run `n` that goes on to take it up. */
+	add(
+		message: Message,
+		n: number,
+		about: { readonly model?: string | undefined; readonly steers: boolean; readonly once?: Once | undefined },
+	): Waiting {
+		const { queue, deliveries } = this.#store;
+		const { model, steers, once } = about;
+		return this.#store.transaction(() => {
+			const createdAt = Date.now();
+			const waiting = queue.add({ runId: newRunId(), message, model, steers, key: once?.key }, createdAt);
+			if (once !== undefined) deliveries.add(once, steers ? n : -waiting.id, createdAt);
+			return waiting;
+		});
+	}
+
+	/** The run that a waiting message begins, once it does. */
+	run(id: number): Promise<LiveRun> {
+		const reader = this.#readers.get(id) ?? deferred<LiveRun>();
+		this.#readers.set(id, reader);
+		return reader.promise;
+	}
+
+	/** Its run has begun. */
+	begun(id: number, run: LiveRun): void {
+		this.#readers.get(id)?.resolve(run);
+		this.#readers.delete(id);
+	}
+
+	/** Drops all that wait; whoever waits for their runs gets runs that were cancelled. */
+	drop(): void {
+		const dropped = this.#store.queue.all();
+		const n = this.#store.runs.get()?.n ?? 1;
+		this.#store.transaction(() => {
+			for (const { id } of dropped) this.#store.queue.remove(id);
+		});
+		for (const { id, runId } of dropped) this.begun(id, runThatWasNot(n, runId, { type: 'cancelled' }));
+	}
+}

@@ -1,0 +1,85 @@
+import type { TerminalEvent } from '../chat/index.ts';
+import type { Tool } from '../tool/index.ts';
+import { chargeLost } from './meter.ts';
+import { recordsOf } from './past.ts';
+import { openCallsOf } from './pending.ts';
+import { type CutOff, cutOff } from './replay.ts';
+import type { NextLife, RunRecord } from './rows/run.ts';
+import type { SessionStore } from './store.ts';
+import { unknownResults } from './submission.ts';
+import { fitting } from './tail.ts';
+
+/** Lives that a run may lose one after another without coming further. */
+const mostLost = 3;
+
+/** Lives that a run may have in all. */
+const mostLives = 10;
+
+/** How long it may be taken up again and again without coming further, in milliseconds. */
+const longestStall = 300_000;
+
+/**
+ * The next life of a run whose object died (hardening.md, "Bounds"); nothing where it has had enough of them. The time
+ * in which nothing ran does not count: a laptop may be closed for the night.
+ *
+ * @param progressAt when its last message was stored, in milliseconds since 1970, as `now`.
+ */
+export function nextLife(
+	{ attempt, lost, takenUpAt, stalledAt }: Pick<RunRecord, 'attempt' | 'lost' | 'takenUpAt' | 'stalledAt'>,
+	progressAt: number | undefined,
+	boot: string,
+	now: number,
+): NextLife | undefined {
+	const cameFurther = takenUpAt === undefined || (progressAt !== undefined && progressAt > takenUpAt);
+	const lostNow = cameFurther ? 1 : lost + 1;
+	const since = (cameFurther ? undefined : stalledAt) ?? now;
+	if (lostNow >= mostLost || attempt >= mostLives || now - since > longestStall) return undefined;
+	return { boot, attempt: attempt + 1, lost: lostNow, takenUpAt: now, stalledAt: since };
+}
+
+/** A run in its next life: where it goes on, and what its readers were shown. */
+export interface TakenUp extends Pick<CutOff, 'events' | 'resume'> {
+	readonly record: RunRecord;
+}
+
+/**
+ * Takes up a run whose object died, in one transaction of the caller's (design.md, "A crash loses nothing"): what a
+ * request to the model may have cost is charged, calls that had begun and may not be repeated are answered as unknown,
+ * and a turn that the model was writing is asked again, of which its readers are told first. A run that has had enough
+ * lives ends as `interrupted`; then there is nothing to go on with.
+ */
+export function takeUp(
+	store: SessionStore,
+	run: RunRecord,
+	{ boot, tools }: { readonly boot: string; readonly tools: readonly Tool[] },
+): TakenUp | undefined {
+	const now = Date.now();
+	const stored = recordsOf(store, run.n, run.firstSeq).filter((one) => one.run === run.n && one.input !== true);
+	const progressAt = stored.reduce((last, { createdAt }) => Math.max(last, createdAt), 0);
+	const life = nextLife(run, progressAt, boot, now);
+	const charged = chargeLost(store);
+	if (life === undefined) {
+		giveUp(store, run, interrupted(run.attempt), charged);
+		return undefined;
+	}
+	for (const result of unknownResults(openCallsOf(store), tools, run.journaled)) store.messages.add(run.n, result, now);
+	const { events, resume, asking } = cutOff({ ...run, ...life }, recordsOf(store, run.n, run.firstSeq), charged);
+	const restarts = run.restarts + (asking ? 1 : 0);
+	store.runs.takeUp(run.n, { ...life, restarts });
+	const again = asking ? [{ type: 'turn.restarted', iteration: resume.iteration + 1 } as const] : [];
+	return { record: { ...run, ...life, restarts }, events: [...events, ...again], resume };
+}
+
+/** Ends a run that does not go on, with what its readers were shown of it. */
+export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent, charged = chargeLost(store)): void {
+	const { events, draft } = cutOff(run, recordsOf(store, run.n, run.firstSeq), charged);
+	const steps = events.filter(({ type }) => type === 'step').length;
+	const tail = fitting({ before: [], draft, restarts: run.restarts, steps, event });
+	store.runs.end(run.n, 'error', tail, Date.now());
+}
+
+function interrupted(attempts: number): TerminalEvent {
+	const times = attempts === 1 ? 'once' : `${attempts} times`;
+	const message = `The run was cut off ${times} and came no further. Continue it, or send a message.`;
+	return { type: 'error', code: 'interrupted', message };
+}

@@ -1,0 +1,30 @@
+import type { SqlStorage } from '@cloudflare/workers-types';
+import type { Once } from '../api.ts';
+
+/** The requests that were taken under an `Idempotency-Key`. */
+export class DeliveryRows {
+	readonly #sql: SqlStorage;
+
+	constructor(sql: SqlStorage) {
+		this.#sql = sql;
+	}
+
+	/** Notes that a request was taken: the run that it began, 0 for none, or its place in the queue, below 0. */
+	add({ key, request }: Once, run: number, createdAt: number): void {
+		this.#sql.exec(
+			'INSERT INTO delivery (key, request, run, created_at) VALUES (?, ?, ?, ?)',
+			...[key, request, run, createdAt],
+		);
+	}
+
+	/** What came under a key before. */
+	get(key: string): { readonly request: string; readonly run: number } | undefined {
+		type Row = { request: string; run: number };
+		return this.#sql.exec<Row>('SELECT request, run FROM delivery WHERE key = ?', key).toArray()[0];
+	}
+
+	/** What waited in the queue has its run. */
+	begun(key: string, run: number): void {
+		this.#sql.exec('UPDATE delivery SET run = ? WHERE key = ?', run, key);
+	}
+}

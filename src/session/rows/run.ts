@@ -1,0 +1,154 @@
+import type { SqlStorage } from '@cloudflare/workers-types';
+import type { RunEvent, SideEvent, TerminalEvent } from '../../chat/index.ts';
+import type { RunStatus } from '../status.ts';
+
+export interface RunRecord {
+	/** Number in the session, from 1. */
+	readonly n: number;
+	readonly id: string;
+	readonly status: RunStatus;
+	/** The model that it runs on; missing in runs of an earlier version. */
+	readonly model?: string | undefined;
+	/** Model turns after which it stops. */
+	readonly stopAfter?: number | undefined;
+	/** The life of the object that runs it: another one's run is dead. */
+	readonly boot: string;
+	/** Lives that it has had. */
+	readonly attempt: number;
+	/** Lives that were lost since it last came further. */
+	readonly lost: number;
+	/** When it was last taken up, in milliseconds since 1970, as every time here. */
+	readonly takenUpAt?: number | undefined;
+	/** When it was first taken up since it last came further. */
+	readonly stalledAt?: number | undefined;
+	/** Times that its current turn was asked again. */
+	readonly restarts: number;
+	/** What was shown of the current turn, a moment ago. */
+	readonly draft?: Draft | undefined;
+	/** Whether it notes the calls that it begins; a run of an earlier version did not. */
+	readonly journaled: boolean;
+	/** Its messages stand from this place on. */
+	readonly firstSeq: number;
+	readonly tail?: RunTail | undefined;
+	readonly createdAt: number;
+	readonly endedAt?: number | undefined;
+}
+
+/** What was shown of a turn that is not over. */
+export interface Draft {
+	readonly iteration: number;
+	readonly restarts: number;
+	readonly events: readonly RunEvent[];
+}
+
+/** How a run ended, and what it said after its last message. */
+export interface RunTail {
+	readonly before: readonly SideEvent[];
+	/** The deltas of a turn that was broken off: they were shown, and are in no message. */
+	readonly draft: readonly RunEvent[];
+	/** Times that the turn it ended in was asked again. */
+	readonly restarts?: number | undefined;
+	/** Turns that were shown to their end; missing in runs of an earlier version. */
+	readonly steps?: number | undefined;
+	readonly event: TerminalEvent;
+}
+
+/** A run that is about to begin. */
+export type NewRun = Pick<RunRecord, 'n' | 'id' | 'model' | 'stopAfter' | 'boot' | 'firstSeq' | 'createdAt'>;
+
+/** What changes when a run is taken up again. */
+export type NextLife = Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'takenUpAt' | 'stalledAt'>;
+
+/** The runs of a session: one row each. */
+export class RunRows {
+	readonly #sql: SqlStorage;
+
+	constructor(sql: SqlStorage) {
+		this.#sql = sql;
+	}
+
+	begin(run: NewRun): RunRecord {
+		this.#sql.exec(
+			`INSERT INTO run (n, id, status, model, stop_after, boot, attempt, first_seq, journaled, created_at)
+			VALUES (?, ?, 'running', ?, ?, ?, 1, ?, 1, ?)`,
+			...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.boot, run.firstSeq, run.createdAt],
+		);
+		return { ...run, status: 'running', attempt: 1, lost: 0, restarts: 0, journaled: true };
+	}
+
+	/** A lost run has its next life. */
+	takeUp(
+		n: number,
+		{ boot, attempt, lost, takenUpAt, stalledAt, restarts }: NextLife & Pick<RunRecord, 'restarts'>,
+	): void {
+		this.#sql.exec(
+			'UPDATE run SET boot = ?, attempt = ?, lost = ?, taken_up_at = ?, stalled_at = ?, restarts = ? WHERE n = ?',
+			...[boot, attempt, lost, takenUpAt ?? null, stalledAt ?? null, restarts, n],
+		);
+	}
+
+	/** How often the current turn was asked again. */
+	restarted(n: number, restarts: number): void {
+		this.#sql.exec('UPDATE run SET restarts = ? WHERE n = ?', restarts, n);
+	}
+
+	draft(n: number, draft: Draft): void {
+		this.#sql.exec('UPDATE run SET draft = ? WHERE n = ?', JSON.stringify(draft), n);
+	}
+
+	end(n: number, status: RunStatus, tail: RunTail, endedAt: number): void {
+		this.#sql.exec(
+			'UPDATE run SET status = ?, tail = ?, draft = NULL, ended_at = ? WHERE n = ?',
+			...[status, JSON.stringify(tail), endedAt, n],
+		);
+	}
+
+	/** The run of that number; without one the newest. */
+	get(n?: number): RunRecord | undefined {
+		const where = n === undefined ? 'ORDER BY n DESC LIMIT 1' : 'WHERE n = ?';
+		const row = this.#sql.exec<Row>(`SELECT * FROM run ${where}`, ...(n === undefined ? [] : [n])).toArray()[0];
+		return row === undefined ? undefined : recordOf(row);
+	}
+}
+
+type Row = {
+	n: number;
+	id: string;
+	status: RunStatus;
+	model: string | null;
+	stop_after: number | null;
+	boot: string;
+	attempt: number;
+	lost: number;
+	taken_up_at: number | null;
+	stalled_at: number | null;
+	restarts: number;
+	draft: string | null;
+	journaled: number;
+	first_seq: number;
+	tail: string | null;
+	created_at: number;
+	ended_at: number | null;
+};
+
+function recordOf({ tail, draft, ...row }: Row): RunRecord {
+	return {
+		n: row.n,
+		id: row.id,
+		status: row.status,
+		model: row.model ?? undefined,
+		stopAfter: row.stop_after ?? undefined,
+		boot: row.boot,
+		attempt: row.attempt,
+		lost: row.lost,
+		takenUpAt: row.taken_up_at ?? undefined,
+		stalledAt: row.stalled_at ?? undefined,
+		restarts: row.restarts,
+		draft: draft === null ? undefined : JSON.parse(draft),
+		journaled: row.journaled === 1,
+		firstSeq: row.first_seq,
+		tail: tail === null ? undefined : JSON.parse(tail),
+		createdAt: row.created_at,
+		endedAt: row.ended_at ?? undefined,
+	};
+}

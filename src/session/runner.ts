@@ -1,0 +1,291 @@
+import type { DurableObjectStorage } from '@cloudflare/workers-types';
+import { findAgent } from '../agents/index.ts';
+import { type Message, messageText, resolveRegistration, type TerminalEvent } from '../chat/index.ts';
+import type { Resumption } from '../chat/loop.ts';
+import type { Config } from '../config.ts';
+import { messageOf, type RunletError, toRunletError } from '../errors.ts';
+import type { BudgetState, Limit } from '../ledger/budget.ts';
+import type { ToolCall } from '../tool/index.ts';
+import { optionsFor, type Runtime } from './agent.ts';
+import { Alarm } from './alarm.ts';
+import type { Once } from './api.ts';
+import { crashPoints } from './crash.ts';
+import { RunLog } from './log.ts';
+import { sessionMeter, stateOf } from './meter.ts';
+import { inBackground, Owner } from './owner.ts';
+import { pastRun } from './past.ts';
+import { approvedCalls, askedQuestions } from './pending.ts';
+import { Queue } from './queue.ts';
+import { giveUp, takeUp } from './recovery.ts';
+import type { Waiting } from './rows/queue.ts';
+import type { RunRecord } from './rows/run.ts';
+import { carryOut, type LiveRun, newRunId, runThatWasNot } from './run.ts';
+import { sessionStatus, takesNext } from './status.ts';
+import type { SessionStore } from './store.ts';
+
+/** Characters of a conversation that are read for a run: more than fits any model, less than fills the object's memory. */
+const mostCharacters = 32_000_000;
+
+/** What a session runs with. */
+export interface RunnerOptions {
+	readonly runtime: Runtime;
+	readonly store: SessionStore;
+	readonly storage: Pick<DurableObjectStorage, 'setAlarm' | 'deleteAlarm'>;
+	/** The environment, read when it is needed: what is wrong with it is the failure of one run. */
+	readonly config: () => Config;
+}
+
+/** What holds for a run that begins. */
+export interface BeginOptions {
+	/** The model from now on. */
+	readonly model?: string | undefined;
+	/** After how many turns it stops. */
+	readonly stopAfter?: number | undefined;
+	/** The request that it answers. */
+	readonly once?: Once | undefined;
+	/** Calls that were allowed. */
+	readonly approved?: readonly ToolCall[];
+	/** The message that waited for it. */
+	readonly waited?: Waiting | undefined;
+}
+
+/**
+ * Runs a session's runs, one at a time: begins them, takes up one that died with the object's last life, and begins the
+ * next message that waits. What has to be known for that is in the store; in memory is only the run that goes on.
+ */
+export class Runner {
+	readonly #options: RunnerOptions;
+	readonly #store: SessionStore;
+	/** Tells this life of the object from those before it. */
+	readonly #boot = crypto.randomUUID();
+	readonly #alarm: Alarm;
+	readonly queue: Queue;
+	readonly owner: Owner;
+	#live: LiveRun | undefined;
+
+	constructor(options: RunnerOptions) {
+		const { store, storage, config, runtime } = options;
+		this.#options = options;
+		this.#store = store;
+		this.#alarm = new Alarm(store, storage, runtime.agents);
+		this.queue = new Queue(store);
+		this.owner = new Owner(store, config);
+	}
+
+	/** The run that goes on. */
+	get live(): LiveRun | undefined {
+		return this.#live;
+	}
+
+	/** The session was created without a message: it is listed, and may expire. */
+	created(): void {
+		this.#alarm.rest();
+		inBackground(() => this.owner.list());
+	}
+
+	/** What an earlier life of the object left: a run that died with it, or messages that wait. */
+	wake(): void {
+		if (!this.#store.exists()) return;
+		const run = this.#store.runs.get();
+		if (run?.status === 'running') this.#takeUp(run);
+		this.#beginNext();
+	}
+
+	/**
+	 * Stores what a run begins with and the run together, then lets it go: a message, the answers to calls, or nothing
+	 * where a run that failed is taken up. Throws before anything is stored.
+	 */
+	begin(input: readonly Message[], { model, stopAfter, once, approved = [], waited }: BeginOptions = {}): LiveRun {
+		const options = this.#optionsOn(model);
+		const record = this.#store.transaction(() => {
+			const { messages, calls, runs, deliveries, queue } = this.#store;
+			if (model !== undefined) this.#store.chooseModel(model);
+			if (this.#store.session().title === undefined) this.#store.setTitle(titleOf(input));
+			const createdAt = Date.now();
+			const n = this.nextRun;
+			const isNew = input.some(({ role }) => role === 'user');
+			const run = runs.begin({
+				n,
+				id: waited?.runId ?? newRunId(),
+				model: options.model,
+				stopAfter,
+				boot: this.#boot,
+				firstSeq: isNew ? messages.nextPlace() : messages.lastTurn(),
+				createdAt,
+			});
+			for (const call of approved) calls.note(messages.lastTurn(), call, 'allowed', createdAt);
+			for (const message of input) messages.add(n, message, createdAt, { input: true });
+			if (once !== undefined) deliveries.add(once, n, createdAt);
+			if (waited !== undefined) queue.remove(waited.id);
+			if (waited?.key !== undefined) deliveries.begun(waited.key, n);
+			this.#alarm.watch();
+			return run;
+		});
+		inBackground(() => this.owner.list());
+		return this.#carryOut(record, options, new RunLog(record.n));
+	}
+
+	/** Stops the run that goes on, or that waits for somebody, and drops the messages that wait. */
+	async cancel(): Promise<void> {
+		this.queue.drop();
+		const live = this.#live;
+		live?.cancel();
+		await live?.ended;
+		if (live === undefined) this.#cancelWaiting();
+	}
+
+	/** The object's alarm: keeps watch while a run is open. Whether the session has expired. */
+	alarm(): boolean {
+		if (!this.#store.exists()) return false;
+		if (this.#live !== undefined) this.#alarm.watch();
+		else if (this.#alarm.isDue()) return true;
+		else this.#alarm.rest();
+		return false;
+	}
+
+	/** Where the session's budget stands. */
+	budget(): BudgetState {
+		return stateOf(this.#store, this.#limit());
+	}
+
+	/** The number of the next run. */
+	get nextRun(): number {
+		return (this.#store.runs.get()?.n ?? 0) + 1;
+	}
+
+	#carryOut(record: RunRecord, options: ReturnType<typeof optionsFor>, log: RunLog, resume?: Resumption): LiveRun {
+		const store = this.#store;
+		const { id: sessionId } = store.session();
+		const atCrashPoint = crashPoints(this.#options.runtime.crashPoint, sessionId, record.n);
+		const live = carryOut({
+			store,
+			record,
+			log,
+			resume,
+			atCrashPoint,
+			options: {
+				...options,
+				context: { sessionId, runId: record.id },
+				stopAfter: record.stopAfter,
+				approved: approvedCalls(store),
+				asked: askedQuestions(store),
+				takenIds: store.calls.askedIds(),
+			},
+			history: this.#history(options),
+			meter: sessionMeter({
+				store,
+				sessionId,
+				record,
+				atCrashPoint,
+				limit: () => this.#limit(),
+				priceOf: (model, tokens) => resolveRegistration({ ...options, model })?.priceOf?.(model, tokens),
+				owner: this.owner.ledger(),
+			}),
+			lastEvent: (event) => (event.type === 'done' ? { ...event, budget: { ...this.budget() } } : event),
+			onEnd: (event) => {
+				const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
+				for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
+				this.#alarm.rest();
+			},
+		});
+		this.#live = live;
+		void live.ended.then(() => {
+			if (this.#live === live) this.#live = undefined;
+			if (!store.exists()) return;
+			this.#beginNext();
+			inBackground(() => this.owner.settleUp());
+		});
+		return live;
+	}
+
+	/** What a model may be sent of the conversation: from the newest summary on, and no more than could fit. */
+	#history({ contextFull, maxContextTokens }: ReturnType<typeof optionsFor>): Message[] {
+		const from = this.#store.summary;
+		const characters = contextFull === 'truncate' ? charactersOf(maxContextTokens) : mostCharacters;
+		return this.#store.messages.newest({ from, characters }).map(({ message }) => message);
+	}
+
+	/** A run of an earlier life of the object goes on, or ends where it cannot. */
+	#takeUp(run: RunRecord): void {
+		try {
+			const options = this.#optionsOn(run.model);
+			const taken = this.#store.transaction(() => {
+				const next = takeUp(this.#store, run, { boot: this.#boot, tools: options.tools });
+				if (next === undefined) this.#alarm.rest();
+				else this.#alarm.watch();
+				return next;
+			});
+			if (taken !== undefined) this.#carryOut(taken.record, options, new RunLog(run.n, taken.events), taken.resume);
+		} catch (thrown) {
+			console.error(JSON.stringify({ level: 'error', code: 'not_taken_up', run: run.id, cause: messageOf(thrown) }));
+			this.#store.transaction(() => {
+				giveUp(this.#store, run, failureOf(toRunletError(thrown)));
+				this.#alarm.rest();
+			});
+		}
+	}
+
+	/** The message that waited longest begins its run, if the session can take one. */
+	#beginNext(): void {
+		while (this.#live === undefined && takesNext(sessionStatus(this.#store.runs.get()?.status))) {
+			const waited = this.#store.queue.first();
+			if (waited === undefined) return;
+			const { id, message, model } = waited;
+			try {
+				this.queue.begun(id, this.begin([message], { model, waited }));
+			} catch (thrown) {
+				this.queue.begun(id, this.#refuse(waited, failureOf(toRunletError(thrown))));
+			}
+		}
+	}
+
+	/** A message that waited and cannot begin a run: it was accepted, so it is kept, and its run has failed. */
+	#refuse(waited: Waiting, event: TerminalEvent): LiveRun {
+		const { messages, runs, queue, deliveries } = this.#store;
+		const n = this.nextRun;
+		this.#store.transaction(() => {
+			const createdAt = Date.now();
+			runs.begin({ n, id: waited.runId, boot: this.#boot, firstSeq: messages.nextPlace(), createdAt });
+			messages.add(n, waited.message, createdAt, { input: true });
+			queue.remove(waited.id);
+			if (waited.key !== undefined) deliveries.begun(waited.key, n);
+			runs.end(n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);
+			this.#alarm.rest();
+		});
+		return pastRun(this.#store, n) ?? runThatWasNot(n, waited.runId, event);
+	}
+
+	/** A run that waited for somebody is over; its open calls are answered as not run when the conversation goes on. */
+	#cancelWaiting(): void {
+		const run = this.#store.runs.get();
+		if (run?.status !== 'awaiting_user' && run?.status !== 'awaiting_tools') return;
+		const tail = { before: [], draft: [], ...run.tail, event: { type: 'cancelled' } } as const;
+		this.#store.runs.end(run.n, 'cancelled', tail, Date.now());
+	}
+
+	#optionsOn(model: string | undefined) {
+		const session = this.#store.session();
+		return optionsFor(this.#options.runtime, this.#options.config(), { ...session, model: model ?? session.model });
+	}
+
+	#limit(): Limit {
+		const { budget, agent } = this.#store.session();
+		return budget ?? findAgent(this.#options.runtime.agents, agent).budget ?? {};
+	}
+}
+
+/** Characters that are more than fit into so many tokens, whoever counts them. */
+function charactersOf(tokens = 1_000_000): number {
+	return Math.min(mostCharacters, 16 * tokens);
+}
+
+/** Characters of a session's title: the beginning of its first message. */
+const titleLength = 80;
+
+function titleOf(input: readonly Message[]): string {
+	return input.map(messageText).join(' ').trim().slice(0, titleLength);
+}
+
+function failureOf({ code, message, data }: RunletError): TerminalEvent {
+	return { type: 'error', code, message, ...(data !== undefined && { data }) };
+}

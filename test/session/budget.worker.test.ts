@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { RunletError } from '../../src/errors.ts';
+import { allEvents, createSession, eventsOf, request, restart, send, stateOf, textOf } from '../client.ts';
+import { play } from '../script.ts';
+
+const stream = { accept: 'text/event-stream' };
+const usage = (inputTokens: number, outputTokens: number, costUsd = 0) => ({ inputTokens, outputTokens, costUsd });
+const make = async (body: object): Promise<string> => {
+	const response = await request('/v1/sessions', { agent: 'scripted', ...body });
+	return (await response.json<{ id: string }>()).id;
+};
+const raise = (id: string, budget: object) => request(`/v1/sessions/${id}`, { budget }, {}, 'PATCH');
+const continued = (id: string) => request(`/v1/sessions/${id}/continue`, {}, stream);
+
+describe('the budget of a session', () => {
+	test('shows what is spent, set aside and left, while a run goes on and in its last event', async () => {
+		const gate = Promise.withResolvers<void>();
+		const id = await createSession('thrifty');
+		play(async () => {
+			await gate.promise;
+			return { text: 'done', usage: usage(40, 10) };
+		});
+		const response = await send(id, 'go');
+		const { budget } = await stateOf(id);
+		expect(budget).toMatchObject({ limit: { tokens: 1_000 }, spent: { tokens: 0 } });
+		expect(budget.reserved.tokens).toBeGreaterThan(100);
+		gate.resolve();
+		const after = { limit: { tokens: 1_000 }, spent: { tokens: 50 }, reserved: { tokens: 0 }, left: { tokens: 950 } };
+		expect((await allEvents(response)).at(-1)?.data).toMatchObject({ budget: after });
+		expect((await stateOf(id)).budget).toMatchObject(after);
+	});
+
+	test('stops a run before the request that would pass it; raised, the run is continued', async () => {
+		const id = await make({ budget: { tokens: 200 }, agent: 'thrifty' });
+		const { requests } = play(
+			{ toolCalls: [{ id: 'a', name: 'echo', input: { text: 'hi' } }], usage: usage(60, 60) },
+			{ text: 'done', usage: usage(80, 10) },
+		);
+		const last = (await allEvents(await send(id, 'go'))).at(-1);
+		expect(last).toMatchObject({ type: 'error', data: { code: 'budget_exceeded', data: { scope: 'session' } } });
+		expect(requests).toHaveLength(1);
+		expect(await stateOf(id)).toMatchObject({ status: 'error', budget: { spent: { tokens: 120 } } });
+		expect((await allEvents(await continued(id))).at(-1)?.type).toBe('error');
+		expect(await (await raise(id, { tokens: 2_000 })).json()).toMatchObject({ budget: { left: { tokens: 1_880 } } });
+		expect(textOf(await allEvents(await continued(id)))).toBe('done');
+		expect(requests).toHaveLength(2);
+	});
+
+	test('is 402 where the answer is the result', async () => {
+		const id = await make({ budget: { tokens: 1 } });
+		play('never');
+		const refused = await request(`/v1/sessions/${id}/messages`, { text: 'go' });
+		expect(refused.status).toBe(402);
+		expect(await refused.json()).toMatchObject({
+			error: { code: 'budget_exceeded', message: expect.stringContaining('PATCH') },
+		});
+	});
+
+	test('bounds a reply that the agent does not bound by what is left', async () => {
+		const id = await make({ budget: { tokens: 500 } });
+		const { requests } = play({ text: 'done', usage: usage(10, 10) });
+		await allEvents(await send(id, 'go'));
+		const asked = requests[0]?.options?.maxOutputTokens ?? 0;
+		expect(asked).toBeGreaterThan(16);
+		expect(asked).toBeLessThan(500);
+	});
+
+	test('counts in dollars, too, and refuses a model that nobody knows the price of', async () => {
+		const id = await make({ budget: { usd: 0.5 } });
+		play({ text: 'one', usage: usage(100, 100, 0.2) });
+		await allEvents(await send(id, 'go'));
+		expect((await stateOf(id)).budget).toMatchObject({ spent: { usd: 0.2 }, left: { usd: 0.3 } });
+		const { requests } = play('never');
+		const unpriced = await make({ budget: { usd: 0.5 }, model: 'scripted-unpriced' });
+		const last = (await allEvents(await send(unpriced, 'go'))).at(-1);
+		expect(last).toMatchObject({ data: { code: 'budget_exceeded', message: expect.stringContaining('tokens') } });
+		expect(requests).toHaveLength(0);
+	});
+
+	test.each([
+		['that was refused costs nothing', Object.assign(new Error('no'), { status: 401 }), 0, 0],
+		['whose cost was said costs that', new RunletError('refused', 'No.', { usage: usage(7, 0) }), 7, 7],
+		['that broke off costs all that was set aside for it', undefined, 100, 1_000],
+	])('a request %s', async (_, failure, least, most) => {
+		const id = await createSession('thrifty');
+		play(failure);
+		expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('error');
+		const { budget } = await stateOf(id);
+		expect(budget).toMatchObject({ reserved: { tokens: 0 } });
+		expect(budget.spent.tokens).toBeGreaterThanOrEqual(least);
+		expect(budget.spent.tokens).toBeLessThanOrEqual(most);
+	});
+
+	test('a reply whose cost nobody says costs all that was set aside for it', async () => {
+		const id = await createSession('thrifty');
+		play('done');
+		await allEvents(await send(id, 'go'));
+		expect((await stateOf(id)).budget.spent.tokens).toBeGreaterThan(100);
+	});
+
+	test('is charged with a request that a crash cut off, before the model is asked again', async () => {
+		const id = await createSession('thrifty');
+		const { requests } = play(() => new Promise(() => {}), { text: 'done', usage: usage(10, 10) });
+		for await (const event of eventsOf(await send(id, 'go'))) if (event.type === 'run.started') break;
+		await expect.poll(() => requests.length).toBe(1);
+		const { budget } = await stateOf(id);
+		await restart(id);
+		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
+		expect((await stateOf(id)).budget).toMatchObject({ spent: { tokens: budget.reserved.tokens + 20 } });
+	});
+
+	test.each([
+		[{ tokens: -1 }, 'budget.tokens'],
+		[{ tokens: 1.5 }, 'budget.tokens'],
+		[{ usd: 'much' }, 'budget.usd'],
+		[{ euros: 1 }, 'budget.euros'],
+	])('%j is refused with the field, when a session is made and when it is changed', async (budget, field) => {
+		const created = await request('/v1/sessions', { agent: 'scripted', budget });
+		expect(created.status).toBe(400);
+		expect(await created.json()).toMatchObject({ error: { data: { field } } });
+		const changed = await raise(await createSession(), budget);
+		expect(changed.status).toBe(400);
+		expect(await changed.json()).toMatchObject({ error: { data: { field } } });
+	});
+});

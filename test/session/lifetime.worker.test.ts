@@ -1,0 +1,83 @@
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { describe, expect, test } from 'vitest';
+import { allEvents, createSession, objectOf, request, restart, send } from '../client.ts';
+import { play } from '../script.ts';
+
+interface Listed {
+	readonly id: string;
+	readonly title?: string;
+}
+
+const listed = async (): Promise<Listed[]> =>
+	(await (await request('/v1/sessions?limit=100')).json<{ sessions: Listed[] }>()).sessions;
+const first = async (): Promise<Listed | undefined> => (await listed())[0];
+const alarmOf = (id: string) => runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm());
+
+describe('the list of sessions', () => {
+	test('has a session from its creation on, the last active one first, with the beginning of its first message', async () => {
+		const [a, b] = [await createSession(), await createSession()];
+		await expect.poll(first).toMatchObject({ id: b });
+		play('done');
+		await allEvents(await send(a, 'How are you today?'));
+		await expect.poll(first).toMatchObject({ id: a, title: 'How are you today?', agent: 'scripted' });
+	});
+
+	test('is written once a run', async () => {
+		const id = await createSession();
+		await expect.poll(first).toMatchObject({ id });
+		play({ toolCalls: [{ id: 'a', name: 'echo', input: { text: 'hi' } }] }, 'done');
+		const directory = env.DIRECTORIES.get(env.DIRECTORIES.idFromName('local'));
+		const writes = () =>
+			runInDurableObject(
+				directory,
+				(_, { storage }) => storage.sql.exec<{ n: number }>('SELECT total_changes() AS n').one().n,
+			);
+		const before = await writes();
+		await allEvents(await send(id, 'go'));
+		await expect.poll(first).toMatchObject({ id, title: 'go' });
+		expect((await writes()) - before).toBe(1);
+	});
+
+	test('has a session no more that was deleted', async () => {
+		const id = await createSession();
+		await expect.poll(first).toMatchObject({ id });
+		expect((await request(`/v1/sessions/${id}`, {}, {}, 'DELETE')).status).toBe(204);
+		expect((await listed()).map((one) => one.id)).not.toContain(id);
+	});
+});
+
+describe('a session that expires', () => {
+	test('is gone, with everything of it, once its time after the last activity is over', async () => {
+		const id = await createSession('fleeting');
+		play('done');
+		await allEvents(await send(id, 'go'));
+		const at = await alarmOf(id);
+		expect((at ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
+		await runDurableObjectAlarm(objectOf(id));
+		expect((await request(`/v1/sessions/${id}`)).status).toBe(200);
+		await runInDurableObject(objectOf(id), (_, { storage }) =>
+			storage.sql.exec('UPDATE run SET ended_at = ended_at - 3600000'),
+		);
+		expect(await runDurableObjectAlarm(objectOf(id))).toBe(true);
+		expect((await request(`/v1/sessions/${id}`)).status).toBe(404);
+		expect(await runInDurableObject(objectOf(id), (_, { storage }) => storage.sql.databaseSize)).toBeLessThan(20_000);
+		expect(await alarmOf(id)).toBeNull();
+		expect((await listed()).map((one) => one.id)).not.toContain(id);
+	});
+
+	test('says so itself where its agent does not', async () => {
+		const response = await request('/v1/sessions', { agent: 'scripted', expiresAfterMs: 60_000 });
+		const { id } = await response.json<{ id: string }>();
+		const left = ((await alarmOf(id)) ?? 0) - Date.now();
+		expect(left).toBeGreaterThan(50_000);
+		expect(left).toBeLessThanOrEqual(60_000);
+		await restart(id);
+		expect(await alarmOf(id)).not.toBeNull();
+	});
+
+	test.each([[0], [-1], [1.5], ['soon']])('in %j ms is refused', async (expiresAfterMs) => {
+		const refused = await request('/v1/sessions', { agent: 'scripted', expiresAfterMs });
+		expect(refused.status).toBe(400);
+		expect(await refused.json()).toMatchObject({ error: { data: { field: 'expiresAfterMs' } } });
+	});
+});
