@@ -23,7 +23,7 @@ export function kills({ count = 200, seed }: Options): Promise<Figures> {
 		});
 		const killing = async (): Promise<void> => {
 			for (let n = 0; n < count; n++) {
-				await pause(random(100, 2_500));
+				await pause(random(200, 4_000));
 				await server.restart();
 			}
 			isOver = true;
