@@ -19,10 +19,10 @@ export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figur
 		const { client, server, random, outside } = stage;
 		const runs = Array.from({ length: count }, async (_, n) => {
 			const tag = `run-${n}`;
-			return { tag, session: await client.begin(tag) };
+			return { tag, session: await client.begin(tag, { agent: 'thrifty' }) };
 		});
 		for (let n = 0; n < kills; n++) {
-			await pause(random(100, 2_500));
+			await pause(random(200, 4_000));
 			await server.restart();
 		}
 		const sent = await Promise.all(runs);

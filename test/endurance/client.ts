@@ -33,66 +33,62 @@ export interface SessionFields {
  * @param retries of a request that was answered with a 5xx, where objects are aborted on purpose.
  */
 export function createClient(server: Server, retries = 0) {
-	const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
+	const request = async <T>(path: string, init: RequestInit, take: (response: Response) => Promise<T>): Promise<T> => {
 		for (let left = retries, staleLeft = 1; ; ) {
 			await server.up();
 			const { lives } = server;
+			let refused: string | undefined;
 			try {
 				const response = await fetch(`${server.url}${path}`, init);
-				if (response.status < 500 || left-- === 0) return response;
+				if (response.ok) return await take(response);
+				refused = `${response.status} ${await response.text()}`;
+				if (response.status < 500) left = 0;
 			} catch (cause) {
 				init.signal?.throwIfAborted();
 				// The server may close a connection that was kept alive just when it is used (RFC 9112, 9.5).
 				if (server.isUp && server.lives === lives && staleLeft-- === 0)
 					throw new Error(`${path}: no answer`, { cause });
 			}
+			if (refused !== undefined && left-- === 0) throw new Error(`${path}: ${refused}`);
 		}
 	};
-	const post = async (
-		path: string,
-		body: object,
-		headers: Readonly<Record<string, string>> = {},
-		signal: AbortSignal | null = null,
-	): Promise<Response> => {
-		const response = await request(path, {
-			method: 'POST',
-			body: JSON.stringify(body),
-			headers: { 'content-type': 'application/json', 'idempotency-key': randomUUID(), ...headers },
-			signal,
-		});
-		if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-		return response;
-	};
-	const get = async (path: string): Promise<unknown> => {
-		const response = await request(path);
-		if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-		return response.json();
+	const whole = (response: Response): Promise<unknown> => response.json();
+	const begin = <T>(
+		text: string,
+		fields: SessionFields = { agent: 'worker' },
+		headers: Readonly<Record<string, string>>,
+		take: (response: Response) => Promise<T>,
+	): Promise<T> => {
+		const own = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
+		const init = { method: 'POST', body: JSON.stringify({ ...fields, text }), headers: { ...own, ...headers } };
+		return request('/v1/sessions', init, take);
 	};
 
 	return {
 		/** A session whose first message was acknowledged; gives its id. */
-		begin: async (text: string, fields: SessionFields = { agent: 'worker' }): Promise<string> => {
-			const response = await post('/v1/sessions', { ...fields, text }, { prefer: 'respond-async' });
-			return v.parse(created, await response.json()).id;
-		},
-		/** The same, streamed: gives the response, as its reader cuts it. */
-		stream: async (text: string, fields: SessionFields = { agent: 'worker' }, signal?: AbortSignal) => {
-			const response = await post('/v1/sessions', { ...fields, text }, { accept: 'text/event-stream' }, signal);
+		begin: async (text: string, fields?: SessionFields): Promise<string> =>
+			v.parse(created, await begin(text, fields, { prefer: 'respond-async' }, whole)).id,
+		/** The same, streamed. */
+		stream: async (text: string, fields?: SessionFields) => {
+			const response = await begin(text, fields, { accept: 'text/event-stream' }, async (response) => response);
 			const session = response.headers.get('location')?.split('/').at(-1);
 			if (session === undefined) throw new Error('a new session has no location');
 			return { session, response };
 		},
-		events: (session: string, lastEventId: string | undefined, signal: AbortSignal): Promise<Response> =>
-			request(`/v1/sessions/${session}/events`, {
-				headers: lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
-				signal,
-			}),
-		state: async (session: string): Promise<SessionState> => v.parse(state, await get(`/v1/sessions/${session}`)),
+		events: (session: string, lastEventId: string | undefined, signal: AbortSignal): Promise<Response> => {
+			const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+			return request(`/v1/sessions/${session}/events`, { headers, signal }, async (response) => response);
+		},
+		state: async (session: string): Promise<SessionState> =>
+			v.parse(state, await request(`/v1/sessions/${session}`, {}, whole)),
 		history: async (session: string): Promise<StoredMessage[]> => {
 			const all: StoredMessage[] = [];
 			for (let next: string | undefined = ''; next !== undefined; ) {
 				const query: string = next === '' ? '' : `?cursor=${next}`;
-				const { messages, cursor } = v.parse(page, await get(`/v1/sessions/${session}/messages${query}`));
+				const { messages, cursor } = v.parse(
+					page,
+					await request(`/v1/sessions/${session}/messages${query}`, {}, whole),
+				);
 				all.push(...messages);
 				next = cursor;
 			}

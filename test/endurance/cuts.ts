@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { checkReading } from './history.ts';
 import { read } from './reader.ts';
 import { threeTools } from './script.ts';
+import { checkAttempts } from './settled.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
 /** Readers at once. */
@@ -55,6 +56,7 @@ async function readTwice({ client, random }: Stage, tag: string) {
 			throw new Error(`${tag}: ended as ${end?.code ?? end?.type}`);
 		checkReading(tag, transcript, messages);
 	}
+	checkAttempts(tag, past.transcript);
 	return {
 		cuts: live.cuts + past.cuts,
 		runs: 1,

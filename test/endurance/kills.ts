@@ -6,7 +6,7 @@ import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 /** Runs at once. */
 const inFlight = 8;
 /** A run that was cut off makes room for a new one after so long, in milliseconds. */
-const roomMs = 10_000;
+const roomMs = 5_000;
 
 /**
  * SIGKILLs at random moments of runs with three tools, while new ones begin. Nothing that was acknowledged is lost, every
@@ -23,7 +23,7 @@ export function kills({ count = 200, seed }: Options): Promise<Figures> {
 		});
 		const killing = async (): Promise<void> => {
 			for (let n = 0; n < count; n++) {
-				await pause(random(100, 2_500));
+				await pause(random(200, 4_000));
 				await server.restart();
 			}
 			isOver = true;

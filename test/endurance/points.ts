@@ -73,25 +73,31 @@ async function killAt(stage: Stage, name: string, times: number, tag: string) {
 
 async function pair({ client }: Stage, tag: string): Promise<Pair> {
 	const [alone, followed] = [`${tag}-alone`, `${tag}-followed`];
-	const begun = client.begin(alone);
-	const { session, response } = await client.stream(followed);
-	const reading = await read(client, session, { first: response });
-	const sent = [
-		{ tag: alone, session: await begun },
-		{ tag: followed, session },
-	];
-	return { sent, read: { tag: followed, session, reading } };
+	const readToTheEnd = async () => {
+		const { session, response } = await client.stream(followed);
+		return { tag: followed, session, reading: await read(client, session, { first: response }) };
+	};
+	const [session, one] = await Promise.all([client.begin(alone), readToTheEnd()]);
+	return { sent: [{ tag: alone, session }, one], read: one };
 }
 
 /** Lets all runs end, checks them, and says what became of them. */
 async function settle(stage: Stage, pairs: readonly Promise<Pair>[]): Promise<string> {
+	const { client } = stage;
 	const done = await Promise.all(pairs);
 	const sent = done.flatMap((one) => one.sent);
-	const quietMs = await untilQuiet(stage, sent);
+	await untilQuiet(stage, sent);
 	const { completed, interrupted } = await outcomes(stage, sent);
-	for (const { read: one } of done)
-		checkReading(one.tag, one.reading.transcript, await stage.client.history(one.session));
-	const restarted = done.reduce((sum, { read: one }) => sum + one.reading.transcript.restarted, 0);
-	const seconds = (quietMs / 1_000).toFixed(1);
-	return `${completed} completed, ${interrupted} out of attempts, ${restarted} turns restarted before readers, ${seconds} s`;
+	let restarted = 0;
+	for (const { tag, session, reading } of done.map((one) => one.read)) {
+		checkReading(tag, reading.transcript, await client.history(session));
+		restarted += reading.transcript.restarted;
+	}
+	let takenUp = 0;
+	for (const { tag, session } of sent) {
+		const { transcript } = await read(client, session);
+		checkReading(tag, transcript, await client.history(session));
+		if (transcript.attempt > 1) takenUp++;
+	}
+	return `${completed} completed, ${interrupted} out of attempts; ${takenUp} taken up, ${restarted} turns restarted`;
 }

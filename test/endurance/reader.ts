@@ -30,7 +30,7 @@ export async function read(
 	for (let given = first; transcript.end === undefined; given = undefined) {
 		const connection = new AbortController();
 		const response = given ?? (await client.events(session, transcript.lastEventId, connection.signal));
-		if (!response.ok || response.status === 204) throw new Error(`events: ${response.status} before the end`);
+		if (response.status === 204) throw new Error('there is nothing to follow before the end');
 		// An event that is cut in the middle is not taken: each connection has a parser of its own.
 		const parser = createParser({ onEvent: transcript.take });
 		const decoder = new TextDecoder();

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { checkHistory } from './history.ts';
 import { read } from './reader.ts';
 import type { Stage } from './stage.ts';
+import type { Transcript } from './transcript.ts';
 
 /** A message that was acknowledged. */
 export interface Sent {
@@ -56,6 +57,12 @@ export async function outcomes(stage: Stage, sent: readonly Sent[]): Promise<Out
 	return found;
 }
 
+/** Throws where a run was given up before its attempts were used. Takes what was read when it was over. */
+export function checkAttempts(tag: string, { attempt, end }: Transcript): void {
+	if (end?.code === 'interrupted' && attempt < attempts)
+		throw new Error(`${tag}: interrupted, though it was attempted ${attempt} times only`);
+}
+
 async function outcome({ client, outside }: Stage, { tag, session }: Sent): Promise<keyof Outcomes> {
 	const { status, error } = await client.state(session);
 	const messages = await client.history(session);
@@ -63,8 +70,7 @@ async function outcome({ client, outside }: Stage, { tag, session }: Sent): Prom
 	if (status === 'error' && error?.code === 'budget_exceeded') return 'refused';
 	if (status === 'error' && error?.code === 'interrupted') {
 		const { transcript } = await read(client, session);
-		if (transcript.attempt < attempts)
-			throw new Error(`${tag}: interrupted, though it was attempted ${transcript.attempt} times only`);
+		checkAttempts(tag, transcript);
 		return 'interrupted';
 	}
 	if (status !== 'completed') throw new Error(`${tag}: the run is ${status} (${error?.message ?? 'no error'})`);

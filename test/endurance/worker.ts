@@ -49,16 +49,20 @@ const aborted = new Set<string>();
 const runtime = {
 	agents: [
 		defineAgent({ name: 'worker', description: 'Has three tools.', model, tools, maxOutputTokens: 1_000 }),
+		// What a call sets aside of a budget is near to what it costs.
+		defineAgent({ name: 'thrifty', description: 'The same, in few words.', model, tools, maxOutputTokens: 200 }),
 		defineAgent({ name: 'writer', description: 'Writes much.', model }),
 	],
 	providers: () => [
 		providers.openaiChat({ name: 'fake', prefix: 'fake/', baseURL: `${env.OUTSIDE}/v1`, apiKey: 'sk-fake' }),
 	],
 	crashPoint: async (point: string, { session }: { readonly session: string }): Promise<void> => {
+		if (env.CRASH === 'abort' && env.CRASH_POINT === point && !aborted.has(session)) {
+			aborted.add(session);
+			// Before anything is sent, which would wait until the write is durable.
+			objects.get(session)?.abort(`crash point ${point}`);
+		}
 		if (env.CRASH === 'ask' || point === 'ended') await post('/point', { point, session });
-		if (env.CRASH !== 'abort' || env.CRASH_POINT !== point || aborted.has(session)) return;
-		aborted.add(session);
-		objects.get(session)?.abort(`crash point ${point}`);
 	},
 };
 
