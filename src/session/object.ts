@@ -9,14 +9,14 @@ import type { CreateInput, Handling, Input, Once, SessionApi, Submission } from 
 import { crashPoints } from './crash.ts';
 import { follow } from './follow.ts';
 import { pastLog, pastRun } from './past.ts';
-import { openCallsOf, pendingOf } from './pending.ts';
+import { pendingOf } from './pending.ts';
 import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
 import { answer, deliver, eventStream, type Frame, type Upcoming, wireMessage } from './response.ts';
 import type { LiveRun } from './run.ts';
 import { Runner } from './runner.ts';
 import { assertAllowed, type Operation, sessionStatus } from './status.ts';
 import { SessionStore } from './store.ts';
-import { submitted, unknownResults } from './submission.ts';
+import { submitted } from './submission.ts';
 
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;
@@ -112,9 +112,7 @@ export function createSessionClass(runtime: Runtime) {
 			const busy = this.#runner.live !== undefined && whenBusy !== 'reject';
 			return this.#take(busy ? 'cancel' : 'reply', how, () => {
 				if (busy) return this.#wait(userMessage(input.parts ?? input.text ?? ''), whenBusy === 'steer', input, how);
-				const message = this.#messageOf(input);
-				const cutOff = message.role === 'user' ? this.#unknownResults() : [];
-				return this.#runner.begin([...cutOff, message], { once: how.once, model });
+				return this.#runner.begin([this.#messageOf(input)], { once: how.once, model });
 			});
 		}
 
@@ -143,7 +141,7 @@ export function createSessionClass(runtime: Runtime) {
 		continue(how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<Response> {
 			return this.#take(operation, how, () => {
 				const stopAfter = operation === 'step' ? 1 : undefined;
-				return this.#runner.begin(this.#unknownResults(), { once: how.once, stopAfter });
+				return this.#runner.begin([], { once: how.once, stopAfter });
 			});
 		}
 
@@ -244,12 +242,6 @@ export function createSessionClass(runtime: Runtime) {
 			const { live } = this.#runner;
 			const run = live?.record.n === n ? live : pastRun(this.#store, n);
 			return run === undefined ? Response.json(this.#state(), frame) : deliver(run, delivery, { ...frame, ...about });
-		}
-
-		/** For calls that a run had begun when it was cut off. */
-		#unknownResults(): readonly Message[] {
-			const { tools } = findAgent(runtime.agents, this.#store.session().agent);
-			return unknownResults(openCallsOf(this.#store), tools, this.#store.runs.get()?.journaled ?? true);
 		}
 
 		/** A message as it enters the history: to a session that asked, it is the answer. */

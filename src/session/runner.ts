@@ -1,5 +1,4 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import { findAgent } from '../agents/index.ts';
 import { type Message, messageText, resolveRegistration, type TerminalEvent } from '../chat/index.ts';
 import type { Resumption } from '../chat/loop.ts';
 import type { Config } from '../config.ts';
@@ -14,7 +13,7 @@ import { RunLog } from './log.ts';
 import { sessionMeter, stateOf } from './meter.ts';
 import { inBackground, Owner } from './owner.ts';
 import { pastRun } from './past.ts';
-import { approvedCalls, askedQuestions } from './pending.ts';
+import { approvedCalls, askedQuestions, openCallsOf } from './pending.ts';
 import { Queue } from './queue.ts';
 import { giveUp, takeUp } from './recovery.ts';
 import type { Waiting } from './rows/queue.ts';
@@ -22,6 +21,7 @@ import type { RunRecord } from './rows/run.ts';
 import { carryOut, type LiveRun, newRunId, runThatWasNot } from './run.ts';
 import { sessionStatus, takesNext } from './status.ts';
 import type { SessionStore } from './store.ts';
+import { unknownResults } from './submission.ts';
 
 /** Characters of a conversation that are read for a run: more than fits any model, less than fills the object's memory. */
 const mostCharacters = 32_000_000;
@@ -93,14 +93,17 @@ export class Runner {
 
 	/**
 	 * Stores what a run begins with and the run together, then lets it go: a message, the answers to calls, or nothing
-	 * where a run that failed is taken up. Throws before anything is stored.
+	 * where a run that failed is taken up. Calls that an earlier run had begun when it was cut off are answered as
+	 * unknown. Throws before anything is stored.
 	 */
-	begin(input: readonly Message[], { model, stopAfter, once, approved = [], waited }: BeginOptions = {}): LiveRun {
+	begin(given: readonly Message[], { model, stopAfter, once, approved = [], waited }: BeginOptions = {}): LiveRun {
 		const options = this.#optionsOn(model);
+		const journaled = this.#store.runs.get()?.journaled ?? true;
+		const input = [...unknownResults(openCallsOf(this.#store), options.tools, journaled), ...given];
 		const record = this.#store.transaction(() => {
 			const { messages, calls, runs, deliveries, queue } = this.#store;
 			if (model !== undefined) this.#store.chooseModel(model);
-			if (this.#store.session().title === undefined) this.#store.setTitle(titleOf(input));
+			if (this.#store.session().title === undefined) this.#store.setTitle(titleOf(given));
 			const createdAt = Date.now();
 			const n = this.nextRun;
 			const isNew = input.some(({ role }) => role === 'user');
@@ -270,7 +273,7 @@ export class Runner {
 
 	#limit(): Limit {
 		const { budget, agent } = this.#store.session();
-		return budget ?? findAgent(this.#options.runtime.agents, agent).budget ?? {};
+		return budget ?? this.#options.runtime.agents.find(({ name }) => name === agent)?.budget ?? {};
 	}
 }
 

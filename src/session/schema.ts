@@ -44,6 +44,7 @@ export const migrations: readonly string[] = [
 		turn INTEGER NOT NULL, call TEXT NOT NULL, state TEXT NOT NULL, asked INTEGER NOT NULL, arguments TEXT NOT NULL,
 		question TEXT, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
 	) WITHOUT ROWID;
+	CREATE INDEX call_asked ON call (call) WHERE asked = 1;
 	INSERT INTO call SELECT turn, json_quote(call), 'allowed', 1, arguments, NULL, created_at FROM approval;
 	DROP TABLE approval;
 	CREATE TABLE output (

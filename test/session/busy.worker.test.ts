@@ -115,6 +115,15 @@ describe('a message that comes while a run goes on', () => {
 	});
 });
 
+test('a waiting message that begins after a cancelled tool does not claim that the tool did not run', async () => {
+	const id = await createSession();
+	const { requests } = play({ toolCalls: [{ id: 'u', name: 'unsafe', input: {} }] }, 'I will look.');
+	for await (const event of eventsOf(await say(id, 'go'))) if (event.type === 'stop') break;
+	await request(`/v1/sessions/${id}/cancel`, {});
+	expect(textOf(await allEvents(await say(id, 'and?')))).toBe('I will look.');
+	expect(requests[1]?.messages.at(-2)).toMatchObject({ role: 'tool', content: expect.stringContaining('not known') });
+});
+
 describe('a message that steers', () => {
 	test('is taken up by the run that goes on, before its next turn', async () => {
 		const gate = Promise.withResolvers<void>();
