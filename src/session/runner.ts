@@ -4,7 +4,7 @@ import type { Resumption } from '../chat/loop.ts';
 import type { Config } from '../config.ts';
 import { messageOf, type RunletError, toRunletError } from '../errors.ts';
 import type { BudgetState, Limit } from '../ledger/budget.ts';
-import type { ToolCall } from '../tool/index.ts';
+import type { Tool, ToolCall } from '../tool/index.ts';
 import { optionsFor, type Runtime } from './agent.ts';
 import { Alarm } from './alarm.ts';
 import type { Once } from './api.ts';
@@ -98,8 +98,7 @@ export class Runner {
 	 */
 	begin(given: readonly Message[], { model, stopAfter, once, approved = [], waited }: BeginOptions = {}): LiveRun {
 		const options = this.#optionsOn(model);
-		const journaled = this.#store.runs.get()?.journaled ?? true;
-		const input = [...unknownResults(openCallsOf(this.#store), options.tools, journaled), ...given];
+		const input = [...this.#unknownResults(options.tools), ...given];
 		const record = this.#store.transaction(() => {
 			const { messages, calls, runs, deliveries, queue } = this.#store;
 			if (model !== undefined) this.#store.chooseModel(model);
@@ -199,6 +198,13 @@ export class Runner {
 			inBackground(() => this.owner.settleUp());
 		});
 		return live;
+	}
+
+	/** For calls that the newest run had begun when it failed or was cancelled; one that waits for somebody has none. */
+	#unknownResults(tools: readonly Tool[]): readonly Message[] {
+		const run = this.#store.runs.get();
+		if (run === undefined || !takesNext(sessionStatus(run.status))) return [];
+		return unknownResults(openCallsOf(this.#store), tools, run.journaled);
 	}
 
 	/** What a model may be sent of the conversation: from the newest summary on, and no more than could fit. */
