@@ -15,6 +15,8 @@ export interface Ask {
 	completionTokens: number;
 	/** Whether all was sent; `cut` where the other side went away before. */
 	state: 'open' | 'whole' | 'cut';
+	/** When it came, by the clock of `performance`. */
+	readonly at: number;
 	/** From the request to the last byte, in milliseconds. */
 	ms: number;
 }
@@ -51,6 +53,7 @@ export function createUpstream({ script, pieceLength, paceMs }: UpstreamOptions)
 		/** Tokens that were billed. */
 		spent: (): number => asks.reduce((sum, ask) => sum + ask.promptTokens + ask.completionTokens, 0),
 		answer: async (body: unknown, response: ServerResponse): Promise<void> => {
+			const at = performance.now();
 			const { model, messages, ...rest } = v.parse(requestBody, body);
 			const question = messages.findLastIndex(({ role }) => role === 'user');
 			const tag = v.parse(v.string(), messages[question]?.content);
@@ -58,7 +61,7 @@ export function createUpstream({ script, pieceLength, paceMs }: UpstreamOptions)
 			const time = asks.filter((ask) => ask.tag === tag && ask.turn === turn).length + 1;
 			const answer = script({ tag, turn, time });
 			const promptTokens = tokensOf(JSON.stringify([messages, rest.tools ?? []]));
-			const ask: Ask = { tag, turn, answer, promptTokens, completionTokens: 0, state: 'open', ms: 0 };
+			const ask: Ask = { tag, turn, answer, promptTokens, completionTokens: 0, state: 'open', at, ms: 0 };
 			asks.push(ask);
 			await stream(ask, model, response, pieceLength, paceMs);
 			if (ask.state === 'whole' && answer.calls.length === 0) finals.give(tag);

@@ -51,6 +51,13 @@ const runtime = {
 		defineAgent({ name: 'worker', description: 'Has three tools.', model, tools, maxOutputTokens: 1_000 }),
 		// What a call sets aside of a budget is near to what it costs.
 		defineAgent({ name: 'thrifty', description: 'The same, in few words.', model, tools, maxOutputTokens: 200 }),
+		defineAgent({
+			name: 'archivist',
+			description: 'Forgets what is old.',
+			model,
+			maxContextTokens: 250,
+			contextFull: 'truncate',
+		}),
 		defineAgent({ name: 'writer', description: 'Writes much.', model }),
 	],
 	providers: () => [
