@@ -62,8 +62,11 @@ export function sessionMeter(options: MeterOptions): SessionMeter {
 		return amountOf({ tokens: tokens ?? reserved.tokens, usd: usage?.costUsd ?? reserved.usd });
 	};
 
-	/** Sets aside what fits the session's budget and the owner's day; gives the day's state where it refused. */
-	const setAside = async (request: MeteredRequest, day?: BudgetState): Promise<number | undefined | BudgetState> => {
+	/** Sets aside what fits the session's budget and the owner's day, as far as it is known; gives its state where it refused. */
+	const setAside = async (
+		request: MeteredRequest,
+		day = owner && budgetState(owner.limit, nothing, nothing),
+	): Promise<number | undefined | BudgetState> => {
 		const { cap, amount } = await amountFor(options, request, [stateOf(store, limit()), ...(day ? [day] : [])]);
 		const state = stateOf(store, limit());
 		if (wouldPass(state, amount)) throw exceeded('session', state, amount);
