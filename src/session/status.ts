@@ -20,21 +20,21 @@ const allowed: Readonly<Record<Status, readonly Operation[]>> = {
 	error: ['reply', 'continue', 'step', 'cancel'],
 };
 
-/**
- * Throws `conflict` when the status does not allow the operation; the message says what it does allow. A session that
- * waits for no call any more, as after a step, may go on.
- */
+/** What a session that waits for no call any more allows, as after a step: it may go on. */
+const afterStep: readonly Operation[] = ['continue', 'step', 'cancel'];
+
+/** Throws `conflict` when the status does not allow the operation; the message says what it does allow. */
 export function assertAllowed(status: Status, operation: Operation, hasOpenCalls = true): void {
-	const goesOn = operation === 'continue' || operation === 'step';
-	if (allowed[status].includes(operation) || (status === 'awaiting_tools' && goesOn && !hasOpenCalls)) return;
+	const possible = status === 'awaiting_tools' && !hasOpenCalls ? afterStep : allowed[status];
+	if (possible.includes(operation)) return;
 	const hint =
-		status === 'awaiting_tools'
+		status === 'awaiting_tools' && hasOpenCalls
 			? ' It waits for results of calls: POST them to tool-results, or cancel drops them.'
 			: '';
 	throw new RunletError(
 		'conflict',
-		`The session is ${status}: ${operation} is not possible now. Possible: ${allowed[status].join(', ')}.${hint}`,
-		{ status, allowed: allowed[status] },
+		`The session is ${status}: ${operation} is not possible now. Possible: ${possible.join(', ')}.${hint}`,
+		{ status, allowed: possible },
 	);
 }
 

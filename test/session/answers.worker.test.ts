@@ -344,7 +344,9 @@ describe('step', () => {
 		expect(first.find(({ type }) => type === 'tool_result')?.data).toMatchObject({ output: 'hi' });
 		expect(first.at(-1)).toMatchObject({ type: 'awaiting', data: { status: 'awaiting_tools', toolCalls: [] } });
 		expect(await stateOf(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [] });
-		expect((await post(id, 'messages', { text: 'hello' })).status).toBe(409);
+		const refused = await post(id, 'messages', { text: 'hello' });
+		expect(refused.status).toBe(409);
+		expect(await refused.json()).toMatchObject({ error: { data: { allowed: ['continue', 'step', 'cancel'] } } });
 		expect((await submit(id, [{ id: 'a', output: 1 }])).status).toBe(409);
 		play({ toolCalls: [call('b', 'echo', { text: 'ho' })] });
 		await allEvents(await post(id, 'step', {}, stream));
