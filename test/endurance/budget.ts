@@ -6,7 +6,7 @@ import { type Figures, type Options, onStage } from './stage.ts';
 /** Share of what all runs would cost that the budget allows. */
 const allowed = 0.5;
 /** Tokens that a run costs by the upstream's count, about. */
-const runTokens = 1_000;
+const runTokens = 1_800;
 
 /**
  * Runs at once on one day's budget, with kills. What the model bills, cut-off calls included, never passes the budget;
@@ -30,7 +30,7 @@ export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figur
 		const spent = outside.upstream.spent();
 		if (spent > cap) throw new Error(`${spent} tokens were spent of ${cap}`);
 		const { completed, refused, interrupted } = await outcomes(stage, sent);
-		if (completed === 0 || refused === 0) throw new Error(`${completed} runs completed, ${refused} were refused`);
+		if (refused === 0 || spent < cap / 2) throw new Error(`${refused} runs were refused at ${spent} of ${cap} tokens`);
 		return {
 			seed: stage.seed,
 			'runs at once': count,

@@ -39,7 +39,8 @@ export function crashPoints({ count = 20, seed }: Options): Promise<Figures> {
 			const killed: Promise<Pair>[] = [];
 			for (let n = 0; n < count; n++) killed.push((await killAt(stage, name, times, `${name}-kill-${n}`)).runs);
 			const afterKills = await settle(stage, killed);
-			await stage.server.restart({ CRASH: 'abort', CRASH_POINT: name });
+			// Not the first time, where everything since the request would be lost, and the request be sent again.
+			await stage.server.restart({ CRASH: 'abort', CRASH_POINT: name, CRASH_TIME: String(Math.min(2, times)) });
 			const lost = Array.from({ length: count }, (_, n) => pair(stage, `${name}-abort-${n}`));
 			const afterLosses = await settle(stage, lost);
 			figures[name] = `${afterKills}; aborted: ${afterLosses}`;

@@ -14,11 +14,12 @@ declare global {
 			/** Where the programmes listen: the model, the tools' effects, the crash points. */
 			readonly OUTSIDE: string;
 			/**
-			 * At a crash point: `ask` whether to go on, or `abort` the object at `CRASH_POINT` before the write is durable. Missing:
-			 * only tell of a run's end.
+			 * At a crash point: `ask` whether to go on, or `abort` the object before the write is durable, once, when it comes to
+			 * `CRASH_POINT` for the `CRASH_TIME`th time. Missing: only tell of a run's end.
 			 */
 			readonly CRASH?: 'ask' | 'abort';
 			readonly CRASH_POINT?: string;
+			readonly CRASH_TIME?: string;
 		}
 	}
 }
@@ -42,9 +43,9 @@ function effect(name: string, about: { readonly retry?: 'safe' } = {}) {
 const tools = [effect('keyed', { retry: 'safe' }), effect('unsafe'), effect('lookup', { retry: 'safe' })];
 const model = 'fake/model';
 
-/** Objects of this process by their id, and those that were aborted. */
+/** Objects of this process by their id, and how often they came to `CRASH_POINT`. */
 const objects = new Map<string, DurableObjectState>();
-const aborted = new Set<string>();
+const times = new Map<string, number>();
 
 const runtime = {
 	agents: [
@@ -64,10 +65,11 @@ const runtime = {
 		providers.openaiChat({ name: 'fake', prefix: 'fake/', baseURL: `${env.OUTSIDE}/v1`, apiKey: 'sk-fake' }),
 	],
 	crashPoint: async (point: string, { session }: { readonly session: string }): Promise<void> => {
-		if (env.CRASH === 'abort' && env.CRASH_POINT === point && !aborted.has(session)) {
-			aborted.add(session);
+		if (env.CRASH === 'abort' && env.CRASH_POINT === point) {
+			const time = (times.get(session) ?? 0) + 1;
+			times.set(session, time);
 			// Before anything is sent, which would wait until the write is durable.
-			objects.get(session)?.abort(`crash point ${point}`);
+			if (time === Number(env.CRASH_TIME)) objects.get(session)?.abort(`crash point ${point}`);
 		}
 		if (env.CRASH === 'ask' || point === 'ended') await post('/point', { point, session });
 	},
