@@ -1,19 +1,9 @@
+import { abortPointOf, crashPoints } from './crash-points.ts';
 import { checkReading } from './history.ts';
 import { type Reading, read } from './reader.ts';
 import { threeTools } from './script.ts';
 import { outcomes, type Sent, untilQuiet } from './settled.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
-
-/** The writes of a run (hardening.md), and how often one with three tools makes each. */
-const points = [
-	['accepted', 1],
-	['model-begin', 3],
-	['draft', 1],
-	['model-end', 3],
-	['tool-begin', 4],
-	['tool-end', 4],
-	['ended', 1],
-] as const;
 
 /** Two runs under one crash: one that nobody asks for, one whose reader comes back. */
 interface Pair {
@@ -26,26 +16,32 @@ interface Pair {
  * before it is. The marks are those of `kills`; and a reader that comes back hears that a turn was restarted before it
  * gets the turn's new text.
  */
-export function crashPoints({ count = 20, seed }: Options): Promise<Figures> {
+export function points({ count = 20, seed }: Options): Promise<Figures> {
 	// A turn takes longer than a draft waits to be stored.
 	const world = { script: threeTools(1_000), pieceLength: 10, paceMs: 15, toolMs: 50, seed, retries: 5 };
 	return onStage(world, async (stage) => {
-		const figures: Record<string, number | string> = {
-			seed: stage.seed,
-			'crashes at each point': `${count} + ${count}`,
-		};
-		for (const [name, times] of points) {
+		const figures: Record<string, number | string> = { seed: stage.seed, 'kills at each point': count };
+		for (const [name, times] of crashPoints) {
 			await stage.server.restart({ CRASH: 'ask' });
 			const killed: Promise<Pair>[] = [];
 			for (let n = 0; n < count; n++) killed.push((await killAt(stage, name, times, `${name}-kill-${n}`)).runs);
-			const afterKills = await settle(stage, killed);
-			// Not the first time, where everything since the request would be lost, and the request be sent again.
-			await stage.server.restart({ CRASH: 'abort', CRASH_POINT: name, CRASH_TIME: String(Math.min(2, times)) });
-			const lost = Array.from({ length: count }, (_, n) => pair(stage, `${name}-abort-${n}`));
-			const afterLosses = await settle(stage, lost);
-			figures[name] = `${afterKills}; aborted: ${afterLosses}`;
+			figures[name] = await settle(stage, await Promise.all(killed));
 		}
-		return figures;
+		await stage.server.restart({ CRASH: 'abort' });
+		const lost: Pair[] = [];
+		let each: readonly (readonly [name: string, sessions: number])[] = [];
+		do {
+			const begun = lost.length;
+			const pairs = crashPoints.map((_, n) => pair(stage, `abort-${begun + n}`));
+			lost.push(...(await Promise.all(pairs)));
+			const at = lost.flatMap(({ sent }) => sent).map(({ session }) => abortPointOf(session).name);
+			each = crashPoints.map(([name]) => [name, at.filter((one) => one === name).length]);
+		} while (each.some(([, sessions]) => sessions < count));
+		return {
+			...figures,
+			'objects aborted at': each.map((one) => one.join(' ')).join(', '),
+			'of those': await settle(stage, lost),
+		};
 	});
 }
 
@@ -83,9 +79,8 @@ async function pair({ client }: Stage, tag: string): Promise<Pair> {
 }
 
 /** Lets all runs end, checks them, and says what became of them. */
-async function settle(stage: Stage, pairs: readonly Promise<Pair>[]): Promise<string> {
+async function settle(stage: Stage, done: readonly Pair[]): Promise<string> {
 	const { client } = stage;
-	const done = await Promise.all(pairs);
 	const sent = done.flatMap((one) => one.sent);
 	await untilQuiet(stage, sent);
 	const { completed, interrupted } = await outcomes(stage, sent);

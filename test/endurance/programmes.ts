@@ -4,12 +4,12 @@ import { cuts } from './cuts.ts';
 import { growth } from './growth.ts';
 import { kills } from './kills.ts';
 import { leave } from './leave.ts';
-import { crashPoints } from './points.ts';
+import { points } from './points.ts';
 import { slow } from './slow.ts';
 import type { Figures, Options } from './stage.ts';
 
 /** What must be shown, each by a programme that throws where it does not hold. Their defaults are the long forms. */
-export const programmes = { kills, points: crashPoints, cuts, leave, slow, crowd, growth, budget } satisfies Readonly<
+export const programmes = { kills, points, cuts, leave, slow, crowd, growth, budget } satisfies Readonly<
 	Record<string, (options: Options) => Promise<Figures>>
 >;
 

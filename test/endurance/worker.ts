@@ -7,6 +7,7 @@ import { createDirectoryClass } from '../../src/directory/object.ts';
 import { providers, tool } from '../../src/index.ts';
 import { createLedgerClass } from '../../src/ledger/object.ts';
 import { createSessionClass } from '../../src/session/object.ts';
+import { abortPointOf } from './crash-points.ts';
 
 declare global {
 	namespace Cloudflare {
@@ -14,12 +15,10 @@ declare global {
 			/** Where the programmes listen: the model, the tools' effects, the crash points. */
 			readonly OUTSIDE: string;
 			/**
-			 * At a crash point: `ask` whether to go on, or `abort` the object before the write is durable, once, when it comes to
-			 * `CRASH_POINT` for the `CRASH_TIME`th time. Missing: only tell of a run's end.
+			 * At a crash point: `ask` whether to go on, or `abort` the object before the write is durable, once, where its id says.
+			 * Missing: only tell of a run's end.
 			 */
 			readonly CRASH?: 'ask' | 'abort';
-			readonly CRASH_POINT?: string;
-			readonly CRASH_TIME?: string;
 		}
 	}
 }
@@ -43,7 +42,7 @@ function effect(name: string, about: { readonly retry?: 'safe' } = {}) {
 const tools = [effect('keyed', { retry: 'safe' }), effect('unsafe'), effect('lookup', { retry: 'safe' })];
 const model = 'fake/model';
 
-/** Objects of this process by their id, and how often they came to `CRASH_POINT`. */
+/** Objects of this process by their id, and how often they came to where they are aborted. */
 const objects = new Map<string, DurableObjectState>();
 const times = new Map<string, number>();
 
@@ -65,11 +64,12 @@ const runtime = {
 		providers.openaiChat({ name: 'fake', prefix: 'fake/', baseURL: `${env.OUTSIDE}/v1`, apiKey: 'sk-fake' }),
 	],
 	crashPoint: async (point: string, { session }: { readonly session: string }): Promise<void> => {
-		if (env.CRASH === 'abort' && env.CRASH_POINT === point) {
+		const abort = abortPointOf(session);
+		if (env.CRASH === 'abort' && abort.name === point) {
 			const time = (times.get(session) ?? 0) + 1;
 			times.set(session, time);
 			// Before anything is sent, which would wait until the write is durable.
-			if (time === Number(env.CRASH_TIME)) objects.get(session)?.abort(`crash point ${point}`);
+			if (time === abort.time) objects.get(session)?.abort(`crash point ${point}`);
 		}
 		if (env.CRASH === 'ask' || point === 'ended') await post('/point', { point, session });
 	},

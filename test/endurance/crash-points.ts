@@ -1,0 +1,17 @@
+/** The writes of a run (hardening.md), and how often one with three tools makes each. */
+export const crashPoints = [
+	['accepted', 1],
+	['model-begin', 3],
+	['draft', 1],
+	['model-end', 3],
+	['tool-begin', 4],
+	['tool-end', 4],
+	['ended', 1],
+] as const;
+
+/** Where a session's object is aborted: by its id, so that the Worker and the programme know it alike. */
+export function abortPointOf(session: string): { readonly name: string; readonly time: number } {
+	const [name, times] = crashPoints[Number.parseInt(session.slice(0, 8), 16) % crashPoints.length] ?? crashPoints[0];
+	// Not the first time, where everything since the request would be lost, and the request be sent again.
+	return { name, time: Math.min(2, times) };
+}
