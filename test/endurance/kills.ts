@@ -13,7 +13,7 @@ const roomMs = 5_000;
  * run ends within a minute of the last kill though nobody asks for it, and no tool has an effect twice.
  */
 export function kills({ count = 200, seed }: Options): Promise<Figures> {
-	const world = { script: threeTools(400), pieceLength: 20, paceMs: 20, toolMs: 100, seed };
+	const world = { script: threeTools(400), pieceLength: 20, paceMs: 20, toolMs: 300, seed };
 	return onStage(world, async (stage) => {
 		const { server, random, outside } = stage;
 		const sent: Sent[] = [];
