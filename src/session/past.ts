@@ -1,14 +1,32 @@
 import { RunLog } from './log.ts';
 import { replay } from './replay.ts';
 import { type MessageRecord, messageStride } from './rows/message.ts';
+import type { RunRecord } from './rows/run.ts';
 import type { LiveRun } from './run.ts';
 import type { SessionStore } from './store.ts';
 import { lastReply, whole } from './tail.ts';
 
+/** Logs of runs that are over, as long as somebody reads them: readers who come together share one. */
+const logs = new WeakMap<SessionStore, Map<number, Shared>>();
+
+interface Shared {
+	/** A run that waited for somebody may end otherwise yet. */
+	readonly status: RunRecord['status'];
+	readonly log: WeakRef<RunLog>;
+}
+
 /** The events of a run that is over, made again from the store. */
 export function pastLog(store: SessionStore, n: number): RunLog {
 	const run = store.runs.get(n);
-	return run === undefined ? new RunLog(n) : new RunLog(n, replay(run, recordsOf(store, n, run.firstSeq)));
+	if (run === undefined) return new RunLog(n);
+	const known = logs.get(store) ?? new Map<number, Shared>();
+	logs.set(store, known);
+	const shared = known.get(n);
+	const log = shared?.status === run.status ? shared.log.deref() : undefined;
+	if (log !== undefined) return log;
+	const made = new RunLog(n, replay(run, recordsOf(store, n, run.firstSeq)));
+	known.set(n, { status: run.status, log: new WeakRef(made) });
+	return made;
 }
 
 /** A run that is over in the form of one that is not, for whoever wants its answer; nothing where it has no end. */

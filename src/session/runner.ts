@@ -8,7 +8,7 @@ import type { Tool, ToolCall } from '../tool/index.ts';
 import { optionsFor, type Runtime } from './agent.ts';
 import { Alarm } from './alarm.ts';
 import type { Once } from './api.ts';
-import { crashPoints } from './crash.ts';
+import { type AtCrashPoint, crashPoints } from './crash.ts';
 import { RunLog } from './log.ts';
 import { sessionMeter, stateOf } from './meter.ts';
 import { inBackground, Owner } from './owner.ts';
@@ -158,7 +158,7 @@ export class Runner {
 	#carryOut(record: RunRecord, options: ReturnType<typeof optionsFor>, log: RunLog, resume?: Resumption): LiveRun {
 		const store = this.#store;
 		const { id: sessionId } = store.session();
-		const atCrashPoint = crashPoints(this.#options.runtime.crashPoint, sessionId, record.n);
+		const atCrashPoint = this.#crashPointsOf(record.n);
 		const live = carryOut({
 			store,
 			record,
@@ -225,6 +225,7 @@ export class Runner {
 				return next;
 			});
 			if (taken !== undefined) this.#carryOut(taken.record, options, new RunLog(run.n, taken.events), taken.resume);
+			else void this.#crashPointsOf(run.n)('ended');
 		} catch (thrown) {
 			console.error(JSON.stringify({ level: 'error', code: 'not_taken_up', run: run.id, cause: messageOf(thrown) }));
 			this.#store.transaction(() => {
@@ -270,6 +271,10 @@ export class Runner {
 		if (run?.status !== 'awaiting_user' && run?.status !== 'awaiting_tools') return;
 		const tail = { before: [], draft: [], ...run.tail, event: { type: 'cancelled' } } as const;
 		this.#store.runs.end(run.n, 'cancelled', tail, Date.now());
+	}
+
+	#crashPointsOf(n: number): AtCrashPoint {
+		return crashPoints(this.#options.runtime.crashPoint, this.#store.session().id, n);
 	}
 
 	#optionsOn(model: string | undefined) {
