@@ -104,6 +104,13 @@ const runtime = {
 				contextFull,
 			}),
 		),
+		defineAgent({
+			name: 'by-hand',
+			description: 'Runs nothing itself.',
+			model: 'scripted',
+			mode: 'manual',
+			tools: [echo],
+		}),
 		defineAgent({ name: 'fleeting', description: 'Is gone soon.', model: 'scripted', expiresAfterMs: 3_600_000 }),
 		defineAgent({ name: 'hasty', description: 'Waits a moment only.', model: 'scripted', tools: [pay], approvalMs: 1 }),
 	],

@@ -33,6 +33,7 @@ const definition = v.strictObject({
 	contextFull: v.optional(v.picklist(['fail', 'truncate', 'compact'])),
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	reasoningEffort: v.optional(v.picklist(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])),
+	mode: v.optional(v.picklist(['auto', 'manual'])),
 	approvalMs: milliseconds,
 	budget: v.optional(budgetSchema),
 	expiresAfterMs: milliseconds,
@@ -65,6 +66,8 @@ export interface AgentDefinition {
 	readonly maxOutputTokens?: number;
 	/** How much its model is to think; missing leaves it to the model. */
 	readonly reasoningEffort?: ReasoningEffort;
+	/** `manual` leaves every call of its model to somebody else, as if all its tools were `manual`. */
+	readonly mode?: 'auto' | 'manual';
 	/** How long after a call was put before a person it may be allowed, in milliseconds; always. */
 	readonly approvalMs?: number;
 	/** What a session may spend, where it was created without a budget of its own: tokens, US dollars, or both. */

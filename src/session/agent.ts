@@ -22,7 +22,7 @@ export function optionsFor(
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { system, tools, maxIterations, maxContextTokens, maxOutputTokens } = agent;
-	const { contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
+	const { mode, contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
 	const model = modelFor(agent, session.model, config.model);
 	const providers = runtime.providers(config);
 	return {
@@ -36,6 +36,7 @@ export function optionsFor(
 		maxIterations,
 		maxContextTokens,
 		contextFull,
+		mode,
 		maxOutputTokens,
 		fallbacks,
 		maxRetries,

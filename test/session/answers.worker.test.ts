@@ -133,6 +133,19 @@ describe('results of open calls', () => {
 	});
 });
 
+test('an agent in manual mode leaves every call to somebody else', async () => {
+	const id = await createSession('by-hand');
+	play({ toolCalls: [call('a', 'echo', { text: 'hi' }), call('b', 'nothing')] });
+	const events = await allEvents(await send(id, 'go'));
+	expect(events.some(({ type }) => type === 'tool_result')).toBe(false);
+	expect(await openIds(id)).toEqual(['a', 'b']);
+	play('Thank you.');
+	const results = ['a', 'b'].map((one) => ({ id: one, output: 1 }));
+	expect(textOf(await allEvents(await submit(id, results, stream)))).toBe('Thank you.');
+	await restart(id);
+	expect(await stateOf(id)).toMatchObject({ status: 'completed' });
+});
+
 describe('an answer', () => {
 	test('becomes the result of the call that asked', async () => {
 		const id = await createSession();
