@@ -10,7 +10,7 @@ import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import type { CallOptions } from './provider.ts';
 import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
-import { abortable } from './signal.ts';
+import { abortable, abortError } from './signal.ts';
 import type { Timeouts } from './timeouts.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
@@ -109,6 +109,10 @@ async function ask(request: TurnRequest, model: string, push: Push, timeouts: Ti
 	const { meter } = options;
 	const asked = { model, inputTokens, maxOutputTokens: options.maxOutputTokens };
 	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await meter.reserve(asked);
+	if (signal.aborted) {
+		await meter?.lost(undefined, false);
+		throw abortError(signal);
+	}
 	try {
 		const reply = await attempt(
 			(onDelta, either, onActivity) => {

@@ -58,8 +58,8 @@ export function sessionMeter(options: MeterOptions): SessionMeter {
 	};
 	const cost = (usage: ChatUsage | undefined): Amount => {
 		const reserved = open?.amount ?? nothing;
-		const tokens = usage?.totalTokens ?? sum(usage?.inputTokens, usage?.outputTokens);
-		return amountOf({ tokens: tokens ?? reserved.tokens, usd: usage?.costUsd ?? reserved.usd });
+		const tokens = counted(usage?.totalTokens) ?? sum(counted(usage?.inputTokens), counted(usage?.outputTokens));
+		return amountOf({ tokens: tokens ?? reserved.tokens, usd: counted(usage?.costUsd) ?? reserved.usd });
 	};
 
 	/** Sets aside what fits the session's budget and the owner's day, as far as it is known; gives its state where it refused. */
@@ -195,6 +195,11 @@ function capped({ tokens, usd }: Amount, limit: Limit): Limit {
 function amountText({ tokens, usd }: Limit): string {
 	const parts = [tokens === undefined ? [] : `${tokens} tokens`, usd === undefined ? [] : `$${usd}`].flat();
 	return parts.join(' and ') || 'nothing';
+}
+
+/** What a provider says, if it can be: one that counts backwards says nothing. */
+function counted(value: number | undefined): number | undefined {
+	return value !== undefined && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
 function sum(a: number | undefined, b: number | undefined): number | undefined {

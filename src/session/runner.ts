@@ -10,7 +10,7 @@ import { Alarm } from './alarm.ts';
 import type { Once } from './api.ts';
 import { type AtCrashPoint, crashPoints } from './crash.ts';
 import { RunLog } from './log.ts';
-import { sessionMeter, stateOf } from './meter.ts';
+import { chargeLost, sessionMeter, stateOf } from './meter.ts';
 import { inBackground, Owner } from './owner.ts';
 import { pastRun } from './past.ts';
 import { approvedCalls, askedQuestions, openCallsOf } from './pending.ts';
@@ -187,6 +187,8 @@ export class Runner {
 			onEnd: (event) => {
 				const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
 				for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
+				// Nothing is open but where a message could not be stored.
+				chargeLost(store);
 				this.#alarm.rest();
 			},
 		});

@@ -91,6 +91,13 @@ describe('the budget of a session', () => {
 		expect(budget.spent.tokens).toBeLessThanOrEqual(most);
 	});
 
+	test.each([[Number.NaN], [-5], [Number.POSITIVE_INFINITY]])('a cost of %d is none', async (outputTokens) => {
+		const id = await createSession('thrifty');
+		play({ text: 'done', usage: { inputTokens: outputTokens, outputTokens } });
+		expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('done');
+		expect((await stateOf(id)).budget.spent.tokens).toBeGreaterThan(100);
+	});
+
 	test('a reply whose cost nobody says costs all that was set aside for it', async () => {
 		const id = await createSession('thrifty');
 		play('done');
