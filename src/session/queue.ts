@@ -48,7 +48,11 @@ export class Queue {
 		const dropped = this.#store.queue.all();
 		const n = this.#store.runs.get()?.n ?? 1;
 		this.#store.transaction(() => {
-			for (const { id } of dropped) this.#store.queue.remove(id);
+			for (const { id, key, steers } of dropped) {
+				this.#store.queue.remove(id);
+				// Its place is given to another message: who asks again must not get that one's run.
+				if (key !== undefined && !steers) this.#store.deliveries.begun(key, 0);
+			}
 		});
 		for (const { id, runId } of dropped) this.begun(id, runThatWasNot(n, runId, { type: 'cancelled' }));
 	}

@@ -23,7 +23,7 @@ export class DeliveryRows {
 		return this.#sql.exec<Row>('SELECT request, run FROM delivery WHERE key = ?', key).toArray()[0];
 	}
 
-	/** What waited in the queue has its run. */
+	/** What waited in the queue has its run, or none: 0. */
 	begun(key: string, run: number): void {
 		this.#sql.exec('UPDATE delivery SET run = ? WHERE key = ?', run, key);
 	}
