@@ -148,7 +148,7 @@ export const sessions = new Hono<{ Bindings: Env }>()
 	.all('/:id/step', notAllowed('POST'))
 	.get('/:id/events', (c) => session(c).events(c.req.header('last-event-id')))
 	.all('/:id/events', notAllowed('GET'))
-	.post('/:id/cancel', (c) => session(c).cancel())
+	.post('/:id/cancel', (c) => session(c).cancel(handlingOf(c)))
 	.all('/:id/cancel', notAllowed('POST'));
 
 /** A listed session as the wire has it. */

@@ -70,7 +70,8 @@ export interface SessionApi {
 	continue(how: Handling, operation?: 'step'): Promise<Response>;
 	/** @param lastEventId the `Last-Event-ID` of a reader that comes back. */
 	events(lastEventId: string | undefined): Promise<Response>;
-	cancel(): Promise<Response>;
+	/** One that comes again under its key changes nothing: it may come late, when another run goes on. */
+	cancel(how: Pick<Handling, 'once'>): Promise<Response>;
 	/** Stops what runs and removes everything: the session is not there any more. */
 	delete(): Promise<Response>;
 }

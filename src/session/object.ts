@@ -160,11 +160,16 @@ export function createSessionClass(runtime: Runtime) {
 			});
 		}
 
-		cancel(): Promise<Response> {
+		cancel({ once }: Pick<Handling, 'once'>): Promise<Response> {
 			return answer(async () => {
 				this.#assertExists();
-				assertAllowed(this.#status(), 'cancel');
-				await this.#runner.cancel();
+				if (this.#delivered(once) === undefined) {
+					assertAllowed(this.#status(), 'cancel');
+					await this.#runner.cancel();
+					this.#assertExists();
+					if (once !== undefined && this.#delivered(once) === undefined)
+						this.#store.deliveries.add(once, 0, Date.now());
+				}
 				return Response.json(this.#state());
 			});
 		}
