@@ -32,6 +32,8 @@ export function createSessionClass(runtime: Runtime) {
 	return class Session extends DurableObject<Env> implements SessionApi {
 		readonly #store: SessionStore;
 		readonly #runner: Runner;
+		/** Whether the session is being removed: nothing may begin any more. */
+		#isLeaving = false;
 
 		constructor(ctx: DurableObjectState, env: Env) {
 			super(ctx, env);
@@ -193,12 +195,17 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		async #remove(): Promise<void> {
-			await this.#runner.cancel();
-			// What the ledger is not told stays set aside there: more than was spent, never less.
-			await this.#runner.owner.settleUp().catch(() => {});
-			await this.#runner.owner.unlist();
-			await this.ctx.storage.deleteAlarm();
-			await this.ctx.storage.deleteAll();
+			this.#isLeaving = true;
+			try {
+				await this.#runner.cancel();
+				// What the ledger is not told stays set aside there: more than was spent, never less.
+				await this.#runner.owner.settleUp().catch(() => {});
+				await this.#runner.owner.unlist();
+				await this.ctx.storage.deleteAlarm();
+				await this.ctx.storage.deleteAll();
+			} finally {
+				this.#isLeaving = false;
+			}
 		}
 
 		/** An operation, if the status allows it; one that was taken before gets the answer that it got. */
@@ -264,7 +271,7 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		#assertExists(): void {
-			if (!this.#store.exists()) throw new RunletError('not_found', 'There is no such session.');
+			if (this.#isLeaving || !this.#store.exists()) throw new RunletError('not_found', 'There is no such session.');
 		}
 
 		#status() {
