@@ -10,6 +10,9 @@ import type { SessionApi } from '../session/api.ts';
 import { ownerOf } from './owner.ts';
 import { handlingOf, jsonBody, notAllowed } from './request.ts';
 
+/** A hundred years in milliseconds: an alarm is set for no time after 2189. */
+const longestExpiry = 3_155_760_000_000;
+
 /** Characters of one message's text. */
 const maxText = 1_000_000;
 
@@ -81,7 +84,7 @@ const sessionBody = v.pipe(
 			),
 		),
 		budget: v.optional(budgetSchema),
-		expiresAfterMs: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+		expiresAfterMs: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(longestExpiry))),
 		...content,
 	}),
 	v.forward(
