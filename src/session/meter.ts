@@ -17,7 +17,6 @@ export interface SessionMeter extends Meter {
 /** What a run's account is kept with. */
 export interface MeterOptions {
 	readonly store: SessionStore;
-	readonly sessionId: string;
 	readonly record: Pick<RunRecord, 'n' | 'id'>;
 	/** What the session may spend; asked each time, as it may be raised. */
 	readonly limit: () => Limit;
@@ -49,7 +48,7 @@ const shortestReply = 16;
  * not made, one that was cut off is charged with all that was set aside for it, and so is one whose cost nobody says.
  */
 export function sessionMeter(options: MeterOptions): SessionMeter {
-	const { store, sessionId, record, limit, owner, atCrashPoint } = options;
+	const { store, record, limit, owner, atCrashPoint } = options;
 	let open: Charge | undefined;
 
 	const settle = (amount: Amount): void => {
@@ -75,7 +74,7 @@ export function sessionMeter(options: MeterOptions): SessionMeter {
 		open = store.spending.reserve({ run: record.n, model: request.model, amount, owed }, Date.now());
 		if (owner === undefined) return cap;
 		try {
-			const id = idOf(sessionId, open.call);
+			const id = idOf(record.id, open.call);
 			const answer = await reached(owner.ledger, (one) => one.reserve(id, amount, owner.limit));
 			if (answer.ok) return cap;
 			settle(nothing);
@@ -88,7 +87,7 @@ export function sessionMeter(options: MeterOptions): SessionMeter {
 
 	return {
 		reserve: async (request) => {
-			if (owner !== undefined) await tellOwner(store, sessionId, owner);
+			if (owner !== undefined) await tellOwner(store, owner);
 			const first = await setAside(request);
 			// What is left of the day is known once it refused: a shorter reply may fit.
 			const cap = typeof first === 'object' ? await setAside(request, first) : first;
@@ -118,9 +117,10 @@ export function stateOf(store: SessionStore, limit: Limit): BudgetState {
 }
 
 /** Tells the owner's ledger what the session's settled requests came to. */
-export async function tellOwner(store: SessionStore, sessionId: string, { ledger }: OwnerLedger): Promise<void> {
-	for (const { call, amount } of store.spending.owed()) {
-		await reached(ledger, (one) => one.settle(idOf(sessionId, call), amount));
+export async function tellOwner(store: SessionStore, { ledger }: OwnerLedger): Promise<void> {
+	for (const { call, run, amount } of store.spending.owed()) {
+		const runId = store.runs.get(run)?.id ?? '';
+		await reached(ledger, (one) => one.settle(idOf(runId, call), amount));
 		store.spending.told(call);
 	}
 }
@@ -164,8 +164,9 @@ async function reached<T>(ledger: () => LedgerApi, ask: (one: LedgerApi) => Prom
 	}
 }
 
-function idOf(sessionId: string, call: number): string {
-	return `${sessionId}.${call}`;
+/** A request's name in the ledger. A session that is made again under its key has the same id, but other runs. */
+function idOf(runId: string, call: number): string {
+	return `${runId}.${call}`;
 }
 
 function exceeded(scope: 'session' | 'day', state: BudgetState, needs: Amount): RunletError {

@@ -25,7 +25,7 @@ export class Owner {
 	/** Tells the ledger what was spent; what it does not get now it gets before the next request. */
 	async settleUp(): Promise<void> {
 		const ledger = this.ledger();
-		if (ledger !== undefined) await tellOwner(this.#store, this.#store.session().id, ledger);
+		if (ledger !== undefined) await tellOwner(this.#store, ledger);
 	}
 
 	/** Tells the list of sessions of an activity: once a run. */

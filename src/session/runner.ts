@@ -176,7 +176,6 @@ export class Runner {
 			history: this.#history(options),
 			meter: sessionMeter({
 				store,
-				sessionId,
 				record,
 				atCrashPoint,
 				limit: () => this.#limit(),
