@@ -72,8 +72,7 @@ export function createSessionClass(runtime: Runtime) {
 		state(): Promise<Response> {
 			return answer(async () => {
 				this.#assertExists();
-				const owner = this.#runner.owner.ledger();
-				const day = owner && (await owner.ledger().state(owner.limit));
+				const day = await this.#runner.owner.day();
 				return Response.json({ ...this.#state(), ...(day !== undefined && { dayBudget: day }) });
 			});
 		}

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import type { DirectoryApi } from '../directory/api.ts';
 import { messageOf } from '../errors.ts';
+import type { BudgetState } from '../ledger/budget.ts';
 import { type OwnerLedger, tellOwner } from './meter.ts';
 import type { SessionStore } from './store.ts';
 
@@ -20,6 +21,17 @@ export class Owner {
 		if (dayBudget.tokens === undefined && dayBudget.usd === undefined) return undefined;
 		const { owner } = this.#store.session();
 		return { limit: dayBudget, ledger: () => ledgers.get(ledgers.idFromName(owner)) };
+	}
+
+	/** Where the owner's day stands; nothing where it has no limit, or where the ledger cannot be asked now. */
+	async day(): Promise<BudgetState | undefined> {
+		const owner = this.ledger();
+		try {
+			return await owner?.ledger().state(owner.limit);
+		} catch (cause) {
+			console.warn(JSON.stringify({ level: 'warn', code: 'ledger_not_read', cause: messageOf(cause) }));
+			return undefined;
+		}
 	}
 
 	/** Tells the ledger what was spent; what it does not get now it gets before the next request. */
