@@ -7,6 +7,7 @@ import { createLedgerClass } from '../src/ledger/object.ts';
 import { demo } from '../src/providers/index.ts';
 import { createSessionClass } from '../src/session/object.ts';
 import { now } from './clock.ts';
+import { doneOnce } from './effects.ts';
 import { scriptedProvider } from './script.ts';
 
 const echo = fn({ name: 'echo', params: [['text', v.string()]] }, (text) => text);
@@ -73,6 +74,22 @@ const safe = tool.define({
 	fn: () => (safeRuns++ === 0 ? new Promise(() => {}) : `run ${safeRuns}`),
 });
 
+const keyed = v.object({ key: v.string(), hangs: v.boolean() });
+const once = tool.define({
+	name: 'once',
+	description: 'Has an effect that must not be had twice.',
+	inputSchema: keyed,
+	needsApproval: ({ key }) => String(key).includes('asks'),
+	fn: doneOnce,
+});
+const again = tool.define({
+	name: 'again',
+	description: 'Has an effect that may be had twice.',
+	inputSchema: keyed,
+	retry: 'safe',
+	fn: doneOnce,
+});
+
 /** Agents for tests: one that is scripted, one on the demo model with the published skills. */
 const runtime = {
 	agents: [
@@ -81,7 +98,7 @@ const runtime = {
 			description: 'Plays a script.',
 			model: 'scripted',
 			models: ['demo', 'scripted-unpriced'],
-			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe, last, long],
+			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe, last, long, once, again],
 		}),
 		defineAgent({ name: 'skilled', description: 'Reads skills.', model: 'demo', skills: 'all' }),
 		defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),
