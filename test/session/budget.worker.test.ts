@@ -57,21 +57,21 @@ describe('the budget of a session', () => {
 	});
 
 	test('bounds a reply that the agent does not bound by what is left', async () => {
-		const id = await make({ budget: { tokens: 500 } });
+		const id = await make({ budget: { tokens: 2_000 } });
 		const { requests } = play({ text: 'done', usage: usage(10, 10) });
 		await allEvents(await send(id, 'go'));
 		const asked = requests[0]?.options?.maxOutputTokens ?? 0;
 		expect(asked).toBeGreaterThan(16);
-		expect(asked).toBeLessThan(500);
+		expect(asked).toBeLessThan(2_000);
 	});
 
 	test('counts in dollars, too, and refuses a model that nobody knows the price of', async () => {
-		const id = await make({ budget: { usd: 0.5 } });
+		const id = await make({ budget: { usd: 2 } });
 		play({ text: 'one', usage: usage(100, 100, 0.2) });
 		await allEvents(await send(id, 'go'));
-		expect((await stateOf(id)).budget).toMatchObject({ spent: { usd: 0.2 }, left: { usd: 0.3 } });
+		expect((await stateOf(id)).budget).toMatchObject({ spent: { usd: 0.2 }, left: { usd: 1.8 } });
 		const { requests } = play('never');
-		const unpriced = await make({ budget: { usd: 0.5 }, model: 'scripted-unpriced' });
+		const unpriced = await make({ budget: { usd: 2 }, model: 'scripted-unpriced' });
 		const last = (await allEvents(await send(unpriced, 'go'))).at(-1);
 		expect(last).toMatchObject({ data: { code: 'budget_exceeded', message: expect.stringContaining('tokens') } });
 		expect(requests).toHaveLength(0);
