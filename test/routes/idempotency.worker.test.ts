@@ -84,6 +84,22 @@ describe('a request that comes again under its Idempotency-Key', () => {
 		expect(requests).toHaveLength(1);
 	});
 
+	test('cancels nothing that began since', async () => {
+		const id = await createSession();
+		const key = { 'idempotency-key': 'cancel' };
+		const gate = Promise.withResolvers<void>();
+		play(
+			() => new Promise(() => {}),
+			() => gate.promise.then(() => 'done'),
+		);
+		await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' });
+		expect((await request(`/v1/sessions/${id}/cancel`, {}, key)).status).toBe(200);
+		const second = await send(id, 'go on');
+		expect((await request(`/v1/sessions/${id}/cancel`, {}, key)).status).toBe(200);
+		gate.resolve();
+		expect((await allEvents(second)).at(-1)?.type).toBe('done');
+	});
+
 	test('is answered with the same error where its run failed, and may be sent anew under another key', async () => {
 		const id = await createSession();
 		const path = `/v1/sessions/${id}/messages`;

@@ -46,6 +46,18 @@ describe('the list of sessions', () => {
 	});
 });
 
+test('a message that comes while its session is deleted begins nothing', async () => {
+	const { requests } = play(() => new Promise(() => {}), 'never');
+	const id = await createSession();
+	await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' });
+	await expect.poll(() => requests.length).toBe(1);
+	const deleting = request(`/v1/sessions/${id}`, {}, {}, 'DELETE');
+	await request(`/v1/sessions/${id}/messages`, { text: 'more' }, { prefer: 'respond-async' });
+	expect((await deleting).status).toBe(204);
+	expect((await request(`/v1/sessions/${id}`)).status).toBe(404);
+	expect(requests).toHaveLength(1);
+});
+
 describe('a session that expires', () => {
 	test('is gone, with everything of it, once its time after the last activity is over', async () => {
 		const id = await createSession('fleeting');
@@ -75,7 +87,7 @@ describe('a session that expires', () => {
 		expect(await alarmOf(id)).not.toBeNull();
 	});
 
-	test.each([[0], [-1], [1.5], ['soon']])('in %j ms is refused', async (expiresAfterMs) => {
+	test.each([[0], [-1], [1.5], ['soon'], [1e300]])('in %j ms is refused', async (expiresAfterMs) => {
 		const refused = await request('/v1/sessions', { agent: 'scripted', expiresAfterMs });
 		expect(refused.status).toBe(400);
 		expect(await refused.json()).toMatchObject({ error: { data: { field: 'expiresAfterMs' } } });

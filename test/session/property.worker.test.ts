@@ -298,9 +298,14 @@ async function eventsFrom(id: string, position: string): Promise<WireEvent[]> {
 	return response.status === 204 ? [] : Array.fromAsync(eventsOf(response));
 }
 
+interface Shown {
+	readonly type: string;
+	data: Record<string, unknown>;
+}
+
 /** What a reader has in front of it: neighbouring pieces as one, and nothing of turns that were asked again. */
-function shown(events: readonly WireEvent[]): unknown[] {
-	let out: { type: string; data: Record<string, unknown> }[] = [];
+function shown(events: readonly WireEvent[]): Shown[] {
+	let out: Shown[] = [];
 	for (const { type, data } of events) {
 		const before = out.at(-1);
 		const field = type === 'tool_use_input' ? 'partialInputJson' : 'text';
@@ -317,6 +322,19 @@ function shown(events: readonly WireEvent[]): unknown[] {
 		else out.push({ type, data: type === 'run.started' ? { runId: data.runId } : data });
 	}
 	return out;
+}
+
+/** The text of each turn that came to its end. */
+function textsOf(events: readonly Shown[]): string[] {
+	const texts: string[] = [];
+	let text = '';
+	for (const { type, data } of events) {
+		if (type === 'text') text += data.text;
+		if (type !== 'stop') continue;
+		texts.push(text);
+		text = '';
+	}
+	return texts;
 }
 
 /** What is wrong with the calls of a history: a result that answers nothing, or a second one. */
@@ -373,6 +391,14 @@ test('any conversation, whatever happens to it, reads the same live and afterwar
 			else for (const open of toolCalls ?? []) expect(asked).toContainEqual(open);
 			const history = await historyOf(id);
 			expect(faults(history)).toEqual([]);
+
+			const events = [...session.seen.values()].map((seen) => shown(seen));
+			for (const run of events) {
+				expect(run.map(({ type }) => type).lastIndexOf('run.started')).toBe(0);
+				expect(run.findIndex(({ type }) => type in ends || type === 'awaiting')).toBe(run.length - 1);
+			}
+			const replies = history.filter(({ role }) => role === 'assistant').map(({ content }) => content);
+			expect(events.flatMap(textsOf)).toEqual(replies);
 
 			for (const when of ['live', 'restarted']) {
 				if (when === 'restarted') await restart(id);

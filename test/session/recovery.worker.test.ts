@@ -218,6 +218,19 @@ describe('a run whose object died', () => {
 		expect(textOf(await allEvents(continued))).toBe('Back.');
 	});
 
+	test('is followed by a message that waited: its model is told what is not known', async () => {
+		const id = await createSession();
+		const { requests } = play({ toolCalls: [call('u', 'unsafe')] }, 'I will look.');
+		await until(id, 'stop');
+		await request(`/v1/sessions/${id}/messages`, { text: 'next' }, { prefer: 'respond-async' });
+		await runInDurableObject(objectOf(id), (_, { storage }) => storage.sql.exec('UPDATE run SET attempt = 10'));
+		await restart(id);
+		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
+		expect(results(requests[1]?.messages)).toMatchObject([
+			{ toolCallId: 'u', isError: true, content: expect.stringContaining('not known') },
+		]);
+	});
+
 	test('has ten lives in all, also where each comes further', async () => {
 		const id = await createSession();
 		const turn = (n: number) => ({ toolCalls: [call(`e${n}`, 'echo', { text: String(n) }), call(`u${n}`, 'unsafe')] });
