@@ -84,6 +84,17 @@ describe('a message that comes while a run goes on', () => {
 		expect(await stateOf(id)).toMatchObject({ status: 'idle' });
 	});
 
+	test('that was dropped, asked for again under its key, does not get the run of another', async () => {
+		const { id } = await busy(() => new Promise(() => {}));
+		const key = { ...async, 'idempotency-key': 'dropped' };
+		await say(id, 'dropped', {}, key);
+		await request(`/v1/sessions/${id}/cancel`, {});
+		await say(id, 'second', {}, async);
+		const third = await (await say(id, 'third', {}, async)).json<{ runId: string }>();
+		const again = await (await say(id, 'dropped', {}, key)).json<{ runId?: string }>();
+		expect(again.runId).not.toBe(third.runId);
+	});
+
 	test('is no answer to a question that was asked meanwhile: it waits until that is answered', async () => {
 		const gate = Promise.withResolvers<void>();
 		const id = await createSession();
