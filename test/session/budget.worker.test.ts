@@ -1,6 +1,8 @@
+import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
+import { config } from '../../src/config.ts';
 import { RunletError } from '../../src/errors.ts';
-import { allEvents, createSession, eventsOf, request, restart, send, stateOf, textOf } from '../client.ts';
+import { allEvents, createSession, eventsOf, objectOf, request, restart, send, stateOf, textOf } from '../client.ts';
 import { play } from '../script.ts';
 
 const stream = { accept: 'text/event-stream' };
@@ -128,5 +130,43 @@ describe('the budget of a session', () => {
 		const changed = await raise(await createSession(), budget);
 		expect(changed.status).toBe(400);
 		expect(await changed.json()).toMatchObject({ error: { data: { field } } });
+	});
+});
+
+describe("the budget of an owner's day", () => {
+	/** With a limit of the day, that the Worker under test has not. */
+	const limited = async (work: () => Promise<void>, more: object = {}): Promise<void> => {
+		const own = await runInDurableObject(objectOf(await createSession()), (one) => config(Reflect.get(one, 'env')));
+		const before = { ...own };
+		Object.assign(own, { dayBudget: { tokens: 100_000 } }, more);
+		await work().finally(() => Object.assign(own, before));
+	};
+	const dayOf = async (id: string) => Object((await stateOf(id)).dayBudget).spent?.tokens;
+
+	test('counts a session that is made again under its key', () =>
+		limited(async () => {
+			for (const tokens of [42, 84]) {
+				const made = await request('/v1/sessions', { agent: 'thrifty' }, { 'idempotency-key': 'again' });
+				const { id } = await made.json<{ id: string }>();
+				play({ text: 'done', usage: usage(40, 2) });
+				await allEvents(await send(id, 'go'));
+				await expect.poll(() => dayOf(id)).toBe(tokens);
+				await request(`/v1/sessions/${id}`, {}, {}, 'DELETE');
+			}
+		}));
+
+	test('does not keep a session from being looked at where its ledger cannot be asked', () => {
+		const get = () => {
+			throw new Error('The ledger is down.');
+		};
+		return limited(
+			async () => {
+				const id = await createSession('thrifty');
+				play('never');
+				expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ data: { code: 'overloaded' } });
+				expect(await stateOf(id)).toMatchObject({ status: 'error' });
+			},
+			{ ledgers: { ...env.LEDGERS, idFromName: () => undefined, get } },
+		);
 	});
 });
