@@ -8,10 +8,19 @@ import { type AnyFn, forAgent, type Tool } from '../tool/index.ts';
 const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
 
 /** A budget: a cap on tokens, on US dollars, or on both. */
-export const budgetSchema = v.strictObject({
-	tokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
-	usd: v.optional(v.pipe(v.number(), v.minValue(0))),
-});
+export const budgetSchema = v.pipe(
+	v.custom<object>(
+		(value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+		'must be an object',
+	),
+	v.strictObject({
+		tokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1e15))),
+		usd: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1e9))),
+	}),
+);
+
+/** How long after its last activity a session is removed, in milliseconds: a hundred years at most, as no alarm is set for after 2189. */
+export const expirySchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_155_760_000_000));
 
 const definition = v.strictObject({
 	name: v.pipe(v.string(), v.regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'Use a-z, 0-9 and single hyphens'), v.maxLength(64)),
@@ -36,7 +45,7 @@ const definition = v.strictObject({
 	mode: v.optional(v.picklist(['auto', 'manual'])),
 	approvalMs: milliseconds,
 	budget: v.optional(budgetSchema),
-	expiresAfterMs: milliseconds,
+	expiresAfterMs: v.optional(expirySchema),
 	fallbacks: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
 	maxRetries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 	timeouts: v.optional(

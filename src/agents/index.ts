@@ -10,6 +10,7 @@ export {
 	budgetSchema,
 	defineAgent,
 	distinct,
+	expirySchema,
 	findAgent,
 	modelFor,
 } from './define.ts';

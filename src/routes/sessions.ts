@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { budgetSchema } from '../agents/index.ts';
+import { budgetSchema, expirySchema } from '../agents/index.ts';
 import { check } from '../check.ts';
 import { config, type Env } from '../config.ts';
 import type { Listed } from '../directory/api.ts';
@@ -9,9 +9,6 @@ import { RunletError } from '../errors.ts';
 import type { SessionApi } from '../session/api.ts';
 import { ownerOf } from './owner.ts';
 import { handlingOf, jsonBody, notAllowed } from './request.ts';
-
-/** A hundred years in milliseconds: an alarm is set for no time after 2189. */
-const longestExpiry = 3_155_760_000_000;
 
 /** Characters of one message's text. */
 const maxText = 1_000_000;
@@ -84,7 +81,7 @@ const sessionBody = v.pipe(
 			),
 		),
 		budget: v.optional(budgetSchema),
-		expiresAfterMs: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(longestExpiry))),
+		expiresAfterMs: v.optional(expirySchema),
 		...content,
 	}),
 	v.forward(

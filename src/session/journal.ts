@@ -24,10 +24,12 @@ export interface JournalOptions {
 	readonly record: Pick<RunRecord, 'n' | 'id' | 'restarts'>;
 	readonly meter: SessionMeter;
 	readonly iteration: number;
+	/** A message that waited was taken up by the run. */
+	readonly onSteered: (id: number) => void;
 	readonly atCrashPoint: AtCrashPoint;
 }
 
-export function journalOf({ store, record, meter, iteration, atCrashPoint }: JournalOptions): Journal {
+export function journalOf({ store, record, meter, iteration, onSteered, atCrashPoint }: JournalOptions): Journal {
 	const state = { iteration, restarts: record.restarts, sides: 0 };
 	/** What was said with a summary, which stands among older messages, belongs to the message behind it. */
 	let kept: readonly SideEvent[] = [];
@@ -69,9 +71,11 @@ export function journalOf({ store, record, meter, iteration, atCrashPoint }: Jou
 			onQuestion: (question, call) => store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), question),
 			steer: () =>
 				store.transaction((): Message[] =>
-					store.queue.steering().map(({ id, message }) => {
+					store.queue.steering().map(({ id, message, key }) => {
 						store.queue.remove(id);
 						store.messages.add(record.n, message, Date.now(), { input: true });
+						if (key !== undefined) store.deliveries.begun(key, record.n);
+						onSteered(id);
 						return message;
 					}),
 				),

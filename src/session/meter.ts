@@ -57,7 +57,7 @@ export function sessionMeter(options: MeterOptions): SessionMeter {
 	};
 	const cost = (usage: ChatUsage | undefined): Amount => {
 		const reserved = open?.amount ?? nothing;
-		const tokens = counted(usage?.totalTokens) ?? sum(counted(usage?.inputTokens), counted(usage?.outputTokens));
+		const tokens = counted(usage?.totalTokens) ?? sum(usage?.inputTokens, usage?.outputTokens);
 		return amountOf({ tokens: tokens ?? reserved.tokens, usd: counted(usage?.costUsd) ?? reserved.usd });
 	};
 
@@ -198,11 +198,14 @@ function amountText({ tokens, usd }: Limit): string {
 	return parts.join(' and ') || 'nothing';
 }
 
-/** What a provider says, if it can be: one that counts backwards says nothing. */
+/** What a provider says, if it can be counted with. */
 function counted(value: number | undefined): number | undefined {
 	return value !== undefined && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
+/** Both together; one that was said and cannot be counted with spoils the sum. */
 function sum(a: number | undefined, b: number | undefined): number | undefined {
-	return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
+	const said = [a, b].filter((part) => part !== undefined && part !== null);
+	const known = said.flatMap((part) => counted(part) ?? []);
+	return known.length === 0 || known.length < said.length ? undefined : known.reduce((total, part) => total + part, 0);
 }

@@ -232,8 +232,9 @@ export function createSessionClass(runtime: Runtime) {
 				throw new RunletError('conflict', text, { field: 'whenBusy', waiting: longestQueue });
 			}
 			const { live, queue } = this.#runner;
-			const { id, runId } = queue.add(message, live?.record.n ?? 0, { model, steers, once });
-			return steers && live !== undefined ? live : { record: { n: 0, id: runId }, begun: queue.run(id) };
+			const { id, runId } = queue.add(message, { model, steers, once });
+			const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
+			return { record, begun: queue.run(id) };
 		}
 
 		/** The run that a request began when it came before, 0 for none, below 0 one that waits; nothing for one that is new. */

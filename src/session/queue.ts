@@ -14,10 +14,9 @@ export class Queue {
 		this.#store = store;
 	}
 
-	/** Stores a message that waits for its run or, where it `steers`, for the run `n` that goes on to take it up. */
+	/** Stores a message that waits for its run or, where it `steers`, for the run that goes on to take it up. */
 	add(
 		message: Message,
-		n: number,
 		about: { readonly model?: string | undefined; readonly steers: boolean; readonly once?: Once | undefined },
 	): Waiting {
 		const { queue, deliveries } = this.#store;
@@ -25,19 +24,19 @@ export class Queue {
 		return this.#store.transaction(() => {
 			const createdAt = Date.now();
 			const waiting = queue.add({ runId: newRunId(), message, model, steers, key: once?.key }, createdAt);
-			if (once !== undefined) deliveries.add(once, steers ? n : -waiting.id, createdAt);
+			if (once !== undefined) deliveries.add(once, -waiting.id, createdAt);
 			return waiting;
 		});
 	}
 
-	/** The run that a waiting message begins, once it does. */
+	/** The run that a waiting message begins, or that takes it up, once it does. */
 	run(id: number): Promise<LiveRun> {
 		const reader = this.#readers.get(id) ?? deferred<LiveRun>();
 		this.#readers.set(id, reader);
 		return reader.promise;
 	}
 
-	/** Its run has begun. */
+	/** Its run has begun, or has taken it up. */
 	begun(id: number, run: LiveRun): void {
 		this.#readers.get(id)?.resolve(run);
 		this.#readers.delete(id);
@@ -48,10 +47,10 @@ export class Queue {
 		const dropped = this.#store.queue.all();
 		const n = this.#store.runs.get()?.n ?? 1;
 		this.#store.transaction(() => {
-			for (const { id, key, steers } of dropped) {
+			for (const { id, key } of dropped) {
 				this.#store.queue.remove(id);
 				// Its place is given to another message: who asks again must not get that one's run.
-				if (key !== undefined && !steers) this.#store.deliveries.begun(key, 0);
+				if (key !== undefined) this.#store.deliveries.begun(key, 0);
 			}
 		});
 		for (const { id, runId } of dropped) this.begun(id, runThatWasNot(n, runId, { type: 'cancelled' }));

@@ -159,7 +159,7 @@ export class Runner {
 		const store = this.#store;
 		const { id: sessionId } = store.session();
 		const atCrashPoint = this.#crashPointsOf(record.n);
-		const live = carryOut({
+		const live: LiveRun = carryOut({
 			store,
 			record,
 			log,
@@ -183,6 +183,7 @@ export class Runner {
 				owner: this.owner.ledger(),
 			}),
 			lastEvent: (event) => (event.type === 'done' ? { ...event, budget: { ...this.budget() } } : event),
+			onSteered: (id) => this.queue.begun(id, live),
 			onEnd: (event) => {
 				const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
 				for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());

@@ -123,6 +123,8 @@ describe('the budget of a session', () => {
 		[{ tokens: 1.5 }, 'budget.tokens'],
 		[{ usd: 'much' }, 'budget.usd'],
 		[{ euros: 1 }, 'budget.euros'],
+		[[], 'budget'],
+		[{ usd: 1e308 }, 'budget.usd'],
 	])('%j is refused with the field, when a session is made and when it is changed', async (budget, field) => {
 		const created = await request('/v1/sessions', { agent: 'scripted', budget });
 		expect(created.status).toBe(400);

@@ -174,9 +174,11 @@ describe('a message that steers', () => {
 			return Object.assign(new Error('no'), { status: 401 });
 		}, 'two');
 		const first = await say(id, 'first');
-		await say(id, 'second', { whenBusy: 'steer' }, async);
+		const second = say(id, 'second', { whenBusy: 'steer' }, {});
+		await expect.poll(() => stateOf(id)).toMatchObject({ waiting: 1 });
 		gate.resolve();
 		expect((await allEvents(first)).at(-1)?.type).toBe('error');
+		expect(await (await second).json()).toMatchObject({ text: 'two' });
 		await expect.poll(() => texts(id)).toEqual(['user: first', 'user: second', 'assistant: two']);
 	});
 });
