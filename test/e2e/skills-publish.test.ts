@@ -141,6 +141,13 @@ describe('planSkills', () => {
 		expect(plan).not.toHaveProperty('index');
 	});
 
+	test('an hour begins when the index stops naming a body, not when an interrupted run meant it to', () => {
+		const keys = first.puts.map(([key]) => key);
+		const retired = JSON.stringify({ at: Object.fromEntries(keys.map((key) => [key, 0])) });
+		const stored = { ...storedBy(first), retired };
+		expect(planSkills(stored, readSkills([folder('c')]), { now: 5 * keptMs }).deletes).toEqual([]);
+	});
+
 	test('beyond 1.9 MB of index descriptions are cut, all to the same length, and stand whole in the search document', () => {
 		const description = 'word '.repeat(200).trim();
 		const many = Array.from({ length: 3_000 }, (_, at) =>
