@@ -43,7 +43,7 @@ const options: Options<Searched> = {
 		return word.length < 2 || empty.has(word) ? null : stem(word);
 	},
 	searchOptions: {
-		boost: { title: 3, when: 2 },
+		boost: { title: 2, when: 2 },
 		prefix: (term) => term.length > 3,
 		fuzzy: (term) => (term.length > 5 ? 0.15 : false),
 		weights: { prefix: 0.4, fuzzy: 0.2 },
