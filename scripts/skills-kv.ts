@@ -98,8 +98,8 @@ const keyList = v.array(v.object({ name: v.string() }));
  */
 export function openRemote({ config, env }: Where): OpenedKv {
 	const where = ['--binding', 'SKILLS', '--remote', '--config', config, ...(env ? ['--env', env] : [])];
-	const run = async (...args: string[]) => {
-		const options = { env: { ...quietEnv, WRANGLER_LOG: 'error' }, maxBuffer: 64 * 1024 * 1024 };
+	const run = async (args: readonly string[], level: 'log' | 'error' = 'error') => {
+		const options = { env: { ...quietEnv, WRANGLER_LOG: level }, maxBuffer: 64 * 1024 * 1024 };
 		const command = ['--no-warnings', wranglerPath, 'kv', ...args, ...where];
 		return (await promisify(execFile)(process.execPath, command, options)).stdout;
 	};
@@ -108,7 +108,7 @@ export function openRemote({ config, env }: Where): OpenedKv {
 		try {
 			const file = join(folder, `${operation}.json`);
 			await writeFile(file, JSON.stringify(content));
-			await run('bulk', operation, file, ...more);
+			await run(['bulk', operation, file, ...more]);
 		} finally {
 			await rm(folder, { recursive: true });
 		}
@@ -116,15 +116,16 @@ export function openRemote({ config, env }: Where): OpenedKv {
 	const kv: SkillsKv = {
 		get: async (key) => {
 			try {
-				return (await run('key', 'get', key)) || null;
+				return (await run(['key', 'get', key])) || null;
 			} catch (error) {
-				// 10009: https://developers.cloudflare.com/api/resources/kv/ ("key not found")
-				if (/10009|key not found/i.test(messageOf(error))) return null;
+				// No such key; where there is no such namespace, the list of its keys fails.
+				if (/404: Not Found|10009|key not found/i.test(messageOf(error))) return null;
 				throw error;
 			}
 		},
+		// The list of keys is what Wrangler logs.
 		list: async (prefix) =>
-			v.parse(keyList, JSON.parse(await run('key', 'list', '--prefix', prefix))).map(({ name }) => name),
+			v.parse(keyList, JSON.parse(await run(['key', 'list', '--prefix', prefix], 'log'))).map(({ name }) => name),
 		put: (entries) =>
 			bulk(
 				'put',

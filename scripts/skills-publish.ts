@@ -42,12 +42,12 @@ export async function publishSkills(
 	const { skills, problems } = readSkills(await readSkillFolders(directory));
 	const vectors =
 		embed && (await embedSkills(kv, prefix, skills, embed, (done, total) => onProgress('embedded', done, total)));
-	const stored = {
-		index: await kv.get(indexKey(prefix)),
-		retired: await kv.get(retiredKey(prefix)),
-		keys: await kv.list(prefix),
-	};
-	const plan = planSkills(stored, { skills, problems, vectors }, { prefix, now });
+	const [index, retired, keys] = await Promise.all([
+		kv.get(indexKey(prefix)),
+		kv.get(retiredKey(prefix)),
+		kv.list(prefix),
+	]);
+	const plan = planSkills({ index, retired, keys }, { skills, problems, vectors }, { prefix, now });
 	let written = 0;
 	for (const puts of bulks(plan.puts)) {
 		await kv.put(puts);
