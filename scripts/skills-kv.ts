@@ -3,14 +3,53 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import * as v from 'valibot';
 import { messageOf } from '../src/errors.ts';
 import { quietEnv, wranglerPath } from './wrangler.ts';
 
-/** The part of a KV namespace that publishing needs. */
+/** What publishing needs of a KV namespace. */
 export interface SkillsKv {
 	get(key: string): Promise<string | null>;
+	/** Every key that begins so. */
+	list(prefix: string): Promise<readonly string[]>;
+	put(entries: readonly (readonly [key: string, value: string])[]): Promise<void>;
+	delete(keys: readonly string[]): Promise<void>;
+}
+
+/** A namespace as a Worker's binding has it. */
+export interface Namespace {
+	get(key: string): Promise<string | null>;
+	list(options: { prefix: string; cursor?: string }): Promise<Page>;
 	put(key: string, value: string): Promise<void>;
 	delete(key: string): Promise<void>;
+}
+
+/** A thousand keys at most; `cursor` where there are more. */
+interface Page {
+	readonly keys: readonly { readonly name: string }[];
+	readonly cursor?: string;
+}
+
+export function skillsKv(namespace: Namespace): SkillsKv {
+	return {
+		get: (key) => namespace.get(key),
+		list: async (prefix) => {
+			const names: string[] = [];
+			let cursor: string | undefined;
+			do {
+				const page: Page = await namespace.list({ prefix, ...(cursor !== undefined && { cursor }) });
+				names.push(...page.keys.map(({ name }) => name));
+				({ cursor } = page);
+			} while (cursor !== undefined);
+			return names;
+		},
+		put: async (entries) => {
+			for (const [key, value] of entries) await namespace.put(key, value);
+		},
+		delete: async (keys) => {
+			for (const key of keys) await namespace.delete(key);
+		},
+	};
 }
 
 /** An opened namespace. */
@@ -47,38 +86,52 @@ export async function openLocal({ config, env, persistTo }: Where): Promise<Open
 		kvNamespaces: { SKILLS: namespace.id ?? namespace.binding },
 		kvPersist: resolve(persistTo, 'v3', 'kv'),
 	});
-	const kv: SkillsKv = await miniflare.getKVNamespace('SKILLS');
+	const kv = skillsKv(await miniflare.getKVNamespace('SKILLS'));
 	return { kv, close: () => miniflare.dispose() };
 }
 
-/** The deployed KV, through `wrangler kv key …`: one child process an operation, with Wrangler's own login. */
+const keyList = v.array(v.object({ name: v.string() }));
+
+/**
+ * The deployed KV, through `wrangler kv …` with Wrangler's own login: one child process an operation, and many keys in each,
+ * a thousand a request to KV.
+ */
 export function openRemote({ config, env }: Where): OpenedKv {
 	const where = ['--binding', 'SKILLS', '--remote', '--config', config, ...(env ? ['--env', env] : [])];
-	const run = async (...args: string[]) => {
-		const options = { env: { ...quietEnv, WRANGLER_LOG: 'error' }, maxBuffer: 64 * 1024 * 1024 };
-		const command = ['--no-warnings', wranglerPath, 'kv', 'key', ...args, ...where];
+	const run = async (args: readonly string[], level: 'log' | 'error' = 'error') => {
+		const options = { env: { ...quietEnv, WRANGLER_LOG: level }, maxBuffer: 64 * 1024 * 1024 };
+		const command = ['--no-warnings', wranglerPath, 'kv', ...args, ...where];
 		return (await promisify(execFile)(process.execPath, command, options)).stdout;
+	};
+	const bulk = async (operation: 'put' | 'delete', content: unknown, ...more: string[]) => {
+		const folder = await mkdtemp(join(tmpdir(), 'runlet-skills-'));
+		try {
+			const file = join(folder, `${operation}.json`);
+			await writeFile(file, JSON.stringify(content));
+			await run(['bulk', operation, file, ...more]);
+		} finally {
+			await rm(folder, { recursive: true });
+		}
 	};
 	const kv: SkillsKv = {
 		get: async (key) => {
 			try {
-				return (await run('get', key)) || null;
+				return (await run(['key', 'get', key])) || null;
 			} catch (error) {
-				// 10009: https://developers.cloudflare.com/api/resources/kv/ ("key not found")
-				if (/10009|key not found/i.test(messageOf(error))) return null;
+				// No such key; where there is no such namespace, the list of its keys fails.
+				if (/404: Not Found|10009|key not found/i.test(messageOf(error))) return null;
 				throw error;
 			}
 		},
-		put: async (key, value) => {
-			const folder = await mkdtemp(join(tmpdir(), 'runlet-skills-'));
-			try {
-				await writeFile(join(folder, 'value'), value);
-				await run('put', key, '--path', join(folder, 'value'));
-			} finally {
-				await rm(folder, { recursive: true });
-			}
-		},
-		delete: async (key) => void (await run('delete', key)),
+		// The list of keys is what Wrangler logs.
+		list: async (prefix) =>
+			v.parse(keyList, JSON.parse(await run(['key', 'list', '--prefix', prefix], 'log'))).map(({ name }) => name),
+		put: (entries) =>
+			bulk(
+				'put',
+				entries.map(([key, value]) => ({ key, value })),
+			),
+		delete: (keys) => bulk('delete', keys, '--force'),
 	};
 	return { kv, close: async () => {} };
 }

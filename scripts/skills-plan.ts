@@ -1,28 +1,40 @@
-import { createHash } from 'node:crypto';
 import * as v from 'valibot';
-import { messageOf } from '../src/errors.ts';
-import { fromMarkdown, validateMarkdown } from '../src/skill/markdown.ts';
+import { writeFullText } from '../src/skill/full-text.ts';
+import {
+	bodyKey,
+	type Entry,
+	entrySchema,
+	indexKey,
+	indexSchema,
+	searchKey,
+	vectorsKey,
+} from '../src/skill/kv-index.ts';
+import type { Vectors } from '../src/skill/vectors.ts';
+import { hashOf, maxValueBytes, type SkillProblem, type ToPublish } from './skills-entry.ts';
 
-/** A skill's folder: its name, and its text files by their path in it (`references/api.md`). */
-export interface SkillFolder {
-	readonly name: string;
-	readonly files: Readonly<Record<string, string>>;
+/** What stands in KV: the index and the record of what was retired, as text (`null` for none), and every key there is. */
+export interface Stored {
+	readonly index: string | null;
+	readonly retired: string | null;
+	readonly keys: readonly string[];
 }
 
-/** Why a skill is not published. `line` counts from 1. */
-export interface SkillProblem {
-	readonly skill: string;
-	readonly file: string;
-	readonly message: string;
-	readonly line?: number;
+/** What is to stand there. */
+export interface Wanted {
+	readonly skills: readonly ToPublish[];
+	readonly problems: readonly SkillProblem[];
+	readonly vectors?: Vectors | undefined;
 }
 
-/** What to write, in this order: `puts`, then `index` under `indexKey`, then `deletes`. So no reader finds an entry without its body. */
+/**
+ * What to write, in this order: `puts`, then `retired`, then `index`, then `deletes`. The one write of the index is what a
+ * reader sees: before it the old set, after it the new one, each whole.
+ */
 export interface SkillsPlan {
-	readonly puts: readonly (readonly [key: string, value: string])[];
-	readonly indexKey: string;
-	/** Missing when it stands in KV already. */
-	readonly index?: string;
+	readonly puts: readonly Put[];
+	/** Missing when it stands in KV already, as `index`. */
+	readonly retired?: Put;
+	readonly index?: Put;
 	readonly deletes: readonly string[];
 	/** Names of skills. One that has a problem is in none of these, and what KV has of it stays. */
 	readonly published: readonly string[];
@@ -31,86 +43,144 @@ export interface SkillsPlan {
 	readonly problems: readonly SkillProblem[];
 }
 
-const storedEntry = v.looseObject({ name: v.string(), hash: v.string() });
-const storedIndex = v.object({ version: v.literal(1), skills: v.array(v.unknown()) });
+export type Put = readonly [key: string, value: string];
 
-/** 25 MiB: https://developers.cloudflare.com/kv/platform/limits/ */
-const maxValueBytes = 25 * 1024 * 1024;
+export const retiredKey = (prefix: string): string => `${prefix}retired`;
 
-/** The difference between the index in KV (its text, `null` for none) and the folders. Pure; an index that cannot be read counts as none. */
+/**
+ * How long what an index no longer names is kept, in milliseconds: an hour. KV may serve an old index for a minute, and a
+ * run keeps the one that it began with.
+ */
+export const keptMs = 60 * 60_000;
+
+/** Some KV lists and reads may be older than a deletion: so long it is remembered that a key may be gone. */
+const rememberedMs = keptMs + 10 * 60_000;
+
+/** Beyond it descriptions are cut in the index: a reader parses it as a whole. */
+const maxIndexBytes = 1_900_000;
+
+const storedIndex = v.object({ ...indexSchema.entries, vectors: v.optional(v.unknown()) });
+const storedRetired = v.object({ at: v.record(v.string(), v.number()) });
+
+/** The difference between KV and the skills. Pure; an index that cannot be read counts as none. `now` is in milliseconds. */
 export function planSkills(
-	current: string | null,
-	folders: readonly SkillFolder[],
-	{ prefix = 'skill:' }: { readonly prefix?: string } = {},
+	stored: Stored,
+	{ skills, problems, vectors }: Wanted,
+	{ prefix = 'skill:', now = Date.now() }: { readonly prefix?: string; readonly now?: number } = {},
 ): SkillsPlan {
-	const before = new Map(readIndex(current).map((entry) => [entry.name, entry]));
-	const storedHashes = new Set([...before.values()].map(({ hash }) => hash));
-	const problems: SkillProblem[] = [];
-	const published: string[] = [];
-	const unchanged: string[] = [];
-	const puts = new Map<string, string>();
+	const { entries: before, named } = readIndex(stored.index, prefix);
+	const failed = new Set(problems.map(({ skill }) => skill));
+	const valid = new Set(skills.map(({ entry }) => entry.name));
+	const kept = [...before.values()].filter(({ name }) => failed.has(name) && !valid.has(name));
+	const entries = [...skills.map(({ entry }) => entry), ...kept].sort((a, b) => (a.name < b.name ? -1 : 1));
+	const { listed, descriptions } = cut(entries);
 
-	const entries = folders.flatMap((folder) => {
-		const old = before.get(folder.name);
-		const result = toEntry(folder);
-		if (Array.isArray(result)) {
-			problems.push(...result);
-			return old === undefined ? [] : [old];
+	const wanted = new Map(skills.map(({ entry, body }) => [bodyKey(prefix, entry.hash), body]));
+	const search = JSON.stringify({ ...(descriptions && { descriptions }), index: JSON.parse(writeFullText(entries)) });
+	const more = [...problems];
+	const document = (value: string, key: typeof searchKey, what: string): string | undefined => {
+		const hash = hashOf(value);
+		if (Buffer.byteLength(value) <= maxValueBytes) {
+			wanted.set(key(prefix, hash), value);
+			return hash;
 		}
-		const { entry, body } = result;
-		(JSON.stringify(old) === JSON.stringify(entry) ? unchanged : published).push(entry.name);
-		if (!storedHashes.has(entry.hash)) puts.set(`${prefix}body:${entry.hash}`, body);
-		return [entry];
-	});
+		more.push({
+			skill: '',
+			file: '',
+			message: `${what} is too large for an entry of KV (${maxValueBytes} bytes): left out`,
+		});
+		return undefined;
+	};
+	const searchHash = entries.length === 0 ? undefined : document(search, searchKey, 'The search index');
+	const vectorsHash = vectors && document(JSON.stringify(vectors), vectorsKey, 'The set of vectors');
 
+	const index = JSON.stringify({
+		version: 1,
+		...(searchHash && { search: searchHash }),
+		...(vectors && vectorsHash && { vectors: { hash: vectorsHash, model: vectors.model } }),
+		skills: listed,
+	});
+	if (Buffer.byteLength(index) > maxValueBytes) throw new Error(`The index is too large for an entry of KV.`);
+
+	const needed = new Set([...wanted.keys(), ...kept.map(({ hash }) => bodyKey(prefix, hash))]);
+	const { record, retired, deletes } = retire(stored, needed, named, prefix, now);
+	const there = new Set(stored.keys);
 	const names = new Set(entries.map(({ name }) => name));
-	const hashes = new Set(entries.map(({ hash }) => hash));
-	const index = JSON.stringify({ version: 1, skills: entries });
+	const isSame = (entry: Entry) => JSON.stringify(before.get(entry.name)) === JSON.stringify(entry);
+	const changed = listed.filter(({ name }) => valid.has(name));
 	return {
-		puts: [...puts],
-		indexKey: `${prefix}index`,
-		...(index !== current && { index }),
-		deletes: [...storedHashes].filter((hash) => !hashes.has(hash)).map((hash) => `${prefix}body:${hash}`),
-		published,
-		unchanged,
+		// What was retired once may have been deleted since, whatever the list says.
+		puts: [...wanted].filter(([key]) => !there.has(key) || (record.has(key) && !named.has(key))),
+		...(retired !== null && retired !== stored.retired && { retired: [retiredKey(prefix), retired] }),
+		...(index !== stored.index && { index: [indexKey(prefix), index] }),
+		deletes,
+		published: changed.filter((entry) => !isSame(entry)).map(({ name }) => name),
+		unchanged: changed.filter(isSame).map(({ name }) => name),
 		removed: [...before.keys()].filter((name) => !names.has(name)),
-		problems,
+		problems: more,
 	};
 }
 
-function readIndex(text: string | null): v.InferOutput<typeof storedEntry>[] {
-	if (text === null) return [];
-	try {
-		return v.parse(storedIndex, JSON.parse(text)).skills.flatMap((item) => (v.is(storedEntry, item) ? [item] : []));
-	} catch {
-		return [];
+/** The entries of an index, and every key that it names. */
+function readIndex(text: string | null, prefix: string) {
+	const entries = new Map<string, Entry>();
+	const named = new Set<string>();
+	const parsed = v.safeParse(storedIndex, parseJson(text));
+	if (!parsed.success) return { entries, named };
+	const { skills, search, vectors } = parsed.output;
+	for (const item of skills) {
+		if (!v.is(entrySchema, item)) continue;
+		entries.set(item.name, item);
+		named.add(bodyKey(prefix, item.hash));
 	}
+	if (search !== undefined) named.add(searchKey(prefix, search));
+	if (v.is(v.looseObject({ hash: v.string() }), vectors)) named.add(vectorsKey(prefix, vectors.hash));
+	return { entries, named };
 }
 
-function toEntry({ name, files: { 'SKILL.md': text, ...files } }: SkillFolder) {
-	const file = 'SKILL.md';
-	const refuse = (message: string): SkillProblem[] => [{ skill: name, file, message }];
-	if (text === undefined) return refuse('is missing: a folder of skills/ holds one skill');
-	const violations = validateMarkdown(text, { directory: name });
-	if (violations.length > 0) {
-		return violations.map(({ message, line }) => ({ skill: name, file, message, ...(line !== undefined && { line }) }));
+/** What is not needed any more: since when, and what of it no reader can want now. */
+function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<string>, prefix: string, now: number) {
+	const parsed = v.safeParse(storedRetired, parseJson(stored.retired));
+	const record = new Map(parsed.success ? Object.entries(parsed.output.at) : []);
+	const there = new Set(stored.keys.filter((key) => key !== indexKey(prefix) && key !== retiredKey(prefix)));
+	const unneeded = [...new Set([...there, ...named, ...record.keys()])].filter((key) => !needed.has(key)).sort();
+	// A time that an interrupted publishing left of what the index still named does not count.
+	const since = unneeded.map((key) => [key, named.has(key) ? now : (record.get(key) ?? now)] as const);
+	const at = since.filter(([key, time]) => there.has(key) || time + rememberedMs > now);
+	return {
+		record,
+		retired: at.length === 0 && stored.retired === null ? null : JSON.stringify({ at: Object.fromEntries(at) }),
+		deletes: since.filter(([key, time]) => there.has(key) && time + keptMs <= now).map(([key]) => key),
+	};
+}
+
+/** Entries whose index is small enough, with the descriptions as they were, where they had to be cut. */
+function cut(entries: readonly Entry[]): { listed: readonly Entry[]; descriptions?: Record<string, string> } {
+	// In steps, so that one skill more or less does not change every entry.
+	for (const length of [1_024, 512, 256, 192, 160, 128, 96, 64, 32]) {
+		const listed = entries.map((entry) => ({ ...entry, description: shortened(entry.description, length) }));
+		if (length > 32 && Buffer.byteLength(JSON.stringify(listed)) > maxIndexBytes) continue;
+		const cutOnes = entries.filter(({ description }, at) => description !== listed[at]?.description);
+		if (cutOnes.length === 0) return { listed };
+		return { listed, descriptions: Object.fromEntries(cutOnes.map(({ name, description }) => [name, description])) };
 	}
+	return { listed: entries };
+}
+
+function shortened(text: string, length: number): string {
+	const characters = [...text];
+	return characters.length <= length
+		? text
+		: `${characters
+				.slice(0, length - 1)
+				.join('')
+				.trimEnd()}…`;
+}
+
+function parseJson(text: string | null): unknown {
 	try {
-		const { body, description, when, modalities, requires } = fromMarkdown(text, { directory: name });
-		const paths = Object.keys(files).sort();
-		const content = JSON.stringify({
-			body: body ?? '',
-			...(paths.length > 0 && { files: Object.fromEntries(paths.map((path) => [path, files[path]])) }),
-		});
-		const bytes = Buffer.byteLength(content);
-		if (bytes > maxValueBytes) {
-			return refuse(`and the files beside it have ${bytes} bytes: an entry of KV holds ${maxValueBytes}`);
-		}
-		const hash = createHash('sha256').update(content).digest('hex').slice(0, 32);
-		const lists = { ...(when && { when }), ...(modalities && { modalities }), ...(requires && { requires }) };
-		const entry = { name, description, ...lists, hash, ...(paths.length > 0 && { files: paths }) };
-		return { entry, body: content };
-	} catch (error) {
-		return refuse(messageOf(error));
+		return text === null ? undefined : JSON.parse(text);
+	} catch {
+		return undefined;
 	}
 }

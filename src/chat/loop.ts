@@ -1,5 +1,6 @@
 import { RunletError, toRunletError } from '../errors.ts';
-import { buildIndex, builtinsWithResolver, effectiveResolver, type SkillResolver } from '../skill/index.ts';
+import { builtinsWithResolver, effectiveResolver, type SkillResolver } from '../skill/index.ts';
+import { advertised } from '../skill/resolver.ts';
 import { isAvailable } from '../tool/dispatch.ts';
 import { forAgent, type Tool, type ToolCall, type ToolContext, type ToolResult } from '../tool/index.ts';
 import { type CallsOutcome, runCalls } from './calls.ts';
@@ -203,9 +204,8 @@ async function* ask(
 ): AsyncGenerator<RunEvent[], TurnReply> {
 	const { model } = options;
 	const about = { messages: conversation.messages, system: options.system, model };
-	const listed = resolver === undefined ? [] : await abortable(resolver.listFn(about), signal);
-	const system =
-		[options.system, buildIndex(listed)].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;
+	const index = resolver === undefined ? '' : await abortable(advertised(resolver, about), signal);
+	const system = [options.system, index].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;
 	const tools = all.filter((tool) => isAvailable(tool, context));
 	const request = { options, system, tools: tools.length > 0 ? tools : undefined, stream, signal };
 	return yield* fittingTurn(request, conversation);

@@ -13,7 +13,7 @@ export function agentsRoute({ agents, providers: providersOf }: Runtime) {
 			const providers = providersOf(settings);
 			const described = agents.map(async (agent) => {
 				const model = modelFor(agent, undefined, settings.model);
-				const listed = (await resolverFor(agent, settings)?.listFn({ messages: [], model })) ?? [];
+				const listed = (await resolverFor(agent, settings, providers)?.listFn({ messages: [], model })) ?? [];
 				return {
 					name: agent.name,
 					description: agent.description,

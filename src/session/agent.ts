@@ -1,5 +1,5 @@
 import { type Agent, findAgent, modelFor } from '../agents/index.ts';
-import { type ChatOptions, type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
+import { type ChatOptions, embed, type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
 import type { Config } from '../config.ts';
 import { inMemoryResolver, kvResolver, type SkillResolver } from '../skill/index.ts';
 import { joinedResolver } from '../skill/resolver.ts';
@@ -32,7 +32,7 @@ export function optionsFor(
 		reasoningEffort,
 		system,
 		tools,
-		skillResolver: resolverFor(agent, config),
+		skillResolver: resolverFor(agent, config, providers),
 		maxIterations,
 		maxContextTokens,
 		contextFull,
@@ -44,8 +44,15 @@ export function optionsFor(
 	};
 }
 
-/** Where an agent's skills come from: those written in it, and the published ones that it names. */
-export function resolverFor({ name: agent, skills }: Agent, { skills: kv, local }: Config): SkillResolver | undefined {
+/**
+ * Where an agent's skills come from in one run: those written in it, and the published ones that it names. Its providers
+ * embed what is searched for, where the skills were published with vectors; that is in no budget.
+ */
+export function resolverFor(
+	{ name: agent, skills }: Agent,
+	{ skills: kv, local }: Config,
+	providers: readonly ProviderRegistration[],
+): SkillResolver | undefined {
 	if (skills !== 'all' && skills.length === 0) return undefined;
 	const names = skills === 'all' ? undefined : skills.filter((entry) => typeof entry === 'string');
 	const own = skills === 'all' ? [] : skills.filter((entry) => typeof entry !== 'string');
@@ -53,6 +60,7 @@ export function resolverFor({ name: agent, skills }: Agent, { skills: kv, local 
 		...(names !== undefined && { names }),
 		// Who edits skills on a laptop wants to see them at once.
 		...(local && { cacheMs: 0 }),
+		embedFn: (model, texts) => embed({ model, providers }, texts),
 		onProblem: (message) => console.warn(JSON.stringify({ level: 'warn', agent, message })),
 	});
 	return own.length === 0 ? published : joinedResolver([inMemoryResolver(own), published]);

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { define } from '../tool/define.ts';
 import type { AnyFn, Tool, ToolContext } from '../tool/index.ts';
-import { listSkillsOf } from './list.ts';
+import { listFoundSkills, listSkillsOf } from './list.ts';
 import { inMemoryResolver, type SkillResolver } from './resolver.ts';
 import { loadBody, type Skill, type SkillContext } from './skill.ts';
 
@@ -77,7 +77,7 @@ export function builtinApplySkillR(resolver: SkillResolver, skillContext?: Skill
 	});
 }
 
-/** `search_skills(query, limit?)` by the resolver's `searchFn` (document 001). */
+/** `search_skills(query, limit?)` by the resolver's `searchFn`, with its scores where it has any (document 001). */
 export function builtinSearchSkillsR(resolver: SkillResolver): Tool {
 	return define({
 		name: 'search_skills',
@@ -88,7 +88,7 @@ export function builtinSearchSkillsR(resolver: SkillResolver): Tool {
 		}),
 		passInput: true,
 		retry: 'safe',
-		fn: async ({ query, limit }) => listSkillsOf((await resolver.searchFn?.(query, { limit })) ?? []),
+		fn: async ({ query, limit }) => listFoundSkills((await resolver.searchFn?.(query, { limit })) ?? []),
 	});
 }
 

@@ -21,5 +21,5 @@ export {
 	type SkillResolver,
 	searchableResolver,
 } from './resolver.ts';
-export { type SearchOptions, searchSkillsOf } from './search.ts';
+export { type FoundSkill, type SearchOptions, searchSkillsOf } from './search.ts';
 export { type BodyFn, findSkill, forAgent, fromFn, loadBody, type Skill, type SkillContext } from './skill.ts';

@@ -1,10 +1,22 @@
 import * as v from 'valibot';
-import { explain } from '../check.ts';
 import { messageOf } from '../errors.ts';
+import { type FullText, readFullText, type Scored } from './full-text.ts';
+import {
+	bodyKey,
+	type Entry,
+	indexKey,
+	noSkills,
+	readSkillSet,
+	type SkillSet,
+	searchKey,
+	searchSchema,
+	vectorsKey,
+} from './kv-index.ts';
 import { indexLine } from './list.ts';
 import type { SkillResolver } from './resolver.ts';
-import { searchSkillsOf } from './search.ts';
+import { type FoundSkill, scoreSkills } from './search.ts';
 import type { Skill } from './skill.ts';
+import { type ByMeaning, readVectors, vectorsSchema } from './vectors.ts';
 
 /** The part of a Workers KV namespace that reading needs. */
 export interface SkillStore {
@@ -16,33 +28,31 @@ export interface KvResolverOptions {
 	readonly prefix?: string;
 	/** Serve only these skills, and list them whatever their number. */
 	readonly names?: readonly string[];
-	/** Characters of index that are listed whole; beyond them only `alwaysOn` is listed and the rest is searched. 4,000. */
+	/** Characters of index that are listed whole; beyond them only `alwaysOn` is listed, as far as it fits, and the rest is searched. 4,000. */
 	readonly listLimit?: number;
-	/** Names that are always listed, however many skills there are. */
+	/** Names that are listed first, however many skills there are. */
 	readonly alwaysOn?: readonly string[];
 	/** How long an isolate keeps the index; 60,000 ms, which is KV's own delay. */
 	readonly cacheMs?: number;
-	/** Told of an entry that was skipped because it is missing or broken. */
+	/**
+	 * Makes the vector of a query by the named model, so that skills published with vectors (`npm run skills -- --embed MODEL`)
+	 * are found by meaning. Missing, or failing, they are found by their words.
+	 */
+	readonly embedFn?: (model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
+	/** Told of what was skipped because it is missing or broken. */
 	readonly onProblem?: (message: string) => void;
 }
 
-const entry = v.object({
-	name: v.string(),
-	description: v.string(),
-	when: v.optional(v.array(v.string())),
-	modalities: v.optional(v.array(v.string())),
-	requires: v.optional(v.array(v.string())),
-	hash: v.string(),
-});
-const indexSchema = v.object({ version: v.literal(1), skills: v.array(v.unknown()) });
 const bodySchema = v.object({ body: v.string() });
 
-type Entry = v.InferOutput<typeof entry>;
-
 /**
- * Skills published to Workers KV by `npm run skills` (design.md, "Skills"). A turn costs one read, and none while the
- * isolate's copy of the index is fresh; bodies are read when a model asks, by content hash, so an index never shows
- * another version's text. What is missing or broken is skipped and reported, and never fails a turn.
+ * Skills published to Workers KV by `npm run skills` (design.md, "Skills"), as one run sees them: make one resolver a run.
+ *
+ * It keeps the index that it read first, so that a run sees one set of skills from its beginning to its end, whatever is
+ * published meanwhile. That costs one read, and none while the isolate's copy is fresh; bodies are read when a model asks,
+ * by content hash, and what a search needs by the first search. A search goes by meaning where there are vectors and an
+ * `embedFn`, else by full text, else by substring; `score` is the cosine, the BM25 score or the substring score. What is
+ * missing or broken is skipped and reported, and never fails a turn.
  */
 export function kvResolver(
 	kv: SkillStore,
@@ -52,91 +62,175 @@ export function kvResolver(
 		listLimit = 4_000,
 		alwaysOn = [],
 		cacheMs = 60_000,
+		embedFn,
 		onProblem = () => {},
 	}: KvResolverOptions = {},
 ): SkillResolver {
-	const key = `${prefix}index`;
-	const entries = async (maxAgeMs = cacheMs): Promise<readonly Entry[]> => {
-		const cached = cachedIndex(kv, key);
-		if (cached !== undefined && Date.now() < cached.readAt + maxAgeMs) return cached.entries;
-		const read = await readIndex(kv, key, onProblem);
-		// A failed read is not kept: the next turn tries again, and meanwhile the last good index serves.
-		if (read === undefined) return cached?.entries ?? [];
-		indexes.get(kv)?.set(key, { entries: read, readAt: Date.now() });
-		return read;
+	const cache = cacheOf(kv, prefix);
+	const getJson = async (key: string): Promise<unknown> => {
+		try {
+			return await kv.get(key, 'json');
+		} catch (error) {
+			onProblem(`${key}: could not be read from KV (${messageOf(error)}).`);
+			return undefined;
+		}
 	};
-	const served = async (maxAgeMs?: number): Promise<readonly Entry[]> => {
-		const all = await entries(maxAgeMs);
-		return names === undefined ? all : all.filter(({ name }) => names.includes(name));
+
+	/** A failed read is not kept: the next run tries again, and meanwhile the last good index serves. */
+	const readIndex = async (maxAgeMs: number): Promise<SkillSet | undefined> => {
+		const { index: cached } = cache;
+		if (cached !== undefined && Date.now() < cached.readAt + maxAgeMs) return cached.set;
+		const key = indexKey(prefix);
+		const json = await getJson(key);
+		if (json === undefined) return cached?.set;
+		const set = json === null ? noSkills : readSkillSet(json, (message) => onProblem(`${key}: ${message}`));
+		if (set === undefined) onProblem(`${key}: not an index that this version reads. Publish again: npm run skills.`);
+		else cache.index = { set, readAt: Date.now() };
+		return set ?? cached?.set;
 	};
-	const read = async (name: string, maxAgeMs?: number): Promise<Skill | 'no text' | undefined> => {
-		const found = (await served(maxAgeMs)).find((skill) => skill.name === name);
-		if (found === undefined) return undefined;
-		const body = v.safeParse(bodySchema, await getJson(kv, `${prefix}body:${found.hash}`, onProblem));
-		return body.success ? { ...found, body: body.output.body } : 'no text';
+
+	const viewOf = (set: SkillSet): View => {
+		const pick = (wanted: readonly string[]) => [...new Set(wanted)].flatMap((name) => set.byName.get(name) ?? []);
+		const served = names === undefined ? set.entries : pick(names);
+		const missing = names?.filter((name) => !set.byName.has(name)) ?? [];
+		if (missing.length > 0)
+			onProblem(`Not published: ${missing.join(', ')}. Mend the name, or publish: npm run skills.`);
+		const all = names !== undefined || set.length <= listLimit;
+		const byName = names === undefined ? set.byName : new Map(served.map((entry) => [entry.name, entry]));
+		return { set, served, byName, listed: all ? served : fitting(pick(alwaysOn), listLimit) };
+	};
+
+	let view: Promise<View> | undefined;
+	const begin = (): Promise<View> => {
+		view ??= readIndex(cacheMs).then((set) => {
+			if (set === undefined) view = undefined;
+			return viewOf(set ?? noSkills);
+		});
+		return view;
+	};
+
+	const withBody = async (entry: Entry | undefined): Promise<Skill | 'no text' | undefined> => {
+		if (entry === undefined) return undefined;
+		const body = v.safeParse(bodySchema, await getJson(bodyKey(prefix, entry.hash)));
+		return body.success ? { ...entry, body: body.output.body } : 'no text';
+	};
+
+	/** A document beside the index, parsed once an isolate. */
+	const load = async <T>(slot: Slot<T>, key: string, parse: (json: unknown) => T): Promise<T | undefined> => {
+		if (slot.loaded?.key === key) return slot.loaded.value;
+		const json = await getJson(key);
+		if (json === undefined) return undefined;
+		try {
+			slot.loaded = { key, value: parse(json) };
+			return slot.loaded.value;
+		} catch (error) {
+			onProblem(`${key}: cannot be searched (${messageOf(error)}). Publish again: npm run skills.`);
+			return undefined;
+		}
+	};
+	const searchDocument = ({ set: { search } }: View): Promise<SearchDocument | undefined> | undefined =>
+		search === undefined ? undefined : load(cache.search, searchKey(prefix, search), parseSearch);
+
+	const byMeaning = async (
+		{ set: { vectors }, byName }: View,
+		query: string,
+	): Promise<readonly Scored[] | undefined> => {
+		if (vectors === undefined || embedFn === undefined) return undefined;
+		const find = await load(cache.vectors, vectorsKey(prefix, vectors.hash), parseVectors);
+		if (find === undefined) return undefined;
+		try {
+			const [vector = []] = await embedFn(vectors.model, [query]);
+			return find(vector, (name) => byName.has(name));
+		} catch (error) {
+			onProblem(`Searched by words, not by meaning: ${messageOf(error)}`);
+			return undefined;
+		}
 	};
 
 	return {
-		listFn: async () => {
-			const all = await served();
-			const missing = names?.filter((name) => !all.some((skill) => skill.name === name)) ?? [];
-			if (missing.length > 0)
-				onProblem(`Not published: ${missing.join(', ')}. Mend the name, or publish: npm run skills.`);
-			if (names !== undefined) return all;
-			const length = all.reduce((sum, skill) => sum + indexLine(skill).length + 1, 0);
-			return length <= listLimit ? all : all.filter(({ name }) => alwaysOn.includes(name));
+		listFn: async () => (await begin()).listed,
+		moreFn: async () => {
+			// Without an index there is nothing to count, and asking KV again is for the next turn.
+			const { served, listed } = (await view) ?? { served: [], listed: [] };
+			return served.length - listed.length;
 		},
 		readFn: async (name) => {
-			const found = await read(name);
-			// Published again since the index was read: the new index knows the new text.
-			const skill = found === 'no text' ? await read(name, 0) : found;
-			if (skill !== 'no text') return skill;
+			const found = await withBody((await begin()).byName.get(name));
+			if (found !== 'no text') return found;
+			// Its text is gone, so the run's index is older than what publishing keeps: the newest one knows the newest text.
+			const latest = await withBody(viewOf((await readIndex(0)) ?? noSkills).byName.get(name));
+			if (latest !== 'no text') return latest;
 			onProblem(`${name}: its text is not in KV. Publish again: npm run skills.`);
 			return undefined;
 		},
-		searchFn: async (query, options): Promise<Skill[]> => searchSkillsOf(await served(), query, options),
+		searchFn: async (query, { limit = 10, minScore = 0 } = {}): Promise<FoundSkill[]> => {
+			if (query.trim() === '') return [];
+			const current = await begin();
+			const document = await searchDocument(current);
+			const found =
+				(await byMeaning(current, query)) ??
+				document?.find(query, (name) => current.byName.has(name)) ??
+				scoreSkills(current.served, query).map(({ skill, score }): Scored => [skill.name, score]);
+			return found
+				.filter(([, score]) => score >= minScore)
+				.flatMap(([name, score]) => {
+					const entry = current.byName.get(name);
+					if (entry === undefined) return [];
+					return [{ ...entry, description: document?.descriptions[name] ?? entry.description, score }];
+				})
+				.slice(0, Math.max(0, limit));
+		},
 	};
 }
 
-interface CachedIndex {
-	readonly entries: readonly Entry[];
-	readonly readAt: number;
+/** What one run sees of a set. */
+interface View {
+	readonly set: SkillSet;
+	readonly served: readonly Entry[];
+	readonly byName: ReadonlyMap<string, Entry>;
+	readonly listed: readonly Entry[];
 }
 
-/** The indexes that this isolate has read, by namespace and key: resolvers come and go with their runs. */
-const indexes = new WeakMap<SkillStore, Map<string, CachedIndex>>();
-
-function cachedIndex(kv: SkillStore, key: string): CachedIndex | undefined {
-	if (!indexes.has(kv)) indexes.set(kv, new Map());
-	return indexes.get(kv)?.get(key);
-}
-
-async function readIndex(
-	kv: SkillStore,
-	key: string,
-	onProblem: (message: string) => void,
-): Promise<Entry[] | undefined> {
-	const json = await getJson(kv, key, onProblem);
-	if (json === null) return [];
-	if (json === undefined) return undefined;
-	const index = v.safeParse(indexSchema, json);
-	if (!index.success) {
-		onProblem(`${key}: not an index that this version reads. Publish again: npm run skills.`);
-		return undefined;
-	}
-	return index.output.skills.flatMap((item) => {
-		const parsed = v.safeParse(entry, item);
-		if (parsed.success) return [parsed.output];
-		onProblem(`${key}: skipped an entry (${explain(parsed.issues, 'entry').message}).`);
-		return [];
+/** As many as have room, in their order. */
+function fitting(entries: readonly Entry[], limit: number): Entry[] {
+	let room = limit;
+	return entries.filter((entry) => {
+		room -= indexLine(entry).length + 1;
+		return room >= 0;
 	});
 }
 
-async function getJson(kv: SkillStore, key: string, onProblem: (message: string) => void): Promise<unknown> {
-	try {
-		return await kv.get(key, 'json');
-	} catch (error) {
-		onProblem(`${key}: could not be read from KV (${messageOf(error)}).`);
-		return undefined;
-	}
+interface SearchDocument {
+	readonly find: FullText;
+	readonly descriptions: Readonly<Record<string, string>>;
+}
+
+function parseSearch(json: unknown): SearchDocument {
+	const { index, descriptions = {} } = v.parse(searchSchema, json);
+	return { find: readFullText(index), descriptions };
+}
+
+function parseVectors(json: unknown): ByMeaning {
+	return readVectors(v.parse(vectorsSchema, json));
+}
+
+interface Slot<T> {
+	loaded?: { readonly key: string; readonly value: T };
+}
+
+/** What an isolate has read of one published set: resolvers come and go with their runs. */
+interface Cache {
+	index?: { readonly set: SkillSet; readonly readAt: number };
+	readonly search: Slot<SearchDocument>;
+	readonly vectors: Slot<ByMeaning>;
+}
+
+const caches = new WeakMap<SkillStore, Map<string, Cache>>();
+
+function cacheOf(kv: SkillStore, prefix: string): Cache {
+	const known = caches.get(kv) ?? new Map<string, Cache>();
+	caches.set(kv, known);
+	const cache = known.get(prefix) ?? { search: {}, vectors: {} };
+	known.set(prefix, cache);
+	return cache;
 }

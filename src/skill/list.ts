@@ -1,3 +1,4 @@
+import type { FoundSkill } from './search.ts';
 import type { Skill } from './skill.ts';
 
 /** One skill in the listing that a model scans. */
@@ -9,7 +10,19 @@ export interface SkillListing {
 
 /** `{ name, description, when }` of each skill (document 001, `list-skills-of`). */
 export function listSkillsOf(skills: readonly Skill[]): SkillListing[] {
-	return skills.map(({ name, description, when = [] }) => ({ name, description, when }));
+	return skills.map(listingOf);
+}
+
+/** The same for skills that a search found, with their scores where there are any. */
+export function listFoundSkills(found: readonly FoundSkill[]): (SkillListing & { score?: number })[] {
+	return found.map((skill) => ({
+		...listingOf(skill),
+		...(skill.score !== undefined && { score: Math.round(skill.score * 100) / 100 }),
+	}));
+}
+
+function listingOf({ name, description, when = [] }: Skill): SkillListing {
+	return { name, description, when };
 }
 
 /** One skill as a line of the index: `  - NAME: DESCRIPTION (when: a, b) (modalities: image)` (document 001, `index-line`). */
@@ -17,10 +30,21 @@ export function indexLine({ name, description, when, modalities }: Skill): strin
 	return `  - ${name}: ${description}${clause('when', when)}${clause('modalities', modalities)}`;
 }
 
-/** The part of the system prompt that lists the skills; empty for none (document 001, `build-index`). */
-export function buildIndex(skills: readonly Skill[]): string {
-	if (skills.length === 0) return '';
-	return ['Available skills you can read with read_skill(name):', ...skills.map(indexLine)].join('\n');
+/**
+ * The part of the system prompt that lists the skills; empty for none (document 001, `build-index`). Where there are `more`
+ * than those listed, a last line says how many, and how to find them: no skill is lost silently.
+ */
+export function buildIndex(skills: readonly Skill[], more = 0): string {
+	const lines = [
+		...(skills.length > 0 ? ['Available skills you can read with read_skill(name):', ...skills.map(indexLine)] : []),
+		...(more > 0 ? [moreLine(more, skills.length > 0)] : []),
+	];
+	return lines.join('\n');
+}
+
+function moreLine(more: number, beyond: boolean): string {
+	const subject = `${more}${beyond ? ' more' : ''} ${more === 1 ? 'skill is' : 'skills are'}`;
+	return `${subject} available: find one with search_skills(query), then read it with read_skill(name).`;
 }
 
 function clause(label: string, values: readonly string[] | undefined): string {

@@ -1,5 +1,6 @@
 import type { AnyFn } from '../tool/index.ts';
-import { type SearchOptions, searchSkillsOf } from './search.ts';
+import { buildIndex } from './list.ts';
+import { type FoundSkill, type SearchOptions, searchSkillsOf } from './search.ts';
 import { findSkill, forAgent, type Skill } from './skill.ts';
 
 /** What a resolver is told when the index of a turn is built. */
@@ -16,7 +17,9 @@ export interface ListContext {
 export interface SkillResolver {
 	listFn(context: ListContext): readonly Skill[] | Promise<readonly Skill[]>;
 	readFn(name: string): Skill | undefined | Promise<Skill | undefined>;
-	searchFn?(query: string, options?: SearchOptions): readonly Skill[] | Promise<readonly Skill[]>;
+	searchFn?(query: string, options?: SearchOptions): readonly FoundSkill[] | Promise<readonly FoundSkill[]>;
+	/** How many skills there are beyond those that `listFn` lists: the model is told of them. Missing: none, or nobody knows. */
+	moreFn?(context: ListContext): number | Promise<number>;
 	/** All its skills, where it holds them. */
 	readonly skills?: readonly Skill[] | undefined;
 }
@@ -57,9 +60,15 @@ export function effectiveResolver(
 	return skills === undefined || skills.length === 0 ? undefined : inMemoryResolver(skills);
 }
 
+/** What a turn's system prompt says of the skills there are: those listed, and how many more can be found. */
+export async function advertised(resolver: SkillResolver, context: ListContext): Promise<string> {
+	const listed = await resolver.listFn(context);
+	return buildIndex(listed, resolver.searchFn === undefined ? 0 : await resolver.moreFn?.(context));
+}
+
 /** Several resolvers as one; of two skills with one name the earlier resolver's counts. */
 export function joinedResolver(resolvers: readonly SkillResolver[]): SkillResolver {
-	const unique = (lists: readonly (readonly Skill[])[]): Skill[] =>
+	const unique = <S extends Skill>(lists: readonly (readonly S[])[]): S[] =>
 		[
 			...new Map(
 				lists
@@ -68,9 +77,10 @@ export function joinedResolver(resolvers: readonly SkillResolver[]): SkillResolv
 					.map((skill) => [skill.name, skill]),
 			).values(),
 		].toReversed();
+	const counting = resolvers.filter(({ moreFn }) => moreFn !== undefined);
 	const searching = resolvers.filter(({ searchFn }) => searchFn !== undefined);
 	return {
-		listFn: async (context) => unique(await Promise.all(resolvers.map((resolver) => resolver.listFn(context)))),
+		listFn: async (context) => unique<Skill>(await Promise.all(resolvers.map((resolver) => resolver.listFn(context)))),
 		readFn: async (name) => {
 			for (const resolver of resolvers) {
 				const found = await resolver.readFn(name);
@@ -78,9 +88,15 @@ export function joinedResolver(resolvers: readonly SkillResolver[]): SkillResolv
 			}
 			return undefined;
 		},
+		...(counting.length > 0 && {
+			moreFn: async (context: ListContext) => {
+				const counts = await Promise.all(counting.map((resolver) => resolver.moreFn?.(context) ?? 0));
+				return counts.reduce((sum, count) => sum + count, 0);
+			},
+		}),
 		...(searching.length > 0 && {
 			searchFn: async (query: string, options?: SearchOptions) =>
-				unique(await Promise.all(searching.map((resolver) => resolver.searchFn?.(query, options) ?? []))),
+				unique<FoundSkill>(await Promise.all(searching.map((resolver) => resolver.searchFn?.(query, options) ?? []))),
 		}),
 	};
 }

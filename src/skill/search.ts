@@ -3,8 +3,14 @@ import type { Skill } from './skill.ts';
 export interface SearchOptions {
 	/** How many to give at most; 10. */
 	readonly limit?: number | undefined;
-	/** Scores below this are left out; 1. */
+	/** Scores below this are left out; 1, and 0 where a resolver has a measure of its own. */
 	readonly minScore?: number | undefined;
+}
+
+/** A skill that a search found. */
+export interface FoundSkill extends Skill {
+	/** How well it fits, in the measure of its resolver: more is better. */
+	readonly score?: number | undefined;
 }
 
 /**
@@ -16,14 +22,20 @@ export function searchSkillsOf(
 	query: string,
 	{ limit = 10, minScore = 1 }: SearchOptions = {},
 ): Skill[] {
+	return scoreSkills(skills, query)
+		.filter(({ score }) => score >= minScore)
+		.slice(0, Math.max(0, limit))
+		.map(({ skill }) => skill);
+}
+
+/** All that match, with their scores, in the same order. */
+export function scoreSkills<S extends Skill>(skills: readonly S[], query: string): { skill: S; score: number }[] {
 	const needle = query.trim().toLowerCase();
 	if (needle === '') return [];
 	return skills
 		.map((skill) => ({ skill, score: scoreOf(skill, needle) }))
-		.filter(({ score }) => score > 0 && score >= minScore)
-		.sort((a, b) => b.score - a.score)
-		.slice(0, Math.max(0, limit))
-		.map(({ skill }) => skill);
+		.filter(({ score }) => score > 0)
+		.sort((a, b) => b.score - a.score);
 }
 
 function scoreOf({ name, description, when = [] }: Skill, needle: string): number {

@@ -1,125 +1,237 @@
+import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { Miniflare } from 'miniflare';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { publishSkills, readSkillFolders } from '../../scripts/skills.ts';
-import type { SkillsKv } from '../../scripts/skills-kv.ts';
-import { planSkills, type SkillFolder } from '../../scripts/skills-plan.ts';
-import { kvResolver, type SkillStore } from '../../src/skill/kv.ts';
+import { readSkills } from '../../scripts/skills-entry.ts';
+import { type Namespace, type SkillsKv, skillsKv } from '../../scripts/skills-kv.ts';
+import { keptMs, planSkills, type SkillsPlan } from '../../scripts/skills-plan.ts';
+import { type PublishOptions, publishSkills } from '../../scripts/skills-publish.ts';
+import { readSkillFolders, type SkillFolder } from '../../scripts/skills-read.ts';
+import type { ProviderRegistration } from '../../src/index.ts';
+import { type KvResolverOptions, kvResolver, type SkillStore } from '../../src/skill/kv.ts';
+import { validateMarkdown } from '../../src/skill/markdown.ts';
+import { corpus } from '../skill/corpus.ts';
 
 const markdown = (name: string, { description = `About ${name}`, body = `Body of ${name}\n`, more = '' } = {}) =>
 	`---\nname: ${name}\ndescription: ${description}\n${more}---\n\n${body}`;
 
-const folder = (name: string, files: Record<string, string> = {}): SkillFolder => ({
+const folder = (name: string, files: Record<string, string> = {}, path = name): SkillFolder => ({
 	name,
+	path,
 	files: { 'SKILL.md': markdown(name), ...files },
 });
 
-describe('planSkills', () => {
-	const first = planSkills(null, [folder('a'), folder('b')]);
+const turn = { messages: [], model: 'demo' };
 
-	test('an empty KV gets every body and an index of them', () => {
+/** What stands in KV after a plan was carried out on an empty one. */
+const storedBy = (plan?: SkillsPlan) => ({
+	index: plan?.index?.[1] ?? null,
+	retired: plan?.retired?.[1] ?? null,
+	keys: [...(plan?.puts ?? []), ...(plan?.index ? [plan.index] : []), ...(plan?.retired ? [plan.retired] : [])].map(
+		([key]) => key,
+	),
+});
+const planOf = (before: SkillsPlan | undefined, folders: readonly SkillFolder[], now = 0) =>
+	planSkills(storedBy(before), readSkills(folders), { now });
+const indexOf = (plan: SkillsPlan) => JSON.parse(plan.index?.[1] ?? '{}');
+const keysOf = (plan: SkillsPlan, kind: 'body' | 'search') =>
+	plan.puts.map(([key]) => key).filter((key) => key.startsWith(`skill:${kind}:`));
+const bodiesOf = (plan: SkillsPlan) =>
+	plan.puts.filter(([key]) => key.startsWith('skill:body:')).map(([, value]) => value);
+
+describe('planSkills', () => {
+	const first = planOf(undefined, [folder('a'), folder('b')]);
+
+	test('an empty KV gets every body, what a search needs, and an index of them', () => {
 		expect(first.published).toEqual(['a', 'b']);
-		expect(first.deletes).toEqual([]);
-		expect(first.indexKey).toBe('skill:index');
-		const { version, skills } = JSON.parse(first.index ?? '');
+		expect(first).toMatchObject({ deletes: [], problems: [] });
+		expect(first.index?.[0]).toBe('skill:index');
+		const { version, skills, search } = indexOf(first);
 		expect(version).toBe(1);
-		expect(skills.map(({ hash }: { hash: string }) => `skill:body:${hash}`)).toEqual(first.puts.map(([key]) => key));
+		expect(skills.map(({ hash }: { hash: string }) => `skill:body:${hash}`)).toEqual(keysOf(first, 'body'));
+		expect(keysOf(first, 'search')).toEqual([`skill:search:${search}`]);
 		expect(skills[0]).toEqual({ name: 'a', description: 'About a', hash: expect.stringMatching(/^[0-9a-f]{32}$/) });
-		expect(first.puts[0]?.[1]).toBe('{"body":"Body of a\\n"}');
+		expect(bodiesOf(first)[0]).toBe('{"body":"Body of a\\n"}');
 	});
 
 	test('an index that says the same leaves nothing to write', () => {
-		const again = planSkills(first.index ?? null, [folder('a'), folder('b')]);
+		const again = planOf(first, [folder('a'), folder('b')]);
 		expect(again).toMatchObject({ puts: [], deletes: [], published: [], unchanged: ['a', 'b'], removed: [] });
 		expect(again).not.toHaveProperty('index');
+		expect(again).not.toHaveProperty('retired');
 	});
 
-	test('a new description writes the index and no body', () => {
-		const changed = { name: 'a', files: { 'SKILL.md': markdown('a', { description: 'Other' }) } };
-		const plan = planSkills(first.index ?? null, [changed, folder('b')]);
-		expect(plan).toMatchObject({ puts: [], deletes: [], published: ['a'], unchanged: ['b'] });
-		expect(plan.index).toContain('Other');
+	test('a new description writes the index, what a search needs, and no body', () => {
+		const changed = folder('a', { 'SKILL.md': markdown('a', { description: 'Other' }) });
+		const plan = planOf(first, [changed, folder('b')]);
+		expect(plan).toMatchObject({ published: ['a'], unchanged: ['b'] });
+		expect(bodiesOf(plan)).toEqual([]);
+		expect(keysOf(plan, 'search')).toHaveLength(1);
+		expect(indexOf(plan).skills[0].description).toBe('Other');
 	});
 
-	test('a changed body is put under a new key and the old one deleted; a missing folder removes its skill', () => {
-		const changed = { name: 'a', files: { 'SKILL.md': markdown('a', { body: 'New' }) } };
-		const plan = planSkills(first.index ?? null, [changed]);
-		expect(plan.puts.map(([, value]) => value)).toEqual(['{"body":"New"}']);
-		expect(plan.deletes).toEqual(first.puts.map(([key]) => key));
-		expect(plan).toMatchObject({ published: ['a'], removed: ['b'] });
+	test('a changed body is put under a new key; a missing folder removes its skill; the old bodies are retired, not deleted', () => {
+		const plan = planOf(first, [folder('a', { 'SKILL.md': markdown('a', { body: 'New' }) })], 5);
+		expect(bodiesOf(plan)).toEqual(['{"body":"New"}']);
+		expect(plan).toMatchObject({ published: ['a'], removed: ['b'], deletes: [] });
+		const retired = Object.fromEntries([...keysOf(first, 'body'), ...keysOf(first, 'search')].map((key) => [key, 5]));
+		expect(JSON.parse(plan.retired?.[1] ?? '')).toEqual({ at: retired });
 	});
 
 	test('a body that another skill still has is kept', () => {
-		const twin = (name: string) => ({ name, files: { 'SKILL.md': markdown(name, { body: 'Same' }) } });
-		const both = planSkills(null, [twin('a'), twin('b')]);
-		expect(both.puts).toHaveLength(1);
-		expect(planSkills(both.index ?? null, [twin('b')]).deletes).toEqual([]);
+		const twin = (name: string) => folder(name, { 'SKILL.md': markdown(name, { body: 'Same' }) });
+		const both = planOf(undefined, [twin('a'), twin('b')]);
+		expect(keysOf(both, 'body')).toHaveLength(1);
+		expect(planOf(both, [twin('b')]).retired?.[1]).not.toContain('skill:body:');
 	});
 
 	test('files beside SKILL.md are part of the body and of its hash', () => {
-		const plan = planSkills(first.index ?? null, [folder('a', { 'references/x.md': 'X' }), folder('b')]);
-		expect(plan.puts.map(([, value]) => JSON.parse(value).files)).toEqual([{ 'references/x.md': 'X' }]);
-		expect(JSON.parse(plan.index ?? '').skills[0].files).toEqual(['references/x.md']);
+		const plan = planOf(first, [folder('a', { 'references/x.md': 'X' }), folder('b')]);
+		expect(bodiesOf(plan).map((value) => JSON.parse(value).files)).toEqual([{ 'references/x.md': 'X' }]);
+		expect(indexOf(plan).skills[0].files).toEqual(['references/x.md']);
 	});
 
 	test('a skill that is not valid is reported with its line and stays as it was, and the others go on', () => {
-		const broken = { name: 'a', files: { 'SKILL.md': markdown('A b', { body: 'New' }) } };
-		const plan = planSkills(first.index ?? null, [broken, folder('b'), folder('c')]);
-		expect(plan.problems[0]).toMatchObject({ skill: 'a', file: 'SKILL.md', line: 2 });
+		const broken = folder('a', { 'SKILL.md': markdown('A b', { body: 'New' }) });
+		const plan = planOf(first, [broken, folder('b'), folder('c')]);
+		expect(plan.problems[0]).toMatchObject({ skill: 'a', file: 'a/SKILL.md', line: 2 });
 		expect(plan).toMatchObject({ published: ['c'], unchanged: ['b'], removed: [], deletes: [] });
-		expect(JSON.parse(plan.index ?? '').skills.map(({ name }: { name: string }) => name)).toEqual(['a', 'b', 'c']);
+		expect(indexOf(plan).skills.map(({ name }: { name: string }) => name)).toEqual(['a', 'b', 'c']);
+		expect(plan.retired?.[1]).not.toContain('skill:body:');
 	});
 
 	test('a folder without SKILL.md and front matter that cannot be read are problems, not crashes', () => {
-		const plan = planSkills(null, [
-			{ name: 'a', files: {} },
-			{ name: 'b', files: { 'SKILL.md': '---\nname: [' } },
+		const plan = planOf(undefined, [
+			{ name: 'a', path: 'a', files: {} },
+			{ name: 'b', path: 'b', files: { 'SKILL.md': '---\nname: [' } },
 		]);
 		expect(plan.problems.map(({ skill }) => skill)).toEqual(['a', 'b']);
 		expect(plan.puts).toEqual([]);
 	});
 
+	test('of two folders with one name the first is published and the second is a problem', () => {
+		const plan = planOf(undefined, [folder('a', {}, 'one/a'), folder('a', { 'x.md': 'X' }, 'two/a')]);
+		expect(plan).toMatchObject({ published: ['a'], problems: [{ skill: 'a', file: 'two/a/SKILL.md' }] });
+		expect(plan.problems[0]?.message).toContain('one/a');
+	});
+
 	test.each(['{', '[]', '{"version":2,"skills":[]}', '{"version":1,"skills":[1]}'])(
 		'an index that cannot be read counts as none: %s',
 		(index) => {
-			expect(planSkills(index, [folder('a'), folder('b')])).toMatchObject({ ...first, problems: [] });
+			const plan = planSkills({ index, retired: '?', keys: ['skill:index'] }, readSkills([folder('a'), folder('b')]));
+			expect(plan).toMatchObject({ puts: first.puts, index: first.index, published: ['a', 'b'], deletes: [] });
 		},
 	);
 
 	test('when, modalities and requires stand in the index, as lists', () => {
 		const more = 'metadata:\n  when: "one, two"\n  modalities: image\n  requires: b\n';
-		const plan = planSkills(null, [{ name: 'a', files: { 'SKILL.md': markdown('a', { more }) } }]);
-		expect(JSON.parse(plan.index ?? '').skills[0]).toMatchObject({
-			when: ['one', 'two'],
-			modalities: ['image'],
-			requires: ['b'],
-		});
+		const plan = planOf(undefined, [folder('a', { 'SKILL.md': markdown('a', { more }) })]);
+		expect(indexOf(plan).skills[0]).toMatchObject({ when: ['one', 'two'], modalities: ['image'], requires: ['b'] });
+	});
+
+	test('a body that KV lost is written again, though nothing changed', () => {
+		const { keys, ...stored } = storedBy(first);
+		const [lost] = keysOf(first, 'body');
+		const left = keys.filter((key) => key !== lost);
+		const plan = planSkills({ ...stored, keys: left }, readSkills([folder('a'), folder('b')]), { now: 0 });
+		expect(plan.puts.map(([key]) => key)).toEqual([lost]);
+		expect(plan).not.toHaveProperty('index');
+	});
+
+	test('an hour begins when the index stops naming a body, not when an interrupted run meant it to', () => {
+		const keys = first.puts.map(([key]) => key);
+		const retired = JSON.stringify({ at: Object.fromEntries(keys.map((key) => [key, 0])) });
+		const stored = { ...storedBy(first), retired };
+		expect(planSkills(stored, readSkills([folder('c')]), { now: 5 * keptMs }).deletes).toEqual([]);
+	});
+
+	test('beyond 1.9 MB of index descriptions are cut, all to the same length, and stand whole in the search document', () => {
+		const description = 'word '.repeat(200).trim();
+		const many = Array.from({ length: 3_000 }, (_, at) =>
+			folder(`skill-${at}`, { 'SKILL.md': markdown(`skill-${at}`, { description }) }),
+		);
+		const plan = planOf(undefined, many);
+		expect(Buffer.byteLength(plan.index?.[1] ?? '')).toBeLessThan(2_000_000);
+		const lengths = indexOf(plan).skills.map((entry: { description: string }) => entry.description.length);
+		expect(new Set(lengths)).toEqual(new Set([512]));
+		const search = plan.puts.find(([key]) => key.startsWith('skill:search:'))?.[1] ?? '';
+		expect(JSON.parse(search).descriptions['skill-7']).toBe(description);
 	});
 });
 
+/** A KV in memory that lists a thousand keys a page. */
+function memoryKv(): Namespace & SkillStore & { readonly written: string[] } {
+	const values = new Map<string, string>();
+	const written: string[] = [];
+	const get = (key: string, type?: 'json') => {
+		const text = values.get(key) ?? null;
+		return type === 'json' && text !== null ? JSON.parse(text) : text;
+	};
+	return {
+		written,
+		get: async (key: string, type?: 'json') => get(key, type),
+		put: async (key, value) => {
+			written.push(key);
+			values.set(key, value);
+		},
+		delete: async (key) => void values.delete(key),
+		list: async ({ prefix, cursor = '0' }) => {
+			const all = [...values.keys()].filter((key) => key.startsWith(prefix)).sort();
+			const next = Number(cursor) + 1_000;
+			const keys = all.slice(Number(cursor), next).map((name) => ({ name }));
+			return { keys, ...(next < all.length && { cursor: String(next) }) };
+		},
+	};
+}
+
 describe('publishSkills to a real KV', () => {
 	const miniflare = new Miniflare({ modules: true, script: '', cf: false, kvNamespaces: ['SKILLS'] });
-	let kv: SkillsKv & SkillStore & { list(): Promise<{ keys: { name: string }[] }> };
+	let kv: Namespace & SkillStore;
 	let operations: string[];
 	let directory: string;
+	/** Writes that still succeed; then the process is gone, in the midst of a bulk as well. */
+	let alive: number;
+	/** What a reader could do after each write. */
+	let afterWrite: () => Promise<void>;
+	const write1 = async (operation: string, key: string, work: () => Promise<void>) => {
+		if (alive-- <= 0) throw new Error('interrupted');
+		operations.push(`${operation} ${key}`);
+		await work();
+		await afterWrite();
+	};
 	const recorded: SkillsKv = {
 		get: (key) => kv.get(key),
-		put: (key, value) => {
-			operations.push(`put ${key}`);
-			return kv.put(key, value);
+		list: (prefix) => skillsKv(kv).list(prefix),
+		put: async (entries) => {
+			for (const [key, value] of entries) await write1('put', key, () => kv.put(key, value));
 		},
-		delete: (key) => {
-			operations.push(`delete ${key}`);
-			return kv.delete(key);
+		delete: async (keys) => {
+			for (const key of keys) await write1('delete', key, () => kv.delete(key));
 		},
 	};
 	const write = async (path: string, content: string | Uint8Array) => {
 		await mkdir(dirname(join(directory, path)), { recursive: true });
 		await writeFile(join(directory, path), content);
 	};
-	const keys = async () => (await kv.list()).keys.map(({ name }) => name);
+	const keys = () => skillsKv(kv).list('');
+	const publish = (options: Partial<PublishOptions> = {}) => publishSkills(recorded, { directory, ...options });
+	/** Everything that a new reader sees: name and text of each skill. */
+	const readAll = async (options: KvResolverOptions = {}) => {
+		const problems: string[] = [];
+		const resolver = kvResolver(kv, {
+			cacheMs: 0,
+			listLimit: 1e9,
+			onProblem: (message) => problems.push(message),
+			...options,
+		});
+		const texts: Record<string, string | undefined> = {};
+		for (const { name } of await resolver.listFn(turn)) texts[name] = (await resolver.readFn(name))?.body;
+		expect(problems).toEqual([]);
+		return texts;
+	};
 
 	beforeAll(async () => {
 		kv = await miniflare.getKVNamespace('SKILLS');
@@ -127,6 +239,8 @@ describe('publishSkills to a real KV', () => {
 	afterAll(() => miniflare.dispose());
 	beforeEach(async () => {
 		operations = [];
+		alive = Number.POSITIVE_INFINITY;
+		afterWrite = async () => {};
 		for (const key of await keys()) await kv.delete(key);
 		directory = await mkdtemp(join(tmpdir(), 'runlet-skills-test-'));
 		await write('a/SKILL.md', markdown('a'));
@@ -135,7 +249,7 @@ describe('publishSkills to a real KV', () => {
 	});
 
 	test('what was published is what kvResolver reads', async () => {
-		await publishSkills(recorded, { directory });
+		await publish();
 		const resolver = kvResolver(kv);
 		const listed = await resolver.listFn({ messages: [], model: 'demo' });
 		expect(listed).toMatchObject([{ name: 'a' }, { name: 'b' }]);
@@ -143,40 +257,174 @@ describe('publishSkills to a real KV', () => {
 	});
 
 	test('a second run writes nothing, and one into an emptied KV writes everything', async () => {
-		await publishSkills(recorded, { directory });
+		await publish();
 		operations = [];
-		expect(await publishSkills(recorded, { directory })).toMatchObject({ published: [], unchanged: ['a', 'b'] });
+		expect(await publish()).toMatchObject({ published: [], unchanged: ['a', 'b'] });
 		expect(operations).toEqual([]);
 		for (const key of await keys()) await kv.delete(key);
-		expect(await publishSkills(recorded, { directory })).toMatchObject({ published: ['a', 'b'] });
+		expect(await publish()).toMatchObject({ published: ['a', 'b'] });
 	});
 
-	test('the index is written after the bodies, and old bodies are deleted after the index', async () => {
-		await publishSkills(recorded, { directory });
+	test('the index is written after all that it names, and what is old is deleted an hour later', async () => {
+		const start = Date.now();
+		await publish({ now: start });
 		operations = [];
 		await write('a/SKILL.md', markdown('a', { body: 'New' }));
 		await rm(join(directory, 'b'), { recursive: true });
-		expect(await publishSkills(recorded, { directory })).toMatchObject({ published: ['a'], removed: ['b'] });
-		expect(operations.map((operation) => operation.replace(/[0-9a-f]{32}$/, 'HASH'))).toEqual([
-			'put skill:body:HASH',
-			'put skill:index',
-			'delete skill:body:HASH',
-			'delete skill:body:HASH',
-		]);
-		expect(await keys()).toHaveLength(2);
+		expect(await publish({ now: start })).toMatchObject({ published: ['a'], removed: ['b'] });
+		const kinds = () => operations.map((operation) => operation.replace(/:?[0-9a-f]{32}$/, ''));
+		expect(kinds()).toEqual(['put skill:body', 'put skill:search', 'put skill:retired', 'put skill:index']);
+		operations = [];
+		await publish({ now: start + keptMs - 1 });
+		expect(operations).toEqual([]);
+		await publish({ now: start + keptMs });
+		expect(kinds()).toEqual(['delete skill:body', 'delete skill:body', 'delete skill:search']);
+		expect((await keys()).filter((key) => key.startsWith('skill:body:'))).toHaveLength(1);
+		await publish({ now: start + 2 * keptMs });
+		expect(JSON.parse((await kv.get('skill:retired')) ?? '')).toEqual({ at: {} });
 	});
 
-	test('a failed write leaves the old index, so the next run completes it', async () => {
-		const failing = { ...recorded, put: () => Promise.reject(new Error('no network')) };
-		await expect(publishSkills(failing, { directory })).rejects.toThrow('no network');
+	test('what was retired and is wanted again is written again', async () => {
+		const start = Date.now();
+		await publish({ now: start });
+		await write('a/SKILL.md', markdown('a', { body: 'New' }));
+		await publish({ now: start });
+		await write('a/SKILL.md', markdown('a'));
+		operations = [];
+		await publish({ now: start + 2 * keptMs });
+		expect(operations[0]).toMatch(/^put skill:body:/);
+		expect(await readAll()).toEqual({ a: 'Body of a\n', b: 'Body of b\n' });
+	});
+
+	test('interrupted after any write, a reader has seen the old set whole or the new set whole, and the next run completes it', async () => {
+		const before = { a: 'Body of a\n', b: 'Body of b\n' };
+		const after = { a: 'New\n', c: 'Body of c\n' };
+		let completed = false;
+		let stop = 0;
+		for (; !completed; stop++) {
+			for (const key of await keys()) await kv.delete(key);
+			const now = Date.now();
+			await write('a/SKILL.md', markdown('a'));
+			await write('b/SKILL.md', markdown('b'));
+			await rm(join(directory, 'c'), { recursive: true, force: true });
+			await publish({ now: now - 3 * keptMs });
+			// One generation more, so that deletions are among the writes.
+			await write('a/SKILL.md', markdown('a', { body: 'Older\n' }));
+			await publish({ now: now - 2 * keptMs });
+			await write('a/SKILL.md', markdown('a'));
+			await publish({ now: now - keptMs + 1 });
+			await write('x/SKILL.md', markdown('x'));
+			await publish({ now: now - keptMs + 1 });
+			await rm(join(directory, 'x'), { recursive: true });
+			await publish({ now: now - keptMs });
+			expect(await readAll()).toEqual(before);
+
+			// A run that began before, and reads on while it is published.
+			const old = kvResolver(kv, { cacheMs: 0 });
+			await old.listFn(turn);
+			await write('a/SKILL.md', markdown('a', { body: 'New\n' }));
+			await write('c/SKILL.md', markdown('c'));
+			await rm(join(directory, 'b'), { recursive: true });
+			operations = [];
+			alive = stop;
+			const isWhole = async () => {
+				const seen = await readAll();
+				expect([before, after]).toContainEqual(seen);
+				expect((await old.readFn('a'))?.body).toBe(before.a);
+				expect((await old.readFn('b'))?.body).toBe(before.b);
+				expect(await old.readFn('c')).toBeUndefined();
+			};
+			afterWrite = isWhole;
+			const result = await publish({ now }).catch((error: unknown) => error);
+			await isWhole();
+			completed = !(result instanceof Error);
+			expect(result).toMatchObject(completed ? { published: ['a', 'c'], removed: ['b'] } : { message: 'interrupted' });
+			if (completed) expect(operations.some((operation) => operation.startsWith('delete'))).toBe(true);
+
+			alive = Number.POSITIVE_INFINITY;
+			await publish({ now });
+			expect(await readAll()).toEqual(after);
+			afterWrite = async () => {};
+			operations = [];
+			await publish({ now });
+			expect(operations).toEqual([]);
+		}
+		expect(stop).toBeGreaterThan(6);
+	});
+
+	test('a body whose publishing was given up is removed by and by', async () => {
+		const start = Date.now();
+		await write('a/SKILL.md', markdown('a', { body: 'Given up' }));
+		alive = 2;
+		await expect(publish({ now: start })).rejects.toThrow('interrupted');
 		expect(await kv.get('skill:index')).toBeNull();
-		expect(await publishSkills(recorded, { directory })).toMatchObject({ published: ['a', 'b'] });
+		alive = Number.POSITIVE_INFINITY;
+		await write('a/SKILL.md', markdown('a'));
+		await publish({ now: start });
+		expect((await keys()).filter((key) => key.startsWith('skill:body:'))).toHaveLength(3);
+		await publish({ now: start + keptMs });
+		expect((await keys()).filter((key) => key.startsWith('skill:body:'))).toHaveLength(2);
+	});
+
+	test('2,000 skills are published, with progress, and found', async () => {
+		const memory = memoryKv();
+		for (let at = 0; at < 2_000; at++)
+			await write(`many-${at}/SKILL.md`, markdown(`many-${at}`, { body: `Text ${at}` }));
+		const progress: string[] = [];
+		const onProgress = (what: string, done: number, total: number) => progress.push(`${done}/${total} ${what}`);
+		const { published } = await publishSkills(skillsKv(memory), { directory, onProgress });
+		expect(published).toHaveLength(2_002);
+		expect(progress.at(-1)).toBe('2003/2003 written');
+		expect(progress.length).toBeGreaterThan(2);
+		const resolver = kvResolver(memory);
+		expect(await resolver.listFn(turn)).toEqual([]);
+		expect(await resolver.moreFn?.(turn)).toBe(2_002);
+		expect((await resolver.searchFn?.('many 1234'))?.[0]).toMatchObject({ name: 'many-1234' });
+		expect(await resolver.readFn('many-1234')).toMatchObject({ body: 'Text 1234' });
+		await rm(join(directory, 'many-7'), { recursive: true });
+		memory.written.length = 0;
+		expect(await publishSkills(skillsKv(memory), { directory })).toMatchObject({ published: [], removed: ['many-7'] });
+		expect(memory.written.map((key) => key.split(':')[1])).toEqual(['search', 'retired', 'index']);
+	});
+
+	test('with vectors a skill is found by meaning, and what did not change is not embedded again', async () => {
+		const embedded: string[][] = [];
+		const near: Record<string, number[]> = { a: [1, 0, 0], b: [0, 1, 0.1], c: [0, 0.1, 1] };
+		const embedder: ProviderRegistration = {
+			variant: 'three',
+			displayName: 'Three',
+			detect: (model) => model === 'three',
+			embedFn: async (_model, texts) => {
+				embedded.push([...texts]);
+				return texts.map((text) => near[text[0] ?? ''] ?? [0, 0, 0]);
+			},
+		};
+		const embed = { model: 'three', providers: [embedder] };
+		await publish({ embed });
+		await write('c/SKILL.md', markdown('c'));
+		await publish({ embed });
+		expect(embedded).toEqual([['a\nAbout a', 'b\nAbout b'], ['c\nAbout c']]);
+		const asked: unknown[] = [];
+		const resolver = kvResolver(kv, {
+			cacheMs: 0,
+			embedFn: async (model, texts) => {
+				asked.push([model, texts]);
+				return [[0, 0.2, 1]];
+			},
+		});
+		const found = await resolver.searchFn?.('nothing of these words');
+		expect(found?.map(({ name }) => name)).toEqual(['c', 'b']);
+		expect(found?.[0]?.score).toBeCloseTo(0.99, 1);
+		expect(asked).toEqual([['three', ['nothing of these words']]]);
+		operations = [];
+		await publish({ embed });
+		expect(operations).toEqual([]);
 	});
 
 	test('another prefix keeps two sets apart', async () => {
-		await publishSkills(recorded, { directory });
+		await publish();
 		await rm(join(directory, 'b'), { recursive: true });
-		await publishSkills(recorded, { directory, prefix: 'other:' });
+		await publish({ prefix: 'other:' });
 		expect(JSON.parse((await kv.get('skill:index')) ?? '').skills).toHaveLength(2);
 		expect(JSON.parse((await kv.get('other:index')) ?? '').skills).toHaveLength(1);
 	});
@@ -190,13 +438,47 @@ describe('publishSkills to a real KV', () => {
 		await symlink(join(directory, 'secret.txt'), join(directory, 'a/link.txt'));
 		await cp(join(directory, 'a'), join(directory, '.a'), { recursive: true, verbatimSymlinks: true });
 		const folders = await readSkillFolders(directory);
-		expect(folders.map(({ name }) => name)).toEqual(['a', 'b']);
+		expect(folders.map(({ path }) => path)).toEqual(['a', 'b']);
 		expect(folders[0]?.files).toEqual({ 'SKILL.md': markdown('a'), 'references/deep/x.md': 'é' });
 	});
 
 	test('a folder that is not there is an error and removes nothing', async () => {
-		await publishSkills(recorded, { directory });
-		await expect(publishSkills(recorded, { directory: join(directory, 'none') })).rejects.toThrow('ENOENT');
-		expect(await keys()).toHaveLength(3);
+		await publish();
+		await expect(publish({ directory: join(directory, 'none') })).rejects.toThrow('ENOENT');
+		expect(await keys()).toHaveLength(4);
+	});
+});
+
+describe('npm run skills -- --check', () => {
+	const check = async (directory: string) => {
+		const args = [join(import.meta.dirname, '../../scripts/skills.ts'), '--check', '--directory', directory];
+		return promisify(execFile)(process.execPath, args, { cwd: directory }).then(
+			({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+			({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+		);
+	};
+
+	test('every breach in 268 real skills is a line with its file and line, and so is every name that stands twice', async () => {
+		const { code, stdout, stderr } = await check(join(import.meta.dirname, '../fixtures/skills-corpus'));
+		const breaches = corpus.flatMap(({ path, text, directory }) =>
+			validateMarkdown(text, { directory }).map(({ message, line }) => `${path}:${line}: ${message}`),
+		);
+		const lines = stderr.trim().split('\n');
+		const twice = lines.filter((line: string) => line.includes('is the name of'));
+		expect(twice.map((line: string) => line.split(':')[0])).toEqual([
+			'getsentry+skills/skills/brand-guidelines/SKILL.md',
+			'openai+skills/skills/.system/skill-creator/SKILL.md',
+		]);
+		expect(lines.filter((line: string) => !twice.includes(line)).sort()).toEqual(breaches.sort());
+		expect(stdout).toBe(`skills: 268 checked, ${breaches.length + 2} problems in 48 of them\n`);
+		expect(code).toBe(1);
+	});
+
+	test('the skills of this repository have no problems', async () => {
+		expect(await check(join(import.meta.dirname, '../../skills'))).toMatchObject({
+			code: 0,
+			stdout: 'skills: 3 checked, no problems\n',
+			stderr: '',
+		});
 	});
 });

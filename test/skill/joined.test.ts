@@ -27,3 +27,9 @@ test('it can search where one of them can', async () => {
 	expect((await joinedResolver([own, published]).searchFn?.('legal'))?.map(({ name }) => name)).toEqual(['law']);
 	expect(joinedResolver([own]).searchFn).toBeUndefined();
 });
+
+test('it counts what its resolvers do not list', async () => {
+	const counting = (more: number) => ({ ...published, moreFn: () => more });
+	expect(await joinedResolver([own, counting(2), counting(3)]).moreFn?.(context)).toBe(5);
+	expect(joinedResolver([own, published]).moreFn).toBeUndefined();
+});

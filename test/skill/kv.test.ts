@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { chat, providers, skill } from '../../src/index.ts';
+import { writeFullText } from '../../src/skill/full-text.ts';
 
 const entry = (name: string, rest: object = {}) => ({ name, description: `About ${name}`, hash: `h-${name}`, ...rest });
 const turn = { messages: [], model: 'm' };
@@ -50,16 +51,36 @@ describe('kvResolver', () => {
 		expect(reads).toEqual(['skill:index']);
 	});
 
-	test('after cacheMs the index is read again', async () => {
+	test('after cacheMs the next run reads the index again', async () => {
 		vi.useFakeTimers();
-		const { resolver, reads, values } = store([entry('tone')], { cacheMs: 1_000 });
-		await resolver.listFn(turn);
+		const { kv, reads, values } = store([entry('tone')]);
+		const nextRun = async () => names(await skill.kvResolver(kv, { cacheMs: 1_000 }).listFn(turn));
+		await nextRun();
 		values.set('skill:index', { version: 1, skills: [entry('audit')] });
 		vi.advanceTimersByTime(999);
-		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(await nextRun()).toEqual(['tone']);
 		vi.advanceTimersByTime(1);
-		expect(names(await resolver.listFn(turn))).toEqual(['audit']);
+		expect(await nextRun()).toEqual(['audit']);
 		expect(reads).toHaveLength(2);
+	});
+
+	test('a run keeps the index that it began with: what it lists, reads and finds', async () => {
+		const { kv, resolver, values } = store([entry('tone')], { cacheMs: 0 });
+		await resolver.listFn(turn);
+		values.set('skill:index', { version: 1, skills: [entry('audit'), entry('tone', { hash: 'h-audit' })] });
+		expect(names(await skill.kvResolver(kv, { cacheMs: 0 }).listFn(turn))).toEqual(['audit', 'tone']);
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(await resolver.readFn('audit')).toBeUndefined();
+		expect(await resolver.readFn('tone')).toMatchObject({ body: 'Be warm.' });
+		expect(await resolver.searchFn?.('audit')).toEqual([]);
+	});
+
+	test('a text that is gone since the run began is read by the newest index', async () => {
+		const { resolver, values } = store([entry('tone')], { cacheMs: 0 });
+		await resolver.listFn(turn);
+		values.delete('skill:body:h-tone');
+		values.set('skill:index', { version: 1, skills: [entry('tone', { hash: 'h-audit' })] });
+		expect(await resolver.readFn('tone')).toMatchObject({ body: 'Count.' });
 	});
 
 	test('a prefix stands in front of every key', async () => {
@@ -77,6 +98,84 @@ describe('kvResolver', () => {
 	test('searches the index', async () => {
 		const { resolver } = store([entry('tone'), entry('audit')]);
 		expect(names(await resolver.searchFn?.('AUDIT', {}))).toEqual(['audit']);
+	});
+});
+
+describe('what searchFn goes by', () => {
+	const tone = entry('tone', { description: 'How we write to customers' });
+	const audit = entry('audit', { description: 'Checking the books' });
+	const searchable = (options: skill.KvResolverOptions = {}, description = 'Checking the books') => {
+		const made = store([], options);
+		const index = JSON.parse(writeFullText([tone, { ...audit, description }]));
+		made.values.set('skill:search:s1', { index, descriptions: { audit: description } });
+		const vectors = { model: 'two', names: ['tone', 'audit'], texts: ['1', '2'], values: btoa('\x7f\x00\x00\x7f') };
+		made.values.set('skill:vectors:v1', vectors);
+		const more = { search: 's1', vectors: { hash: 'v1', model: 'two' } };
+		made.values.set('skill:index', { version: 1, ...more, skills: [tone, { ...audit, description: 'Checking…' }] });
+		return made;
+	};
+
+	test('full text: word forms match, the score is given, and the description whole', async () => {
+		const { resolver } = searchable();
+		expect(await resolver.searchFn?.('who checked our book?')).toMatchObject([
+			{ name: 'audit', description: 'Checking the books', score: expect.any(Number) },
+		]);
+	});
+
+	test('what it needs is read by the first search only, once an isolate', async () => {
+		const { kv, resolver, reads } = searchable();
+		await resolver.listFn(turn);
+		expect(reads).toEqual(['skill:index']);
+		await resolver.searchFn?.('books');
+		await skill.kvResolver(kv).searchFn?.('customers');
+		expect(reads).toEqual(['skill:index', 'skill:search:s1']);
+	});
+
+	test('limit and minScore hold', async () => {
+		const { resolver } = searchable();
+		expect(names(await resolver.searchFn?.('books customers', { limit: 1 }))).toHaveLength(1);
+		expect(await resolver.searchFn?.('books customers', { minScore: 1_000 })).toEqual([]);
+		expect(await resolver.searchFn?.(' ')).toEqual([]);
+	});
+
+	test('meaning, where there is an embedFn: by the model that made the vectors', async () => {
+		const embedFn = vi.fn(async () => [[0.1, 5]]);
+		const { resolver } = searchable({ embedFn });
+		const found = await resolver.searchFn?.('customers');
+		expect(found?.map(({ name, score }) => [name, score?.toFixed(2)])).toEqual([
+			['audit', '1.00'],
+			['tone', '0.02'],
+		]);
+		expect(embedFn).toHaveBeenCalledWith('two', ['customers']);
+	});
+
+	test.each([
+		['fails', () => Promise.reject(new Error('no key'))],
+		['gives a vector of another length', async () => [[1, 2, 3]]],
+		['gives none', async () => []],
+	])('full text where the embedFn %s, and that is reported', async (_, embedFn) => {
+		const { resolver, problems } = searchable({ embedFn });
+		expect(names(await resolver.searchFn?.('customer'))).toEqual(['tone']);
+		expect(problems).toHaveLength(1);
+	});
+
+	test.each([
+		['missing', null],
+		['broken', { index: { serializationVersion: 99 } }],
+		['no document', 'text'],
+	])('substring where the full text index is %s, and that is reported', async (_, document) => {
+		const { resolver, problems, values } = searchable();
+		values.set('skill:search:s1', document);
+		expect(await resolver.searchFn?.('write to')).toMatchObject([{ name: 'tone', score: 2 }]);
+		expect(problems).toEqual([expect.stringContaining('skill:search:s1')]);
+	});
+
+	test('search_skills shows the scores', async () => {
+		const { resolver } = searchable();
+		const search = skill.builtinSearchSkillsR(resolver);
+		expect(await search.fn?.({ query: 'books' })).toEqual([
+			{ name: 'audit', description: 'Checking the books', when: [], score: expect.any(Number) },
+		]);
 	});
 });
 
@@ -156,15 +255,39 @@ describe('how much is listed', () => {
 		expect(names(await store(two, { listLimit: size }).resolver.listFn(turn))).toEqual(['tone', 'audit']);
 	});
 
-	test('only alwaysOn beyond listLimit; the rest is still read and searched', async () => {
-		const { resolver } = store(two, { listLimit: 10, alwaysOn: ['tone'] });
+	test('only alwaysOn beyond listLimit; the rest is still read and searched, and counted', async () => {
+		const { resolver } = store(two, { listLimit: size - 60, alwaysOn: ['tone'] });
 		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(await resolver.moreFn?.(turn)).toBe(1);
 		expect(await resolver.readFn('audit')).toMatchObject({ body: 'Count.' });
 		expect(names(await resolver.searchFn?.('audit'))).toEqual(['audit']);
 	});
 
+	test('of alwaysOn what fits into listLimit', async () => {
+		const line = skill.indexLine(entry('tone')).length + 1;
+		const { resolver } = store(two, { listLimit: line, alwaysOn: ['tone', 'audit', 'gone', 'tone'] });
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(await resolver.moreFn?.(turn)).toBe(1);
+	});
+
 	test('nothing beyond listLimit without alwaysOn', async () => {
-		expect(await store(two, { listLimit: 10 }).resolver.listFn(turn)).toEqual([]);
+		const { resolver } = store(two, { listLimit: 10 });
+		expect(await resolver.listFn(turn)).toEqual([]);
+		expect(await resolver.moreFn?.(turn)).toBe(2);
+	});
+
+	test('the system prompt says how many more there are, and how to find them', async () => {
+		const { resolver } = store(two, { listLimit: 30, alwaysOn: ['tone'] });
+		const provider = providers.scripted(['hi']);
+		await chat.run({ model: 'scripted', providers: [provider], skillResolver: resolver }, [chat.userMessage('go')])
+			.result;
+		expect(provider.requests[0]?.system).toBe(
+			[
+				'Available skills you can read with read_skill(name):',
+				'  - tone: About tone',
+				'1 more skill is available: find one with search_skills(query), then read it with read_skill(name).',
+			].join('\n'),
+		);
 	});
 
 	test('names serves only these, and lists them whatever the limit', async () => {

@@ -1,0 +1,111 @@
+/**
+ * The third part of `npm run bench`: what ten thousand published skills cost a turn and a search, in workerd, and how often
+ * a search finds what was meant. Milliseconds are this machine's.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Miniflare } from 'miniflare';
+import * as v from 'valibot';
+import { demo } from '../src/providers/index.ts';
+import { validateMarkdown } from '../src/skill/markdown.ts';
+import { corpus } from '../test/skill/corpus.ts';
+import { queries } from '../test/skill/queries.ts';
+import { recallAt5 } from '../test/skill/recall.ts';
+import { embedSkills } from './skills-embed.ts';
+import { readSkills } from './skills-entry.ts';
+import { skillsKv } from './skills-kv.ts';
+import { planSkills } from './skills-plan.ts';
+import { quietEnv, root, wranglerPath } from './wrangler.ts';
+
+const count = 10_000;
+const repeats = 50;
+
+const valid = corpus.filter(({ text, directory }) => validateMarkdown(text, { directory }).length === 0);
+const folders = Array.from({ length: count }, (_, at) => {
+	const { text = '', directory = '' } = valid[at % valid.length] ?? {};
+	const name = `${directory.slice(0, 50)}-${at}`;
+	return { name, path: name, files: { 'SKILL.md': text.replace(/^name:.*$/m, `name: ${name}`) } };
+});
+
+const folder = await mkdtemp(join(tmpdir(), 'runlet-bench-'));
+const miniflare = new Miniflare({
+	modules: [{ type: 'ESModule', path: 'worker.js', contents: await bundle() }],
+	compatibilityDate: '2026-07-30',
+	kvNamespaces: ['SKILLS'],
+	cf: false,
+});
+try {
+	const kv = skillsKv(await miniflare.getKVNamespace('SKILLS'));
+	const { skills } = readSkills(folders);
+	const embedder = { model: 'demo', providers: [demo()] };
+	const vectors = await embedSkills(kv, 'skill:', skills, embedder, () => {});
+	const began = performance.now();
+	const { index, puts } = planSkills({ index: null, retired: null, keys: [] }, { skills, problems: [], vectors });
+	const planMs = performance.now() - began;
+	const shared = puts.filter(([key]) => !key.startsWith('skill:body:'));
+	await kv.put([...shared, ...(index ? [index] : [])]);
+	const megabytes = (prefix: string) =>
+		([...shared, ...(index ? [index] : [])].find(([key]) => key.startsWith(prefix))?.[1].length ?? 0) / 1e6;
+
+	console.log(`\nskills: ${skills.length} in KV`);
+	print('index', `${megabytes('skill:index').toFixed(2)} MB`);
+	print('search document', `${megabytes('skill:search').toFixed(2)} MB`);
+	print('vectors (256 numbers each)', `${megabytes('skill:vectors').toFixed(2)} MB`);
+	print('planning the publishing', `${planMs.toFixed(0)} ms`);
+
+	await ask('turn', 0);
+	const cold = await ask('turn', 1);
+	print(
+		'a turn, cold',
+		`${cold.ms.toFixed(1)} ms, ${cold.reads} KV read, ${cold.system} characters in the system prompt`,
+	);
+	print('a turn, warm', `${(await each('turn', 500)).toFixed(3)} ms, ${(await ask('turn', 1)).reads} KV reads`);
+	for (const [path, name] of [
+		['search', 'full text'],
+		['meaning', 'demo embedding'],
+	] as const) {
+		const first = await ask(path, 1);
+		print(`a search by ${name}, the first`, `${first.ms.toFixed(0)} ms, ${first.reads} KV read`);
+		print(`a search by ${name}`, `${(await each(path, repeats)).toFixed(2)} ms`);
+	}
+	print(`recall at 5, ${queries.length} queries over ${corpus.length} skills`, '');
+	for (const [way, recall] of Object.entries(recallAt5)) print(`  ${way}`, recall.toFixed(2));
+} finally {
+	await miniflare.dispose();
+	await rm(folder, { recursive: true });
+}
+
+function print(what: string, value: string): void {
+	console.log(`  ${what.padEnd(44)}${value}`);
+}
+
+async function bundle(): Promise<string> {
+	const entry = join(root, 'scripts', 'bench-skills-worker.ts');
+	const config = join(folder, 'wrangler.json');
+	await writeFile(config, JSON.stringify({ name: 'bench', main: entry, compatibility_date: '2026-07-30' }));
+	const args = [wranglerPath, 'deploy', '--dry-run', '--outdir', folder, '--config', config];
+	await promisify(execFile)(process.execPath, args, { env: quietEnv });
+	return readFile(join(folder, 'bench-skills-worker.js'), 'utf8');
+}
+
+async function ask(path: string, times: number) {
+	const body = JSON.stringify(queries.map(([query]) => query));
+	const began = performance.now();
+	const response = await miniflare.dispatchFetch(`http://bench/${path}?times=${times}`, { method: 'POST', body });
+	const answer = v.parse(v.object({ reads: v.number(), system: v.number(), found: v.number() }), await response.json());
+	return { ...answer, ms: performance.now() - began };
+}
+
+/** Milliseconds of one, warm: of many in one request, less what a request costs by itself. The least of three. */
+async function each(path: string, times: number): Promise<number> {
+	let least = Number.POSITIVE_INFINITY;
+	for (let round = 0; round < 3; round++) {
+		const empty = await ask(path, 0);
+		const many = await ask(path, times);
+		least = Math.min(least, (many.ms - empty.ms) / times);
+	}
+	return least;
+}
