@@ -96,7 +96,7 @@ function toEntry({ name, files: { 'SKILL.md': text, ...files } }: SkillFolder) {
 		return violations.map(({ message, line }) => ({ skill: name, file, message, ...(line !== undefined && { line }) }));
 	}
 	try {
-		const { body, description, when, modalities, requires } = fromMarkdown(text, { directory: name });
+		const { body, description, when, modalities, requires, frontMatter } = fromMarkdown(text, { directory: name });
 		const paths = Object.keys(files).sort();
 		const content = JSON.stringify({
 			body: body ?? '',
@@ -107,8 +107,16 @@ function toEntry({ name, files: { 'SKILL.md': text, ...files } }: SkillFolder) {
 			return refuse(`and the files beside it have ${bytes} bytes: an entry of KV holds ${maxValueBytes}`);
 		}
 		const hash = createHash('sha256').update(content).digest('hex').slice(0, 32);
+		const allowed = frontMatter?.['allowed-tools'];
 		const lists = { ...(when && { when }), ...(modalities && { modalities }), ...(requires && { requires }) };
-		const entry = { name, description, ...lists, hash, ...(paths.length > 0 && { files: paths }) };
+		const entry = {
+			name,
+			description,
+			...lists,
+			...(allowed !== undefined && { 'allowed-tools': allowed }),
+			hash,
+			...(paths.length > 0 && { files: paths }),
+		};
 		return { entry, body: content };
 	} catch (error) {
 		return refuse(messageOf(error));

@@ -32,10 +32,11 @@ const entry = v.object({
 	when: v.optional(v.array(v.string())),
 	modalities: v.optional(v.array(v.string())),
 	requires: v.optional(v.array(v.string())),
+	'allowed-tools': v.optional(v.string()),
 	hash: v.string(),
 });
 const indexSchema = v.object({ version: v.literal(1), skills: v.array(v.unknown()) });
-const bodySchema = v.object({ body: v.string() });
+const bodySchema = v.object({ body: v.string(), files: v.optional(v.record(v.string(), v.string())) });
 
 type Entry = v.InferOutput<typeof entry>;
 
@@ -73,7 +74,7 @@ export function kvResolver(
 		const found = (await served(maxAgeMs)).find((skill) => skill.name === name);
 		if (found === undefined) return undefined;
 		const body = v.safeParse(bodySchema, await getJson(kv, `${prefix}body:${found.hash}`, onProblem));
-		return body.success ? { ...found, body: body.output.body } : 'no text';
+		return body.success ? { ...skillOf(found), ...body.output } : 'no text';
 	};
 
 	return {
@@ -94,8 +95,14 @@ export function kvResolver(
 			onProblem(`${name}: its text is not in KV. Publish again: npm run skills.`);
 			return undefined;
 		},
+		findFn: async (name) => (await served()).map(skillOf).find((skill) => skill.name === name),
+		hasFiles: true,
 		searchFn: async (query, options): Promise<Skill[]> => searchSkillsOf(await served(), query, options),
 	};
+}
+
+function skillOf({ 'allowed-tools': allowed, ...skill }: Entry): Skill {
+	return allowed === undefined ? skill : { ...skill, frontMatter: { 'allowed-tools': allowed } };
 }
 
 interface CachedIndex {

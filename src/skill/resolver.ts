@@ -17,6 +17,10 @@ export interface SkillResolver {
 	listFn(context: ListContext): readonly Skill[] | Promise<readonly Skill[]>;
 	readFn(name: string): Skill | undefined | Promise<Skill | undefined>;
 	searchFn?(query: string, options?: SearchOptions): readonly Skill[] | Promise<readonly Skill[]>;
+	/** As `readFn`, but the text and the files may be missing: for who only wants to know what a skill brings. */
+	findFn?(name: string): Skill | undefined | Promise<Skill | undefined>;
+	/** Whether a skill of it may have files: then there is a `read_skill_file` tool. */
+	readonly hasFiles?: boolean | undefined;
 	/** All its skills, where it holds them. */
 	readonly skills?: readonly Skill[] | undefined;
 }
@@ -24,7 +28,7 @@ export interface SkillResolver {
 /** Advertises every skill, every turn; no search (document 001, `in-memory-resolver`). */
 export function inMemoryResolver(entries: readonly (AnyFn | Skill)[]): SkillResolver {
 	const skills = forAgent(entries);
-	return { listFn: () => skills, readFn: (name) => findSkill(skills, name), skills };
+	return { listFn: () => skills, readFn: (name) => findSkill(skills, name), hasFiles: someFiles(skills), skills };
 }
 
 /**
@@ -44,6 +48,7 @@ export function searchableResolver(
 		listFn: () => advertised,
 		readFn: (name) => findSkill(skills, name),
 		searchFn: (query, options) => searchSkillsOf(skills, query, options),
+		hasFiles: someFiles(skills),
 		skills,
 	};
 }
@@ -55,6 +60,11 @@ export function effectiveResolver(
 ): SkillResolver | undefined {
 	if (resolver !== undefined) return resolver;
 	return skills === undefined || skills.length === 0 ? undefined : inMemoryResolver(skills);
+}
+
+/** The skill of that name, without its text where that costs less. */
+export async function findIn(resolver: SkillResolver, name: string): Promise<Skill | undefined> {
+	return resolver.findFn === undefined ? resolver.readFn(name) : resolver.findFn(name);
 }
 
 /** Several resolvers as one; of two skills with one name the earlier resolver's counts. */
@@ -69,18 +79,25 @@ export function joinedResolver(resolvers: readonly SkillResolver[]): SkillResolv
 			).values(),
 		].toReversed();
 	const searching = resolvers.filter(({ searchFn }) => searchFn !== undefined);
+	const first = async (read: (resolver: SkillResolver) => Skill | undefined | Promise<Skill | undefined>) => {
+		for (const resolver of resolvers) {
+			const found = await read(resolver);
+			if (found !== undefined) return found;
+		}
+		return undefined;
+	};
 	return {
 		listFn: async (context) => unique(await Promise.all(resolvers.map((resolver) => resolver.listFn(context)))),
-		readFn: async (name) => {
-			for (const resolver of resolvers) {
-				const found = await resolver.readFn(name);
-				if (found !== undefined) return found;
-			}
-			return undefined;
-		},
+		readFn: (name) => first((resolver) => resolver.readFn(name)),
+		findFn: (name) => first((resolver) => findIn(resolver, name)),
+		hasFiles: resolvers.some(({ hasFiles }) => hasFiles === true),
 		...(searching.length > 0 && {
 			searchFn: async (query: string, options?: SearchOptions) =>
 				unique(await Promise.all(searching.map((resolver) => resolver.searchFn?.(query, options) ?? []))),
 		}),
 	};
+}
+
+function someFiles(skills: readonly Skill[]): boolean {
+	return skills.some(({ files = {} }) => Object.keys(files).length > 0);
 }

@@ -30,6 +30,12 @@ describe('planSkills', () => {
 		expect(first.puts[0]?.[1]).toBe('{"body":"Body of a\\n"}');
 	});
 
+	test('the index says which tools a skill allows', () => {
+		const text = markdown('a', { more: 'allowed-tools: pay Bash(git:*)\n' });
+		const { index } = planSkills(null, [{ name: 'a', files: { 'SKILL.md': text } }]);
+		expect(JSON.parse(index ?? '').skills[0]).toMatchObject({ 'allowed-tools': 'pay Bash(git:*)' });
+	});
+
 	test('an index that says the same leaves nothing to write', () => {
 		const again = planSkills(first.index ?? null, [folder('a'), folder('b')]);
 		expect(again).toMatchObject({ puts: [], deletes: [], published: [], unchanged: ['a', 'b'], removed: [] });

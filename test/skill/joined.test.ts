@@ -27,3 +27,10 @@ test('it can search where one of them can', async () => {
 	expect((await joinedResolver([own, published]).searchFn?.('legal'))?.map(({ name }) => name)).toEqual(['law']);
 	expect(joinedResolver([own]).searchFn).toBeUndefined();
 });
+
+test('it finds without reading where one of them can, and has files where one of them has', async () => {
+	const found = { ...published, findFn: () => ({ name: 'law', description: 'Found.' }), hasFiles: true };
+	expect((await joinedResolver([own, found]).findFn?.('law'))?.description).toBe('Found.');
+	expect((await joinedResolver([own, found]).findFn?.('tone'))?.description).toBe('Ours.');
+	expect([joinedResolver([own]).hasFiles, joinedResolver([own, found]).hasFiles]).toEqual([false, true]);
+});
