@@ -23,7 +23,7 @@ type Sent = Pick<Conversation, 'messages' | 'window'>;
 /**
  * The skills whose tools may be called: those that were read, and what they require. The history is the journal: a skill
  * is active as long as a model is sent its reading, or a summary that names it, and what was read in a turn counts from
- * the next one on. Each message is looked at once, but for those of the last turn and where the window moves.
+ * the next one on. Each message is looked at once, and again only where the window moves.
  */
 export class ActiveSkills {
 	readonly #options: ActiveSkillsOptions;
@@ -43,19 +43,18 @@ export class ActiveSkills {
 		return [...this.#read];
 	}
 
-	/** Counts what was read in front of a place of the conversation; gives all tools that may be called then. */
+	/**
+	 * Counts what was read in front of a place of the conversation, no call being open there; gives all tools that may be
+	 * called then.
+	 */
 	async toolsAt({ messages, window }: Sent, end: number): Promise<readonly Tool[]> {
 		if (window !== this.#window) {
 			this.#window = window;
 			this.#read = new Set(window.front.flatMap((message) => (isSummary(message) ? (message.skills ?? []) : [])));
 			this.#place = window.from;
 		}
-		const fresh = messages.slice(this.#place, end);
-		for (const name of readIn(fresh)) this.#read.add(name);
-		this.#place += Math.max(
-			0,
-			fresh.findLastIndex(({ role }) => role !== 'tool'),
-		);
+		for (const name of readIn(messages.slice(this.#place, end))) this.#read.add(name);
+		this.#place = end;
 		for (const name of this.#read) await this.#load(name);
 		const tools = this.#options.tools();
 		return [...tools, ...this.bundle([]).tools.map(({ tool }) => tool)];

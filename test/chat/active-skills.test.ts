@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ChatOptions, chat, type Message, type Skill, type SkillResolver, skill } from '../../src/index.ts';
 import { calling, echo, finish, type Requests, results, toolOf } from './support.ts';
@@ -165,6 +166,26 @@ describe('what was read', () => {
 		const turns = ['1', '2', '3'].map((id) => calling({ id, name: 'echo', input: { text: id } }));
 		await finish([...turns, 'Done.'], { skillResolver, tools: [echo] }, [...hasRead('billing'), go]);
 		expect(found).toEqual(['billing', 'ledger']);
+	});
+
+	test('is the same looked up turn by turn as at once, whatever was called', async () => {
+		const one = fc.constantFrom('billing', 'ledger', 'plain', 'nope', 'echo', 'pay', 'book');
+		const turns = fc.array(fc.uniqueArray(one, { minLength: 1, maxLength: 3 }), { maxLength: 6 });
+		await fc.assert(
+			fc.asyncProperty(turns, async (named) => {
+				const callOf = (name: string, id: string) =>
+					['echo', 'pay', 'book'].includes(name)
+						? { id, name, input: { text: id } }
+						: { id, name: 'read_skill', input: { name } };
+				const script = named.map((names, at) => calling(...names.map((name, n) => callOf(name, `${at}.${n}`))));
+				const { requests } = await finish([...script, 'Done.'], { skills, tools: [echo] });
+				for (const [at, { messages }] of requests.entries()) {
+					const fresh = await finish(['Done.'], { skills, tools: [echo] }, messages);
+					expect(offered(fresh.requests)[0]).toEqual(offered(requests)[at]);
+				}
+			}),
+			{ numRuns: 50 },
+		);
 	});
 
 	test('a resolver that fails while a skill is looked up fails the run', async () => {
