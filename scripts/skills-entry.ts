@@ -51,7 +51,7 @@ function toSkill(folder: SkillFolder): ToPublish | SkillProblem[] {
 	const violations = validateMarkdown(text, { directory: name });
 	if (violations.length > 0) return violations.map(({ message, line }) => problemOf(folder, message, line));
 	try {
-		const { body = '', description, when, modalities, requires } = fromMarkdown(text, { directory: name });
+		const { body = '', description, when, modalities, requires, frontMatter } = fromMarkdown(text, { directory: name });
 		const paths = Object.keys(files).sort();
 		const content = JSON.stringify({
 			body,
@@ -62,12 +62,14 @@ function toSkill(folder: SkillFolder): ToPublish | SkillProblem[] {
 			const message = `and the files beside it have ${bytes} bytes: an entry of KV holds ${maxValueBytes}`;
 			return [problemOf(folder, message)];
 		}
-		const lists = {
+		const allowed = frontMatter?.['allowed-tools'];
+		const about = {
 			...(when && { when: [...when] }),
 			...(modalities && { modalities: [...modalities] }),
 			...(requires && { requires: [...requires] }),
+			...(typeof allowed === 'string' && { 'allowed-tools': allowed }),
 		};
-		const entry = { name, description, ...lists, hash: hashOf(content), ...(paths.length > 0 && { files: paths }) };
+		const entry = { name, description, ...about, hash: hashOf(content), ...(paths.length > 0 && { files: paths }) };
 		return { entry, body: content };
 	} catch (error) {
 		return [problemOf(folder, messageOf(error))];

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { defineAgent } from '../src/agents/index.ts';
 import { createApp } from '../src/app.ts';
 import { createDirectoryClass } from '../src/directory/object.ts';
-import { askUser, fn, halt, tool } from '../src/index.ts';
+import { askUser, fn, halt, type Skill, tool } from '../src/index.ts';
 import { createLedgerClass } from '../src/ledger/object.ts';
 import { demo } from '../src/providers/index.ts';
 import { createSessionClass } from '../src/session/object.ts';
@@ -90,6 +90,39 @@ const again = tool.define({
 	fn: doneOnce,
 });
 
+const look = tool.define({
+	name: 'look',
+	description: 'Gives what the harness says about the turn.',
+	inputSchema: v.object({}),
+	passInput: true,
+	fn: (_, { skillContext }) => skillContext,
+});
+const [bundled] = tool.forAgent([fn({ name: 'bundled', params: [] }, () => 'from the skill')]);
+let slowRuns = 0;
+const slow = tool.define({
+	name: 'slow',
+	description: 'Does not end the first time; may be run again.',
+	inputSchema: v.object({}),
+	retry: 'safe',
+	fn: () => (slowRuns++ === 0 ? new Promise(() => {}) : 'ended'),
+});
+
+/** Skills that bring tools, and one that says what it is told. */
+const bringing: Skill = {
+	name: 'bringing',
+	description: 'Brings tools.',
+	body: 'Use them.',
+	tools: [...(bundled === undefined ? [] : [bundled]), pay, byHand, unsafe, slow],
+	requires: ['asking'],
+	files: { 'references/how.md': 'So.' },
+};
+const asking: Skill = { name: 'asking', description: 'Brings a question.', body: 'Ask.', tools: tool.forAgent([ask]) };
+const told: Skill = {
+	name: 'told',
+	description: 'Says what it is told.',
+	bodyFn: (context: Readonly<Record<string, unknown>>) => JSON.stringify(context),
+};
+
 /** Agents for tests: one that is scripted, one on the demo model with the published skills. */
 const runtime = {
 	agents: [
@@ -130,6 +163,23 @@ const runtime = {
 		}),
 		defineAgent({ name: 'fleeting', description: 'Is gone soon.', model: 'scripted', expiresAfterMs: 3_600_000 }),
 		defineAgent({ name: 'hasty', description: 'Waits a moment only.', model: 'scripted', tools: [pay], approvalMs: 1 }),
+		...([undefined, 'compact', 'truncate'] as const).map((contextFull) =>
+			defineAgent({
+				name: ['equipped', contextFull].join('-').replace(/-$/, ''),
+				description: 'Has skills with tools.',
+				model: 'scripted',
+				tools: [look, echo],
+				skills: [bringing, asking, told],
+				...(contextFull !== undefined && { contextFull, maxContextTokens: 3_000 }),
+			}),
+		),
+		defineAgent({
+			name: 'publishing',
+			description: 'Has published skills beside its own.',
+			model: 'scripted',
+			skills: [bringing, 'published'],
+			skillTools: [last],
+		}),
 	],
 	providers: () => [demo(), scriptedProvider],
 };

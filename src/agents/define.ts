@@ -22,15 +22,18 @@ export const budgetSchema = v.pipe(
 /** How long after its last activity a session is removed, in milliseconds: a hundred years at most, as no alarm is set for after 2189. */
 export const expirySchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_155_760_000_000));
 
+const toolList = v.optional(
+	v.array(v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object')),
+);
+
 const definition = v.strictObject({
 	name: v.pipe(v.string(), v.regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'Use a-z, 0-9 and single hyphens'), v.maxLength(64)),
 	description: v.pipe(v.string(), v.nonEmpty()),
 	model: v.optional(v.pipe(v.string(), v.nonEmpty())),
 	models: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
 	system: v.optional(v.string()),
-	tools: v.optional(
-		v.array(v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object')),
-	),
+	tools: toolList,
+	skillTools: toolList,
 	skills: v.optional(
 		v.union(
 			[v.literal('all'), v.array(v.union([v.string(), v.custom<AnyFn | Skill>(isSkillEntry)]))],
@@ -65,6 +68,8 @@ export interface AgentDefinition {
 	readonly models?: readonly string[];
 	readonly system?: string;
 	readonly tools?: readonly (AnyFn | Tool)[];
+	/** Tools that its model may call once it has read a skill that names them in `allowed-tools`. */
+	readonly skillTools?: readonly (AnyFn | Tool)[];
 	/** Names of published skills, skills written here, or `'all'` that are published. */
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
 	/** Model turns of one run; 10. */
@@ -92,8 +97,9 @@ export interface AgentDefinition {
 }
 
 /** An agent that was checked: its tools are `Tool`s, and nothing is missing. */
-export interface Agent extends Omit<AgentDefinition, 'tools'> {
+export interface Agent extends Omit<AgentDefinition, 'tools' | 'skillTools'> {
 	readonly tools: readonly Tool[];
+	readonly skillTools: readonly Tool[];
 	readonly skills: 'all' | readonly (string | AnyFn | Skill)[];
 }
 
@@ -108,7 +114,11 @@ export function defineAgent(given: AgentDefinition): Agent {
 		if (!(error instanceof RunletError) || typeof given?.name !== 'string') throw error;
 		throw new RunletError(error.code, `${error.message} (agent ${given.name})`, error.data);
 	}
-	return { ...given, tools: forAgent(given.tools ?? []), skills: given.skills ?? [] };
+	const tools = forAgent(given.tools ?? []);
+	const skillTools = forAgent(given.skillTools ?? []);
+	// Of two with one name only the first could ever be called.
+	forAgent([...tools, ...skillTools]);
+	return { ...given, tools, skillTools, skills: given.skills ?? [] };
 }
 
 /** Agents as a Worker serves them; two of one name are `invalid_agent`. */

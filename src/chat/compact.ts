@@ -55,7 +55,7 @@ export async function* summarize(
 	request: Omit<TurnRequest, 'messages' | 'inputTokens'>,
 	messages: readonly Message[],
 	room: SummaryRoom,
-	{ spend, onEvent }: Pick<Conversation, 'spend' | 'onEvent'>,
+	{ spend, onEvent, skills: readSkills }: Pick<Conversation, 'spend' | 'onEvent' | 'skills'>,
 ): AsyncGenerator<RunEvent[], Summary | undefined> {
 	const options = summaryOptions(request, room.tokens);
 	let text = messages.filter(isSummary).map(textOf).join('\n\n');
@@ -76,7 +76,10 @@ export async function* summarize(
 		text = reply.stopReason === 'refusal' ? '' : reply.text.trim();
 		if (text === '') return undefined;
 	}
-	return pieces.length === 0 ? undefined : { message: { role: 'system', content: lead + text, summary: true }, usage };
+	if (pieces.length === 0) return undefined;
+	const skills = readSkills();
+	const content = lead + text + aboutSkills(skills);
+	return { message: { role: 'system', content, summary: true, ...(skills.length > 0 && { skills }) }, usage };
 }
 
 /** What the model answers, none of it shown. A failure that will not pass is an answer without a text. */
@@ -163,8 +166,15 @@ function entriesOf(message: Message): string[] {
 	}
 }
 
-/** What an earlier summary says, without what every one begins with. */
-function textOf(summary: Message): string {
+/** What an earlier summary says, without what every one begins and ends with. */
+function textOf(summary: SystemMessage): string {
 	const text = messageText(summary);
-	return text.startsWith(lead) ? text.slice(lead.length) : text;
+	const end = aboutSkills(summary.skills ?? []);
+	return text.slice(text.startsWith(lead) ? lead.length : 0, text.endsWith(end) ? text.length - end.length : undefined);
+}
+
+/** What a model should know of the skills that it has read: their texts are summed up, too. */
+function aboutSkills(names: readonly string[]): string {
+	if (names.length === 0) return '';
+	return `\n\nSkills that were read: ${names.join(', ')}. Their tools can be called; read one again where its text is needed.`;
 }

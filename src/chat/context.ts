@@ -1,6 +1,6 @@
 import { cutMessage } from './cut.ts';
 import type { RunEvent } from './event.ts';
-import { type Message, sendable } from './message.ts';
+import { type Message, type SystemMessage, sendable } from './message.ts';
 import type { MessageContext } from './options.ts';
 import type { ChatUsage } from './usage.ts';
 
@@ -21,6 +21,8 @@ export interface Conversation {
 	readonly spend: (usage: ChatUsage | undefined) => void;
 	/** Told of every event as it is shown. */
 	readonly onEvent: (event: RunEvent) => void;
+	/** Names of the skills that were read in what is sent. */
+	readonly skills: () => readonly string[];
 }
 
 /** The window that a history begins with: all of it, or the newest summary with a user message behind it, and what follows. */
@@ -58,7 +60,7 @@ export function sentOf(messages: readonly Message[], { front, from }: Window): M
 	return sendable([...front, ...messages.slice(from)]).map(cutMessage);
 }
 
-export function isSummary(message: Message): boolean {
+export function isSummary(message: Message): message is SystemMessage {
 	return message.role === 'system' && message.summary === true;
 }
 

@@ -1,8 +1,10 @@
 import { RunletError, toRunletError } from '../errors.ts';
-import { builtinsWithResolver, effectiveResolver, type SkillResolver } from '../skill/index.ts';
+import { builtinsOf } from '../skill/builtins.ts';
+import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
 import { advertised } from '../skill/resolver.ts';
 import { isAvailable } from '../tool/dispatch.ts';
 import { forAgent, type Tool, type ToolCall, type ToolContext, type ToolResult } from '../tool/index.ts';
+import { ActiveSkills } from './active-skills.ts';
 import { type CallsOutcome, runCalls } from './calls.ts';
 import { type Conversation, windowOf } from './context.ts';
 import type { TurnReply } from './deltas.ts';
@@ -99,7 +101,10 @@ export async function* loop(
 				usage = addUsage(usage, more);
 			},
 			onEvent: setting.onEvent,
+			skills: () => setting.skills?.names ?? [],
 		};
+		/** What the newest turn was offered. */
+		let tools: readonly Tool[] | undefined;
 		const ended = (status: RunResult['status'], more: Partial<RunResult> = {}): RunResult => ({
 			status,
 			text: last?.text ?? '',
@@ -122,13 +127,14 @@ export async function* loop(
 			const turn = begun ?? (open.length > 0 ? { calls: open, results: [] } : undefined);
 			begun = undefined;
 			if (turn !== undefined) {
+				tools ??= await toolsAt(setting, conversation, placeOfTurn(messages));
 				const outcome: CallsOutcome =
 					open.length === 0 || options.mode === 'manual'
 						? { ...turn, results: [], manual: open }
 						: yield* runCalls({
 								calls: open,
 								haltedReason: turn.haltedReason,
-								tools: setting.tools,
+								tools,
 								context: setting.context,
 								// A call of a later turn may have the same id, and was asked about by nobody.
 								approved: new Set(last === resume?.last ? options.approved : []),
@@ -154,7 +160,8 @@ export async function* loop(
 			if (iteration === options.stopAfter) return ended('awaiting_tools', { metadata: { manualToolCalls: [] } });
 			if (!(iteration < (options.maxIterations ?? 10))) throw tooManyTurns(options.maxIterations ?? 10);
 			iteration++;
-			const reply: TurnReply = yield* ask(options, setting, conversation, stream, signal);
+			tools = await toolsAt(setting, conversation, messages.length);
+			const reply: TurnReply = yield* ask(options, { ...setting, tools }, conversation, stream, signal);
 			last = reply;
 			usage = addUsage(usage, reply.usage);
 			const message = assistantOf(reply);
@@ -171,8 +178,10 @@ export async function* loop(
 
 interface Setting {
 	readonly runId: string;
+	/** Those that are there without any skill being read. */
 	readonly tools: readonly Tool[];
 	readonly resolver: SkillResolver | undefined;
+	readonly skills: ActiveSkills | undefined;
 	readonly context: Omit<ToolContext, 'callId' | 'emit'>;
 	readonly onEvent: (event: RunEvent) => void;
 }
@@ -182,16 +191,35 @@ function prepare(options: ChatOptions, signal: AbortSignal, onEvent: Setting['on
 		throw new RunletError('invalid_request', 'model: missing. Name one, such as "demo".', { field: 'model' });
 	}
 	const { sessionId, runId = crypto.randomUUID() } = options.context ?? {};
-	const skillContext = options.skillContext ?? options.context?.skillContext ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);
-	const builtins = resolver === undefined ? [] : builtinsWithResolver(resolver, skillContext);
-	return {
+	let tools: readonly Tool[] = [];
+	const offered = forAgent(options.skillTools ?? []);
+	const skills = resolver && new ActiveSkills({ resolver, offered, tools: () => tools, signal });
+	const builtins = resolver === undefined ? [] : builtinsOf(resolver, { bundle: (more) => skills?.bundle(more) });
+	tools = forAgent([...(options.tools ?? []), ...builtins]);
+	const context = {
+		signal,
 		runId,
-		resolver,
-		tools: forAgent([...(options.tools ?? []), ...builtins]),
-		context: { signal, skillContext, runId, sessionId },
-		onEvent,
+		sessionId,
+		get skillContext(): SkillContext {
+			const { skillContext = options.context?.skillContext ?? {} } = options;
+			return typeof skillContext === 'function' ? skillContext() : skillContext;
+		},
 	};
+	return { runId, resolver, skills, tools, context, onEvent };
+}
+
+/** All tools that a turn may call whose messages end at a place. */
+async function toolsAt({ tools, skills }: Setting, conversation: Conversation, end: number): Promise<readonly Tool[]> {
+	return skills === undefined ? tools : skills.toolsAt(conversation, end);
+}
+
+/** The place of the last assistant message. */
+function placeOfTurn(messages: readonly Message[]): number {
+	return Math.max(
+		0,
+		messages.findLastIndex(({ role }) => role === 'assistant'),
+	);
 }
 
 /** One model turn: the skills of the moment, the context check, the call itself. */

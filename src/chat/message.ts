@@ -9,6 +9,8 @@ export interface SystemMessage {
 	 * behind it. Other system messages are sent wherever they stand.
 	 */
 	readonly summary?: boolean | undefined;
+	/** Of a summary: the skills that were read in front of it, whose tools may still be called. */
+	readonly skills?: readonly string[] | undefined;
 }
 
 export interface UserMessage {

@@ -53,8 +53,10 @@ export interface ChatOptions {
 	readonly tools?: readonly (AnyFn | Tool)[] | undefined;
 	readonly skills?: readonly (AnyFn | Skill)[] | undefined;
 	readonly skillResolver?: SkillResolver | undefined;
-	/** What the harness knows about the turn; wins over what a model says to `apply_skill`. */
-	readonly skillContext?: SkillContext | undefined;
+	/** Tools that are offered once a skill was read that names them in `allowed-tools`. */
+	readonly skillTools?: readonly (AnyFn | Tool)[] | undefined;
+	/** What the harness knows about the turn, or who is asked for it at each call; wins over what a model says to `apply_skill`. */
+	readonly skillContext?: SkillContext | (() => SkillContext) | undefined;
 	/** Model turns of one run; 10. */
 	readonly maxIterations?: number | undefined;
 	readonly maxContextTokens?: number | undefined;

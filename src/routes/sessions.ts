@@ -7,6 +7,7 @@ import type { Listed } from '../directory/api.ts';
 import { isCursor } from '../directory/cursor.ts';
 import { RunletError } from '../errors.ts';
 import type { SessionApi } from '../session/api.ts';
+import { attachmentsField } from './attachments.ts';
 import { ownerOf } from './owner.ts';
 import { handlingOf, jsonBody, notAllowed } from './request.ts';
 
@@ -34,13 +35,21 @@ const modelField = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200))
 const both = 'give text or parts, not both';
 
 const messageBody = v.pipe(
-	v.strictObject({ ...content, model: modelField, whenBusy: v.optional(v.picklist(['queue', 'reject', 'steer'])) }),
+	v.strictObject({
+		...content,
+		attachments: attachmentsField,
+		model: modelField,
+		whenBusy: v.optional(v.picklist(['queue', 'reject', 'steer'])),
+	}),
 	v.forward(
 		v.check(({ text, parts }) => text === undefined || parts === undefined, both),
 		['text'],
 	),
 	v.forward(
-		v.check(({ text, parts }) => text !== undefined || parts !== undefined, 'missing. Give text or parts'),
+		v.check(
+			({ text, parts, attachments = [] }) => text !== undefined || parts !== undefined || attachments.length > 0,
+			'missing. Give text, parts or attachments',
+		),
 		['text'],
 	),
 );
@@ -83,6 +92,7 @@ const sessionBody = v.pipe(
 		budget: v.optional(budgetSchema),
 		expiresAfterMs: v.optional(expirySchema),
 		...content,
+		attachments: attachmentsField,
 	}),
 	v.forward(
 		v.check(({ text, parts }) => text === undefined || parts === undefined, both),
@@ -103,11 +113,12 @@ const listQuery = v.object({
 export const sessions = new Hono<{ Bindings: Env }>()
 	.post('/', async (c) => {
 		const body = await jsonBody(c.req.raw, sessionBody);
-		const { text, parts, ...rest } = body;
-		const input = text === undefined && parts === undefined ? undefined : { text, parts };
+		const { text, parts, attachments = [], ...rest } = body;
 		const how = handlingOf(c, body);
 		const { sessions } = config(c.env);
 		const owner = ownerOf(c);
+		const isEmpty = text === undefined && parts === undefined && attachments.length === 0;
+		const input = isEmpty ? undefined : { text, parts, attachments, ...originOf(c) };
 		// A request that comes again finds the session that it made by its key.
 		const id =
 			how.once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${owner} ${how.once.key}`);
@@ -127,14 +138,14 @@ export const sessions = new Hono<{ Bindings: Env }>()
 	.get('/:id/messages', (c) => session(c).messages(check(pageQuery, c.req.query(), 'query')))
 	.post('/:id/messages', async (c) => {
 		const input = await jsonBody(c.req.raw, messageBody);
-		return session(c).send(input, handlingOf(c, input));
+		return session(c).send({ ...input, ...originOf(c) }, handlingOf(c, input));
 	})
 	.all('/:id/messages', notAllowed('GET', 'POST'))
 	.get('/:id/messages/:message', (c) => session(c).message(check(place, c.req.param('message'), 'message')))
 	.all('/:id/messages/:message', notAllowed('GET'))
 	.post('/:id/answer', async (c) => {
 		const input = await jsonBody(c.req.raw, answerBody);
-		return session(c).answer(input, handlingOf(c, input));
+		return session(c).answer({ ...input, ...originOf(c) }, handlingOf(c, input));
 	})
 	.all('/:id/answer', notAllowed('POST'))
 	.post('/:id/tool-results', async (c) => {
@@ -150,6 +161,11 @@ export const sessions = new Hono<{ Bindings: Env }>()
 	.all('/:id/events', notAllowed('GET'))
 	.post('/:id/cancel', (c) => session(c).cancel(handlingOf(c)))
 	.all('/:id/cancel', notAllowed('POST'));
+
+/** Where a message of a request comes from. */
+function originOf(c: Context): { readonly sender: string; readonly transport: string } {
+	return { sender: ownerOf(c), transport: 'http' };
+}
 
 /** A listed session as the wire has it. */
 function wireListed({ createdAt, activeAt, ...rest }: Listed) {

@@ -21,7 +21,7 @@ export function optionsFor(
 	session: Pick<SessionRecord, 'agent' | 'model'>,
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
-	const { system, tools, maxIterations, maxContextTokens, maxOutputTokens } = agent;
+	const { system, tools, skillTools, maxIterations, maxContextTokens, maxOutputTokens } = agent;
 	const { mode, contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
 	const model = modelFor(agent, session.model, config.model);
 	const providers = runtime.providers(config);
@@ -32,6 +32,7 @@ export function optionsFor(
 		reasoningEffort,
 		system,
 		tools,
+		skillTools,
 		skillResolver: resolverFor(agent, config, providers),
 		maxIterations,
 		maxContextTokens,

@@ -1,5 +1,6 @@
 import type { MessagePart } from '../chat/index.ts';
 import type { Limit } from '../ledger/budget.ts';
+import type { Attachment } from './attachment.ts';
 
 /** How the caller of a run wants its answer: as events, as the result, or only that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';
@@ -20,6 +21,12 @@ export interface Handling {
 export interface Input {
 	readonly text?: string | undefined;
 	readonly parts?: readonly MessagePart[] | undefined;
+	/** Files that came with it. */
+	readonly attachments?: readonly Attachment[] | undefined;
+	/** Who sent it; the session's owner, if nobody says. */
+	readonly sender?: string | undefined;
+	/** By what way it came; `http`, if nobody says. */
+	readonly transport?: string | undefined;
 	/** The model of this run and those after it; the one that the session has, if nobody says. */
 	readonly model?: string | undefined;
 	/** What happens where a run goes on. */

@@ -1,5 +1,6 @@
 import type { ChatOptions, Message, SideEvent } from '../chat/index.ts';
 import type { AtCrashPoint } from './crash.ts';
+import type { InboundContext } from './inbound.ts';
 import type { SessionMeter } from './meter.ts';
 import type { RunRecord } from './rows/run.ts';
 import type { SessionStore } from './store.ts';
@@ -23,13 +24,16 @@ export interface JournalOptions {
 	readonly store: SessionStore;
 	readonly record: Pick<RunRecord, 'n' | 'id' | 'restarts'>;
 	readonly meter: SessionMeter;
+	/** Told of the messages that the run takes up on its way. */
+	readonly inbound: InboundContext;
 	readonly iteration: number;
 	/** A message that waited was taken up by the run. */
 	readonly onSteered: (id: number) => void;
 	readonly atCrashPoint: AtCrashPoint;
 }
 
-export function journalOf({ store, record, meter, iteration, onSteered, atCrashPoint }: JournalOptions): Journal {
+export function journalOf(options: JournalOptions): Journal {
+	const { store, record, meter, inbound: context, iteration, onSteered, atCrashPoint } = options;
 	const state = { iteration, restarts: record.restarts, sides: 0 };
 	/** What was said with a summary, which stands among older messages, belongs to the message behind it. */
 	let kept: readonly SideEvent[] = [];
@@ -71,9 +75,10 @@ export function journalOf({ store, record, meter, iteration, onSteered, atCrashP
 			onQuestion: (question, call) => store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), question),
 			steer: () =>
 				store.transaction((): Message[] =>
-					store.queue.steering().map(({ id, message, key }) => {
+					store.queue.steering().map(({ id, message, inbound, key }) => {
 						store.queue.remove(id);
-						store.messages.add(record.n, message, Date.now(), { input: true });
+						store.messages.add(record.n, message, Date.now(), { input: true, inbound });
+						context.arrived(message, inbound);
 						if (key !== undefined) store.deliveries.begun(key, record.n);
 						onSteered(id);
 						return message;

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
-import { type Message, userMessage } from '../chat/index.ts';
+import type { Message, UserMessage } from '../chat/index.ts';
 import { config, type Env } from '../config.ts';
 import { messageOf, RunletError } from '../errors.ts';
 import type { Limit } from '../ledger/budget.ts';
@@ -8,6 +8,7 @@ import type { Runtime } from './agent.ts';
 import type { CreateInput, Handling, Input, Once, SessionApi, Submission } from './api.ts';
 import { crashPoints } from './crash.ts';
 import { follow } from './follow.ts';
+import { type Inbound, inboundOf } from './inbound.ts';
 import { pastLog, pastRun } from './past.ts';
 import { pendingOf } from './pending.ts';
 import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
@@ -63,7 +64,8 @@ export function createSessionClass(runtime: Runtime) {
 					this.#runner.created();
 					return Response.json(this.#state(), frame);
 				}
-				const live = this.#runner.begin([userMessage(input.parts ?? input.text ?? '')], how);
+				const { message, inbound } = inboundOf(input, owner);
+				const live = this.#runner.begin([message], { ...how, inbound });
 				await this.#accepted(live.record);
 				return deliver(live, how.delivery, { ...frame, about: this.#state() });
 			});
@@ -112,13 +114,17 @@ export function createSessionClass(runtime: Runtime) {
 			const { whenBusy = 'queue', model } = input;
 			const busy = this.#runner.live !== undefined && whenBusy !== 'reject';
 			return this.#take(busy ? 'cancel' : 'reply', how, () => {
-				if (busy) return this.#wait(userMessage(input.parts ?? input.text ?? ''), whenBusy === 'steer', input, how);
-				return this.#runner.begin([this.#messageOf(input)], { once: how.once, model });
+				const given = this.#given(input);
+				if (busy) return this.#wait(given, whenBusy === 'steer', input, how);
+				return this.#runner.begin([this.#asAnswer(given.message)], { once: how.once, model, inbound: given.inbound });
 			});
 		}
 
 		answer(input: Input, how: Handling): Promise<Response> {
-			return this.#take('answer', how, () => this.#runner.begin([this.#messageOf(input)], how));
+			return this.#take('answer', how, () => {
+				const { message, inbound } = this.#given(input);
+				return this.#runner.begin([this.#asAnswer(message)], { once: how.once, inbound });
+			});
 		}
 
 		submit(answers: readonly Submission[], how: Handling): Promise<Response> {
@@ -226,13 +232,18 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		/** A message that came while a run goes on: the run that will answer it. */
-		#wait(message: Message, steers: boolean, { model }: Input, { once }: Handling): LiveRun | Upcoming {
+		#wait(
+			given: { readonly message: Message; readonly inbound: Inbound },
+			steers: boolean,
+			{ model }: Input,
+			{ once }: Handling,
+		): LiveRun | Upcoming {
 			if (this.#store.queue.size >= longestQueue) {
 				const text = `whenBusy: ${longestQueue} messages wait already. Send it when a run has ended, or cancel.`;
 				throw new RunletError('conflict', text, { field: 'whenBusy', waiting: longestQueue });
 			}
 			const { live, queue } = this.#runner;
-			const { id, runId } = queue.add(message, { model, steers, once });
+			const { id, runId } = queue.add(given, { model, steers, once });
 			const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
 			return { record, begun: queue.run(id) };
 		}
@@ -256,11 +267,15 @@ export function createSessionClass(runtime: Runtime) {
 			return run === undefined ? Response.json(this.#state(), frame) : deliver(run, delivery, { ...frame, ...about });
 		}
 
+		#given(input: Input) {
+			return inboundOf(input, this.#store.session().owner);
+		}
+
 		/** A message as it enters the history: to a session that asked, it is the answer. */
-		#messageOf({ text, parts }: Input): Message {
-			const { content } = userMessage(parts ?? text ?? '');
+		#asAnswer(message: UserMessage): Message {
+			const { content, parts } = message;
 			const { question } = pendingOf(this.#store);
-			if (this.#status() !== 'awaiting_user' || question === undefined) return userMessage(parts ?? text ?? '');
+			if (this.#status() !== 'awaiting_user' || question === undefined) return message;
 			return {
 				role: 'tool',
 				content,

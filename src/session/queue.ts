@@ -1,6 +1,7 @@
 import { type Deferred, deferred } from '../chat/deferred.ts';
 import type { Message } from '../chat/index.ts';
 import type { Once } from './api.ts';
+import type { Inbound } from './inbound.ts';
 import type { Waiting } from './rows/queue.ts';
 import { type LiveRun, newRunId, runThatWasNot } from './run.ts';
 import type { SessionStore } from './store.ts';
@@ -16,14 +17,14 @@ export class Queue {
 
 	/** Stores a message that waits for its run or, where it `steers`, for the run that goes on to take it up. */
 	add(
-		message: Message,
+		{ message, inbound }: { readonly message: Message; readonly inbound: Inbound },
 		about: { readonly model?: string | undefined; readonly steers: boolean; readonly once?: Once | undefined },
 	): Waiting {
 		const { queue, deliveries } = this.#store;
 		const { model, steers, once } = about;
 		return this.#store.transaction(() => {
 			const createdAt = Date.now();
-			const waiting = queue.add({ runId: newRunId(), message, model, steers, key: once?.key }, createdAt);
+			const waiting = queue.add({ runId: newRunId(), message, inbound, model, steers, key: once?.key }, createdAt);
 			if (once !== undefined) deliveries.add(once, -waiting.id, createdAt);
 			return waiting;
 		});

@@ -62,8 +62,10 @@ export function eventStream(
 }
 
 /** A message as the routes show it: without what only its provider needs. */
-export function wireMessage({ seq, message, turn, isCut, createdAt }: MessageRecord, runId: string | undefined) {
+export function wireMessage(record: MessageRecord, runId: string | undefined) {
+	const { seq, message, inbound, turn, isCut, createdAt } = record;
 	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
-	const about = { ...(turn && { turn }), ...(isCut === true && { isCut }) };
+	const attachments = inbound?.attachments?.map(({ name, type, size }) => ({ name, type, size }));
+	const about = { ...(attachments && { attachments }), ...(turn && { turn }), ...(isCut === true && { isCut }) };
 	return { id: String(seq), runId, ...shown, ...about, createdAt: new Date(createdAt).toISOString() };
 }

@@ -9,6 +9,7 @@ import { optionsFor, type Runtime } from './agent.ts';
 import { Alarm } from './alarm.ts';
 import type { Once } from './api.ts';
 import { type AtCrashPoint, crashPoints } from './crash.ts';
+import { type Inbound, InboundContext } from './inbound.ts';
 import { RunLog } from './log.ts';
 import { chargeLost, sessionMeter, stateOf } from './meter.ts';
 import { inBackground, Owner } from './owner.ts';
@@ -16,6 +17,7 @@ import { pastRun } from './past.ts';
 import { approvedCalls, askedQuestions, openCallsOf } from './pending.ts';
 import { Queue } from './queue.ts';
 import { giveUp, takeUp } from './recovery.ts';
+import type { MessageRecord } from './rows/message.ts';
 import type { Waiting } from './rows/queue.ts';
 import type { RunRecord } from './rows/run.ts';
 import { carryOut, type LiveRun, newRunId, runThatWasNot } from './run.ts';
@@ -45,6 +47,8 @@ export interface BeginOptions {
 	readonly once?: Once | undefined;
 	/** Calls that were allowed. */
 	readonly approved?: readonly ToolCall[];
+	/** Where the message came from that it begins with. */
+	readonly inbound?: Inbound | undefined;
 	/** The message that waited for it. */
 	readonly waited?: Waiting | undefined;
 }
@@ -96,7 +100,10 @@ export class Runner {
 	 * where a run that failed is taken up. Calls that an earlier run had begun when it was cut off are answered as
 	 * unknown. Throws before anything is stored.
 	 */
-	begin(given: readonly Message[], { model, stopAfter, once, approved = [], waited }: BeginOptions = {}): LiveRun {
+	begin(
+		given: readonly Message[],
+		{ model, stopAfter, once, approved = [], inbound, waited }: BeginOptions = {},
+	): LiveRun {
 		const options = this.#optionsOn(model);
 		const input = [...this.#unknownResults(options.tools), ...given];
 		const record = this.#store.transaction(() => {
@@ -116,7 +123,8 @@ export class Runner {
 				createdAt,
 			});
 			for (const call of approved) calls.note(messages.lastTurn(), call, 'allowed', createdAt);
-			for (const message of input) messages.add(n, message, createdAt, { input: true });
+			for (const message of input)
+				messages.add(n, message, createdAt, { input: true, inbound: given.includes(message) ? inbound : undefined });
 			if (once !== undefined) deliveries.add(once, n, createdAt);
 			if (waited !== undefined) queue.remove(waited.id);
 			if (waited?.key !== undefined) deliveries.begun(waited.key, n);
@@ -157,23 +165,27 @@ export class Runner {
 
 	#carryOut(record: RunRecord, options: ReturnType<typeof optionsFor>, log: RunLog, resume?: Resumption): LiveRun {
 		const store = this.#store;
-		const { id: sessionId } = store.session();
+		const { id: sessionId, owner } = store.session();
+		const history = this.#history(options);
+		const inbound = new InboundContext(history, owner);
 		const atCrashPoint = this.#crashPointsOf(record.n);
 		const live: LiveRun = carryOut({
 			store,
 			record,
 			log,
 			resume,
+			inbound,
 			atCrashPoint,
 			options: {
 				...options,
 				context: { sessionId, runId: record.id },
+				skillContext: () => inbound.current,
 				stopAfter: record.stopAfter,
 				approved: approvedCalls(store),
 				asked: askedQuestions(store),
 				takenIds: store.calls.askedIds(),
 			},
-			history: this.#history(options),
+			history: history.map(({ message }) => message),
 			meter: sessionMeter({
 				store,
 				record,
@@ -210,10 +222,10 @@ export class Runner {
 	}
 
 	/** What a model may be sent of the conversation: from the newest summary on, and no more than could fit. */
-	#history({ contextFull, maxContextTokens }: ReturnType<typeof optionsFor>): Message[] {
+	#history({ contextFull, maxContextTokens }: ReturnType<typeof optionsFor>): readonly MessageRecord[] {
 		const from = this.#store.summary;
 		const characters = contextFull === 'truncate' ? charactersOf(maxContextTokens) : mostCharacters;
-		return this.#store.messages.newest({ from, characters }).map(({ message }) => message);
+		return this.#store.messages.newest({ from, characters });
 	}
 
 	/** A run of an earlier life of the object goes on, or ends where it cannot. */
@@ -242,9 +254,9 @@ export class Runner {
 		while (this.#live === undefined && takesNext(sessionStatus(this.#store.runs.get()?.status))) {
 			const waited = this.#store.queue.first();
 			if (waited === undefined) return;
-			const { id, message, model } = waited;
+			const { id, message, inbound, model } = waited;
 			try {
-				this.queue.begun(id, this.begin([message], { model, waited }));
+				this.queue.begun(id, this.begin([message], { model, inbound, waited }));
 			} catch (thrown) {
 				this.queue.begun(id, this.#refuse(waited, failureOf(toRunletError(thrown))));
 			}
@@ -258,7 +270,7 @@ export class Runner {
 		this.#store.transaction(() => {
 			const createdAt = Date.now();
 			runs.begin({ n, id: waited.runId, boot: this.#boot, firstSeq: messages.nextPlace(), createdAt });
-			messages.add(n, waited.message, createdAt, { input: true });
+			messages.add(n, waited.message, createdAt, { input: true, inbound: waited.inbound });
 			queue.remove(waited.id);
 			if (waited.key !== undefined) deliveries.begun(waited.key, n);
 			runs.end(n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { define } from '../tool/define.ts';
 import type { AnyFn, Tool, ToolContext } from '../tool/index.ts';
+import { type Bundle, type Loaded, withRequired } from './bundle.ts';
 import { listFoundSkills, listSkillsOf } from './list.ts';
 import { inMemoryResolver, type SkillResolver } from './resolver.ts';
 import { loadBody, type Skill, type SkillContext } from './skill.ts';
@@ -12,13 +13,29 @@ export function builtins(skills: Skills, skillContext?: SkillContext): Tool[] {
 	return builtinsWithResolver(inMemoryResolver(skills), skillContext);
 }
 
-/** The same over a resolver, with `search_skills` where it can search (document 001, `builtins-with-resolver`). */
+/**
+ * The same over a resolver, with `search_skills` where it can search, and `read_skill_file` where a skill of it may have
+ * files (document 001, `builtins-with-resolver`).
+ */
 export function builtinsWithResolver(resolver: SkillResolver, skillContext?: SkillContext): Tool[] {
+	return builtinsOf(resolver, { skillContext });
+}
+
+/** What the skill tools of a run are told. */
+export interface BuiltinOptions {
+	readonly skillContext?: SkillContext | undefined;
+	/** What comes of the tools that skills bring; without it nothing is said of them. */
+	readonly bundle?: ((skills: readonly Skill[]) => Bundle | undefined) | undefined;
+}
+
+/** The skill tools of a run. */
+export function builtinsOf(resolver: SkillResolver, options: BuiltinOptions): Tool[] {
 	return [
 		builtinListSkillsR(resolver),
-		builtinReadSkillR(resolver),
-		builtinApplySkillR(resolver, skillContext),
+		readSkill(resolver, options),
+		applySkill(resolver, options),
 		...(resolver.searchFn === undefined ? [] : [builtinSearchSkillsR(resolver)]),
+		...(resolver.hasFiles === true ? [builtinReadSkillFileR(resolver)] : []),
 	];
 }
 
@@ -51,14 +68,7 @@ export function builtinListSkillsR(resolver: SkillResolver): Tool {
 
 /** `read_skill(name)`: the skill's text, also of one that was never advertised; `Unknown skill: NAME` for none (document 001). */
 export function builtinReadSkillR(resolver: SkillResolver): Tool {
-	return define({
-		name: 'read_skill',
-		description: 'Read the instructions of a skill by its name.',
-		inputSchema: v.object({ name: v.string() }),
-		passInput: true,
-		retry: 'safe',
-		fn: ({ name }, context) => textOf(resolver, name, context?.skillContext ?? {}),
-	});
+	return readSkill(resolver, {});
 }
 
 /**
@@ -66,6 +76,21 @@ export function builtinReadSkillR(resolver: SkillResolver): Tool {
  * over what the model says, so the model cannot spoof `attachments` (document 001).
  */
 export function builtinApplySkillR(resolver: SkillResolver, skillContext?: SkillContext): Tool {
+	return applySkill(resolver, { skillContext });
+}
+
+function readSkill(resolver: SkillResolver, { bundle }: BuiltinOptions): Tool {
+	return define({
+		name: 'read_skill',
+		description: 'Read the instructions of a skill by its name.',
+		inputSchema: v.object({ name: v.string() }),
+		passInput: true,
+		retry: 'safe',
+		fn: ({ name }, context) => textOf(resolver, name, context?.skillContext ?? {}, bundle),
+	});
+}
+
+function applySkill(resolver: SkillResolver, { skillContext, bundle }: BuiltinOptions): Tool {
 	return define({
 		name: 'apply_skill',
 		description: 'Apply a skill: its instructions made for the given context.',
@@ -73,7 +98,25 @@ export function builtinApplySkillR(resolver: SkillResolver, skillContext?: Skill
 		passInput: true,
 		retry: 'safe',
 		fn: ({ name, ctx }, context?: ToolContext) =>
-			textOf(resolver, name, { ...ctx, ...context?.skillContext, ...skillContext }),
+			textOf(resolver, name, { ...ctx, ...context?.skillContext, ...skillContext }, bundle),
+	});
+}
+
+/**
+ * `read_skill_file(name, path)`: a text file beside a skill's text. A path is one of the skill's own, letter by letter, so
+ * none leads out of its folder; the answer to any other names the files that there are.
+ */
+export function builtinReadSkillFileR(resolver: SkillResolver): Tool {
+	return define({
+		name: 'read_skill_file',
+		description: 'Read a file of a skill, such as references/api.md, by its path in the folder of the skill.',
+		inputSchema: v.object({ name: v.string(), path: v.string() }),
+		passInput: true,
+		retry: 'safe',
+		fn: async ({ name, path }) => {
+			const skill = await resolver.readFn(name);
+			return skill === undefined ? unknownSkill(name) : fileOf(skill, path);
+		},
 	});
 }
 
@@ -92,12 +135,53 @@ export function builtinSearchSkillsR(resolver: SkillResolver): Tool {
 	});
 }
 
-async function textOf(resolver: SkillResolver, name: string, context: SkillContext): Promise<string> {
+/** What a model is told where no skill has that name. */
+export function unknownSkill(name: string): string {
+	return `Unknown skill: ${name}`;
+}
+
+async function textOf(
+	resolver: SkillResolver,
+	name: string,
+	context: SkillContext,
+	bundle: BuiltinOptions['bundle'],
+): Promise<string> {
 	const skill = await resolver.readFn(name);
-	if (skill === undefined) return `Unknown skill: ${name}`;
+	if (skill === undefined) return unknownSkill(name);
 	const text = await loadBody(skill, context);
-	const { requires = [] } = skill;
-	return requires.length === 0
-		? text
-		: `${text}\n\nThis skill builds on others. Read them too: ${requires.join(', ')}.`;
+	return [text, ...aboutRequired(await withRequired(resolver, skill), bundle)].join('\n\n');
+}
+
+/** What is to be said of what a skill requires, and of the tools that come with it. */
+function aboutRequired({ skills, missing, circles }: Loaded, bundle: BuiltinOptions['bundle']): string[] {
+	const [{ requires = [] } = {}] = skills;
+	const names = new Set(skills.map(({ name }) => name));
+	const { tools, taken } = bundle?.(skills) ?? { tools: [], taken: [] };
+	const callable = tools.filter(({ skill }) => names.has(skill)).map(({ tool }) => tool.name);
+	const refused = taken.filter(({ skill }) => names.has(skill)).map(({ tool, skill }) => `${tool.name} of ${skill}`);
+	const lines: [string, readonly string[]][] = [
+		['This skill builds on others. Read them too', requires.filter((name) => !missing.includes(name))],
+		['Not there, though this skill builds on it', missing],
+		['These build on each other in a circle', circles.map((circle) => circle.join(' → '))],
+		['Tools that you can call from your next turn on', callable],
+		['Not callable, because another tool has the same name', refused],
+	];
+	return lines.flatMap(([what, list]) => (list.length === 0 ? [] : [`${what}: ${list.join(', ')}.`]));
+}
+
+/** Paths that are named to a model that asks for another. */
+const mostPaths = 200;
+
+function fileOf({ name, files = {} }: Skill, path: string): string {
+	const paths = Object.keys(files).filter(staysInside);
+	const text = paths.includes(path) ? files[path] : undefined;
+	if (text !== undefined) return text;
+	if (paths.length === 0) return `The skill ${name} has no files.`;
+	const more = paths.length > mostPaths ? `, and ${paths.length - mostPaths} more` : '';
+	return `The skill ${name} has no file ${JSON.stringify(path)}. Its files: ${paths.slice(0, mostPaths).join(', ')}${more}.`;
+}
+
+/** Whether a path is a plain one within a folder, whoever wrote it. */
+function staysInside(path: string): boolean {
+	return !/[\\\p{Cc}]/u.test(path) && path.split('/').every((name) => name !== '' && name !== '.' && name !== '..');
 }

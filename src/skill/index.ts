@@ -6,6 +6,7 @@ export {
 	builtinListSkills,
 	builtinListSkillsR,
 	builtinReadSkill,
+	builtinReadSkillFileR,
 	builtinReadSkillR,
 	builtinSearchSkillsR,
 	builtins,

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { explain } from '../check.ts';
 import { indexLine } from './list.ts';
 
-/** A skill as the index in KV has it. Beyond its name it holds what a listing needs. */
+/** A skill as the index in KV has it. It holds what a listing needs, and what the skill brings with it. */
 export const entrySchema = v.object({
 	name: v.string(),
 	/** In a very large index the beginning, with `…`; the whole then stands in the search document. */
@@ -10,6 +10,7 @@ export const entrySchema = v.object({
 	when: v.optional(v.array(v.string())),
 	modalities: v.optional(v.array(v.string())),
 	requires: v.optional(v.array(v.string())),
+	'allowed-tools': v.optional(v.string()),
 	/** Of the body and its files: the value under `bodyKey`. */
 	hash: v.string(),
 });

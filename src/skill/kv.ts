@@ -43,7 +43,7 @@ export interface KvResolverOptions {
 	readonly onProblem?: (message: string) => void;
 }
 
-const bodySchema = v.object({ body: v.string() });
+const bodySchema = v.object({ body: v.string(), files: v.optional(v.record(v.string(), v.string())) });
 
 /**
  * Skills published to Workers KV by `npm run skills` (design.md, "Skills"), as one run sees them: make one resolver a run.
@@ -112,7 +112,7 @@ export function kvResolver(
 	const withBody = async (entry: Entry | undefined): Promise<Skill | 'no text' | undefined> => {
 		if (entry === undefined) return undefined;
 		const body = v.safeParse(bodySchema, await getJson(bodyKey(prefix, entry.hash)));
-		return body.success ? { ...entry, body: body.output.body } : 'no text';
+		return body.success ? { ...skillOf(entry), ...body.output } : 'no text';
 	};
 
 	/** A document beside the index, parsed once an isolate. */
@@ -163,6 +163,11 @@ export function kvResolver(
 			onProblem(`${name}: its text is not in KV. Publish again: npm run skills.`);
 			return undefined;
 		},
+		findFn: async (name) => {
+			const entry = (await begin()).byName.get(name);
+			return entry && skillOf(entry);
+		},
+		hasFiles: true,
 		searchFn: async (query, { limit = 10, minScore = 0 } = {}): Promise<FoundSkill[]> => {
 			if (query.trim() === '') return [];
 			const current = await begin();
@@ -176,7 +181,7 @@ export function kvResolver(
 				.flatMap(([name, score]) => {
 					const entry = current.byName.get(name);
 					if (entry === undefined) return [];
-					return [{ ...entry, description: document?.descriptions[name] ?? entry.description, score }];
+					return [{ ...skillOf(entry), description: document?.descriptions[name] ?? entry.description, score }];
 				})
 				.slice(0, Math.max(0, limit));
 		},
@@ -189,6 +194,10 @@ interface View {
 	readonly served: readonly Entry[];
 	readonly byName: ReadonlyMap<string, Entry>;
 	readonly listed: readonly Entry[];
+}
+
+function skillOf({ 'allowed-tools': allowed, ...skill }: Entry): Skill {
+	return allowed === undefined ? skill : { ...skill, frontMatter: { 'allowed-tools': allowed } };
 }
 
 /** As many as have room, in their order. */

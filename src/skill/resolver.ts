@@ -20,6 +20,10 @@ export interface SkillResolver {
 	searchFn?(query: string, options?: SearchOptions): readonly FoundSkill[] | Promise<readonly FoundSkill[]>;
 	/** How many skills there are beyond those that `listFn` lists: the model is told of them. Missing: none, or nobody knows. */
 	moreFn?(context: ListContext): number | Promise<number>;
+	/** As `readFn`, but the text and the files may be missing: for who only wants to know what a skill brings. */
+	findFn?(name: string): Skill | undefined | Promise<Skill | undefined>;
+	/** Whether a skill of it may have files: then there is a `read_skill_file` tool. */
+	readonly hasFiles?: boolean | undefined;
 	/** All its skills, where it holds them. */
 	readonly skills?: readonly Skill[] | undefined;
 }
@@ -27,7 +31,7 @@ export interface SkillResolver {
 /** Advertises every skill, every turn; no search (document 001, `in-memory-resolver`). */
 export function inMemoryResolver(entries: readonly (AnyFn | Skill)[]): SkillResolver {
 	const skills = forAgent(entries);
-	return { listFn: () => skills, readFn: (name) => findSkill(skills, name), skills };
+	return { listFn: () => skills, readFn: (name) => findSkill(skills, name), hasFiles: someFiles(skills), skills };
 }
 
 /**
@@ -47,6 +51,7 @@ export function searchableResolver(
 		listFn: () => advertised,
 		readFn: (name) => findSkill(skills, name),
 		searchFn: (query, options) => searchSkillsOf(skills, query, options),
+		hasFiles: someFiles(skills),
 		skills,
 	};
 }
@@ -66,6 +71,11 @@ export async function advertised(resolver: SkillResolver, context: ListContext):
 	return buildIndex(listed, resolver.searchFn === undefined ? 0 : await resolver.moreFn?.(context));
 }
 
+/** The skill of that name, without its text where that costs less. */
+export async function findIn(resolver: SkillResolver, name: string): Promise<Skill | undefined> {
+	return resolver.findFn === undefined ? resolver.readFn(name) : resolver.findFn(name);
+}
+
 /** Several resolvers as one; of two skills with one name the earlier resolver's counts. */
 export function joinedResolver(resolvers: readonly SkillResolver[]): SkillResolver {
 	const unique = <S extends Skill>(lists: readonly (readonly S[])[]): S[] =>
@@ -79,15 +89,18 @@ export function joinedResolver(resolvers: readonly SkillResolver[]): SkillResolv
 		].toReversed();
 	const counting = resolvers.filter(({ moreFn }) => moreFn !== undefined);
 	const searching = resolvers.filter(({ searchFn }) => searchFn !== undefined);
+	const first = async (read: (resolver: SkillResolver) => Skill | undefined | Promise<Skill | undefined>) => {
+		for (const resolver of resolvers) {
+			const found = await read(resolver);
+			if (found !== undefined) return found;
+		}
+		return undefined;
+	};
 	return {
 		listFn: async (context) => unique<Skill>(await Promise.all(resolvers.map((resolver) => resolver.listFn(context)))),
-		readFn: async (name) => {
-			for (const resolver of resolvers) {
-				const found = await resolver.readFn(name);
-				if (found !== undefined) return found;
-			}
-			return undefined;
-		},
+		readFn: (name) => first((resolver) => resolver.readFn(name)),
+		findFn: (name) => first((resolver) => findIn(resolver, name)),
+		hasFiles: resolvers.some(({ hasFiles }) => hasFiles === true),
 		...(counting.length > 0 && {
 			moreFn: async (context: ListContext) => {
 				const counts = await Promise.all(counting.map((resolver) => resolver.moreFn?.(context) ?? 0));
@@ -99,4 +112,8 @@ export function joinedResolver(resolvers: readonly SkillResolver[]): SkillResolv
 				unique<FoundSkill>(await Promise.all(searching.map((resolver) => resolver.searchFn?.(query, options) ?? []))),
 		}),
 	};
+}
+
+function someFiles(skills: readonly Skill[]): boolean {
+	return skills.some(({ files = {} }) => Object.keys(files).length > 0);
 }

@@ -21,9 +21,14 @@ export interface Skill {
 	readonly bodyFn?: BodyFn | undefined;
 	readonly tools?: readonly Tool[] | undefined;
 	readonly requires?: readonly string[] | undefined;
+	/** Text files beside the body, by their path in the skill's folder (`references/api.md`): for `read_skill_file`. */
+	readonly files?: Readonly<Record<string, string>> | undefined;
 	/** The function that the skill was made from, if any. */
 	readonly fn?: AnyFn | undefined;
-	/** `license`, `compatibility`, `allowed-tools` and `metadata` of a SKILL.md, kept so that it can be written back. */
+	/**
+	 * `license`, `compatibility`, `allowed-tools` and `metadata` of a SKILL.md, kept so that it can be written back. Tools
+	 * of the run's `skillTools` that `allowed-tools` names are callable once the skill was read; other names mean nothing.
+	 */
 	readonly frontMatter?: Readonly<Record<string, unknown>> | undefined;
 }
 

@@ -17,7 +17,7 @@ function refusal(definition: object): RunletError {
 }
 
 test('an agent needs a name and a description, and has no tools and skills unless it says so', () => {
-	expect(defineAgent(given)).toEqual({ ...given, tools: [], skills: [] });
+	expect(defineAgent(given)).toEqual({ ...given, tools: [], skillTools: [], skills: [] });
 	expect(defineAgent({ ...given, tools: [add] }).tools).toMatchObject([{ name: 'add' }]);
 });
 
@@ -34,7 +34,8 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 	expect(message).toMatch(says);
 });
 
-test('two tools of one name are refused', () => {
+test('two tools of one name are refused, also where one is for skills only', () => {
+	expect(refusal({ tools: [add], skillTools: [add] }).code).toBe('duplicate_tool');
 	expect(refusal({ tools: [add, add] })).toMatchObject({
 		code: 'duplicate_tool',
 		message: expect.stringContaining('add'),

@@ -38,6 +38,14 @@ describe('skills in the loop', () => {
 		expect(results(result.messages)).toEqual([['a', 'Check the receipt.']]);
 	});
 
+	test('a long file of a skill goes to the model cut, and is kept whole', async () => {
+		const files = { 'references/long.md': 'x'.repeat(300_000) };
+		const read = call('read_skill_file', { name: 'refund', path: 'references/long.md' });
+		const { result, requests } = await finish([read, 'Done.'], { skills: [{ ...refund, files }] });
+		expect(results(result.messages)).toEqual([['a', files['references/long.md']]]);
+		expect(chat.messageText(requests[1]?.messages[2] ?? chat.userMessage(''))).toMatch(/^x+\n\n\[Cut: of 300000 /);
+	});
+
 	test('an unknown skill is told, not failed', async () => {
 		const { result } = await finish([call('read_skill', { name: 'nope' }), 'Done.'], { skills });
 		expect(result.messages[2]).toMatchObject({ content: 'Unknown skill: nope', isError: false });

@@ -67,11 +67,12 @@ test('the package holds no test, no script and no Worker', () => {
 });
 
 test('the code in README.md compiles against the package, and what can run offline prints what it says', () => {
-	const [add = '', book = '', agent = '', models = '', library = ''] = blocks;
-	expect(blocks).toHaveLength(5);
+	const [add = '', book = '', skilled = '', agent = '', models = '', library = ''] = blocks;
+	expect(blocks).toHaveLength(6);
 	const define = join(root, 'src/agents/define.ts');
 	writeFileSync(join(project, 'add.ts'), add);
 	writeFileSync(join(project, 'book.ts'), book);
+	writeFileSync(join(project, 'skilled.ts'), skilled.replace("'./define.ts'", `'${define}'`));
 	writeFileSync(
 		join(project, 'agent.ts'),
 		agent.replace("'../index.ts'", "'runlet'").replace("'./define.ts'", `'${define}'`),

@@ -57,6 +57,12 @@ describe('planSkills', () => {
 		expect(bodiesOf(first)[0]).toBe('{"body":"Body of a\\n"}');
 	});
 
+	test('the index says which tools a skill allows', () => {
+		const text = markdown('a', { more: 'allowed-tools: pay Bash(git:*)\n' });
+		const plan = planOf(undefined, [folder('a', { 'SKILL.md': text })]);
+		expect(indexOf(plan).skills[0]).toMatchObject({ 'allowed-tools': 'pay Bash(git:*)' });
+	});
+
 	test('an index that says the same leaves nothing to write', () => {
 		const again = planOf(first, [folder('a'), folder('b')]);
 		expect(again).toMatchObject({ puts: [], deletes: [], published: [], unchanged: ['a', 'b'], removed: [] });

@@ -64,12 +64,15 @@ describe('read_skill', () => {
 		expect(await output(skill.builtinReadSkillR(store), 'read_skill', { name: 'tone' })).toBe('Be warm. {{x}}');
 	});
 
-	test('names what the skill requires', async () => {
-		const own = skill.builtinReadSkill([{ ...tone, requires: ['voice', 'grammar'] }]);
-		const text = await output(own, 'read_skill', { name: 'tone' });
-		expect(text).toMatch(/^Be warm\. \{\{x\}\}/);
-		expect(text).toContain('voice');
-		expect(text).toContain('grammar');
+	test('names what the skill requires, and what of it is not there or goes in a circle', async () => {
+		const voice = { name: 'voice', description: 'Voice', body: 'V', requires: ['tone'] };
+		const own = skill.builtinReadSkill([{ ...tone, requires: ['voice', 'grammar'] }, voice]);
+		expect(String(await output(own, 'read_skill', { name: 'tone' })).split('\n\n')).toEqual([
+			'Be warm. {{x}}',
+			'This skill builds on others. Read them too: voice.',
+			'Not there, though this skill builds on it: grammar.',
+			'These build on each other in a circle: tone → voice → tone.',
+		]);
 	});
 
 	test('a bodyFn that throws is an error result', async () => {
@@ -145,6 +148,70 @@ describe('search_skills', () => {
 		});
 		expect(await output(own, 'search_skills', { query: 'anything', limit: 3 })).toEqual(skill.listSkillsOf([echo]));
 		expect(asked).toEqual(['anything', 3]);
+	});
+});
+
+describe('read_skill_file', () => {
+	const files = {
+		'references/api.md': 'The API.',
+		'assets/a b.txt': '',
+		'../secret': 'no',
+		'/etc/x': 'no',
+		'a\\b': 'no',
+	};
+	const own = skill.builtinReadSkillFileR(skill.inMemoryResolver([{ ...tone, files }, echo]));
+	const read = (path: unknown, name = 'tone') => call(own, 'read_skill_file', { name, path });
+
+	test('is offered where a skill may have files only', () => {
+		const offered = (resolver: SkillResolver) =>
+			names(skill.builtinsWithResolver(resolver)).includes('read_skill_file');
+		expect(offered(skill.inMemoryResolver(skills))).toBe(false);
+		expect(offered(skill.inMemoryResolver([{ ...tone, files: {} }]))).toBe(false);
+		expect(offered(skill.inMemoryResolver([{ ...tone, files }]))).toBe(true);
+		expect(offered(skill.searchableResolver([{ ...tone, files }]))).toBe(true);
+		expect(own.retry).toBe('safe');
+	});
+
+	test('gives a file as it is, an empty one too', async () => {
+		expect(await read('references/api.md')).toMatchObject({ output: 'The API.', isError: false });
+		expect(await read('assets/a b.txt')).toMatchObject({ output: '', isError: false });
+	});
+
+	test.for([
+		...[
+			'../secret',
+			'references/../../secret',
+			'/etc/x',
+			'/references/api.md',
+			'./references/api.md',
+			'references//api.md',
+		],
+		...['references\\api.md', 'a\\b', 'references%2Fapi.md', '%2e%2e/secret', '..%2fsecret', 'references/api.md\0', ''],
+		...[
+			'References/api.md',
+			'references/API.md',
+			'references/api.md/',
+			'references',
+			'constructor',
+			'__proto__',
+			'toString',
+		],
+		...['references/api.md ', '\uFF0E\uFF0E/secret', '....//secret', 'file:///etc/x'],
+	])('does not leave the folder, nor guess: %j', async (path) => {
+		const expected = `The skill tone has no file ${JSON.stringify(path)}. Its files: references/api.md, assets/a b.txt.`;
+		expect(await read(path)).toMatchObject({ output: expected, isError: false });
+	});
+
+	test('says where there is no such skill, and where it has no files', async () => {
+		expect((await read('a', 'nope')).output).toBe('Unknown skill: nope');
+		expect((await read('a', 'echo')).output).toBe('The skill echo has no files.');
+	});
+
+	test('names so many files at most', async () => {
+		const many = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`references/${n}.md`, '']));
+		const large = skill.builtinReadSkillFileR(skill.inMemoryResolver([{ ...tone, files: many }]));
+		const text = String((await call(large, 'read_skill_file', { name: 'tone', path: 'x' })).output);
+		expect(text).toMatch(/references\/199\.md, and 100 more\.$/);
 	});
 });
 

@@ -33,3 +33,10 @@ test('it counts what its resolvers do not list', async () => {
 	expect(await joinedResolver([own, counting(2), counting(3)]).moreFn?.(context)).toBe(5);
 	expect(joinedResolver([own, published]).moreFn).toBeUndefined();
 });
+
+test('it finds without reading where one of them can, and has files where one of them has', async () => {
+	const found = { ...published, findFn: () => ({ name: 'law', description: 'Found.' }), hasFiles: true };
+	expect((await joinedResolver([own, found]).findFn?.('law'))?.description).toBe('Found.');
+	expect((await joinedResolver([own, found]).findFn?.('tone'))?.description).toBe('Ours.');
+	expect([joinedResolver([own]).hasFiles, joinedResolver([own, found]).hasFiles]).toEqual([false, true]);
+});

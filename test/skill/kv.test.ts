@@ -42,6 +42,25 @@ describe('kvResolver', () => {
 		expect(await resolver.readFn('tone')).toMatchObject({ name: 'tone', body: 'Be warm.', requires: ['audit'] });
 	});
 
+	test('reads the files beside a body, and which tools it allows', async () => {
+		const { resolver, values } = store([entry('tone', { 'allowed-tools': 'pay Read' })]);
+		values.set('skill:body:h-tone', { body: 'Be warm.', files: { 'references/a.md': 'A' } });
+		expect(await resolver.readFn('tone')).toMatchObject({
+			body: 'Be warm.',
+			files: { 'references/a.md': 'A' },
+			frontMatter: { 'allowed-tools': 'pay Read' },
+		});
+		expect(resolver.hasFiles).toBe(true);
+	});
+
+	test('finds a skill by the index alone', async () => {
+		const { resolver, reads } = store([entry('tone', { requires: ['audit'], 'allowed-tools': 'pay' })]);
+		const frontMatter = { 'allowed-tools': 'pay' };
+		expect(await resolver.findFn?.('tone')).toMatchObject({ name: 'tone', requires: ['audit'], frontMatter });
+		expect(await resolver.findFn?.('nope')).toBeUndefined();
+		expect(reads).toEqual(['skill:index']);
+	});
+
 	test('the index is read once, and cached for all resolvers of the namespace', async () => {
 		const { resolver, reads, kv } = store([entry('tone')]);
 		await resolver.listFn(turn);
@@ -71,6 +90,7 @@ describe('kvResolver', () => {
 		expect(names(await skill.kvResolver(kv, { cacheMs: 0 }).listFn(turn))).toEqual(['audit', 'tone']);
 		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
 		expect(await resolver.readFn('audit')).toBeUndefined();
+		expect(await resolver.findFn?.('audit')).toBeUndefined();
 		expect(await resolver.readFn('tone')).toMatchObject({ body: 'Be warm.' });
 		expect(await resolver.searchFn?.('audit')).toEqual([]);
 	});

@@ -1,5 +1,6 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
 import { cutOutput, type Message, type SideEvent, type Turn } from '../../chat/index.ts';
+import type { Inbound } from '../inbound.ts';
 import { partsOf } from './part.ts';
 
 /** Places from one message to the next: a turn may have one call less. */
@@ -13,6 +14,8 @@ export interface MessageRecord {
 	readonly message: Message;
 	/** Whether the run began with it, or took it up on its way. */
 	readonly input?: boolean | undefined;
+	/** Where it came from, of a message from outside. */
+	readonly inbound?: Inbound | undefined;
 	/** The model turn that an assistant message came from. */
 	readonly turn?: Turn | undefined;
 	/** Times that its turn was asked again, because the object was restarted meanwhile. */

@@ -1,5 +1,6 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
 import type { Message } from '../../chat/index.ts';
+import type { Inbound } from '../inbound.ts';
 import { partsOf } from './part.ts';
 
 /** A message that waits for the run that goes on. */
@@ -9,6 +10,8 @@ export interface Waiting {
 	/** The id of the run that it will begin. */
 	readonly runId: string;
 	readonly message: Message;
+	/** Where it came from. */
+	readonly inbound?: Inbound | undefined;
 	/** The model from then on. */
 	readonly model?: string | undefined;
 	/** Whether the run that goes on may take it up. */

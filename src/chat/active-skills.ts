@@ -1,0 +1,92 @@
+import { unknownSkill } from '../skill/builtins.ts';
+import { type Bundle, bundleOf, withRequired } from '../skill/bundle.ts';
+import type { Skill, SkillResolver } from '../skill/index.ts';
+import { findIn } from '../skill/resolver.ts';
+import type { Tool, ToolCall } from '../tool/index.ts';
+import { isRecord } from '../tool/schema.ts';
+import { type Conversation, isSummary, type Window } from './context.ts';
+import type { Message } from './message.ts';
+import { abortable } from './signal.ts';
+
+/** What the skills of a run are found with. */
+export interface ActiveSkillsOptions {
+	readonly resolver: SkillResolver;
+	/** Tools that `allowed-tools` may name. */
+	readonly offered: readonly Tool[];
+	/** The run's tools without those of skills. */
+	readonly tools: () => readonly Tool[];
+	readonly signal: AbortSignal;
+}
+
+type Sent = Pick<Conversation, 'messages' | 'window'>;
+
+/**
+ * The skills whose tools may be called: those that were read, and what they require. The history is the journal: a skill
+ * is active as long as a model is sent its reading, or a summary that names it, and what was read in a turn counts from
+ * the next one on. Each message is looked at once, and again only where the window moves.
+ */
+export class ActiveSkills {
+	readonly #options: ActiveSkillsOptions;
+	/** A skill and what it requires, by the name that was read. */
+	readonly #loaded = new Map<string, readonly Skill[]>();
+	#window: Window | undefined;
+	#read: Set<string> = new Set();
+	/** Messages in front of it are counted. */
+	#place = 0;
+
+	constructor(options: ActiveSkillsOptions) {
+		this.#options = options;
+	}
+
+	/** Names of the skills that were read, in this order. */
+	get names(): readonly string[] {
+		return [...this.#read];
+	}
+
+	/**
+	 * Counts what was read in front of a place of the conversation, no call being open there; gives all tools that may be
+	 * called then.
+	 */
+	async toolsAt({ messages, window }: Sent, end: number): Promise<readonly Tool[]> {
+		if (window !== this.#window) {
+			this.#window = window;
+			this.#read = new Set(window.front.flatMap((message) => (isSummary(message) ? (message.skills ?? []) : [])));
+			this.#place = window.from;
+		}
+		for (const name of readIn(messages.slice(this.#place, end))) this.#read.add(name);
+		this.#place = end;
+		for (const name of this.#read) await this.#load(name);
+		const tools = this.#options.tools();
+		return [...tools, ...this.bundle([]).tools.map(({ tool }) => tool)];
+	}
+
+	/** What the active skills bring, and then these. */
+	bundle(skills: readonly Skill[]): Bundle {
+		const active = [...this.#read].flatMap((name) => this.#loaded.get(name) ?? []);
+		return bundleOf(this.#options.tools(), [...active, ...skills], this.#options.offered);
+	}
+
+	async #load(name: string): Promise<void> {
+		if (this.#loaded.has(name)) return;
+		const { resolver, signal } = this.#options;
+		const skill = await abortable(findIn(resolver, name), signal);
+		const loaded = skill === undefined ? [] : (await abortable(withRequired(resolver, skill), signal)).skills;
+		this.#loaded.set(name, loaded);
+	}
+}
+
+/** Names of the skills that these messages read, successfully, in order. */
+function* readIn(messages: readonly Message[]): Generator<string> {
+	let asked = new Map<string, string>();
+	for (const message of messages) {
+		if (message.role === 'assistant') asked = new Map((message.toolCalls ?? []).flatMap(readingOf));
+		if (message.role !== 'tool' || message.isError === true) continue;
+		const name = asked.get(message.toolCallId);
+		if (name !== undefined && message.content !== unknownSkill(name)) yield name;
+	}
+}
+
+function readingOf({ id, name, input }: ToolCall): [id: string, skill: string][] {
+	const reads = (name === 'read_skill' || name === 'apply_skill') && isRecord(input);
+	return reads && typeof input.name === 'string' ? [[id, input.name]] : [];
+}

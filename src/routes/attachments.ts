@@ -1,0 +1,71 @@
+import * as v from 'valibot';
+import type { Attachment } from '../session/attachment.ts';
+
+/** Attachments of one message. */
+const mostAttachments = 16;
+
+const contents = ['contentText', 'contentBase64', 'contentUrl'] as const;
+
+/** A name that shows as what it is: no path, no line break, nothing that turns the direction of writing. */
+const nameField = v.pipe(
+	v.string(),
+	v.nonEmpty('must not be empty'),
+	v.maxLength(255, 'at most 255 characters'),
+	v.regex(/^[^/\\]*$/, 'a file name, without a path'),
+	v.regex(/^[^\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]*$/u, 'must not hold control characters'),
+	v.check((name) => !/^\.{1,2}$/.test(name), 'a file name, without a path'),
+);
+
+const urlField = v.pipe(
+	v.string(),
+	v.maxLength(2_048, 'at most 2048 characters'),
+	v.check(isHttps, 'Expected an https URL without a user or a password'),
+);
+
+const attachment = v.pipe(
+	v.strictObject({
+		name: nameField,
+		type: v.pipe(v.string(), v.regex(/^[\w.+-]+\/[\w.+-]+$/, 'Expected a media type such as image/png')),
+		size: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+		contentText: v.optional(v.string()),
+		contentBase64: v.optional(v.pipe(v.string(), v.check(isBase64, 'Expected base64'))),
+		contentUrl: v.optional(urlField),
+	}),
+	v.forward(
+		v.check(
+			(given) => contents.filter((field) => given[field] !== undefined).length === 1,
+			`give one of ${contents.join(', ')}`,
+		),
+		['contentText'],
+	),
+	v.forward(
+		v.check(
+			(given) => (sizeOf(given) ?? given.size) === given.size,
+			({ input }) => `the content has ${sizeOf(input)} bytes`,
+		),
+		['size'],
+	),
+);
+
+/** Files that come with a message: each field checked, the content too. */
+export const attachmentsField = v.optional(
+	v.pipe(v.array(v.unknown()), v.maxLength(mostAttachments, `at most ${mostAttachments}`), v.array(attachment)),
+);
+
+/** The bytes of a content that came with the request. */
+function sizeOf({ contentText, contentBase64 }: Attachment): number | undefined {
+	if (contentText !== undefined) return new TextEncoder().encode(contentText).byteLength;
+	if (contentBase64 === undefined) return undefined;
+	const padding = contentBase64.endsWith('==') ? 2 : contentBase64.endsWith('=') ? 1 : 0;
+	return (contentBase64.length / 4) * 3 - padding;
+}
+
+function isBase64(text: string): boolean {
+	return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+}
+
+function isHttps(text: string): boolean {
+	if (!URL.canParse(text)) return false;
+	const { protocol, username, password } = new URL(text);
+	return protocol === 'https:' && username === '' && password === '';
+}
