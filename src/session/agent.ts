@@ -57,6 +57,7 @@ export function resolverFor(
 	if (skills !== 'all' && skills.length === 0) return undefined;
 	const names = skills === 'all' ? undefined : skills.filter((entry) => typeof entry === 'string');
 	const own = skills === 'all' ? [] : skills.filter((entry) => typeof entry !== 'string');
+	if (names?.length === 0) return inMemoryResolver(own);
 	const published = kvResolver(kv, {
 		...(names !== undefined && { names }),
 		// Who edits skills on a laptop wants to see them at once.
