@@ -76,7 +76,11 @@ export function planSkills(
 	const { listed, descriptions } = cut(entries);
 
 	const wanted = new Map(skills.map(({ entry, body }) => [bodyKey(prefix, entry.hash), body]));
-	const search = JSON.stringify({ ...(descriptions && { descriptions }), index: JSON.parse(writeFullText(entries)) });
+	const search = JSON.stringify({
+		version: 1,
+		...(descriptions && { descriptions }),
+		index: JSON.parse(writeFullText(entries)),
+	});
 	const more = [...problems];
 	const document = (value: string, key: typeof searchKey, what: string): string | undefined => {
 		const hash = hashOf(value);

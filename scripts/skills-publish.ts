@@ -2,7 +2,7 @@ import { indexKey } from '../src/skill/kv-index.ts';
 import { type Embedder, embedSkills } from './skills-embed.ts';
 import { readSkills, type SkillProblem } from './skills-entry.ts';
 import type { SkillsKv } from './skills-kv.ts';
-import { type Put, planSkills, retiredKey } from './skills-plan.ts';
+import { type Put, planSkills, retiredKey, type SkillsPlan } from './skills-plan.ts';
 import { readSkillFolders } from './skills-read.ts';
 
 export interface PublishOptions {
@@ -48,6 +48,17 @@ export async function publishSkills(
 		kv.list(prefix),
 	]);
 	const plan = planSkills({ index, retired, keys }, { skills, problems, vectors }, { prefix, now });
+	await carryOut(kv, plan, onProgress);
+	const { published, unchanged, removed } = plan;
+	return { published, unchanged, removed, problems: plan.problems };
+}
+
+/** Writes a plan in its order, many entries at once. */
+export async function carryOut(
+	kv: SkillsKv,
+	plan: SkillsPlan,
+	onProgress: (what: string, done: number, total: number) => void = () => {},
+): Promise<void> {
 	let written = 0;
 	for (const puts of bulks(plan.puts)) {
 		await kv.put(puts);
@@ -61,8 +72,6 @@ export async function publishSkills(
 		await kv.delete(keys);
 		onProgress('old entries removed', from + keys.length, plan.deletes.length);
 	}
-	const { published, unchanged, removed } = plan;
-	return { published, unchanged, removed, problems: plan.problems };
 }
 
 function bulks(puts: readonly Put[]): Put[][] {

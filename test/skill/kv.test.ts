@@ -127,7 +127,7 @@ describe('what searchFn goes by', () => {
 	const searchable = (options: skill.KvResolverOptions = {}, description = 'Checking the books') => {
 		const made = store([], options);
 		const index = JSON.parse(writeFullText([tone, { ...audit, description }]));
-		made.values.set('skill:search:s1', { index, descriptions: { audit: description } });
+		made.values.set('skill:search:s1', { version: 1, index, descriptions: { audit: description } });
 		const vectors = { model: 'two', names: ['tone', 'audit'], texts: ['1', '2'], values: btoa('\x7f\x00\x00\x7f') };
 		made.values.set('skill:vectors:v1', vectors);
 		const more = { search: 's1', vectors: { hash: 'v1', model: 'two' } };
@@ -181,7 +181,8 @@ describe('what searchFn goes by', () => {
 
 	test.each([
 		['missing', null],
-		['broken', { index: { serializationVersion: 99 } }],
+		['broken', { version: 1, index: { serializationVersion: 99 } }],
+		['of another version', { version: 2 }],
 		['no document', 'text'],
 	])('substring where the full text index is %s, and that is reported', async (_, document) => {
 		const { resolver, problems, values } = searchable();

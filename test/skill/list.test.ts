@@ -36,6 +36,18 @@ describe('buildIndex', () => {
 	});
 });
 
+describe('buildIndex where there are more skills than those listed', () => {
+	const how = 'available: find one with search_skills(query), then read it with read_skill(name).';
+
+	test.each([
+		['none is listed', [], 1, `1 skill is ${how}`],
+		['none of several is listed', [], 250, `250 skills are ${how}`],
+		['some are listed', [bare], 2, `${skill.buildIndex([bare])}\n2 more skills are ${how}`],
+	])('a last line says how many and how to find them: %s', (_, listed, more, text) => {
+		expect(skill.buildIndex(listed, more)).toBe(text);
+	});
+});
+
 describe('listSkillsOf', () => {
 	test('gives name, description and when, and nothing else', () => {
 		expect(skill.listSkillsOf([{ ...bare, body: 'secret', when: ['reply'] }, bare])).toEqual([
