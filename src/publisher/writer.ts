@@ -68,11 +68,9 @@ export class SkillWriter {
 			if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
 			const batch = this.#waiting;
 			this.#waiting = [];
-			const outcomes = await this.#write(batch.map(({ change }) => change)).catch((error: unknown) => {
-				console.error(JSON.stringify({ level: 'error', message: `Skills: ${messageOf(error)}` }));
-				return undefined;
-			});
-			for (const [at, { answer }] of batch.entries()) answer(outcomes?.[at] ?? { outcome: 'failed' });
+			const outcomes = await this.#write(batch.map(({ change }) => change)).catch(failed);
+			for (const [at, { answer }] of batch.entries())
+				answer(Array.isArray(outcomes) ? (outcomes[at] ?? { outcome: 'failed' }) : outcomes);
 		}
 		this.#isWorking = false;
 	}
@@ -81,7 +79,7 @@ export class SkillWriter {
 		const documents = await this.#load();
 		const draft: Draft = { entries: await this.#entriesOf(documents), put: new Map() };
 		const outcomes: Outcome[] = [];
-		for (const change of changes) outcomes.push(await this.#apply(change, draft));
+		for (const change of changes) outcomes.push(await this.#apply(change, draft).catch(failed));
 		if (outcomes.some(({ outcome }) => outcome === 'created' || outcome === 'replaced' || outcome === 'removed'))
 			await this.#publish(documents, draft);
 		return outcomes;
@@ -194,6 +192,11 @@ export class SkillWriter {
 		} while (cursor !== undefined);
 		return keys;
 	}
+}
+
+function failed(error: unknown): Outcome {
+	console.error(JSON.stringify({ level: 'error', message: `Skills: ${messageOf(error)}` }));
+	return { outcome: 'failed' };
 }
 
 function parseIndex(text: string | null) {

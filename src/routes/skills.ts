@@ -115,7 +115,7 @@ function wireEntry({ hash, ...entry }: Entry) {
 }
 
 function answer(c: Ctx, result: Outcome, { ifMatch }: Condition): Response {
-	if ('etag' in result && result.outcome !== 'removed') c.header('etag', `"${result.etag}"`);
+	if (result.outcome === 'created' || result.outcome === 'replaced') c.header('etag', `"${result.etag}"`);
 	switch (result.outcome) {
 		case 'created':
 			return c.json({ name: c.req.param('name'), etag: result.etag }, 201);
@@ -129,7 +129,7 @@ function answer(c: Ctx, result: Outcome, { ifMatch }: Condition): Response {
 			throw new RunletError(
 				'precondition_required',
 				'If-Match: missing. This skill is there already: read it with GET, and send the ETag that you got as If-Match to replace just that.',
-				{ field: 'If-Match' },
+				{ field: 'If-Match', etag: result.etag },
 			);
 		case 'refused': {
 			const field =
@@ -140,7 +140,7 @@ function answer(c: Ctx, result: Outcome, { ifMatch }: Condition): Response {
 				field === 'If-Match'
 					? `If-Match: ${message}. Nothing was changed. Read it again with GET.`
 					: 'If-None-Match: this skill is there already. Nothing was changed.',
-				{ field },
+				{ field, ...(result.etag !== undefined && { etag: result.etag }) },
 			);
 		}
 		case 'failed':
