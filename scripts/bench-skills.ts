@@ -11,13 +11,13 @@ import { Miniflare } from 'miniflare';
 import * as v from 'valibot';
 import { demo } from '../src/providers/index.ts';
 import { validateMarkdown } from '../src/skill/markdown.ts';
+import { planSkills } from '../src/skill/plan.ts';
 import { corpus } from '../test/skill/corpus.ts';
 import { queries } from '../test/skill/queries.ts';
 import { recallAt5 } from '../test/skill/recall.ts';
 import { embedSkills } from './skills-embed.ts';
 import { readSkills } from './skills-entry.ts';
 import { skillsKv } from './skills-kv.ts';
-import { planSkills } from './skills-plan.ts';
 import { quietEnv, root, wranglerPath } from './wrangler.ts';
 
 const count = 10_000;

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { chat, type ProviderRegistration } from '../src/index.ts';
+import { hashOf } from '../src/skill/content-hash.ts';
 import { indexKey, indexSchema, vectorsKey } from '../src/skill/kv-index.ts';
+import type { ToPublish } from '../src/skill/publish.ts';
 import { embeddedText, toBytes, type Vectors, vectorsSchema } from '../src/skill/vectors.ts';
-import { hashOf, type ToPublish } from './skills-entry.ts';
 import type { SkillsKv } from './skills-kv.ts';
 
 /** The model that makes the vectors, and who has it. */

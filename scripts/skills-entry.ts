@@ -1,30 +1,8 @@
-import { createHash } from 'node:crypto';
 import { messageOf } from '../src/errors.ts';
-import type { Entry } from '../src/skill/kv-index.ts';
-import { fromMarkdown, validateMarkdown } from '../src/skill/markdown.ts';
+import { validateMarkdown } from '../src/skill/markdown.ts';
+import type { SkillProblem } from '../src/skill/plan.ts';
+import { bytesIn, maxValueBytes, type ToPublish, toPublish } from '../src/skill/publish.ts';
 import type { SkillFolder } from './skills-read.ts';
-
-/** Why a skill is not published. `line` counts from 1; `file` is its path below the folder of all skills. */
-export interface SkillProblem {
-	readonly skill: string;
-	readonly file: string;
-	readonly message: string;
-	readonly line?: number;
-}
-
-/** A skill as it is published: its entry in the index, and its text with the files beside it. */
-export interface ToPublish {
-	readonly entry: Entry & { readonly files?: readonly string[] };
-	readonly body: string;
-}
-
-/** 25 MiB: https://developers.cloudflare.com/kv/platform/limits/ */
-export const maxValueBytes = 25 * 1024 * 1024;
-
-/** The first 128 bits of a text's SHA-256, in hexadecimal. */
-export function hashOf(text: string): string {
-	return createHash('sha256').update(text).digest('hex').slice(0, 32);
-}
 
 /** What is published of some folders, and why the others are not. Of two skills with one name the second is a problem. */
 export function readSkills(folders: readonly SkillFolder[]) {
@@ -51,26 +29,13 @@ function toSkill(folder: SkillFolder): ToPublish | SkillProblem[] {
 	const violations = validateMarkdown(text, { directory: name });
 	if (violations.length > 0) return violations.map(({ message, line }) => problemOf(folder, message, line));
 	try {
-		const { body = '', description, when, modalities, requires, frontMatter } = fromMarkdown(text, { directory: name });
-		const paths = Object.keys(files).sort();
-		const content = JSON.stringify({
-			body,
-			...(paths.length > 0 && { files: Object.fromEntries(paths.map((path) => [path, files[path]])) }),
-		});
-		const bytes = Buffer.byteLength(content);
+		const published = toPublish(name, text, { files });
+		const bytes = bytesIn(published.body);
 		if (bytes > maxValueBytes) {
 			const message = `and the files beside it have ${bytes} bytes: an entry of KV holds ${maxValueBytes}`;
 			return [problemOf(folder, message)];
 		}
-		const allowed = frontMatter?.['allowed-tools'];
-		const about = {
-			...(when && { when: [...when] }),
-			...(modalities && { modalities: [...modalities] }),
-			...(requires && { requires: [...requires] }),
-			...(typeof allowed === 'string' && { 'allowed-tools': allowed }),
-		};
-		const entry = { name, description, ...about, hash: hashOf(content), ...(paths.length > 0 && { files: paths }) };
-		return { entry, body: content };
+		return published;
 	} catch (error) {
 		return [problemOf(folder, messageOf(error))];
 	}

@@ -1,8 +1,8 @@
 import { indexKey } from '../src/skill/kv-index.ts';
+import { type Put, planSkills, retiredKey, type SkillProblem, type SkillsPlan } from '../src/skill/plan.ts';
 import { type Embedder, embedSkills } from './skills-embed.ts';
-import { readSkills, type SkillProblem } from './skills-entry.ts';
+import { readSkills } from './skills-entry.ts';
 import type { SkillsKv } from './skills-kv.ts';
-import { type Put, planSkills, retiredKey, type SkillsPlan } from './skills-plan.ts';
 import { readSkillFolders } from './skills-read.ts';
 
 export interface PublishOptions {

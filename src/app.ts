@@ -4,6 +4,7 @@ import { RunletError, toErrorBody, toResponse } from './errors.ts';
 import { agentsRoute } from './routes/agents.ts';
 import { health } from './routes/health.ts';
 import { sessions } from './routes/sessions.ts';
+import { skills } from './routes/skills.ts';
 import type { Runtime } from './session/agent.ts';
 
 /**
@@ -26,7 +27,11 @@ export function createApp(runtime: Runtime) {
 		assertMayAnswer(config(c.env).local, new URL(c.req.url).hostname);
 		await next();
 	});
-	return app.route('/healthz', health).route('/v1/agents', agentsRoute(runtime)).route('/v1/sessions', sessions);
+	return app
+		.route('/healthz', health)
+		.route('/v1/agents', agentsRoute(runtime))
+		.route('/v1/sessions', sessions)
+		.route('/v1/skills', skills);
 }
 
 /** Names of this machine, as a URL has them. */

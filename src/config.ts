@@ -5,8 +5,8 @@ import { RunletError } from './errors.ts';
 import type { LedgerNamespace } from './ledger/api.ts';
 import type { Limit } from './ledger/budget.ts';
 import type { AiBinding } from './providers/index.ts';
+import type { PublisherNamespace, SkillsNamespace } from './publisher/api.ts';
 import type { SessionNamespace } from './session/api.ts';
-import type { SkillStore } from './skill/index.ts';
 
 /**
  * Providers that are configured by two variables each: `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or a
@@ -27,7 +27,9 @@ export interface Env extends EndpointVariables {
 	/** The list of each owner's sessions. */
 	readonly DIRECTORIES: DirectoryNamespace;
 	/** Published skills. */
-	readonly SKILLS: SkillStore;
+	readonly SKILLS: SkillsNamespace;
+	/** Who writes them over HTTP. */
+	readonly PUBLISHERS: PublisherNamespace;
 	/** Workers AI. */
 	readonly AI?: AiBinding;
 	/** Model of every agent that names none; `demo`. */
@@ -44,7 +46,8 @@ export interface Config {
 	readonly sessions: SessionNamespace;
 	readonly ledgers: LedgerNamespace;
 	readonly directories: DirectoryNamespace;
-	readonly skills: SkillStore;
+	readonly skills: SkillsNamespace;
+	readonly publishers: PublisherNamespace;
 	/** The most that an owner may spend on a UTC day. */
 	readonly dayBudget: Limit;
 	readonly model: string;
@@ -104,7 +107,7 @@ export function config(env: Env): Config {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
 	const { MODEL: model, LOCAL, ...caps } = check(variables, env, 'env', 'not_configured');
-	for (const binding of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS'] as const) {
+	for (const binding of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHERS'] as const) {
 		if (env[binding] === undefined)
 			throw new RunletError('not_configured', `${binding}: this binding is missing in wrangler.toml.`);
 	}
@@ -114,6 +117,7 @@ export function config(env: Env): Config {
 		ledgers: env.LEDGERS,
 		directories: env.DIRECTORIES,
 		skills: env.SKILLS,
+		publishers: env.PUBLISHERS,
 		dayBudget: { tokens: caps.DAY_BUDGET_TOKENS, usd: caps.DAY_BUDGET_USD },
 		model,
 		local: LOCAL === 'true',

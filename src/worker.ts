@@ -3,6 +3,7 @@ import { createApp } from './app.ts';
 import { createDirectoryClass } from './directory/object.ts';
 import { createLedgerClass } from './ledger/object.ts';
 import { providersOf } from './models.ts';
+import { createPublisherClass } from './publisher/object.ts';
 import { createSessionClass } from './session/object.ts';
 
 const runtime = { agents, providers: providersOf };
@@ -15,5 +16,8 @@ export class Ledger extends createLedgerClass() {}
 
 /** Bound as `DIRECTORIES`. */
 export class Directory extends createDirectoryClass() {}
+
+/** Bound as `PUBLISHERS`. */
+export class Publisher extends createPublisherClass() {}
 
 export default createApp(runtime);

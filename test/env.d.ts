@@ -1,4 +1,4 @@
-import type { Directory, Ledger, Session } from './worker.ts';
+import type { Directory, Ledger, Publisher, Session } from './worker.ts';
 
 declare global {
 	namespace Cloudflare {
@@ -6,6 +6,7 @@ declare global {
 			readonly SESSIONS: DurableObjectNamespace<Session>;
 			readonly LEDGERS: DurableObjectNamespace<Ledger>;
 			readonly DIRECTORIES: DurableObjectNamespace<Directory>;
+			readonly PUBLISHERS: DurableObjectNamespace<Publisher>;
 			readonly SKILLS: KVNamespace;
 		}
 	}

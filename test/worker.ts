@@ -5,6 +5,7 @@ import { createDirectoryClass } from '../src/directory/object.ts';
 import { askUser, fn, halt, type Skill, tool } from '../src/index.ts';
 import { createLedgerClass } from '../src/ledger/object.ts';
 import { demo } from '../src/providers/index.ts';
+import { createPublisherClass } from '../src/publisher/object.ts';
 import { createSessionClass } from '../src/session/object.ts';
 import { now } from './clock.ts';
 import { doneOnce } from './effects.ts';
@@ -189,5 +190,7 @@ export class Session extends createSessionClass(runtime) {}
 export class Ledger extends createLedgerClass(now) {}
 
 export class Directory extends createDirectoryClass(now) {}
+
+export class Publisher extends createPublisherClass({ paceMs: 50 }) {}
 
 export default createApp(runtime);

@@ -13,7 +13,7 @@ const maxDepth = 100;
 
 /** The JSON body of a request, checked. Every refusal is a 4xx that names the field and says what is wrong with it. */
 export async function jsonBody<S extends v.GenericSchema>(request: Request, schema: S): Promise<v.InferOutput<S>> {
-	const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+	const type = mediaTypeOf(request);
 	if (type !== 'application/json' && !type.endsWith('+json')) {
 		throw new RunletError('unsupported_media_type', `content-type: expected application/json, got ${type || 'none'}.`, {
 			field: 'content-type',
@@ -34,14 +34,34 @@ export async function jsonBody<S extends v.GenericSchema>(request: Request, sche
 	return check(schema, json, 'body');
 }
 
+/** Bytes of a SKILL.md. */
+const maxMarkdown = 1_000_000;
+
+/** The Markdown body of a request. */
+export async function markdownBody(request: Request): Promise<string> {
+	const type = mediaTypeOf(request);
+	if (type !== 'text/markdown') {
+		throw new RunletError('unsupported_media_type', `content-type: expected text/markdown, got ${type || 'none'}.`, {
+			field: 'content-type',
+		});
+	}
+	return readText(request, maxMarkdown);
+}
+
+function mediaTypeOf(request: Request): string {
+	return request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/** Whether the `Accept` header names that media type. */
+export function accepts(c: Context, mediaType: string): boolean {
+	const types = (c.req.header('accept') ?? '').toLowerCase().split(',');
+	return types.some((type) => type.split(';')[0]?.trim() === mediaType && !/;\s*q=0(\.0*)?\s*$/.test(type));
+}
+
 /** What a request's `Accept` and `Prefer` headers ask for (design.md, "The wire"). */
 function deliveryOf(c: Context): Delivery {
 	if (/\brespond-async\b/i.test(c.req.header('prefer') ?? '')) return 'accepted';
-	const accepts = (c.req.header('accept') ?? '').toLowerCase().split(',');
-	const stream = accepts.some(
-		(type) => /^\s*text\/event-stream\s*(;|$)/.test(type) && !/;\s*q=0(\.0*)?\s*$/.test(type),
-	);
-	return stream ? 'stream' : 'result';
+	return accepts(c, 'text/event-stream') ? 'stream' : 'result';
 }
 
 /** The form of an `Idempotency-Key`. */
@@ -72,15 +92,15 @@ export function notAllowed(...methods: readonly string[]) {
 }
 
 /** The body as text, its bytes counted as they come: `Content-Length` may be missing, or lie. */
-async function readText(request: Request): Promise<string> {
-	if (Number(request.headers.get('content-length') ?? 0) > maxBody) throw tooLarge();
+async function readText(request: Request, limit = maxBody): Promise<string> {
+	if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit);
 	if (request.body === null) return '';
 	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 	let text = '';
 	let bytes = 0;
 	for await (const chunk of request.body) {
 		bytes += chunk.byteLength;
-		if (bytes > maxBody) throw tooLarge();
+		if (bytes > limit) throw tooLarge(limit);
 		text += decode(decoder, chunk);
 	}
 	return text + decode(decoder);
@@ -104,9 +124,10 @@ function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
 	}
 }
 
-function tooLarge(): RunletError {
-	return new RunletError('too_large', `body: more than ${maxBody} bytes. Send less, or files by their URL.`, {
+function tooLarge(limit: number): RunletError {
+	const advice = limit === maxBody ? 'Send less, or files by their URL' : 'Send less';
+	return new RunletError('too_large', `body: more than ${limit} bytes. ${advice}.`, {
 		field: 'body',
-		limit: maxBody,
+		limit,
 	});
 }

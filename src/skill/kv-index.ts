@@ -72,3 +72,11 @@ export function readSkillSet(json: unknown, onProblem: (message: string) => void
 	const length = entries.reduce((sum, entry) => sum + indexLine(entry).length + 1, 0);
 	return { entries, byName, length, search: index.output.search, vectors: index.output.vectors };
 }
+
+/** The value under `bodyKey`. */
+export const bodySchema = v.object({
+	body: v.string(),
+	files: v.optional(v.record(v.string(), v.string())),
+	/** Only of what was put over HTTP: the keys of its SKILL.md that have no place in the index. */
+	frontMatter: v.optional(v.record(v.string(), v.unknown())),
+});

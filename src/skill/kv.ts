@@ -3,6 +3,7 @@ import { messageOf } from '../errors.ts';
 import { type FullText, readFullText, type Scored } from './full-text.ts';
 import {
 	bodyKey,
+	bodySchema,
 	type Entry,
 	indexKey,
 	noSkills,
@@ -43,15 +44,13 @@ export interface KvResolverOptions {
 	readonly onProblem?: (message: string) => void;
 }
 
-const bodySchema = v.object({ body: v.string(), files: v.optional(v.record(v.string(), v.string())) });
-
 /**
  * Skills published to Workers KV by `npm run skills` (design.md, "Skills"), as one run sees them: make one resolver a run.
  *
  * It keeps the index that it read first, so that a run sees one set of skills from its beginning to its end, whatever is
  * published meanwhile. That costs one read, and none while the isolate's copy is fresh; bodies are read when a model asks,
  * by content hash, and what a search needs by the first search. A search goes by meaning where there are vectors and an
- * `embedFn`, else by full text, else by substring; `score` is the cosine, the BM25 score or the substring score. What is
+ * `embedFn` (what has no vector by its words), else by full text, else by substring; `score` is the cosine, the BM25 score or the substring score. What is
  * missing or broken is skipped and reported, and never fails a turn.
  */
 export function kvResolver(
@@ -134,13 +133,18 @@ export function kvResolver(
 	const byMeaning = async (
 		{ set: { vectors }, byName }: View,
 		query: string,
+		byWords: readonly Scored[],
 	): Promise<readonly Scored[] | undefined> => {
 		if (vectors === undefined || embedFn === undefined) return undefined;
-		const find = await load(cache.vectors, vectorsKey(prefix, vectors.hash), parseVectors);
-		if (find === undefined) return undefined;
+		const loaded = await load(cache.vectors, vectorsKey(prefix, vectors.hash), parseVectors);
+		if (loaded === undefined) return undefined;
 		try {
 			const [vector = []] = await embedFn(vectors.model, [query]);
-			return find(vector, (name) => byName.has(name));
+			return joined(
+				loaded.find(vector, (name) => byName.has(name)),
+				byWords,
+				loaded.names,
+			);
 		} catch (error) {
 			onProblem(`Searched by words, not by meaning: ${messageOf(error)}`);
 			return undefined;
@@ -172,10 +176,10 @@ export function kvResolver(
 			if (query.trim() === '') return [];
 			const current = await begin();
 			const document = await searchDocument(current);
-			const found =
-				(await byMeaning(current, query)) ??
+			const byWords =
 				document?.find(query, (name) => current.byName.has(name)) ??
 				scoreSkills(current.served, query).map(({ skill, score }): Scored => [skill.name, score]);
+			const found = (await byMeaning(current, query, byWords)) ?? byWords;
 			return found
 				.filter(([, score]) => score >= minScore)
 				.flatMap(([name, score]) => {
@@ -219,8 +223,24 @@ function parseSearch(json: unknown): SearchDocument {
 	return { find: readFullText(index), descriptions };
 }
 
-function parseVectors(json: unknown): ByMeaning {
-	return readVectors(v.parse(vectorsSchema, json));
+interface VectorsDocument {
+	readonly find: ByMeaning;
+	readonly names: ReadonlySet<string>;
+}
+
+function parseVectors(json: unknown): VectorsDocument {
+	const vectors = v.parse(vectorsSchema, json);
+	return { find: readVectors(vectors), names: new Set(vectors.names) };
+}
+
+/** Skills put over HTTP have no vector: they are found by their words, the best word score counting as the best cosine. */
+function joined(byMeaning: readonly Scored[], byWords: readonly Scored[], hasVector: ReadonlySet<string>): Scored[] {
+	const [[, bestCosine] = ['', 1]] = byMeaning;
+	const [[, bestWords] = ['', 1]] = byWords;
+	const more = byWords.flatMap(([name, score]): Scored[] =>
+		hasVector.has(name) ? [] : [[name, (score / bestWords) * bestCosine]],
+	);
+	return [...more, ...byMeaning].sort(([, a], [, b]) => b - a);
 }
 
 interface Slot<T> {
@@ -231,7 +251,7 @@ interface Slot<T> {
 interface Cache {
 	index?: { readonly set: SkillSet; readonly readAt: number };
 	readonly search: Slot<SearchDocument>;
-	readonly vectors: Slot<ByMeaning>;
+	readonly vectors: Slot<VectorsDocument>;
 }
 
 const caches = new WeakMap<SkillStore, Map<string, Cache>>();

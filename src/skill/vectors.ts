@@ -54,6 +54,21 @@ export function readVectors({ names, values }: Vectors): ByMeaning {
 	};
 }
 
+/** Those vectors alone whose name and text's hash are wanted. */
+export function filterVectors(vectors: Vectors, isWanted: (name: string, text: string) => boolean): Vectors {
+	const { model, names, texts, values } = vectors;
+	const bytes = atob(values);
+	const dimensions = bytes.length / (names.length || 1);
+	const rows = names.flatMap((name, row) => (isWanted(name, texts[row] ?? '') ? [row] : []));
+	if (rows.length === names.length) return vectors;
+	return {
+		model,
+		names: rows.map((row) => names[row] ?? ''),
+		texts: rows.map((row) => texts[row] ?? ''),
+		values: btoa(rows.map((row) => bytes.slice(row * dimensions, (row + 1) * dimensions)).join('')),
+	};
+}
+
 function lengthOf(vector: ArrayLike<number>): number {
 	let sum = 0;
 	for (let at = 0; at < vector.length; at++) sum += (vector[at] ?? 0) ** 2;

@@ -8,12 +8,12 @@ import { Miniflare } from 'miniflare';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readSkills } from '../../scripts/skills-entry.ts';
 import { type Namespace, type SkillsKv, skillsKv } from '../../scripts/skills-kv.ts';
-import { keptMs, planSkills, type SkillsPlan } from '../../scripts/skills-plan.ts';
 import { carryOut, type PublishOptions, publishSkills } from '../../scripts/skills-publish.ts';
 import { readSkillFolders, type SkillFolder } from '../../scripts/skills-read.ts';
 import type { ProviderRegistration } from '../../src/index.ts';
 import { type KvResolverOptions, kvResolver, type SkillStore } from '../../src/skill/kv.ts';
 import { validateMarkdown } from '../../src/skill/markdown.ts';
+import { keptMs, planSkills, type SkillsPlan } from '../../src/skill/plan.ts';
 import { corpus } from '../skill/corpus.ts';
 
 const markdown = (name: string, { description = `About ${name}`, body = `Body of ${name}\n`, more = '' } = {}) =>

@@ -6,6 +6,7 @@ import type { Env } from '../../src/config.ts';
 import { createDirectoryClass } from '../../src/directory/object.ts';
 import { providers, tool } from '../../src/index.ts';
 import { createLedgerClass } from '../../src/ledger/object.ts';
+import { createPublisherClass } from '../../src/publisher/object.ts';
 import { createSessionClass } from '../../src/session/object.ts';
 import { abortPointOf } from './crash-points.ts';
 
@@ -86,5 +87,7 @@ export class Session extends createSessionClass(runtime) {
 export class Ledger extends createLedgerClass() {}
 
 export class Directory extends createDirectoryClass() {}
+
+export class Publisher extends createPublisherClass() {}
 
 export default createApp(runtime);

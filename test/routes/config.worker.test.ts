@@ -29,7 +29,7 @@ test('a budget that is none, or set to nothing, is refused with the variable and
 });
 
 test('a binding that is missing is named', () => {
-	for (const name of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS']) {
+	for (const name of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHERS']) {
 		expect(() => config({ ...env, [name]: undefined })).toThrow(
 			expect.objectContaining({
 				code: 'not_configured',

@@ -1,16 +1,17 @@
 import * as v from 'valibot';
-import { writeFullText } from '../src/skill/full-text.ts';
-import {
-	bodyKey,
-	type Entry,
-	entrySchema,
-	indexKey,
-	indexSchema,
-	searchKey,
-	vectorsKey,
-} from '../src/skill/kv-index.ts';
-import type { Vectors } from '../src/skill/vectors.ts';
-import { hashOf, maxValueBytes, type SkillProblem, type ToPublish } from './skills-entry.ts';
+import { hashOf } from './content-hash.ts';
+import { writeFullText } from './full-text.ts';
+import { bodyKey, type Entry, entrySchema, indexKey, indexSchema, searchKey, vectorsKey } from './kv-index.ts';
+import { bytesIn, maxValueBytes, type PublishedEntry, type ToPublish } from './publish.ts';
+import type { Vectors } from './vectors.ts';
+
+/** Why a skill is not published. `line` counts from 1; `file` is its path below the folder of all skills. */
+export interface SkillProblem {
+	readonly skill: string;
+	readonly file: string;
+	readonly message: string;
+	readonly line?: number;
+}
 
 /** What stands in KV: the index and the record of what was retired, as text (`null` for none), and every key there is. */
 export interface Stored {
@@ -23,6 +24,8 @@ export interface Stored {
 export interface Wanted {
 	readonly skills: readonly ToPublish[];
 	readonly problems: readonly SkillProblem[];
+	/** Entries that stay, with their whole descriptions; their texts are in KV. */
+	readonly kept?: readonly PublishedEntry[];
 	readonly vectors?: Vectors | undefined;
 }
 
@@ -65,13 +68,13 @@ const storedRetired = v.object({ at: v.record(v.string(), v.number()) });
 /** The difference between KV and the skills. Pure; an index that cannot be read counts as none. `now` is in milliseconds. */
 export function planSkills(
 	stored: Stored,
-	{ skills, problems, vectors }: Wanted,
+	{ skills, problems, kept: staying = [], vectors }: Wanted,
 	{ prefix = 'skill:', now = Date.now() }: { readonly prefix?: string; readonly now?: number } = {},
 ): SkillsPlan {
 	const { entries: before, named } = readIndex(stored.index, prefix);
 	const failed = new Set(problems.map(({ skill }) => skill));
 	const valid = new Set(skills.map(({ entry }) => entry.name));
-	const kept = [...before.values()].filter(({ name }) => failed.has(name) && !valid.has(name));
+	const kept = [...staying, ...[...before.values()].filter(({ name }) => failed.has(name) && !valid.has(name))];
 	const entries = [...skills.map(({ entry }) => entry), ...kept].sort((a, b) => (a.name < b.name ? -1 : 1));
 	const { listed, descriptions } = cut(entries);
 
@@ -84,7 +87,7 @@ export function planSkills(
 	const more = [...problems];
 	const document = (value: string, key: typeof searchKey, what: string): string | undefined => {
 		const hash = hashOf(value);
-		if (Buffer.byteLength(value) <= maxValueBytes) {
+		if (bytesIn(value) <= maxValueBytes) {
 			wanted.set(key(prefix, hash), value);
 			return hash;
 		}
@@ -104,7 +107,7 @@ export function planSkills(
 		...(vectors && vectorsHash && { vectors: { hash: vectorsHash, model: vectors.model } }),
 		skills: listed,
 	});
-	if (Buffer.byteLength(index) > maxValueBytes) throw new Error(`The index is too large for an entry of KV.`);
+	if (bytesIn(index) > maxValueBytes) throw new Error(`The index is too large for an entry of KV.`);
 
 	const needed = new Set([...wanted.keys(), ...kept.map(({ hash }) => bodyKey(prefix, hash))]);
 	const { record, retired, deletes } = retire(stored, needed, named, prefix, now);
@@ -125,8 +128,8 @@ export function planSkills(
 	};
 }
 
-/** The entries of an index, and every key that it names. */
-function readIndex(text: string | null, prefix: string) {
+/** The entries of an index as they stand there, and every key that it names. */
+export function readIndex(text: string | null, prefix: string) {
 	const entries = new Map<string, Entry>();
 	const named = new Set<string>();
 	const parsed = v.safeParse(storedIndex, parseJson(text));
@@ -163,7 +166,7 @@ function cut(entries: readonly Entry[]): { listed: readonly Entry[]; description
 	// In steps, so that one skill more or less does not change every entry.
 	for (const length of [1_024, 512, 256, 192, 160, 128, 96, 64, 32]) {
 		const listed = entries.map((entry) => ({ ...entry, description: shortened(entry.description, length) }));
-		if (length > 32 && Buffer.byteLength(JSON.stringify(listed)) > maxIndexBytes) continue;
+		if (length > 32 && bytesIn(JSON.stringify(listed)) > maxIndexBytes) continue;
 		const cutOnes = entries.filter(({ description }, at) => description !== listed[at]?.description);
 		if (cutOnes.length === 0) return { listed };
 		return { listed, descriptions: Object.fromEntries(cutOnes.map(({ name, description }) => [name, description])) };

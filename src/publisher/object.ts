@@ -1,0 +1,37 @@
+import { DurableObject } from 'cloudflare:workers';
+import { config, type Env } from '../config.ts';
+import type { Condition, Outcome, PublisherApi } from './api.ts';
+import { publishedPrefix } from './prefix.ts';
+import { PublisherStore } from './store.ts';
+import { SkillWriter } from './writer.ts';
+
+export interface PublisherOptions {
+	/** Milliseconds from one write of the index to the next; KV takes one a second. */
+	readonly paceMs?: number;
+}
+
+/** The Durable Object class that publishes skills. */
+export function createPublisherClass({ paceMs = 1_100 }: PublisherOptions = {}) {
+	return class Publisher extends DurableObject<Env> implements PublisherApi {
+		readonly #writer: SkillWriter;
+
+		constructor(ctx: DurableObjectState, env: Env) {
+			super(ctx, env);
+			const { skills, local } = config(env);
+			this.#writer = new SkillWriter(skills, new PublisherStore(ctx.storage), {
+				prefix: publishedPrefix,
+				paceMs,
+				// KV on a laptop is never stale, and `npm run skills` may write it, too.
+				...(local && { trustMs: 0 }),
+			});
+		}
+
+		put(name: string, markdown: string, condition: Condition): Promise<Outcome> {
+			return this.#writer.change({ name, markdown, condition });
+		}
+
+		remove(name: string, condition: Condition): Promise<Outcome> {
+			return this.#writer.change({ name, condition });
+		}
+	};
+}

@@ -1,0 +1,153 @@
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import { check } from '../check.ts';
+import { config, type Env } from '../config.ts';
+import { RunletError } from '../errors.ts';
+import type { Condition, Outcome, PublisherApi } from '../publisher/api.ts';
+import { publishedPrefix } from '../publisher/prefix.ts';
+import { kvResolver, toMarkdown, validateMarkdown } from '../skill/index.ts';
+import { bodyKey, bodySchema, type Entry, indexKey, readSkillSet } from '../skill/kv-index.ts';
+import { etagOf } from '../skill/publish.ts';
+import { withDescriptions } from '../skill/published.ts';
+import { assertAdmin } from './admin.ts';
+import { conditionOf, isFresh } from './conditions.ts';
+import { accepts, markdownBody, notAllowed } from './request.ts';
+
+const listQuery = v.pipe(
+	v.object({
+		query: v.optional(v.pipe(v.string(), v.maxLength(1_000))),
+		cursor: v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/, 'Expected a cursor that this route gave'))),
+		limit: v.optional(
+			v.pipe(
+				v.string(),
+				v.regex(/^\d{1,3}$/, 'Expected a number'),
+				v.transform(Number),
+				v.minValue(1),
+				v.maxValue(100),
+			),
+			'50',
+		),
+	}),
+	v.forward(
+		v.check(({ query, cursor }) => query === undefined || cursor === undefined, 'not possible with query'),
+		['cursor'],
+	),
+);
+
+/** `/v1/skills`: the published skills, for whoever edits them (design.md, "The wire"). */
+export const skills = new Hono<{ Bindings: Env }>()
+	.get('/', async (c) => {
+		const { query, cursor = '', limit } = check(listQuery, c.req.query(), 'query');
+		const entries = await publishedEntries(c);
+		if (query !== undefined) return c.json({ skills: await found(c, entries, query, limit) });
+		const rest = [...entries.values()].filter(({ name }) => name > cursor).sort((a, b) => (a.name < b.name ? -1 : 1));
+		const page = rest.slice(0, limit);
+		return c.json({
+			skills: page.map(wireEntry),
+			...(rest.length > page.length && { cursor: page.at(-1)?.name }),
+		});
+	})
+	.all('/', notAllowed('GET'))
+	.get('/:name', async (c) => {
+		const entry = (await publishedEntries(c)).get(c.req.param('name'));
+		if (entry === undefined) throw noSuchSkill();
+		const etag = etagOf(entry);
+		c.header('etag', `"${etag}"`);
+		c.header('vary', 'accept');
+		if (isFresh(c, etag)) return c.body(null, 304);
+		const stored = await config(c.env).skills.get(bodyKey(publishedPrefix, entry.hash), 'json');
+		const content = v.safeParse(bodySchema, stored);
+		if (!content.success)
+			throw new RunletError('overloaded', 'The text of this skill cannot be read yet. Try again in a minute.');
+		if (!accepts(c, 'text/markdown')) return c.json({ ...wireEntry(entry), ...content.output });
+		const { body, frontMatter } = content.output;
+		return c.body(toMarkdown({ ...entry, body, frontMatter }), 200, { 'content-type': 'text/markdown; charset=utf-8' });
+	})
+	.put('/:name', async (c) => {
+		assertAdmin(c);
+		const name = c.req.param('name');
+		const condition = conditionOf(c);
+		const markdown = await markdownBody(c.req.raw);
+		const violations = validateMarkdown(markdown, { directory: name });
+		const [first] = violations;
+		if (first !== undefined) {
+			const more = violations.length > 1 ? ` (and ${violations.length - 1} more, in data.violations)` : '';
+			throw new RunletError('invalid_skill', `body: ${first.message}${more}.`, { field: first.field, violations });
+		}
+		return answer(c, await publisher(c).put(name, markdown, condition), condition);
+	})
+	.delete('/:name', async (c) => {
+		assertAdmin(c);
+		const condition = conditionOf(c);
+		return answer(c, await publisher(c).remove(c.req.param('name'), condition), condition);
+	})
+	.all('/:name', notAllowed('GET', 'PUT', 'DELETE'));
+
+type Ctx = Context<{ Bindings: Env }>;
+
+function publisher(c: Ctx): PublisherApi {
+	const { publishers } = config(c.env);
+	return publishers.get(publishers.idFromName(publishedPrefix));
+}
+
+async function publishedEntries(c: Ctx): Promise<Map<string, Entry>> {
+	const { skills: kv } = config(c.env);
+	const set = readSkillSet(await kv.get(indexKey(publishedPrefix), 'json'), () => {});
+	const entries = await withDescriptions(kv, publishedPrefix, set?.entries ?? [], set?.search);
+	return new Map(entries.map((entry) => [entry.name, entry]));
+}
+
+/** By their words, whatever the model: no key and no cost. */
+async function found(c: Ctx, entries: ReadonlyMap<string, Entry>, query: string, limit: number) {
+	const { skills: kv, local } = config(c.env);
+	const resolver = kvResolver(kv, { prefix: publishedPrefix, ...(local && { cacheMs: 0 }) });
+	const skills: readonly { readonly name: string; readonly score?: number | undefined }[] =
+		(await resolver.searchFn?.(query, { limit })) ?? [];
+	return skills.flatMap(({ name, score }) => {
+		const entry = entries.get(name);
+		return entry === undefined ? [] : [{ ...wireEntry(entry), score }];
+	});
+}
+
+/** An entry as the wire has it. */
+function wireEntry({ hash, ...entry }: Entry) {
+	return { ...entry, etag: etagOf({ hash, ...entry }) };
+}
+
+function answer(c: Ctx, result: Outcome, { ifMatch }: Condition): Response {
+	if (result.outcome === 'created' || result.outcome === 'replaced') c.header('etag', `"${result.etag}"`);
+	switch (result.outcome) {
+		case 'created':
+			return c.json({ name: c.req.param('name'), etag: result.etag }, 201);
+		case 'replaced':
+			return c.json({ name: c.req.param('name'), etag: result.etag });
+		case 'removed':
+			return c.body(null, 204);
+		case 'missing':
+			throw noSuchSkill();
+		case 'unconditional':
+			throw new RunletError(
+				'precondition_required',
+				'If-Match: missing. This skill is there already: read it with GET, and send the ETag that you got as If-Match to replace just that.',
+				{ field: 'If-Match', etag: result.etag },
+			);
+		case 'refused': {
+			const field =
+				ifMatch === undefined || (ifMatch === '*' && result.etag !== undefined) ? 'If-None-Match' : 'If-Match';
+			const message = result.etag === undefined ? 'there is no such skill' : 'somebody else has changed this skill';
+			throw new RunletError(
+				'precondition_failed',
+				field === 'If-Match'
+					? `If-Match: ${message}. Nothing was changed. Read it again with GET.`
+					: 'If-None-Match: this skill is there already. Nothing was changed.',
+				{ field, ...(result.etag !== undefined && { etag: result.etag }) },
+			);
+		}
+		case 'failed':
+			throw new RunletError('overloaded', 'Skills could not be written to KV. Try again in a moment.');
+	}
+}
+
+function noSuchSkill(): RunletError {
+	return new RunletError('not_found', 'There is no such skill.');
+}
