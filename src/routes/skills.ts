@@ -138,7 +138,7 @@ function answer(c: Ctx, result: Outcome, { ifMatch }: Condition): Response {
 			throw new RunletError(
 				'precondition_failed',
 				field === 'If-Match'
-					? `If-Match: ${message}. Nothing was changed. Read it again with GET.`
+					? `If-Match: ${message}. Nothing was changed. Read it again with GET, which may take a minute to show a change.`
 					: 'If-None-Match: this skill is there already. Nothing was changed.',
 				{ field, ...(result.etag !== undefined && { etag: result.etag }) },
 			);
