@@ -10,11 +10,11 @@ import { readSkills } from '../../scripts/skills-entry.ts';
 import { type Namespace, type SkillsKv, skillsKv } from '../../scripts/skills-kv.ts';
 import { carryOut, type PublishOptions, publishSkills } from '../../scripts/skills-publish.ts';
 import { readSkillFolders, type SkillFolder } from '../../scripts/skills-read.ts';
-import type { ProviderRegistration } from '../../src/index.ts';
+import { type ProviderRegistration, skill, tool } from '../../src/index.ts';
 import { type KvResolverOptions, kvResolver, type SkillStore } from '../../src/skill/kv.ts';
 import { validateMarkdown } from '../../src/skill/markdown.ts';
 import { keptMs, planSkills, type SkillsPlan } from '../../src/skill/plan.ts';
-import { corpus } from '../skill/corpus.ts';
+import { type CorpusFile, corpus } from '../skill/corpus.ts';
 
 const markdown = (name: string, { description = `About ${name}`, body = `Body of ${name}\n`, more = '' } = {}) =>
 	`---\nname: ${name}\ndescription: ${description}\n${more}---\n\n${body}`;
@@ -26,6 +26,10 @@ const folder = (name: string, files: Record<string, string> = {}, path = name): 
 });
 
 const turn = { messages: [], model: 'demo' };
+
+const skillOf = ({ text, directory }: CorpusFile) => skill.fromMarkdown(text, { directory });
+const isFirstOfItsName = (file: CorpusFile, at: number, all: readonly CorpusFile[]) =>
+	all.findIndex((one) => skillOf(one).name === skillOf(file).name) === at;
 
 /** What stands in KV after a plan was carried out on an empty one. */
 const storedBy = (plan?: SkillsPlan) => ({
@@ -392,6 +396,26 @@ describe('publishSkills to a real KV', () => {
 		memory.written.length = 0;
 		expect(await publishSkills(skillsKv(memory), { directory })).toMatchObject({ published: [], removed: ['many-7'] });
 		expect(memory.written.map((key) => key.split(':')[1])).toEqual(['search', 'retired', 'index']);
+	});
+
+	test('268 real skills: those that are valid are published, and a model reads every one as it was written', async () => {
+		const memory = memoryKv();
+		const folder = join(import.meta.dirname, '../fixtures/skills-corpus');
+		const { published, problems } = await publishSkills(skillsKv(memory), { directory: folder });
+		const bad = new Set(problems.map(({ file }) => file));
+		const [valid, others] = [corpus.filter(({ path }) => !bad.has(path)), corpus.filter(({ path }) => bad.has(path))];
+		expect(published.toSorted()).toEqual(valid.map(({ directory }) => directory).toSorted());
+		const resolvers = [kvResolver(memory, { listLimit: 1e9 }), skill.inMemoryResolver(others.map(skillOf))];
+		for (const [at, files] of [valid, others].entries()) {
+			const resolver = resolvers[at] ?? skill.inMemoryResolver([]);
+			const tools = skill.builtinsWithResolver(resolver);
+			for (const file of at === 0 ? files : files.filter(isFirstOfItsName)) {
+				const { name, body = '' } = skillOf(file);
+				const { output, isError } = await tool.dispatch(tools, { id: 'r', name: 'read_skill', input: { name } });
+				expect(isError, file.path).toBe(false);
+				expect(String(output).startsWith(body), file.path).toBe(true);
+			}
+		}
 	});
 
 	test('with vectors a skill is found by meaning, and what did not change is not embedded again', async () => {
