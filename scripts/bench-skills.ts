@@ -62,7 +62,10 @@ try {
 		'a turn, cold',
 		`${cold.ms.toFixed(1)} ms, ${cold.reads} KV read, ${cold.system} characters in the system prompt`,
 	);
-	print('a turn, warm', `${Math.max(0, await each('turn', 500)).toFixed(3)} ms, ${(await ask('turn', 1)).reads} KV reads`);
+	print(
+		'a turn, warm',
+		`${Math.max(0, await each('turn', 500)).toFixed(3)} ms, ${(await ask('turn', 1)).reads} KV reads`,
+	);
 	for (const [path, name] of [
 		['search', 'full text'],
 		['meaning', 'demo embedding'],
