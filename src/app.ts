@@ -45,7 +45,7 @@ function assertMayAnswer(local: boolean, host: string): void {
 	if (!local) {
 		throw new RunletError(
 			'not_configured',
-			'This Worker has no API keys yet, so it answers nobody. Run it locally with npm start.',
+			'This Worker answers nobody: Runlet has no keys of its own yet (this is not about a key for a model). Run it on your machine with npm start.',
 		);
 	}
 	if (!loopback.has(host)) {

@@ -194,7 +194,7 @@ function argument(name: string, property: unknown, text: string, required: boole
 		?.replace(/\.$/, '');
 	if (type === 'number' || type === 'integer') {
 		const found =
-			named !== undefined && !Number.isNaN(Number(named))
+			named && !Number.isNaN(Number(named))
 				? named
 				: required
 					? firstFree(text, /(?<![\w.-])-?\d+(?:\.\d+)?(?![\w-])/g, taken)

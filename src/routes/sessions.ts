@@ -69,7 +69,7 @@ const approvalEntry = v.strictObject({
 });
 /** Results in one request: more than a turn's calls would be a mistake. */
 const resultsBody = v.pipe(
-	v.array(v.unknown(), 'must be a list of results: [{ "id", "output" }]'),
+	v.array(v.unknown(), 'must be a list of results, [{ "id", "output" }], or of approvals, [{ "id", "approve" }]'),
 	v.minLength(1, 'must hold a result'),
 	v.maxLength(1_000),
 	v.array(

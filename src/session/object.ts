@@ -67,7 +67,7 @@ export function createSessionClass(runtime: Runtime) {
 				const { message, inbound } = inboundOf(input, owner);
 				const live = this.#runner.begin([message], { ...how, inbound });
 				await this.#accepted(live.record);
-				return deliver(live, how.delivery, { ...frame, about: this.#state() });
+				return deliver(live, how.delivery, { ...frame, about: () => this.#state() });
 			});
 		}
 
@@ -258,7 +258,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		/** The answer to a request that came before: its run, live, as it is stored, or as it will be. */
 		#redeliver(n: number, { delivery }: Handling, frame: Frame = {}): Promise<Response> | Response {
-			const about = frame.status === undefined ? {} : { about: this.#state() };
+			const about = frame.status === undefined ? {} : { about: () => this.#state() };
 			const waits = n < 0 ? this.#store.queue.get(-n) : undefined;
 			if (waits !== undefined)
 				return deliver({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) }, delivery);

@@ -9,7 +9,8 @@ import { runStatusOf } from './status.ts';
 export interface Frame {
 	readonly status?: number;
 	readonly headers?: Readonly<Record<string, string>>;
-	readonly about?: object;
+	/** Asked when the answer is made: a session whose run has ended says what holds then. */
+	readonly about?: () => object;
 }
 
 /** The work's response, or the error as one: what a session's object answers with, whatever happens. */
@@ -31,15 +32,14 @@ export interface Upcoming {
 export async function deliver(
 	run: LiveRun | Upcoming,
 	delivery: Delivery,
-	{ status = 200, headers = {}, about = {} }: Frame = {},
+	{ status = 200, headers = {}, about = () => ({}) }: Frame = {},
 ): Promise<Response> {
 	const { record } = run;
 	if (delivery === 'stream') {
 		const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;
 		return eventStream(follow(log), status, headers);
 	}
-	const accepted = { ...about, runId: record.id };
-	if (delivery === 'accepted') return Response.json(accepted, { status: 202, headers });
+	if (delivery === 'accepted') return Response.json({ ...about(), runId: record.id }, { status: 202, headers });
 	const event = await ('begun' in run ? (await run.begun).ended : run.ended);
 	if (event.type === 'error') {
 		const error = new RunletError(event.code, event.message, event.data);
@@ -47,7 +47,9 @@ export async function deliver(
 	}
 	const { type: _, ...result } = event;
 	const ended = { id: record.id, status: runStatusOf(event) };
-	const whole = { ...accepted, ...('run' in about && { run: ended }), ...result, status: ended.status };
+	const session = about();
+	const own = { runId: record.id, ...('run' in session && { run: ended }), ...result, status: ended.status };
+	const whole = { ...session, ...own };
 	return Response.json(whole, { status, headers });
 }
 

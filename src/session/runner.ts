@@ -310,8 +310,13 @@ function charactersOf(tokens = 1_000_000): number {
 /** Characters of a session's title: the beginning of its first message. */
 const titleLength = 80;
 
+/** What the person wrote, without what came with it. */
 function titleOf(input: readonly Message[]): string {
-	return input.map(messageText).join(' ').trim().slice(0, titleLength);
+	const texts = input.map((message) => {
+		const parts = 'parts' in message ? message.parts : undefined;
+		return parts?.find(({ kind }) => kind === 'text')?.text ?? messageText(message);
+	});
+	return texts.join(' ').trim().slice(0, titleLength);
 }
 
 function failureOf({ code, message, data }: RunletError): TerminalEvent {

@@ -171,3 +171,9 @@ describe('the demo model', () => {
 		await expect(run.result).rejects.toMatchObject({ code: 'cancelled' });
 	});
 });
+
+test('reads a number in front of its name, also where a full stop follows the name', async () => {
+	const slow = fn({ name: 'slow_job', doc: 'Do a slow job.', params: [['seconds', v.number()]] }, (seconds) => seconds);
+	for (const text of ['Do a slow job for 2 seconds', 'Do a slow job for 2 seconds.'])
+		expect(await say(text, { tools: [slow] })).toContain('2');
+});

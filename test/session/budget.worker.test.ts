@@ -48,6 +48,12 @@ describe('the budget of a session', () => {
 		expect(requests).toHaveLength(2);
 	});
 
+	test('is told as it stands then, where a new session ends its first run waiting for somebody', async () => {
+		play({ toolCalls: [{ id: 'm', name: 'by_hand', input: {} }], usage: usage(60, 40) });
+		const created = await request('/v1/sessions', { agent: 'scripted', text: 'go' });
+		expect(await created.json()).toMatchObject({ status: 'awaiting_tools', budget: { spent: { tokens: 100 } } });
+	});
+
 	test('is 402 where the answer is the result', async () => {
 		const id = await make({ budget: { tokens: 1 } });
 		play('never');
