@@ -20,16 +20,6 @@ const allowed: Readonly<Record<Status, readonly Operation[]>> = {
 	error: ['reply', 'continue', 'step', 'cancel'],
 };
 
-/** Where each is asked for. */
-const routes: Readonly<Record<Operation, string>> = {
-	reply: 'a message',
-	answer: 'answer',
-	submit: 'tool-results',
-	continue: 'continue',
-	step: 'step',
-	cancel: 'cancel',
-};
-
 /** What a session that waits for no call any more allows, as after a step: it may go on. */
 const afterStep: readonly Operation[] = ['continue', 'step', 'cancel'];
 
@@ -43,7 +33,7 @@ export function assertAllowed(status: Status, operation: Operation, hasOpenCalls
 			: '';
 	throw new RunletError(
 		'conflict',
-		`The session is ${status}: ${routes[operation]} is not possible now. Possible: ${possible.map((one) => routes[one]).join(', ')}.${hint}`,
+		`The session is ${status}: ${operation} is not possible now. Possible: ${possible.join(', ')}.${hint}`,
 		{ status, allowed: possible },
 	);
 }
