@@ -11,9 +11,7 @@ export type JournalHooks = Required<Pick<ChatOptions, 'onMessage' | 'onToolCall'
 /** The journal of one run: each step is in the store before the next one begins. */
 export interface Journal {
 	readonly hooks: JournalHooks;
-	/** Turns of the model that are stored. */
-	readonly iteration: number;
-	/** Times that the turn after them was asked again. */
+	/** Times that the current turn was asked again. */
 	readonly restarts: number;
 	/** Notes and warnings that were stored with a message. */
 	readonly sides: number;
@@ -26,15 +24,14 @@ export interface JournalOptions {
 	readonly meter: SessionMeter;
 	/** Told of the messages that the run takes up on its way. */
 	readonly inbound: InboundContext;
-	readonly iteration: number;
 	/** A message that waited was taken up by the run. */
 	readonly onSteered: (id: number) => void;
 	readonly atCrashPoint: AtCrashPoint;
 }
 
 export function journalOf(options: JournalOptions): Journal {
-	const { store, record, meter, inbound: context, iteration, onSteered, atCrashPoint } = options;
-	const state = { iteration, restarts: record.restarts, sides: 0 };
+	const { store, record, meter, inbound: context, onSteered, atCrashPoint } = options;
+	const state = { restarts: record.restarts, sides: 0 };
 	/** What was said with a summary, which stands among older messages, belongs to the message behind it. */
 	let kept: readonly SideEvent[] = [];
 
@@ -61,7 +58,7 @@ export function journalOf(options: JournalOptions): Journal {
 		});
 		kept = [];
 		state.sides += before.length;
-		if (turn !== undefined) Object.assign(state, { iteration: turn.iteration, restarts: 0 });
+		if (turn !== undefined) state.restarts = 0;
 		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
 	};
 
@@ -85,9 +82,6 @@ export function journalOf(options: JournalOptions): Journal {
 					}),
 				),
 			meter,
-		},
-		get iteration() {
-			return state.iteration;
 		},
 		get restarts() {
 			return state.restarts;

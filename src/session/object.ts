@@ -113,7 +113,7 @@ export function createSessionClass(runtime: Runtime) {
 		send(input: Input, how: Handling): Promise<Response> {
 			const { whenBusy = 'queue', model } = input;
 			const busy = this.#runner.live !== undefined && whenBusy !== 'reject';
-			return this.#take(busy ? 'cancel' : 'reply', how, () => {
+			return this.#take(busy ? undefined : 'reply', how, () => {
 				const given = this.#given(input);
 				if (busy) return this.#wait(given, whenBusy === 'steer', input, how);
 				return this.#runner.begin([this.#asAnswer(given.message)], { once: how.once, model, inbound: given.inbound });
@@ -213,13 +213,18 @@ export function createSessionClass(runtime: Runtime) {
 			}
 		}
 
-		/** An operation, if the status allows it; one that was taken before gets the answer that it got. */
-		#take(operation: Operation, how: Handling, work: () => LiveRun | Upcoming | undefined): Promise<Response> {
+		/** An operation, if the status allows it (one without a name it always does); one that was taken before gets the answer that it got. */
+		#take(
+			operation: Operation | undefined,
+			how: Handling,
+			work: () => LiveRun | Upcoming | undefined,
+		): Promise<Response> {
 			return answer(async () => {
 				this.#assertExists();
 				const before = this.#delivered(how.once);
 				if (before !== undefined) return this.#redeliver(before, how);
-				assertAllowed(this.#status(), operation, pendingOf(this.#store).calls?.length !== 0);
+				const hasOpenCalls = pendingOf(this.#store).calls?.length !== 0;
+				if (operation !== undefined) assertAllowed(this.#status(), operation, hasOpenCalls);
 				const run = work();
 				if (run === undefined) return Response.json(this.#state());
 				await this.#accepted(run.record);

@@ -24,7 +24,7 @@ export interface LiveRun {
 }
 
 /** What a run is carried out with. */
-export interface Work extends Omit<JournalOptions, 'iteration'> {
+export interface Work extends JournalOptions {
 	readonly options: ChatOptions;
 	readonly history: readonly Message[];
 	/** Where its events go; those that were shown before are in it. */
@@ -45,7 +45,7 @@ export interface Work extends Omit<JournalOptions, 'iteration'> {
 export function carryOut(work: Work): LiveRun {
 	const { store, record, options, log, resume, atCrashPoint } = work;
 	const said: SideEvent[] = [];
-	const journal = journalOf({ ...work, iteration: resume?.iteration ?? 0 });
+	const journal = journalOf(work);
 	const drafts = drafting(work, journal);
 	const run = start({ ...options, ...journal.hooks }, work.history, { resume });
 

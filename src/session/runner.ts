@@ -9,6 +9,7 @@ import { optionsFor, type Runtime } from './agent.ts';
 import { Alarm } from './alarm.ts';
 import type { Once } from './api.ts';
 import { type AtCrashPoint, crashPoints } from './crash.ts';
+import { historyFor } from './history.ts';
 import { type Inbound, InboundContext } from './inbound.ts';
 import { RunLog } from './log.ts';
 import { chargeLost, sessionMeter, stateOf } from './meter.ts';
@@ -17,16 +18,12 @@ import { pastRun } from './past.ts';
 import { approvedCalls, askedQuestions, openCallsOf } from './pending.ts';
 import { Queue } from './queue.ts';
 import { giveUp, takeUp } from './recovery.ts';
-import type { MessageRecord } from './rows/message.ts';
 import type { Waiting } from './rows/queue.ts';
 import type { RunRecord } from './rows/run.ts';
 import { carryOut, type LiveRun, newRunId, runThatWasNot } from './run.ts';
 import { sessionStatus, takesNext } from './status.ts';
 import type { SessionStore } from './store.ts';
 import { unknownResults } from './submission.ts';
-
-/** Characters of a conversation that are read for a run: more than fits any model, less than fills the object's memory. */
-const mostCharacters = 32_000_000;
 
 /** What a session runs with. */
 export interface RunnerOptions {
@@ -166,7 +163,7 @@ export class Runner {
 	#carryOut(record: RunRecord, options: ReturnType<typeof optionsFor>, log: RunLog, resume?: Resumption): LiveRun {
 		const store = this.#store;
 		const { id: sessionId, owner } = store.session();
-		const history = this.#history(options);
+		const history = historyFor(store, options);
 		const inbound = new InboundContext(history, owner);
 		const atCrashPoint = this.#crashPointsOf(record.n);
 		const live: LiveRun = carryOut({
@@ -219,13 +216,6 @@ export class Runner {
 		const run = this.#store.runs.get();
 		if (run === undefined || !takesNext(sessionStatus(run.status))) return [];
 		return unknownResults(openCallsOf(this.#store), tools, run.journaled);
-	}
-
-	/** What a model may be sent of the conversation: from the newest summary on, and no more than could fit. */
-	#history({ contextFull, maxContextTokens }: ReturnType<typeof optionsFor>): readonly MessageRecord[] {
-		const from = this.#store.summary;
-		const characters = contextFull === 'truncate' ? charactersOf(maxContextTokens) : mostCharacters;
-		return this.#store.messages.newest({ from, characters });
 	}
 
 	/** A run of an earlier life of the object goes on, or ends where it cannot. */
@@ -300,11 +290,6 @@ export class Runner {
 		const { budget, agent } = this.#store.session();
 		return budget ?? this.#options.runtime.agents.find(({ name }) => name === agent)?.budget ?? {};
 	}
-}
-
-/** Characters that are more than fit into so many tokens, whoever counts them. */
-function charactersOf(tokens = 1_000_000): number {
-	return Math.min(mostCharacters, 16 * tokens);
 }
 
 /** Characters of a session's title: the beginning of its first message. */
