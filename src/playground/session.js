@@ -12,6 +12,7 @@
  * @property {string} id
  * @property {string} [runId]
  * @property {'system' | 'user' | 'assistant' | 'tool'} role
+ * @property {boolean} [isInput] whether it came from outside, and no model or tool of the run said it
  * @property {unknown} content a text, a list of parts, or what a tool gave
  * @property {string} [reasoning]
  * @property {ToolCall[]} [toolCalls]
@@ -210,8 +211,10 @@ export function createClient({
 			const session = await json(pathOf(id), options);
 			const all = await messages(id, options);
 			const newest = session.run?.id;
-			const isShown = (/** @type {Message} */ { runId, role }, /** @type {number} */ index) =>
-				runId !== newest || role === 'user' || all[index - 1]?.runId !== runId;
+			const isShown = (/** @type {Message} */ { runId, role, isInput }, /** @type {number} */ index) =>
+				runId !== newest ||
+				role === 'system' ||
+				(isInput === true && (role === 'user' || all[index - 1]?.runId !== runId));
 			return { session, messages: all.filter(isShown) };
 		},
 

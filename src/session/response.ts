@@ -65,9 +65,14 @@ export function eventStream(
 
 /** A message as the routes show it: without what only its provider needs. */
 export function wireMessage(record: MessageRecord, runId: string | undefined) {
-	const { seq, message, inbound, turn, isCut, createdAt } = record;
+	const { seq, message, input, inbound, turn, isCut, createdAt } = record;
 	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
 	const attachments = inbound?.attachments?.map(({ name, type, size }) => ({ name, type, size }));
-	const about = { ...(attachments && { attachments }), ...(turn && { turn }), ...(isCut === true && { isCut }) };
+	const about = {
+		...(attachments && { attachments }),
+		...(turn && { turn }),
+		...(isCut === true && { isCut }),
+		...(input === true && { isInput: true }),
+	};
 	return { id: String(seq), runId, ...shown, ...about, createdAt: new Date(createdAt).toISOString() };
 }

@@ -101,6 +101,20 @@ describe('a chat', () => {
 		expect(await textsOf('.failure, .warning')).toEqual([]);
 	});
 
+	test('a run that was continued is shown once when its session is opened', async () => {
+		const ask = async (path: string, method: string, body: object) => {
+			const init = { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+			return (await fetch(`${proxy.url}/v1/sessions${path}`, init)).headers.get('location') ?? '';
+		};
+		const made = await ask('', 'POST', { agent: 'assistant', text: 'What is 17 + 25?', budget: { tokens: 1 } });
+		const id = made.split('/').at(-1) ?? '';
+		await ask(`/${id}`, 'PATCH', { budget: { tokens: 100_000 } });
+		await ask(`/${id}/continue`, 'POST', {});
+		await page.goto(`${proxy.url}/?session=${id}`);
+		await sees('.prose', '17 + 25 is 42.');
+		expect(await page.locator('.call').count()).toBe(1);
+	});
+
 	test('a skill that is used is shown as one', async () => {
 		await page.click('text=An angry customer wants a refund');
 		await sees('.call.skill .name', /^skill [a-z-]+$/);
@@ -407,11 +421,11 @@ describe('what the wire may bring', () => {
 
 	test('an answer to a question stands where the person gave it', async () => {
 		const messages: Partial<Message>[] = [
-			{ runId: 'r1', role: 'user', content: 'Go' },
+			{ runId: 'r1', role: 'user', isInput: true, content: 'Go' },
 			{ runId: 'r1', role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'ask', input: { what: 'Where?' } }] },
-			{ runId: 'r2', role: 'tool', toolCallId: 'a', content: 'Oslo' },
+			{ runId: 'r2', role: 'tool', isInput: true, toolCallId: 'a', content: 'Oslo' },
 			{ runId: 'r2', role: 'assistant', content: '', toolCalls: [{ id: 'b', name: 'ask', input: { what: 'When?' } }] },
-			{ runId: 'r9', role: 'tool', toolCallId: 'b', content: 'Now' },
+			{ runId: 'r9', role: 'tool', isInput: true, toolCallId: 'b', content: 'Now' },
 			{ runId: 'r9', role: 'assistant', content: 'Done.' },
 		];
 		await open(
