@@ -399,14 +399,14 @@ async function startServer(events: RunEvent[], { cutAfter = [], stallAfter, hold
 const storedPages = [
 	{
 		messages: [
-			{ id: 'm1', runId: 'r1', role: 'user', content: 'Hello' },
+			{ id: 'm1', runId: 'r1', role: 'user', content: 'Hello', isInput: true },
 			{ id: 'm2', runId: 'r1', role: 'assistant', content: 'Hello.' },
 		],
 		cursor: 'a b',
 	},
 	{
 		messages: [
-			{ id: 'm3', runId: 'r2', role: 'user', content: 'And now?' },
+			{ id: 'm3', runId: 'r2', role: 'user', content: 'And now?', isInput: true },
 			{ id: 'm4', runId: 'r2', role: 'assistant', content: 'Now' },
 		],
 	},
