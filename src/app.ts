@@ -3,6 +3,7 @@ import { config, type Env } from './config.ts';
 import { RunletError, toErrorBody, toResponse } from './errors.ts';
 import { agentsRoute } from './routes/agents.ts';
 import { health } from './routes/health.ts';
+import { describe } from './routes/openapi.ts';
 import { sessions } from './routes/sessions.ts';
 import { skills } from './routes/skills.ts';
 import type { Runtime } from './session/agent.ts';
@@ -27,11 +28,12 @@ export function createApp(runtime: Runtime) {
 		assertMayAnswer(config(c.env).local, new URL(c.req.url).hostname);
 		await next();
 	});
-	return app
+	const routed = app
 		.route('/healthz', health)
 		.route('/v1/agents', agentsRoute(runtime))
 		.route('/v1/sessions', sessions)
 		.route('/v1/skills', skills);
+	return describe(routed);
 }
 
 /** Names of this machine, as a URL has them. */

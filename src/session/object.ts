@@ -4,6 +4,8 @@ import type { Message, UserMessage } from '../chat/index.ts';
 import { config, type Env } from '../config.ts';
 import { messageOf, RunletError } from '../errors.ts';
 import type { Limit } from '../ledger/budget.ts';
+import type { session } from '../wire/session.ts';
+import type { Shown } from '../wire/shown.ts';
 import type { Runtime } from './agent.ts';
 import type { CreateInput, Handling, Input, Once, SessionApi, Submission } from './api.ts';
 import { crashPoints } from './crash.ts';
@@ -298,7 +300,7 @@ export function createSessionClass(runtime: Runtime) {
 			return sessionStatus(this.#store.runs.get()?.status);
 		}
 
-		#state() {
+		#state(): Shown<typeof session> {
 			const { id, agent, model, metadata, createdAt } = this.#store.session();
 			const run = this.#store.runs.get();
 			const last = run?.tail?.event;

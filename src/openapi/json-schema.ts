@@ -1,0 +1,41 @@
+import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema';
+import type * as v from 'valibot';
+import { components } from './components.ts';
+
+/** A JSON Schema (2020-12), as plain data. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/**
+ * A schema as the document has it. A rule that JSON Schema has no word for is left out, so the document is never
+ * stricter than the check.
+ */
+export function jsonSchemaOf(schema: v.GenericSchema): JsonSchema {
+	const { $schema: _, $defs: __, ...json } = toJsonSchema(schema, { ...settings, definitions: components });
+	return { ...json };
+}
+
+/** The schemas that have names. */
+export function namedSchemas(): Readonly<Record<string, JsonSchema>> {
+	return Object.fromEntries(
+		Object.entries(toJsonSchemaDefs(components, settings)).map(([name, json]) => [name, { ...json }]),
+	);
+}
+
+const settings: ConversionConfig = {
+	target: 'draft-2020-12',
+	// A check of ours is no error: it stays a check.
+	errorMode: 'ignore',
+	overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+	overrideAction: ({ valibotAction: action, jsonSchema }) => {
+		const { pattern: _, ...rest } = jsonSchema;
+		// A query has texts only; one that is read as a number is described as one.
+		if ('operation' in action && action.operation === Number) return { ...rest, type: 'integer' };
+		const hasFlags =
+			'requirement' in action && action.requirement instanceof RegExp && /[^u]/.test(action.requirement.flags);
+		return hasFlags ? rest : undefined;
+	},
+	overrideSchema: ({ valibotSchema }) =>
+		'options' in valibotSchema && valibotSchema.type === 'lazy' && Array.isArray(valibotSchema.options)
+			? { anyOf: valibotSchema.options.map((option) => toJsonSchema(option, { ...settings, definitions: components })) }
+			: undefined,
+};
