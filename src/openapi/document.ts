@@ -84,7 +84,7 @@ function headerParameter(name: RequestHeader): JsonSchema {
 
 /** A header's name as it is usually written. */
 function headerTitle(name: RequestHeader): string {
-	return name.replace(/\b(id|\w)/g, (letters) => (letters === 'id' ? 'ID' : letters.toUpperCase()));
+	return name.replace(/\b(id\b|\w)/g, (letters) => letters.toUpperCase());
 }
 
 function errorResponse(says: string, examples?: Readonly<Record<string, unknown>>): JsonSchema {

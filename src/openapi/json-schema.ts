@@ -34,8 +34,11 @@ const settings: ConversionConfig = {
 			'requirement' in action && action.requirement instanceof RegExp && /[^u]/.test(action.requirement.flags);
 		return hasFlags ? rest : undefined;
 	},
-	overrideSchema: ({ valibotSchema }) =>
-		'options' in valibotSchema && valibotSchema.type === 'lazy' && Array.isArray(valibotSchema.options)
+	overrideSchema: ({ valibotSchema, jsonSchema }) => {
+		if (jsonSchema.type === 'integer' && 'default' in jsonSchema)
+			return { ...jsonSchema, default: Number(jsonSchema.default) };
+		return 'options' in valibotSchema && valibotSchema.type === 'lazy' && Array.isArray(valibotSchema.options)
 			? { anyOf: valibotSchema.options.map((option) => toJsonSchema(option, { ...settings, definitions: components })) }
-			: undefined,
+			: undefined;
+	},
 };

@@ -1,18 +1,20 @@
 import { Hono } from 'hono';
 import { modelFor } from '../agents/index.ts';
 import { canTalk, type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
-import { config, type Env } from '../config.ts';
+import { config } from '../config.ts';
 import { type Runtime, resolverFor } from '../session/agent.ts';
 import type { agent as agentSchema, readiness as readinessSchema } from '../wire/agent.ts';
 import { listAgents } from '../wire/operations/service.ts';
 import type { Shown } from '../wire/shown.ts';
+import { assertKey, type RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
 import { notAllowed } from './request.ts';
 
 /** `/v1/agents`: what can be talked to, on which models, and what those that are not ready need. */
 export function agentsRoute({ agents, providers: providersOf }: Runtime) {
-	return new Hono<{ Bindings: Env }>()
+	return new Hono<RouteEnv>()
 		.get('/', serves(listAgents), async (c) => {
+			assertKey(c);
 			const settings = config(c.env);
 			const providers = providersOf(settings);
 			const described = agents.map(async (agent): Promise<Shown<typeof agentSchema>> => {

@@ -21,8 +21,6 @@ export function describe<E extends HonoEnv, S extends Schema>(app: Hono<E, S>) {
 		.all(getDocument.path, notAllowed('GET'))
 		.get(getDocs.path, serves(getDocs), async (c) => {
 			c.header('content-security-policy', policy);
-			c.header('x-content-type-options', 'nosniff');
-			c.header('referrer-policy', 'no-referrer');
 			return c.html(page(await document(), new URL(c.req.url).origin));
 		})
 		.all(getDocs.path, notAllowed('GET'));

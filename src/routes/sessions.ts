@@ -1,19 +1,20 @@
 import { type Context, Hono } from 'hono';
 import { check } from '../check.ts';
-import { config, type Env } from '../config.ts';
+import { config } from '../config.ts';
 import type { Listed } from '../directory/api.ts';
 import { RunletError } from '../errors.ts';
-import type { SessionApi } from '../session/api.ts';
+import type { Caller, SessionApi } from '../session/api.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
 import type { sessionPage } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
+import { tokenSeconds } from '../wire/token.ts';
+import { callerOf, ownerOf, type RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
-import { ownerOf } from './owner.ts';
 import { handlingOf, notAllowed } from './request.ts';
 
 /** `/v1/sessions`: create, list, look at, talk to, follow and cancel a session (design.md, "The wire"). */
-export const sessions = new Hono<{ Bindings: Env }>()
+export const sessions = new Hono<RouteEnv>()
 	.post('/', serves(operations.createSession), (c) => {
 		const body = c.req.valid('json');
 		const { text, parts, attachments = [], ...rest } = body;
@@ -34,42 +35,52 @@ export const sessions = new Hono<{ Bindings: Env }>()
 		return c.json({ sessions: sessions.map(wireListed), cursor });
 	})
 	.all('/', notAllowed('GET', 'POST'))
-	.get('/:id', serves(operations.getSession), (c) => session(c).state())
-	.patch('/:id', serves(operations.changeSession), (c) => session(c).change(c.req.valid('json')))
-	.delete('/:id', serves(operations.deleteSession), (c) => session(c).delete())
+	.get('/:id', serves(operations.getSession), (c) => session(c).state(caller(c)))
+	.patch('/:id', serves(operations.changeSession), (c) => session(c).change(caller(c), c.req.valid('json')))
+	.delete('/:id', serves(operations.deleteSession), (c) => session(c).delete(caller(c)))
 	.all('/:id', notAllowed('GET', 'PATCH', 'DELETE'))
-	.get('/:id/messages', serves(operations.listMessages), (c) => session(c).messages(c.req.valid('query')))
+	.post('/:id/token', serves(operations.createToken), (c) => {
+		const { expiresInSeconds = tokenSeconds } = c.req.valid('json');
+		return session(c).token(caller(c), expiresInSeconds);
+	})
+	.all('/:id/token', notAllowed('POST'))
+	.get('/:id/messages', serves(operations.listMessages), (c) => session(c).messages(caller(c), c.req.valid('query')))
 	.post('/:id/messages', serves(operations.sendMessage), (c) => {
 		const input = c.req.valid('json');
-		return session(c).send({ ...input, ...originOf(c) }, handlingOf(c, input));
+		return session(c).send(caller(c), { ...input, ...originOf(c) }, handlingOf(c, input));
 	})
 	.all('/:id/messages', notAllowed('GET', 'POST'))
 	.get('/:id/messages/:message', serves(operations.getMessage), (c) =>
-		session(c).message(check(place, c.req.param('message'), 'message')),
+		session(c).message(caller(c), check(place, c.req.param('message'), 'message')),
 	)
 	.all('/:id/messages/:message', notAllowed('GET'))
 	.post('/:id/answer', serves(operations.answerQuestion), (c) => {
 		const input = c.req.valid('json');
-		return session(c).answer({ ...input, ...originOf(c) }, handlingOf(c, input));
+		return session(c).answer(caller(c), { ...input, ...originOf(c) }, handlingOf(c, input));
 	})
 	.all('/:id/answer', notAllowed('POST'))
 	.post('/:id/tool-results', serves(operations.submitResults), (c) => {
 		const answers = c.req.valid('json');
-		return session(c).submit(answers, handlingOf(c, answers));
+		return session(c).submit(caller(c), answers, handlingOf(c, answers));
 	})
 	.all('/:id/tool-results', notAllowed('POST'))
-	.post('/:id/continue', serves(operations.continueRun), (c) => session(c).continue(handlingOf(c)))
+	.post('/:id/continue', serves(operations.continueRun), (c) => session(c).continue(caller(c), handlingOf(c)))
 	.all('/:id/continue', notAllowed('POST'))
-	.post('/:id/step', serves(operations.stepRun), (c) => session(c).continue(handlingOf(c), 'step'))
+	.post('/:id/step', serves(operations.stepRun), (c) => session(c).continue(caller(c), handlingOf(c), 'step'))
 	.all('/:id/step', notAllowed('POST'))
-	.get('/:id/events', serves(operations.followRun), (c) => session(c).events(c.req.header('last-event-id')))
+	.get('/:id/events', serves(operations.followRun), (c) => session(c).events(caller(c), c.req.header('last-event-id')))
 	.all('/:id/events', notAllowed('GET'))
-	.post('/:id/cancel', serves(operations.cancelRun), (c) => session(c).cancel(handlingOf(c)))
+	.post('/:id/cancel', serves(operations.cancelRun), (c) => session(c).cancel(caller(c), handlingOf(c)))
 	.all('/:id/cancel', notAllowed('POST'));
 
 /** Where a message of a request comes from. */
-function originOf(c: Context): { readonly sender: string; readonly transport: string } {
-	return { sender: ownerOf(c), transport: 'http' };
+function originOf(c: Context<RouteEnv>): { readonly sender?: string; readonly transport: string } {
+	const { identity } = c.var;
+	return { ...(identity.kind === 'key' && { sender: identity.owner }), transport: 'http' };
+}
+
+function caller(c: Context<RouteEnv>): Caller {
+	return callerOf(c, c.req.param('id') ?? '');
 }
 
 /** A listed session as the wire has it. */
@@ -78,7 +89,7 @@ function wireListed({ createdAt, activeAt, ...rest }: Listed): Shown<typeof sess
 }
 
 /** The object of the session that the path names. An id is the object's own, so a made-up one reaches no object. */
-function session(c: Context<{ Bindings: Env }>): SessionApi {
+function session(c: Context<RouteEnv>): SessionApi {
 	const { sessions } = config(c.env);
 	try {
 		return sessions.get(sessions.idFromString(c.req.param('id') ?? ''));

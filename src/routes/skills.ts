@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { config, type Env } from '../config.ts';
+import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Condition, Outcome, PublisherApi } from '../publisher/api.ts';
 import { publishedPrefix } from '../publisher/prefix.ts';
@@ -11,14 +11,15 @@ import { withDescriptions } from '../skill/published.ts';
 import * as operations from '../wire/operations/skills.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { listedSkill } from '../wire/skill.ts';
-import { assertAdmin } from './admin.ts';
 import { conditionOf, isFresh } from './conditions.ts';
+import { assertKey, assertScope, type RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
 import { accepts, markdownBody, notAllowed } from './request.ts';
 
 /** `/v1/skills`: the published skills, for whoever edits them (design.md, "The wire"). */
-export const skills = new Hono<{ Bindings: Env }>()
+export const skills = new Hono<RouteEnv>()
 	.get('/', serves(operations.listSkills), async (c) => {
+		assertKey(c);
 		const { query, cursor = '', limit } = c.req.valid('query');
 		const entries = await publishedEntries(c);
 		if (query !== undefined) return c.json({ skills: await found(c, entries, query, limit) });
@@ -31,6 +32,7 @@ export const skills = new Hono<{ Bindings: Env }>()
 	})
 	.all('/', notAllowed('GET'))
 	.get('/:name', serves(operations.getSkill), async (c) => {
+		assertKey(c);
 		const entry = (await publishedEntries(c)).get(c.req.param('name'));
 		if (entry === undefined) throw noSuchSkill();
 		const etag = etagOf(entry);
@@ -46,7 +48,7 @@ export const skills = new Hono<{ Bindings: Env }>()
 		return c.body(toMarkdown({ ...entry, body, frontMatter }), 200, { 'content-type': 'text/markdown; charset=utf-8' });
 	})
 	.put('/:name', serves(operations.putSkill), async (c) => {
-		assertAdmin(c);
+		assertScope(c, 'admin');
 		const name = c.req.param('name');
 		const condition = conditionOf(c);
 		const markdown = await markdownBody(c.req.raw);
@@ -59,13 +61,13 @@ export const skills = new Hono<{ Bindings: Env }>()
 		return answer(c, await publisher(c).put(name, markdown, condition), condition);
 	})
 	.delete('/:name', serves(operations.deleteSkill), async (c) => {
-		assertAdmin(c);
+		assertScope(c, 'admin');
 		const condition = conditionOf(c);
 		return answer(c, await publisher(c).remove(c.req.param('name'), condition), condition);
 	})
 	.all('/:name', notAllowed('GET', 'PUT', 'DELETE'));
 
-type Ctx = Context<{ Bindings: Env }>;
+type Ctx = Context<RouteEnv>;
 
 function publisher(c: Ctx): PublisherApi {
 	const { publishers } = config(c.env);

@@ -7,6 +7,7 @@ import { bothGiven, modelField } from './message.ts';
 import { count, cursor, nextCursor, sessionCursor } from './page.ts';
 import { content } from './part.ts';
 import { acceptedRun, runResult } from './run.ts';
+import { sessionToken } from './token.ts';
 
 const metadata = v.pipe(
 	v.record(v.string(), v.unknown()),
@@ -67,11 +68,14 @@ const sessionAbout = v.object({
 /** Where a session stands, what it waits for, and its budget. */
 export const session = v.object({ ...sessionAbout.entries, status });
 
-/** A session with the result of the run that it was created with. */
-export const startedSession = v.intersect([sessionAbout, runResult]);
+/** A session that was created, with a token for whoever shall talk to it. */
+export const newSession = v.object({ ...session.entries, ...sessionToken.entries });
 
-/** A session with the run that it was created with, and which goes on. */
-export const acceptedSession = v.object({ ...session.entries, ...acceptedRun.entries });
+/** A session that was created, with the result of its run. */
+export const startedSession = v.intersect([v.object({ ...sessionAbout.entries, ...sessionToken.entries }), runResult]);
+
+/** A session that was created, and its run goes on. */
+export const acceptedSession = v.object({ ...newSession.entries, ...acceptedRun.entries });
 
 /** A page of the sessions. */
 export const sessionPage = v.object({

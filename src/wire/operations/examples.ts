@@ -31,6 +31,10 @@ export const waiting = {
 	toolCalls,
 };
 
+export const token = {
+	token: `rls_${id}_tixe8g_1rYb0XxZ4k8mS2nqQJv7uHcT5wLgDfEaPo3iKyBtVzM`,
+	tokenExpiresAt: '2026-11-22T12:00:00.000Z',
+};
 export const accepted = { runId };
 export const completed = { runId, status: 'completed', text: '17 + 25 is 42.', usage };
 export const results = {

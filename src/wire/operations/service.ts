@@ -43,7 +43,7 @@ export const listAgents = operation({
 	tag: 'Agents',
 	summary: 'List the agents',
 	description: 'Their models and whether they are ready, their tools and their skills.',
-	access: 'token',
+	access: 'key',
 	answers: {
 		200: {
 			says: 'All agents.',

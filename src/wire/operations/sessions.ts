@@ -7,12 +7,14 @@ import { acceptedRun, runResult } from '../run.ts';
 import {
 	acceptedSession,
 	changeBody,
+	newSession,
 	session,
 	sessionBody,
 	sessionPage,
 	sessionQuery,
 	startedSession,
 } from '../session.ts';
+import { sessionToken, tokenBody } from '../token.ts';
 import * as example from './examples.ts';
 
 const runHeaders = ['accept', 'prefer', 'idempotency-key'] as const;
@@ -62,15 +64,18 @@ export const createSession = operation({
 	answers: {
 		201: {
 			says: 'The session. With a message it has the result of the run too, or is its events.',
-			json: v.union([startedSession, session]),
-			examples: { message: { ...example.session, ...example.completed }, empty: example.empty },
+			json: v.union([startedSession, newSession]),
+			examples: {
+				message: { ...example.session, ...example.token, ...example.completed },
+				empty: { ...example.empty, ...example.token },
+			},
 			also: stream,
 			headers: ['location'],
 		},
 		202: {
 			says: 'With `Prefer: respond-async`: the session and its run, which goes on.',
 			json: acceptedSession,
-			examples: { accepted: { ...example.running, ...example.accepted } },
+			examples: { accepted: { ...example.running, ...example.token, ...example.accepted } },
 			headers: ['location'],
 		},
 	},
@@ -127,6 +132,20 @@ export const deleteSession = operation({
 	description: 'Stops what runs and removes everything of the session.',
 	access: 'key',
 	answers: { 204: { says: 'It is removed.' } },
+	errors: [404],
+});
+
+export const createToken = operation({
+	id: 'createToken',
+	method: 'post',
+	path: '/v1/sessions/:id/token',
+	tag: 'Sessions',
+	summary: 'Make a token for a session',
+	description: 'It opens this session and nothing else: a page holds it instead of an API key.',
+	access: 'key',
+	json: tokenBody,
+	examples: { hour: { expiresInSeconds: 3_600 } },
+	answers: { 201: { says: 'The token.', json: sessionToken, examples: { token: example.token } } },
 	errors: [404],
 });
 
