@@ -10,35 +10,37 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
  * stricter than the check.
  */
 export function jsonSchemaOf(schema: v.GenericSchema): JsonSchema {
-	const { $schema: _, $defs: __, ...json } = toJsonSchema(schema, { ...settings, definitions: components });
-	return { ...json };
+	return { ...convert(schema) };
 }
 
 /** The schemas that have names. */
 export function namedSchemas(): Readonly<Record<string, JsonSchema>> {
-	return Object.fromEntries(
-		Object.entries(toJsonSchemaDefs(components, settings)).map(([name, json]) => [name, { ...json }]),
-	);
+	const converted = Object.entries(toJsonSchemaDefs(components, settings));
+	return Object.fromEntries(converted.map(([name, json]) => [name, { ...json }]));
+}
+
+function convert(schema: v.GenericSchema) {
+	const { $schema: _, $defs: __, ...json } = toJsonSchema(schema, { ...settings, definitions: components });
+	return json;
 }
 
 const settings: ConversionConfig = {
 	target: 'draft-2020-12',
-	// A check of ours is no error: it stays a check.
+	// What it cannot convert is a check of ours, and stays one.
 	errorMode: 'ignore',
 	overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
 	overrideAction: ({ valibotAction: action, jsonSchema }) => {
 		const { pattern: _, ...rest } = jsonSchema;
 		// A query has texts only; one that is read as a number is described as one.
 		if ('operation' in action && action.operation === Number) return { ...rest, type: 'integer' };
-		const hasFlags =
-			'requirement' in action && action.requirement instanceof RegExp && /[^u]/.test(action.requirement.flags);
-		return hasFlags ? rest : undefined;
+		const flags = 'requirement' in action && action.requirement instanceof RegExp ? action.requirement.flags : '';
+		return /[^u]/.test(flags) ? rest : undefined;
 	},
 	overrideSchema: ({ valibotSchema, jsonSchema }) => {
 		if (jsonSchema.type === 'integer' && 'default' in jsonSchema)
 			return { ...jsonSchema, default: Number(jsonSchema.default) };
-		return 'options' in valibotSchema && valibotSchema.type === 'lazy' && Array.isArray(valibotSchema.options)
-			? { anyOf: valibotSchema.options.map((option) => toJsonSchema(option, { ...settings, definitions: components })) }
-			: undefined;
+		if (!('options' in valibotSchema && valibotSchema.type === 'lazy' && Array.isArray(valibotSchema.options)))
+			return undefined;
+		return { anyOf: valibotSchema.options.map(convert) };
 	},
 };
