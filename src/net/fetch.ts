@@ -33,7 +33,6 @@ export async function publicFetch(
 		const response = await inTime(send(hop.url, { ...hop.init, redirect: 'manual', signal: bounds.signal }), bounds);
 		const location = locationOf(response, field);
 		if (location === undefined) return bounded(response, bounds);
-		// Nobody waits for it: what matters is that it is not read.
 		response.body?.cancel().catch(() => {});
 		if (left <= 0)
 			throw new RunletError('network', `${field}: redirects too often. Name where it leads to.`, { field });

@@ -44,7 +44,7 @@ export function isLoopback({ protocol, hostname }: URL): boolean {
 
 /** Whether a parsed host is an address. The parser writes IPv6 in brackets and every IPv4 as four numbers. */
 function isAddress(hostname: string): boolean {
-	return hostname.startsWith('[') || /(^|\.)(\d+|0x[\da-f]*)\.?$/.test(hostname);
+	return hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 /**
