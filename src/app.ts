@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { config, type Env } from './config.ts';
 import { RunletError, toErrorBody, toResponse } from './errors.ts';
+import { accessLog } from './routes/access-log.ts';
 import { agentsRoute } from './routes/agents.ts';
 import { health } from './routes/health.ts';
 import { sessions } from './routes/sessions.ts';
@@ -23,6 +24,7 @@ export function createApp(runtime: Runtime) {
 		const error = new RunletError('not_found', `There is nothing at ${c.req.path}. See README.md for the routes.`);
 		return c.json(toErrorBody(error), 404);
 	});
+	app.use(accessLog);
 	app.use('/v1/*', async (c, next) => {
 		assertMayAnswer(config(c.env).local, new URL(c.req.url).hostname);
 		await next();

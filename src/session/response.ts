@@ -1,4 +1,5 @@
 import { RunletError, toErrorBody, toResponse } from '../errors.ts';
+import { logUnexpected } from '../log.ts';
 import type { Delivery } from './api.ts';
 import { follow } from './follow.ts';
 import type { MessageRecord } from './rows/message.ts';
@@ -18,6 +19,7 @@ export async function answer(work: () => Promise<Response>): Promise<Response> {
 	try {
 		return await work();
 	} catch (error) {
+		logUnexpected(error);
 		return toResponse(error);
 	}
 }
