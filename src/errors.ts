@@ -91,7 +91,14 @@ export function toErrorBody(error: RunletError): ErrorBody {
 /** The error as an HTTP response. Where Runlet itself is at fault, who catches it writes it into the log (`log.ts`). */
 export function toResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
-	return Response.json(toErrorBody(error), { status: error.status });
+	return Response.json(toErrorBody(error), { status: error.status, headers: retryHeaders(error) });
+}
+
+/** When to come again, in seconds, of an error that says so. */
+export function retryHeaders({ status, data }: RunletError): Record<string, string> {
+	const after = data?.retryAfter;
+	if ((status !== 429 && status !== 503) || typeof after !== 'number' || !(after >= 0)) return {};
+	return { 'retry-after': String(Math.ceil(after)) };
 }
 
 /** The text of any thrown value, for messages to a model: never a stack. */
