@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { fileUrlField } from './url.ts';
 
 /** Characters of one message's text. */
 const maxText = 1_000_000;
@@ -18,7 +19,7 @@ export const part = v.strictObject({
 	text: v.optional(v.pipe(v.string(), v.maxLength(maxText))),
 	mime: v.optional(mediaType),
 	data: v.optional(v.pipe(v.string(), v.base64(), v.description('The bytes, in base64.'))),
-	url: v.optional(v.pipe(v.string(), v.url(), v.regex(/^https?:/i, 'Expected an http or https URL'))),
+	url: v.optional(fileUrlField),
 	name: v.optional(v.pipe(v.string(), v.maxLength(255))),
 });
 
