@@ -73,9 +73,9 @@ function operationHtml({ path, method, spec }: Place, { components }: Document, 
 <p class="place"><b class="method method-${method}">${method.toUpperCase()}</b> <code>${path}</code></p>
 ${spec.description === undefined ? html`` : html`<p>${prose(spec.description)}</p>`}
 <p class="access">${accessOf(spec)}</p>
+<pre><code>${curlOf(origin, path, method, spec)}</code></pre>
 ${parameters.length === 0 ? html`` : html`<h4>Parameters</h4>${parametersHtml(parameters)}`}
 ${contentHtml('Body', spec.requestBody?.content)}
-<pre><code>${curlOf(origin, path, method, spec)}</code></pre>
 <h4>Answers</h4>
 ${Object.entries(spec.responses).map(([status, response]) => responseHtml(status, resolved(response, components)))}
 </article>`;
@@ -101,13 +101,18 @@ ${contentHtml(undefined, Object(content))}
 /** What a body may hold, media type by media type, with the examples. */
 function contentHtml(title: string | undefined, content: Readonly<Record<string, JsonSchema>> = {}): Html {
 	return html`${Object.entries(content).map(([type, { schema, example, examples }]) => {
-		const texts = example === undefined ? [] : [String(example)];
-		const values = Object.values(Object(examples)).map((one) => JSON.stringify(Object(one).value, null, 2));
+		const texts = example === undefined ? [] : [['', String(example)] as const];
+		const values = Object.entries(Object(examples)).map(
+			([name, one]) => [name, JSON.stringify(Object(one).value, null, 2)] as const,
+		);
 		const all = [...texts, ...values];
 		return html`${title === undefined ? html`` : html`<h4>${title}</h4>`}
 <p class="media"><code>${type}</code> <span class="type">${typeHtml(Object(schema))}</span></p>
 ${descriptionHtml(Object(schema))}${fieldsHtml(Object(schema))}
-${all.map((text) => html`<pre><code>${text}</code></pre>`)}`;
+${all.map(
+	([name, text]) =>
+		html`${all.length > 1 ? html`<p class="media">${name}</p>` : html``}<pre><code>${text}</code></pre>`,
+)}`;
 	})}`;
 }
 
