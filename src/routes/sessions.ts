@@ -140,7 +140,10 @@ export const sessions = new Hono<RouteEnv>()
 	})
 	.all('/', notAllowed('GET', 'POST'))
 	.get('/:id', (c) => session(c).state(caller(c)))
-	.patch('/:id', async (c) => session(c).change(caller(c), await jsonBody(c.req.raw, changeBody)))
+	.patch('/:id', async (c) => {
+		const change = await jsonBody(c.req.raw, changeBody);
+		return session(c).change(caller(c), change);
+	})
 	.delete('/:id', (c) => session(c).delete(caller(c)))
 	.all('/:id', notAllowed('GET', 'PATCH', 'DELETE'))
 	.post('/:id/token', async (c) => {
