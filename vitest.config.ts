@@ -10,6 +10,8 @@ const both = ['test/chat/**/*.test.ts', 'test/tool/**/*.test.ts', 'test/net/{pub
 
 export default defineConfig({
 	test: {
+		// What the Worker writes of each request and run; warnings and errors are shown.
+		onConsoleLog: (text) => !text.startsWith('{"level":"info"'),
 		projects: [
 			{ test: { name: 'node', include: pure, exclude: workerd, testTimeout: 60_000 } },
 			{

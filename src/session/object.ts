@@ -77,7 +77,8 @@ export function createSessionClass(runtime: Runtime) {
 		state(caller: Caller): Promise<Response> {
 			return answer(async () => {
 				await this.#assertOpen(caller);
-				const day = await this.#runner.owner.day();
+				// What the owner's other sessions spend is nothing to who holds a token of this one.
+				const day = 'owner' in caller ? await this.#runner.owner.day() : undefined;
 				return Response.json({ ...this.#state(), ...(day !== undefined && { dayBudget: day }) });
 			});
 		}
