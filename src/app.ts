@@ -2,9 +2,11 @@ import { Hono } from 'hono';
 import { protocolAt } from './compat/protocol.ts';
 import { RunletError } from './errors.ts';
 import { agentsRoute } from './routes/agents.ts';
+import { chatCompletionsRoute } from './routes/chat-completions.ts';
 import { crossOrigin } from './routes/cors.ts';
 import { health } from './routes/health.ts';
 import { assertMayAnswer, authenticate, type RouteEnv } from './routes/identity.ts';
+import { modelsRoute } from './routes/model-list.ts';
 import { securityHeaders } from './routes/security-headers.ts';
 import { sessions } from './routes/sessions.ts';
 import { skills } from './routes/skills.ts';
@@ -33,6 +35,8 @@ export function createApp(runtime: Runtime) {
 	return app
 		.route('/healthz', health)
 		.route('/v1/agents', agentsRoute(runtime))
+		.route('/v1/chat/completions', chatCompletionsRoute(runtime))
+		.route('/v1/models', modelsRoute(runtime))
 		.route('/v1/sessions', sessions)
 		.route('/v1/skills', skills);
 }

@@ -1,10 +1,15 @@
-import type { Agent } from '../../agents/index.ts';
 import { RunletError } from '../../errors.ts';
-import { builtinNames } from '../../skill/builtins.ts';
 import { define, providerName } from '../../tool/index.ts';
 import { checkInput } from '../../tool/schema.ts';
 import type { ClientTool } from '../client-tool.ts';
 import type { CompletionRequest } from './schema.ts';
+
+/** The agent that a request means. */
+export interface Meant {
+	readonly name: string;
+	/** Names of its own tools, as a provider is shown them. */
+	readonly toolNames: ReadonlySet<string>;
+}
 
 /**
  * The client's own tools, checked. Throws `invalid_request` that names the field: for a name that is the agent's, or
@@ -12,15 +17,14 @@ import type { CompletionRequest } from './schema.ts';
  */
 export async function clientToolsOf(
 	{ tools, tool_choice }: Pick<CompletionRequest, 'tools' | 'tool_choice'>,
-	agent: Agent,
+	{ name: agent, toolNames: own }: Meant,
 ): Promise<readonly ClientTool[]> {
-	const own = ownNames(agent);
 	const seen = new Set<string>();
 	const offered: ClientTool[] = [];
 	for (const [index, { function: given }] of (tools ?? []).entries()) {
 		const { name, description, parameters } = given;
 		const at = `tools.${index}.function`;
-		if (own.has(name)) throw refused(`${at}.name`, `${agent.name} has a tool of this name by itself. Rename yours`);
+		if (own.has(name)) throw refused(`${at}.name`, `${agent} has a tool of this name by itself. Rename yours`);
 		if (seen.has(name)) throw refused(`${at}.name`, 'another of these tools has this name');
 		seen.add(name);
 		const inputSchema = parameters ?? { type: 'object', properties: {} };
@@ -34,23 +38,18 @@ export async function clientToolsOf(
  * A client tells of its own calls only: one of a tool of the agent, or of what reads skills, would have been made by
  * nobody. Throws `invalid_request` that names the call.
  */
-export function assertOwnCalls({ messages }: Pick<CompletionRequest, 'messages'>, agent: Agent): void {
-	const own = ownNames(agent);
+export function assertOwnCalls(
+	{ messages }: Pick<CompletionRequest, 'messages'>,
+	{ name: agent, toolNames: own }: Meant,
+): void {
 	for (const [index, message] of messages.entries()) {
 		if (message.role !== 'assistant') continue;
 		for (const [at, call] of (message.tool_calls ?? []).entries()) {
 			if (!own.has(providerName(call.function.name))) continue;
 			const field = `messages.${index}.tool_calls.${at}.function.name`;
-			throw refused(field, `this tool is ${agent.name}'s own, and no answer shows its calls. Leave the call out`);
+			throw refused(field, `this tool is ${agent}'s own, and no answer shows its calls. Leave the call out`);
 		}
 	}
-}
-
-/** Names of all tools that an agent's model may ever call, and those that providers are shown in their place. */
-function ownNames({ tools, skillTools, skills }: Agent): ReadonlySet<string> {
-	const brought =
-		skills === 'all' ? [] : skills.flatMap((skill) => (typeof skill === 'object' ? (skill.tools ?? []) : []));
-	return new Set([...builtinNames, ...[...tools, ...skillTools, ...brought].map(({ name }) => providerName(name))]);
 }
 
 /** Throws where a tool of this schema could not be offered, or its arguments not be checked. */
