@@ -27,10 +27,11 @@ export function explain(issues: readonly v.BaseIssue<unknown>[], where: string):
 	return { field, message: `${field}: ${wordsFor(at)}` };
 }
 
-/** Where none of several forms fits, what is wrong within the one that fits best: that it has the wrong type says less. */
+/** Where none of several forms fits, and nobody said what to say then, what is wrong within the one that fits best. */
 function deepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; at: v.BaseIssue<unknown> } {
 	const path = (issue.path ?? []).map(({ key }) => key);
-	const within = issue.type === 'union' ? issue.issues?.find((one) => (one.path ?? []).length > 0) : undefined;
+	const hasOwnWords = issue.type !== 'union' || !issue.message.startsWith('Invalid type: ');
+	const within = hasOwnWords ? undefined : issue.issues?.find((one) => (one.path ?? []).length > 0);
 	if (within === undefined) return { path, at: issue };
 	const rest = deepest(within);
 	return { path: [...path, ...rest.path], at: rest.at };

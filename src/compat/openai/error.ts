@@ -55,8 +55,6 @@ const codes: Readonly<Record<string, string>> = {
 const statuses: Readonly<Record<string, number>> = {
 	context_overflow: 400,
 	content_filtered: 400,
-	model_not_found: 404,
-	awaiting_tools: 409,
 };
 
 function typeOf({ code, status }: RunletError): string {
