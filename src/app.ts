@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { protocolAt } from './compat/protocol.ts';
 import { RunletError } from './errors.ts';
+import { accessLog } from './routes/access-log.ts';
 import { agentsRoute } from './routes/agents.ts';
 import { chatCompletionsRoute } from './routes/chat-completions.ts';
 import { crossOrigin } from './routes/cors.ts';
@@ -28,7 +29,7 @@ export function createApp(runtime: Runtime) {
 		const error = new RunletError('not_found', `There is nothing at ${c.req.path}. See README.md for the routes.`);
 		return protocolAt(c.req.path).failure(error);
 	});
-	app.use(securityHeaders);
+	app.use(accessLog, securityHeaders);
 	app.use('/v1/*', crossOrigin, assertMayAnswer);
 	// Behind this line everybody is known; a way in that knows its callers by other means is mounted in front of it.
 	app.use('/v1/*', authenticate);
