@@ -85,7 +85,7 @@ async function exchangeOf(
 		results,
 		clientTools,
 		maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
-		...(message !== undefined && { input: { ...said, sender: owner, transport: 'http' } }),
+		...(message !== undefined && { input: { ...said, sender: owner, transport: 'chat-completions' } }),
 		create: {
 			agent: agent.name,
 			owner,

@@ -509,6 +509,11 @@ describe('a request that cannot be', () => {
 			'messages[0].content[0].image_url.url',
 		],
 		[
+			'an image of a private network',
+			part({ type: 'image_url', image_url: { url: 'https://10.0.0.1/a.png' } }),
+			'messages[0].content[0].image_url.url',
+		],
+		[
 			'data that is no image',
 			part({ type: 'image_url', image_url: { url: 'data:text/html;base64,aGVs' } }),
 			'messages[0].content[0].image_url.url',

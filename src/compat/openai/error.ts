@@ -1,4 +1,4 @@
-import { RunletError, toResponse, toRunletError } from '../../errors.ts';
+import { RunletError, retryHeaders, toRunletError } from '../../errors.ts';
 import type { ErrorBody } from './schema.ts';
 
 /** A failure in the form that OpenAI's clients expect. */
@@ -35,12 +35,8 @@ export function ofRun(error: RunletError): RunletError {
 const mayPass: ReadonlySet<string> = new Set(['internal', 'overloaded', 'rate_limited', 'timeout']);
 
 function responseOf(error: RunletError, mayRetry: boolean): Response {
-	// Written by the one place that writes errors, for what it logs and the headers that it sets.
-	const own = toResponse(error);
-	const headers = new Headers(own.headers);
-	headers.set('x-should-retry', String(mayRetry));
-	headers.delete('content-length');
-	return Response.json(errorBody(error), { status: statuses[error.code] ?? own.status, headers });
+	const headers = { ...retryHeaders(error), 'x-should-retry': String(mayRetry) };
+	return Response.json(errorBody(error), { status: statuses[error.code] ?? error.status, headers });
 }
 
 /** Runlet's codes under the names that OpenAI's clients know. */

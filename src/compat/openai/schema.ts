@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { assertPublicUrl } from '../../net/public-url.ts';
 
 /** Messages of one request. */
 const mostMessages = 10_000;
@@ -38,7 +39,10 @@ const textPart = v.object({ type: v.literal('text'), text: v.string() });
 const imagePart = v.object({
 	type: v.literal('image_url'),
 	image_url: v.object({
-		url: v.pipe(v.string(), v.check(isImageUrl, 'Expected an https URL, or a data: URL of an image in base64')),
+		url: v.pipe(
+			v.string(),
+			v.check(isImageUrl, 'Expected an https URL at a public name, or a data: URL of an image in base64'),
+		),
 		detail: v.nullish(v.pipe(v.string(), v.maxLength(20))),
 	}),
 });
@@ -244,9 +248,12 @@ export function readDataUrl(url: string): { readonly mime: string; readonly data
 
 function isImageUrl(url: string): boolean {
 	if (/^data:/i.test(url)) return readDataUrl(url)?.mime.startsWith('image/') === true;
-	if (!URL.canParse(url)) return false;
-	const { protocol, username, password } = new URL(url);
-	return protocol === 'https:' && username === '' && password === '';
+	try {
+		assertPublicUrl(url);
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 function isBase64(text: string): boolean {
