@@ -12,5 +12,6 @@ export {
 	findAgent,
 	modelFor,
 } from './define.ts';
+export { toolNamesOf } from './tool-names.ts';
 
 export const agents: readonly Agent[] = distinct([assistant, support]);

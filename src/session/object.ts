@@ -11,8 +11,9 @@ import type { session } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import { tokenSeconds } from '../wire/token.ts';
 import type { Runtime } from './agent.ts';
-import type { Caller, CreateInput, Handling, Input, Once, PageQuery, SessionApi, Submission } from './api.ts';
+import type { Caller, CreateInput, Exchange, Handling, Input, Once, PageQuery, SessionApi, Submission } from './api.ts';
 import { crashPoints } from './crash.ts';
+import { newResults, operationOf } from './exchange.ts';
 import { follow } from './follow.ts';
 import { type Inbound, inboundOf } from './inbound.ts';
 import { pastLog, pastRun } from './past.ts';
@@ -136,6 +137,19 @@ export function createSessionClass(runtime: Runtime) {
 			return this.#take(caller, 'answer', how, () => {
 				const { message, inbound } = this.#given(input);
 				return this.#runner.begin([this.#asAnswer(message)], { once: how.once, inbound });
+			});
+		}
+
+		converse(caller: Caller, exchange: Exchange, how: Handling): Promise<Response> {
+			const { create, input, clientTools, maxOutputTokens } = exchange;
+			const operation = () => operationOf(this.#store, exchange);
+			return this.#take(caller, operation, { ...how, create }, () => {
+				const results = newResults(this.#store, exchange);
+				const given = input && this.#given(input);
+				const said = given === undefined ? [] : [results.length > 0 ? given.message : this.#asAnswer(given.message)];
+				this.#store.setClientTools(clientTools);
+				const about = { once: how.once, maxOutputTokens, inbound: given?.inbound };
+				return this.#runner.begin([...results, ...said], about);
 			});
 		}
 
@@ -313,6 +327,8 @@ export function createSessionClass(runtime: Runtime) {
 			const createdAt = Date.now();
 			this.#store.transaction(() => {
 				this.#store.create({ ...given, id: this.ctx.id.toString(), createdAt });
+				// They are of no run.
+				for (const message of given.history ?? []) this.#store.messages.add(0, message, createdAt, { input: true });
 				if (once !== undefined) this.#store.deliveries.add(once, 0, createdAt);
 			});
 		}
