@@ -164,6 +164,13 @@ test('every route that does not stream takes and answers what the document says'
 	const output = { refunded: true };
 	await good(200, `${waiting}/tool-results`, { json: callsOf(asked.text).map((id) => ({ id, output })) });
 
+	const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is 17 + 25?' }] }];
+	await good(200, '/v1/chat/completions', { json: { model: 'assistant', messages, user: 'somebody' } });
+	const inSession = { json: { model: 'assistant', messages }, headers: { 'runlet-session': 'prism' } };
+	await good(200, '/v1/chat/completions', inSession);
+	await good(200, '/v1/models');
+	await good(200, '/v1/models/assistant');
+
 	const listed = await good(200, '/v1/skills?limit=1');
 	await good(200, '/v1/skills?query=reply');
 	const [skill] = v.parse(
@@ -197,6 +204,10 @@ test('an error that the document cannot foresee is one that it has', async () =>
 	});
 	await good(400, '/v1/sessions', { json: { agent: 'assistant', model: 'gpt-99' } });
 	await good(404, '/v1/skills/there-is-none');
+	await good(404, '/v1/models/none');
+	const messages = [{ role: 'assistant', content: 'hello' }];
+	await good(400, '/v1/chat/completions', { json: { model: 'assistant', messages } });
+	await good(404, '/v1/chat/completions', { json: { model: 'none', messages: [{ role: 'user', content: 'hello' }] } });
 	const created = await good(201, '/v1/sessions', { json: { agent: 'assistant', budget: { tokens: 0 } } });
 	const path = `/v1/sessions/${idOf(created.text)}`;
 	await good(409, `${path}/answer`, { json: { text: 'hello' } });
@@ -237,6 +248,10 @@ test('what the document does not allow is refused by the Worker, too, in the for
 		[`${path}/tool-results`, { json: [] }],
 		[`${path}/tool-results`, { json: [{ id: 'a' }] }],
 		[`${path}/tool-results`, { json: [{ id: 'a', approve: 'yes' }] }],
+		['/v1/chat/completions', { json: { model: 'assistant' } }],
+		['/v1/chat/completions', { json: { model: 'assistant', messages: [] } }],
+		['/v1/chat/completions', { json: { model: 'assistant', messages: [{ role: 'critic', content: 'no' }] } }],
+		['/v1/chat/completions', { json: { model: 'assistant', messages: [{ role: 'user', content: 'hello' }], n: 2 } }],
 		['/v1/skills?limit=101', {}],
 		['/v1/skills?cursor=ÄÖ', {}],
 	];

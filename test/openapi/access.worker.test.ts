@@ -2,8 +2,8 @@ import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { hashOf, type KeyRecord, makeKey, type Scope } from '../../src/auth/key.ts';
 import type { Operation } from '../../src/wire/operation.ts';
-import * as described from '../../src/wire/operations/index.ts';
 import worker from '../worker.ts';
+import * as described from './operations.ts';
 
 const operations = Object.values<Operation>(described);
 
@@ -32,7 +32,10 @@ test('every operation is open to whom the document says, and to nobody else', as
 	const { id, token } = await created.json<{ id: string; token: string }>();
 
 	for (const { id: name, method, path, access, json, examples = {}, body } of operations) {
-		const place = path.replace(':id', id).replace(':message', '1').replace(':name', 'none');
+		const place = path
+			.replace(':id', id)
+			.replace(':message', '1')
+			.replace(/:(name|model)/, 'none');
 		const [example] = Object.values(examples);
 		const type = json === undefined ? body?.type : 'application/json';
 		const as = async (credential?: string) => {

@@ -2,11 +2,9 @@ import { SELF } from 'cloudflare:test';
 import * as v from 'valibot';
 import { afterAll, expect, test } from 'vitest';
 import { errorBody, failures } from '../../src/wire/error.ts';
-import { runEvent } from '../../src/wire/event.ts';
 import type { Answer, Operation } from '../../src/wire/operation.ts';
-import * as described from '../../src/wire/operations/index.ts';
-import { allEvents } from '../client.ts';
 import { play } from '../script.ts';
+import * as described from './operations.ts';
 
 const operations = new Map(Object.entries<Operation>(described));
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
@@ -32,14 +30,17 @@ async function ask(
 	seen.add(where);
 	if (!response.ok && response.status !== 304) {
 		expect(Object.keys(failures), where).toContain(String(response.status));
-		return fits(errorBody, await response.json(), where);
+		return fits(operation.failure?.json ?? errorBody, await response.json(), where);
 	}
 	const answer = new Map<string, Answer>(Object.entries(operation.answers)).get(String(response.status));
 	if (answer === undefined) throw new Error(`${where} is not described`);
 	for (const header of answer.headers ?? []) expect(response.headers.has(header), `${where}: ${header}`).toBe(true);
 	const media = response.headers.get('content-type')?.split(';')[0] ?? '';
 	if (media === 'text/event-stream') {
-		for (const { data } of await allEvents(response)) fits(runEvent, data, where);
+		const { events } = answer.also?.[media] ?? {};
+		if (events === undefined) throw new Error(`${where}: a stream is not described`);
+		for (const [, data = ''] of (await response.text()).matchAll(/^data: (?!\[DONE\])(.*)$/gm))
+			fits(events, JSON.parse(data), where);
 		return {};
 	}
 	if (media !== 'application/json') {
@@ -163,6 +164,26 @@ test('every event is described, and every message', async () => {
 	await ask(described.stepRun, { id: other });
 	await ask(described.stepRun, { id: other, headers: { prefer: 'respond-async' } });
 	await ask(described.listMessages, { id: other });
+});
+
+test('a completion is described, streamed and not, with calls and without, and so are the models', async () => {
+	const messages = [{ role: 'user', content: 'hello' }];
+	const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }];
+	const turn = { text: 'yes', reasoning: 'hm', toolCalls: [call('w', 'weather', {})] };
+	play('yes', 'yes', turn, turn, new Error('broken'));
+	const json = { model: 'scripted', messages };
+	await ask(described.createCompletion, { json });
+	await ask(described.createCompletion, { json: { ...json, stream: true, stream_options: { include_usage: true } } });
+	await ask(described.createCompletion, { json: { ...json, tools } });
+	await ask(described.createCompletion, { json: { ...json, tools, stream: true } });
+	expect(await ask(described.createCompletion, { json: { model: 'none', messages } })).toHaveProperty(
+		'error.param',
+		'model',
+	);
+	expect(await ask(described.createCompletion, { json })).toHaveProperty('error');
+	await ask(described.listModels);
+	await ask(described.getModel, { path: 'scripted' });
+	await ask(described.getModel, { path: 'none' });
 });
 
 test('skills, agents and the rest are described', async () => {
