@@ -91,7 +91,7 @@ describe.each(sourceNames)('%s', (name) => {
 				}
 				const value = Buffer.from(tampered).toString('latin1');
 				// What cannot be in a header, what is trimmed from it, and another way to write the same digits.
-				fc.pre(!/[\0\r\n]/.test(value) && value.trim().toLowerCase() !== signed[place]?.toLowerCase());
+				fc.pre(/^[\x20-\x7e]*$/.test(value) && value.trim().toLowerCase() !== signed[place]?.toLowerCase());
 				// Stripe ignores fields that it does not know: its old scheme, and one more.
 				fc.pre(name !== 'stripe' || meaningOf(value) !== meaningOf(signed[place] ?? ''));
 				expect(
