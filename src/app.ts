@@ -8,6 +8,7 @@ import { assertMayAnswer, authenticate, type RouteEnv } from './routes/identity.
 import { securityHeaders } from './routes/security-headers.ts';
 import { sessions } from './routes/sessions.ts';
 import { skills } from './routes/skills.ts';
+import { webhooksRoute } from './routes/webhooks.ts';
 import type { Runtime } from './session/agent.ts';
 
 /**
@@ -28,6 +29,8 @@ export function createApp(runtime: Runtime) {
 	});
 	app.use(securityHeaders);
 	app.use('/v1/*', crossOrigin, assertMayAnswer);
+	// Authenticated by what their senders sign.
+	app.route('/v1/webhooks', webhooksRoute(runtime));
 	// Behind this line everybody is known; a way in that knows its callers by other means is mounted in front of it.
 	app.use('/v1/*', authenticate);
 	return app

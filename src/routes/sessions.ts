@@ -33,9 +33,18 @@ const content = {
 	parts: v.optional(v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(32), v.array(part))),
 };
 const modelField = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)));
+/** What a client keeps with a session. */
+export const metadataField = v.optional(
+	v.pipe(
+		v.record(v.string(), v.unknown()),
+		v.maxEntries(16),
+		v.record(v.pipe(v.string(), v.maxLength(64)), v.pipe(v.string(), v.maxLength(512))),
+	),
+);
 const both = 'give text or parts, not both';
 
-const messageBody = v.pipe(
+/** A message as a request brings it. */
+export const messageBody = v.pipe(
 	v.strictObject({
 		...content,
 		attachments: attachmentsField,
@@ -83,13 +92,7 @@ const sessionBody = v.pipe(
 	v.strictObject({
 		agent: v.pipe(v.string(), v.nonEmpty()),
 		model: modelField,
-		metadata: v.optional(
-			v.pipe(
-				v.record(v.string(), v.unknown()),
-				v.maxEntries(16),
-				v.record(v.pipe(v.string(), v.maxLength(64)), v.pipe(v.string(), v.maxLength(512))),
-			),
-		),
+		metadata: metadataField,
 		budget: v.optional(budgetSchema),
 		expiresAfterMs: v.optional(expirySchema),
 		...content,

@@ -7,7 +7,17 @@ import { config, type Env } from '../config.ts';
 import { messageOf, RunletError } from '../errors.ts';
 import type { Limit } from '../ledger/budget.ts';
 import type { Runtime } from './agent.ts';
-import type { Caller, CreateInput, Handling, Input, Once, PageQuery, SessionApi, Submission } from './api.ts';
+import {
+	type Caller,
+	type CreateInput,
+	type Handling,
+	type Input,
+	type Once,
+	type PageQuery,
+	replayed,
+	type SessionApi,
+	type Submission,
+} from './api.ts';
 import { crashPoints } from './crash.ts';
 import { follow } from './follow.ts';
 import { type Inbound, inboundOf } from './inbound.ts';
@@ -117,13 +127,14 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		send(caller: Caller, input: Input, how: Handling): Promise<Response> {
-			const { whenBusy = 'queue', model, create } = input;
+			const { whenBusy = 'queue', model, callback, create } = input;
 			const takes = whenBusy !== 'reject';
 			const operation = () => (takes && this.#runner.live !== undefined ? undefined : 'reply');
 			return this.#take(caller, operation, { ...how, create }, () => {
 				const given = this.#given(input);
 				if (takes && this.#runner.live !== undefined) return this.#wait(given, whenBusy === 'steer', input, how);
-				return this.#runner.begin([this.#asAnswer(given.message)], { once: how.once, model, inbound: given.inbound });
+				const { inbound } = given;
+				return this.#runner.begin([this.#asAnswer(given.message)], { once: how.once, model, inbound, callback });
 			});
 		}
 
@@ -200,7 +211,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		override async alarm(): Promise<void> {
 			try {
-				if (this.#runner.alarm()) await this.#remove();
+				if (await this.#runner.alarm()) await this.#remove();
 			} catch (cause) {
 				// An alarm that throws is tried a few times only; this one has to come again.
 				console.error(JSON.stringify({ level: 'error', code: 'alarm', cause: messageOf(cause) }));
@@ -252,7 +263,7 @@ export function createSessionClass(runtime: Runtime) {
 		#wait(
 			given: { readonly message: Message; readonly inbound: Inbound },
 			steers: boolean,
-			{ model }: Input,
+			{ model, callback }: Input,
 			{ once }: Handling,
 		): LiveRun | Upcoming {
 			if (this.#store.queue.size >= longestQueue) {
@@ -260,7 +271,7 @@ export function createSessionClass(runtime: Runtime) {
 				throw new RunletError('conflict', text, { field: 'whenBusy', waiting: longestQueue });
 			}
 			const { live, queue } = this.#runner;
-			const { id, runId } = queue.add(given, { model, steers, once });
+			const { id, runId } = queue.add(given, { model, steers, once, callback });
 			const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
 			return { record, begun: queue.run(id) };
 		}
@@ -273,12 +284,15 @@ export function createSessionClass(runtime: Runtime) {
 			throw new RunletError('conflict', message, { field: 'Idempotency-Key' });
 		}
 
-		/** The answer to a request that came before: its run, live, as it is stored, or as it will be. */
-		#redeliver(n: number, how: Handling, frame: Frame = {}): Promise<Response> | Response {
+		/** The answer to a request that came before: its run, live, as it is stored, or as it will be. A header says so. */
+		#redeliver(n: number, how: Handling, given: Frame = {}): Promise<Response> | Response {
+			const frame = { ...given, headers: { ...given.headers, [replayed]: 'true' } };
 			const { about = () => this.#state(), ...init } = frame;
 			const waits = n < 0 ? this.#store.queue.get(-n) : undefined;
 			if (waits !== undefined)
-				return deliver({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) }, how);
+				return deliver({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) }, how, {
+					headers: frame.headers,
+				});
 			const { live } = this.#runner;
 			const run = live?.record.n === n ? live : pastRun(this.#store, n);
 			return run === undefined ? Response.json(about(), init) : deliver(run, how, frame);

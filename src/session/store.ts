@@ -4,6 +4,7 @@ import type { Message } from '../chat/index.ts';
 import type { Limit } from '../ledger/budget.ts';
 import { migrate, storedVersion } from '../migrate.ts';
 import { CallRows } from './rows/call.ts';
+import { CallbackRows } from './rows/callback.ts';
 import { DeliveryRows } from './rows/delivery.ts';
 import { MessageRows } from './rows/message.ts';
 import { QueueRows } from './rows/queue.ts';
@@ -41,6 +42,7 @@ export class SessionStore {
 	readonly spending: SpendingRows;
 	readonly queue: QueueRows;
 	readonly deliveries: DeliveryRows;
+	readonly callbacks: CallbackRows;
 	readonly #storage: DurableObjectStorage;
 
 	constructor(storage: DurableObjectStorage) {
@@ -52,6 +54,7 @@ export class SessionStore {
 		this.spending = new SpendingRows(sql);
 		this.queue = new QueueRows(sql);
 		this.deliveries = new DeliveryRows(sql);
+		this.callbacks = new CallbackRows(sql);
 		if (this.exists()) this.transaction(() => migrate(sql, migrations));
 	}
 

@@ -9,7 +9,7 @@ const idForm = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 /** Standard Webhooks 1.0: `webhook-id.webhook-timestamp.body`, HMAC-SHA256, `v1,` and base64. */
 export const standard: Source = {
 	name: 'standard',
-	keyOf: standardKey,
+	keyOf: (secret) => standardKey(secret, 'STANDARD_WEBHOOK_SECRET'),
 	signed({ body, headers }) {
 		const id = headers.get('webhook-id') ?? '';
 		const time = headers.get('webhook-timestamp') ?? '';
@@ -27,13 +27,13 @@ export const standard: Source = {
 	}),
 };
 
-/** The key of a Standard Webhooks secret: the base64 after `whsec_`. */
-export function standardKey(secret: string): Uint8Array<ArrayBuffer> {
+/** The key of a Standard Webhooks secret: the base64 after `whsec_`. Throws `not_configured` that names the variable. */
+export function standardKey(secret: string, variable: string): Uint8Array<ArrayBuffer> {
 	try {
 		const key = fromBase64(secret.replace(/^whsec_/, ''));
 		if (key.byteLength > 0) return key;
 	} catch {
 		// Said below.
 	}
-	throw new RunletError('not_configured', 'expected whsec_ and base64 behind it, such as the sender shows it.');
+	throw new RunletError('not_configured', `${variable}: expected whsec_ and base64 behind it.`);
 }
