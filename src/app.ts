@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { protocolAt } from './compat/protocol.ts';
 import { RunletError } from './errors.ts';
+import { accessLog } from './routes/access-log.ts';
 import { agentsRoute } from './routes/agents.ts';
 import { crossOrigin } from './routes/cors.ts';
 import { health } from './routes/health.ts';
@@ -27,7 +28,7 @@ export function createApp(runtime: Runtime) {
 		const error = new RunletError('not_found', `There is nothing at ${c.req.path}. See README.md for the routes.`);
 		return protocolAt(c.req.path).failure(error);
 	});
-	app.use(securityHeaders);
+	app.use(accessLog, securityHeaders);
 	app.use('/v1/*', crossOrigin, assertMayAnswer);
 	// Authenticated by what their senders sign.
 	app.route('/v1/webhooks', webhooksRoute(runtime));

@@ -8,6 +8,7 @@ import type { Limit } from './ledger/budget.ts';
 import type { AiBinding } from './providers/index.ts';
 import type { PublisherNamespace, SkillsNamespace } from './publisher/api.ts';
 import type { SessionNamespace } from './session/api.ts';
+import type { MetricsDataset } from './session/metrics.ts';
 import { type SourceName, sourceNames } from './webhooks/source.ts';
 
 /**
@@ -37,6 +38,8 @@ export interface Env extends EndpointVariables, WebhookVariables {
 	readonly PUBLISHERS: PublisherNamespace;
 	/** Workers AI. */
 	readonly AI?: AiBinding;
+	/** Analytics Engine: a point a run. */
+	readonly METRICS?: MetricsDataset;
 	/** Model of every agent that names none; `demo`. */
 	readonly MODEL?: string;
 	/** The most that an owner may spend on a UTC day: tokens, and US dollars. In `wrangler.toml` a number may be one. */
@@ -66,7 +69,10 @@ export interface Config {
 	readonly directories: DirectoryNamespace;
 	readonly skills: SkillsNamespace;
 	readonly publishers: PublisherNamespace;
-	/** The most that an owner may spend on a UTC day: the tightest of what its keys say, else what holds for everybody. */
+	/**
+	 * The most that an owner may spend on a UTC day: the tightest of what its keys say, else what holds for everybody; and
+	 * nothing once the last of its keys is revoked, so that its runs stop.
+	 */
 	readonly dayBudgetOf: (owner: string) => Limit;
 	readonly model: string;
 	/** Nobody but this machine is answered where there are none. */
@@ -75,6 +81,7 @@ export interface Config {
 	readonly corsOrigins: readonly string[];
 	readonly rateLimiter: RateLimiter | undefined;
 	readonly local: boolean;
+	readonly metrics: MetricsDataset | undefined;
 	/** Where a provider is, and the key that it asks for, as far as they are set. */
 	readonly endpoint: (name: EndpointName) => Endpoint;
 	readonly ai: AiBinding | undefined;
@@ -170,12 +177,13 @@ export function config(env: Env): Config {
 		directories: env.DIRECTORIES,
 		skills: env.SKILLS,
 		publishers: env.PUBLISHERS,
-		dayBudgetOf: (owner) => tightest(keys, owner) ?? dayBudget,
+		dayBudgetOf: (owner) => (isKnown(keys, owner) ? (tightest(keys, owner) ?? dayBudget) : { tokens: 0 }),
 		model,
 		keys,
 		corsOrigins,
 		rateLimiter: env.RATE_LIMITER,
 		local: LOCAL === 'true',
+		metrics: env.METRICS,
 		endpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
 		ai: env.AI,
 		webhookSecrets: (source) => given(secrets.get(source) ?? [], secretNames[source]),
@@ -183,6 +191,13 @@ export function config(env: Env): Config {
 	};
 	known.set(env, read);
 	return read;
+}
+
+/** Owners without a key: this machine, and senders of webhooks, which sign what they send. */
+const keyless: ReadonlySet<string> = new Set(['local', 'webhooks']);
+
+function isKnown(keys: readonly KeyRecord[], owner: string): boolean {
+	return keys.length === 0 || keyless.has(owner) || keys.some((key) => key.owner === owner);
 }
 
 /** What the keys of an owner allow together; nothing where none of them has a budget. */

@@ -1,7 +1,7 @@
 import type { TerminalEvent } from '../chat/index.ts';
 import type { Config } from '../config.ts';
-import { messageOf } from '../errors.ts';
-import { assertPublicUrl } from '../net/public-url.ts';
+import { failureFields, type LogFields, log } from '../log.ts';
+import { publicFetch } from '../net/fetch.ts';
 import { retryDelay, signedHeaders } from '../webhooks/callback.ts';
 import { pastRun } from './past.ts';
 import type { Callback } from './rows/callback.ts';
@@ -10,6 +10,8 @@ import type { SessionStore } from './store.ts';
 
 /** How long a receiver may take, in milliseconds. */
 const timeoutMs = 15_000;
+/** Bytes of an answer; nothing of it is read. */
+const maxBytes = 1_000;
 /** Callbacks that are sent at once. */
 const atOnce = 6;
 
@@ -34,7 +36,7 @@ export class Callbacks {
 	async #attempt(callback: Callback): Promise<void> {
 		const { id, failed } = callback;
 		const status = await this.#post(callback).catch((cause: unknown) => {
-			log('callback_failed', callback, { cause: messageOf(cause) });
+			tell('callback.failed', callback, failureFields(cause));
 			return undefined;
 		});
 		// The session may have been removed meanwhile.
@@ -43,23 +45,21 @@ export class Callbacks {
 		const delay = isDelivered || status === 410 ? undefined : retryDelay(failed + 1);
 		if (delay !== undefined) this.#store.callbacks.retry(id, Date.now() + delay);
 		else {
-			if (!isDelivered) log('callback_given_up', callback, { status });
+			if (!isDelivered) tell('callback.given_up', callback, { 'http.response.status_code': status });
 			this.#store.callbacks.remove(id);
 		}
 	}
 
 	async #post(callback: Callback): Promise<number> {
 		const { local, callbackSecrets } = this.#config();
-		const url = assertPublicUrl(callback.url, { allowLoopback: local });
 		const body = JSON.stringify(await this.#outcome(callback));
 		const signed = await signedHeaders(body, { id: callback.id, secrets: callbackSecrets(), now: Date.now() });
-		const response = await fetch(url, {
-			method: 'POST',
-			headers: { 'content-type': 'application/json', 'user-agent': 'runlet', ...signed },
-			body,
-			redirect: 'manual',
-			signal: AbortSignal.timeout(timeoutMs),
-		});
+		const headers = { 'content-type': 'application/json', 'user-agent': 'runlet', ...signed };
+		const response = await publicFetch(
+			callback.url,
+			{ method: 'POST', headers, body },
+			{ allowLoopback: local, field: 'callback', maxRedirects: 0, maxBytes, timeoutMs },
+		);
 		await response.body?.cancel();
 		return response.status;
 	}
@@ -84,6 +84,6 @@ const words: Readonly<Record<TerminalEvent['type'], string>> = {
 	error: 'failed',
 };
 
-function log(code: string, { id, runId, failed }: Callback, about: Readonly<Record<string, unknown>>): void {
-	console.warn(JSON.stringify({ level: 'warn', code, callback: id, run: runId, failed, ...about }));
+function tell(event: string, { runId }: Callback, about: LogFields): void {
+	log('warn', event, { 'runlet.run.id': runId, ...about });
 }

@@ -4,8 +4,9 @@ import { signToken, tokenSeconds, verifyToken } from '../auth/token.ts';
 import type { Message, UserMessage } from '../chat/index.ts';
 import { type Format, protocolOf } from '../compat/protocol.ts';
 import { config, type Env } from '../config.ts';
-import { messageOf, RunletError } from '../errors.ts';
+import { RunletError } from '../errors.ts';
 import type { Limit } from '../ledger/budget.ts';
+import { failureFields, log } from '../log.ts';
 import type { Runtime } from './agent.ts';
 import {
 	type Caller,
@@ -214,7 +215,7 @@ export function createSessionClass(runtime: Runtime) {
 				if (await this.#runner.alarm()) await this.#remove();
 			} catch (cause) {
 				// An alarm that throws is tried a few times only; this one has to come again.
-				console.error(JSON.stringify({ level: 'error', code: 'alarm', cause: messageOf(cause) }));
+				log('error', 'session.alarm_failed', failureFields(cause));
 				await this.ctx.storage.setAlarm(Date.now() + 60_000);
 			}
 		}

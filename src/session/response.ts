@@ -1,5 +1,6 @@
 import { type Format, protocolOf } from '../compat/protocol.ts';
 import { RunletError } from '../errors.ts';
+import { logUnexpected } from '../log.ts';
 import type { Handling } from './api.ts';
 import { follow } from './follow.ts';
 import type { MessageRecord } from './rows/message.ts';
@@ -19,6 +20,7 @@ export async function answer(work: () => Promise<Response>, format?: Format): Pr
 	try {
 		return await work();
 	} catch (error) {
+		logUnexpected(error);
 		return protocolOf(format).failure(error);
 	}
 }
