@@ -12,6 +12,7 @@ import { describe } from './routes/openapi.ts';
 import { securityHeaders } from './routes/security-headers.ts';
 import { sessions } from './routes/sessions.ts';
 import { skills } from './routes/skills.ts';
+import { webhooksRoute } from './routes/webhooks.ts';
 import type { Runtime } from './session/agent.ts';
 
 /**
@@ -32,6 +33,8 @@ export function createApp(runtime: Runtime) {
 	});
 	app.use(accessLog, securityHeaders);
 	app.use('/v1/*', crossOrigin, assertMayAnswer);
+	// Authenticated by what their senders sign.
+	app.route('/v1/webhooks', webhooksRoute(runtime));
 	// Behind this line everybody is known; a way in that knows its callers by other means is mounted in front of it.
 	app.use('/v1/*', authenticate);
 	const routed = app
