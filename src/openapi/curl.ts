@@ -21,7 +21,7 @@ export function curlOf(
 
 /** The first example of a media type, as the text that is sent. */
 function exampleIn({ example, examples }: Readonly<Record<string, unknown>>): string | undefined {
-	if (typeof example === 'string') return example;
+	if (example !== undefined) return typeof example === 'string' ? example : JSON.stringify(example);
 	const [first] = Object.values(Object(examples));
 	return first === undefined ? undefined : JSON.stringify(Object(first).value);
 }

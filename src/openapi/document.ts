@@ -33,6 +33,7 @@ const tags = [
 	{ name: 'Runs', description: 'The work on a message: followed, stopped and taken up again.' },
 	{ name: 'Skills', description: 'Texts that agents read when they need them.' },
 	{ name: 'OpenAI', description: 'For clients of OpenAI: an agent is a model.' },
+	{ name: 'Webhooks', description: 'Events that others send: each becomes a message, once.' },
 	{ name: 'Service', description: 'About the Worker itself.' },
 ];
 

@@ -101,7 +101,10 @@ ${contentHtml(undefined, Object(content))}
 /** What a body may hold, media type by media type, with the examples. */
 function contentHtml(title: string | undefined, content: Readonly<Record<string, JsonSchema>> = {}): Html {
 	return html`${Object.entries(content).map(([type, { schema, example, examples }]) => {
-		const texts = example === undefined ? [] : [['', String(example)] as const];
+		const texts =
+			example === undefined
+				? []
+				: [['', typeof example === 'string' ? example : JSON.stringify(example, null, 2)] as const];
 		const values = Object.entries(Object(examples)).map(
 			([name, one]) => [name, JSON.stringify(Object(one).value, null, 2)] as const,
 		);
@@ -125,8 +128,8 @@ function descriptionHtml({ description }: JsonSchema): Html {
 	return typeof description === 'string' ? html`<p>${prose(description)}</p>` : html``;
 }
 
-function accessOf({ security }: Spec): string {
-	if (security.length === 0) return 'For anybody.';
+function accessOf({ security, responses }: Spec): string {
+	if (security.length === 0) return '401' in responses ? 'For a sender whose signature is valid.' : 'For anybody.';
 	if (security.some((one) => 'sessionToken' in one)) return 'With an API key, or the session’s token.';
 	return security.some(({ apiKey = [] }) => apiKey.includes('admin'))
 		? 'With an API key that has the scope admin.'

@@ -73,12 +73,20 @@ export function examplesOf(examples: Readonly<Record<string, unknown>>): JsonSch
 
 const securityOf: Readonly<Record<Access, Spec['security']>> = {
 	anybody: [],
+	sender: [],
 	token: [{ apiKey: [] }, { sessionToken: [] }],
 	key: [{ apiKey: [] }],
 	admin: [{ apiKey: ['admin'] }],
 };
 
-const always: readonly FailureStatus[] = [401, 403, 429, 503];
+const ofKeys: readonly FailureStatus[] = [401, 403, 429, 503];
+const errorsOfAccess: Readonly<Record<Access, readonly FailureStatus[]>> = {
+	anybody: [],
+	sender: [401, 503],
+	token: ofKeys,
+	key: ofKeys,
+	admin: ofKeys,
+};
 const ofBodies: readonly FailureStatus[] = [400, 413, 415];
 const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
 
@@ -86,7 +94,7 @@ const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
 function errorsOf({ access, query, json, runs, errors = [] }: Operation): FailureStatus[] {
 	const all = new Set<FailureStatus>([
 		...errors,
-		...(access === 'anybody' ? [] : always),
+		...errorsOfAccess[access],
 		...(query === undefined ? [] : [400 as const]),
 		...(json === undefined ? [] : ofBodies),
 		...(runs === undefined ? [] : ofRuns),
@@ -113,7 +121,7 @@ function parametersOf({ path, query, headers = [] }: Operation): JsonSchema[] {
 }
 
 function bodyOf({ json, examples, body }: Operation): Content | undefined {
-	if (body !== undefined) return { [body.type]: { schema: { type: 'string' }, example: body.example } };
+	if (body !== undefined) return mapValues(body, mediaOf);
 	if (json === undefined) return undefined;
 	return { 'application/json': { schema: jsonSchemaOf(json), ...(examples && { examples: examplesOf(examples) }) } };
 }
@@ -123,7 +131,7 @@ function responseOf({ says, json, examples, also = {}, headers }: Answer): JsonS
 		...(json && {
 			'application/json': { schema: jsonSchemaOf(json), ...(examples && { examples: examplesOf(examples) }) },
 		}),
-		...Object.fromEntries(Object.entries(also).map(([type, media]) => [type, mediaOf(media)])),
+		...mapValues(also, mediaOf),
 	};
 	return {
 		description: says,
@@ -139,10 +147,17 @@ function responseOf({ says, json, examples, also = {}, headers }: Answer): JsonS
 /** OpenAPI 3.1 has no word for what an event stream holds: the schema of its events is named beside it. */
 function mediaOf({ example, says: description, events }: OtherMedia): JsonSchema {
 	return {
-		schema: { type: 'string', ...(description !== undefined && { description }) },
+		schema: {
+			type: typeof example === 'string' ? 'string' : 'object',
+			...(description !== undefined && { description }),
+		},
 		example,
 		...(events !== undefined && { 'x-item-schema': jsonSchemaOf(events) }),
 	};
+}
+
+function mapValues<T, U>(values: Readonly<Record<string, T>>, to: (value: T) => U): Record<string, U> {
+	return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, to(value)]));
 }
 
 function propertiesOf({ properties }: JsonSchema): Record<string, JsonSchema> {

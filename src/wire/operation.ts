@@ -44,9 +44,10 @@ export const answerHeaders = {
 
 export type AnswerHeader = keyof typeof answerHeaders;
 
-/** An answer that is no JSON. */
+/** A body that no schema checks. */
 export interface OtherMedia {
-	readonly example: string;
+	/** A text, or the JSON of an object. */
+	readonly example: string | Readonly<Record<string, unknown>>;
 	/** What is to be known of it. */
 	readonly says?: string;
 	/** Of a stream of events: what the `data:` of each is, as JSON. */
@@ -66,8 +67,8 @@ export interface Answer {
 	readonly headers?: readonly AnswerHeader[];
 }
 
-/** Who may ask for it: anybody, an API key or the session’s token, an API key only, or an admin key. */
-export type Access = 'anybody' | 'token' | 'key' | 'admin';
+/** Who may ask for it: anybody, a sender that signs, an API key or the session’s token, an API key only, or an admin key. */
+export type Access = 'anybody' | 'sender' | 'token' | 'key' | 'admin';
 
 /** One thing that can be asked of the API: what it takes and what it answers. Its route checks by it, and the document is made from it. */
 export interface Operation {
@@ -88,8 +89,8 @@ export interface Operation {
 	readonly json?: v.GenericSchema<unknown, object>;
 	/** Examples of the JSON body by what they show. */
 	readonly examples?: Readonly<Record<string, unknown>>;
-	/** A body of another media type, with an example. */
-	readonly body?: { readonly type: string; readonly example: string };
+	/** A body that the route reads by itself. */
+	readonly body?: Readonly<Record<string, OtherMedia>>;
 	/** What the answers are, by their status. */
 	readonly answers: { readonly [status in 200 | 201 | 202 | 204 | 304]?: Answer };
 	/** Errors of its own, beside those that follow from what it takes. */
@@ -109,6 +110,8 @@ export function operation<const O extends Operation>(given: O): O {
 export const pathParameters: Readonly<Record<string, { readonly says: string; readonly example: string }>> = {
 	id: { says: 'The session’s id.', example: '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708' },
 	message: { says: 'The message’s id.', example: '65536' },
+	agent: { says: 'The agent’s name.', example: 'triage' },
+	source: { says: 'Who sends it: standard (Standard Webhooks), github, stripe, slack or hmac.', example: 'github' },
 	model: { says: 'The agent’s name.', example: 'assistant' },
 	name: { says: 'The skill’s name.', example: 'customer-tone' },
 };

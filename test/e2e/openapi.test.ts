@@ -8,8 +8,10 @@ import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashOf, makeKey, scopes } from '../../src/auth/key.ts';
 import { startRunlet } from '../runlet.ts';
+import { senders } from '../webhooks/senders.ts';
 
 const root = resolve(import.meta.dirname, '../..');
+const { github } = senders;
 const violations = v.pipe(
 	v.optional(v.string(), '[]'),
 	v.parseJson(),
@@ -35,7 +37,12 @@ beforeAll(async () => {
 	const { key, id } = makeKey();
 	apiKey = key;
 	const record = { id, owner: 'prism', hash: await hashOf(key), scopes };
-	runlet = await startRunlet('--var', `API_KEYS:${JSON.stringify([record])}`);
+	runlet = await startRunlet(
+		'--var',
+		`API_KEYS:${JSON.stringify([record])}`,
+		'--var',
+		`GITHUB_WEBHOOK_SECRET:${github.secret}`,
+	);
 	folder = await mkdtemp(join(tmpdir(), 'runlet-prism-'));
 	const document = join(folder, 'openapi.json');
 	await writeFile(document, await (await fetch(`${runlet.url}/openapi.json`)).text());
@@ -170,6 +177,19 @@ test('every route that does not stream takes and answers what the document says'
 	await good(200, '/v1/chat/completions', inSession);
 	await good(200, '/v1/models');
 	await good(200, '/v1/models/assistant');
+
+	const user = { login: 'ada', type: 'User' };
+	const issue = { number: 7, title: 'It does not start', body: 'See the title.', user };
+	const repository = { full_name: 'ada/engine' };
+	const event = JSON.stringify({ action: 'opened', issue, repository, sender: user });
+	const delivery = (id: string, secret: string) => ({
+		text: event,
+		headers: { 'content-type': 'application/json', ...github.headers(event, { id, at: 0, secrets: [secret] }) },
+	});
+	await good(202, '/v1/webhooks/triage/github', delivery('one', github.secret));
+	await good(200, '/v1/webhooks/triage/github', delivery('one', github.secret));
+	await good(401, '/v1/webhooks/triage/github', delivery('two', 'wrong'));
+	await good(404, '/v1/webhooks/triage/stripe', delivery('three', github.secret));
 
 	const listed = await good(200, '/v1/skills?limit=1');
 	await good(200, '/v1/skills?query=reply');

@@ -1,9 +1,12 @@
-import { SELF } from 'cloudflare:test';
+import { env, SELF } from 'cloudflare:test';
 import * as v from 'valibot';
 import { afterAll, expect, test } from 'vitest';
+import { defineAgent } from '../../src/agents/index.ts';
+import { createApp } from '../../src/app.ts';
 import { errorBody, failures } from '../../src/wire/error.ts';
 import type { Answer, Operation } from '../../src/wire/operation.ts';
 import { play } from '../script.ts';
+import { senders } from '../webhooks/senders.ts';
 import * as described from './operations.ts';
 
 const operations = new Map(Object.entries<Operation>(described));
@@ -15,13 +18,21 @@ const seen = new Set<string>();
 /** Asks an operation, and holds what is answered against what it says that it answers: every field, and no other. */
 async function ask(
 	operation: Operation,
-	given: { id?: string; path?: string; json?: unknown; body?: string; headers?: Record<string, string> } = {},
+	given: {
+		id?: string;
+		path?: string;
+		json?: unknown;
+		body?: string;
+		headers?: Record<string, string>;
+		fetch?: (url: string, init: RequestInit) => Promise<Response>;
+	} = {},
 ): Promise<Record<string, unknown>> {
 	const { id: name, method, path } = operation;
 	const place = `${path.replace(/:id\b/, given.id ?? '').replace(/:\w+/, given.path ?? '')}`;
 	const body = given.json === undefined ? given.body : JSON.stringify(given.json);
 	const type = given.json === undefined ? 'text/markdown' : 'application/json';
-	const response = await SELF.fetch(`http://localhost${place}`, {
+	const { fetch = (url: string, init: RequestInit) => SELF.fetch(url, init) } = given;
+	const response = await fetch(`http://localhost${place}`, {
 		method: method.toUpperCase(),
 		headers: { ...(body !== undefined && { 'content-type': type }), ...given.headers },
 		...(body !== undefined && { body }),
@@ -184,6 +195,30 @@ test('a completion is described, streamed and not, with calls and without, and s
 	await ask(described.listModels);
 	await ask(described.getModel, { path: 'scripted' });
 	await ask(described.getModel, { path: 'none' });
+});
+
+test('what a sender of webhooks is answered is described', async () => {
+	const agent = defineAgent({
+		name: 'scripted',
+		description: 'Takes webhooks.',
+		webhooks: { github: ({ type, payload }) => (type === 'issues.opened' ? String(payload.title) : undefined) },
+	});
+	const app = createApp({ agents: [agent], providers: () => [] });
+	const { github } = senders;
+	const bindings = { ...env, GITHUB_WEBHOOK_SECRET: github.secret };
+	const fetch = (url: string, init: RequestInit) => Promise.resolve(app.request(url, init, bindings));
+	const deliver = (action: string, id: string, secret = github.secret) => {
+		const body = JSON.stringify({ action, title: 'It does not start' });
+		const headers = { 'content-type': 'application/json', ...github.headers(body, { id, at: 0, secrets: [secret] }) };
+		return ask({ ...described.receiveWebhook, path: '/v1/webhooks/scripted/github' }, { body, headers, fetch });
+	};
+	play('noted');
+	const { sessionId } = await deliver('opened', 'one');
+	expect(await deliver('opened', 'one')).toMatchObject({ sessionId });
+	await deliver('closed', 'two');
+	expect(await deliver('opened', 'three', 'wrong')).toHaveProperty('error.code', 'auth');
+	await ask({ ...described.receiveWebhook, path: '/v1/webhooks/scripted/stripe' }, { body: '{}', fetch });
+	await ask(described.followRun, { id: String(sessionId) });
 });
 
 test('skills, agents and the rest are described', async () => {

@@ -62,7 +62,7 @@ export const putSkill = operation({
 	description: 'One that is there is replaced only under its newest `ETag`. Files beside the text stay.',
 	access: 'admin',
 	headers: ['if-match', 'if-none-match'],
-	body: { type: 'text/markdown', example: markdown },
+	body: { 'text/markdown': { example: markdown } },
 	answers: {
 		200: { says: 'It was replaced.', json: publishedSkill, examples: { published }, headers: ['etag'] },
 		201: { says: 'It was created.', json: publishedSkill, examples: { published }, headers: ['etag'] },
