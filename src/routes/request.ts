@@ -98,12 +98,26 @@ async function readText(request: Request, limit = maxBody): Promise<string> {
 	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 	let text = '';
 	let bytes = 0;
-	for await (const chunk of request.body) {
+	for await (const chunk of received(request.body)) {
 		bytes += chunk.byteLength;
 		if (bytes > limit) throw tooLarge(limit);
 		text += decode(decoder, chunk);
 	}
 	return text + decode(decoder);
+}
+
+/** The pieces of a body. One that its sender breaks off, or frames wrongly, is refused like any other that is not whole. */
+async function* received(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+	try {
+		yield* body;
+	} catch (cause) {
+		throw new RunletError(
+			'invalid_request',
+			'body: ended before it was whole. Send it again.',
+			{ field: 'body' },
+			{ cause },
+		);
+	}
 }
 
 /** Whether JSON is nested deeper than what is passed on can be. */
