@@ -62,5 +62,6 @@ export const migrations: readonly string[] = [
 	) WITHOUT ROWID;`,
 	`ALTER TABLE session ADD COLUMN token_key TEXT;
 	ALTER TABLE session ADD COLUMN client_tools TEXT;`,
-	`ALTER TABLE run ADD COLUMN max_output_tokens INTEGER;`,
+	`ALTER TABLE run ADD COLUMN max_output_tokens INTEGER;
+	ALTER TABLE run ADD COLUMN tool_choice TEXT;`,
 ];
