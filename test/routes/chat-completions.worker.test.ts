@@ -360,6 +360,19 @@ describe('a session of the header', () => {
 		expect(requests.map(({ tools }) => tools?.some(({ name }) => name === 'weather'))).toEqual([true, true, false]);
 	});
 
+	test('takes no part of the results', async () => {
+		const two = [...callsWeather.toolCalls, { id: 'w2', name: 'weather', input: { at: 'Rome' } }];
+		play({ toolCalls: two }, 'It rains.');
+		const { session } = await inSession('parts', ask('Weather?'), { tools: [weather] });
+		const results = two.map(
+			({ id }): ChatCompletionMessageParam => ({ role: 'tool', tool_call_id: id, content: 'rain' }),
+		);
+		const error = await thrown(inSession('parts', results.slice(0, 1), { tools: [weather] }));
+		expect(error).toMatchObject({ status: 400, param: 'messages' });
+		expect(await stateOf(session)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'w1' }, { id: 'w2' }] });
+		expect((await inSession('parts', results, { tools: [weather] })).text).toBe('It rains.');
+	});
+
 	test('takes the next message as the answer to a question', async () => {
 		const { requests } = play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which one?' } }] }, 'Booked.');
 		await inSession('asks', ask('Book'));
