@@ -13,6 +13,14 @@ export interface Once {
 	readonly request: string;
 }
 
+/** What a delivery is known by in its session: with a space, so that it is nobody's `Idempotency-Key`. */
+export function webhookKey(source: string, id: string): string {
+	return `webhook ${source} ${id}`;
+}
+
+/** The header of an answer that was given before, under the same key. */
+export const replayed = 'idempotent-replayed';
+
 /** How a request wants to be handled. */
 export interface Handling {
 	readonly delivery: Delivery;
@@ -38,6 +46,8 @@ export interface Input {
 	readonly model?: string | undefined;
 	/** What happens where a run goes on. */
 	readonly whenBusy?: WhenBusy | undefined;
+	/** Where the end of its run is told; checked by who passes it. */
+	readonly callback?: string | undefined;
 	/** What the session is created with, where it is not there yet. */
 	readonly create?: CreateInput | undefined;
 }

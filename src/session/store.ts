@@ -5,6 +5,7 @@ import type { ClientTool } from '../compat/client-tool.ts';
 import type { Limit } from '../ledger/budget.ts';
 import { migrate, storedVersion } from '../migrate.ts';
 import { CallRows } from './rows/call.ts';
+import { CallbackRows } from './rows/callback.ts';
 import { DeliveryRows } from './rows/delivery.ts';
 import { MessageRows } from './rows/message.ts';
 import { QueueRows } from './rows/queue.ts';
@@ -44,6 +45,7 @@ export class SessionStore {
 	readonly spending: SpendingRows;
 	readonly queue: QueueRows;
 	readonly deliveries: DeliveryRows;
+	readonly callbacks: CallbackRows;
 	readonly #storage: DurableObjectStorage;
 
 	constructor(storage: DurableObjectStorage) {
@@ -55,6 +57,7 @@ export class SessionStore {
 		this.spending = new SpendingRows(sql);
 		this.queue = new QueueRows(sql);
 		this.deliveries = new DeliveryRows(sql);
+		this.callbacks = new CallbackRows(sql);
 		if (this.exists()) this.transaction(() => migrate(sql, migrations));
 	}
 

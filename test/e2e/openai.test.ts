@@ -68,7 +68,7 @@ async function thrown(work: Promise<unknown>): Promise<unknown> {
 
 describe('the openai package, unchanged', () => {
 	test('lists the agents as models', async () => {
-		const models = await Array.fromAsync(client.models.list());
+		const { data: models } = await client.models.list();
 		expect(models.map(({ id }) => id)).toEqual(['assistant', 'support']);
 		expect((await client.models.retrieve(model)).id).toBe(model);
 	});
