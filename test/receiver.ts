@@ -10,7 +10,7 @@ export interface Received {
 
 /**
  * An HTTP server that tests in workerd reach: `POST /NAME` takes a webhook, `GET /NAME` gives all that came, `PUT /NAME`
- * says with which statuses the next ones are answered (`200` when they are used up).
+ * says with which statuses the next ones are answered (`200` when they are used up); 0 cuts the connection, -1 never answers.
  */
 export default async function setup(project: TestProject) {
 	const received = new Map<string, Received[]>();
@@ -29,6 +29,7 @@ export default async function setup(project: TestProject) {
 		received.set(name, [...(received.get(name) ?? []), { headers, body }]);
 		const status = statuses.get(name)?.shift() ?? 200;
 		if (status === 0) return response.destroy();
+		if (status < 0) return undefined;
 		return response.writeHead(status, status === 302 ? { location: '/redirected' } : {}).end('ignored');
 	});
 	server.listen(0, '127.0.0.1');

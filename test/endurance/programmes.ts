@@ -7,9 +7,10 @@ import { leave } from './leave.ts';
 import { points } from './points.ts';
 import { slow } from './slow.ts';
 import type { Figures, Options } from './stage.ts';
+import { webhooks } from './webhooks.ts';
 
 /** What must be shown, each by a programme that throws where it does not hold. Their defaults are the long forms. */
-export const programmes = { kills, points, cuts, leave, slow, crowd, growth, budget } satisfies Readonly<
+export const programmes = { kills, points, cuts, leave, slow, crowd, growth, budget, webhooks } satisfies Readonly<
 	Record<string, (options: Options) => Promise<Figures>>
 >;
 
