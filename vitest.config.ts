@@ -5,7 +5,7 @@ import { callbackSecret, senders } from './test/webhooks/senders.ts';
 
 /** Tests that need no platform; those of the loop run here and in workerd. */
 const pure = [
-	'test/{auth,net,tool,skill,chat,providers,toolboxes,agents,compat,webhooks,session,ledger,directory}/**/*.test.ts',
+	'test/{auth,net,tool,skill,chat,providers,toolboxes,agents,compat,webhooks,openapi,session,ledger,directory}/**/*.test.ts',
 ];
 const workerd = ['test/**/*.worker.test.ts'];
 const both = ['test/{chat,tool,webhooks}/**/*.test.ts', 'test/net/{public-url,fetch}.test.ts'];
@@ -18,6 +18,8 @@ const secrets = {
 
 export default defineConfig({
 	test: {
+		// What the Worker writes of each request and run; warnings and errors are shown.
+		onConsoleLog: (text) => !text.startsWith('{"level":"info"'),
 		projects: [
 			{ test: { name: 'node', include: pure, exclude: workerd, testTimeout: 60_000 } },
 			{

@@ -8,12 +8,11 @@ import { triage } from './triage.ts';
 export {
 	type Agent,
 	type AgentDefinition,
-	budgetSchema,
 	defineAgent,
 	distinct,
-	expirySchema,
 	findAgent,
 	modelFor,
 } from './define.ts';
+export { toolNamesOf } from './tool-names.ts';
 
 export const agents: readonly Agent[] = distinct([assistant, support, triage]);

@@ -9,9 +9,10 @@ import { assertPublicUrl } from '../net/public-url.ts';
 import type { Runtime } from '../session/agent.ts';
 import { type Input, replayed, type SessionApi, webhookKey } from '../session/api.ts';
 import { sources, verify, type WebhookEvent, type WebhookMapping } from '../webhooks/index.ts';
+import { messageBody } from '../wire/message.ts';
+import { metadata } from '../wire/session.ts';
 import type { RouteEnv } from './identity.ts';
 import { notAllowed, readBytes } from './request.ts';
-import { messageBody, metadataField } from './sessions.ts';
 
 /** Who owns the sessions of webhooks, where there are API keys: a key made with `--owner webhooks` sees them. */
 const webhookOwner = 'webhooks';
@@ -22,7 +23,7 @@ const retryAfter = 30;
 const aboutBody = v.strictObject({
 	session: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(512))),
 	sender: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(255))),
-	metadata: metadataField,
+	metadata: v.optional(metadata),
 	callback: v.optional(v.string()),
 });
 /** What a session answers to a message that it has accepted, now or before. */

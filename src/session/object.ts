@@ -1,16 +1,20 @@
 import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
-import { signToken, tokenSeconds, verifyToken } from '../auth/token.ts';
+import { signToken, verifyToken } from '../auth/token.ts';
 import type { Message, UserMessage } from '../chat/index.ts';
 import { type Format, protocolOf } from '../compat/protocol.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Limit } from '../ledger/budget.ts';
 import { failureFields, log } from '../log.ts';
+import type { session } from '../wire/session.ts';
+import type { Shown } from '../wire/shown.ts';
+import { tokenSeconds } from '../wire/token.ts';
 import type { Runtime } from './agent.ts';
 import {
 	type Caller,
 	type CreateInput,
+	type Exchange,
 	type Handling,
 	type Input,
 	type Once,
@@ -20,6 +24,7 @@ import {
 	type Submission,
 } from './api.ts';
 import { crashPoints } from './crash.ts';
+import { newResults, operationOf } from './exchange.ts';
 import { follow } from './follow.ts';
 import { type Inbound, inboundOf } from './inbound.ts';
 import { pastLog, pastRun } from './past.ts';
@@ -84,7 +89,8 @@ export function createSessionClass(runtime: Runtime) {
 		state(caller: Caller): Promise<Response> {
 			return answer(async () => {
 				await this.#assertOpen(caller);
-				const day = await this.#runner.owner.day();
+				// What the owner's other sessions spend is nothing to who holds a token of this one.
+				const day = 'owner' in caller ? await this.#runner.owner.day() : undefined;
 				return Response.json({ ...this.#state(), ...(day !== undefined && { dayBudget: day }) });
 			});
 		}
@@ -143,6 +149,19 @@ export function createSessionClass(runtime: Runtime) {
 			return this.#take(caller, 'answer', how, () => {
 				const { message, inbound } = this.#given(input);
 				return this.#runner.begin([this.#asAnswer(message)], { once: how.once, inbound });
+			});
+		}
+
+		converse(caller: Caller, exchange: Exchange, how: Handling): Promise<Response> {
+			const { create, input, clientTools, maxOutputTokens } = exchange;
+			const operation = () => operationOf(this.#store, exchange);
+			return this.#take(caller, operation, { ...how, create }, () => {
+				const results = newResults(this.#store, exchange);
+				const given = input && this.#given(input);
+				const said = given === undefined ? [] : [results.length > 0 ? given.message : this.#asAnswer(given.message)];
+				this.#store.setClientTools(clientTools);
+				const about = { once: how.once, maxOutputTokens, inbound: given?.inbound };
+				return this.#runner.begin([...results, ...said], about);
 			});
 		}
 
@@ -323,6 +342,8 @@ export function createSessionClass(runtime: Runtime) {
 			const createdAt = Date.now();
 			this.#store.transaction(() => {
 				this.#store.create({ ...given, id: this.ctx.id.toString(), createdAt });
+				// They are of no run.
+				for (const message of given.history ?? []) this.#store.messages.add(0, message, createdAt, { input: true });
 				if (once !== undefined) this.#store.deliveries.add(once, 0, createdAt);
 			});
 		}
@@ -361,7 +382,7 @@ export function createSessionClass(runtime: Runtime) {
 			return sessionStatus(this.#store.runs.get()?.status);
 		}
 
-		#state() {
+		#state(): Shown<typeof session> {
 			const { id, agent, model, metadata, createdAt } = this.#store.session();
 			const run = this.#store.runs.get();
 			const last = run?.tail?.event;

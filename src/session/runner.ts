@@ -44,6 +44,8 @@ export interface BeginOptions {
 	readonly model?: string | undefined;
 	/** After how many turns it stops. */
 	readonly stopAfter?: number | undefined;
+	/** The longest reply that its client wants, in tokens. */
+	readonly maxOutputTokens?: number | undefined;
 	/** The request that it answers. */
 	readonly once?: Once | undefined;
 	/** Calls that were allowed. */
@@ -107,9 +109,9 @@ export class Runner {
 	 */
 	begin(
 		given: readonly Message[],
-		{ model, stopAfter, once, approved = [], inbound, callback, waited }: BeginOptions = {},
+		{ model, stopAfter, maxOutputTokens, once, approved = [], inbound, callback, waited }: BeginOptions = {},
 	): LiveRun {
-		const options = this.#optionsOn(model);
+		const options = this.#optionsOn({ model, maxOutputTokens });
 		const input = [...this.#unknownResults(options.tools), ...given];
 		const record = this.#store.transaction(() => {
 			const { messages, calls, runs, deliveries, callbacks, queue } = this.#store;
@@ -123,6 +125,7 @@ export class Runner {
 				id: waited?.runId ?? newRunId(),
 				model: options.model,
 				stopAfter,
+				maxOutputTokens,
 				boot: this.#boot,
 				firstSeq: isNew ? messages.nextPlace() : messages.lastTurn(),
 				createdAt,
@@ -248,7 +251,7 @@ export class Runner {
 	/** A run of an earlier life of the object goes on, or ends where it cannot. */
 	#takeUp(run: RunRecord): void {
 		try {
-			const options = this.#optionsOn(run.model);
+			const options = this.#optionsOn(run);
 			const taken = this.#store.transaction(() => {
 				const next = takeUp(this.#store, run, { boot: this.#boot, tools: options.tools });
 				if (next === undefined) this.#alarm.rest();
@@ -347,9 +350,10 @@ export class Runner {
 		return crashPoints(this.#options.runtime.crashPoint, this.#store.session().id, n);
 	}
 
-	#optionsOn(model: string | undefined) {
+	#optionsOn({ model, maxOutputTokens }: Pick<RunRecord, 'model' | 'maxOutputTokens'>) {
 		const session = this.#store.session();
-		return optionsFor(this.#options.runtime, this.#options.config(), { ...session, model: model ?? session.model });
+		const asked = { ...session, model: model ?? session.model, maxOutputTokens };
+		return optionsFor(this.#options.runtime, this.#options.config(), asked);
 	}
 
 	#limit(): Limit {
