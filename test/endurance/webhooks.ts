@@ -1,7 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import * as v from 'valibot';
+import { read } from './reader.ts';
 import { oneReply } from './script.ts';
-import { outcomes, type Sent, untilQuiet } from './settled.ts';
+import { outcomes, type Sent } from './settled.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
 /** Deliveries of one webhook. */
@@ -57,7 +58,7 @@ export function webhooks({ count = 500, kills = 10, seed }: Options): Promise<Fi
 		const sent = all.map(check);
 		const runs = new Set(all.map(({ answers }) => answers[0]?.runId)).size;
 		if (runs !== count) throw new Error(`${count} webhooks began ${runs} runs`);
-		await untilQuiet(stage, sent);
+		for (const { session } of sent) await read(stage.client, session);
 		const { completed, interrupted } = await outcomes(stage, sent);
 		for (const { tag, session } of sent) await checkOnce(stage, tag, session);
 		const asked = new Set(outside.upstream.asks.map(({ tag }) => tag)).size;
