@@ -94,4 +94,6 @@ export const pathParameters: Readonly<Record<string, { readonly says: string; re
 	id: { says: 'The session’s id.', example: '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708' },
 	message: { says: 'The message’s id.', example: '65536' },
 	name: { says: 'The skill’s name.', example: 'customer-tone' },
+	agent: { says: 'The agent’s name.', example: 'triage' },
+	source: { says: 'Who sends it: standard, github, stripe, slack or hmac.', example: 'github' },
 };
