@@ -11,6 +11,7 @@ import { type Input, replayed, type SessionApi, webhookKey } from '../session/ap
 import { sources, verify, type WebhookEvent, type WebhookMapping } from '../webhooks/index.ts';
 import { receiveWebhook } from '../webhooks/operations.ts';
 import { messageBody } from '../wire/message.ts';
+import { receiveWebhook } from '../wire/operations/webhooks.ts';
 import { metadata } from '../wire/session.ts';
 import type { RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
