@@ -34,7 +34,6 @@ const tags = [
 	{ name: 'Webhooks', description: 'Events of other services, which begin runs.' },
 	{ name: 'Skills', description: 'Texts that agents read when they need them.' },
 	{ name: 'OpenAI', description: 'For clients of OpenAI: an agent is a model.' },
-	{ name: 'Webhooks', description: 'Events that others send: each becomes a message, once.' },
 	{ name: 'Service', description: 'About the Worker itself.' },
 ];
 

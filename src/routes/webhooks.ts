@@ -9,7 +9,6 @@ import { assertPublicUrl } from '../net/public-url.ts';
 import type { Runtime } from '../session/agent.ts';
 import { type Input, replayed, type SessionApi, webhookKey } from '../session/api.ts';
 import { sources, verify, type WebhookEvent, type WebhookMapping } from '../webhooks/index.ts';
-import { receiveWebhook } from '../webhooks/operations.ts';
 import { messageBody } from '../wire/message.ts';
 import { receiveWebhook } from '../wire/operations/webhooks.ts';
 import { metadata } from '../wire/session.ts';

@@ -114,6 +114,4 @@ export const pathParameters: Readonly<Record<string, { readonly says: string; re
 	source: { says: 'Who sends it: standard (Standard Webhooks), github, stripe, slack or hmac.', example: 'github' },
 	model: { says: 'The agent’s name.', example: 'assistant' },
 	name: { says: 'The skill’s name.', example: 'customer-tone' },
-	agent: { says: 'The agent’s name.', example: 'triage' },
-	source: { says: 'Who sends it: standard, github, stripe, slack or hmac.', example: 'github' },
 };

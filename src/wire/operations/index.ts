@@ -1,4 +1,4 @@
+/** What the typed client can ask. */
 export * from './service.ts';
 export * from './sessions.ts';
 export * from './skills.ts';
-export * from './webhooks.ts';

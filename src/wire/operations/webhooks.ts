@@ -17,9 +17,12 @@ export const receiveWebhook = operation({
 	tag: 'Webhooks',
 	summary: 'Deliver a webhook',
 	description:
-		'An event of another service, for an agent that takes its webhooks. The body is that service’s own, up to 4 MB, and its signature in the headers is what authenticates it: no key is asked for. It is done once, however often it is delivered.',
-	access: 'anybody',
-	body: { type: 'application/json', example: '{"action":"opened","issue":{"number":7}}' },
+		'An event of another service, for an agent that takes its webhooks. The body is that service’s own, up to 4 MB, and its signature is what authenticates it, in the headers of that service (`webhook-signature`, `x-hub-signature-256`, `stripe-signature`, `x-slack-signature`, `x-signature-256`): no key is asked for. It is done once, however often it is delivered.',
+	access: 'sender',
+	body: {
+		'application/json': { example: { action: 'opened', issue: { number: 7 } } },
+		'application/x-www-form-urlencoded': { example: 'command=%2Fask&text=hello' },
+	},
 	answers: {
 		200: {
 			says: 'It was delivered before; or a ping or a challenge of the service, answered.',
@@ -30,5 +33,5 @@ export const receiveWebhook = operation({
 		202: { says: 'It is stored, and its run begins or waits.', json: taken, examples: { new: example } },
 		204: { says: 'The agent wants nothing of this event. Nothing was stored.' },
 	},
-	errors: [400, 401, 403, 404, 413, 500, 503],
+	errors: [400, 403, 404, 413, 500],
 });
