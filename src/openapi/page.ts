@@ -131,9 +131,8 @@ function descriptionHtml({ description }: JsonSchema): Html {
 function accessOf({ security, responses }: Spec): string {
 	if (security.length === 0) return '401' in responses ? 'For a sender whose signature is valid.' : 'For anybody.';
 	if (security.some((one) => 'sessionToken' in one)) return 'With an API key, or the session’s token.';
-	return security.some(({ apiKey = [] }) => apiKey.includes('admin'))
-		? 'With an API key that has the scope admin.'
-		: 'With an API key.';
+	const [scope] = security.flatMap(({ apiKey = [] }) => apiKey);
+	return `With an API key${scope === undefined ? '' : ` that has the scope ${scope}`}.`;
 }
 
 /** What a reference to a component stands for. */

@@ -74,7 +74,9 @@ export function examplesOf(examples: Readonly<Record<string, unknown>>): JsonSch
 const securityOf: Readonly<Record<Access, Spec['security']>> = {
 	anybody: [],
 	sender: [],
-	token: [{ apiKey: [] }, { sessionToken: [] }],
+	token: [{ apiKey: ['run'] }, { sessionToken: [] }],
+	owner: [{ apiKey: ['run'] }],
+	run: [{ apiKey: ['run'] }],
 	key: [{ apiKey: [] }],
 	admin: [{ apiKey: ['admin'] }],
 };
@@ -84,6 +86,8 @@ const errorsOfAccess: Readonly<Record<Access, readonly FailureStatus[]>> = {
 	anybody: [],
 	sender: [401, 503],
 	token: ofKeys,
+	owner: ofKeys,
+	run: ofKeys,
 	key: ofKeys,
 	admin: ofKeys,
 };

@@ -6,7 +6,7 @@ import { type Runtime, resolverFor } from '../session/agent.ts';
 import type { agent as agentSchema, readiness as readinessSchema } from '../wire/agent.ts';
 import { listAgents } from '../wire/operations/service.ts';
 import type { Shown } from '../wire/shown.ts';
-import { assertKey, type RouteEnv } from './identity.ts';
+import type { RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
 import { notAllowed } from './request.ts';
 
@@ -14,7 +14,6 @@ import { notAllowed } from './request.ts';
 export function agentsRoute({ agents, providers: providersOf }: Runtime) {
 	return new Hono<RouteEnv>()
 		.get('/', serves(listAgents), async (c) => {
-			assertKey(c);
 			const settings = config(c.env);
 			const providers = providersOf(settings);
 			const described = agents.map(async (agent): Promise<Shown<typeof agentSchema>> => {

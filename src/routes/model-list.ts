@@ -3,22 +3,16 @@ import type { Agent } from '../agents/index.ts';
 import { getModel, listModels } from '../compat/openai/operations.ts';
 import { RunletError } from '../errors.ts';
 import type { Runtime } from '../session/agent.ts';
-import { assertKey, type RouteEnv } from './identity.ts';
+import type { RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
 import { notAllowed } from './request.ts';
 
 /** `/v1/models`: the agents as OpenAI lists models (design.md, "The wire"). */
 export function modelsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
-		.get('/', serves(listModels), (c) => {
-			assertKey(c);
-			return c.json({ object: 'list', data: agents.map(modelOf) });
-		})
+		.get('/', serves(listModels), (c) => c.json({ object: 'list', data: agents.map(modelOf) }))
 		.all('/', notAllowed('GET'))
-		.get('/:model', serves(getModel), (c) => {
-			assertKey(c);
-			return c.json(modelOf(agentNamed(agents, c.req.param('model'))));
-		})
+		.get('/:model', serves(getModel), (c) => c.json(modelOf(agentNamed(agents, c.req.param('model')))))
 		.all('/:model', notAllowed('GET'));
 }
 

@@ -1,7 +1,8 @@
-import type { Hono, Env as HonoEnv, Schema } from 'hono';
+import type { Hono, Schema } from 'hono';
 import { type Document, documentOf } from '../openapi/document.ts';
 import { page } from '../openapi/page.ts';
 import { getDocs, getDocument } from '../wire/operations/service.ts';
+import type { RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
 import { notAllowed } from './request.ts';
 
@@ -10,7 +11,7 @@ const policy =
 	"default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** `/openapi.json` and `/docs`: the app's routes as a document and as a page. Mounts them on the app itself. */
-export function describe<E extends HonoEnv, S extends Schema>(app: Hono<E, S>) {
+export function describe<S extends Schema>(app: Hono<RouteEnv, S>) {
 	let made: Promise<Document> | undefined;
 	const document = () => {
 		made ??= documentOf(app);

@@ -12,14 +12,13 @@ import * as operations from '../wire/operations/skills.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { listedSkill } from '../wire/skill.ts';
 import { conditionOf, isFresh } from './conditions.ts';
-import { assertKey, assertScope, type RouteEnv } from './identity.ts';
+import type { RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
 import { accepts, markdownBody, notAllowed } from './request.ts';
 
 /** `/v1/skills`: the published skills, for whoever edits them (design.md, "The wire"). */
 export const skills = new Hono<RouteEnv>()
 	.get('/', serves(operations.listSkills), async (c) => {
-		assertKey(c);
 		const { query, cursor = '', limit } = c.req.valid('query');
 		const entries = await publishedEntries(c);
 		if (query !== undefined) return c.json({ skills: await found(c, entries, query, limit) });
@@ -32,7 +31,6 @@ export const skills = new Hono<RouteEnv>()
 	})
 	.all('/', notAllowed('GET'))
 	.get('/:name', serves(operations.getSkill), async (c) => {
-		assertKey(c);
 		const entry = (await publishedEntries(c)).get(c.req.param('name'));
 		if (entry === undefined) throw noSuchSkill();
 		const etag = etagOf(entry);
@@ -48,7 +46,6 @@ export const skills = new Hono<RouteEnv>()
 		return c.body(toMarkdown({ ...entry, body, frontMatter }), 200, { 'content-type': 'text/markdown; charset=utf-8' });
 	})
 	.put('/:name', serves(operations.putSkill), async (c) => {
-		assertScope(c, 'admin');
 		const name = c.req.param('name');
 		const condition = conditionOf(c);
 		const markdown = await markdownBody(c.req.raw);
@@ -61,7 +58,6 @@ export const skills = new Hono<RouteEnv>()
 		return answer(c, await publisher(c).put(name, markdown, condition), condition);
 	})
 	.delete('/:name', serves(operations.deleteSkill), async (c) => {
-		assertScope(c, 'admin');
 		const condition = conditionOf(c);
 		return answer(c, await publisher(c).remove(c.req.param('name'), condition), condition);
 	})

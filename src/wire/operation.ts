@@ -67,8 +67,11 @@ export interface Answer {
 	readonly headers?: readonly AnswerHeader[];
 }
 
-/** Who may ask for it: anybody, a sender that signs, an API key or the session’s token, an API key only, or an admin key. */
-export type Access = 'anybody' | 'sender' | 'token' | 'key' | 'admin';
+/**
+ * Who may ask for it: anybody; a sender that signs; who has the session’s token, or a key of its owner; its owner only;
+ * who has a key with the scope run, any key, or one with the scope admin.
+ */
+export type Access = 'anybody' | 'sender' | 'token' | 'owner' | 'run' | 'key' | 'admin';
 
 /** One thing that can be asked of the API: what it takes and what it answers. Its route checks by it, and the document is made from it. */
 export interface Operation {

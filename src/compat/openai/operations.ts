@@ -41,7 +41,7 @@ export const createCompletion = operation({
 	summary: 'Complete a chat',
 	description:
 		'As OpenAI’s Chat Completions. Calls of the agent’s own tools are not shown; calls of the request’s `tools` are left to the client.',
-	access: 'key',
+	access: 'run',
 	headers: ['idempotency-key', 'runlet-session'],
 	json: completionRequest,
 	examples: {
