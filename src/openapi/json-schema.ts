@@ -10,7 +10,8 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
  * stricter than the check.
  */
 export function jsonSchemaOf(schema: v.GenericSchema): JsonSchema {
-	return { ...convert(schema) };
+	const name = names.get(schema);
+	return name === undefined ? { ...convert(schema) } : { $ref: refTo(name) };
 }
 
 /** The schemas that have names. */
@@ -19,6 +20,11 @@ export function namedSchemas(): Readonly<Record<string, JsonSchema>> {
 	return Object.fromEntries(converted.map(([name, json]) => [name, { ...json }]));
 }
 
+const names = new Map(Object.entries(components).map(([name, schema]) => [schema, name]));
+
+const refTo = (name: string) => `#/components/schemas/${name}`;
+
+/** Converts every schema with a name on its way, so one that has a name itself is better referred to. */
 function convert(schema: v.GenericSchema) {
 	const { $schema: _, $defs: __, ...json } = toJsonSchema(schema, { ...settings, definitions: components });
 	return json;
@@ -28,7 +34,7 @@ const settings: ConversionConfig = {
 	target: 'draft-2020-12',
 	// What it cannot convert is a check of ours, and stays one.
 	errorMode: 'ignore',
-	overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+	overrideRef: ({ referenceId }) => refTo(referenceId),
 	overrideAction: ({ valibotAction: action, jsonSchema }) => {
 		const { pattern: _, ...rest } = jsonSchema;
 		// A query has texts only; one that is read as a number is described as one.
