@@ -99,12 +99,17 @@ test('what a run comes to is described, whatever it is', async () => {
 	expect(await ask(described.submitResults, { id, json: approval })).toMatchObject({ status: 'completed' });
 	play({ toolCalls: [call('s', 'stop', {})] });
 	expect(await say(id, { text: 'stop' })).toMatchObject({ status: 'halted' });
-	play(() => new Promise(() => {}));
-	await say(id, { text: 'work' }, { prefer: 'respond-async' });
-	await ask(described.getSession, { id });
-	const waits = say(id, { text: 'and then' });
+	const begun = Promise.withResolvers<void>();
+	play(() => {
+		begun.resolve();
+		return new Promise(() => {});
+	});
+	const result = say(id, { text: 'work' });
+	await begun.promise;
+	await say(id, { text: 'and then' }, { prefer: 'respond-async' });
+	expect(await ask(described.getSession, { id })).toMatchObject({ status: 'running', waiting: 1 });
 	expect(await ask(described.cancelRun, { id })).toMatchObject({ status: 'idle' });
-	expect(await waits).toMatchObject({ status: 'cancelled' });
+	expect(await result).toMatchObject({ status: 'cancelled' });
 	await ask(described.listMessages, { id });
 });
 
