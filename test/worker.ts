@@ -181,6 +181,12 @@ const runtime = {
 			skills: [bringing, 'published'],
 			skillTools: [last],
 		}),
+		defineAgent({
+			name: 'prompted',
+			description: 'Has a prompt.',
+			model: 'scripted',
+			system: 'You are the agent.',
+		}),
 	],
 	providers: () => [demo(), scriptedProvider],
 };

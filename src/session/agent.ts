@@ -5,6 +5,7 @@ import { log } from '../log.ts';
 import { inMemoryResolver, kvResolver, type SkillResolver } from '../skill/index.ts';
 import { joinedResolver } from '../skill/resolver.ts';
 import type { CrashPoint } from './crash.ts';
+import type { RunRecord } from './rows/run.ts';
 import type { SessionRecord } from './store.ts';
 
 /** What a Worker serves: its agents, and the providers that its configuration makes possible. */
@@ -19,11 +20,12 @@ export interface Runtime {
 export function optionsFor(
 	runtime: Runtime,
 	config: Config,
-	session: Pick<SessionRecord, 'agent' | 'model'>,
+	session: Pick<SessionRecord, 'agent' | 'model' | 'clientTools'> & Pick<RunRecord, 'maxOutputTokens' | 'toolChoice'>,
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
-	const { system, tools, skillTools, maxIterations, maxContextTokens, maxOutputTokens } = agent;
+	const { system, skillTools, maxIterations, maxContextTokens } = agent;
 	const { mode, contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
+	const { clientTools = [] } = session;
 	const model = modelFor(agent, session.model, config.model);
 	const providers = runtime.providers(config);
 	return {
@@ -32,18 +34,23 @@ export function optionsFor(
 		modelContextWindow: resolveRegistration({ model, providers })?.contextWindow,
 		reasoningEffort,
 		system,
-		tools,
+		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
 		skillTools,
 		skillResolver: resolverFor(agent, config, providers),
 		maxIterations,
 		maxContextTokens,
 		contextFull,
 		mode,
-		maxOutputTokens,
+		toolChoice: session.toolChoice,
+		maxOutputTokens: shorter(agent.maxOutputTokens, session.maxOutputTokens),
 		fallbacks,
 		maxRetries,
 		timeouts,
 	};
+}
+
+function shorter(a: number | undefined, b: number | undefined): number | undefined {
+	return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
 /**
