@@ -87,10 +87,17 @@ export async function newKey(about: Partial<Pick<KeyRecord, 'name' | 'owner' | '
 	try {
 		parseKeys(JSON.stringify([record]));
 	} catch (error) {
-		throw new TypeError(messageOf(error).replace(/^0\./, '--'), { cause: error });
+		const [, field = ''] = /\b0\.(\w+)/.exec(messageOf(error)) ?? [];
+		throw new TypeError(refusals[field] ?? messageOf(error), { cause: error });
 	}
 	return { key, record };
 }
+
+/** What is wrong with what somebody gave for it. */
+const refusals: Readonly<Record<string, string>> = {
+	owner: '--owner: expected a–z, 0–9 and hyphens, 64 at most.',
+	name: 'NAME: expected 64 characters at most.',
+};
 
 /** Bytes of a secret: Cloudflare takes 5 KB (https://developers.cloudflare.com/workers/platform/limits/). */
 const secretBytes = 5_000;

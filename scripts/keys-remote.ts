@@ -11,7 +11,7 @@ export async function hasRemoteKeys(target: Target): Promise<boolean> {
 		const printed = await wrangler(['secret', 'list', '--format', 'json', ...targetOptions(target)]);
 		return v.parse(secretNames, JSON.parse(printed)).some(({ name }) => name === 'API_KEYS');
 	} catch (error) {
-		if (/\b10007\b|not found/i.test(messageOf(error))) return false;
+		if (/Worker "[^"]*" not found|\b(10007|10090)\b/.test(messageOf(error))) return false;
 		throw error;
 	}
 }

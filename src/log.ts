@@ -63,7 +63,7 @@ const numbers = [
 type StringField = keyof typeof strings;
 type NumberField = (typeof numbers)[number];
 
-const forms: ReadonlyMap<string, RegExp | undefined | 'number'> = new Map<string, RegExp | 'number'>([
+const forms: ReadonlyMap<string, RegExp | 'number'> = new Map<string, RegExp | 'number'>([
 	...Object.entries(strings),
 	...numbers.map((field) => [field, 'number'] as const),
 ]);
@@ -122,8 +122,8 @@ const frame =
 function framesOf({ message, stack = '' }: Error): string | undefined {
 	const head = /^[\w$.]*(?:: )?/.exec(stack)?.[0] ?? '';
 	const rest = stack.slice(head.length);
-	if (!rest.startsWith(message)) return undefined;
-	const lines = rest.slice(message.length).split('\n');
+	if (!rest.startsWith(`${message}\n`)) return undefined;
+	const lines = rest.slice(message.length + 1).split('\n');
 	const frames = lines.flatMap((line) => frame.exec(line)?.[1] ?? []).slice(0, 12);
 	return frames.length === 0 ? undefined : frames.join('\n');
 }

@@ -1,8 +1,11 @@
+import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { hashOf, makeKey } from '../src/auth/key.ts';
 import { RunletError } from '../src/errors.ts';
 import { failureFields, log } from '../src/log.ts';
 import { createSession, request, send } from './client.ts';
 import { play } from './script.ts';
+import worker from './worker.ts';
 
 const canary = 'sk-canary-1234567890abcdef';
 /** What was written since, line by line. */
@@ -57,6 +60,10 @@ describe('what is said of a failure', () => {
 			'is in a stack that was written by hand',
 			Object.assign(new Error('a'), { stack: `Error: ${canary}\n    at ${canary}:1:1` }),
 		],
+		[
+			'is only in a stack that was written by hand',
+			Object.assign(new Error(''), { stack: `Error: a\n    at ${canary}:1:1` }),
+		],
 		['is no error', canary],
 		['is an object', { message: canary, stack: `Error\n    at ${canary}:1:1` }],
 	])('never repeats a message that %s', (_, thrown) => {
@@ -87,6 +94,27 @@ describe('a request', () => {
 		]);
 		for (const line of told) expect(line['runlet.duration_ms']).toBeGreaterThanOrEqual(0);
 		expect(JSON.stringify(lines())).not.toContain('canary');
+	});
+});
+
+describe('a request with a key', () => {
+	test('says by its id whose it was, and not the key; one that is refused says nobody', async () => {
+		const { key, id } = makeKey();
+		const bindings = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify([{ id, hash: await hashOf(key) }]) };
+		const ask = (credential: string) =>
+			worker.request(
+				'https://runlet.example.com/v1/sessions',
+				{ headers: { authorization: `Bearer ${credential}` } },
+				bindings,
+			);
+		watch();
+		await ask(key);
+		await ask(`${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`);
+		const [known, refused] = lines();
+		expect(known).toMatchObject({ 'http.response.status_code': 200, 'runlet.key.id': id });
+		expect(refused).toMatchObject({ 'http.response.status_code': 401, 'error.type': 'auth' });
+		expect(refused).not.toHaveProperty('runlet.key.id');
+		expect(written.join()).not.toContain(key.slice(-43, -1));
 	});
 });
 

@@ -104,7 +104,10 @@ const providerNames: Readonly<Record<string, string>> = {
 	mistral: 'mistral_ai',
 };
 
-/** Tells of a run that has ended: a line of the log, and a point in Analytics Engine where that is bound. */
+/**
+ * Tells of a run that has ended: a line of the log, and a point in Analytics Engine where that is bound. It is told in the
+ * moment in which its end is written; a machine that fails in just that moment may leave no point, or two.
+ */
 export function report(run: RunReport, dataset: MetricsDataset | undefined): void {
 	log('info', 'run', lineOf(run));
 	dataset?.writeDataPoint(pointOf(run));

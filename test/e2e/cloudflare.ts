@@ -5,13 +5,18 @@ import * as v from 'valibot';
 /** What a deployed Worker has, as Cloudflare's API was told. */
 export interface FakeWorker {
 	readonly secrets: Record<string, string>;
+	/** How far its objects' classes are. */
+	readonly tag?: string | undefined;
 	readonly metadata: { readonly bindings: readonly Record<string, unknown>[] };
 }
 
 const pairs = v.array(v.object({ key: v.string(), value: v.string() }));
 const names = v.array(v.string());
 const secret = v.object({ name: v.string(), text: v.string() });
-const metadata = v.object({ bindings: v.array(v.record(v.string(), v.unknown())) });
+const metadata = v.object({
+	bindings: v.array(v.record(v.string(), v.unknown())),
+	migrations: v.optional(v.object({ new_tag: v.string() })),
+});
 
 async function chunksOf(request: IncomingMessage): Promise<Uint8Array[]> {
 	const chunks: Uint8Array[] = [];
@@ -48,7 +53,7 @@ export async function fakeCloudflare() {
 		if (asked === 'GET /accounts' || asked === 'GET /memberships')
 			return { result: [{ id: 'account', name: 'Account', account: { id: 'account', name: 'Account' } }] };
 		if (asked === 'GET /workers/scripts')
-			return { result: [...scripts.keys()].map((id) => ({ id, migration_tag: 'v3' })) };
+			return { result: [...scripts.keys()].map((id) => ({ id, migration_tag: scripts.get(id)?.tag })) };
 		if (asked === 'GET /workers/subdomain') return { result: { subdomain: 'who' } };
 		if (part === 'assets-upload-session') {
 			await body();
@@ -85,7 +90,11 @@ export async function fakeCloudflare() {
 				const before = script?.metadata.bindings.find((other) => other.name === one.name);
 				return one.type === 'inherit' ? (before ?? one) : one;
 			});
-			scripts.set(name, { secrets: { ...script?.secrets, ...Object.fromEntries(given) }, metadata: { bindings } });
+			scripts.set(name, {
+				secrets: { ...script?.secrets, ...Object.fromEntries(given) },
+				metadata: { bindings },
+				tag: told.migrations?.new_tag ?? script?.tag,
+			});
 			return {
 				result: {
 					id: name,
