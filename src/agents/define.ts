@@ -4,26 +4,18 @@ import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import type { Skill } from '../skill/index.ts';
 import { type AnyFn, forAgent, type Tool } from '../tool/index.ts';
+import { sourceNames, type WebhookMapping, type WebhookMappings } from '../webhooks/index.ts';
+import { budgetSchema } from '../wire/budget.ts';
+import { expirySchema } from '../wire/expiry.ts';
 
 const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
 
-/** A budget: a cap on tokens, on US dollars, or on both. */
-export const budgetSchema = v.pipe(
-	v.custom<object>(
-		(value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-		'must be an object',
-	),
-	v.strictObject({
-		tokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1e15))),
-		usd: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1e9))),
-	}),
-);
-
-/** How long after its last activity a session is removed, in milliseconds: a hundred years at most, as no alarm is set for after 2189. */
-export const expirySchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_155_760_000_000));
-
 const toolList = v.optional(
 	v.array(v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object')),
+);
+
+const mapping = v.optional(
+	v.custom<WebhookMapping>((entry) => typeof entry === 'function', 'must be a function of the event'),
 );
 
 const definition = v.strictObject({
@@ -54,6 +46,7 @@ const definition = v.strictObject({
 	timeouts: v.optional(
 		v.strictObject({ firstEventMs: milliseconds, idleMs: milliseconds, toolMs: milliseconds, runMs: milliseconds }),
 	),
+	webhooks: v.optional(v.strictObject(v.entriesFromList(sourceNames, mapping))),
 });
 
 /** What `defineAgent` takes. */
@@ -94,6 +87,8 @@ export interface AgentDefinition {
 	readonly maxRetries?: number;
 	/** How long a call, a tool and the run may take. */
 	readonly timeouts?: Timeouts;
+	/** What it makes of the webhooks that it takes, by source: `{ github: (event) => … }`. */
+	readonly webhooks?: WebhookMappings;
 }
 
 /** An agent that was checked: its tools are `Tool`s, and nothing is missing. */

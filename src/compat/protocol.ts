@@ -1,12 +1,14 @@
 import type { RunEvent } from '../chat/index.ts';
 import { toSse } from '../chat/sse.ts';
 import { toResponse } from '../errors.ts';
+import { refusalResponse } from './openai/error.ts';
+import { type CompletionFormat, chatCompletions } from './openai/protocol.ts';
 
 /**
  * In whose words an answer is written, as data: it goes with a request to the session's object. Missing means Runlet's
  * own (design.md, "The wire").
  */
-export type Format = { readonly type: 'runlet' };
+export type Format = { readonly type: 'runlet' } | CompletionFormat;
 
 /** Writes the events of a run for one reader. */
 export interface RunWriter {
@@ -22,8 +24,9 @@ export interface Protocol {
 	readonly headers?: Readonly<Record<string, string>>;
 	/** A writer for one more reader. */
 	writer(): RunWriter;
-	/** The answer that is not streamed, of a run that did not fail: made from all of its events. Missing means Runlet's own. */
+	/** The answer that is not streamed, however the run ended: made from all of its events. Missing means Runlet's own. */
 	result?(events: readonly RunEvent[]): Response;
+	/** A request that was refused, or a run that failed where nobody says `result`. */
 	failure(error: unknown): Response;
 }
 
@@ -35,12 +38,14 @@ const own: Protocol = {
 /** The protocol of a format. */
 export function protocolOf(format: Format | undefined): Protocol {
 	switch (format?.type) {
+		case 'chat.completions':
+			return chatCompletions(format);
 		default:
 			return own;
 	}
 }
 
 /** A failure before there was a run, as the path's protocol writes it. */
-export function protocolAt(_path: string): Pick<Protocol, 'failure'> {
-	return own;
+export function protocolAt(path: string): Pick<Protocol, 'failure'> {
+	return /^\/v1\/(chat|models)(\/|$)/.test(path) ? { failure: refusalResponse } : own;
 }

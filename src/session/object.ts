@@ -1,15 +1,30 @@
 import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
-import { signToken, tokenSeconds, verifyToken } from '../auth/token.ts';
+import { signToken, verifyToken } from '../auth/token.ts';
 import type { Message, UserMessage } from '../chat/index.ts';
 import { type Format, protocolOf } from '../compat/protocol.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Limit } from '../ledger/budget.ts';
 import { failureFields, log } from '../log.ts';
+import type { session } from '../wire/session.ts';
+import type { Shown } from '../wire/shown.ts';
+import { tokenSeconds } from '../wire/token.ts';
 import type { Runtime } from './agent.ts';
-import type { Caller, CreateInput, Handling, Input, Once, PageQuery, SessionApi, Submission } from './api.ts';
+import {
+	type Caller,
+	type CreateInput,
+	type Exchange,
+	type Handling,
+	type Input,
+	type Once,
+	type PageQuery,
+	replayed,
+	type SessionApi,
+	type Submission,
+} from './api.ts';
 import { crashPoints } from './crash.ts';
+import { newResults, operationOf } from './exchange.ts';
 import { follow } from './follow.ts';
 import { type Inbound, inboundOf } from './inbound.ts';
 import { pastLog, pastRun } from './past.ts';
@@ -119,13 +134,14 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		send(caller: Caller, input: Input, how: Handling): Promise<Response> {
-			const { whenBusy = 'queue', model, create } = input;
+			const { whenBusy = 'queue', model, callback, create } = input;
 			const takes = whenBusy !== 'reject';
 			const operation = () => (takes && this.#runner.live !== undefined ? undefined : 'reply');
 			return this.#take(caller, operation, { ...how, create }, () => {
 				const given = this.#given(input);
 				if (takes && this.#runner.live !== undefined) return this.#wait(given, whenBusy === 'steer', input, how);
-				return this.#runner.begin([this.#asAnswer(given.message)], { once: how.once, model, inbound: given.inbound });
+				const { inbound } = given;
+				return this.#runner.begin([this.#asAnswer(given.message)], { once: how.once, model, inbound, callback });
 			});
 		}
 
@@ -133,6 +149,19 @@ export function createSessionClass(runtime: Runtime) {
 			return this.#take(caller, 'answer', how, () => {
 				const { message, inbound } = this.#given(input);
 				return this.#runner.begin([this.#asAnswer(message)], { once: how.once, inbound });
+			});
+		}
+
+		converse(caller: Caller, exchange: Exchange, how: Handling): Promise<Response> {
+			const { create, input, clientTools, maxOutputTokens } = exchange;
+			const operation = () => operationOf(this.#store, exchange);
+			return this.#take(caller, operation, { ...how, create }, () => {
+				const results = newResults(this.#store, exchange);
+				const given = input && this.#given(input);
+				const said = given === undefined ? [] : [results.length > 0 ? given.message : this.#asAnswer(given.message)];
+				this.#store.setClientTools(clientTools);
+				const about = { once: how.once, maxOutputTokens, inbound: given?.inbound };
+				return this.#runner.begin([...results, ...said], about);
 			});
 		}
 
@@ -202,7 +231,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		override async alarm(): Promise<void> {
 			try {
-				if (this.#runner.alarm()) await this.#remove();
+				if (await this.#runner.alarm()) await this.#remove();
 			} catch (cause) {
 				// An alarm that throws is tried a few times only; this one has to come again.
 				log('error', 'session.alarm_failed', failureFields(cause));
@@ -254,7 +283,7 @@ export function createSessionClass(runtime: Runtime) {
 		#wait(
 			given: { readonly message: Message; readonly inbound: Inbound },
 			steers: boolean,
-			{ model }: Input,
+			{ model, callback }: Input,
 			{ once }: Handling,
 		): LiveRun | Upcoming {
 			if (this.#store.queue.size >= longestQueue) {
@@ -262,7 +291,7 @@ export function createSessionClass(runtime: Runtime) {
 				throw new RunletError('conflict', text, { field: 'whenBusy', waiting: longestQueue });
 			}
 			const { live, queue } = this.#runner;
-			const { id, runId } = queue.add(given, { model, steers, once });
+			const { id, runId } = queue.add(given, { model, steers, once, callback });
 			const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
 			return { record, begun: queue.run(id) };
 		}
@@ -275,12 +304,15 @@ export function createSessionClass(runtime: Runtime) {
 			throw new RunletError('conflict', message, { field: 'Idempotency-Key' });
 		}
 
-		/** The answer to a request that came before: its run, live, as it is stored, or as it will be. */
-		#redeliver(n: number, how: Handling, frame: Frame = {}): Promise<Response> | Response {
+		/** The answer to a request that came before: its run, live, as it is stored, or as it will be. A header says so. */
+		#redeliver(n: number, how: Handling, given: Frame = {}): Promise<Response> | Response {
+			const frame = { ...given, headers: { ...given.headers, [replayed]: 'true' } };
 			const { about = () => this.#state(), ...init } = frame;
 			const waits = n < 0 ? this.#store.queue.get(-n) : undefined;
 			if (waits !== undefined)
-				return deliver({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) }, how);
+				return deliver({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) }, how, {
+					headers: frame.headers,
+				});
 			const { live } = this.#runner;
 			const run = live?.record.n === n ? live : pastRun(this.#store, n);
 			return run === undefined ? Response.json(about(), init) : deliver(run, how, frame);
@@ -310,6 +342,8 @@ export function createSessionClass(runtime: Runtime) {
 			const createdAt = Date.now();
 			this.#store.transaction(() => {
 				this.#store.create({ ...given, id: this.ctx.id.toString(), createdAt });
+				// They are of no run.
+				for (const message of given.history ?? []) this.#store.messages.add(0, message, createdAt, { input: true });
 				if (once !== undefined) this.#store.deliveries.add(once, 0, createdAt);
 			});
 		}
@@ -348,7 +382,7 @@ export function createSessionClass(runtime: Runtime) {
 			return sessionStatus(this.#store.runs.get()?.status);
 		}
 
-		#state() {
+		#state(): Shown<typeof session> {
 			const { id, agent, model, metadata, createdAt } = this.#store.session();
 			const run = this.#store.runs.get();
 			const last = run?.tail?.event;

@@ -1,0 +1,3 @@
+export * from './service.ts';
+export * from './sessions.ts';
+export * from './skills.ts';
