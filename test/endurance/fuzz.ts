@@ -24,7 +24,14 @@ export async function fuzz({ count = 20_000, seed = createSeed() }: Options): Pr
 	const records: KeyRecord[] = [];
 	for (const [owner, { key, id }] of Object.entries(made))
 		records.push({ id, owner, hash: await hashOf(key), scopes: owner === 'admin' ? ['run', 'admin'] : ['run'] });
-	const variables = { API_KEYS: JSON.stringify(records), CORS_ORIGINS: 'https://app.example.com' };
+	const secret = 'whsec_bm9ib2R5IHNob3VsZCBrbm93IHRoaXM=';
+	const sources = ['STANDARD', 'GITHUB', 'STRIPE', 'SLACK', 'HMAC'];
+	const variables = {
+		API_KEYS: JSON.stringify(records),
+		CORS_ORIGINS: 'https://app.example.com',
+		CALLBACK_SECRET: secret,
+		...Object.fromEntries(sources.map((source) => [`${source}_WEBHOOK_SECRET`, secret])),
+	};
 	const world = { script: oneReply(100), pieceLength: 20, paceMs: 0, toolMs: 0, seed, variables };
 	return onStage(world, async ({ server }) => {
 		const keys = { run: made.run.key, admin: made.admin.key };

@@ -78,9 +78,9 @@ export async function startServer(variables: Variables) {
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-/** Writes the Worker as one file, `worker.js`. */
-function bundle(folder: string): void {
-	const args = ['deploy', 'test/endurance/worker.ts', '--dry-run', '--outdir', folder];
+/** Writes a Worker as one file, `worker.js`. */
+export function bundle(folder: string, entry = 'test/endurance/worker.ts'): void {
+	const args = ['deploy', entry, '--dry-run', '--outdir', folder];
 	const { status, stderr } = spawnSync(process.execPath, ['--no-warnings', wranglerPath, ...args], {
 		cwd: root,
 		env: quietEnv,
@@ -90,13 +90,13 @@ function bundle(folder: string): void {
 }
 
 /** What `wrangler.toml` binds, but the page. */
-function optionsFor(folder: string, port: number) {
+export function optionsFor(folder: string, port: number) {
 	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces, ratelimits } =
 		unstable_getMiniflareWorkerOptions(join(root, 'wrangler.toml')).workerOptions;
 	return {
-		modules: true,
+		// Named, not searched for: what is imported only where a library is installed is not there.
+		modules: [{ type: 'ESModule' as const, path: join(folder, 'worker.js') }],
 		modulesRoot: folder,
-		scriptPath: join(folder, 'worker.js'),
 		compatibilityDate,
 		compatibilityFlags,
 		durableObjects,
