@@ -89,10 +89,11 @@ export function bundle(folder: string, entry = 'test/endurance/worker.ts'): void
 	if (status !== 0) throw new Error(`the Worker could not be bundled:\n${stderr}`);
 }
 
-/** What `wrangler.toml` binds, but the page. */
+/** What `wrangler.toml` binds, but the page and what counts requests. */
 export function optionsFor(folder: string, port: number) {
-	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces, ratelimits } =
-		unstable_getMiniflareWorkerOptions(join(root, 'wrangler.toml')).workerOptions;
+	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces } = unstable_getMiniflareWorkerOptions(
+		join(root, 'wrangler.toml'),
+	).workerOptions;
 	return {
 		// Named, not searched for: what is imported only where a library is installed is not there.
 		modules: [{ type: 'ESModule' as const, path: join(folder, 'worker.js') }],
@@ -101,7 +102,6 @@ export function optionsFor(folder: string, port: number) {
 		compatibilityFlags,
 		durableObjects,
 		kvNamespaces,
-		ratelimits,
 		defaultPersistRoot: join(folder, 'state'),
 		durableObjectsPersist: join(folder, 'objects'),
 		kvPersist: join(folder, 'kv'),
