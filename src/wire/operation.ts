@@ -111,4 +111,6 @@ export const pathParameters: Readonly<Record<string, { readonly says: string; re
 	message: { says: 'The message’s id.', example: '65536' },
 	model: { says: 'The agent’s name.', example: 'assistant' },
 	name: { says: 'The skill’s name.', example: 'customer-tone' },
+	agent: { says: 'The agent’s name.', example: 'triage' },
+	source: { says: 'Who sends it: standard, github, stripe, slack or hmac.', example: 'github' },
 };

@@ -10,6 +10,7 @@ import { points } from '../endurance/points.ts';
 import { report } from '../endurance/programmes.ts';
 import { slow } from '../endurance/slow.ts';
 import type { Figures } from '../endurance/stage.ts';
+import { webhooks } from '../endurance/webhooks.ts';
 
 const timeout = 600_000;
 
@@ -44,3 +45,7 @@ test('runs at once on one budget never pass it, also when they are killed', { ti
 );
 
 test('no request makes the Worker fail, however it is made', { timeout }, () => show('fuzz', fuzz({ count: 1_000 })));
+
+test('five deliveries of each webhook at once begin one run, also when the server is killed', { timeout }, () =>
+	show('webhooks', webhooks({ count: 500, kills: 3 })),
+);

@@ -95,7 +95,7 @@ export function optionsFor(folder: string, port: number) {
 		join(root, 'wrangler.toml'),
 	).workerOptions;
 	return {
-		// Named, not searched for: what is imported only where a library is installed is not there.
+		// Named, so that what it may import but never does (a validator that is not installed) is not looked for.
 		modules: [{ type: 'ESModule' as const, path: join(folder, 'worker.js') }],
 		modulesRoot: folder,
 		compatibilityDate,
