@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { Readable } from 'node:stream';
 import { Miniflare } from 'miniflare';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashOf, makeKey } from '../../src/auth/key.ts';
@@ -94,8 +95,8 @@ async function optionsWith(model: string): Promise<ConstructorParameters<typeof 
 	return {
 		...optionsFor(folder, 0),
 		bindings,
-		handleRuntimeStdio: (...streams) => {
-			for (const stream of streams)
+		handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
+			for (const stream of [stdout, stderr])
 				stream.setEncoding('utf8').on('data', (text: string) => {
 					logs += text;
 				});

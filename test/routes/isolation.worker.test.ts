@@ -314,3 +314,24 @@ test('an Idempotency-Key belongs to its owner, however it is put together', asyn
 	expect(await (await send(keys.bob, bobs.id)).text()).toContain('to Bob');
 	expect((await send(keys.bob, id)).status).toBe(404);
 });
+
+test('an OpenAI client reaches no session of another, by its id or by the name that the other gave it', async () => {
+	const complete = async (credential: string, session: string) => {
+		const body = { model: 'scripted', messages: [{ role: 'user', content: 'Hello' }] };
+		const headers = { 'runlet-session': session };
+		const response = await ask(credential, { path: '/v1/chat/completions', method: 'POST', body, headers });
+		return { status: response.status, id: response.headers.get('runlet-session'), text: await response.text() };
+	};
+	play('to Alice', 'to Bob', 'to Alice again');
+	const { id } = await create(keys.alice);
+	const foreign = await complete(keys.bob, id);
+	expect(foreign).toEqual(await complete(keys.bob, env.SESSIONS.newUniqueId().toString()));
+	expect(foreign.status).toBe(404);
+	const [alices, bobs] = [await complete(keys.alice, 'the same'), await complete(keys.bob, 'the same')];
+	expect([alices.text, bobs.text]).toEqual([expect.stringContaining('to Alice'), expect.stringContaining('to Bob')]);
+	expect(alices.id).not.toBe(bobs.id);
+	expect((await complete(keys.alice, 'the same')).id).toBe(alices.id);
+	expect((await complete(keys.bob, alices.id ?? '')).status).toBe(404);
+	for (const name of ['alice scripted the same', 'bob', '../the same', 'idempotency alice k', '0'.repeat(64)])
+		expect((await complete(keys.bob, name)).id).not.toBe(alices.id);
+});
