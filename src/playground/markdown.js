@@ -166,8 +166,8 @@ function inline(text) {
 		if (code !== undefined) nodes.push(element('code', '', code));
 		else if (bold !== undefined) nodes.push(element('strong', '', bold));
 		else if (italic !== undefined) nodes.push(element('em', '', italic));
-		else if (href !== undefined) nodes.push(link(href, label ?? href));
-		else if (url !== undefined) nodes.push(link(url, url));
+		else if (href !== undefined) nodes.push(link(href, label ?? href) ?? new Text(match[0]));
+		else if (url !== undefined) nodes.push(link(url, url) ?? new Text(url));
 		else nodes.push(new Text(match[0]));
 	}
 	if (from < text.length) nodes.push(new Text(text.slice(from)));
@@ -175,13 +175,18 @@ function inline(text) {
 }
 
 /**
+ * Its title is where it leads to, as the browser reads it. What is no URL is no link, nor is one with a user, which looks
+ * like another host.
+ *
  * @param {string} href begins with `http://` or `https://`
  * @param {string} label
  */
 function link(href, label) {
+	const to = URL.canParse(href) ? new URL(href) : undefined;
+	if (to === undefined || to.username !== '' || to.password !== '') return undefined;
 	const anchor = element('a', '', label);
 	anchor.href = href;
-	anchor.title = href;
+	anchor.title = to.href;
 	anchor.target = '_blank';
 	anchor.rel = 'noopener noreferrer nofollow';
 	return anchor;

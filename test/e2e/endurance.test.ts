@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { budget } from '../endurance/budget.ts';
 import { crowd } from '../endurance/crowd.ts';
 import { cuts } from '../endurance/cuts.ts';
+import { fuzz } from '../endurance/fuzz.ts';
 import { kills } from '../endurance/kills.ts';
 import { leave } from '../endurance/leave.ts';
 import { points } from '../endurance/points.ts';
@@ -42,6 +43,8 @@ test('a crowd of sessions that begin at once has no failure', { timeout }, () =>
 test('runs at once on one budget never pass it, also when they are killed', { timeout }, () =>
 	show('budget', budget({ count: 10, kills: 3 })),
 );
+
+test('no request makes the Worker fail, however it is made', { timeout }, () => show('fuzz', fuzz({ count: 1_000 })));
 
 test('five deliveries of each webhook at once begin one run, also when the server is killed', { timeout }, () =>
 	show('webhooks', webhooks({ count: 500, kills: 3 })),

@@ -42,7 +42,8 @@ export function sendRaw(
 	});
 	socket.on('data', (chunk) => {
 		received = Buffer.concat([received, chunk]);
-		if (received.length > most || /^content-type: text\/event-stream/im.test(headOf(received) ?? '')) finish();
+		// The server keeps the connection for seconds behind its answer, to let go of what was still on its way.
+		if (received.length > most || isWhole(received, head.startsWith('HEAD '))) finish();
 	});
 	socket.on('end', finish);
 	// The server may stop reading before all was sent: its answer is what counts.
@@ -59,6 +60,17 @@ export function sendRaw(
 function headOf(bytes: Buffer): string | undefined {
 	const end = bytes.indexOf('\r\n\r\n');
 	return end < 0 ? undefined : bytes.toString('latin1', 0, end);
+}
+
+/** Whether the answer is there as far as it is read. */
+function isWhole(bytes: Buffer, isHead: boolean): boolean {
+	const head = headOf(bytes);
+	if (head === undefined) return false;
+	const body = bytes.subarray(head.length + 4);
+	if (head.startsWith('HTTP/1.1 100')) return isWhole(body, isHead);
+	if (isHead || /^HTTP\/1\.1 (204|304)|^content-type: text\/event-stream/im.test(head)) return true;
+	const length = /^content-length: (\d+)/im.exec(head)?.[1];
+	return length === undefined ? body.subarray(-5).toString('latin1') === '0\r\n\r\n' : body.length >= Number(length);
 }
 
 function parse(bytes: Buffer): RawResponse | undefined {

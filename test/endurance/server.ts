@@ -78,9 +78,9 @@ export async function startServer(variables: Variables) {
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-/** Writes the Worker as one file, `worker.js`. */
-function bundle(folder: string): void {
-	const args = ['deploy', 'test/endurance/worker.ts', '--dry-run', '--outdir', folder];
+/** Writes a Worker as one file, `worker.js`. */
+export function bundle(folder: string, entry = 'test/endurance/worker.ts'): void {
+	const args = ['deploy', entry, '--dry-run', '--outdir', folder];
 	const { status, stderr } = spawnSync(process.execPath, ['--no-warnings', wranglerPath, ...args], {
 		cwd: root,
 		env: quietEnv,
@@ -89,19 +89,19 @@ function bundle(folder: string): void {
 	if (status !== 0) throw new Error(`the Worker could not be bundled:\n${stderr}`);
 }
 
-/** What `wrangler.toml` binds, but the page. */
-function optionsFor(folder: string, port: number) {
-	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces, ratelimits } =
-		unstable_getMiniflareWorkerOptions(join(root, 'wrangler.toml')).workerOptions;
+/** What `wrangler.toml` binds, but the page and what counts requests. */
+export function optionsFor(folder: string, port: number) {
+	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces } = unstable_getMiniflareWorkerOptions(
+		join(root, 'wrangler.toml'),
+	).workerOptions;
 	return {
 		// Named, so that what it may import but never does (a validator that is not installed) is not looked for.
-		modules: [{ type: 'ESModule', path: join(folder, 'worker.js') }],
+		modules: [{ type: 'ESModule' as const, path: join(folder, 'worker.js') }],
 		modulesRoot: folder,
 		compatibilityDate,
 		compatibilityFlags,
 		durableObjects,
 		kvNamespaces,
-		ratelimits,
 		defaultPersistRoot: join(folder, 'state'),
 		durableObjectsPersist: join(folder, 'objects'),
 		kvPersist: join(folder, 'kv'),

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { hashOf, makeKey } from '../../src/auth/key.ts';
 import type { Message, RunEvent } from '../../src/playground/session.js';
 import { startRunlet } from '../runlet.ts';
+import { payloads, plain } from './payloads.ts';
 import { startProxy } from './proxy.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -45,6 +46,42 @@ afterEach(async () => {
 	await page.close();
 	expect(complaints).toEqual([]);
 });
+
+/** Writes down, in the page, every text that comes to where text becomes more: HTML, an address. Code the policy stops. */
+function watchSinks(): void {
+	const sinks: string[] = [];
+	Reflect.set(window, 'sinks', sinks);
+	const watch = (owner: object, name: string): void => {
+		const own = Object.getOwnPropertyDescriptor(owner, name);
+		if (own?.set !== undefined) {
+			const { set } = own;
+			Object.defineProperty(owner, name, {
+				...own,
+				set(value: unknown) {
+					sinks.push(`${name}: ${value}`);
+					set.call(this, value);
+				},
+			});
+		} else if (typeof own?.value === 'function') {
+			const call = own.value;
+			Object.defineProperty(owner, name, {
+				...own,
+				value(...given: unknown[]) {
+					sinks.push(`${name}: ${given.join(', ')}`);
+					return Reflect.apply(call, this, given);
+				},
+			});
+		}
+	};
+	for (const name of ['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'setHTMLUnsafe']) watch(Element.prototype, name);
+	for (const name of ['write', 'writeln', 'execCommand', 'parseHTMLUnsafe']) watch(Document.prototype, name);
+	for (const name of ['open', 'alert', 'postMessage']) watch(window, name);
+	watch(HTMLIFrameElement.prototype, 'srcdoc');
+	watch(DOMParser.prototype, 'parseFromString');
+	watch(Range.prototype, 'createContextualFragment');
+	watch(HTMLImageElement.prototype, 'src');
+	watch(HTMLScriptElement.prototype, 'src');
+}
 
 const prose = () => page.locator('.prose').last();
 const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
@@ -439,27 +476,8 @@ describe('what the wire may bring', () => {
 
 	test('whatever a model, a tool or a person says stays text', async () => {
 		const image = '<img src=x onerror="document.title = 1">';
-		const payloads = [
-			image,
-			'<script>document.title = 1</script>',
-			'<svg onload=alert(1)><style>*{display:none}</style></svg>',
-			'<iframe src="https://evil.example/"></iframe>',
-			'<a href="javascript:alert(1)">click</a>',
-			'![pixel](https://evil.example/pixel.png)',
-			'[click](javascript:alert(1))',
-			'[click](JaVaScRiPt:alert(1))',
-			'[click](data:text/html,<script>alert(1)</script>)',
-			'[click](vbscript:alert(1))',
-			'[click](//evil.example)',
-			'**<b onclick=alert(1)>bold</b>**',
-			'`<img src=x>`',
-			`# ${image}`,
-			`- ${image}`,
-			`[${image}](https://example.com/"onclick="alert(1))`,
-			'https://example.com/"><img/src=x>',
-			'&lt;img src=x onerror=alert(1)&gt;',
-			`\`\`\`html\n${image}\n\`\`\``,
-		];
+		expect(payloads.length).toBeGreaterThanOrEqual(100);
+		await page.addInitScript(watchSinks);
 		const everywhere = payloads.join('\n\n');
 		await open(
 			[
@@ -495,8 +513,47 @@ describe('what the wire may bring', () => {
 		expect(attributes.filter(([name]) => !names.includes(name))).toEqual([]);
 		expect(attributes.filter(([name, value]) => name === 'href' && !/^https?:\/\//.test(value))).toEqual([]);
 		expect(await page.locator('.message').first().textContent()).toBe(`You: ${everywhere}`);
-		for (const text of await textsOf('.prose'))
-			for (const payload of payloads.slice(0, 8)) expect(text).toContain(payload);
+		for (const text of await textsOf('.prose')) for (const payload of plain) expect(text).toContain(payload);
+		expect(await page.evaluate(() => Reflect.get(window, 'sinks'))).toEqual([]);
+		// Nothing waits for a pointer or the keyboard either.
+		await page.evaluate(() => {
+			for (const node of document.querySelectorAll('#transcript *'))
+				for (const type of ['mouseover', 'focus', 'toggle', 'animationstart']) node.dispatchEvent(new Event(type));
+		});
+		expect(await page.evaluate(() => Reflect.get(window, 'sinks'))).toEqual([]);
+		expect(page.context().pages()).toHaveLength(1);
+	});
+
+	test('each payload alone stays text, however it is cut', async () => {
+		await page.addInitScript(watchSinks);
+		await page.goto(server.url);
+		const module: JSHandle<typeof import('../../src/playground/markdown.js')> =
+			await page.evaluateHandle('import("/markdown.js")');
+		const strange = await module.evaluate(({ createMarkdown }, payloads) => {
+			const known = 'P PRE CODE STRONG EM H3 UL OL LI A'.split(' ');
+			return payloads.flatMap((payload) =>
+				[1, 3, 7, payload.length].flatMap((size) => {
+					const root = document.createElement('div');
+					document.body.append(root);
+					const markdown = createMarkdown(root);
+					for (let from = 0; from < payload.length; from += size) {
+						markdown.write(payload.slice(from, from + size));
+						markdown.flush();
+					}
+					markdown.end();
+					const bad = [...root.querySelectorAll('*')].filter(
+						(node) =>
+							!known.includes(node.tagName) ||
+							[...node.attributes].some(({ name }) => /^on|^style$|^src/.test(name)) ||
+							(node instanceof HTMLAnchorElement && !/^https?:$/.test(node.protocol)),
+					);
+					root.remove();
+					return bad.map((node) => `${payload}: ${node.outerHTML}`);
+				}),
+			);
+		}, payloads);
+		expect(strange).toEqual([]);
+		expect(await page.evaluate(() => Reflect.get(window, 'sinks'))).toEqual([]);
 	});
 });
 

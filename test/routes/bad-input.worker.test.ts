@@ -74,7 +74,7 @@ test('an unknown agent is refused, and the known ones are named', async () => {
 		await request('/v1/sessions', { agent: 'nobody' }),
 		404,
 		'not_found',
-		/^agent: .*nobody.*Known: scripted/,
+		/^agent: .*nobody.*Known: .*scripted/,
 	);
 });
 

@@ -238,6 +238,9 @@ test('a token does at its own session what needs no key, and nothing of what nee
 			path.startsWith('/v1/') && !/^\/v1\/(sessions\/:id|webhooks\/)/.test(path) && method !== 'ALL',
 	);
 	expect(elsewhere.map(({ method, path }) => `${method} ${path}`)).toContain('POST /v1/sessions');
+	const bodies: Readonly<Record<string, object>> = {
+		'/v1/chat/completions': { model: 'scripted', messages: [{ role: 'user', content: 'Hello' }] },
+	};
 	const markdown = '---\nname: x\ndescription: X.\n---\nX.';
 	for (const { path, method } of elsewhere) {
 		const isSkill = method === 'PUT';
@@ -245,7 +248,7 @@ test('a token does at its own session what needs no key, and nothing of what nee
 			path: path.replace(/:\w+/g, 'x'),
 			method,
 			...(isSkill && { body: markdown, headers: { 'content-type': 'text/markdown' } }),
-			...(method === 'POST' && { body: { agent: 'scripted' } }),
+			...(method === 'POST' && { body: bodies[path] ?? { agent: 'scripted' } }),
 		});
 		expect(response.status, `${method} ${path}`).toBe(403);
 	}
@@ -310,4 +313,25 @@ test('an Idempotency-Key belongs to its owner, however it is put together', asyn
 	expect(await (await send(keys.alice, id)).text()).toContain('to Alice');
 	expect(await (await send(keys.bob, bobs.id)).text()).toContain('to Bob');
 	expect((await send(keys.bob, id)).status).toBe(404);
+});
+
+test('an OpenAI client reaches no session of another, by its id or by the name that the other gave it', async () => {
+	const complete = async (credential: string, session: string) => {
+		const body = { model: 'scripted', messages: [{ role: 'user', content: 'Hello' }] };
+		const headers = { 'runlet-session': session };
+		const response = await ask(credential, { path: '/v1/chat/completions', method: 'POST', body, headers });
+		return { status: response.status, id: response.headers.get('runlet-session'), text: await response.text() };
+	};
+	play('to Alice', 'to Bob', 'to Alice again');
+	const { id } = await create(keys.alice);
+	const foreign = await complete(keys.bob, id);
+	expect(foreign).toEqual(await complete(keys.bob, env.SESSIONS.newUniqueId().toString()));
+	expect(foreign.status).toBe(404);
+	const [alices, bobs] = [await complete(keys.alice, 'the same'), await complete(keys.bob, 'the same')];
+	expect([alices.text, bobs.text]).toEqual([expect.stringContaining('to Alice'), expect.stringContaining('to Bob')]);
+	expect(alices.id).not.toBe(bobs.id);
+	expect((await complete(keys.alice, 'the same')).id).toBe(alices.id);
+	expect((await complete(keys.bob, alices.id ?? '')).status).toBe(404);
+	for (const name of ['alice scripted the same', 'bob', '../the same', 'idempotency alice k', '0'.repeat(64)])
+		expect((await complete(keys.bob, name)).id).not.toBe(alices.id);
 });
