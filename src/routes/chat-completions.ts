@@ -1,8 +1,9 @@
 import { type Context, Hono } from 'hono';
 import { type Agent, toolNamesOf } from '../agents/index.ts';
 import { conversationOf } from '../compat/openai/conversation.ts';
+import { createCompletion } from '../compat/openai/operations.ts';
 import type { CompletionFormat } from '../compat/openai/protocol.ts';
-import { type CompletionRequest, completionRequest } from '../compat/openai/schema.ts';
+import type { CompletionRequest } from '../compat/openai/schema.ts';
 import { assertOwnCalls, clientToolsOf, toolChoiceOf } from '../compat/openai/tools.ts';
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
@@ -10,7 +11,8 @@ import type { Runtime } from '../session/agent.ts';
 import type { Exchange, Handling } from '../session/api.ts';
 import { ownerOf, type RouteEnv } from './identity.ts';
 import { agentNamed } from './model-list.ts';
-import { handlingOf, jsonBody, notAllowed } from './request.ts';
+import { serves } from './operation.ts';
+import { handlingOf, notAllowed } from './request.ts';
 
 /** How long after its last activity the session of a request that names none is removed, in milliseconds. */
 const fleetingMs = 3_600_000;
@@ -18,9 +20,9 @@ const fleetingMs = 3_600_000;
 /** `/v1/chat/completions`: an agent as a model of OpenAI's Chat Completions (design.md, "The wire"). */
 export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
-		.post('/', async (c) => {
+		.post('/', serves(createCompletion), async (c) => {
 			const owner = ownerOf(c);
-			const body = await jsonBody(c.req.raw, completionRequest);
+			const body = c.req.valid('json');
 			const agent = agentNamed(agents, body.model);
 			const how = handlingFor(c, body);
 			const { id, isNew } = sessionFor(c, owner, agent, how);

@@ -26,6 +26,7 @@ function without(remedy: string) {
 		v.pipe(
 			v.unknown(),
 			v.check((value) => isNothing(value), `not possible here. ${remedy}`),
+			v.description(`Not possible here. ${remedy}.`),
 		),
 	);
 }

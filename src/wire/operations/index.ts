@@ -1,3 +1,4 @@
 export * from './service.ts';
 export * from './sessions.ts';
 export * from './skills.ts';
+export * from './webhooks.ts';
