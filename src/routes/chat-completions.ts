@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { type Agent, toolNamesOf } from '../agents/index.ts';
 import { conversationOf } from '../compat/openai/conversation.ts';
 import { createCompletion } from '../compat/openai/operations.ts';
@@ -20,7 +20,7 @@ const fleetingMs = 3_600_000;
 /** `/v1/chat/completions`: an agent as a model of OpenAI's Chat Completions (design.md, "The wire"). */
 export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
-		.post('/', serves(createCompletion), async (c) => {
+		.post('/', ownersOnly, serves(createCompletion), async (c) => {
 			const owner = ownerOf(c);
 			const body = c.req.valid('json');
 			const agent = agentNamed(agents, body.model);
@@ -39,6 +39,12 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 }
 
 const sessionHeader = 'Runlet-Session';
+
+/** Who may not ask is told so before anybody reads what is asked. */
+const ownersOnly: MiddlewareHandler<RouteEnv> = async (c, next) => {
+	ownerOf(c);
+	await next();
+};
 
 /** The body says whether the answer is streamed. */
 function handlingFor(c: Context, body: CompletionRequest): Handling {

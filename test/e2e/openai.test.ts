@@ -69,7 +69,7 @@ async function thrown(work: Promise<unknown>): Promise<unknown> {
 describe('the openai package, unchanged', () => {
 	test('lists the agents as models', async () => {
 		const { data: models } = await client.models.list();
-		expect(models.map(({ id }) => id)).toEqual(['assistant', 'support']);
+		expect(models.map(({ id }) => id)).toEqual(expect.arrayContaining(['assistant', 'support']));
 		expect((await client.models.retrieve(model)).id).toBe(model);
 	});
 
