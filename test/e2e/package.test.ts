@@ -67,8 +67,8 @@ test('the package holds no test, no script and no Worker', () => {
 });
 
 test('the code in README.md compiles against the package, and what can run offline prints what it says', () => {
-	const [add = '', book = '', skilled = '', agent = '', models = '', library = ''] = blocks;
-	expect(blocks).toHaveLength(6);
+	const [add = '', book = '', skilled = '', agent = '', models = '', hooked = '', library = ''] = blocks;
+	expect(blocks).toHaveLength(7);
 	const define = join(root, 'src/agents/define.ts');
 	writeFileSync(join(project, 'add.ts'), add);
 	writeFileSync(join(project, 'book.ts'), book);
@@ -77,6 +77,7 @@ test('the code in README.md compiles against the package, and what can run offli
 		join(project, 'agent.ts'),
 		agent.replace("'../index.ts'", "'runlet'").replace("'./define.ts'", `'${define}'`),
 	);
+	writeFileSync(join(project, 'hooked.ts'), hooked.replace("'./define.ts'", `'${define}'`));
 	writeFileSync(join(project, 'models.ts'), models);
 	writeFileSync(join(project, 'library.ts'), library);
 	run(join(root, 'node_modules/.bin/tsc'), ['-p', '.']);
