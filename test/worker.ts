@@ -138,7 +138,6 @@ const mapping: WebhookMapping = ({ payload: { message, throws } }) => {
 /** Agents for tests: one that is scripted, one on the demo model with the published skills. */
 const runtime = {
 	agents: [
-		triage,
 		defineAgent({
 			name: 'scripted',
 			description: 'Plays a script.',
@@ -206,6 +205,7 @@ const runtime = {
 			skills: [bringing, 'published'],
 			skillTools: [last],
 		}),
+		triage,
 	],
 	providers: () => [demo(), scriptedProvider],
 };
