@@ -146,12 +146,6 @@ const runtime = {
 			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe, last, long, once, again],
 		}),
 		defineAgent({ name: 'skilled', description: 'Reads skills.', model: 'demo', skills: 'all' }),
-		defineAgent({
-			name: 'prompted',
-			description: 'Has a prompt.',
-			model: 'scripted',
-			system: 'You are the agent.',
-		}),
 		defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),
 		defineAgent({
 			name: 'thrifty',
@@ -204,6 +198,12 @@ const runtime = {
 			model: 'scripted',
 			skills: [bringing, 'published'],
 			skillTools: [last],
+		}),
+		defineAgent({
+			name: 'prompted',
+			description: 'Has a prompt.',
+			model: 'scripted',
+			system: 'You are the agent.',
 		}),
 		triage,
 	],

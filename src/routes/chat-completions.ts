@@ -1,16 +1,18 @@
 import { type Context, Hono } from 'hono';
 import { type Agent, toolNamesOf } from '../agents/index.ts';
 import { conversationOf } from '../compat/openai/conversation.ts';
+import { createCompletion } from '../compat/openai/operations.ts';
 import type { CompletionFormat } from '../compat/openai/protocol.ts';
-import { type CompletionRequest, completionRequest } from '../compat/openai/schema.ts';
-import { assertOwnCalls, clientToolsOf } from '../compat/openai/tools.ts';
+import type { CompletionRequest } from '../compat/openai/schema.ts';
+import { assertOwnCalls, clientToolsOf, toolChoiceOf } from '../compat/openai/tools.ts';
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Runtime } from '../session/agent.ts';
 import type { Exchange, Handling } from '../session/api.ts';
 import { ownerOf, type RouteEnv } from './identity.ts';
 import { agentNamed } from './model-list.ts';
-import { handlingOf, jsonBody, notAllowed } from './request.ts';
+import { serves } from './operation.ts';
+import { handlingOf, notAllowed } from './request.ts';
 
 /** How long after its last activity the session of a request that names none is removed, in milliseconds. */
 const fleetingMs = 3_600_000;
@@ -18,9 +20,9 @@ const fleetingMs = 3_600_000;
 /** `/v1/chat/completions`: an agent as a model of OpenAI's Chat Completions (design.md, "The wire"). */
 export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
-		.post('/', async (c) => {
+		.post('/', serves(createCompletion), async (c) => {
 			const owner = ownerOf(c);
-			const body = await jsonBody(c.req.raw, completionRequest);
+			const body = c.req.valid('json');
 			const agent = agentNamed(agents, body.model);
 			const how = handlingFor(c, body);
 			const { id, isNew } = sessionFor(c, owner, agent, how);
@@ -79,18 +81,17 @@ async function exchangeOf(
 	const clientTools = await clientToolsOf(body, meant);
 	const { history, results, message } = conversationOf(body.messages, { open: isKept });
 	const { content: text, parts } = message ?? {};
+	// Results whose calls a session has are no conversation that one could begin with.
+	const isWhole = results.length === 0 || history.at(-1)?.role === 'assistant';
 	const said = parts === undefined ? { text } : { parts };
+	const expiresAfterMs = Math.min(agent.expiresAfterMs ?? fleetingMs, fleetingMs);
 	return {
 		agent: agent.name,
 		results,
 		clientTools,
+		toolChoice: toolChoiceOf(body),
 		maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
 		...(message !== undefined && { input: { ...said, sender: owner, transport: 'chat-completions' } }),
-		create: {
-			agent: agent.name,
-			owner,
-			history,
-			...(!isKept && { expiresAfterMs: Math.min(agent.expiresAfterMs ?? fleetingMs, fleetingMs) }),
-		},
+		...(isWhole && { create: { agent: agent.name, owner, history, ...(!isKept && { expiresAfterMs }) } }),
 	};
 }

@@ -1,19 +1,21 @@
 import { Hono } from 'hono';
 import type { Agent } from '../agents/index.ts';
+import { getModel, listModels } from '../compat/openai/operations.ts';
 import { RunletError } from '../errors.ts';
 import type { Runtime } from '../session/agent.ts';
 import { assertKey, type RouteEnv } from './identity.ts';
+import { serves } from './operation.ts';
 import { notAllowed } from './request.ts';
 
 /** `/v1/models`: the agents as OpenAI lists models (design.md, "The wire"). */
 export function modelsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
-		.get('/', (c) => {
+		.get('/', serves(listModels), (c) => {
 			assertKey(c);
 			return c.json({ object: 'list', data: agents.map(modelOf) });
 		})
 		.all('/', notAllowed('GET'))
-		.get('/:model', (c) => {
+		.get('/:model', serves(getModel), (c) => {
 			assertKey(c);
 			return c.json(modelOf(agentNamed(agents, c.req.param('model'))));
 		})

@@ -96,12 +96,26 @@ export async function readBytes(request: Request, limit = maxBody): Promise<Uint
 	if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit);
 	const chunks: Uint8Array[] = [];
 	let length = 0;
-	for await (const chunk of request.body ?? []) {
+	for await (const chunk of received(request.body)) {
 		length += chunk.byteLength;
 		if (length > limit) throw tooLarge(limit);
 		chunks.push(chunk);
 	}
 	return bytesOf(...chunks);
+}
+
+/** The pieces of a body. One that its sender breaks off, or frames wrongly, is refused like any other that is not whole. */
+async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
+	try {
+		yield* body ?? [];
+	} catch (cause) {
+		throw new RunletError(
+			'invalid_request',
+			'body: ended before it was whole. Send it again.',
+			{ field: 'body' },
+			{ cause },
+		);
+	}
 }
 
 function tooLarge(limit: number): RunletError {

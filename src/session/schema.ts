@@ -68,4 +68,5 @@ export const migrations: readonly string[] = [
 		id TEXT PRIMARY KEY, run INTEGER NOT NULL, run_id TEXT NOT NULL, url TEXT NOT NULL, failed INTEGER NOT NULL,
 		due_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
+	`ALTER TABLE run ADD COLUMN tool_choice TEXT;`,
 ];

@@ -1,6 +1,7 @@
 import { budget } from './budget.ts';
 import { crowd } from './crowd.ts';
 import { cuts } from './cuts.ts';
+import { fuzz } from './fuzz.ts';
 import { growth } from './growth.ts';
 import { kills } from './kills.ts';
 import { leave } from './leave.ts';
@@ -10,9 +11,18 @@ import type { Figures, Options } from './stage.ts';
 import { webhooks } from './webhooks.ts';
 
 /** What must be shown, each by a programme that throws where it does not hold. Their defaults are the long forms. */
-export const programmes = { kills, points, cuts, leave, slow, crowd, growth, budget, webhooks } satisfies Readonly<
-	Record<string, (options: Options) => Promise<Figures>>
->;
+export const programmes = {
+	kills,
+	points,
+	cuts,
+	leave,
+	slow,
+	crowd,
+	growth,
+	budget,
+	webhooks,
+	fuzz,
+} satisfies Readonly<Record<string, (options: Options) => Promise<Figures>>>;
 
 /** Prints a programme's figures. */
 export function report(name: string, figures: Figures, ms: number): void {

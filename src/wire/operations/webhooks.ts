@@ -25,7 +25,7 @@ export const receiveWebhook = operation({
 			says: 'It was delivered before; or a ping or a challenge of the service, answered.',
 			json: taken,
 			examples: { repeat: example },
-			also: { 'text/plain': 'pong' },
+			also: { 'text/plain': { example: 'pong' } },
 		},
 		202: { says: 'It is stored, and its run begins or waits.', json: taken, examples: { new: example } },
 		204: { says: 'The agent wants nothing of this event. Nothing was stored.' },
