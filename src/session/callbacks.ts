@@ -28,7 +28,7 @@ export class Callbacks {
 		this.#config = config;
 	}
 
-	/** Makes the attempts that are due. Never rejects. */
+	/** Makes the attempts that are due. */
 	async send(): Promise<void> {
 		await Promise.all(this.#store.callbacks.due(Date.now(), atOnce).map((callback) => this.#attempt(callback)));
 	}

@@ -167,8 +167,7 @@ export class Runner {
 	async alarm(): Promise<boolean> {
 		if (!this.#store.exists()) return false;
 		if (this.#live === undefined && this.#alarm.isDue()) return true;
-		// Before the attempts too: one that a crash cuts off is made again.
-		this.#setAlarm();
+		// An alarm that a crash cuts off comes again.
 		await this.#callbacks.send();
 		if (this.#store.exists()) this.#setAlarm();
 		return false;

@@ -16,7 +16,7 @@ export interface WebhookMessage {
 				readonly contentUrl?: string | undefined;
 		  }[]
 		| undefined;
-	/** What it is about, such as `owner/repository#7`: events of one key share a session; without it each has its own. */
+	/** What it is about, such as `owner/repository#7`: events of one key share a session; without it each has its own. The same each time for the same event: a repeat is known in its session. */
 	readonly session?: string | undefined;
 	/** Kept with a session that it creates. */
 	readonly metadata?: Readonly<Record<string, string>> | undefined;

@@ -25,6 +25,18 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 	['a name that cannot stand in a URL', { name: 'Host One' }, 'name', /^name: .*hyphens.*\(agent Host One\)/],
 	['an empty description', { description: '' }, 'description', /^description: .*\(agent host\)/],
 	['a field that is misspelt', { sytem: 'Be brief.' }, 'sytem', /^sytem: no such field \(agent host\)/],
+	[
+		'a webhook of a source that is none',
+		{ webhooks: { gitlab: () => 'x' } },
+		'webhooks.gitlab',
+		/^webhooks\.gitlab: no such field/,
+	],
+	[
+		'a webhook that is no function',
+		{ webhooks: { github: 'x' } },
+		'webhooks.github',
+		/^webhooks\.github: must be a function/,
+	],
 	['a limit that is none', { maxIterations: 0 }, 'maxIterations', /^maxIterations: /],
 	['a way with long conversations that is none', { contextFull: 'forget' }, 'contextFull', /^contextFull: /],
 	['skills that are neither names nor skills', { skills: [7] }, 'skills', /^skills: must be 'all', or a list/],

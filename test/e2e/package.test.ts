@@ -69,8 +69,8 @@ test('the package holds no test, no script and no Worker', () => {
 });
 
 test('the code in README.md compiles against the package, and what can run offline prints what it says', () => {
-	const [add = '', book = '', skilled = '', agent = '', models = '', client = '', library = ''] = blocks;
-	expect(blocks).toHaveLength(7);
+	const [add = '', book = '', skilled = '', agent = '', models = '', hooked = '', client = '', library = ''] = blocks;
+	expect(blocks).toHaveLength(8);
 	const define = join(root, 'src/agents/define.ts');
 	writeFileSync(join(project, 'add.ts'), add);
 	writeFileSync(join(project, 'book.ts'), book);
@@ -79,6 +79,7 @@ test('the code in README.md compiles against the package, and what can run offli
 		join(project, 'agent.ts'),
 		agent.replace("'../index.ts'", "'runlet'").replace("'./define.ts'", `'${define}'`),
 	);
+	writeFileSync(join(project, 'hooked.ts'), hooked.replace("'./define.ts'", `'${define}'`));
 	writeFileSync(join(project, 'models.ts'), models);
 	writeFileSync(join(project, 'client.ts'), client);
 	writeFileSync(join(project, 'library.ts'), library);

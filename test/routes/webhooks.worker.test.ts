@@ -3,6 +3,7 @@ import examples from '@octokit/webhooks-examples';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { hashOf, makeKey } from '../../src/auth/key.ts';
+import { webhookKey } from '../../src/session/api.ts';
 import { type SourceName, sourceNames } from '../../src/webhooks/index.ts';
 import { allEvents, follow, historyOf, objectOf, request, restart, stateOf } from '../client.ts';
 import { createRandom } from '../endurance/random.ts';
@@ -103,6 +104,59 @@ describe('a delivery', () => {
 		// It was not stored, so it is new when it comes again.
 		play('Late.');
 		expect((await send('one too many', late)).status).toBe(202);
+	});
+
+	test('is known for 30 days', async () => {
+		const { requests } = play('One.', 'Two.', 'Three.');
+		const session = unique();
+		const send = (id: string) => deliver({ message: { text: id, session } }, { id });
+		const [old, older] = [unique(), unique()];
+		const { sessionId } = await taken(await send(old));
+		await allEvents(await follow(sessionId));
+		await taken(await send(older));
+		await allEvents(await follow(sessionId));
+		const age = async (id: string, days: number) =>
+			runInDurableObject(objectOf(sessionId), (_, { storage }) =>
+				storage.sql
+					.exec(
+						'UPDATE delivery SET created_at = ? WHERE key = ?',
+						Date.now() - days * 86_400_000,
+						webhookKey('hmac', id),
+					)
+					.toArray(),
+			);
+		await age(old, 29.9);
+		await age(older, 30.1);
+		await restart(sessionId);
+		// Whatever comes next clears away; the two are asked for behind it.
+		expect((await send(unique())).status).toBe(202);
+		await allEvents(await follow(sessionId));
+		expect((await send(old)).status).toBe(200);
+		play('Again.');
+		expect((await send(older)).status).toBe(202);
+		expect(requests).toHaveLength(3);
+	});
+
+	test('is tried again on a new stub where that may help, and is to come later where the object is overloaded', async () => {
+		const { secret, headers } = senders.hmac;
+		const body = JSON.stringify({ message: 'go' });
+		const answersOf = async (...marks: readonly string[]) => {
+			let calls = 0;
+			const send = async () => {
+				const mark = marks[calls++];
+				if (mark !== undefined) throw Object.assign(new Error('of the platform'), { [mark]: true });
+				return Response.json({ runId: 'run_1' }, { status: 202 });
+			};
+			const SESSIONS = { idFromName: () => 'an-id', get: () => ({ send }) };
+			const signed = { ...headers(body, { id: unique(), at: 0, secrets: [secret] }) };
+			const init = { method: 'POST', body, headers: signed };
+			const response = await worker.request('http://localhost/v1/webhooks/hooked/hmac', init, { ...env, SESSIONS });
+			return [response.status, response.headers.has('retry-after'), calls];
+		};
+		expect(await answersOf()).toEqual([202, false, 1]);
+		expect(await answersOf('retryable')).toEqual([202, false, 2]);
+		expect(await answersOf('overloaded')).toEqual([503, true, 1]);
+		expect(await answersOf('unknown')).toEqual([500, false, 1]);
 	});
 
 	test('that an agent wants nothing of is acknowledged, and nothing is stored', async () => {

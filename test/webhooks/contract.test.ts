@@ -238,6 +238,18 @@ describe('what a delivery says', () => {
 		expect((await verify(sources.hmac, keyed, { secrets: [secret], now })).event.id).toBe('k');
 	});
 
+	test('a signature in base64 is written in one way only', async () => {
+		const { secret, headers } = senders.standard;
+		const signed = headers(text, { id, at, secrets: [secret] });
+		const signature = signed['webhook-signature'] ?? '';
+		const next = (letter: string) => String.fromCharCode(letter.charCodeAt(0) + 1);
+		// Its last letter but one stands for four bits, and two that mean nothing.
+		const other = signature.replace(/.=$/, ([letter = '']) => `${next(letter)}=`);
+		expect(Buffer.from(other.slice(3), 'base64')).toEqual(Buffer.from(signature.slice(3), 'base64'));
+		const given = delivery(text, { ...signed, 'webhook-signature': other });
+		expect(await isAuthentic(sources.standard, given, { secrets: [secret], now })).toBe(false);
+	});
+
 	test('a Standard Webhooks id has no full stop: its signature would fit another split, too', async () => {
 		const body = '1614265330.{"forged":true}';
 		const { secret, headers } = senders.standard;
