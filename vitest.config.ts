@@ -2,7 +2,9 @@ import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 
 /** Tests that need no platform; those of the loop run here and in workerd. */
-const pure = ['test/{tool,skill,chat,compat,providers,toolboxes,session,ledger,directory,agents}/**/*.test.ts'];
+const pure = [
+	'test/{auth,net,tool,skill,chat,providers,toolboxes,agents,compat,webhooks,session,ledger,directory}/**/*.test.ts',
+];
 const workerd = ['test/**/*.worker.test.ts'];
 const both = ['test/chat/**/*.test.ts', 'test/tool/**/*.test.ts'];
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { type KeyRecord, parseKeys } from './auth/key.ts';
 import { check } from './check.ts';
 import type { DirectoryNamespace } from './directory/api.ts';
 import { RunletError } from './errors.ts';
@@ -37,8 +38,19 @@ export interface Env extends EndpointVariables {
 	/** The most that an owner may spend on a UTC day: tokens, and US dollars. In `wrangler.toml` a number may be one. */
 	readonly DAY_BUDGET_TOKENS?: string | number;
 	readonly DAY_BUDGET_USD?: string | number;
+	/** The hashes of the API keys, as `npm run keys` writes them. */
+	readonly API_KEYS?: string;
+	/** Origins of pages on other hosts that may call this Worker: `https://app.example.com`, several with commas. */
+	readonly CORS_ORIGINS?: string;
+	/** Counts requests by key. */
+	readonly RATE_LIMITER?: RateLimiter;
 	/** `true` only under `npm start`: answers without an API key. */
 	readonly LOCAL?: string;
+}
+
+/** The Rate Limiting binding, as far as it is used. */
+export interface RateLimiter {
+	limit(request: { readonly key: string }): Promise<{ readonly success: boolean }>;
 }
 
 /** The environment, read and checked. */
@@ -48,9 +60,14 @@ export interface Config {
 	readonly directories: DirectoryNamespace;
 	readonly skills: SkillsNamespace;
 	readonly publishers: PublisherNamespace;
-	/** The most that an owner may spend on a UTC day. */
-	readonly dayBudget: Limit;
+	/** The most that an owner may spend on a UTC day: the tightest of what its keys say, else what holds for everybody. */
+	readonly dayBudgetOf: (owner: string) => Limit;
 	readonly model: string;
+	/** Nobody but this machine is answered where there are none. */
+	readonly keys: readonly KeyRecord[];
+	/** Origins of pages that may call, as a browser sends them. */
+	readonly corsOrigins: readonly string[];
+	readonly rateLimiter: RateLimiter | undefined;
 	readonly local: boolean;
 	/** Where a provider is, and the key that it asks for, as far as they are set. */
 	readonly endpoint: (name: EndpointName) => Endpoint;
@@ -82,6 +99,22 @@ const variables = v.object({
 	),
 	DAY_BUDGET_TOKENS: budget(/^\d+$/, `must be a whole number above 0, such as 2000000. ${noBudget}`),
 	DAY_BUDGET_USD: budget(/^\d+(\.\d+)?$/, `must be a number above 0, such as 2.50. ${noBudget}`),
+	API_KEYS: v.optional(
+		v.pipe(
+			v.string(),
+			v.trim(),
+			v.transform((text) => (text === '' ? [] : parseKeys(text))),
+		),
+		'',
+	),
+	CORS_ORIGINS: v.optional(
+		v.pipe(
+			v.string(),
+			v.transform((text) => text.split(/[\s,]+/).filter((origin) => origin !== '')),
+			v.array(v.pipe(v.string(), v.check(isOrigin, 'expected origins such as https://app.example.com, with commas'))),
+		),
+		'',
+	),
 	LOCAL: v.optional(v.picklist(['true', 'false'], 'must be true or false. It is set by npm start'), 'false'),
 });
 
@@ -106,11 +139,18 @@ const known = new WeakMap<Env, Config>();
 export function config(env: Env): Config {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
-	const { MODEL: model, LOCAL, ...caps } = check(variables, env, 'env', 'not_configured');
+	const {
+		MODEL: model,
+		API_KEYS: keys,
+		CORS_ORIGINS: corsOrigins,
+		LOCAL,
+		...caps
+	} = check(variables, env, 'env', 'not_configured');
 	for (const binding of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHERS'] as const) {
 		if (env[binding] === undefined)
 			throw new RunletError('not_configured', `${binding}: this binding is missing in wrangler.toml.`);
 	}
+	const dayBudget = { tokens: caps.DAY_BUDGET_TOKENS, usd: caps.DAY_BUDGET_USD };
 	const endpoints = new Map(endpointNames.map((name) => [name, endpointIn(env, name)]));
 	const read: Config = {
 		sessions: env.SESSIONS,
@@ -118,14 +158,32 @@ export function config(env: Env): Config {
 		directories: env.DIRECTORIES,
 		skills: env.SKILLS,
 		publishers: env.PUBLISHERS,
-		dayBudget: { tokens: caps.DAY_BUDGET_TOKENS, usd: caps.DAY_BUDGET_USD },
+		dayBudgetOf: (owner) => tightest(keys, owner) ?? dayBudget,
 		model,
+		keys,
+		corsOrigins,
+		rateLimiter: env.RATE_LIMITER,
 		local: LOCAL === 'true',
 		endpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
 		ai: env.AI,
 	};
 	known.set(env, read);
 	return read;
+}
+
+/** What the keys of an owner allow together; nothing where none of them has a budget. */
+function tightest(keys: readonly KeyRecord[], owner: string): Limit | undefined {
+	const budgets = keys.flatMap((key) => (key.owner === owner && key.budget !== undefined ? [key.budget] : []));
+	if (budgets.length === 0) return undefined;
+	const least = (unit: keyof Limit) => {
+		const caps = budgets.flatMap((budget) => budget[unit] ?? []);
+		return caps.length === 0 ? undefined : Math.min(...caps);
+	};
+	return { tokens: least('tokens'), usd: least('usd') };
+}
+
+function isOrigin(text: string): boolean {
+	return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text;
 }
 
 function endpointIn(env: Env, name: EndpointName): Endpoint {

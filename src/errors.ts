@@ -93,7 +93,14 @@ export function toResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
 	if (error.status === 500)
 		console.error(JSON.stringify({ level: 'error', code: error.code, cause: describeCause(error.cause) }));
-	return Response.json(toErrorBody(error), { status: error.status });
+	return Response.json(toErrorBody(error), { status: error.status, headers: retryHeaders(error) });
+}
+
+/** When to come again, in seconds, of an error that says so. */
+export function retryHeaders({ status, data }: RunletError): Record<string, string> {
+	const after = data?.retryAfter;
+	if ((status !== 429 && status !== 503) || typeof after !== 'number' || !(after >= 0)) return {};
+	return { 'retry-after': String(Math.ceil(after)) };
 }
 
 function describeCause(cause: unknown): string | undefined {

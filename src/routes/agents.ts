@@ -1,14 +1,16 @@
 import { Hono } from 'hono';
 import { modelFor } from '../agents/index.ts';
 import { canTalk, type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
-import { config, type Env } from '../config.ts';
+import { config } from '../config.ts';
 import { type Runtime, resolverFor } from '../session/agent.ts';
+import { assertKey, type RouteEnv } from './identity.ts';
 import { notAllowed } from './request.ts';
 
 /** `/v1/agents`: what can be talked to, on which models, and what those that are not ready need. */
 export function agentsRoute({ agents, providers: providersOf }: Runtime) {
-	return new Hono<{ Bindings: Env }>()
+	return new Hono<RouteEnv>()
 		.get('/', async (c) => {
+			assertKey(c);
 			const settings = config(c.env);
 			const providers = providersOf(settings);
 			const described = agents.map(async (agent) => {

@@ -1,14 +1,15 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { budgetSchema, expirySchema } from '../agents/index.ts';
+import { longestTokenSeconds, tokenSeconds } from '../auth/token.ts';
 import { check } from '../check.ts';
-import { config, type Env } from '../config.ts';
+import { config } from '../config.ts';
 import type { Listed } from '../directory/api.ts';
 import { isCursor } from '../directory/cursor.ts';
 import { RunletError } from '../errors.ts';
-import type { SessionApi } from '../session/api.ts';
+import type { Caller, SessionApi } from '../session/api.ts';
 import { attachmentsField } from './attachments.ts';
-import { ownerOf } from './owner.ts';
+import { callerOf, ownerOf, type RouteEnv } from './identity.ts';
 import { handlingOf, jsonBody, notAllowed } from './request.ts';
 
 /** Characters of one message's text. */
@@ -99,6 +100,12 @@ const sessionBody = v.pipe(
 		['text'],
 	),
 );
+const tokenBody = v.strictObject({
+	expiresInSeconds: v.optional(
+		v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(longestTokenSeconds)),
+		tokenSeconds,
+	),
+});
 const changeBody = v.strictObject({ budget: budgetSchema });
 const place = v.pipe(v.string(), v.regex(/^\d{1,15}$/, 'Expected a cursor that this route gave'), v.transform(Number));
 const count = (most: number) =>
@@ -110,7 +117,7 @@ const listQuery = v.object({
 });
 
 /** `/v1/sessions`: create, list, look at, talk to, follow and cancel a session (design.md, "The wire"). */
-export const sessions = new Hono<{ Bindings: Env }>()
+export const sessions = new Hono<RouteEnv>()
 	.post('/', async (c) => {
 		const body = await jsonBody(c.req.raw, sessionBody);
 		const { text, parts, attachments = [], ...rest } = body;
@@ -131,40 +138,50 @@ export const sessions = new Hono<{ Bindings: Env }>()
 		return c.json({ sessions: sessions.map(wireListed), cursor });
 	})
 	.all('/', notAllowed('GET', 'POST'))
-	.get('/:id', (c) => session(c).state())
-	.patch('/:id', async (c) => session(c).change(await jsonBody(c.req.raw, changeBody)))
-	.delete('/:id', (c) => session(c).delete())
+	.get('/:id', (c) => session(c).state(caller(c)))
+	.patch('/:id', async (c) => session(c).change(caller(c), await jsonBody(c.req.raw, changeBody)))
+	.delete('/:id', (c) => session(c).delete(caller(c)))
 	.all('/:id', notAllowed('GET', 'PATCH', 'DELETE'))
-	.get('/:id/messages', (c) => session(c).messages(check(pageQuery, c.req.query(), 'query')))
+	.post('/:id/token', async (c) => {
+		const { expiresInSeconds } = await jsonBody(c.req.raw, tokenBody);
+		return session(c).token(caller(c), expiresInSeconds);
+	})
+	.all('/:id/token', notAllowed('POST'))
+	.get('/:id/messages', (c) => session(c).messages(caller(c), check(pageQuery, c.req.query(), 'query')))
 	.post('/:id/messages', async (c) => {
 		const input = await jsonBody(c.req.raw, messageBody);
-		return session(c).send({ ...input, ...originOf(c) }, handlingOf(c, input));
+		return session(c).send(caller(c), { ...input, ...originOf(c) }, handlingOf(c, input));
 	})
 	.all('/:id/messages', notAllowed('GET', 'POST'))
-	.get('/:id/messages/:message', (c) => session(c).message(check(place, c.req.param('message'), 'message')))
+	.get('/:id/messages/:message', (c) => session(c).message(caller(c), check(place, c.req.param('message'), 'message')))
 	.all('/:id/messages/:message', notAllowed('GET'))
 	.post('/:id/answer', async (c) => {
 		const input = await jsonBody(c.req.raw, answerBody);
-		return session(c).answer({ ...input, ...originOf(c) }, handlingOf(c, input));
+		return session(c).answer(caller(c), { ...input, ...originOf(c) }, handlingOf(c, input));
 	})
 	.all('/:id/answer', notAllowed('POST'))
 	.post('/:id/tool-results', async (c) => {
 		const answers = await jsonBody(c.req.raw, resultsBody);
-		return session(c).submit(answers, handlingOf(c, answers));
+		return session(c).submit(caller(c), answers, handlingOf(c, answers));
 	})
 	.all('/:id/tool-results', notAllowed('POST'))
-	.post('/:id/continue', (c) => session(c).continue(handlingOf(c)))
+	.post('/:id/continue', (c) => session(c).continue(caller(c), handlingOf(c)))
 	.all('/:id/continue', notAllowed('POST'))
-	.post('/:id/step', (c) => session(c).continue(handlingOf(c), 'step'))
+	.post('/:id/step', (c) => session(c).continue(caller(c), handlingOf(c), 'step'))
 	.all('/:id/step', notAllowed('POST'))
-	.get('/:id/events', (c) => session(c).events(c.req.header('last-event-id')))
+	.get('/:id/events', (c) => session(c).events(caller(c), c.req.header('last-event-id')))
 	.all('/:id/events', notAllowed('GET'))
-	.post('/:id/cancel', (c) => session(c).cancel(handlingOf(c)))
+	.post('/:id/cancel', (c) => session(c).cancel(caller(c), handlingOf(c)))
 	.all('/:id/cancel', notAllowed('POST'));
 
 /** Where a message of a request comes from. */
-function originOf(c: Context): { readonly sender: string; readonly transport: string } {
-	return { sender: ownerOf(c), transport: 'http' };
+function originOf(c: Context<RouteEnv>): { readonly sender?: string; readonly transport: string } {
+	const { identity } = c.var;
+	return { ...(identity.kind === 'key' && { sender: identity.owner }), transport: 'http' };
+}
+
+function caller(c: Context<RouteEnv>): Caller {
+	return callerOf(c, c.req.param('id') ?? '');
 }
 
 /** A listed session as the wire has it. */
@@ -173,7 +190,7 @@ function wireListed({ createdAt, activeAt, ...rest }: Listed) {
 }
 
 /** The object of the session that the path names. An id is the object's own, so a made-up one reaches no object. */
-function session(c: Context<{ Bindings: Env }>): SessionApi {
+function session(c: Context<RouteEnv>): SessionApi {
 	const { sessions } = config(c.env);
 	try {
 		return sessions.get(sessions.idFromString(c.req.param('id') ?? ''));

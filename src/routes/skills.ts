@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { check } from '../check.ts';
-import { config, type Env } from '../config.ts';
+import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Condition, Outcome, PublisherApi } from '../publisher/api.ts';
 import { publishedPrefix } from '../publisher/prefix.ts';
@@ -9,8 +9,8 @@ import { kvResolver, toMarkdown, validateMarkdown } from '../skill/index.ts';
 import { bodyKey, bodySchema, type Entry, indexKey, readSkillSet } from '../skill/kv-index.ts';
 import { etagOf } from '../skill/publish.ts';
 import { withDescriptions } from '../skill/published.ts';
-import { assertAdmin } from './admin.ts';
 import { conditionOf, isFresh } from './conditions.ts';
+import { assertKey, assertScope, type RouteEnv } from './identity.ts';
 import { accepts, markdownBody, notAllowed } from './request.ts';
 
 const listQuery = v.pipe(
@@ -35,8 +35,9 @@ const listQuery = v.pipe(
 );
 
 /** `/v1/skills`: the published skills, for whoever edits them (design.md, "The wire"). */
-export const skills = new Hono<{ Bindings: Env }>()
+export const skills = new Hono<RouteEnv>()
 	.get('/', async (c) => {
+		assertKey(c);
 		const { query, cursor = '', limit } = check(listQuery, c.req.query(), 'query');
 		const entries = await publishedEntries(c);
 		if (query !== undefined) return c.json({ skills: await found(c, entries, query, limit) });
@@ -49,6 +50,7 @@ export const skills = new Hono<{ Bindings: Env }>()
 	})
 	.all('/', notAllowed('GET'))
 	.get('/:name', async (c) => {
+		assertKey(c);
 		const entry = (await publishedEntries(c)).get(c.req.param('name'));
 		if (entry === undefined) throw noSuchSkill();
 		const etag = etagOf(entry);
@@ -64,7 +66,7 @@ export const skills = new Hono<{ Bindings: Env }>()
 		return c.body(toMarkdown({ ...entry, body, frontMatter }), 200, { 'content-type': 'text/markdown; charset=utf-8' });
 	})
 	.put('/:name', async (c) => {
-		assertAdmin(c);
+		assertScope(c, 'admin');
 		const name = c.req.param('name');
 		const condition = conditionOf(c);
 		const markdown = await markdownBody(c.req.raw);
@@ -77,13 +79,13 @@ export const skills = new Hono<{ Bindings: Env }>()
 		return answer(c, await publisher(c).put(name, markdown, condition), condition);
 	})
 	.delete('/:name', async (c) => {
-		assertAdmin(c);
+		assertScope(c, 'admin');
 		const condition = conditionOf(c);
 		return answer(c, await publisher(c).remove(c.req.param('name'), condition), condition);
 	})
 	.all('/:name', notAllowed('GET', 'PUT', 'DELETE'));
 
-type Ctx = Context<{ Bindings: Env }>;
+type Ctx = Context<RouteEnv>;
 
 function publisher(c: Ctx): PublisherApi {
 	const { publishers } = config(c.env);

@@ -1,4 +1,5 @@
-import type { MessagePart } from '../chat/index.ts';
+import type { Message, MessagePart } from '../chat/index.ts';
+import type { Format } from '../compat/protocol.ts';
 import type { Limit } from '../ledger/budget.ts';
 import type { Attachment } from './attachment.ts';
 
@@ -15,7 +16,12 @@ export interface Once {
 export interface Handling {
 	readonly delivery: Delivery;
 	readonly once?: Once | undefined;
+	/** In whose words it is answered; Runlet's own, if nobody says. */
+	readonly format?: Format | undefined;
 }
+
+/** Who calls: the owner that an API key stands for, or the holder of a token that the session signed. */
+export type Caller = { readonly owner: string } | { readonly token: string };
 
 /** A message to a session. */
 export interface Input {
@@ -31,6 +37,8 @@ export interface Input {
 	readonly model?: string | undefined;
 	/** What happens where a run goes on. */
 	readonly whenBusy?: WhenBusy | undefined;
+	/** What the session is created with, where it is not there yet. */
+	readonly create?: CreateInput | undefined;
 }
 
 /** A message that comes while a run goes on waits for its end, is refused, or is taken up by it before its next turn. */
@@ -40,6 +48,14 @@ export type WhenBusy = 'queue' | 'reject' | 'steer';
 export type Submission =
 	| { readonly id: string; readonly output: unknown; readonly isError?: boolean | undefined }
 	| { readonly id: string; readonly approve: boolean; readonly reason?: string | undefined };
+
+/** A tool that the client carries out: its calls are left open, and the client posts what they gave. */
+export interface ClientTool {
+	readonly name: string;
+	readonly description?: string | undefined;
+	/** JSON Schema of its input. */
+	readonly inputSchema: Readonly<Record<string, unknown>>;
+}
 
 /** What a session is created with. */
 export interface CreateInput {
@@ -52,35 +68,48 @@ export interface CreateInput {
 	readonly budget?: Limit | undefined;
 	/** How long after its last activity it is removed, in milliseconds. */
 	readonly expiresAfterMs?: number | undefined;
+	/** The conversation that it begins with. */
+	readonly history?: readonly Message[] | undefined;
+	/** Tools that its client carries out, beside the agent's. */
+	readonly clientTools?: readonly ClientTool[] | undefined;
 	/** The first message; with it the run begins in the same operation. */
 	readonly input?: Input | undefined;
 }
 
 /**
- * What the routes may ask of a session's Durable Object. Every answer is the HTTP response itself, errors included, so
- * that a stream goes from the object to the client without passing through JavaScript in between.
+ * What the routes may ask of a session's Durable Object, each time saying who asks: to anyone but its owner and the
+ * holders of its tokens a session is not there. Every answer is the HTTP response itself, errors included, so that a
+ * stream goes from the object to the client without passing through JavaScript in between.
  */
 export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<Response>;
-	state(): Promise<Response>;
-	/** Changes what the session may spend. A run that stopped for it can then be continued. */
-	change(to: { readonly budget: Limit }): Promise<Response>;
-	messages(page: { readonly cursor?: number | undefined; readonly limit?: number | undefined }): Promise<Response>;
+	state(caller: Caller): Promise<Response>;
+	/** Changes what the session may spend. A run that stopped for it can then be continued. Not with a token. */
+	change(caller: Caller, to: { readonly budget: Limit }): Promise<Response>;
+	messages(caller: Caller, page: PageQuery): Promise<Response>;
+	/** A new token for this session. Not with a token. */
+	token(caller: Caller, expiresInSeconds: number): Promise<Response>;
 	/** One message, with all that its tool gave. */
-	message(seq: number): Promise<Response>;
-	send(input: Input, how: Handling): Promise<Response>;
+	message(caller: Caller, seq: number): Promise<Response>;
+	send(caller: Caller, input: Input, how: Handling): Promise<Response>;
 	/** The answer to a tool's question. */
-	answer(input: Input, how: Handling): Promise<Response>;
+	answer(caller: Caller, input: Input, how: Handling): Promise<Response>;
 	/** Answers to open calls, all of them or none; once the last is there the run goes on. */
-	submit(results: readonly Submission[], how: Handling): Promise<Response>;
+	submit(caller: Caller, results: readonly Submission[], how: Handling): Promise<Response>;
 	/** Takes up a run that failed, or that stopped after a step; `step` for one turn of the model. */
-	continue(how: Handling, operation?: 'step'): Promise<Response>;
+	continue(caller: Caller, how: Handling, operation?: 'step'): Promise<Response>;
 	/** @param lastEventId the `Last-Event-ID` of a reader that comes back. */
-	events(lastEventId: string | undefined): Promise<Response>;
+	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<Response>;
 	/** One that comes again under its key changes nothing: it may come late, when another run goes on. */
-	cancel(how: Pick<Handling, 'once'>): Promise<Response>;
-	/** Stops what runs and removes everything: the session is not there any more. */
-	delete(): Promise<Response>;
+	cancel(caller: Caller, how: Pick<Handling, 'once'>): Promise<Response>;
+	/** Stops what runs and removes everything: the session is not there any more. Not with a token. */
+	delete(caller: Caller): Promise<Response>;
+}
+
+/** Which messages are asked for. */
+export interface PageQuery {
+	readonly cursor?: number | undefined;
+	readonly limit?: number | undefined;
 }
 
 /** The namespace of session objects, as far as the routes use it. */

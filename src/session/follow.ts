@@ -1,4 +1,5 @@
-import { close, toSse } from '../chat/sse.ts';
+import { close } from '../chat/sse.ts';
+import { type Protocol, protocolOf } from '../compat/protocol.ts';
 import { type Cursor, RunLog } from './log.ts';
 import { formatPosition, type Position } from './position.ts';
 
@@ -6,12 +7,17 @@ import { formatPosition, type Position } from './position.ts';
 const keepAliveMs = 15_000;
 
 /**
- * A run's events behind a position as `text/event-stream` bytes, until its last one; of a run that waits for its turn
+ * A run's events behind a position as `text/event-stream` bytes in a protocol's words, until its last one; of a run that waits for its turn
  * from its beginning on. Each reader pulls at its own pace: what piled up meanwhile comes in few large events.
  * Cancelling the stream ends the reader, never the run.
  */
-export function follow(run: RunLog | Promise<RunLog>, from?: Position): ReadableStream<Uint8Array> {
+export function follow(
+	run: RunLog | Promise<RunLog>,
+	from?: Position,
+	protocol: Protocol = protocolOf(undefined),
+): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
+	const writer = protocol.writer();
 	let reader: { readonly log: RunLog; readonly cursor: Cursor } | undefined;
 	const open = (log: RunLog): void => {
 		reader = { log, cursor: log.cursor(from) };
@@ -35,12 +41,13 @@ export function follow(run: RunLog | Promise<RunLog>, from?: Position): Readable
 			const { log, cursor } = reader;
 			for (;;) {
 				const events = log.read(cursor);
-				if (events.length > 0) {
-					const text = events.map(({ event, at }) => toSse(event, at && formatPosition(at))).join('');
-					controller.enqueue(encoder.encode(text));
-				}
-				if (log.done(cursor)) close(controller);
-				if (events.length > 0 || log.done(cursor)) return;
+				const isOver = log.done(cursor);
+				const written = events.map(({ event, at }) => writer.event(event, at && formatPosition(at))).join('');
+				const text = isOver ? written + writer.end() : written;
+				// A protocol may have no words for an event, and no reader is woken for nothing.
+				if (text !== '') controller.enqueue(encoder.encode(text));
+				if (isOver) close(controller);
+				if (text !== '' || isOver) return;
 				if (!(await happens(log.changed(), controller))) return;
 			}
 		},

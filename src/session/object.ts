@@ -1,11 +1,13 @@
 import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
+import { signToken, tokenSeconds, verifyToken } from '../auth/token.ts';
 import type { Message, UserMessage } from '../chat/index.ts';
+import { type Format, protocolOf } from '../compat/protocol.ts';
 import { config, type Env } from '../config.ts';
 import { messageOf, RunletError } from '../errors.ts';
 import type { Limit } from '../ledger/budget.ts';
 import type { Runtime } from './agent.ts';
-import type { CreateInput, Handling, Input, Once, SessionApi, Submission } from './api.ts';
+import type { Caller, CreateInput, Handling, Input, Once, PageQuery, SessionApi, Submission } from './api.ts';
 import { crashPoints } from './crash.ts';
 import { follow } from './follow.ts';
 import { type Inbound, inboundOf } from './inbound.ts';
@@ -44,52 +46,56 @@ export function createSessionClass(runtime: Runtime) {
 			this.#runner.wake();
 		}
 
-		create(
-			{ agent, owner, model, metadata, budget, expiresAfterMs, input }: CreateInput,
-			how: Handling,
-		): Promise<Response> {
+		create(given: CreateInput, how: Handling): Promise<Response> {
 			return answer(async () => {
-				const id = this.ctx.id.toString();
-				const frame = { status: 201, headers: { location: `/v1/sessions/${id}` } };
+				const { owner, input } = given;
+				const headers = { location: `/v1/sessions/${this.ctx.id}` };
+				const frame = async () => {
+					const token = await this.#token();
+					return { status: 201, headers, about: () => ({ ...this.#state(), ...token }) };
+				};
 				// An id is made for one request, so the session is here only where that request comes again.
 				const before = this.#store.exists() ? this.#delivered(how.once) : undefined;
-				if (before !== undefined) return this.#redeliver(before, how, frame);
-				modelFor(findAgent(runtime.agents, agent), model, config(this.env).model);
-				const createdAt = Date.now();
-				this.#store.transaction(() => {
-					this.#store.create({ id, agent, owner, model, metadata, budget, expiresAfterMs, createdAt });
-					if (input === undefined && how.once !== undefined) this.#store.deliveries.add(how.once, 0, createdAt);
-				});
+				if (before !== undefined) return this.#redeliver(before, how, await frame());
+				this.#create(given, input === undefined ? how.once : undefined);
 				if (input === undefined) {
 					this.#runner.created();
-					return Response.json(this.#state(), frame);
+					const { about, ...init } = await frame();
+					return Response.json(about(), init);
 				}
 				const { message, inbound } = inboundOf(input, owner);
 				const live = this.#runner.begin([message], { ...how, inbound });
 				await this.#accepted(live.record);
-				return deliver(live, how.delivery, { ...frame, about: () => this.#state() });
-			});
+				return deliver(live, how, await frame());
+			}, how.format);
 		}
 
-		state(): Promise<Response> {
+		state(caller: Caller): Promise<Response> {
 			return answer(async () => {
-				this.#assertExists();
+				await this.#assertOpen(caller);
 				const day = await this.#runner.owner.day();
 				return Response.json({ ...this.#state(), ...(day !== undefined && { dayBudget: day }) });
 			});
 		}
 
-		change({ budget }: { readonly budget: Limit }): Promise<Response> {
+		change(caller: Caller, { budget }: { readonly budget: Limit }): Promise<Response> {
 			return answer(async () => {
-				this.#assertExists();
+				await this.#assertOwned(caller);
 				this.#store.setBudget(budget);
 				return Response.json(this.#state());
 			});
 		}
 
-		messages({ cursor, limit = 100 }: { cursor?: number | undefined; limit?: number | undefined }): Promise<Response> {
+		token(caller: Caller, expiresInSeconds: number): Promise<Response> {
 			return answer(async () => {
-				this.#assertExists();
+				await this.#assertOwned(caller);
+				return Response.json(await this.#token(Date.now() + expiresInSeconds * 1000), { status: 201 });
+			});
+		}
+
+		messages(caller: Caller, { cursor, limit = 100 }: PageQuery): Promise<Response> {
+			return answer(async () => {
+				await this.#assertOpen(caller);
 				const { records, next } = this.#store.messages.page({ from: cursor ?? 0, limit, bytes: pageBytes });
 				const runIds = new Map<number, string | undefined>();
 				const messages = records.map((record) => {
@@ -100,9 +106,9 @@ export function createSessionClass(runtime: Runtime) {
 			});
 		}
 
-		message(seq: number): Promise<Response> {
+		message(caller: Caller, seq: number): Promise<Response> {
 			return answer(async () => {
-				this.#assertExists();
+				await this.#assertOpen(caller);
 				const record = this.#store.messages.get(seq);
 				if (record === undefined) throw new RunletError('not_found', 'There is no such message in this session.');
 				const runId = this.#store.runs.get(record.run)?.id;
@@ -110,25 +116,26 @@ export function createSessionClass(runtime: Runtime) {
 			});
 		}
 
-		send(input: Input, how: Handling): Promise<Response> {
-			const { whenBusy = 'queue', model } = input;
-			const busy = this.#runner.live !== undefined && whenBusy !== 'reject';
-			return this.#take(busy ? undefined : 'reply', how, () => {
+		send(caller: Caller, input: Input, how: Handling): Promise<Response> {
+			const { whenBusy = 'queue', model, create } = input;
+			const takes = whenBusy !== 'reject';
+			const operation = () => (takes && this.#runner.live !== undefined ? undefined : 'reply');
+			return this.#take(caller, operation, { ...how, create }, () => {
 				const given = this.#given(input);
-				if (busy) return this.#wait(given, whenBusy === 'steer', input, how);
+				if (takes && this.#runner.live !== undefined) return this.#wait(given, whenBusy === 'steer', input, how);
 				return this.#runner.begin([this.#asAnswer(given.message)], { once: how.once, model, inbound: given.inbound });
 			});
 		}
 
-		answer(input: Input, how: Handling): Promise<Response> {
-			return this.#take('answer', how, () => {
+		answer(caller: Caller, input: Input, how: Handling): Promise<Response> {
+			return this.#take(caller, 'answer', how, () => {
 				const { message, inbound } = this.#given(input);
 				return this.#runner.begin([this.#asAnswer(message)], { once: how.once, inbound });
 			});
 		}
 
-		submit(answers: readonly Submission[], how: Handling): Promise<Response> {
-			return this.#take('submit', how, () => {
+		submit(caller: Caller, answers: readonly Submission[], how: Handling): Promise<Response> {
+			return this.#take(caller, 'submit', how, () => {
 				const store = this.#store;
 				const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(runtime.agents, store.session().agent);
 				const everAsked = store.calls.askedIds();
@@ -145,16 +152,16 @@ export function createSessionClass(runtime: Runtime) {
 			});
 		}
 
-		continue(how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<Response> {
-			return this.#take(operation, how, () => {
+		continue(caller: Caller, how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<Response> {
+			return this.#take(caller, operation, how, () => {
 				const stopAfter = operation === 'step' ? 1 : undefined;
 				return this.#runner.begin([], { once: how.once, stopAfter });
 			});
 		}
 
-		events(lastEventId: string | undefined): Promise<Response> {
+		events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<Response> {
 			return answer(async () => {
-				this.#assertExists();
+				await this.#assertOpen(caller);
 				const newest = this.#store.runs.get();
 				const seen = lastEventId === undefined || lastEventId === '' ? undefined : parsePosition(lastEventId);
 				if (newest === undefined) return new Response(null, { status: 204 });
@@ -163,13 +170,15 @@ export function createSessionClass(runtime: Runtime) {
 				const from = seen === undefined ? startOf(newest.n) : isEnd(seen) ? startOf(seen.run + 1) : seen;
 				if (from.run > newest.n) return new Response(null, { status: 204 });
 				const { live } = this.#runner;
-				return eventStream(follow(live?.record.n === from.run ? live.log : pastLog(this.#store, from.run), from));
-			});
+				const log = live?.record.n === from.run ? live.log : pastLog(this.#store, from.run);
+				const protocol = protocolOf(format);
+				return eventStream(follow(log, from, protocol), 200, protocol.headers);
+			}, format);
 		}
 
-		cancel({ once }: Pick<Handling, 'once'>): Promise<Response> {
+		cancel(caller: Caller, { once }: Pick<Handling, 'once'>): Promise<Response> {
 			return answer(async () => {
-				this.#assertExists();
+				await this.#assertOpen(caller);
 				if (this.#delivered(once) === undefined) {
 					assertAllowed(this.#status(), 'cancel');
 					await this.#runner.cancel();
@@ -181,9 +190,9 @@ export function createSessionClass(runtime: Runtime) {
 			});
 		}
 
-		delete(): Promise<Response> {
+		delete(caller: Caller): Promise<Response> {
 			return answer(async () => {
-				this.#assertExists();
+				await this.#assertOwned(caller);
 				await this.#remove();
 				return new Response(null, { status: 204 });
 			});
@@ -215,21 +224,24 @@ export function createSessionClass(runtime: Runtime) {
 
 		/** An operation, if the status allows it (one without a name it always does); one that was taken before gets the answer that it got. */
 		#take(
-			operation: Operation | undefined,
-			how: Handling,
+			caller: Caller,
+			operation: Operation | (() => Operation | undefined),
+			how: Handling & Pick<Input, 'create'>,
 			work: () => LiveRun | Upcoming | undefined,
 		): Promise<Response> {
 			return answer(async () => {
-				this.#assertExists();
+				if (how.create !== undefined && !this.#isLeaving && !this.#store.exists()) this.#create(how.create);
+				await this.#assertOpen(caller);
 				const before = this.#delivered(how.once);
 				if (before !== undefined) return this.#redeliver(before, how);
 				const hasOpenCalls = pendingOf(this.#store).calls?.length !== 0;
-				if (operation !== undefined) assertAllowed(this.#status(), operation, hasOpenCalls);
+				const named = typeof operation === 'function' ? operation() : operation;
+				if (named !== undefined) assertAllowed(this.#status(), named, hasOpenCalls);
 				const run = work();
 				if (run === undefined) return Response.json(this.#state());
 				await this.#accepted(run.record);
-				return deliver(run, how.delivery);
-			});
+				return deliver(run, how);
+			}, how.format);
 		}
 
 		async #accepted({ n }: { readonly n: number }): Promise<void> {
@@ -262,14 +274,14 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		/** The answer to a request that came before: its run, live, as it is stored, or as it will be. */
-		#redeliver(n: number, { delivery }: Handling, frame: Frame = {}): Promise<Response> | Response {
-			const about = frame.status === undefined ? {} : { about: () => this.#state() };
+		#redeliver(n: number, how: Handling, frame: Frame = {}): Promise<Response> | Response {
+			const { about = () => this.#state(), ...init } = frame;
 			const waits = n < 0 ? this.#store.queue.get(-n) : undefined;
 			if (waits !== undefined)
-				return deliver({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) }, delivery);
+				return deliver({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) }, how);
 			const { live } = this.#runner;
 			const run = live?.record.n === n ? live : pastRun(this.#store, n);
-			return run === undefined ? Response.json(this.#state(), frame) : deliver(run, delivery, { ...frame, ...about });
+			return run === undefined ? Response.json(about(), init) : deliver(run, how, frame);
 		}
 
 		#given(input: Input) {
@@ -290,8 +302,44 @@ export function createSessionClass(runtime: Runtime) {
 			};
 		}
 
+		#create(given: CreateInput, once?: Once): void {
+			const { agent, model } = given;
+			modelFor(findAgent(runtime.agents, agent), model, config(this.env).model);
+			const createdAt = Date.now();
+			this.#store.transaction(() => {
+				this.#store.create({ ...given, id: this.ctx.id.toString(), createdAt });
+				if (once !== undefined) this.#store.deliveries.add(once, 0, createdAt);
+			});
+		}
+
+		/** A token for this session: without a time, for a day from its creation on, so that a repeated request gets the same. */
+		async #token(expiresAtMs = this.#store.session().createdAt + tokenSeconds * 1000) {
+			const expiresAt = Math.floor(expiresAtMs / 1000);
+			const token = await signToken({ session: this.ctx.id.toString(), expiresAt }, this.#store.makeTokenKey());
+			return { token, tokenExpiresAt: new Date(expiresAt * 1000).toISOString() };
+		}
+
+		/** Throws what an unknown session throws, unless the caller is its owner or holds its token. */
+		async #assertOpen(caller: Caller): Promise<void> {
+			this.#assertExists();
+			if ('token' in caller) {
+				await verifyToken(caller.token, this.#store.tokenKey, Date.now());
+				this.#assertExists();
+			} else if (caller.owner !== this.#store.session().owner) throw noSuchSession();
+		}
+
+		/** As `#assertOpen`, and throws `forbidden` for who holds but a token. */
+		async #assertOwned(caller: Caller): Promise<void> {
+			await this.#assertOpen(caller);
+			if ('token' in caller)
+				throw new RunletError(
+					'forbidden',
+					'A session token may not do this. Use an API key, which no page should hold.',
+				);
+		}
+
 		#assertExists(): void {
-			if (this.#isLeaving || !this.#store.exists()) throw new RunletError('not_found', 'There is no such session.');
+			if (this.#isLeaving || !this.#store.exists()) throw noSuchSession();
 		}
 
 		#status() {
@@ -320,4 +368,8 @@ export function createSessionClass(runtime: Runtime) {
 			};
 		}
 	};
+}
+
+function noSuchSession(): RunletError {
+	return new RunletError('not_found', 'There is no such session.');
 }

@@ -17,9 +17,10 @@ export class Owner {
 
 	/** The owner's ledger, where the owner's days have a limit. */
 	ledger(): OwnerLedger | undefined {
-		const { ledgers, dayBudget } = this.#config();
-		if (dayBudget.tokens === undefined && dayBudget.usd === undefined) return undefined;
+		const { ledgers, dayBudgetOf } = this.#config();
 		const { owner } = this.#store.session();
+		const dayBudget = dayBudgetOf(owner);
+		if (dayBudget.tokens === undefined && dayBudget.usd === undefined) return undefined;
 		return { limit: dayBudget, ledger: () => ledgers.get(ledgers.idFromName(owner)) };
 	}
 

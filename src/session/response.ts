@@ -1,5 +1,6 @@
-import { RunletError, toErrorBody, toResponse } from '../errors.ts';
-import type { Delivery } from './api.ts';
+import { type Format, protocolOf } from '../compat/protocol.ts';
+import { RunletError } from '../errors.ts';
+import type { Handling } from './api.ts';
 import { follow } from './follow.ts';
 import type { MessageRecord } from './rows/message.ts';
 import type { LiveRun } from './run.ts';
@@ -14,11 +15,11 @@ export interface Frame {
 }
 
 /** The work's response, or the error as one: what a session's object answers with, whatever happens. */
-export async function answer(work: () => Promise<Response>): Promise<Response> {
+export async function answer(work: () => Promise<Response>, format?: Format): Promise<Response> {
 	try {
 		return await work();
 	} catch (error) {
-		return toResponse(error);
+		return protocolOf(format).failure(error);
 	}
 }
 
@@ -31,19 +32,27 @@ export interface Upcoming {
 /** A run as its caller wants it: its events, its result once there is one, or only that it was accepted. */
 export async function deliver(
 	run: LiveRun | Upcoming,
-	delivery: Delivery,
+	{ delivery, format }: Pick<Handling, 'delivery' | 'format'>,
 	{ status = 200, headers = {}, about = () => ({}) }: Frame = {},
 ): Promise<Response> {
 	const { record } = run;
+	const protocol = protocolOf(format);
 	if (delivery === 'stream') {
 		const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;
-		return eventStream(follow(log), status, headers);
+		return eventStream(follow(log, undefined, protocol), status, { ...protocol.headers, ...headers });
 	}
 	if (delivery === 'accepted') return Response.json({ ...about(), runId: record.id }, { status: 202, headers });
-	const event = await ('begun' in run ? (await run.begun).ended : run.ended);
+	const live = 'begun' in run ? await run.begun : run;
+	const event = await live.ended;
 	if (event.type === 'error') {
-		const error = new RunletError(event.code, event.message, event.data);
-		return Response.json(toErrorBody(error), { status: error.status, headers });
+		const response = protocol.failure(new RunletError(event.code, event.message, event.data));
+		for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+		return response;
+	}
+	if (protocol.result !== undefined) {
+		const response = protocol.result(live.log.read(live.log.cursor()).map(({ event }) => event));
+		for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+		return response;
 	}
 	const { type: _, ...result } = event;
 	const ended = { id: record.id, status: runStatusOf(event) };

@@ -1,4 +1,5 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
+import { makeTokenKey } from '../auth/token.ts';
 import type { Message } from '../chat/index.ts';
 import type { Limit } from '../ledger/budget.ts';
 import { migrate, storedVersion } from '../migrate.ts';
@@ -96,6 +97,19 @@ export class SessionStore {
 			title: row.title ?? undefined,
 			createdAt: row.created_at,
 		};
+	}
+
+	/** What signs the session's tokens; none was ever made where it is missing. */
+	get tokenKey(): string | undefined {
+		type Row = { token_key: string | null };
+		return this.#storage.sql.exec<Row>('SELECT token_key FROM session').one().token_key ?? undefined;
+	}
+
+	/** What signs the session's tokens, made when the first one is. */
+	makeTokenKey(): string {
+		const key = this.tokenKey ?? makeTokenKey();
+		this.#storage.sql.exec('UPDATE session SET token_key = ? WHERE token_key IS NULL', key);
+		return key;
 	}
 
 	/** The model of the runs from now on. */

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { config } from '../../src/config.ts';
 
-const budgetOf = (variables: object) => config({ ...env, ...variables }).dayBudget;
+const budgetOf = (variables: object) => config({ ...env, ...variables }).dayBudgetOf('somebody');
 
 test('without its variables a day has no budget; each of them sets its own cap, as text or as a number', () => {
 	expect(budgetOf({})).toEqual({});

@@ -146,7 +146,7 @@ describe("the budget of an owner's day", () => {
 	const limited = async (work: () => Promise<void>, more: object = {}): Promise<void> => {
 		const own = await runInDurableObject(objectOf(await createSession()), (one) => config(Reflect.get(one, 'env')));
 		const before = { ...own };
-		Object.assign(own, { dayBudget: { tokens: 100_000 } }, more);
+		Object.assign(own, { dayBudgetOf: () => ({ tokens: 100_000 }) }, more);
 		await work().finally(() => Object.assign(own, before));
 	};
 	const dayOf = async (id: string) => Object((await stateOf(id)).dayBudget).spent?.tokens;

@@ -63,8 +63,8 @@ export function messageOf(chunks: readonly UiChunk[]): UiMessage | undefined {
 				break;
 			}
 			case 'tool-input-error': {
-				const { toolCallId, toolName, errorText } = chunk;
-				parts.push({ type: `tool-${toolName}`, toolCallId, state: 'output-error', errorText });
+				const { toolCallId, toolName, input, errorText } = chunk;
+				parts.push({ type: `tool-${toolName}`, toolCallId, state: 'output-error', input, errorText });
 				break;
 			}
 			case 'tool-output-available':

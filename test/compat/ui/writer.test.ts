@@ -316,9 +316,10 @@ function slim(message: { readonly parts: readonly object[] } | undefined): SeenM
 	if (message === undefined) return undefined;
 	const shown: SeenMessage = JSON.parse(JSON.stringify(message));
 	const parts = shown.parts.map(({ rawInput: _, ...part }) => {
-		if (part.type !== 'reasoning') return part;
-		const { id: __, ...rest } = part;
-		return rest;
+		const { id: __, ...reasoning } = part;
+		// The versions do not agree on whether an input that was not complete is kept.
+		const { input: ___, ...failed } = part;
+		return part.type === 'reasoning' ? reasoning : part.state === 'output-error' ? failed : part;
 	});
 	return { ...shown, parts };
 }

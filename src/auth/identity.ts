@@ -1,0 +1,41 @@
+import { RunletError } from '../errors.ts';
+import { decodeBase64Url } from './base64url.ts';
+import { digestOf, type KeyRecord, keyIdOf, type Scope, scopes } from './key.ts';
+import { readToken } from './token.ts';
+
+/** Who makes a request: the holder of an API key, or of a token that opens one session. */
+export type Identity =
+	| { readonly kind: 'key'; readonly owner: string; readonly keyId: string; readonly scopes: readonly Scope[] }
+	/** Not verified yet: only the session itself can. */
+	| { readonly kind: 'token'; readonly session: string; readonly token: string };
+
+/** Whoever is at this machine, in the local mode. */
+export const localIdentity: Identity = { kind: 'key', owner: 'local', keyId: 'local', scopes };
+
+const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
+
+/**
+ * Who the `Authorization` header stands for. Throws `auth`, which does not say whether a key is unknown, revoked or
+ * misspelt. An unknown key costs the same work as a known one.
+ */
+export async function identify(header: string | undefined, keys: readonly KeyRecord[]): Promise<Identity> {
+	if (header === undefined || header.trim() === '')
+		throw refused('missing. Send your API key, or a session token: Authorization: Bearer rl_…');
+	const text = bearer.exec(header)?.[1];
+	if (text === undefined) throw refused('expected Bearer and an API key or a session token');
+	const claims = readToken(text);
+	if (claims !== undefined) return { kind: 'token', session: claims.session, token: text };
+	const id = keyIdOf(text);
+	const digest = await digestOf(text);
+	const record = keys.find((key) => key.id === id);
+	const expected = record === undefined ? nobody : decodeBase64Url(record.hash);
+	const isEqual = digest.byteLength === expected.byteLength && crypto.subtle.timingSafeEqual(digest, expected);
+	if (record === undefined || !isEqual) throw refused('this key is not known. npm run keys lists those that are');
+	return { kind: 'key', owner: record.owner, keyId: record.id, scopes: record.scopes };
+}
+
+const nobody = new Uint8Array(32);
+
+function refused(why: string): RunletError {
+	return new RunletError('auth', `Authorization: ${why}.`, { field: 'Authorization' });
+}

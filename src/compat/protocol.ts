@@ -1,0 +1,46 @@
+import type { RunEvent } from '../chat/index.ts';
+import { toSse } from '../chat/sse.ts';
+import { toResponse } from '../errors.ts';
+
+/**
+ * In whose words an answer is written, as data: it goes with a request to the session's object. Missing means Runlet's
+ * own (design.md, "The wire").
+ */
+export type Format = { readonly type: 'runlet' };
+
+/** Writes the events of a run for one reader. */
+export interface RunWriter {
+	/** @param id the event's position, for a reader that may come back */
+	event(event: RunEvent, id: string | undefined): string;
+	/** What stands behind the last event. */
+	end(): string;
+}
+
+/** A run's answers in somebody's words: a translation of the one event stream. */
+export interface Protocol {
+	/** Headers of a streamed answer, beside those of every event stream. */
+	readonly headers?: Readonly<Record<string, string>>;
+	/** A writer for one more reader. */
+	writer(): RunWriter;
+	/** The answer that is not streamed, of a run that did not fail: made from all of its events. Missing means Runlet's own. */
+	result?(events: readonly RunEvent[]): Response;
+	failure(error: unknown): Response;
+}
+
+const own: Protocol = {
+	writer: () => ({ event: toSse, end: () => '' }),
+	failure: toResponse,
+};
+
+/** The protocol of a format. */
+export function protocolOf(format: Format | undefined): Protocol {
+	switch (format?.type) {
+		default:
+			return own;
+	}
+}
+
+/** A failure before there was a run, as the path's protocol writes it. */
+export function protocolAt(_path: string): Pick<Protocol, 'failure'> {
+	return own;
+}

@@ -1,0 +1,93 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import { type Identity, identify, localIdentity } from '../auth/identity.ts';
+import type { Scope } from '../auth/key.ts';
+import { config, type Env } from '../config.ts';
+import { RunletError } from '../errors.ts';
+import type { Caller } from '../session/api.ts';
+import { assertRate } from './rate.ts';
+
+/** What a route's context has. */
+export type RouteEnv = { Bindings: Env; Variables: { identity: Identity } };
+
+/** Names of this machine, as a URL has them. */
+const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/**
+ * Fail-closed (design.md, "The wire"): without API keys only the local mode of `npm start` answers, and only under a name
+ * of this machine and to its own pages, so that no page on the web reaches it.
+ */
+export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
+	const { keys, local } = config(c.env);
+	if (keys.length === 0 && !local) {
+		throw new RunletError(
+			'not_configured',
+			'API_KEYS: not set, so this Worker answers nobody. Make a key: npm run keys -- make --remote. On your own machine npm start needs none.',
+		);
+	}
+	if (keys.length === 0 && !(isLoopback(c.req.url) && isOwnPage(c.req.header('origin')))) {
+		throw new RunletError(
+			'forbidden',
+			'Without API keys only this machine is answered: use http://127.0.0.1 or http://localhost.',
+		);
+	}
+	await next();
+};
+
+/** Finds out who makes a request; throws `auth` for who cannot say so, and `rate_limited` for who asks too often. */
+export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
+	const { keys } = config(c.env);
+	const identity = keys.length === 0 ? localIdentity : await identify(c.req.header('authorization'), keys);
+	if (keys.length > 0) await assertRate(c, identity.kind === 'key' ? `key ${identity.keyId}` : identity.session);
+	c.set('identity', identity);
+	await next();
+};
+
+/** Whether an address is this machine's. */
+export function isLoopback(url: string): boolean {
+	return URL.canParse(url) && loopback.has(new URL(url).hostname);
+}
+
+/** Who asks a session for something. A token reaches the session that it was made for, and no other is there for it. */
+export function callerOf(c: Context<RouteEnv>, session: string): Caller {
+	const { identity } = c.var;
+	if (identity.kind === 'token') {
+		if (identity.session !== session) throw new RunletError('not_found', 'There is no such session.');
+		return { token: identity.token };
+	}
+	return { owner: ownerOf(c) };
+}
+
+/** Whose request it is: the name of the owner's ledger and directory. Throws `forbidden` for a session token. */
+export function ownerOf(c: Context<RouteEnv>): string {
+	return withScope(c, 'run').owner;
+}
+
+/** Throws `forbidden` for whose key does not allow this. */
+export function assertScope(c: Context<RouteEnv>, scope: Scope): void {
+	withScope(c, scope);
+}
+
+/** Throws `forbidden` for a session token. */
+export function assertKey(c: Context<RouteEnv>): void {
+	keyOf(c);
+}
+
+function withScope(c: Context<RouteEnv>, scope: Scope) {
+	const key = keyOf(c);
+	if (key.scopes.includes(scope)) return key;
+	throw new RunletError(
+		'forbidden',
+		`This needs a key with the scope ${scope}; this one has ${key.scopes.join(', ')}. Make one: npm run keys -- make --scope ${scope}.`,
+		{ scope },
+	);
+}
+
+function keyOf(c: Context<RouteEnv>) {
+	const { identity } = c.var;
+	if (identity.kind === 'key') return identity;
+	throw new RunletError('forbidden', 'A session token opens its session and nothing else. This needs an API key.');
+}
+
+function isOwnPage(origin: string | undefined): boolean {
+	return origin === undefined || isLoopback(origin);
+}
