@@ -33,6 +33,8 @@ export interface Input {
 	readonly sender?: string | undefined;
 	/** By what way it came; `http`, if nobody says. */
 	readonly transport?: string | undefined;
+	/** The sender's own id of the message. */
+	readonly messageId?: string | undefined;
 	/** The model of this run and those after it; the one that the session has, if nobody says. */
 	readonly model?: string | undefined;
 	/** What happens where a run goes on. */

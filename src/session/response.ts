@@ -74,7 +74,7 @@ export function eventStream(
 
 /** A message as the routes show it: without what only its provider needs. */
 export function wireMessage(record: MessageRecord, runId: string | undefined) {
-	const { seq, message, input, inbound, turn, isCut, createdAt } = record;
+	const { seq, message, input, inbound, turn, isCut, isReplaced, createdAt } = record;
 	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
 	const attachments = inbound?.attachments?.map(({ name, type, size }) => ({ name, type, size }));
 	const about = {
@@ -82,6 +82,7 @@ export function wireMessage(record: MessageRecord, runId: string | undefined) {
 		...(turn && { turn }),
 		...(isCut === true && { isCut }),
 		...(input === true && { isInput: true }),
+		...(isReplaced === true && { isReplaced }),
 	};
 	return { id: String(seq), runId, ...shown, ...about, createdAt: new Date(createdAt).toISOString() };
 }

@@ -18,6 +18,7 @@ import { pastRun } from './past.ts';
 import { approvedCalls, askedQuestions, openCallsOf } from './pending.ts';
 import { Queue } from './queue.ts';
 import { giveUp, takeUp } from './recovery.ts';
+import { turnOf } from './rows/message.ts';
 import type { Waiting } from './rows/queue.ts';
 import type { RunRecord } from './rows/run.ts';
 import { carryOut, type LiveRun, newRunId, runThatWasNot } from './run.ts';
@@ -44,8 +45,10 @@ export interface BeginOptions {
 	readonly once?: Once | undefined;
 	/** Calls that were allowed. */
 	readonly approved?: readonly ToolCall[];
-	/** Where the message came from that it begins with. */
+	/** Where the message came from that it begins with; of several the last. */
 	readonly inbound?: Inbound | undefined;
+	/** The place of the message whose place is taken by what is given, with all behind it. */
+	readonly replaces?: number | undefined;
 	/** The message that waited for it. */
 	readonly waited?: Waiting | undefined;
 }
@@ -99,17 +102,18 @@ export class Runner {
 	 */
 	begin(
 		given: readonly Message[],
-		{ model, stopAfter, once, approved = [], inbound, waited }: BeginOptions = {},
+		{ model, stopAfter, once, approved = [], inbound, replaces, waited }: BeginOptions = {},
 	): LiveRun {
 		const options = this.#optionsOn(model);
-		const input = [...this.#unknownResults(options.tools), ...given];
+		const input = [...(replaces === undefined ? this.#unknownResults(options.tools) : []), ...given];
 		const record = this.#store.transaction(() => {
 			const { messages, calls, runs, deliveries, queue } = this.#store;
+			if (replaces !== undefined) this.#store.replace(turnOf(replaces));
 			if (model !== undefined) this.#store.chooseModel(model);
 			if (this.#store.session().title === undefined) this.#store.setTitle(titleOf(given));
 			const createdAt = Date.now();
 			const n = this.nextRun;
-			const isNew = input.some(({ role }) => role === 'user');
+			const isNew = input.some(({ role }) => role !== 'tool');
 			const run = runs.begin({
 				n,
 				id: waited?.runId ?? newRunId(),
@@ -120,8 +124,10 @@ export class Runner {
 				createdAt,
 			});
 			for (const call of approved) calls.note(messages.lastTurn(), call, 'allowed', createdAt);
-			for (const message of input)
-				messages.add(n, message, createdAt, { input: true, inbound: given.includes(message) ? inbound : undefined });
+			for (const message of input) {
+				const more = message === given.at(-1) ? { inbound, replaces } : {};
+				messages.add(n, message, createdAt, { input: true, ...more });
+			}
 			if (once !== undefined) deliveries.add(once, n, createdAt);
 			if (waited !== undefined) queue.remove(waited.id);
 			if (waited?.key !== undefined) deliveries.begun(waited.key, n);

@@ -132,6 +132,13 @@ export class SessionStore {
 		this.#storage.sql.exec('UPDATE session SET summary = ?', place);
 	}
 
+	/** Another message takes the place of the one there and of all behind it; what they had summed up is sent again. */
+	replace(from: number): void {
+		this.messages.replace(from);
+		if (this.summary < from) return;
+		this.#storage.sql.exec('UPDATE session SET summary = ?', this.messages.summaryBefore(from));
+	}
+
 	/** What it may spend from now on. */
 	setBudget(budget: Limit): void {
 		this.#storage.sql.exec('UPDATE session SET budget = ?', jsonOf(budget));

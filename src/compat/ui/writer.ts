@@ -114,6 +114,7 @@ export class UiWriter {
 			case 'tool_use_start':
 				this.#openStep();
 				this.#closeText();
+				if (this.#stepCalls.includes(event.id)) break;
 				this.#calls.set(event.id, { name: event.name, pieces: [], state: 'streaming' });
 				this.#stepCalls.push(event.id);
 				this.#say({ type: 'tool-input-start', toolCallId: event.id, toolName: event.name });
