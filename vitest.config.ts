@@ -6,7 +6,7 @@ const pure = [
 	'test/{auth,net,tool,skill,chat,providers,toolboxes,agents,compat,webhooks,session,ledger,directory}/**/*.test.ts',
 ];
 const workerd = ['test/**/*.worker.test.ts'];
-const both = ['test/chat/**/*.test.ts', 'test/tool/**/*.test.ts'];
+const both = ['test/chat/**/*.test.ts', 'test/tool/**/*.test.ts', 'test/net/{public-url,fetch}.test.ts'];
 
 export default defineConfig({
 	test: {

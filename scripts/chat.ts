@@ -29,6 +29,7 @@ no terminal, each line of it is a message.
   --agent NAME    the agent to talk to (default: the first that the server has)
   --model NAME    one of the models that the agent may run on (default: its first)
   --session ID    go on with a session
+  --key KEY       an API key, where Runlet wants one (default: RUNLET_API_KEY)
   --url URL       where Runlet is (default: RUNLET_URL, else http://127.0.0.1:8787)
   --help          this text
 
@@ -61,8 +62,10 @@ async function main(): Promise<number> {
 	if (values.session && (values.agent || values.model))
 		throw new UsageError('--session and --agent or --model exclude each other: a session keeps both.');
 	if (!URL.canParse(url)) throw new UsageError(`--url: ${url} is not a URL.`);
+	const key = values.key ?? process.env.RUNLET_API_KEY;
 	const client = createClient({
 		url,
+		...(key && { headers: { authorization: `Bearer ${key}` } }),
 		onRetry: (attempt) => attempt === 1 && print('dim', 'Connection lost. Trying again…'),
 	});
 	try {
@@ -83,7 +86,7 @@ function readArguments(args: string[]) {
 		const text = { type: 'string' } as const;
 		return parseArgs({
 			args,
-			options: { agent: text, model: text, session: text, url: text, help: { type: 'boolean', short: 'h' } },
+			options: { agent: text, model: text, session: text, key: text, url: text, help: { type: 'boolean', short: 'h' } },
 			allowPositionals: true,
 		});
 	} catch (error) {

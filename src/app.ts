@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { protocolAt } from './compat/protocol.ts';
 import { RunletError } from './errors.ts';
+import { accessLog } from './routes/access-log.ts';
 import { agentsRoute } from './routes/agents.ts';
 import { crossOrigin } from './routes/cors.ts';
 import { health } from './routes/health.ts';
@@ -8,6 +9,7 @@ import { assertMayAnswer, authenticate, type RouteEnv } from './routes/identity.
 import { securityHeaders } from './routes/security-headers.ts';
 import { sessions } from './routes/sessions.ts';
 import { skills } from './routes/skills.ts';
+import { uiRoute } from './routes/ui.ts';
 import type { Runtime } from './session/agent.ts';
 
 /**
@@ -26,7 +28,7 @@ export function createApp(runtime: Runtime) {
 		const error = new RunletError('not_found', `There is nothing at ${c.req.path}. See README.md for the routes.`);
 		return protocolAt(c.req.path).failure(error);
 	});
-	app.use(securityHeaders);
+	app.use(accessLog, securityHeaders);
 	app.use('/v1/*', crossOrigin, assertMayAnswer);
 	// Behind this line everybody is known; a way in that knows its callers by other means is mounted in front of it.
 	app.use('/v1/*', authenticate);
@@ -34,5 +36,6 @@ export function createApp(runtime: Runtime) {
 		.route('/healthz', health)
 		.route('/v1/agents', agentsRoute(runtime))
 		.route('/v1/sessions', sessions)
-		.route('/v1/skills', skills);
+		.route('/v1/skills', skills)
+		.route('/v1/ui', uiRoute(runtime));
 }

@@ -8,6 +8,7 @@ import type { Limit } from './ledger/budget.ts';
 import type { AiBinding } from './providers/index.ts';
 import type { PublisherNamespace, SkillsNamespace } from './publisher/api.ts';
 import type { SessionNamespace } from './session/api.ts';
+import type { MetricsDataset } from './session/metrics.ts';
 
 /**
  * Providers that are configured by two variables each: `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or a
@@ -33,6 +34,8 @@ export interface Env extends EndpointVariables {
 	readonly PUBLISHERS: PublisherNamespace;
 	/** Workers AI. */
 	readonly AI?: AiBinding;
+	/** Analytics Engine: a point a run. */
+	readonly METRICS?: MetricsDataset;
 	/** Model of every agent that names none; `demo`. */
 	readonly MODEL?: string;
 	/** The most that an owner may spend on a UTC day: tokens, and US dollars. In `wrangler.toml` a number may be one. */
@@ -69,6 +72,7 @@ export interface Config {
 	readonly corsOrigins: readonly string[];
 	readonly rateLimiter: RateLimiter | undefined;
 	readonly local: boolean;
+	readonly metrics: MetricsDataset | undefined;
 	/** Where a provider is, and the key that it asks for, as far as they are set. */
 	readonly endpoint: (name: EndpointName) => Endpoint;
 	readonly ai: AiBinding | undefined;
@@ -164,6 +168,7 @@ export function config(env: Env): Config {
 		corsOrigins,
 		rateLimiter: env.RATE_LIMITER,
 		local: LOCAL === 'true',
+		metrics: env.METRICS,
 		endpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
 		ai: env.AI,
 	};

@@ -88,11 +88,9 @@ export function toErrorBody(error: RunletError): ErrorBody {
 	return { error: data === undefined ? { code, message } : { code, message, data } };
 }
 
-/** The error as an HTTP response; where Runlet itself is at fault, the cause goes to the log, never to the client. */
+/** The error as an HTTP response. Where Runlet itself is at fault, who catches it writes it into the log (`log.ts`). */
 export function toResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
-	if (error.status === 500)
-		console.error(JSON.stringify({ level: 'error', code: error.code, cause: describeCause(error.cause) }));
 	return Response.json(toErrorBody(error), { status: error.status, headers: retryHeaders(error) });
 }
 
@@ -101,10 +99,6 @@ export function retryHeaders({ status, data }: RunletError): Record<string, stri
 	const after = data?.retryAfter;
 	if ((status !== 429 && status !== 503) || typeof after !== 'number' || !(after >= 0)) return {};
 	return { 'retry-after': String(Math.ceil(after)) };
-}
-
-function describeCause(cause: unknown): string | undefined {
-	return cause instanceof Error ? (cause.stack ?? `${cause.name}: ${cause.message}`) : undefined;
 }
 
 /** The text of any thrown value, for messages to a model: never a stack. */

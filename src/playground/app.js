@@ -5,6 +5,7 @@
  */
 
 import { element } from './element.js';
+import { createKeyForm, createKeyHeaders } from './key.js';
 import { createOpenCalls } from './open-calls.js';
 import { createRunView, eventsOf } from './run-view.js';
 import { ClientError, createClient } from './session.js';
@@ -24,7 +25,8 @@ const page = {
 };
 
 const tail = createTail(find('#scroller', HTMLElement));
-const client = createClient({ onRetry: () => setStatus('Connection lost. Trying again…') });
+const headers = createKeyHeaders();
+const client = createClient({ headers, onRetry: () => setStatus('Connection lost. Trying again…') });
 
 /** @type {Agent[]} */
 let agents = [];
@@ -237,6 +239,7 @@ function showFailure(error) {
 	box.setAttribute('role', 'alert');
 	const isNetwork = error instanceof ClientError && error.status === undefined;
 	if (isNetwork) box.append(button('Try again', open));
+	else if (error instanceof ClientError && error.status === 401) box.append(createKeyForm(headers, open));
 	else if (error instanceof ClientError && error.code === 'not_found') box.append(button('New chat', startNewChat));
 	page.transcript.append(box);
 	setStatus('');

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { messageOf } from '../errors.ts';
+import { failureFields, log } from '../log.ts';
 import { hashOf } from '../skill/content-hash.ts';
 import { bodyKey, bodySchema, indexKey, indexSchema, vectorsKey } from '../skill/kv-index.ts';
 import { planSkills, readIndex, retiredKey } from '../skill/plan.ts';
@@ -195,7 +195,7 @@ export class SkillWriter {
 }
 
 function failed(error: unknown): Outcome {
-	console.error(JSON.stringify({ level: 'error', message: `Skills: ${messageOf(error)}` }));
+	log('error', 'skills.not_published', failureFields(error));
 	return { outcome: 'failed' };
 }
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Attachment } from '../session/attachment.ts';
+import { fileUrlField } from './url.ts';
 
 /** Attachments of one message. */
 const mostAttachments = 16;
@@ -16,12 +17,6 @@ const nameField = v.pipe(
 	v.check((name) => !/^\.{1,2}$/.test(name), 'a file name, without a path'),
 );
 
-const urlField = v.pipe(
-	v.string(),
-	v.maxLength(2_048, 'at most 2048 characters'),
-	v.check(isHttps, 'Expected an https URL without a user or a password'),
-);
-
 const attachment = v.pipe(
 	v.strictObject({
 		name: nameField,
@@ -29,7 +24,7 @@ const attachment = v.pipe(
 		size: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
 		contentText: v.optional(v.string()),
 		contentBase64: v.optional(v.pipe(v.string(), v.check(isBase64, 'Expected base64'))),
-		contentUrl: v.optional(urlField),
+		contentUrl: v.optional(fileUrlField),
 	}),
 	v.forward(
 		v.check(
@@ -62,10 +57,4 @@ function sizeOf({ contentText, contentBase64 }: Attachment): number | undefined 
 
 function isBase64(text: string): boolean {
 	return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
-}
-
-function isHttps(text: string): boolean {
-	if (!URL.canParse(text)) return false;
-	const { protocol, username, password } = new URL(text);
-	return protocol === 'https:' && username === '' && password === '';
 }

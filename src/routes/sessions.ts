@@ -11,6 +11,7 @@ import type { Caller, SessionApi } from '../session/api.ts';
 import { attachmentsField } from './attachments.ts';
 import { callerOf, ownerOf, type RouteEnv } from './identity.ts';
 import { handlingOf, jsonBody, notAllowed } from './request.ts';
+import { fileUrlField } from './url.ts';
 
 /** Characters of one message's text. */
 const maxText = 1_000_000;
@@ -25,7 +26,7 @@ const part = v.strictObject({
 	text: v.optional(v.pipe(v.string(), v.maxLength(maxText))),
 	mime: v.optional(v.pipe(v.string(), v.regex(/^[\w.+-]+\/[\w.+-]+$/, 'Expected a media type such as image/png'))),
 	data: v.optional(v.pipe(v.string(), v.base64())),
-	url: v.optional(v.pipe(v.string(), v.url(), v.regex(/^https?:/i, 'Expected an http or https URL'))),
+	url: v.optional(fileUrlField),
 	name: v.optional(v.pipe(v.string(), v.maxLength(255))),
 });
 const content = {

@@ -1,6 +1,7 @@
 import { type Agent, findAgent, modelFor } from '../agents/index.ts';
 import { type ChatOptions, embed, type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
 import type { Config } from '../config.ts';
+import { log } from '../log.ts';
 import { inMemoryResolver, kvResolver, type SkillResolver } from '../skill/index.ts';
 import { joinedResolver } from '../skill/resolver.ts';
 import type { CrashPoint } from './crash.ts';
@@ -63,7 +64,7 @@ export function resolverFor(
 		// Who edits skills on a laptop wants to see them at once.
 		...(local && { cacheMs: 0 }),
 		embedFn: (model, texts) => embed({ model, providers }, texts),
-		onProblem: (message) => console.warn(JSON.stringify({ level: 'warn', agent, message })),
+		onProblem: (_, problem) => log('warn', 'skills.problem', { 'gen_ai.agent.name': agent, 'error.type': problem }),
 	});
 	return own.length === 0 ? published : joinedResolver([inMemoryResolver(own), published]);
 }

@@ -28,6 +28,7 @@ export function inboundOf({ sender, transport = 'http', messageId, ...input }: I
 /** What tools and skills are told of the message that a run answers: of the newest that came from outside. */
 export class InboundContext {
 	#context: SkillContext;
+	#transport = 'http';
 
 	/** @param owner whose session it is: the sender of messages that were stored without one. */
 	constructor(records: readonly MessageRecord[], owner: string) {
@@ -40,10 +41,16 @@ export class InboundContext {
 		return this.#context;
 	}
 
+	/** By what way it came. */
+	get transport(): string {
+		return this.#transport;
+	}
+
 	/** A newer message came. */
 	arrived(message: Message, inbound: Inbound | undefined): void {
 		if (inbound === undefined) return;
 		const { sender, transport, attachments } = inbound;
+		this.#transport = transport;
 		const parts = 'parts' in message ? message.parts : undefined;
 		this.#context = { sender, transport, attachments: attachmentsOf(parts, attachments) };
 	}

@@ -3,12 +3,15 @@ import { findAgent, modelFor } from '../agents/index.ts';
 import { signToken, tokenSeconds, verifyToken } from '../auth/token.ts';
 import type { Message, UserMessage } from '../chat/index.ts';
 import { type Format, protocolOf } from '../compat/protocol.ts';
+import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { config, type Env } from '../config.ts';
-import { messageOf, RunletError } from '../errors.ts';
+import { RunletError } from '../errors.ts';
 import type { Limit } from '../ledger/budget.ts';
+import { failureFields, log } from '../log.ts';
 import type { Runtime } from './agent.ts';
-import type { Caller, CreateInput, Handling, Input, Once, PageQuery, SessionApi, Submission } from './api.ts';
+import type { Caller, CreateInput, Handling, Input, Once, PagePost, PageQuery, SessionApi, Submission } from './api.ts';
 import { crashPoints } from './crash.ts';
+import { askedAgain, placeOf, wasAnswered } from './exchange.ts';
 import { follow } from './follow.ts';
 import { type Inbound, inboundOf } from './inbound.ts';
 import { pastLog, pastRun } from './past.ts';
@@ -17,12 +20,15 @@ import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
 import { answer, deliver, eventStream, type Frame, type Upcoming, wireMessage } from './response.ts';
 import type { LiveRun } from './run.ts';
 import { Runner } from './runner.ts';
-import { assertAllowed, type Operation, sessionStatus } from './status.ts';
+import { assertAllowed, type Operation, sessionStatus, takesNext } from './status.ts';
 import { SessionStore } from './store.ts';
-import { submitted } from './submission.ts';
+import { openAnswers, submitted } from './submission.ts';
+import { headOf, uiMessages } from './ui.ts';
 
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;
+
+const pageFormat = { type: 'ui' } as const;
 
 /** Messages that may wait for a run to end. */
 const longestQueue = 16;
@@ -117,14 +123,8 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		send(caller: Caller, input: Input, how: Handling): Promise<Response> {
-			const { whenBusy = 'queue', model, create } = input;
-			const takes = whenBusy !== 'reject';
-			const operation = () => (takes && this.#runner.live !== undefined ? undefined : 'reply');
-			return this.#take(caller, operation, { ...how, create }, () => {
-				const given = this.#given(input);
-				if (takes && this.#runner.live !== undefined) return this.#wait(given, whenBusy === 'steer', input, how);
-				return this.#runner.begin([this.#asAnswer(given.message)], { once: how.once, model, inbound: given.inbound });
-			});
+			const { create } = input;
+			return this.#take(caller, undefined, { ...how, create }, () => this.#sent(this.#given(input), input, how));
 		}
 
 		answer(caller: Caller, input: Input, how: Handling): Promise<Response> {
@@ -135,21 +135,7 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		submit(caller: Caller, answers: readonly Submission[], how: Handling): Promise<Response> {
-			return this.#take(caller, 'submit', how, () => {
-				const store = this.#store;
-				const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(runtime.agents, store.session().agent);
-				const everAsked = store.calls.askedIds();
-				const { messages, approved, isLast } = submitted(pendingOf(store), answers, { approvalMs, everAsked });
-				if (isLast) return this.#runner.begin(messages, { once: how.once, approved });
-				store.transaction(() => {
-					const now = Date.now();
-					for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
-					// They belong to the run that the last answer begins.
-					for (const message of messages) store.messages.add(this.#runner.nextRun, message, now, { input: true });
-					if (how.once !== undefined) store.deliveries.add(how.once, 0, now);
-				});
-				return undefined;
-			});
+			return this.#take(caller, 'submit', how, () => this.#submit(answers, how));
 		}
 
 		continue(caller: Caller, how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<Response> {
@@ -174,6 +160,37 @@ export function createSessionClass(runtime: Runtime) {
 				const protocol = protocolOf(format);
 				return eventStream(follow(log, from, protocol), 200, protocol.headers);
 			}, format);
+		}
+
+		post(caller: Caller, post: PagePost, how: Handling): Promise<Response> {
+			return answer(async () => {
+				const { agent, input } = post;
+				if (input?.create !== undefined && !this.#isLeaving && !this.#store.exists()) this.#create(input.create);
+				await this.#assertOpen(caller, agent);
+				const before = this.#delivered(how.once);
+				const known = before === undefined ? undefined : this.#redelivered(before);
+				const run = known ?? (await this.#posted(post, how));
+				const format = { type: 'ui', isContinued: post.answers !== undefined } as const;
+				if (run === undefined) return this.#nothingToSay();
+				await this.#accepted(run.record);
+				return deliver(run, { delivery: 'stream', format }, this.#pageFrame());
+			}, pageFormat);
+		}
+
+		resume(caller: Caller, agent: string): Promise<Response> {
+			return answer(async () => {
+				await this.#assertOpen(caller, agent);
+				const { live } = this.#runner;
+				if (live === undefined) return new Response(null, { status: 204 });
+				return deliver(live, { delivery: 'stream', format: pageFormat }, this.#pageFrame());
+			}, pageFormat);
+		}
+
+		pageMessages(caller: Caller, agent: string): Promise<Response> {
+			return answer(async () => {
+				await this.#assertOpen(caller, agent);
+				return Response.json({ messages: uiMessages(this.#store) }, this.#pageFrame());
+			}, pageFormat);
 		}
 
 		cancel(caller: Caller, { once }: Pick<Handling, 'once'>): Promise<Response> {
@@ -203,7 +220,7 @@ export function createSessionClass(runtime: Runtime) {
 				if (this.#runner.alarm()) await this.#remove();
 			} catch (cause) {
 				// An alarm that throws is tried a few times only; this one has to come again.
-				console.error(JSON.stringify({ level: 'error', code: 'alarm', cause: messageOf(cause) }));
+				log('error', 'session.alarm_failed', failureFields(cause));
 				await this.ctx.storage.setAlarm(Date.now() + 60_000);
 			}
 		}
@@ -225,7 +242,7 @@ export function createSessionClass(runtime: Runtime) {
 		/** An operation, if the status allows it (one without a name it always does); one that was taken before gets the answer that it got. */
 		#take(
 			caller: Caller,
-			operation: Operation | (() => Operation | undefined),
+			operation: Operation | undefined,
 			how: Handling & Pick<Input, 'create'>,
 			work: () => LiveRun | Upcoming | undefined,
 		): Promise<Response> {
@@ -235,13 +252,76 @@ export function createSessionClass(runtime: Runtime) {
 				const before = this.#delivered(how.once);
 				if (before !== undefined) return this.#redeliver(before, how);
 				const hasOpenCalls = pendingOf(this.#store).calls?.length !== 0;
-				const named = typeof operation === 'function' ? operation() : operation;
-				if (named !== undefined) assertAllowed(this.#status(), named, hasOpenCalls);
+				if (operation !== undefined) assertAllowed(this.#status(), operation, hasOpenCalls);
 				const run = work();
 				if (run === undefined) return Response.json(this.#state());
 				await this.#accepted(run.record);
 				return deliver(run, how);
 			}, how.format);
+		}
+
+		#submit(answers: readonly Submission[], { once }: Pick<Handling, 'once'>): LiveRun | undefined {
+			const store = this.#store;
+			const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(runtime.agents, store.session().agent);
+			const everAsked = store.calls.askedIds();
+			const { messages, approved, isLast } = submitted(pendingOf(store), answers, { approvalMs, everAsked });
+			if (isLast) return this.#runner.begin(messages, { once, approved });
+			store.transaction(() => {
+				const now = Date.now();
+				for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
+				// They belong to the run that the last answer begins.
+				for (const message of messages) store.messages.add(this.#runner.nextRun, message, now, { input: true });
+				if (once !== undefined) store.deliveries.add(once, 0, now);
+			});
+			return undefined;
+		}
+
+		/** The run that a page gets for what it posts, which it may have begun before; nothing where there is nothing to say. */
+		async #posted({ input, answers = [], isAgain = false, messageId }: PagePost, how: Handling) {
+			if (input === undefined) {
+				const { live } = this.#runner;
+				if (live !== undefined) return live;
+				const isOpen = this.#status() === 'awaiting_tools';
+				const open = isOpen ? openAnswers(pendingOf(this.#store).calls, answers) : [];
+				if (open.length > 0) return this.#submit(open, how);
+				return wasAnswered(this.#store, answers) ? pastRun(this.#store, this.#runner.nextRun - 1) : undefined;
+			}
+			const waits = isAgain ? undefined : this.#runner.queue.named(input.messageId);
+			if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
+			const given = this.#given(input);
+			for (;;) {
+				const found = placeOf(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
+				if (found === undefined) return this.#sent(given, input, how);
+				if ('run' in found) return this.#redelivered(found.run);
+				if (this.#runner.live === undefined && takesNext(this.#status())) {
+					const { record, isEdited } = found;
+					const asked = askedAgain(this.#store, record, isEdited ? given.message : undefined);
+					const inbound = isEdited ? given.inbound : (record.inbound ?? given.inbound);
+					return this.#runner.begin(asked, { once: how.once, inbound, replaces: record.seq });
+				}
+				// Meanwhile another request may have had the same done.
+				await this.#runner.cancel();
+				this.#assertExists();
+			}
+		}
+
+		#nothingToSay(): Response {
+			const text = uiNothing((pendingOf(this.#store).calls ?? []).length > 0);
+			const { headers } = this.#pageFrame();
+			return eventStream(new Response(text).body ?? new ReadableStream(), 200, { ...uiHeaders, ...headers });
+		}
+
+		/** A message: it begins its run, or waits for the one that goes on. */
+		#sent(given: ReturnType<typeof inboundOf>, { whenBusy = 'queue', model }: Input, { once }: Handling) {
+			const isBusy = whenBusy !== 'reject' && this.#runner.live !== undefined;
+			if (isBusy) return this.#wait(given, whenBusy === 'steer', { model }, once);
+			assertAllowed(this.#status(), 'reply', pendingOf(this.#store).calls?.length !== 0);
+			return this.#runner.begin([this.#asAnswer(given.message)], { once, model, inbound: given.inbound });
+		}
+
+		#pageFrame() {
+			const context = { uiHead: (run: number, isContinued: boolean) => headOf(this.#store, run, isContinued) };
+			return { status: 200, headers: { 'runlet-session': this.ctx.id.toString() }, context };
 		}
 
 		async #accepted({ n }: { readonly n: number }): Promise<void> {
@@ -253,7 +333,7 @@ export function createSessionClass(runtime: Runtime) {
 			given: { readonly message: Message; readonly inbound: Inbound },
 			steers: boolean,
 			{ model }: Input,
-			{ once }: Handling,
+			once: Once | undefined,
 		): LiveRun | Upcoming {
 			if (this.#store.queue.size >= longestQueue) {
 				const text = `whenBusy: ${longestQueue} messages wait already. Send it when a run has ended, or cancel.`;
@@ -275,13 +355,17 @@ export function createSessionClass(runtime: Runtime) {
 
 		/** The answer to a request that came before: its run, live, as it is stored, or as it will be. */
 		#redeliver(n: number, how: Handling, frame: Frame = {}): Promise<Response> | Response {
-			const { about = () => this.#state(), ...init } = frame;
+			const { about = () => this.#state(), status = 200, headers = {} } = frame;
+			const run = this.#redelivered(n);
+			if (run === undefined) return Response.json(about(), { status, headers });
+			return 'begun' in run ? deliver(run, how) : deliver(run, how, frame);
+		}
+
+		#redelivered(n: number): LiveRun | Upcoming | undefined {
 			const waits = n < 0 ? this.#store.queue.get(-n) : undefined;
-			if (waits !== undefined)
-				return deliver({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) }, how);
+			if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
 			const { live } = this.#runner;
-			const run = live?.record.n === n ? live : pastRun(this.#store, n);
-			return run === undefined ? Response.json(about(), init) : deliver(run, how, frame);
+			return live?.record.n === n ? live : pastRun(this.#store, n);
 		}
 
 		#given(input: Input) {
@@ -320,12 +404,13 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		/** Throws what an unknown session throws, unless the caller is its owner or holds its token. */
-		async #assertOpen(caller: Caller): Promise<void> {
+		async #assertOpen(caller: Caller, agent = this.#store.exists() ? this.#store.session().agent : ''): Promise<void> {
 			this.#assertExists();
 			if ('token' in caller) {
 				await verifyToken(caller.token, this.#store.tokenKey, Date.now());
 				this.#assertExists();
 			} else if (caller.owner !== this.#store.session().owner) throw noSuchSession();
+			if (agent !== this.#store.session().agent) throw noSuchSession();
 		}
 
 		/** As `#assertOpen`, and throws `forbidden` for who holds but a token. */

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import type { DirectoryApi } from '../directory/api.ts';
-import { messageOf } from '../errors.ts';
 import type { BudgetState } from '../ledger/budget.ts';
+import { failureFields, log } from '../log.ts';
 import { type OwnerLedger, tellOwner } from './meter.ts';
 import type { SessionStore } from './store.ts';
 
@@ -30,7 +30,7 @@ export class Owner {
 		try {
 			return await owner?.ledger().state(owner.limit);
 		} catch (cause) {
-			console.warn(JSON.stringify({ level: 'warn', code: 'ledger_not_read', cause: messageOf(cause) }));
+			log('warn', 'ledger.not_read', failureFields(cause));
 			return undefined;
 		}
 	}
@@ -61,8 +61,7 @@ export class Owner {
 
 /** Lets work go on that nothing waits for; a failure is logged. */
 export function inBackground(work: () => Promise<void>): void {
-	const failed = (cause: unknown): void =>
-		console.warn(JSON.stringify({ level: 'warn', code: 'owner_not_told', cause: messageOf(cause) }));
+	const failed = (cause: unknown): void => log('warn', 'owner.not_told', failureFields(cause));
 	try {
 		work().catch(failed);
 	} catch (cause) {

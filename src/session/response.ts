@@ -1,5 +1,6 @@
-import { type Format, protocolOf } from '../compat/protocol.ts';
+import { type Format, type ProtocolContext, protocolOf } from '../compat/protocol.ts';
 import { RunletError } from '../errors.ts';
+import { logUnexpected } from '../log.ts';
 import type { Handling } from './api.ts';
 import { follow } from './follow.ts';
 import type { MessageRecord } from './rows/message.ts';
@@ -12,6 +13,7 @@ export interface Frame {
 	readonly headers?: Readonly<Record<string, string>>;
 	/** Asked when the answer is made: a session whose run has ended says what holds then. */
 	readonly about?: () => object;
+	readonly context?: ProtocolContext | undefined;
 }
 
 /** The work's response, or the error as one: what a session's object answers with, whatever happens. */
@@ -19,6 +21,7 @@ export async function answer(work: () => Promise<Response>, format?: Format): Pr
 	try {
 		return await work();
 	} catch (error) {
+		logUnexpected(error);
 		return protocolOf(format).failure(error);
 	}
 }
@@ -33,10 +36,10 @@ export interface Upcoming {
 export async function deliver(
 	run: LiveRun | Upcoming,
 	{ delivery, format }: Pick<Handling, 'delivery' | 'format'>,
-	{ status = 200, headers = {}, about = () => ({}) }: Frame = {},
+	{ status = 200, headers = {}, about = () => ({}), context }: Frame = {},
 ): Promise<Response> {
 	const { record } = run;
-	const protocol = protocolOf(format);
+	const protocol = protocolOf(format, context);
 	if (delivery === 'stream') {
 		const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;
 		return eventStream(follow(log, undefined, protocol), status, { ...protocol.headers, ...headers });

@@ -1,14 +1,15 @@
-import { isSideEvent, isTerminal } from '../chat/event.ts';
+import { isDelta, isSideEvent, isTerminal } from '../chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../chat/index.ts';
 import type { Resumption } from '../chat/loop.ts';
 import { start } from '../chat/run.ts';
-import { messageOf } from '../errors.ts';
+import { failureFields, log as writeLog } from '../log.ts';
 import { callsInOrder } from './calls-in-order.ts';
 import type { AtCrashPoint } from './crash.ts';
 import { drafting } from './draft.ts';
 import type { JournalOptions } from './journal.ts';
 import { journalOf } from './journal.ts';
 import { RunLog } from './log.ts';
+import type { RunCounter } from './metrics.ts';
 import type { RunRecord } from './rows/run.ts';
 import { runStatusOf } from './status.ts';
 import { fitting, slim, tailLength } from './tail.ts';
@@ -29,12 +30,16 @@ export interface Work extends JournalOptions {
 	readonly history: readonly Message[];
 	/** Where its events go; those that were shown before are in it. */
 	readonly log: RunLog;
+	/** What they add up to. */
+	readonly counter: RunCounter;
 	/** Where it is taken up. */
 	readonly resume?: Resumption | undefined;
 	/** Its last event as it is shown. */
 	readonly lastEvent: (event: TerminalEvent) => TerminalEvent;
 	/** What is written together with its end. */
 	readonly onEnd: (event: TerminalEvent) => void;
+	/** Told once that is written. @param firstAt when the model's first event came, in milliseconds since 1970 */
+	readonly onEnded: (event: TerminalEvent, firstAt: number | undefined) => void;
 	readonly atCrashPoint: AtCrashPoint;
 }
 
@@ -43,7 +48,8 @@ export interface Work extends JournalOptions {
  * (hardening.md, "What a run writes, and when"). The run belongs to the object: readers come and go.
  */
 export function carryOut(work: Work): LiveRun {
-	const { store, record, options, log, resume, atCrashPoint } = work;
+	const { store, record, options, log, counter, resume, atCrashPoint } = work;
+	let firstAt: number | undefined;
 	const said: SideEvent[] = [];
 	const journal = journalOf(work);
 	const drafts = drafting(work, journal);
@@ -58,6 +64,8 @@ export function carryOut(work: Work): LiveRun {
 			store.runs.end(record.n, runStatusOf(event), tail, Date.now());
 			work.onEnd(event);
 		});
+		counter.add([event]);
+		work.onEnded(event, firstAt);
 		return event;
 	};
 	const follow = async (): Promise<TerminalEvent> => {
@@ -66,8 +74,11 @@ export function carryOut(work: Work): LiveRun {
 		for await (const given of run.batches()) {
 			const batch = inOrder(given);
 			for (const event of batch) if (isSideEvent(event)) said.push(event);
+			if (firstAt === undefined && batch.some(isDelta)) firstAt = Date.now();
 			const final = batch.find(isTerminal);
-			log.append(final === undefined ? batch : batch.slice(0, -1));
+			const shown = final === undefined ? batch : batch.slice(0, -1);
+			counter.add(shown);
+			log.append(shown);
 			if (final === undefined) drafts.changed();
 			else {
 				last = end(final);
@@ -78,13 +89,14 @@ export function carryOut(work: Work): LiveRun {
 		return last;
 	};
 	const failed = (cause: unknown): TerminalEvent => {
-		console.error(JSON.stringify({ level: 'error', code: 'storage', run: record.id, cause: messageOf(cause) }));
+		writeLog('error', 'run.not_stored', { 'runlet.run.id': record.id, ...failureFields(cause) });
 		run.abort();
 		const message = 'The run could not be stored. Send the message again.';
 		const event: TerminalEvent = { type: 'error', code: 'internal', message };
 		try {
 			store.runs.end(record.n, 'error', { before: [], draft: [], event }, Date.now());
 			work.onEnd(event);
+			work.onEnded(event, firstAt);
 		} catch {
 			// Not even this could be written; the object's next life takes the run up.
 		}

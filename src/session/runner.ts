@@ -1,9 +1,10 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import { type Message, messageText, resolveRegistration, type TerminalEvent } from '../chat/index.ts';
+import { type Message, messageText, type RunEvent, resolveRegistration, type TerminalEvent } from '../chat/index.ts';
 import type { Resumption } from '../chat/loop.ts';
 import type { Config } from '../config.ts';
-import { messageOf, type RunletError, toRunletError } from '../errors.ts';
+import { type RunletError, toRunletError } from '../errors.ts';
 import type { BudgetState, Limit } from '../ledger/budget.ts';
+import { failureFields, log } from '../log.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { optionsFor, type Runtime } from './agent.ts';
 import { Alarm } from './alarm.ts';
@@ -13,16 +14,18 @@ import { historyFor } from './history.ts';
 import { type Inbound, InboundContext } from './inbound.ts';
 import { RunLog } from './log.ts';
 import { chargeLost, sessionMeter, stateOf } from './meter.ts';
+import { RunCounter, type RunTally, report } from './metrics.ts';
 import { inBackground, Owner } from './owner.ts';
-import { pastRun } from './past.ts';
+import { pastRun, recordsOf } from './past.ts';
 import { approvedCalls, askedQuestions, openCallsOf } from './pending.ts';
 import { Queue } from './queue.ts';
 import { giveUp, takeUp } from './recovery.ts';
+import { replay } from './replay.ts';
 import { turnOf } from './rows/message.ts';
 import type { Waiting } from './rows/queue.ts';
 import type { RunRecord } from './rows/run.ts';
 import { carryOut, type LiveRun, newRunId, runThatWasNot } from './run.ts';
-import { sessionStatus, takesNext } from './status.ts';
+import { runStatusOf, sessionStatus, takesNext } from './status.ts';
 import type { SessionStore } from './store.ts';
 import { unknownResults } from './submission.ts';
 
@@ -135,7 +138,7 @@ export class Runner {
 			return run;
 		});
 		inBackground(() => this.owner.list());
-		return this.#carryOut(record, options, new RunLog(record.n));
+		return this.#carryOut(record, options);
 	}
 
 	/** Stops the run that goes on, or that waits for somebody, and drops the messages that wait. */
@@ -166,8 +169,14 @@ export class Runner {
 		return (this.#store.runs.get()?.n ?? 0) + 1;
 	}
 
-	#carryOut(record: RunRecord, options: ReturnType<typeof optionsFor>, log: RunLog, resume?: Resumption): LiveRun {
+	/** @param taken a run that is taken up: what its readers were shown, and how it goes on. */
+	#carryOut(
+		record: RunRecord,
+		options: ReturnType<typeof optionsFor>,
+		taken: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
+	): LiveRun {
 		const store = this.#store;
+		const counter = new RunCounter(taken.events);
 		const { id: sessionId, owner } = store.session();
 		const history = historyFor(store, options);
 		const inbound = new InboundContext(history, owner);
@@ -175,8 +184,9 @@ export class Runner {
 		const live: LiveRun = carryOut({
 			store,
 			record,
-			log,
-			resume,
+			log: new RunLog(record.n, taken.events),
+			counter,
+			resume: taken.resume,
 			inbound,
 			atCrashPoint,
 			options: {
@@ -206,6 +216,8 @@ export class Runner {
 				chargeLost(store);
 				this.#alarm.rest();
 			},
+			onEnded: (event, firstAt) =>
+				this.#report(record, { event, tally: counter.tally, transport: inbound.transport, firstAt }),
 		});
 		this.#live = live;
 		void live.ended.then(() => {
@@ -234,14 +246,18 @@ export class Runner {
 				else this.#alarm.watch();
 				return next;
 			});
-			if (taken !== undefined) this.#carryOut(taken.record, options, new RunLog(run.n, taken.events), taken.resume);
-			else void this.#crashPointsOf(run.n)('ended');
+			if (taken !== undefined) this.#carryOut(taken.record, options, taken);
+			else {
+				this.#reportLost(run);
+				void this.#crashPointsOf(run.n)('ended');
+			}
 		} catch (thrown) {
-			console.error(JSON.stringify({ level: 'error', code: 'not_taken_up', run: run.id, cause: messageOf(thrown) }));
+			log('error', 'run.not_taken_up', { 'runlet.run.id': run.id, ...failureFields(thrown) });
 			this.#store.transaction(() => {
 				giveUp(this.#store, run, failureOf(toRunletError(thrown)));
 				this.#alarm.rest();
 			});
+			this.#reportLost(run);
 		}
 	}
 
@@ -272,6 +288,9 @@ export class Runner {
 			runs.end(n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);
 			this.#alarm.rest();
 		});
+		const record = runs.get(n);
+		const { transport } = waited.inbound ?? {};
+		if (record !== undefined) this.#report(record, { event, tally: new RunCounter().tally, transport });
 		return pastRun(this.#store, n) ?? runThatWasNot(n, waited.runId, event);
 	}
 
@@ -281,6 +300,37 @@ export class Runner {
 		if (run?.status !== 'awaiting_user' && run?.status !== 'awaiting_tools') return;
 		const tail = { before: [], draft: [], ...run.tail, event: { type: 'cancelled' } } as const;
 		this.#store.runs.end(run.n, 'cancelled', tail, Date.now());
+	}
+
+	/** Tells of a run that ended where its last life had left it. */
+	#reportLost({ n, firstSeq }: RunRecord): void {
+		const record = this.#store.runs.get(n);
+		if (record?.tail === undefined) return;
+		const stored = recordsOf(this.#store, n, firstSeq);
+		const { tally } = new RunCounter(replay(record, stored));
+		const { transport } = stored.findLast(({ inbound }) => inbound !== undefined)?.inbound ?? {};
+		this.#report(record, { event: record.tail.event, tally, transport });
+	}
+
+	/** Tells of a run that has ended, once that is stored. Never throws: a run does not fail because it is not counted. */
+	#report(
+		{ n, id: run, model, attempt: lives, createdAt }: RunRecord,
+		{ event, tally, transport, firstAt }: Ended,
+	): void {
+		try {
+			const { id: session, owner, agent } = this.#store.session();
+			const { runtime } = this.#options;
+			const config = this.#options.config();
+			const named = resolveRegistration({ model: model ?? '', providers: runtime.providers(config) })?.variant;
+			const facts = { session, run, owner, agent, model: model ?? '', status: runStatusOf(event), event, lives };
+			const firstEventMs = lives > 1 || firstAt === undefined ? undefined : firstAt - createdAt;
+			const times = { durationMs: Date.now() - createdAt, firstEventMs };
+			const provider = tally.usage.provider ?? named ?? '';
+			const { usd } = this.#store.spending.ofRun(n);
+			report({ ...facts, ...times, ...tally, provider, usd, transport: transport ?? 'http' }, config.metrics);
+		} catch (cause) {
+			log('warn', 'run.not_reported', { 'runlet.run.id': run, ...failureFields(cause) });
+		}
 	}
 
 	#crashPointsOf(n: number): AtCrashPoint {
@@ -296,6 +346,15 @@ export class Runner {
 		const { budget, agent } = this.#store.session();
 		return budget ?? this.#options.runtime.agents.find(({ name }) => name === agent)?.budget ?? {};
 	}
+}
+
+/** How a run ended, and what is told of it. */
+interface Ended {
+	readonly event: TerminalEvent;
+	readonly tally: RunTally;
+	readonly transport: string | undefined;
+	/** When the model's first event came, in milliseconds since 1970. */
+	readonly firstAt?: number | undefined;
 }
 
 /** Characters of a session's title: the beginning of its first message. */

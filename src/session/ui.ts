@@ -52,13 +52,6 @@ export function uiMessages(store: SessionStore): UiMessage[] {
 	return messages;
 }
 
-/** The message that a page calls so, among those that were listed or streamed to it. */
-export function messageNamed(store: SessionStore, id: string): MessageRecord | undefined {
-	const place = /^(?:msg|in)_(\d{1,15})$/.exec(id)?.[1];
-	const record = store.messages.named(id) ?? (place === undefined ? undefined : store.messages.get(Number(place)));
-	return record !== undefined && isFromOutside(record) ? record : undefined;
-}
-
 function answerId(place: number): string {
 	return `msg_${place}`;
 }
@@ -78,7 +71,10 @@ function toldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
 		const run = store.runs.get(n);
 		if (run === undefined) return [];
 		const records = recordsOf(store, n, run.firstSeq).filter(({ isReplaced }) => isReplaced !== true);
-		const told = { given: givenOf(run, records, approvals), events: run.tail === undefined ? [] : replay(run, records) };
+		const told = {
+			given: givenOf(run, records, approvals),
+			events: run.tail === undefined ? [] : replay(run, records),
+		};
 		const { event } = run.tail ?? {};
 		const asked = event?.type === 'awaiting' ? (event.toolCalls ?? []) : [];
 		approvals = new Set(asked.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])));

@@ -12,7 +12,7 @@ export {
 	builtins,
 	builtinsWithResolver,
 } from './builtins.ts';
-export { type KvResolverOptions, kvResolver, type SkillStore } from './kv.ts';
+export { type KvResolverOptions, kvResolver, type SkillStore, type SkillsProblem } from './kv.ts';
 export { buildIndex, indexLine, listSkillsOf, type SkillListing } from './list.ts';
 export { fromMarkdown, toMarkdown, type Violation, validateMarkdown } from './markdown.ts';
 export {

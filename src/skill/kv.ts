@@ -24,6 +24,16 @@ export interface SkillStore {
 	get(key: string, type: 'json'): Promise<unknown>;
 }
 
+/** What is wrong with published skills, or with reading them. */
+export type SkillsProblem =
+	| 'not_read'
+	| 'index_invalid'
+	| 'entry_invalid'
+	| 'not_published'
+	| 'text_missing'
+	| 'not_searchable'
+	| 'not_embedded';
+
 export interface KvResolverOptions {
 	/** In front of every key; `skill:`. */
 	readonly prefix?: string;
@@ -40,8 +50,8 @@ export interface KvResolverOptions {
 	 * are found by meaning. Missing, or failing, they are found by their words.
 	 */
 	readonly embedFn?: (model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
-	/** Told of what was skipped because it is missing or broken. */
-	readonly onProblem?: (message: string) => void;
+	/** Told of what was skipped because it is missing or broken: in words, and by a name that may stand in any log. */
+	readonly onProblem?: (message: string, problem: SkillsProblem) => void;
 }
 
 /**
@@ -70,7 +80,7 @@ export function kvResolver(
 		try {
 			return await kv.get(key, 'json');
 		} catch (error) {
-			onProblem(`${key}: could not be read from KV (${messageOf(error)}).`);
+			onProblem(`${key}: could not be read from KV (${messageOf(error)}).`, 'not_read');
 			return undefined;
 		}
 	};
@@ -82,8 +92,10 @@ export function kvResolver(
 		const key = indexKey(prefix);
 		const json = await getJson(key);
 		if (json === undefined) return cached?.set;
-		const set = json === null ? noSkills : readSkillSet(json, (message) => onProblem(`${key}: ${message}`));
-		if (set === undefined) onProblem(`${key}: not an index that this version reads. Publish again: npm run skills.`);
+		const set =
+			json === null ? noSkills : readSkillSet(json, (message) => onProblem(`${key}: ${message}`, 'entry_invalid'));
+		if (set === undefined)
+			onProblem(`${key}: not an index that this version reads. Publish again: npm run skills.`, 'index_invalid');
 		else cache.index = { set, readAt: Date.now() };
 		return set ?? cached?.set;
 	};
@@ -93,7 +105,7 @@ export function kvResolver(
 		const served = names === undefined ? set.entries : pick(names);
 		const missing = names?.filter((name) => !set.byName.has(name)) ?? [];
 		if (missing.length > 0)
-			onProblem(`Not published: ${missing.join(', ')}. Mend the name, or publish: npm run skills.`);
+			onProblem(`Not published: ${missing.join(', ')}. Mend the name, or publish: npm run skills.`, 'not_published');
 		const all = names !== undefined || set.length <= listLimit;
 		const byName = names === undefined ? set.byName : new Map(served.map((entry) => [entry.name, entry]));
 		return { set, served, byName, listed: all ? served : fitting(pick(alwaysOn), listLimit) };
@@ -123,7 +135,7 @@ export function kvResolver(
 			slot.loaded = { key, value: parse(json) };
 			return slot.loaded.value;
 		} catch (error) {
-			onProblem(`${key}: cannot be searched (${messageOf(error)}). Publish again: npm run skills.`);
+			onProblem(`${key}: cannot be searched (${messageOf(error)}). Publish again: npm run skills.`, 'not_searchable');
 			return undefined;
 		}
 	};
@@ -146,7 +158,7 @@ export function kvResolver(
 				loaded.names,
 			);
 		} catch (error) {
-			onProblem(`Searched by words, not by meaning: ${messageOf(error)}`);
+			onProblem(`Searched by words, not by meaning: ${messageOf(error)}`, 'not_embedded');
 			return undefined;
 		}
 	};
@@ -164,7 +176,7 @@ export function kvResolver(
 			// Its text is gone, so the run's index is older than what publishing keeps: the newest one knows the newest text.
 			const latest = await withBody(viewOf((await readIndex(0)) ?? noSkills).byName.get(name));
 			if (latest !== 'no text') return latest;
-			onProblem(`${name}: its text is not in KV. Publish again: npm run skills.`);
+			onProblem(`${name}: its text is not in KV. Publish again: npm run skills.`, 'text_missing');
 			return undefined;
 		},
 		findFn: async (name) => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type JSHandle, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hashOf, makeKey } from '../../src/auth/key.ts';
 import type { Message, RunEvent } from '../../src/playground/session.js';
 import { startRunlet } from '../runlet.ts';
 import { startProxy } from './proxy.ts';
@@ -557,5 +558,30 @@ describe('the parts of the page', () => {
 		expect(same.whole).toContain('<strong>bold</strong>, <em>italic</em>, <code>code</code> and 2*3*4.');
 		expect(same.whole).toContain('<ol><li value="3">three</li><li value="4">four</li></ol>');
 		expect(same.whole).toContain('<pre class="code"><code>const a = `b`;\n\n# no title</code></pre>');
+	});
+});
+
+describe('a server that wants a key', () => {
+	test('is asked for with the key that a person gives, in this tab', async () => {
+		const { key, id } = makeKey();
+		const keyed = await startRunlet('--var', `API_KEYS:${JSON.stringify([{ id, hash: await hashOf(key) }])}`);
+		try {
+			await page.goto(keyed.url);
+			await sees('.failure', 'Authorization');
+			await page.fill('.key input', makeKey().key);
+			await page.click('text=Use this key');
+			await sees('.failure', 'not known');
+			await page.fill('.key input', key);
+			await page.click('text=Use this key');
+			await page.locator('#welcome').waitFor();
+			await say('What is 17 + 25?');
+			await sees('.prose', '42');
+			await page.reload();
+			await sees('.prose', '42');
+			await runEnds();
+		} finally {
+			await keyed.close();
+		}
+		expect(complaints.splice(0)).toEqual([expect.stringContaining('401'), expect.stringContaining('401')]);
 	});
 });

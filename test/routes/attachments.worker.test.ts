@@ -44,13 +44,19 @@ describe('an attachment is refused, and the field named,', () => {
 			/^attachments\.0\.contentBase64: Expected base64/,
 		],
 		['with a field of its own', { path: '/a' }, /^attachments\.0\.path: no such field/],
-		...['http://a.example/a', 'file:///a', 'data:text/plain,a', 'https://u:p@a.example/a', 'a.example'].map(
-			(contentUrl): [string, object, RegExp] => [
-				`at ${contentUrl}`,
-				{ contentText: undefined, contentUrl },
-				/^attachments\.0\.contentUrl: Expected an https URL/,
-			],
-		),
+		...[
+			'http://a.example/a',
+			'file:///a',
+			'data:text/plain,a',
+			'https://u:p@a.example/a',
+			'a.example',
+			'https://127.1/a',
+			'https://nas.local/a',
+		].map((contentUrl): [string, object, RegExp] => [
+			`at ${contentUrl}`,
+			{ contentText: undefined, contentUrl },
+			/^attachments\.0\.contentUrl: Expected an https URL/,
+		]),
 	])('%s', async ([_, change, says]) => {
 		expect(await refusedWith([{ ...good, ...change }])).toMatch(says);
 	});

@@ -1,6 +1,6 @@
 /** A part of the UI message stream that AI SDK 5, 6 and 7 read; the two approval kinds from 6 on. */
 export type UiChunk =
-	| { readonly type: 'start'; readonly messageId: string; readonly messageMetadata?: object }
+	| { readonly type: 'start'; readonly messageId?: string; readonly messageMetadata?: object }
 	| { readonly type: 'message-metadata'; readonly messageMetadata: object }
 	| { readonly type: 'start-step' | 'finish-step' | 'abort' }
 	| { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
@@ -25,7 +25,7 @@ export type UiChunk =
 	| { readonly type: 'tool-approval-request'; readonly approvalId: string; readonly toolCallId: string }
 	| { readonly type: 'tool-output-denied'; readonly toolCallId: string }
 	| UiDataChunk
-	| { readonly type: 'finish'; readonly finishReason: UiFinishReason; readonly messageMetadata: object }
+	| { readonly type: 'finish'; readonly finishReason: UiFinishReason; readonly messageMetadata?: object }
 	| { readonly type: 'error'; readonly errorText: string };
 
 /** Data of Runlet's own, for pages that want it: a transient one is told to `onData` and enters no message. */

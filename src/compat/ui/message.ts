@@ -36,7 +36,7 @@ export function messageOf(chunks: readonly UiChunk[]): UiMessage | undefined {
 	for (const chunk of chunks) {
 		switch (chunk.type) {
 			case 'start':
-				id = chunk.messageId;
+				id = chunk.messageId ?? id;
 				metadata = { ...metadata, ...chunk.messageMetadata };
 				break;
 			case 'message-metadata':

@@ -23,6 +23,18 @@ export function uiProtocol(headOf: (run: number) => UiMessageHead): Protocol {
 	};
 }
 
+/**
+ * The stream of an answer to which nothing is added.
+ *
+ * @param isWaiting whether calls of it wait for somebody; where none does an empty step comes last, or a client that
+ * posts by itself once all calls are answered would post for ever
+ */
+export function uiNothing(isWaiting: boolean): string {
+	const step = isWaiting ? [] : ([{ type: 'start-step' }, { type: 'finish-step' }] as const);
+	const chunks = [{ type: 'start' }, ...step, { type: 'finish', finishReason: 'stop' }] as const;
+	return chunks.map(toUiSse).join('') + uiStreamEnd;
+}
+
 /** A failure as plain text. */
 export function uiFailure(thrown: unknown): Response {
 	const { status, headers } = toResponse(thrown);

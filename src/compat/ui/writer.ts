@@ -70,14 +70,6 @@ export class UiWriter {
 		return this.#taken();
 	}
 
-	/** The chunks of an answer to which nothing is added. */
-	nothing(): UiChunk[] {
-		this.#start();
-		this.#settleLastStep();
-		this.#finish('stop', {});
-		return this.#taken();
-	}
-
 	#taken(): UiChunk[] {
 		const out = this.#out;
 		this.#out = [];

@@ -1,4 +1,5 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
+import { dollars } from '../../chat/usage.ts';
 import type { Amount } from '../../ledger/amount.ts';
 
 /** A request to a model, as it is paid for. */
@@ -56,6 +57,19 @@ export class SpendingRows {
 	/** The owner's ledger has it. */
 	told(call: number): void {
 		this.#sql.exec('UPDATE spending SET owed = 0 WHERE call = ?', call);
+	}
+
+	/** What the requests of a run came to. */
+	ofRun(run: number): Amount {
+		type Total = { tokens: number; usd: number };
+		const before = this.#sql
+			.exec<Total>(
+				'SELECT total_tokens AS tokens, total_usd AS usd FROM spending WHERE run < ? ORDER BY call DESC LIMIT 1',
+				run,
+			)
+			.toArray()[0];
+		const { tokens, usd } = this.total();
+		return { tokens: tokens - (before?.tokens ?? 0), usd: dollars(usd - (before?.usd ?? 0)) ?? 0 };
 	}
 
 	/** What was spent until now. */

@@ -1,0 +1,129 @@
+import { RunletError, toRunletError } from './errors.ts';
+
+/**
+ * The one place that writes to the console: a line of JSON an event, as Workers Logs and `wrangler tail` read it.
+ *
+ * What may be in a line is a list (hardening.md, "Security"): names that this code gives, ids and numbers. There is no
+ * field for a body, a query, a header, a message or anything else that somebody sent. Names are OpenTelemetry's where it
+ * has one (https://opentelemetry.io/docs/specs/semconv/), and begin with `runlet.` where it has none.
+ */
+export function log(level: LogLevel, event: string, fields: LogFields = {}): void {
+	const line: Record<string, unknown> = { level, event };
+	for (const [name, value] of Object.entries(fields)) {
+		const form = forms.get(name);
+		if (form !== undefined && value !== undefined) line[name] = fits(value, form) ? value : 'redacted';
+	}
+	console[level](JSON.stringify(line));
+}
+
+export type LogLevel = 'info' | 'warn' | 'error';
+
+/** What a line may say. */
+export type LogFields = { readonly [N in StringField]?: string | undefined } & {
+	readonly [N in NumberField]?: number | undefined;
+};
+
+/** A name: one word of letters, digits and the signs of models, agents and codes. */
+const name = /^[\w.:/@-]{1,128}$/;
+const id = /^[\w-]{1,128}$/;
+
+/** A text that does not have its field's form is written as `redacted`. */
+const strings = {
+	'error.type': name,
+	'exception.type': id,
+	'exception.stacktrace': /^(at [^\n]{1,300}(\n|$)){1,16}$/,
+	'gen_ai.agent.name': id,
+	'gen_ai.conversation.id': id,
+	'gen_ai.operation.name': id,
+	'gen_ai.provider.name': name,
+	'gen_ai.request.model': name,
+	'http.request.method': /^[A-Z_]{1,16}$/,
+	'http.route': /^\/[\w/:.{}*-]{0,128}$/,
+	'runlet.key.id': id,
+	'runlet.owner': id,
+	'runlet.run.id': id,
+	'runlet.run.status': id,
+	'runlet.transport': id,
+} as const;
+
+const numbers = [
+	'gen_ai.usage.cache_read.input_tokens',
+	'gen_ai.usage.input_tokens',
+	'gen_ai.usage.output_tokens',
+	'gen_ai.usage.reasoning.output_tokens',
+	'http.response.status_code',
+	'runlet.cost.usd',
+	'runlet.duration_ms',
+	'runlet.first_event_ms',
+	'runlet.run.lives',
+	'runlet.run.tool_calls',
+	'runlet.run.turns',
+] as const;
+
+type StringField = keyof typeof strings;
+type NumberField = (typeof numbers)[number];
+
+const forms: ReadonlyMap<string, RegExp | undefined | 'number'> = new Map<string, RegExp | 'number'>([
+	...Object.entries(strings),
+	...numbers.map((field) => [field, 'number'] as const),
+]);
+
+function fits(value: unknown, form: RegExp | 'number'): boolean {
+	return form === 'number' ? Number.isFinite(value) : typeof value === 'string' && form.test(value);
+}
+
+/**
+ * What a line says of a failure: its code, and where the innermost cause was thrown. Never its message, which may quote a
+ * request, an answer or a key: the frames of the stack say which line of which file it was.
+ */
+export function failureFields(
+	thrown: unknown,
+): Pick<LogFields, 'error.type' | 'exception.type' | 'exception.stacktrace'> {
+	const root = rootOf(thrown);
+	const type = root instanceof Error ? classOf(root) : typeof root;
+	const expected = thrown instanceof RunletError && root === thrown && thrown.status !== 500;
+	return {
+		'error.type': thrown instanceof RunletError ? thrown.code : type,
+		...(!expected && {
+			'exception.type': type,
+			'exception.stacktrace': root instanceof Error ? framesOf(root) : undefined,
+		}),
+	};
+}
+
+/** Tells of a failure that is Runlet's own fault; of one that its caller can mend the answer tells. */
+export function logUnexpected(thrown: unknown): void {
+	if (toRunletError(thrown).status === 500) log('error', 'failure', failureFields(thrown));
+}
+
+/** Errors that are the cause of one another, at most. */
+const deepest = 8;
+
+function rootOf(thrown: unknown): unknown {
+	let root = thrown;
+	for (let depth = 0; depth < deepest && root instanceof Error && root.cause !== undefined; depth++) root = root.cause;
+	return root;
+}
+
+/** The name of its class: `name` is a property that anybody may set. */
+function classOf(error: Error): string {
+	const { name: className } = error.constructor;
+	return className === '' ? 'Error' : className;
+}
+
+/** A frame as V8 writes it: a function, if it has a name, and a place in a file. */
+const frame =
+	/^ {4}(at (?:async )?(?:(?:new )?[\w$.<>#[\] ]{1,80}(?: \[as [\w$]{1,40}\])? \([\w./:@~+%-]{1,160}\)|[\w./:@~+%-]{1,160}))$/;
+
+/**
+ * Where an error was thrown: the frames behind its message. A message may have lines that look like frames, so it is
+ * taken away first; where the stack does not begin with it, nothing is told.
+ */
+function framesOf({ message, stack = '' }: Error): string | undefined {
+	const head = /^[\w$.]*(?:: )?/.exec(stack)?.[0] ?? '';
+	const rest = stack.slice(head.length);
+	if (!rest.startsWith(message)) return undefined;
+	const lines = rest.slice(message.length).split('\n');
+	const frames = lines.flatMap((line) => frame.exec(line)?.[1] ?? []).slice(0, 12);
+	return frames.length === 0 ? undefined : frames.join('\n');
+}

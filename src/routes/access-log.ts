@@ -1,0 +1,29 @@
+import type { MiddlewareHandler } from 'hono';
+import { routePath } from 'hono/route';
+import type { Identity } from '../auth/identity.ts';
+import { failureFields, log } from '../log.ts';
+import type { RouteEnv } from './identity.ts';
+
+/** Methods that there are (RFC 9110, 9; RFC 5789); any other word is the caller's. */
+const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** A line a request, when its answer begins: its route as a pattern and never its path, its status, whose key it was. */
+export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
+	const began = Date.now();
+	await next();
+	const { method } = c.req;
+	const { status } = c.res;
+	const route = routePath(c, -1);
+	// Who was refused has none.
+	const identity: Identity | undefined = c.get('identity');
+	log('info', 'http.request', {
+		'http.request.method': methods.has(method) ? method : '_OTHER',
+		'http.route': route.endsWith('*') ? undefined : route,
+		'http.response.status_code': status,
+		'runlet.key.id': identity?.kind === 'key' ? identity.keyId : undefined,
+		'gen_ai.conversation.id': identity?.kind === 'token' ? identity.session : undefined,
+		'runlet.duration_ms': Date.now() - began,
+		'error.type': status >= 500 ? String(status) : undefined,
+		...(c.error !== undefined && failureFields(c.error)),
+	});
+};

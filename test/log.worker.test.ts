@@ -1,0 +1,129 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { RunletError } from '../src/errors.ts';
+import { failureFields, log } from '../src/log.ts';
+import { createSession, request, send } from './client.ts';
+import { play } from './script.ts';
+
+const canary = 'sk-canary-1234567890abcdef';
+/** What was written since, line by line. */
+const written: string[] = [];
+const lines = (): Record<string, unknown>[] => written.map((line) => JSON.parse(line));
+const watch = () => {
+	written.length = 0;
+	for (const level of ['info', 'warn', 'error'] as const)
+		vi.spyOn(console, level).mockImplementation((line) => void written.push(String(line)));
+};
+afterEach(() => vi.restoreAllMocks());
+
+describe('a line of the log', () => {
+	test('says what is on the list, as JSON', () => {
+		watch();
+		log('warn', 'here', { 'http.request.method': 'GET', 'http.response.status_code': 200, 'error.type': undefined });
+		const line = { level: 'warn', event: 'here', 'http.request.method': 'GET', 'http.response.status_code': 200 };
+		expect(written).toEqual([JSON.stringify(line)]);
+	});
+
+	test('leaves out a field that is not on the list, and does not repeat a text that no name has the form of', () => {
+		watch();
+		const outside: object = { body: canary, 'http.route': `/?key=${canary}`, 'runlet.duration_ms': canary };
+		log('info', 'here', outside);
+		expect(lines()).toEqual([
+			{ level: 'info', event: 'here', 'http.route': 'redacted', 'runlet.duration_ms': 'redacted' },
+		]);
+	});
+});
+
+describe('what is said of a failure', () => {
+	test('is its code, and which line of which file threw the innermost cause', () => {
+		const cause = new TypeError(canary);
+		const fields = failureFields(
+			new RunletError('internal', canary, { canary }, { cause: new Error(canary, { cause }) }),
+		);
+		expect(fields['error.type']).toBe('internal');
+		expect(fields['exception.type']).toBe('TypeError');
+		expect(fields['exception.stacktrace']).toMatch(/^at .*log\.worker\.test\.ts:\d+:\d+/);
+		expect(JSON.stringify(fields)).not.toContain('canary');
+	});
+
+	test('is its code alone where the caller can mend it', () => {
+		expect(failureFields(new RunletError('conflict', canary))).toEqual({ 'error.type': 'conflict' });
+	});
+
+	test.each([
+		['has lines like those of a stack', new Error(`a\n    at ${canary} (file.ts:1:1)\n    at ${canary}:1:1`)],
+		['was changed after it was thrown', Object.assign(new Error(`a\n    at ${canary}:1:1`), { message: 'b' })],
+		['stands under a name of its own', Object.assign(new Error(canary), { name: canary })],
+		[
+			'is in a stack that was written by hand',
+			Object.assign(new Error('a'), { stack: `Error: ${canary}\n    at ${canary}:1:1` }),
+		],
+		['is no error', canary],
+		['is an object', { message: canary, stack: `Error\n    at ${canary}:1:1` }],
+	])('never repeats a message that %s', (_, thrown) => {
+		watch();
+		log('error', 'failure', failureFields(thrown));
+		expect(JSON.stringify(lines())).not.toContain('canary');
+	});
+});
+
+describe('a request', () => {
+	test('is one line: method, route, status and time, and nothing that was sent', async () => {
+		watch();
+		const id = await createSession();
+		await request(`/v1/sessions/${id}?token=${canary}`, undefined, {
+			authorization: `Bearer ${canary}`,
+			cookie: canary,
+		});
+		await request(`/v1/${canary}`, { text: canary }, {}, 'POST');
+		await request('/v1/sessions', { agent: canary });
+		await request('/v1/agents', undefined, {}, 'PURGE');
+		const told = lines().filter(({ event }) => event === 'http.request');
+		expect(told).toMatchObject([
+			{ 'http.request.method': 'POST', 'http.route': '/v1/sessions', 'http.response.status_code': 201 },
+			{ 'http.request.method': 'GET', 'http.route': '/v1/sessions/:id', 'http.response.status_code': 200 },
+			{ 'http.request.method': 'POST', 'http.response.status_code': 404 },
+			{ 'http.request.method': 'POST', 'http.route': '/v1/sessions', 'http.response.status_code': 404 },
+			{ 'http.request.method': '_OTHER', 'http.route': '/v1/agents', 'http.response.status_code': 405 },
+		]);
+		for (const line of told) expect(line['runlet.duration_ms']).toBeGreaterThanOrEqual(0);
+		expect(JSON.stringify(lines())).not.toContain('canary');
+	});
+});
+
+describe('a run', () => {
+	test('is one line, with the names of OpenTelemetry and no text of the conversation', async () => {
+		watch();
+		const id = await createSession();
+		play({ toolCalls: [{ id: 'a', name: 'echo', input: { text: canary } }] }, `I say ${canary}.`);
+		await (await send(id, canary)).text();
+		const told = lines().filter(({ event }) => event === 'run');
+		expect(told).toMatchObject([
+			{
+				'gen_ai.operation.name': 'invoke_agent',
+				'gen_ai.agent.name': 'scripted',
+				'gen_ai.conversation.id': id,
+				'gen_ai.provider.name': 'scripted',
+				'gen_ai.request.model': 'scripted',
+				'runlet.run.status': 'completed',
+				'runlet.run.turns': 2,
+				'runlet.run.tool_calls': 1,
+				'runlet.run.lives': 1,
+				'runlet.owner': 'local',
+			},
+		]);
+		expect(JSON.stringify(lines())).not.toContain('canary');
+	});
+
+	test('that fails says by which code', async () => {
+		watch();
+		const id = await createSession();
+		play(() => {
+			throw new RunletError('auth', `The key ${canary} is not valid.`);
+		});
+		await (await send(id, 'Hi')).text();
+		expect(lines()).toContainEqual(
+			expect.objectContaining({ event: 'run', 'runlet.run.status': 'error', 'error.type': 'auth' }),
+		);
+		expect(JSON.stringify(lines())).not.toContain('canary');
+	});
+});
