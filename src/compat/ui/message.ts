@@ -57,14 +57,15 @@ export function messageOf(chunks: readonly UiChunk[]): UiMessage | undefined {
 			case 'reasoning-delta':
 				texts.get(chunk.id)?.push(chunk.delta);
 				break;
-			case 'tool-input-available': {
-				const { toolCallId, toolName, input } = chunk;
-				parts.push({ type: `tool-${toolName}`, toolCallId, state: 'input-available', input });
+			case 'tool-input-start':
+				parts.push({ type: `tool-${chunk.toolName}`, toolCallId: chunk.toolCallId, state: 'input-streaming' });
 				break;
-			}
+			case 'tool-input-available':
+				settle(chunk.toolCallId, { state: 'input-available', input: chunk.input }, false);
+				break;
 			case 'tool-input-error': {
-				const { toolCallId, toolName, input, errorText } = chunk;
-				parts.push({ type: `tool-${toolName}`, toolCallId, state: 'output-error', input, errorText });
+				const { toolCallId, input, errorText } = chunk;
+				settle(toolCallId, { state: 'output-error', input, errorText }, false);
 				break;
 			}
 			case 'tool-output-available':
