@@ -22,6 +22,7 @@ export interface ChatOptions {
 	/** Whether it posts by itself once all calls are answered. */
 	readonly automatic?: boolean;
 	readonly onToolCall?: (call: { readonly toolCallId: string; readonly toolName: string }, chat: AnyChat) => void;
+	readonly fetch?: typeof fetch;
 	readonly onData?: (part: { readonly type: string }) => void;
 }
 
@@ -75,14 +76,14 @@ type Complete = (chat: never) => boolean;
 
 /** The versions' types differ in ways that no test looks into, so this is the one place that passes over them. */
 function make(
-	{ api, automatic = false, onToolCall, ...more }: ChatOptions,
+	{ api, fetch, automatic = false, onToolCall, ...more }: ChatOptions,
 	Chat: Made,
 	{ DefaultChatTransport }: { readonly DefaultChatTransport: Made },
 	complete: readonly Complete[],
 ): AnyChat {
 	const chat = new Chat({
 		...more,
-		transport: new DefaultChatTransport({ api }),
+		transport: new DefaultChatTransport({ api, fetch }),
 		...(automatic && { sendAutomaticallyWhen: (given: never) => complete.some((one) => one(given)) }),
 		onToolCall: ({ toolCall }: { readonly toolCall: { readonly toolCallId: string; readonly toolName: string } }) =>
 			onToolCall?.(toolCall, chat),

@@ -21,6 +21,21 @@ function held(begin: (turn: OpenTurn) => void) {
 	return { turn, begun: begun.promise, end: end.resolve };
 }
 
+/** A `fetch` whose first answer breaks off as a lost connection does. */
+function cuttable(cut: Promise<void>): typeof fetch {
+	let isFirst = true;
+	return async (...request) => {
+		const response = await fetch(...request);
+		if (!isFirst || response.body === null) return response;
+		isFirst = false;
+		const broken = new TransformStream<Uint8Array, Uint8Array>({
+			start: (controller) => void cut.then(() => controller.error(new TypeError('network error'))),
+		});
+		response.body.pipeTo(broken.writable).catch(() => {});
+		return new Response(broken.readable, response);
+	};
+}
+
 async function listed(id: string): Promise<readonly ChatMessage[]> {
 	const { messages } = await (await fetch(`${stage.api}/${id}/messages`)).json();
 	return messages;
@@ -160,14 +175,14 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		const chat = open();
 		const sending = chat.sendMessage({ text: 'Hi' });
 		await begun;
-		await until(() => shown(chat).length > 0);
+		await expect.poll(() => shown(chat)).toEqual([{ text: 'Hello' }]);
 		await chat.stop();
 		await sending;
 		expect(shown(chat)).toEqual([{ text: 'Hello' }]);
 		const again = await reload(chat);
 		expect(again.messages.map(({ role }) => role)).toEqual(['user']);
 		const resuming = again.resumeStream();
-		await until(() => shown(again).length > 0 && again.messages.length === 2);
+		await expect.poll(() => shown(again)).toEqual([{ text: 'Hello' }]);
 		end();
 		await resuming;
 		expect(shown(again)).toEqual([{ text: 'Hello there.' }]);
@@ -178,13 +193,32 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		expect(again.messages).toHaveLength(2);
 	});
 
+	test('a page whose connection was cut takes the stream up, and shows all of it once', async () => {
+		const { turn, begun, end } = held(({ say }) => say(text('Hello')));
+		stage.play(turn);
+		const cut = Promise.withResolvers<void>();
+		const chat = open({ fetch: cuttable(cut.promise) });
+		const sending = chat.sendMessage({ text: 'Hi' });
+		await begun;
+		await expect.poll(() => shown(chat)).toEqual([{ text: 'Hello' }]);
+		cut.resolve();
+		await sending;
+		expect(chat.status).toBe('error');
+		const resuming = chat.resumeStream();
+		await until(() => chat.status === 'streaming');
+		end();
+		await resuming;
+		expect(shown(chat)).toEqual([{ text: 'Hello there.' }]);
+		expect(chat.messages).toHaveLength(2);
+	});
+
 	test('DELETE …/stream stops the run itself, and what was said stays', async () => {
 		const { turn, begun } = held(({ say }) => say(text('Hello')));
 		stage.play(turn, [text('Yes?')]);
 		const chat = open();
 		const sending = chat.sendMessage({ text: 'Hi' });
 		await begun;
-		await until(() => shown(chat).length > 0);
+		await expect.poll(() => shown(chat)).toEqual([{ text: 'Hello' }]);
 		expect((await fetch(`${stage.api}/${chat.id}/stream`, { method: 'DELETE' })).status).toBe(204);
 		await sending;
 		expect(chat.status).toBe('ready');
@@ -225,7 +259,8 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		expect(sent[2]?.map(({ content }) => content)).toEqual(['Another']);
 		expect(chat.messages).toHaveLength(2);
 		await same(chat);
-		const sessionId = (chat.messages.at(-1)?.metadata as { readonly sessionId: string }).sessionId;
+		const { metadata } = chat.messages.at(-1) ?? {};
+		const sessionId = JSON.parse(JSON.stringify(metadata)).sessionId;
 		const { messages } = await (await fetch(`${stage.url}/v1/sessions/${sessionId}/messages`)).json();
 		const kept = messages.map(({ content, isReplaced }: Record<string, unknown>) => [content, isReplaced === true]);
 		expect(kept).toEqual([
