@@ -3,13 +3,15 @@ import { defineConfig } from 'vitest/config';
 
 /** Tests that need no platform; those of the loop run here and in workerd. */
 const pure = [
-	'test/{auth,net,tool,skill,chat,providers,toolboxes,agents,compat,webhooks,session,ledger,directory}/**/*.test.ts',
+	'test/{auth,net,tool,skill,chat,providers,toolboxes,agents,compat,webhooks,openapi,session,ledger,directory}/**/*.test.ts',
 ];
 const workerd = ['test/**/*.worker.test.ts'];
 const both = ['test/chat/**/*.test.ts', 'test/tool/**/*.test.ts', 'test/net/{public-url,fetch}.test.ts'];
 
 export default defineConfig({
 	test: {
+		// What the Worker writes of each request and run; warnings and errors are shown.
+		onConsoleLog: (text) => !text.startsWith('{"level":"info"'),
 		projects: [
 			{ test: { name: 'node', include: pure, exclude: workerd, testTimeout: 60_000 } },
 			{

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { messageOf } from '../src/errors.ts';
 import type { Agent } from '../src/playground/session.js';
 import { describeModel } from '../src/playground/words.js';
+import { defaultKeysFile, readKeys, secretOf } from './keys-file.ts';
 import { killMarked, watchParent } from './processes.ts';
 import { quietEnv, root, wranglerPath } from './wrangler.ts';
 
@@ -25,7 +26,8 @@ const stopWhenAlone = [
 ];
 
 const options = process.argv.slice(2);
-const { values } = parseArgs({
+const { values, tokens } = parseArgs({
+	tokens: true,
 	args: options,
 	// All other options are Wrangler's business.
 	strict: false,
@@ -42,9 +44,15 @@ const { values } = parseArgs({
 		tunnel: { type: 'boolean' },
 		'tunnel-name': { type: 'string' },
 		'show-interactive-dev-session': { type: 'boolean' },
+		// Ours, and not Wrangler's.
+		keys: { type: 'boolean' },
+		'keys-file': { type: 'string' },
 	},
 });
 const isGiven = (...names: (keyof typeof values)[]) => names.some((name) => values[name] !== undefined);
+
+/** Whose keys it asks for, where it shall; without it asks for none. */
+const keysFile = isGiven('keys-file') ? String(values['keys-file']) : isGiven('keys') ? defaultKeysFile : undefined;
 
 /** Whether only this machine can reach the server: then, and only then, it answers without a key. */
 const isPrivate =
@@ -55,7 +63,7 @@ refuseMistakes();
 // Asked before anything else: a parent that dies meanwhile is noticed too.
 const onParentDeath = watchParent();
 seedSkills();
-serve();
+serve(await keyOptions());
 
 /** What would fail later with words that say less. */
 function refuseMistakes(): void {
@@ -91,14 +99,40 @@ function seedSkills(): void {
 	if (status !== 0) console.error('Not all skills could be published: going on with those that are.');
 }
 
-function serve(): void {
+/** The hashes of the keys, as the Worker reads them. */
+async function keyOptions(): Promise<string[]> {
+	if (keysFile === undefined) return [];
+	const { keys } = await readKeys(keysFile).catch((error: unknown) => fail(messageOf(error)));
+	if (keys.length === 0) fail(`${keysFile} has no keys. Make one: npm run keys -- make`);
+	return ['--var', `API_KEYS:${secretOf(keys)}`];
+}
+
+/** The options that are Wrangler's business. */
+function wranglerOptions(): string[] {
+	const own = tokens.filter(
+		(token) => token.kind === 'option' && (token.name === 'keys' || token.name === 'keys-file'),
+	);
+	const taken = new Set(own.flatMap((token) => (hasOwnPlace(token) ? [token.index, token.index + 1] : [token.index])));
+	return options.filter((_, index) => !taken.has(index));
+}
+
+/** Whether an option's value stands behind it, as the next argument. */
+function hasOwnPlace(token: (typeof tokens)[number]): boolean {
+	return token.kind === 'option' && token.value !== undefined && !token.inlineValue;
+}
+
+function serve(keyOptions: readonly string[]): void {
 	const mark = randomUUID();
-	const child = spawn(process.execPath, [...stopWhenAlone, wranglerPath, 'dev', ...defaults(), ...options], {
-		cwd: root,
-		// Wrangler tells over IPC where it listens. The process group stays the same: a signal to the group reaches all.
-		stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-		env: { ...quietEnv, RUNLET_START: mark },
-	});
+	const child = spawn(
+		process.execPath,
+		[...stopWhenAlone, wranglerPath, 'dev', ...defaults(), ...keyOptions, ...wranglerOptions()],
+		{
+			cwd: root,
+			// Wrangler tells over IPC where it listens. The process group stays the same: a signal to the group reaches all.
+			stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+			env: { ...quietEnv, RUNLET_START: mark },
+		},
+	);
 	let stopping = false;
 	const stop = (signal: NodeJS.Signals) => {
 		if (!stopping) setTimeout(() => child.kill('SIGKILL'), stopMs).unref();
@@ -149,13 +183,21 @@ async function announce(url: string): Promise<void> {
 	await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(30_000) }).catch(() => {});
 	const chat = url === `http://127.0.0.1:${defaultPort}` ? 'npm run chat' : `npm run chat -- --url ${url}`;
 	const body = JSON.stringify({ agent: 'assistant', text: 'What is 17 + 25?' });
+	const key = keysFile === undefined ? '' : ` -H 'authorization: Bearer '$RUNLET_API_KEY`;
 	console.log(`
   Runlet is at ${url}
 ${await modelsMissing(url)}
   In a terminal   ${chat}
-  With curl       curl -N ${url}/v1/sessions -H 'content-type: application/json' -H 'accept: text/event-stream' -d '${body}'
+  With curl       curl -N ${url}/v1/sessions -H 'content-type: application/json' -H 'accept: text/event-stream'${key} -d '${body}'
   Stop            Ctrl-C
-${isPrivate ? '' : '\n  Others can reach this address, so it answers nobody without an API key.\n'}`);
+${access()}`);
+}
+
+/** Who is answered. */
+function access(): string {
+	if (keysFile !== undefined) return '\n  Only who has a key of npm run keys is answered: export RUNLET_API_KEY=rl_…\n';
+	if (isPrivate) return '\n  Nobody but this machine can reach it, so it asks for no key (npm start -- --keys does).\n';
+	return '\n  Others can reach this address, so it answers nobody without an API key: npm start -- --keys\n';
 }
 
 /** The default models that cannot answer yet, a line each; what cannot be found out is left out. */

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 
@@ -19,3 +21,61 @@ export const quietEnv: NodeJS.ProcessEnv = {
 	X_LOCAL_EXPLORER: 'false',
 	...process.env,
 };
+
+/** Which Worker a command is about, as Wrangler's own options say it. */
+export interface Target {
+	readonly config: string;
+	readonly env: string | undefined;
+}
+
+/** The options of a target. */
+export function targetOptions({ config, env }: Target): string[] {
+	return ['--config', config, ...(env === undefined ? [] : ['--env', env])];
+}
+
+/** A command of Wrangler's that failed: what it printed. */
+export class WranglerError extends Error {
+	override readonly name = 'WranglerError';
+	readonly output: string;
+
+	constructor(output: string) {
+		super(output.trim() || 'wrangler ended without saying why');
+		this.output = output;
+	}
+}
+
+export interface WranglerOptions {
+	/** What it reads; it never asks. */
+	readonly input?: string;
+	readonly env?: NodeJS.ProcessEnv;
+	/** Passes on what it prints, too. */
+	readonly show?: boolean;
+}
+
+/** Runs a command of Wrangler's and gives what it printed. Throws a `WranglerError`. */
+export async function wrangler(
+	args: readonly string[],
+	{ input = '', env = {}, show = false }: WranglerOptions = {},
+): Promise<string> {
+	const child = spawn(process.execPath, ['--no-warnings', wranglerPath, ...args], {
+		cwd: root,
+		stdio: ['pipe', 'pipe', 'pipe'],
+		env: { ...quietEnv, ...env },
+	});
+	let [printed, all] = ['', ''];
+	child.stdout.setEncoding('utf8').on('data', (text: string) => {
+		printed += text;
+		all += text;
+		if (show) process.stdout.write(text);
+	});
+	child.stderr.setEncoding('utf8').on('data', (text: string) => {
+		all += text;
+		if (show) process.stderr.write(text);
+	});
+	// One that has ended before it read all says why by itself.
+	child.stdin.on('error', () => {});
+	child.stdin.end(input);
+	const [code] = await once(child, 'close');
+	if (code !== 0) throw new WranglerError(all);
+	return printed;
+}

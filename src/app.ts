@@ -6,6 +6,7 @@ import { agentsRoute } from './routes/agents.ts';
 import { crossOrigin } from './routes/cors.ts';
 import { health } from './routes/health.ts';
 import { assertMayAnswer, authenticate, type RouteEnv } from './routes/identity.ts';
+import { describe } from './routes/openapi.ts';
 import { securityHeaders } from './routes/security-headers.ts';
 import { sessions } from './routes/sessions.ts';
 import { skills } from './routes/skills.ts';
@@ -32,10 +33,11 @@ export function createApp(runtime: Runtime) {
 	app.use('/v1/*', crossOrigin, assertMayAnswer);
 	// Behind this line everybody is known; a way in that knows its callers by other means is mounted in front of it.
 	app.use('/v1/*', authenticate);
-	return app
+	const routed = app
 		.route('/healthz', health)
 		.route('/v1/agents', agentsRoute(runtime))
 		.route('/v1/sessions', sessions)
 		.route('/v1/skills', skills)
 		.route('/v1/ui', uiRoute(runtime));
+	return describe(routed);
 }

@@ -63,7 +63,10 @@ export interface Config {
 	readonly directories: DirectoryNamespace;
 	readonly skills: SkillsNamespace;
 	readonly publishers: PublisherNamespace;
-	/** The most that an owner may spend on a UTC day: the tightest of what its keys say, else what holds for everybody. */
+	/**
+	 * The most that an owner may spend on a UTC day: the tightest of what its keys say, else what holds for everybody; and
+	 * nothing once the last of its keys is revoked, so that its runs stop.
+	 */
 	readonly dayBudgetOf: (owner: string) => Limit;
 	readonly model: string;
 	/** Nobody but this machine is answered where there are none. */
@@ -162,7 +165,7 @@ export function config(env: Env): Config {
 		directories: env.DIRECTORIES,
 		skills: env.SKILLS,
 		publishers: env.PUBLISHERS,
-		dayBudgetOf: (owner) => tightest(keys, owner) ?? dayBudget,
+		dayBudgetOf: (owner) => (isKnown(keys, owner) ? (tightest(keys, owner) ?? dayBudget) : { tokens: 0 }),
 		model,
 		keys,
 		corsOrigins,
@@ -174,6 +177,13 @@ export function config(env: Env): Config {
 	};
 	known.set(env, read);
 	return read;
+}
+
+/** Owners without a key: this machine, and senders of webhooks, which sign what they send. */
+const keyless: ReadonlySet<string> = new Set(['local', 'webhooks']);
+
+function isKnown(keys: readonly KeyRecord[], owner: string): boolean {
+	return keys.length === 0 || keyless.has(owner) || keys.some((key) => key.owner === owner);
 }
 
 /** What the keys of an owner allow together; nothing where none of them has a budget. */

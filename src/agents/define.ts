@@ -4,23 +4,10 @@ import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import type { Skill } from '../skill/index.ts';
 import { type AnyFn, forAgent, type Tool } from '../tool/index.ts';
+import { budgetSchema } from '../wire/budget.ts';
+import { expirySchema } from '../wire/expiry.ts';
 
 const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
-
-/** A budget: a cap on tokens, on US dollars, or on both. */
-export const budgetSchema = v.pipe(
-	v.custom<object>(
-		(value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-		'must be an object',
-	),
-	v.strictObject({
-		tokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1e15))),
-		usd: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1e9))),
-	}),
-);
-
-/** How long after its last activity a session is removed, in milliseconds: a hundred years at most, as no alarm is set for after 2189. */
-export const expirySchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_155_760_000_000));
 
 const toolList = v.optional(
 	v.array(v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object')),

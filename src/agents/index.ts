@@ -7,10 +7,8 @@ import { support } from './support.ts';
 export {
 	type Agent,
 	type AgentDefinition,
-	budgetSchema,
 	defineAgent,
 	distinct,
-	expirySchema,
 	findAgent,
 	modelFor,
 } from './define.ts';

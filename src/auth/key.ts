@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import { encodeBase64Url } from './base64url.ts';
 
@@ -28,6 +27,8 @@ const idForm = /^[a-z0-9]{8,32}$/;
 const keyForm = /^rl_([a-z0-9]{8,32})_[\w-]{43}$/;
 const aboveZero = v.pipe(v.number(), v.gtValue(0), v.finite());
 
+const fields = new Set(['id', 'name', 'owner', 'hash', 'scopes', 'budget', 'tokens', 'usd', 'createdAt']);
+
 const recordSchema = v.pipe(
 	v.strictObject({
 		id: v.pipe(v.string(), v.regex(idForm, 'expected 8 to 32 of a–z and 0–9')),
@@ -50,14 +51,25 @@ export function parseKeys(text: string): readonly KeyRecord[] {
 	try {
 		json = JSON.parse(text);
 	} catch {
-		throw new RunletError('not_configured', 'API_KEYS: not valid JSON. Set it again with npm run keys.');
+		throw new RunletError('not_configured', `API_KEYS: not valid JSON. ${remedy}`);
 	}
-	const records = check(v.array(recordSchema), json, 'API_KEYS', 'not_configured');
+	const parsed = v.safeParse(v.array(recordSchema), json, { abortEarly: true });
+	if (!parsed.success)
+		throw new RunletError('not_configured', `API_KEYS: ${placeOf(parsed.issues[0])} is not valid. ${remedy}`);
+	const records = parsed.output;
 	const ids = records.map(({ id }) => id);
 	const twice = ids.find((id, index) => ids.indexOf(id) !== index);
 	if (twice !== undefined)
 		throw new RunletError('not_configured', `API_KEYS: two keys have the id ${twice}. Revoke one with npm run keys.`);
 	return records;
+}
+
+const remedy = 'Set it again with npm run keys.';
+
+/** Where in the list something is wrong, in names of ours only: whoever asks is told, and a key may stand anywhere in it. */
+function placeOf({ path }: v.BaseIssue<unknown>): string {
+	const known = (path ?? []).map(({ key }) => key).filter((key) => typeof key === 'number' || fields.has(String(key)));
+	return known.length === 0 ? 'the list' : known.join('.');
 }
 
 /** A new key, `rl_<id>_<32 random bytes>`, and the id in it. The key is shown once and kept nowhere. */

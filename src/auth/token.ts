@@ -1,12 +1,6 @@
 import { RunletError } from '../errors.ts';
 import { decodeBase64Url, encodeBase64Url } from './base64url.ts';
 
-/** How long a token opens its session, in seconds, where nobody says: a day. */
-export const tokenSeconds = 86_400;
-
-/** The longest that a token may be asked for, in seconds: 30 days. */
-export const longestTokenSeconds = 2_592_000;
-
 /** What a token says of itself. Whether it is true only `verifyToken` knows. */
 export interface TokenClaims {
 	/** The session that it opens. */

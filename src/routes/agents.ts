@@ -3,17 +3,21 @@ import { modelFor } from '../agents/index.ts';
 import { canTalk, type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
 import { config } from '../config.ts';
 import { type Runtime, resolverFor } from '../session/agent.ts';
+import type { agent as agentSchema, readiness as readinessSchema } from '../wire/agent.ts';
+import { listAgents } from '../wire/operations/service.ts';
+import type { Shown } from '../wire/shown.ts';
 import { assertKey, type RouteEnv } from './identity.ts';
+import { serves } from './operation.ts';
 import { notAllowed } from './request.ts';
 
 /** `/v1/agents`: what can be talked to, on which models, and what those that are not ready need. */
 export function agentsRoute({ agents, providers: providersOf }: Runtime) {
 	return new Hono<RouteEnv>()
-		.get('/', async (c) => {
+		.get('/', serves(listAgents), async (c) => {
 			assertKey(c);
 			const settings = config(c.env);
 			const providers = providersOf(settings);
-			const described = agents.map(async (agent) => {
+			const described = agents.map(async (agent): Promise<Shown<typeof agentSchema>> => {
 				const model = modelFor(agent, undefined, settings.model);
 				const listed = (await resolverFor(agent, settings, providers)?.listFn({ messages: [], model })) ?? [];
 				return {
@@ -35,7 +39,7 @@ export function agentsRoute({ agents, providers: providersOf }: Runtime) {
 }
 
 /** Whether a model can be asked now; if not, `needs` is the variable to set, where that would do. */
-function readiness(name: string, providers: readonly ProviderRegistration[]) {
+function readiness(name: string, providers: readonly ProviderRegistration[]): Shown<typeof readinessSchema> {
 	const found = resolveRegistration({ model: name, providers });
 	const ready = found !== undefined && canTalk(found);
 	return {

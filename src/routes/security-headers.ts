@@ -1,9 +1,12 @@
 import type { MiddlewareHandler } from 'hono';
 
-/** What every answer tells a browser (hardening.md, "Security"). A page that needs more says so itself. */
+/**
+ * What every answer tells a browser (hardening.md, "Security"). A page that needs more says so itself. The resource policy
+ * is not about requests with CORS: those are answered by the allow-list.
+ */
 const headers = {
 	'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-	'cross-origin-resource-policy': 'cross-origin',
+	'cross-origin-resource-policy': 'same-origin',
 	'referrer-policy': 'no-referrer',
 	'strict-transport-security': 'max-age=31536000',
 	'x-content-type-options': 'nosniff',

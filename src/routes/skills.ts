@@ -1,6 +1,5 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { check } from '../check.ts';
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Condition, Outcome, PublisherApi } from '../publisher/api.ts';
@@ -9,36 +8,19 @@ import { kvResolver, toMarkdown, validateMarkdown } from '../skill/index.ts';
 import { bodyKey, bodySchema, type Entry, indexKey, readSkillSet } from '../skill/kv-index.ts';
 import { etagOf } from '../skill/publish.ts';
 import { withDescriptions } from '../skill/published.ts';
+import * as operations from '../wire/operations/skills.ts';
+import type { Shown } from '../wire/shown.ts';
+import type { listedSkill } from '../wire/skill.ts';
 import { conditionOf, isFresh } from './conditions.ts';
 import { assertKey, assertScope, type RouteEnv } from './identity.ts';
+import { serves } from './operation.ts';
 import { accepts, markdownBody, notAllowed } from './request.ts';
-
-const listQuery = v.pipe(
-	v.object({
-		query: v.optional(v.pipe(v.string(), v.maxLength(1_000))),
-		cursor: v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/, 'Expected a cursor that this route gave'))),
-		limit: v.optional(
-			v.pipe(
-				v.string(),
-				v.regex(/^\d{1,3}$/, 'Expected a number'),
-				v.transform(Number),
-				v.minValue(1),
-				v.maxValue(100),
-			),
-			'50',
-		),
-	}),
-	v.forward(
-		v.check(({ query, cursor }) => query === undefined || cursor === undefined, 'not possible with query'),
-		['cursor'],
-	),
-);
 
 /** `/v1/skills`: the published skills, for whoever edits them (design.md, "The wire"). */
 export const skills = new Hono<RouteEnv>()
-	.get('/', async (c) => {
+	.get('/', serves(operations.listSkills), async (c) => {
 		assertKey(c);
-		const { query, cursor = '', limit } = check(listQuery, c.req.query(), 'query');
+		const { query, cursor = '', limit } = c.req.valid('query');
 		const entries = await publishedEntries(c);
 		if (query !== undefined) return c.json({ skills: await found(c, entries, query, limit) });
 		const rest = [...entries.values()].filter(({ name }) => name > cursor).sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -49,7 +31,7 @@ export const skills = new Hono<RouteEnv>()
 		});
 	})
 	.all('/', notAllowed('GET'))
-	.get('/:name', async (c) => {
+	.get('/:name', serves(operations.getSkill), async (c) => {
 		assertKey(c);
 		const entry = (await publishedEntries(c)).get(c.req.param('name'));
 		if (entry === undefined) throw noSuchSkill();
@@ -65,7 +47,7 @@ export const skills = new Hono<RouteEnv>()
 		const { body, frontMatter } = content.output;
 		return c.body(toMarkdown({ ...entry, body, frontMatter }), 200, { 'content-type': 'text/markdown; charset=utf-8' });
 	})
-	.put('/:name', async (c) => {
+	.put('/:name', serves(operations.putSkill), async (c) => {
 		assertScope(c, 'admin');
 		const name = c.req.param('name');
 		const condition = conditionOf(c);
@@ -78,7 +60,7 @@ export const skills = new Hono<RouteEnv>()
 		}
 		return answer(c, await publisher(c).put(name, markdown, condition), condition);
 	})
-	.delete('/:name', async (c) => {
+	.delete('/:name', serves(operations.deleteSkill), async (c) => {
 		assertScope(c, 'admin');
 		const condition = conditionOf(c);
 		return answer(c, await publisher(c).remove(c.req.param('name'), condition), condition);
@@ -112,7 +94,7 @@ async function found(c: Ctx, entries: ReadonlyMap<string, Entry>, query: string,
 }
 
 /** An entry as the wire has it. */
-function wireEntry({ hash, ...entry }: Entry) {
+function wireEntry({ hash, ...entry }: Entry): Shown<typeof listedSkill> {
 	return { ...entry, etag: etagOf({ hash, ...entry }) };
 }
 

@@ -2,14 +2,17 @@ import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { type Agent, findAgent } from '../agents/index.ts';
 import { check } from '../check.ts';
-import { answersOf, contentOf, uiMessageSchema, uiRequestSchema } from '../compat/ui/request.ts';
+import { answersOf, contentOf } from '../compat/ui/request.ts';
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Runtime } from '../session/agent.ts';
 import type { Caller, PagePost, SessionApi } from '../session/api.ts';
-import { attachmentsField } from './attachments.ts';
+import { attachmentsField } from '../wire/attachment.ts';
+import * as operations from '../wire/operations/ui.ts';
+import { postedMessage, type uiPost } from '../wire/ui.ts';
 import { callerOf, ownerOf, type RouteEnv } from './identity.ts';
-import { handlingOf, jsonBody, notAllowed } from './request.ts';
+import { serves } from './operation.ts';
+import { handlingOf, notAllowed } from './request.ts';
 
 /** Characters of one message's text. */
 const maxText = 1_000_000;
@@ -22,30 +25,30 @@ const textField = v.optional(v.pipe(v.string(), v.maxLength(maxText, `at most ${
  */
 export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
-		.post('/:agent', async (c) => {
-			const body = await jsonBody(c.req.raw, uiRequestSchema);
+		.post('/:agent', serves(operations.postChat), async (c) => {
+			const body = c.req.valid('json');
 			const agent = findAgent(agents, c.req.param('agent'));
 			const { api, caller } = chatOf(c, body.id);
 			return api.post(caller, postOf(agent, body, caller), handlingOf(c, body));
 		})
 		.all('/:agent', notAllowed('POST'))
-		.get('/:agent/:id/stream', async (c) => {
-			const { api, caller } = chatOf(c, c.req.param('id'));
+		.get('/:agent/:chat/stream', serves(operations.resumeChat), async (c) => {
+			const { api, caller } = chatOf(c, c.req.param('chat'));
 			return orElse(caller, await api.resume(caller, c.req.param('agent')), () => new Response(null, { status: 204 }));
 		})
-		.delete('/:agent/:id/stream', async (c) => {
-			const { api, caller } = chatOf(c, c.req.param('id'));
+		.delete('/:agent/:chat/stream', serves(operations.stopChat), async (c) => {
+			const { api, caller } = chatOf(c, c.req.param('chat'));
 			const { status } = await api.cancel(caller, handlingOf(c));
 			if (status === 404) throw new RunletError('not_found', 'There is no such session.');
 			return new Response(null, { status: 204 });
 		})
-		.all('/:agent/:id/stream', notAllowed('GET', 'DELETE'))
-		.get('/:agent/:id/messages', async (c) => {
-			const { api, caller } = chatOf(c, c.req.param('id'));
+		.all('/:agent/:chat/stream', notAllowed('GET', 'DELETE'))
+		.get('/:agent/:chat/messages', serves(operations.listChat), async (c) => {
+			const { api, caller } = chatOf(c, c.req.param('chat'));
 			const response = await api.pageMessages(caller, c.req.param('agent'));
 			return orElse(caller, response, () => Response.json({ messages: [] }));
 		})
-		.all('/:agent/:id/messages', notAllowed('GET'));
+		.all('/:agent/:chat/messages', notAllowed('GET'));
 }
 
 /** The session that a chat stands for, and who asks it. */
@@ -65,10 +68,10 @@ function chatOf(c: Context<RouteEnv>, id: string): { readonly api: SessionApi; r
 
 function postOf(
 	{ name: agent }: Agent,
-	{ id, messages, trigger, messageId }: v.InferOutput<typeof uiRequestSchema>,
+	{ id, messages, trigger, messageId }: v.InferOutput<typeof uiPost>,
 	caller: Caller,
 ): PagePost {
-	const { role, parts, id: ownId } = check(uiMessageSchema, messages.at(-1), 'messages');
+	const { role, parts, id: ownId } = check(postedMessage, messages.at(-1), 'messages');
 	const isAgain = trigger === 'regenerate-message';
 	const about = { agent, isAgain, messageId: messageId ?? undefined };
 	if (role === 'assistant') {

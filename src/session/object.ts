@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
-import { signToken, tokenSeconds, verifyToken } from '../auth/token.ts';
+import { signToken, verifyToken } from '../auth/token.ts';
 import type { Message, UserMessage } from '../chat/index.ts';
 import { type Format, protocolOf } from '../compat/protocol.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
@@ -8,6 +8,9 @@ import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Limit } from '../ledger/budget.ts';
 import { failureFields, log } from '../log.ts';
+import type { session } from '../wire/session.ts';
+import type { Shown } from '../wire/shown.ts';
+import { tokenSeconds } from '../wire/token.ts';
 import type { Runtime } from './agent.ts';
 import type { Caller, CreateInput, Handling, Input, Once, PagePost, PageQuery, SessionApi, Submission } from './api.ts';
 import { crashPoints } from './crash.ts';
@@ -79,7 +82,8 @@ export function createSessionClass(runtime: Runtime) {
 		state(caller: Caller): Promise<Response> {
 			return answer(async () => {
 				await this.#assertOpen(caller);
-				const day = await this.#runner.owner.day();
+				// What the owner's other sessions spend is nothing to who holds a token of this one.
+				const day = 'owner' in caller ? await this.#runner.owner.day() : undefined;
 				return Response.json({ ...this.#state(), ...(day !== undefined && { dayBudget: day }) });
 			});
 		}
@@ -431,7 +435,7 @@ export function createSessionClass(runtime: Runtime) {
 			return sessionStatus(this.#store.runs.get()?.status);
 		}
 
-		#state() {
+		#state(): Shown<typeof session> {
 			const { id, agent, model, metadata, createdAt } = this.#store.session();
 			const run = this.#store.runs.get();
 			const last = run?.tail?.event;

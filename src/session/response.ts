@@ -1,6 +1,8 @@
 import { type Format, type ProtocolContext, protocolOf } from '../compat/protocol.ts';
 import { RunletError } from '../errors.ts';
 import { logUnexpected } from '../log.ts';
+import type { shownMessage } from '../wire/message.ts';
+import type { Shown } from '../wire/shown.ts';
 import type { Handling } from './api.ts';
 import { follow } from './follow.ts';
 import type { MessageRecord } from './rows/message.ts';
@@ -76,7 +78,7 @@ export function eventStream(
 }
 
 /** A message as the routes show it: without what only its provider needs. */
-export function wireMessage(record: MessageRecord, runId: string | undefined) {
+export function wireMessage(record: MessageRecord, runId: string | undefined): Shown<typeof shownMessage> {
 	const { seq, message, input, inbound, turn, isCut, isReplaced, createdAt } = record;
 	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
 	const attachments = inbound?.attachments?.map(({ name, type, size }) => ({ name, type, size }));

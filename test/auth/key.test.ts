@@ -29,14 +29,20 @@ test('a list of keys is read as npm run keys writes it: an owner is the id, a sc
 
 test.each([
 	['{', 'not valid JSON'],
-	['{}', 'API_KEYS'],
+	['{}', 'the list'],
+	['"rl_abcdefgh_aaaa"', 'the list'],
+	['["rl_abcdefgh_aaaa"]', '0 '],
+	['[{"rl_abcdefgh_aaaa":1}]', '0'],
 	['[{}]', '0.id'],
 	['[{"id":"x"}]', '0.id'],
 	['[{"id":"abcdefgh","hash":"short"}]', '0.hash'],
 	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","scopes":["root"]}]`, '0.scopes'],
 	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","scopes":[]}]`, '0.scopes'],
 	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","budget":{"usd":0}}]`, '0.budget.usd'],
-	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","secret":"x"}]`, '0.secret'],
+	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","secret":"x"}]`, '0 '],
+	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","scopes":"rl_aaaa"}]`, '0.scopes'],
+	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","createdAt":["rl_aaaa"]}]`, '0.createdAt'],
+	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","budget":{"rl_aaaa":1}}]`, '0.budget '],
 	[`[${[1, 2].map(() => `{"id":"abcdefgh","hash":"${'a'.repeat(43)}"}`).join(',')}]`, 'two keys have the id abcdefgh'],
 ])('a list of keys that is none is refused with the place, and not shown: %s', (text, place) => {
 	expect(() => parseKeys(text)).toThrow(

@@ -109,17 +109,18 @@ test('one Idempotency-Key of two owners is two sessions', async () => {
 	expect(bob.id).not.toBe(alice.id);
 });
 
-test('the day of an owner is capped by what its keys say', async () => {
+test('the day of an owner is capped by what its keys say, and without a key nothing is spent', async () => {
 	const { key, id } = makeKey();
 	const record = { id, hash: await hashOf(key), budget: { tokens: 1 } };
 	const another = { ...record, id: 'another1', owner: id, budget: { tokens: 5, usd: 2 } };
 	const loose = { id: 'loosekey', owner: 'loose', hash: record.hash };
 	// The session's object has the test's own environment, so the configuration itself is asked.
 	const { dayBudgetOf } = config({ ...env, DAY_BUDGET_USD: '9', API_KEYS: JSON.stringify([record, another, loose]) });
-	expect([dayBudgetOf(id), dayBudgetOf('loose'), dayBudgetOf('webhooks')]).toEqual([
+	expect([id, 'loose', 'webhooks', 'revoked'].map(dayBudgetOf)).toEqual([
 		{ tokens: 1, usd: 2 },
 		{ usd: 9 },
 		{ usd: 9 },
+		{ tokens: 0 },
 	]);
 });
 

@@ -1,17 +1,5 @@
 import * as v from 'valibot';
 
-/** Characters of a message's id. */
-const maxId = 256;
-
-/** What a page posts. Only its last message is read: the session keeps the history. */
-export const uiRequestSchema = v.object({
-	id: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(maxId)),
-	messages: v.pipe(v.array(v.unknown()), v.minLength(1, 'must hold a message')),
-	trigger: v.optional(v.picklist(['submit-message', 'regenerate-message']), 'submit-message'),
-	messageId: v.nullish(v.pipe(v.string(), v.maxLength(maxId))),
-});
-
-const idField = v.optional(v.pipe(v.string(), v.maxLength(maxId)));
 const textPart = v.object({ type: v.literal('text'), text: v.string() });
 const filePart = v.object({
 	type: v.literal('file'),
@@ -27,12 +15,6 @@ const answeredPart = v.variant('state', [
 		state: v.picklist(['approval-responded', 'output-denied']),
 		approval: v.object({ approved: v.optional(v.boolean(), false), reason: v.nullish(v.string()) }),
 	}),
-]);
-
-/** The last message that a page posted, as far as it is read: parts of other kinds are passed over. */
-export const uiMessageSchema = v.variant('role', [
-	v.object({ role: v.literal('user'), id: idField, parts: v.array(v.unknown()) }),
-	v.object({ role: v.literal('assistant'), id: idField, parts: v.array(v.unknown()) }),
 ]);
 
 /** A file of a user's message: where it is, or what it holds. */

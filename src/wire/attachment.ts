@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Attachment } from '../session/attachment.ts';
+import { mediaType } from './part.ts';
 import { fileUrlField } from './url.ts';
 
 /** Attachments of one message. */
@@ -17,11 +17,12 @@ const nameField = v.pipe(
 	v.check((name) => !/^\.{1,2}$/.test(name), 'a file name, without a path'),
 );
 
-const attachment = v.pipe(
+/** A file that comes with a message: one of the three contents. */
+export const attachment = v.pipe(
 	v.strictObject({
 		name: nameField,
-		type: v.pipe(v.string(), v.regex(/^[\w.+-]+\/[\w.+-]+$/, 'Expected a media type such as image/png')),
-		size: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+		type: mediaType,
+		size: v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.description('Bytes.')),
 		contentText: v.optional(v.string()),
 		contentBase64: v.optional(v.pipe(v.string(), v.check(isBase64, 'Expected base64'))),
 		contentUrl: v.optional(fileUrlField),
@@ -42,13 +43,22 @@ const attachment = v.pipe(
 	),
 );
 
+/** An attachment as the history shows it: its content stands in the message's parts. */
+export const shownAttachment = v.object({ name: v.string(), type: v.string(), size: v.number() });
+
 /** Files that come with a message: each field checked, the content too. */
 export const attachmentsField = v.optional(
 	v.pipe(v.array(v.unknown()), v.maxLength(mostAttachments, `at most ${mostAttachments}`), v.array(attachment)),
 );
 
 /** The bytes of a content that came with the request. */
-function sizeOf({ contentText, contentBase64 }: Attachment): number | undefined {
+function sizeOf({
+	contentText,
+	contentBase64,
+}: {
+	contentText?: string | undefined;
+	contentBase64?: string | undefined;
+}): number | undefined {
 	if (contentText !== undefined) return new TextEncoder().encode(contentText).byteLength;
 	if (contentBase64 === undefined) return undefined;
 	const padding = contentBase64.endsWith('==') ? 2 : contentBase64.endsWith('=') ? 1 : 0;

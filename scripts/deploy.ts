@@ -1,0 +1,184 @@
+/** `npm run deploy`: puts the Worker on Cloudflare, with its keys and skills. Run again, it brings all of it up to date. */
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { parseArgs } from 'node:util';
+import * as v from 'valibot';
+import { messageOf } from '../src/errors.ts';
+import { curlLine, describe, withKey } from './keys.ts';
+import { changeKeys, defaultKeysFile, type Keys, newKey, readKeys, secretOf } from './keys-file.ts';
+import { hasRemoteKeys, pushed } from './keys-remote.ts';
+import { quietEnv, root, type Target, targetOptions, WranglerError, wrangler } from './wrangler.ts';
+
+const usage = `npm run deploy [-- OPTIONS]: puts the Worker on Cloudflare, with its keys and skills
+  --dry-run           builds and checks everything, and asks Cloudflare for nothing
+  --yes               makes a first API key where there is none, without asking
+  --outdir DIR        --dry-run: where the built Worker goes
+  --keys-file FILE    where the hashes of the keys are (keys.json)
+  --config FILE, --env NAME    as for wrangler`;
+
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+
+async function main(args: string[]): Promise<number> {
+	const { values } = parseArgs({
+		args,
+		options: {
+			'dry-run': flag,
+			yes: { ...flag, short: 'y' },
+			outdir: text,
+			'keys-file': { ...text, default: defaultKeysFile },
+			config: { ...text, short: 'c', default: join(root, 'wrangler.toml') },
+			env: { ...text, short: 'e' },
+			help: { ...flag, short: 'h' },
+		},
+	});
+	if (values.help) {
+		console.log(usage);
+		return 0;
+	}
+	const file = values['keys-file'];
+	const target = { config: values.config, env: values.env };
+	if (values['dry-run']) return dryRun(file, target, values.outdir);
+	await assertLoggedIn();
+	const given = await keysFor(file, target, values.yes ?? false);
+	const url = await within(async (folder) => deploy(folder, target, given?.keys));
+	if (given !== undefined) await pushed(file, given.keys, target, url);
+	const published = skills(['--remote'], target);
+	console.log(`\nRunlet is at ${url ?? 'the address above'}\n`);
+	console.log(`${curlLine(given?.newKey ?? "'$RUNLET_API_KEY'", url ?? 'https://ADDRESS')}\n`);
+	if (!published)
+		console.error('Not all skills could be published: mend what is said above, then npm run skills -- --remote');
+	return published ? 0 : 1;
+}
+
+/** What can be known without an account: that it builds, that the keys fit, that the skills are valid. */
+async function dryRun(file: string, target: Target, outdir: string | undefined): Promise<number> {
+	const { keys } = await readKeys(file);
+	secretOf(keys);
+	await within(async (folder) => {
+		const command = ['deploy', '--dry-run', '--outdir', outdir ?? folder, ...targetOptions(target)];
+		await wrangler(command, { show: true });
+	});
+	const valid = skills(['--check'], target);
+	console.log(
+		`Nothing was deployed. ${keys.length} API ${keys.length === 1 ? 'key' : 'keys'}; none is made by a dry run.`,
+	);
+	return valid ? 0 : 1;
+}
+
+const account = v.object({ loggedIn: v.literal(false) });
+
+async function assertLoggedIn(): Promise<void> {
+	try {
+		await wrangler(['whoami', '--json']);
+	} catch (error) {
+		if (error instanceof WranglerError && isLoggedOut(error.output))
+			throw new Error(
+				'Not logged in at Cloudflare. Run npx wrangler login (in CI: set CLOUDFLARE_API_TOKEN), then again.',
+			);
+		throw error;
+	}
+}
+
+function isLoggedOut(output: string): boolean {
+	try {
+		return v.is(account, JSON.parse(output.slice(output.indexOf('{'), output.lastIndexOf('}') + 1)));
+	} catch {
+		return false;
+	}
+}
+
+/**
+ * The keys that the Worker gets. Where there are none yet the first one is made, and shown. Nothing where the deployed
+ * Worker has keys that were made elsewhere: those stay.
+ */
+async function keysFor(
+	file: string,
+	target: Target,
+	yes: boolean,
+): Promise<{ readonly keys: Keys; readonly newKey?: string } | undefined> {
+	const keys = await readKeys(file);
+	const known = keys.remotes[target.env ?? '']?.list !== undefined;
+	if (!known && (await hasRemoteKeys(target))) {
+		console.log(`The deployed Worker has keys that are not in ${file}: they stay as they are.`);
+		return undefined;
+	}
+	if (keys.keys.length > 0) return { keys };
+	if (!yes && !(await agrees('There is no API key yet, and without one the Worker answers nobody. Make one?')))
+		throw new Error('There is no API key: npm run keys -- make, or npm run deploy -- --yes');
+	const { key, record } = await newKey({ name: 'first' });
+	const made = await changeKeys(file, (before) => withKey(before, record));
+	console.log(
+		`${describe(record)}\n\n  ${key}\n\nThis is the only time that it is shown: ${file} has its hash, and nothing has the key.\n`,
+	);
+	return { keys: made, newKey: key };
+}
+
+async function agrees(question: string): Promise<boolean> {
+	if (!process.stdin.isTTY) return false;
+	const prompt = createInterface({ input: process.stdin, output: process.stdout });
+	const answer = await prompt.question(`${question} [Y/n] `);
+	prompt.close();
+	return /^(y|yes|)$/i.test(answer.trim());
+}
+
+const deployed = v.object({ type: v.literal('deploy'), targets: v.optional(v.array(v.string()), []) });
+
+/**
+ * Deploys; the keys go with the code, in one version. KV is made by the first deploy and found again by later ones, so
+ * nothing has to be written into `wrangler.toml`. Gives the address.
+ */
+async function deploy(folder: string, target: Target, keys: Keys | undefined): Promise<string | undefined> {
+	const secrets = join(folder, 'secrets.json');
+	const told = join(folder, 'deploy.ndjson');
+	if (keys !== undefined) await writeFile(secrets, JSON.stringify({ API_KEYS: secretOf(keys.keys) }), { mode: 0o600 });
+	const command = ['deploy', ...targetOptions(target), ...(keys === undefined ? [] : ['--secrets-file', secrets])];
+	try {
+		await wrangler(command, { show: true, env: { WRANGLER_OUTPUT_FILE_PATH: told } });
+	} catch (error) {
+		throw explained(error);
+	}
+	const lines = (await readFile(told, 'utf8')).split('\n').filter((line) => line !== '');
+	const entry = lines.map((line): unknown => JSON.parse(line)).find((line) => v.is(deployed, line));
+	const [address] = v.is(deployed, entry) ? (entry.targets ?? []) : [];
+	return address === undefined || address.startsWith('https://') ? address : `https://${address}`;
+}
+
+/** A failure of Wrangler's with what to do about it, where its own words do not say. */
+function explained(error: unknown): unknown {
+	if (!(error instanceof WranglerError)) return error;
+	if (/\b10089\b/.test(error.output))
+		return new Error(
+			'Your account has no Analytics Engine yet. Enable it (dash.cloudflare.com, Workers & Pages, Analytics Engine), or take [[analytics_engine_datasets]] out of wrangler.toml: then no metrics are kept. Then again.',
+			{ cause: error },
+		);
+	return new Error('wrangler deploy failed: see above.', { cause: error });
+}
+
+/** In a process of its own. Whether all went well. */
+function skills(options: readonly string[], target: Target): boolean {
+	const command = [join(import.meta.dirname, 'skills.ts'), ...options, ...targetOptions(target)];
+	return spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit', env: quietEnv }).status === 0;
+}
+
+async function within<T>(work: (folder: string) => Promise<T>): Promise<T> {
+	const folder = await mkdtemp(join(tmpdir(), 'runlet-deploy-'));
+	try {
+		return await work(folder);
+	} finally {
+		await rm(folder, { recursive: true });
+	}
+}
+
+if (import.meta.main) {
+	try {
+		process.exitCode = await main(process.argv.slice(2));
+	} catch (error) {
+		console.error(`deploy: ${messageOf(error)}`);
+		if (error instanceof TypeError) console.error(`\n${usage}`);
+		process.exitCode = error instanceof TypeError ? 2 : 1;
+	}
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { hashOf, type KeyRecord, makeKey, parseKeys } from '../src/auth/key.ts';
+import { messageOf } from '../src/errors.ts';
+import { root } from './wrangler.ts';
+
+/** Where the keys of this folder stand: their hashes only, and in no repository. */
+export const defaultKeysFile = join(root, 'keys.json');
+
+/** What a deployed Worker has of it, as far as it was told from here. */
+export interface Remote {
+	/** A hash of the list that it has. */
+	readonly list?: string | undefined;
+	readonly url?: string | undefined;
+}
+
+/** The keys that there are, and the deployed Workers, by the name of Wrangler's environment; '' for none. */
+export interface Keys {
+	readonly keys: readonly KeyRecord[];
+	readonly remotes: Readonly<Record<string, Remote>>;
+}
+
+const text = v.optional(v.string());
+const form = v.object({
+	keys: v.optional(v.array(v.unknown()), []),
+	remotes: v.optional(v.record(v.string(), v.object({ list: text, url: text })), {}),
+});
+
+/** The keys of a file; none where it is not there. Throws where it cannot be read. */
+export async function readKeys(file: string): Promise<Keys> {
+	let written: string;
+	try {
+		written = await readFile(file, 'utf8');
+	} catch (error) {
+		if (isCode(error, 'ENOENT')) return { keys: [], remotes: {} };
+		throw error;
+	}
+	try {
+		const { keys, remotes } = v.parse(form, JSON.parse(written));
+		return { keys: parseKeys(JSON.stringify(keys)), remotes };
+	} catch (error) {
+		throw new Error(`${file}: not a list of keys as npm run keys writes it. Mend it, or move it away.`, {
+			cause: error,
+		});
+	}
+}
+
+/**
+ * Changes the keys of a file, for its owner's eyes only (mode 600) and in one step: who reads it sees the old list or the
+ * new one. Two changes at once do not lose one another: the second is refused.
+ */
+export async function changeKeys(file: string, change: (keys: Keys) => Keys): Promise<Keys> {
+	const next = `${file}.new`;
+	const handle = await open(next, 'wx', 0o600).catch((error: unknown) => {
+		if (!isCode(error, 'EEXIST')) throw error;
+		throw new Error(`${next} is there: another command changes the keys. If none runs, delete it and try again.`);
+	});
+	try {
+		const changed = change(await readKeys(file));
+		await handle.writeFile(`${JSON.stringify(changed, null, '\t')}\n`);
+		await handle.sync();
+		await handle.close();
+		await rename(next, file);
+		return changed;
+	} catch (error) {
+		await handle.close().catch(() => {});
+		await rm(next, { force: true });
+		throw error;
+	}
+}
+
+/** A key that was just made. */
+export interface NewKey {
+	readonly key: string;
+	readonly record: KeyRecord;
+}
+
+/** A new key and the record of it: the key itself is in no file. Throws a `TypeError` for what the Worker would refuse. */
+export async function newKey(about: Partial<Pick<KeyRecord, 'name' | 'owner' | 'scopes' | 'budget'>>): Promise<NewKey> {
+	const { key, id } = makeKey();
+	const { name, owner = id, scopes = ['run'], budget } = about;
+	const hash = await hashOf(key);
+	const createdAt = new Date().toISOString();
+	const record = { id, ...(name && { name }), owner, hash, scopes, ...(budget && { budget }), createdAt };
+	try {
+		parseKeys(JSON.stringify([record]));
+	} catch (error) {
+		throw new TypeError(messageOf(error).replace(/^0\./, '--'), { cause: error });
+	}
+	return { key, record };
+}
+
+/** Bytes of a secret: Cloudflare takes 5 KB (https://developers.cloudflare.com/workers/platform/limits/). */
+const secretBytes = 5_000;
+
+/** The list as the Worker reads it (`API_KEYS`): what it needs of each key and no more. Throws where it is too long. */
+export function secretOf(keys: readonly KeyRecord[]): string {
+	const records = keys.map(({ id, owner, hash, scopes, budget }) => ({
+		id,
+		...(owner !== id && { owner }),
+		hash,
+		...(scopes.join() !== 'run' && { scopes }),
+		...(budget && { budget }),
+	}));
+	const secret = JSON.stringify(records);
+	const bytes = Buffer.byteLength(secret);
+	if (bytes > secretBytes) {
+		throw new Error(
+			`${keys.length} keys take ${bytes} bytes, and a secret of Cloudflare's holds ${secretBytes}: revoke some first (npm run keys -- list). Holders of one key can have session tokens of their own.`,
+		);
+	}
+	return secret;
+}
+
+/** What is remembered of a list that a deployed Worker was given. */
+export function listHash(keys: readonly KeyRecord[]): string {
+	return createHash('sha256').update(secretOf(keys)).digest('base64url');
+}
+
+function isCode(error: unknown, code: string): boolean {
+	return error instanceof Error && Reflect.get(error, 'code') === code;
+}

@@ -1,0 +1,49 @@
+import * as v from 'valibot';
+import { messageOf } from '../src/errors.ts';
+import { changeKeys, type Keys, listHash, secretOf } from './keys-file.ts';
+import { type Target, targetOptions, wrangler } from './wrangler.ts';
+
+const secretNames = v.array(v.object({ name: v.string() }));
+
+/** Whether a deployed Worker has keys. One that is not there has none. */
+export async function hasRemoteKeys(target: Target): Promise<boolean> {
+	try {
+		const printed = await wrangler(['secret', 'list', '--format', 'json', ...targetOptions(target)]);
+		return v.parse(secretNames, JSON.parse(printed)).some(({ name }) => name === 'API_KEYS');
+	} catch (error) {
+		if (/\b10007\b|not found/i.test(messageOf(error))) return false;
+		throw error;
+	}
+}
+
+/** Whether the deployed Worker has this list, as far as this folder knows. */
+export function isPushed({ keys, remotes }: Keys, { env = '' }: Target): boolean {
+	return remotes[env]?.list === listHash(keys);
+}
+
+/**
+ * Gives a deployed Worker the list: it takes effect within seconds. Throws where it has keys that were not given to it from
+ * here: they cannot be read back, so they would be gone. `replace` says that they may.
+ */
+export async function pushKeys(file: string, keys: Keys, target: Target, { replace = false } = {}): Promise<void> {
+	const secret = secretOf(keys.keys);
+	await assertOwnKeys(keys, target, replace);
+	await wrangler(['secret', 'put', 'API_KEYS', ...targetOptions(target)], { input: secret });
+	await pushed(file, keys, target);
+}
+
+/** Throws where a deployed Worker has keys that this folder does not know. */
+async function assertOwnKeys({ remotes }: Keys, target: Target, replace: boolean): Promise<void> {
+	if (replace || remotes[target.env ?? '']?.list !== undefined || !(await hasRemoteKeys(target))) return;
+	throw new Error(
+		'The deployed Worker has keys that were not made here, and this list would replace them. Bring the keys.json that they stand in, or say --replace.',
+	);
+}
+
+/** Remembers that a deployed Worker has the list. */
+export async function pushed(file: string, { keys }: Keys, { env = '' }: Target, url?: string): Promise<void> {
+	await changeKeys(file, (now) => {
+		const remote = { ...now.remotes[env], list: listHash(keys), ...(url !== undefined && { url }) };
+		return { ...now, remotes: { ...now.remotes, [env]: remote } };
+	});
+}

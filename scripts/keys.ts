@@ -1,0 +1,180 @@
+/** `npm run keys`: makes, lists and revokes API keys (design.md, "The wire"). */
+import { relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type KeyRecord, keyIdOf, type Scope, scopes } from '../src/auth/key.ts';
+import { messageOf } from '../src/errors.ts';
+import { changeKeys, defaultKeysFile, type Keys, newKey, readKeys, secretOf } from './keys-file.ts';
+import { isPushed, pushKeys } from './keys-remote.ts';
+import { root, type Target } from './wrangler.ts';
+
+const usage = `npm run keys -- make [NAME]   makes an API key, and shows it once
+npm run keys -- list          the keys that there are
+npm run keys -- revoke ID     takes one away
+  --remote            at the deployed Worker too, at once
+  --owner OWNER       make: whose sessions it opens (its own; the owner of another key shares that one's)
+  --scope run,admin   make: what it allows (run)
+  --day-tokens N, --day-usd N   make: what its owner may spend on a UTC day
+  --replace           with --remote: also where the deployed Worker has keys that are not known here
+  --keys-file FILE    where their hashes are kept (keys.json)
+  --config FILE, --env NAME    as for wrangler`;
+
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+
+async function main(args: string[]): Promise<number> {
+	const { values, positionals } = parseArgs({
+		args,
+		allowPositionals: true,
+		options: {
+			remote: flag,
+			owner: text,
+			scope: text,
+			'day-tokens': text,
+			'day-usd': text,
+			replace: flag,
+			'keys-file': { ...text, default: defaultKeysFile },
+			config: { ...text, short: 'c', default: `${root}/wrangler.toml` },
+			env: { ...text, short: 'e' },
+			help: { ...flag, short: 'h' },
+		},
+	});
+	const [command, name, ...more] = positionals;
+	if (values.help) return say(usage);
+	if (more.length > 0)
+		throw new TypeError(`"${more[0]}": expected one name. Put quotes around a name of several words.`);
+	const file = values['keys-file'];
+	const target = { config: values.config, env: values.env };
+	const { remote = false, replace = false } = values;
+	const tell = async (keys: Keys, hint: string): Promise<number> => {
+		if (!remote) return isKnown(keys, target) ? say(hint) : 0;
+		await pushKeys(file, keys, target, { replace }).catch((cause: unknown) => {
+			const why = `The deployed Worker was not told: ${messageOf(cause)}`;
+			throw new Error(`${why}\n${relative(process.cwd(), file)} has it. Try again: npm run keys -- list --remote`, {
+				cause,
+			});
+		});
+		return say('The deployed Worker has this list now.');
+	};
+	switch (command) {
+		case 'make': {
+			const { owner, scope, 'day-tokens': tokens, 'day-usd': usd } = values;
+			const budget = { ...amount('day-tokens', tokens, /^\d+$/), ...amount('day-usd', usd, /^\d+(\.\d+)?$/) };
+			const { key, record } = await newKey({
+				...(name !== undefined && { name }),
+				...(owner !== undefined && { owner }),
+				...(scope !== undefined && { scopes: scopesOf(scope) }),
+				...(Object.keys(budget).length > 0 && { budget }),
+			});
+			const keys = await changeKeys(file, (before) => withKey(before, record));
+			say(`${describe(record)}\n\n  ${key}\n`);
+			say(
+				`This is the only time that it is shown: ${relative(process.cwd(), file)} has its hash, and nothing has the key.`,
+			);
+			const code = await tell(keys, 'The deployed Worker does not take it yet: npm run keys -- list --remote');
+			const url = remote ? (keys.remotes[target.env ?? '']?.url ?? 'https://ADDRESS') : undefined;
+			say(`${remote ? 'To try it' : 'To try it, with npm start -- --keys'}:\n\n${curlLine(key, url)}\n`);
+			return code;
+		}
+		case 'list': {
+			if (name !== undefined) throw new TypeError(`"${name}": list takes no name.`);
+			const keys = await readKeys(file);
+			say(keys.keys.length === 0 ? 'There are no keys. Make one: npm run keys -- make' : table(keys.keys));
+			return tell(
+				keys,
+				isPushed(keys, target)
+					? 'The deployed Worker has this list.'
+					: 'The deployed Worker has another list: npm run keys -- list --remote',
+			);
+		}
+		case 'revoke': {
+			if (name === undefined)
+				throw new TypeError('Which one? npm run keys -- revoke ID (npm run keys -- list has the ids).');
+			const id = keyIdOf(name) ?? name;
+			const keys = await changeKeys(file, (before) => withoutKey(before, id));
+			say(
+				`Revoked ${id}.${keys.keys.length === 0 ? ' There are no keys left: a deployed Worker without any answers nobody.' : ''}`,
+			);
+			return tell(keys, 'The deployed Worker still takes it: npm run keys -- list --remote');
+		}
+		default:
+			throw new TypeError(command === undefined ? 'What shall be done?' : `"${command}" is no command.`);
+	}
+}
+
+/** What makes a request to the API with this key. */
+export function curlLine(key: string, url = 'http://127.0.0.1:8787'): string {
+	return `  curl ${url}/v1/agents -H 'authorization: Bearer ${key}'`;
+}
+
+/** The list with one key more. Throws where the Worker's secret does not hold it. */
+export function withKey(before: Keys, record: KeyRecord): Keys {
+	const keys = [...before.keys, record];
+	secretOf(keys);
+	return { ...before, keys };
+}
+
+/** A key in a line. */
+export function describe({ id, name, owner, scopes, budget, createdAt }: KeyRecord): string {
+	const caps = [
+		budget?.tokens === undefined ? [] : `${budget.tokens} tokens a day`,
+		budget?.usd === undefined ? [] : `$${budget.usd} a day`,
+	].flat();
+	const parts = [
+		`key ${id}`,
+		name ?? [],
+		owner === id ? [] : `owner ${owner}`,
+		scopes.join('+'),
+		caps,
+		createdAt ?? [],
+	];
+	return parts.flat().join(', ');
+}
+
+function withoutKey(before: Keys, id: string): Keys {
+	const keys = before.keys.filter((key) => key.id !== id);
+	if (keys.length === before.keys.length) throw new Error(`There is no key ${id}. npm run keys -- list has the ids.`);
+	return { ...before, keys };
+}
+
+function table(keys: readonly KeyRecord[]): string {
+	return keys.map(describe).join('\n');
+}
+
+/** Whether the folder knows of a deployed Worker. */
+function isKnown({ remotes }: Keys, { env = '' }: Target): boolean {
+	return remotes[env] !== undefined;
+}
+
+function scopesOf(given: string): Scope[] {
+	const names = given.split(',').map((one) => one.trim());
+	const known = scopes.filter((scope) => names.includes(scope));
+	if (known.length === 0 || known.length < new Set(names).size)
+		throw new TypeError(`--scope ${given}: expected ${scopes.join(', ')}, or several with commas.`);
+	return known;
+}
+
+function amount(option: 'day-tokens' | 'day-usd', given: string | undefined, form: RegExp) {
+	if (given === undefined) return {};
+	const value = Number(given);
+	if (!form.test(given) || !(value > 0) || value > Number.MAX_SAFE_INTEGER)
+		throw new TypeError(
+			`--${option} ${given}: expected a number above 0${option === 'day-tokens' ? ', without a point' : ''}.`,
+		);
+	return { [option === 'day-tokens' ? 'tokens' : 'usd']: value };
+}
+
+/** The exit code, too. */
+function say(words: string): number {
+	console.log(words);
+	return 0;
+}
+
+if (import.meta.main) {
+	try {
+		process.exitCode = await main(process.argv.slice(2));
+	} catch (error) {
+		console.error(`keys: ${messageOf(error)}`);
+		if (error instanceof TypeError) console.error(`\n${usage}`);
+		process.exitCode = error instanceof TypeError ? 2 : 1;
+	}
+}

@@ -1,0 +1,31 @@
+import type { Spec } from './spec.ts';
+
+/** An operation as a line for the shell. What a path names stands in capitals. */
+export function curlOf(
+	origin: string,
+	path: string,
+	method: string,
+	{ requestBody, security, responses }: Spec,
+): string {
+	const place = path.replace(/\{(\w+)\}/g, (_, name: string) => name.toUpperCase());
+	const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? [];
+	const streams = JSON.stringify(responses['200'] ?? {}).includes('text/event-stream') && type === undefined;
+	const data = media === undefined ? undefined : exampleIn(media);
+	return [
+		`curl${streams ? ' -N' : ''}${method === (data === undefined ? 'get' : 'post') ? '' : ` -X ${method.toUpperCase()}`} ${origin}${place}`,
+		...(security.length > 0 ? ['-H "authorization: Bearer $RUNLET_KEY"'] : []),
+		...(type === undefined ? [] : [`-H ${quoted(`content-type: ${type}`)}`]),
+		...(data === undefined ? [] : [`--data-binary ${quoted(data)}`]),
+	].join(' \\\n  ');
+}
+
+/** The first example of a media type, as the text that is sent. */
+function exampleIn({ example, examples }: Readonly<Record<string, unknown>>): string | undefined {
+	if (typeof example === 'string') return example;
+	const [first] = Object.values(Object(examples));
+	return first === undefined ? undefined : JSON.stringify(Object(first).value);
+}
+
+function quoted(text: string): string {
+	return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,141 @@
+import { html, raw } from 'hono/html';
+import { curlOf } from './curl.ts';
+import type { Document } from './document.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { fieldsHtml, prose, typeHtml } from './schema-html.ts';
+import type { Spec } from './spec.ts';
+
+type Html = ReturnType<typeof html>;
+
+interface Place {
+	readonly path: string;
+	readonly method: string;
+	readonly spec: Spec;
+}
+
+/** The document as a page, without a script; its stylesheet is `/docs.css`. `origin` is where the curl lines go. */
+export function page(document: Document, origin: string): Html {
+	const { info, tags, components, paths } = document;
+	const places: readonly Place[] = Object.entries(paths).flatMap(([path, methods]) =>
+		Object.entries(methods).map(([method, spec]) => ({ path, method, spec })),
+	);
+	const groups = tags.map((tag) => ({ ...tag, places: places.filter(({ spec }) => spec.tags.includes(tag.name)) }));
+	const schemas = Object.entries(components.schemas ?? {});
+	return html`${raw('<!doctype html>')}
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${info.title}: the API</title>
+<link rel="stylesheet" href="/docs.css">
+</head>
+<body>
+<nav aria-label="Operations">
+<p class="home"><a href="/">${info.title}</a> <span>${info.version}</span></p>
+${groups.map(
+	({ name, places }) => html`<h2><a href="#tag-${name}">${name}</a></h2>
+<ul>${places.map(({ spec }) => html`<li><a href="#${spec.operationId}">${spec.summary}</a></li>`)}</ul>`,
+)}
+<h2><a href="#schemas">Schemas</a></h2>
+</nav>
+<main>
+<header>
+<h1>The API</h1>
+${info.description.split('\n\n').map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
+<p>For machines: <a href="/openapi.json">openapi.json</a> (OpenAPI ${document.openapi}).</p>
+</header>
+${groups.map(
+	({ name, description, places }) => html`<section class="group" id="tag-${name}">
+<h2>${name}</h2>
+<p>${description}</p>
+${places.map((place) => operationHtml(place, document, origin))}
+</section>`,
+)}
+<section class="group" id="schemas">
+<h2>Schemas</h2>
+${schemas.map(
+	([name, schema]) => html`<article id="schema-${name}">
+<h3><a href="#schema-${name}">${name}</a></h3>
+${descriptionHtml(schema)}${bodyHtml(schema)}
+</article>`,
+)}
+</section>
+</main>
+</body>
+</html>`;
+}
+
+function operationHtml({ path, method, spec }: Place, { components }: Document, origin: string): Html {
+	const parameters = spec.parameters.map((one) => resolved(one, components));
+	return html`<article id="${spec.operationId}">
+<h3><a href="#${spec.operationId}">${spec.summary}</a></h3>
+<p class="place"><b class="method method-${method}">${method.toUpperCase()}</b> <code>${path}</code></p>
+${spec.description === undefined ? html`` : html`<p>${prose(spec.description)}</p>`}
+<p class="access">${accessOf(spec)}</p>
+<pre><code>${curlOf(origin, path, method, spec)}</code></pre>
+${parameters.length === 0 ? html`` : html`<h4>Parameters</h4>${parametersHtml(parameters)}`}
+${contentHtml('Body', spec.requestBody?.content)}
+<h4>Answers</h4>
+${Object.entries(spec.responses).map(([status, response]) => responseHtml(status, resolved(response, components)))}
+</article>`;
+}
+
+function parametersHtml(parameters: readonly JsonSchema[]): Html {
+	return html`<dl class="fields">${parameters.map(
+		({ name, in: where, required, description, schema }) => html`<div>
+<dt><code>${name}</code><span class="optional">${where}${required === true ? '' : ', optional'}</span><span class="type">${typeHtml(Object(schema))}</span></dt>
+<dd>${typeof description === 'string' ? html`<p>${prose(description)}</p>` : html``}</dd>
+</div>`,
+	)}</dl>`;
+}
+
+function responseHtml(status: string, { description, content, headers }: JsonSchema): Html {
+	return html`<details>
+<summary><b class="status status-${status.charAt(0)}">${status === 'default' ? 'else' : status}</b> ${prose(String(description))}</summary>
+${Object.entries(Object(headers)).map(([name, header]) => html`<p>Header <code>${name}</code>: ${Object(header).description}</p>`)}
+${contentHtml(undefined, Object(content))}
+</details>`;
+}
+
+/** What a body may hold, media type by media type, with the examples. */
+function contentHtml(title: string | undefined, content: Readonly<Record<string, JsonSchema>> = {}): Html {
+	return html`${Object.entries(content).map(([type, { schema, example, examples }]) => {
+		const texts = example === undefined ? [] : [['', String(example)] as const];
+		const values = Object.entries(Object(examples)).map(
+			([name, one]) => [name, JSON.stringify(Object(one).value, null, 2)] as const,
+		);
+		const all = [...texts, ...values];
+		return html`${title === undefined ? html`` : html`<h4>${title}</h4>`}
+<p class="media"><code>${type}</code> <span class="type">${typeHtml(Object(schema))}</span></p>
+${descriptionHtml(Object(schema))}${fieldsHtml(Object(schema))}
+${all.map(
+	([name, text]) =>
+		html`${all.length > 1 ? html`<p class="media">${name}</p>` : html``}<pre><code>${text}</code></pre>`,
+)}`;
+	})}`;
+}
+
+function bodyHtml(schema: JsonSchema): Html {
+	const fields = fieldsHtml(schema);
+	return String(fields) === '' ? html`<p class="type">${typeHtml(schema)}</p>` : fields;
+}
+
+function descriptionHtml({ description }: JsonSchema): Html {
+	return typeof description === 'string' ? html`<p>${prose(description)}</p>` : html``;
+}
+
+function accessOf({ security }: Spec): string {
+	if (security.length === 0) return 'For anybody.';
+	if (security.some((one) => 'sessionToken' in one)) return 'With an API key, or the session’s token.';
+	return security.some(({ apiKey = [] }) => apiKey.includes('admin'))
+		? 'With an API key that has the scope admin.'
+		: 'With an API key.';
+}
+
+/** What a reference to a component stands for. */
+function resolved(value: JsonSchema, components: Document['components']): JsonSchema {
+	if (typeof value.$ref !== 'string') return value;
+	const [kind = '', name = ''] = value.$ref.split('/').slice(2);
+	return components[kind]?.[name] ?? value;
+}

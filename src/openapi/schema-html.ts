@@ -1,0 +1,72 @@
+import { html } from 'hono/html';
+import type { JsonSchema } from './json-schema.ts';
+
+type Html = ReturnType<typeof html>;
+
+const named = '#/components/schemas/';
+
+/** What a value of a schema is, in a few words; a schema with a name as a link to it. */
+export function typeHtml(schema: JsonSchema): Html {
+	const { $ref, anyOf, oneOf, allOf, items, type, enum: values, const: value, format, additionalProperties } = schema;
+	if (typeof $ref === 'string') return linkTo($ref.slice(named.length));
+	for (const [list, word] of [
+		[anyOf, ' or '],
+		[oneOf, ' or '],
+		[allOf, ' and '],
+	] as const)
+		if (isSchemas(list)) return joined(list.map(typeHtml), word);
+	if (value !== undefined) return html`<code>${JSON.stringify(value)}</code>`;
+	if (Array.isArray(values))
+		return joined(
+			values.map((one) => html`<code>${JSON.stringify(one)}</code>`),
+			' or ',
+		);
+	if (isSchema(items)) return html`list of ${typeHtml(items)}`;
+	if (type === 'object' && isSchema(additionalProperties)) return html`object of ${typeHtml(additionalProperties)}`;
+	if (typeof format === 'string') return html`${format}`;
+	return html`${typeof type === 'string' ? type : 'any JSON'}`;
+}
+
+/** The fields of an object; of one of several objects, the fields of each. Nothing for what has none. */
+export function fieldsHtml(schema: JsonSchema): Html {
+	const { properties, required, anyOf, oneOf, allOf, items } = schema;
+	for (const list of [anyOf, oneOf, allOf]) {
+		if (isSchemas(list) && list.some(hasFields)) return html`${list.filter(hasFields).map(fieldsHtml)}`;
+	}
+	if (isSchema(items)) return fieldsHtml(items);
+	if (!isSchema(properties) || Object.keys(properties).length === 0) return html``;
+	const needed = new Set(Array.isArray(required) ? required : []);
+	return html`<dl class="fields">${Object.entries(properties).map(([name, field]) => {
+		if (!isSchema(field)) return html``;
+		const { description } = field;
+		return html`<div>
+			<dt><code>${name}</code>${needed.has(name) ? html`` : html`<span class="optional">optional</span>`}<span class="type">${typeHtml(field)}</span></dt>
+			<dd>${typeof description === 'string' ? html`<p>${prose(description)}</p>` : html``}${fieldsHtml(field)}</dd>
+		</div>`;
+	})}</dl>`;
+}
+
+/** A sentence of Markdown: code in it as code. */
+export function prose(text: string): Html {
+	return html`${text.split('`').map((piece, at) => (at % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`))}`;
+}
+
+export function linkTo(name: string): Html {
+	return html`<a href="#schema-${name}">${name}</a>`;
+}
+
+function joined(pieces: readonly Html[], word: string): Html {
+	return html`${pieces.map((piece, at) => html`${at > 0 ? word : ''}${piece}`)}`;
+}
+
+function hasFields({ properties, anyOf, oneOf, allOf }: JsonSchema): boolean {
+	return isSchema(properties) || [anyOf, oneOf, allOf].some((list) => isSchemas(list) && list.some(hasFields));
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isSchemas(value: unknown): value is readonly JsonSchema[] {
+	return Array.isArray(value) && value.every(isSchema);
+}

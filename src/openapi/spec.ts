@@ -1,0 +1,153 @@
+import { type FailureStatus, failures } from '../wire/error.ts';
+import {
+	type Access,
+	type Answer,
+	answerHeaders,
+	type Operation,
+	pathParameters,
+	type RequestHeader,
+} from '../wire/operation.ts';
+import { type JsonSchema, jsonSchemaOf } from './json-schema.ts';
+
+/** An operation as OpenAPI 3.1 writes it: https://spec.openapis.org/oas/v3.1.1#operation-object */
+export interface Spec {
+	readonly operationId: string;
+	readonly tags: readonly string[];
+	readonly summary: string;
+	readonly description?: string;
+	readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+	readonly parameters: readonly JsonSchema[];
+	readonly requestBody?: { readonly required: true; readonly content: Content };
+	readonly responses: Readonly<Record<string, JsonSchema>>;
+}
+
+type Content = Readonly<Record<string, JsonSchema>>;
+
+export function specOf(operation: Operation): Spec {
+	const { id, tag, summary, description, access } = operation;
+	const content = bodyOf(operation);
+	return {
+		operationId: id,
+		tags: [tag],
+		summary,
+		...(description !== undefined && { description }),
+		security: securityOf[access],
+		parameters: parametersOf(operation),
+		...(content !== undefined && { requestBody: { required: true, content } }),
+		responses: {
+			...Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, responseOf(answer)])),
+			...Object.fromEntries(errorsOf(operation).map((status) => [status, errorOf(operation, status)])),
+			default: operation.plainErrors ? plainError('Any other error.') : ref('responses', 'AnyError'),
+		},
+	};
+}
+
+/** The name that the answer of a status has in the document. */
+export function failureName(status: number): string {
+	return `Error${status}`;
+}
+
+/** The name that a header has among the document's parameters. */
+export function parameterName(header: RequestHeader): string {
+	return header.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+export function ref(kind: 'responses' | 'parameters' | 'schemas', name: string): JsonSchema {
+	return { $ref: `#/components/${kind}/${name}` };
+}
+
+/** Examples by their names, as OpenAPI writes them. */
+export function examplesOf(examples: Readonly<Record<string, unknown>>): JsonSchema {
+	return Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
+}
+
+const securityOf: Readonly<Record<Access, Spec['security']>> = {
+	anybody: [],
+	token: [{ apiKey: [] }, { sessionToken: [] }],
+	key: [{ apiKey: [] }],
+	admin: [{ apiKey: ['admin'] }],
+};
+
+const always: readonly FailureStatus[] = [401, 403, 429, 503];
+const ofBodies: readonly FailureStatus[] = [400, 413, 415];
+const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
+
+/** The errors of an operation, with those that follow from what it takes. */
+function errorsOf({ access, query, json, runs, errors = [] }: Operation): FailureStatus[] {
+	const all = new Set<FailureStatus>([
+		...errors,
+		...(access === 'anybody' ? [] : always),
+		...(query === undefined ? [] : [400 as const]),
+		...(json === undefined ? [] : ofBodies),
+		...(runs === undefined ? [] : ofRuns),
+	]);
+	return [...all].sort((a, b) => a - b);
+}
+
+function errorOf({ plainErrors }: Operation, status: FailureStatus): JsonSchema {
+	if (!plainErrors) return ref('responses', failureName(status));
+	const { says, example } = failures[status];
+	return plainError(says, example.message);
+}
+
+function plainError(description: string, example = 'Something went wrong.'): JsonSchema {
+	return { description, content: { 'text/plain': { schema: { type: 'string' }, example } } };
+}
+
+function parametersOf({ path, query, headers = [] }: Operation): JsonSchema[] {
+	const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
+		const { says, example } = pathParameters[name] ?? { says: name, example: name };
+		return { name, in: 'path', required: true, description: says, schema: { type: 'string' }, example };
+	});
+	const inQuery = query === undefined ? [] : Object.entries(propertiesOf(jsonSchemaOf(query)));
+	return [
+		...inPath,
+		...inQuery.map(([name, { description, ...schema }]) => ({
+			name,
+			in: 'query',
+			...(description !== undefined && { description }),
+			schema,
+		})),
+		...headers.map((header) => ref('parameters', parameterName(header))),
+	];
+}
+
+function bodyOf({ json, examples, body }: Operation): Content | undefined {
+	if (body !== undefined) return { [body.type]: { schema: { type: 'string' }, example: body.example } };
+	if (json === undefined) return undefined;
+	return { 'application/json': { schema: jsonSchemaOf(json), ...(examples && { examples: examplesOf(examples) }) } };
+}
+
+function responseOf({ says, json, examples, also = {}, stream, headers }: Answer): JsonSchema {
+	const content = {
+		...(json && {
+			'application/json': { schema: jsonSchemaOf(json), ...(examples && { examples: examplesOf(examples) }) },
+		}),
+		...Object.fromEntries(Object.entries(also).map(([type, example]) => [type, mediaOf(type, example)])),
+		...(stream && {
+			'text/event-stream': { schema: { type: 'string', description: stream.says }, example: stream.example },
+		}),
+	};
+	return {
+		description: says,
+		...(headers && {
+			headers: Object.fromEntries(
+				headers.map((name) => [name, { description: answerHeaders[name], schema: { type: 'string' } }]),
+			),
+		}),
+		...(Object.keys(content).length > 0 && { content }),
+	};
+}
+
+/** OpenAPI 3.1 has no word for what an event stream holds: the event's schema is named beside it. */
+function mediaOf(type: string, example: string): JsonSchema {
+	const schema = { type: 'string' };
+	if (type !== 'text/event-stream') return { schema, example };
+	const description =
+		'Server-sent events: `event:` is the type, `data:` a RunEvent as JSON, `id:` what `Last-Event-ID` takes. Ignore types that you do not know.';
+	return { schema: { ...schema, description }, example, 'x-item-schema': ref('schemas', 'RunEvent') };
+}
+
+function propertiesOf({ properties }: JsonSchema): Record<string, JsonSchema> {
+	return Object.fromEntries(Object.entries(Object(properties)));
+}

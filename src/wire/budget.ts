@@ -1,0 +1,25 @@
+import * as v from 'valibot';
+
+/** A budget: a cap on tokens, on US dollars, or on both. */
+export const budgetSchema = v.pipe(
+	v.custom<object>(
+		(value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+		'must be an object',
+	),
+	v.strictObject({
+		tokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1e15))),
+		usd: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1e9))),
+	}),
+	v.description('The most that may be spent: tokens (input and output together), US dollars, or both.'),
+);
+
+const amount = v.object({ tokens: v.number(), usd: v.number() });
+const limit = v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) });
+
+/** Where a budget stands. */
+export const budgetState = v.object({
+	limit: v.pipe(limit, v.description('The caps; none where a field is missing.')),
+	spent: v.pipe(amount, v.description('What calls to models came to.')),
+	reserved: v.pipe(amount, v.description('Set aside for the call that goes on.')),
+	left: v.pipe(limit, v.description('What is neither, of what has a cap.')),
+});

@@ -1,0 +1,80 @@
+import * as v from 'valibot';
+
+/** What every route answers where something is wrong. */
+export const errorBody = v.object({
+	error: v.object({
+		code: v.pipe(v.string(), v.description('A stable name to branch on.')),
+		message: v.pipe(v.string(), v.description('What is wrong, with the field, and what to do.')),
+		data: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description('More of it, such as the field.'))),
+	}),
+});
+
+/** What a status of an error means on every route, and an example. */
+export const failures = {
+	400: {
+		says: 'The request is not valid. The message names the field and says what is wrong with it.',
+		example: { code: 'invalid_request', message: 'agent: missing', data: { field: 'agent' } },
+	},
+	401: {
+		says: 'No key, or one that is not known, was revoked or is over.',
+		example: { code: 'auth', message: 'This key is not known. Make one with npm run keys.' },
+	},
+	402: {
+		says: 'A budget is used up: the call to the model was not made.',
+		example: { code: 'budget_exceeded', message: 'The budget of this session is used up. Raise it, and continue.' },
+	},
+	403: {
+		says: 'The key or token may not do this.',
+		example: { code: 'forbidden', message: 'Only an admin key may do this.' },
+	},
+	404: {
+		says: 'There is no such thing, or it belongs to somebody else.',
+		example: { code: 'not_found', message: 'There is no such session.' },
+	},
+	408: {
+		says: 'The run took too long.',
+		example: { code: 'timeout', message: 'The model sent nothing for 60 seconds.' },
+	},
+	409: {
+		says: 'Not possible as things stand; nothing was changed. Or an Idempotency-Key that belongs to another request.',
+		example: { code: 'conflict', message: 'The session is running: reply is not possible now. Possible: cancel.' },
+	},
+	412: {
+		says: 'If-Match or If-None-Match does not hold. Nothing was changed.',
+		example: { code: 'precondition_failed', message: 'If-Match: somebody else has changed this skill.' },
+	},
+	413: {
+		says: 'The body is too large, or the conversation is too long for the model.',
+		example: { code: 'too_large', message: 'body: more than 4000000 bytes. Send less, or files by their URL.' },
+	},
+	415: {
+		says: 'The body has another content type than this route takes.',
+		example: { code: 'unsupported_media_type', message: 'content-type: expected application/json, got text/plain.' },
+	},
+	422: {
+		says: 'The provider of the model refused the content.',
+		example: { code: 'content_filtered', message: 'The provider refused this content.' },
+	},
+	428: {
+		says: 'If-Match is missing: what is there is replaced only by who has read it.',
+		example: { code: 'precondition_required', message: 'If-Match: missing. This skill is there already.' },
+	},
+	429: {
+		says: 'Too many requests.',
+		example: { code: 'rate_limited', message: 'Too many requests. Try again in a minute.' },
+	},
+	500: {
+		says: 'The run made more turns than its agent allows, or something went wrong that Runlet did not expect.',
+		example: { code: 'max_iterations', message: 'The run did not come to an end in 10 turns.' },
+	},
+	502: {
+		says: 'The provider of the model failed or could not be reached, or the run was cut off too often.',
+		example: { code: 'provider_error', message: 'Anthropic answered 500.' },
+	},
+	503: {
+		says: 'Overloaded: try again in a moment. Or this Worker lacks a setting, which the message names.',
+		example: { code: 'not_configured', message: 'ANTHROPIC_API_KEY: missing. Set it in .dev.vars.' },
+	},
+} as const;
+
+export type FailureStatus = keyof typeof failures;

@@ -1,0 +1,48 @@
+import * as v from 'valibot';
+import { question, toolCall, waitingCall } from './call.ts';
+import { usage } from './usage.ts';
+
+const text = v.string();
+const id = v.string();
+const iteration = v.number();
+const toolResult = v.object({ id, output: v.unknown(), isError: v.boolean() });
+
+/** What a run streams, one `data:` an event. Exactly one of the last five comes, and it comes last. */
+export const runEvent = v.variant('type', [
+	v.object({ type: v.literal('run.started'), runId: v.string(), attempt: v.number() }),
+	v.object({ type: v.literal('text'), text }),
+	v.object({ type: v.literal('reasoning'), text }),
+	v.object({ type: v.literal('tool_use_start'), id, name: v.string() }),
+	v.object({ type: v.literal('tool_use_input'), id, partialInputJson: v.string() }),
+	v.object({ type: v.literal('tool_use_end'), id }),
+	v.object({ type: v.literal('stop'), reason: v.string(), usage: v.optional(usage) }),
+	v.object({ type: v.literal('tool_result'), ...toolResult.entries }),
+	v.object({ type: v.literal('note'), id, label: v.string(), detail: v.optional(v.string()) }),
+	v.object({
+		type: v.literal('step'),
+		iteration,
+		model: v.string(),
+		text,
+		toolCalls: v.array(toolCall),
+		toolResults: v.array(toolResult),
+		stopReason: v.string(),
+		usage,
+	}),
+	v.object({ type: v.literal('warning'), code: v.string(), message: v.string() }),
+	v.object({ type: v.literal('turn.restarted'), iteration }),
+	v.object({ type: v.literal('done'), text, usage }),
+	v.object({
+		type: v.literal('awaiting'),
+		status: v.picklist(['awaiting_user', 'awaiting_tools']),
+		question: v.optional(question),
+		toolCalls: v.optional(v.array(waitingCall)),
+	}),
+	v.object({ type: v.literal('halted'), reason: v.string() }),
+	v.object({ type: v.literal('cancelled'), usage: v.optional(usage) }),
+	v.object({
+		type: v.literal('error'),
+		code: v.string(),
+		message: v.string(),
+		data: v.optional(v.record(v.string(), v.unknown())),
+	}),
+]);

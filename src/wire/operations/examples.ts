@@ -1,0 +1,73 @@
+/** Examples that several operations show. */
+
+const id = '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708';
+const runId = 'run_7Hq2';
+const createdAt = '2026-11-21T12:00:00.000Z';
+const usage = { inputTokens: 212, outputTokens: 18, totalTokens: 230, provider: 'demo', model: 'demo' };
+const budget = {
+	limit: { tokens: 50_000 },
+	spent: { tokens: 230, usd: 0 },
+	reserved: { tokens: 0, usd: 0 },
+	left: { tokens: 49_770 },
+};
+const nothing = { tokens: 0, usd: 0 };
+const about = { id, agent: 'assistant', model: 'demo', createdAt };
+const question = { callId: 'call_1', question: 'For which day?' };
+const toolCalls = [{ id: 'call_1', name: 'refund', input: { orderId: '1042' }, kind: 'approval' }];
+
+/** A session in which nothing ran yet. */
+export const empty = {
+	...about,
+	status: 'idle',
+	metadata: { customer: '42' },
+	budget: { limit: { tokens: 50_000 }, spent: nothing, reserved: nothing, left: { tokens: 50_000 } },
+};
+export const session = { ...about, status: 'completed', run: { id: runId, status: 'completed' }, budget };
+export const running = { ...session, status: 'running', run: { id: runId, status: 'running' } };
+export const waiting = {
+	...session,
+	status: 'awaiting_tools',
+	run: { id: runId, status: 'awaiting_tools' },
+	toolCalls,
+};
+
+export const token = {
+	token: `rls_${id}_tixe8g_1rYb0XxZ4k8mS2nqQJv7uHcT5wLgDfEaPo3iKyBtVzM`,
+	tokenExpiresAt: '2026-11-22T12:00:00.000Z',
+};
+export const accepted = { runId };
+export const completed = { runId, status: 'completed', text: '17 + 25 is 42.', usage };
+export const results = {
+	completed,
+	question: { runId, status: 'awaiting_user', question },
+	approval: { runId, status: 'awaiting_tools', toolCalls },
+	halted: { runId, status: 'halted', reason: 'too_large' },
+	cancelled: { runId, status: 'cancelled' },
+};
+
+export const sessionPage = {
+	sessions: [{ id, agent: 'assistant', title: 'What is 17 + 25?', createdAt, lastActivityAt: createdAt }],
+};
+
+export const messages = [
+	{ id: '65536', runId, role: 'user', content: 'What is 17 + 25?', isInput: true, createdAt },
+	{
+		id: '131072',
+		runId,
+		role: 'assistant',
+		content: '17 + 25 is 42.',
+		turn: { iteration: 1, model: 'demo', stopReason: 'end_turn', usage },
+		createdAt,
+	},
+];
+
+const lines = (position: string, event: { readonly type: string }) =>
+	`id: ${position}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+
+/** A run as it is streamed. */
+export const events = [
+	lines('1.0.0.1.0.0.0.0.0.0', { type: 'run.started', ...{ runId, attempt: 1 } }),
+	lines('1.0.0.1.0.0.14.0.0.0', { type: 'text', ...{ text: '17 + 25 is 42.' } }),
+	lines('1.0.0.2.0.0.14.0.0.0', { type: 'stop', ...{ reason: 'end_turn', usage } }),
+	lines('1.end', { type: 'done', ...{ text: '17 + 25 is 42.', usage } }),
+].join('');

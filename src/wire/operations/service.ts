@@ -1,0 +1,68 @@
+import * as v from 'valibot';
+import { agentList } from '../agent.ts';
+import { operation } from '../operation.ts';
+
+export const getHealth = operation({
+	id: 'getHealth',
+	method: 'get',
+	path: '/healthz',
+	tag: 'Service',
+	summary: 'Whether the Worker is there',
+	access: 'anybody',
+	answers: {
+		200: { says: 'It is.', json: v.object({ status: v.literal('ok') }), examples: { ok: { status: 'ok' } } },
+	},
+});
+
+export const getDocument = operation({
+	id: 'getDocument',
+	method: 'get',
+	path: '/openapi.json',
+	tag: 'Service',
+	summary: 'This document',
+	access: 'anybody',
+	answers: {
+		200: { says: 'An OpenAPI 3.1 document.', json: v.looseObject({ openapi: v.string() }) },
+	},
+});
+
+export const getDocs = operation({
+	id: 'getDocs',
+	method: 'get',
+	path: '/docs',
+	tag: 'Service',
+	summary: 'This document as a page',
+	access: 'anybody',
+	answers: { 200: { says: 'A page.', also: { 'text/html': '<!doctype html>' } } },
+});
+
+export const listAgents = operation({
+	id: 'listAgents',
+	method: 'get',
+	path: '/v1/agents',
+	tag: 'Agents',
+	summary: 'List the agents',
+	description: 'Their models and whether they are ready, their tools and their skills.',
+	access: 'key',
+	answers: {
+		200: {
+			says: 'All agents.',
+			json: agentList,
+			examples: {
+				agents: {
+					agents: [
+						{
+							name: 'assistant',
+							description: 'Answers questions.',
+							model: 'claude-sonnet-4-6',
+							ready: false,
+							models: [{ name: 'claude-sonnet-4-6', provider: 'Anthropic', ready: false, needs: 'ANTHROPIC_API_KEY' }],
+							tools: [{ name: 'add', description: 'Add two numbers.' }],
+							skills: [],
+						},
+					],
+				},
+			},
+		},
+	},
+});

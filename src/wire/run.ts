@@ -1,0 +1,18 @@
+import * as v from 'valibot';
+import { question, waitingCall } from './call.ts';
+import { usage } from './usage.ts';
+
+const runId = v.string();
+const toolCalls = v.optional(v.pipe(v.array(waitingCall), v.description('The calls that wait for somebody.')));
+
+/** How a run ended, for whoever asked for its result. One that failed is an error instead. */
+export const runResult = v.variant('status', [
+	v.object({ runId, status: v.literal('completed'), text: v.string(), usage }),
+	v.object({ runId, status: v.literal('awaiting_user'), question: v.optional(question), toolCalls }),
+	v.object({ runId, status: v.literal('awaiting_tools'), question: v.optional(question), toolCalls }),
+	v.object({ runId, status: v.literal('halted'), reason: v.string() }),
+	v.object({ runId, status: v.literal('cancelled'), usage: v.optional(usage) }),
+]);
+
+/** A run that was accepted: its events are the session's. */
+export const acceptedRun = v.object({ runId });

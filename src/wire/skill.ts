@@ -1,0 +1,39 @@
+import * as v from 'valibot';
+import { count, cursor, nextCursor } from './page.ts';
+
+/** A published skill, as a list shows it. */
+export const listedSkill = v.object({
+	name: v.string(),
+	description: v.string(),
+	when: v.optional(v.array(v.string())),
+	modalities: v.optional(v.array(v.string())),
+	requires: v.optional(v.array(v.string())),
+	'allowed-tools': v.optional(v.string()),
+	etag: v.pipe(v.string(), v.description('Its entity tag: in quotes, what If-Match takes.')),
+	score: v.optional(v.pipe(v.number(), v.description('How well it fits the query.'))),
+});
+
+export const skillPage = v.object({ skills: v.array(listedSkill), cursor: nextCursor });
+
+/** A published skill with its text. */
+export const skill = v.object({
+	...v.omit(listedSkill, ['score']).entries,
+	body: v.string(),
+	files: v.optional(v.pipe(v.record(v.string(), v.string()), v.description('Texts beside it, by their path.'))),
+	frontMatter: v.optional(v.record(v.string(), v.unknown())),
+});
+
+/** What was published. */
+export const publishedSkill = v.object({ name: v.string(), etag: v.string() });
+
+export const skillQuery = v.pipe(
+	v.object({
+		query: v.optional(v.pipe(v.string(), v.maxLength(1_000), v.description('Words to look for: the best come first.'))),
+		cursor: v.optional(cursor(/^[a-z0-9-]{1,64}$/)),
+		limit: v.optional(count(100), '50'),
+	}),
+	v.forward(
+		v.check(({ query, cursor }) => query === undefined || cursor === undefined, 'not possible with query'),
+		['cursor'],
+	),
+);

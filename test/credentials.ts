@@ -1,0 +1,20 @@
+import { env } from 'cloudflare:test';
+import { hashOf, type KeyRecord, makeKey } from '../src/auth/key.ts';
+
+/** Keys of the owners of that name, each with the scopes that it is given, and the environment that knows them. */
+export async function keysFor<const N extends string>(
+	scopesOf: Readonly<Record<N, KeyRecord['scopes']>>,
+	more: object = {},
+): Promise<{ readonly keys: Readonly<Record<N, string>>; readonly bindings: Record<string, unknown> }> {
+	const keys: Partial<Record<string, string>> = {};
+	const records: KeyRecord[] = [];
+	for (const [owner, scopes] of Object.entries<KeyRecord['scopes']>(scopesOf)) {
+		const { key, id } = makeKey();
+		keys[owner] = key;
+		records.push({ id, owner, hash: await hashOf(key), scopes });
+	}
+	return {
+		keys: keys as Readonly<Record<N, string>>,
+		bindings: { ...env, LOCAL: 'false', API_KEYS: JSON.stringify(records), ...more },
+	};
+}

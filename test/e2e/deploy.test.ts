@@ -1,0 +1,95 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hashOf, keyIdOf, parseKeys } from '../../src/auth/key.ts';
+import { fakeCloudflare } from './cloudflare.ts';
+import { runScript } from './scripts.ts';
+
+let folder: string;
+beforeAll(async () => {
+	folder = await mkdtemp(join(tmpdir(), 'runlet-deploy-test-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Nobody is logged in, whoever runs the tests. */
+const nobody = () => ({ HOME: folder, XDG_CONFIG_HOME: folder, CLOUDFLARE_API_TOKEN: '', CLOUDFLARE_API_KEY: '' });
+
+describe('npm run deploy -- --dry-run', () => {
+	test('builds the Worker without an account: all of its objects, in half of what Cloudflare takes for nothing', async () => {
+		const outdir = join(folder, 'out');
+		const file = join(folder, 'none.json');
+		const ended = await runScript('deploy.ts', ['--dry-run', '--outdir', outdir, '--keys-file', file], nobody());
+		expect(ended.code, ended.stderr).toBe(0);
+		expect(ended.stdout).toContain('Nothing was deployed.');
+		const worker = await readFile(join(outdir, 'worker.js'));
+		const exported = /export \{([^}]*)\};?\s*(?:\/\/.*\s*)?$/.exec(worker.toString())?.[1] ?? '';
+		const names = exported.split(',').map((name) => name.trim().split(' as ').at(-1));
+		expect(names).toEqual(expect.arrayContaining(['Session', 'Ledger', 'Directory', 'Publisher', 'default']));
+		// 3 MB on the free plan (https://developers.cloudflare.com/workers/platform/limits/).
+		expect(gzipSync(worker).byteLength).toBeLessThan(1_500_000);
+	});
+
+	test('with nobody logged in a deploy says how to, and makes nothing', async () => {
+		const file = join(folder, 'nobody.json');
+		const ended = await runScript('deploy.ts', ['--yes', '--keys-file', file], nobody());
+		expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('npx wrangler login') });
+		await expect(readFile(file)).rejects.toThrow();
+	});
+});
+
+describe('npm run deploy', () => {
+	let cloudflare: Awaited<ReturnType<typeof fakeCloudflare>>;
+	let file: string;
+	beforeEach(async () => {
+		cloudflare = await fakeCloudflare();
+		file = join(await mkdtemp(join(folder, 'case-')), 'keys.json');
+	});
+	afterEach(() => cloudflare.close());
+	const deploy = (...args: string[]) => runScript('deploy.ts', ['--keys-file', file, ...args], cloudflare.env);
+
+	test('makes KV, a first key and the Worker, publishes the skills, and says how to reach it; again, it makes nothing twice', async () => {
+		const first = await deploy('--yes');
+		expect(first.code, first.stderr).toBe(0);
+		expect(cloudflare.unknown).toEqual([]);
+		const worker = cloudflare.scripts.get('runlet');
+		const key =
+			/curl https:\/\/runlet\.who\.workers\.dev\/v1\/agents -H 'authorization: Bearer (\S+)'/.exec(first.stdout)?.[1] ??
+			'';
+		expect(parseKeys(worker?.secrets.API_KEYS ?? '')).toMatchObject([{ id: keyIdOf(key), hash: await hashOf(key) }]);
+		expect([...cloudflare.namespaces.values()].map(({ title }) => title)).toEqual(['runlet-skills']);
+		const values = cloudflare.namespaces.get('namespace1')?.values;
+		expect(values?.has('skill:index')).toBe(true);
+		const bound = { name: 'SKILLS', type: 'kv_namespace', namespace_id: 'namespace1' };
+		expect(worker?.metadata.bindings).toContainEqual(bound);
+
+		const entries = [...(values ?? [])];
+		const again = await deploy();
+		expect(again.code, again.stderr).toBe(0);
+		expect(again.stdout).not.toContain('rl_');
+		const after = cloudflare.scripts.get('runlet');
+		expect(after?.secrets).toEqual(worker?.secrets);
+		expect(after?.metadata.bindings).toContainEqual(bound);
+		expect(cloudflare.namespaces.size).toBe(1);
+		expect([...(cloudflare.namespaces.get('namespace1')?.values ?? [])]).toEqual(entries);
+	});
+
+	test('without a key, and without the word that one may be made, it deploys nothing', async () => {
+		expect(await deploy()).toMatchObject({ code: 1, stderr: expect.stringContaining('npm run deploy -- --yes') });
+		expect(cloudflare.scripts.size).toBe(0);
+	});
+
+	test('leaves the keys of a Worker that has others as they are', async () => {
+		cloudflare.scripts.set('runlet', { secrets: { API_KEYS: 'theirs' }, metadata: { bindings: [] } });
+		const ended = await deploy('--yes');
+		expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('they stay as they are') });
+		expect(cloudflare.scripts.get('runlet')?.secrets).toEqual({ API_KEYS: 'theirs' });
+	});
+
+	test('says what to do where the account has no Analytics Engine', async () => {
+		cloudflare.refusal.next = { code: 10089, message: 'workers.api.error.no_access_to_analytics_engine' };
+		const ended = await deploy('--yes');
+		expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('[[analytics_engine_datasets]]') });
+	});
+});

@@ -1,0 +1,161 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hashOf, keyIdOf, parseKeys } from '../../src/auth/key.ts';
+import { startRunlet } from '../runlet.ts';
+import { fakeCloudflare } from './cloudflare.ts';
+import { runScript } from './scripts.ts';
+
+let folder: string;
+let file: string;
+beforeEach(async () => {
+	folder = await mkdtemp(join(tmpdir(), 'runlet-keys-'));
+	file = join(folder, 'keys.json');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const keys = (args: string, env: NodeJS.ProcessEnv = {}) =>
+	runScript('keys.ts', [...args.split(' '), '--keys-file', file], env);
+const keyIn = (text: string) => /\brl_\w+/.exec(text.replaceAll('-', '_'))?.index ?? -1;
+const shown = (text: string) => text.slice(keyIn(text)).split(/\s/)[0] ?? '';
+const records = async () => parseKeys(JSON.stringify(JSON.parse(await readFile(file, 'utf8')).keys));
+
+describe('npm run keys', () => {
+	test('makes a key that runs agents and nothing more, shows it, and keeps its hash alone, for its owner only', async () => {
+		const { stdout, code } = await keys('make laptop');
+		const key = shown(stdout);
+		const id = keyIdOf(key);
+		expect(code).toBe(0);
+		expect(id).toBeDefined();
+		expect(stdout).toContain(`curl http://127.0.0.1:8787/v1/agents -H 'authorization: Bearer ${key}'`);
+		expect(await records()).toMatchObject([
+			{ id, name: 'laptop', owner: id, scopes: ['run'], hash: await hashOf(key) },
+		]);
+		expect(await readFile(file, 'utf8')).not.toContain(key.slice(-43));
+		expect((await stat(file)).mode & 0o777).toBe(0o600);
+		expect(await readdir(folder)).toEqual(['keys.json']);
+	});
+
+	test('gives an owner a second key, with scopes and what it may spend in a day; the first is revoked by its id', async () => {
+		const first = keyIdOf(shown((await keys('make')).stdout)) ?? '';
+		const second = shown(
+			(await keys(`make --owner ${first} --scope run,admin --day-tokens 1000 --day-usd 2.5`)).stdout,
+		);
+		const secondId = keyIdOf(second) ?? '';
+		expect((await keys('list')).stdout).toMatch(
+			new RegExp(
+				`^key ${first}, run, .*\nkey ${secondId}, owner ${first}, run\\+admin, 1000 tokens a day, \\$2.5 a day, `,
+			),
+		);
+		expect((await keys(`revoke ${first}`)).stdout).toContain(`Revoked ${first}.`);
+		const budget = { tokens: 1000, usd: 2.5 };
+		expect(await records()).toMatchObject([{ id: secondId, owner: first, scopes: ['run', 'admin'], budget }]);
+		expect((await keys(`revoke ${second}`)).stdout).toContain('no keys left');
+		expect(await records()).toEqual([]);
+	});
+
+	test.each([
+		['make --scope root', 2, '--scope root: expected run, admin'],
+		['make --day-usd 0', 2, '--day-usd 0: expected a number above 0'],
+		['make --day-tokens 1.5', 2, '--day-tokens 1.5'],
+		['make --owner Big!', 2, '--owner: expected a–z'],
+		['revoke nobody', 1, 'There is no key nobody'],
+		['revoke', 2, 'Which one?'],
+		['steal', 2, '"steal" is no command'],
+	])('refuses "%s" and changes nothing', async (args, code, words) => {
+		expect(await keys(args)).toMatchObject({ code, stderr: expect.stringContaining(words), stdout: '' });
+		expect(await readdir(folder)).toEqual([]);
+	});
+
+	test('refuses a file that it cannot read, and does not write over it', async () => {
+		await writeFile(file, '{"keys":[{"id":"mine"}]}');
+		expect(await keys('make')).toMatchObject({ code: 1, stderr: expect.stringContaining('not a list of keys') });
+		expect(await readFile(file, 'utf8')).toBe('{"keys":[{"id":"mine"}]}');
+		expect(await readdir(folder)).toEqual(['keys.json']);
+	});
+
+	test('says that the list is too long for a secret before it makes a key that the Worker would never know', async () => {
+		const many = Array.from({ length: 68 }, (_, n) => ({ id: `abcdefgh${n}`, hash: 'a'.repeat(43) }));
+		await writeFile(file, JSON.stringify({ keys: many }));
+		expect(await keys('make')).toMatchObject({
+			code: 1,
+			stderr: expect.stringMatching(/a secret of Cloudflare's holds 5000: revoke/),
+		});
+		expect(await records()).toHaveLength(68);
+	});
+
+	test('two that change the list at once do not lose a key', async () => {
+		const ended = await Promise.all([1, 2, 3].map(() => keys('make')));
+		const made = ended.filter(({ code }) => code === 0);
+		expect(
+			ended.filter(({ code, stderr }) => code !== 0 && !stderr.includes('another command changes the keys')),
+		).toEqual([]);
+		expect(await records()).toHaveLength(made.length);
+	});
+});
+
+describe('npm run keys -- --remote', () => {
+	let cloudflare: Awaited<ReturnType<typeof fakeCloudflare>>;
+	beforeEach(async () => {
+		cloudflare = await fakeCloudflare();
+		cloudflare.scripts.set('runlet', { secrets: {}, metadata: { bindings: [] } });
+	});
+	afterEach(() => cloudflare.close());
+	const secret = () => cloudflare.scripts.get('runlet')?.secrets.API_KEYS ?? '';
+
+	test('gives the deployed Worker the list at once, and takes a key from it at once', async () => {
+		const made = await keys('make --remote', cloudflare.env);
+		const key = shown(made.stdout);
+		expect(made).toMatchObject({ code: 0, stderr: '' });
+		expect(parseKeys(secret())).toMatchObject([{ id: keyIdOf(key), hash: await hashOf(key) }]);
+		expect(secret()).not.toContain(key.slice(-43));
+		await keys(`revoke ${keyIdOf(key)} --remote`, cloudflare.env);
+		expect(parseKeys(secret())).toEqual([]);
+	});
+
+	test('reminds of what the deployed Worker was not told, until it is', async () => {
+		await keys('make --remote', cloudflare.env);
+		expect((await keys('make')).stdout).toContain('does not take it yet: npm run keys -- list --remote');
+		expect((await keys('list')).stdout).toContain('has another list: npm run keys -- list --remote');
+		expect((await keys('list --remote', cloudflare.env)).stdout).toContain('has this list now');
+		expect((await keys('list')).stdout).toContain('has this list.');
+		expect(parseKeys(secret())).toEqual((await records()).map(({ createdAt: _, ...record }) => record));
+	});
+
+	test('does not replace keys that were made elsewhere, unless it is told to', async () => {
+		cloudflare.scripts.set('runlet', { secrets: { API_KEYS: 'theirs' }, metadata: { bindings: [] } });
+		const refused = await keys('make --remote', cloudflare.env);
+		expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('would replace them') });
+		expect(refused.stderr).toContain('npm run keys -- list --remote');
+		expect(secret()).toBe('theirs');
+		expect((await keys('list --remote --replace', cloudflare.env)).code).toBe(0);
+		expect(parseKeys(secret())).toHaveLength(1);
+	});
+});
+
+describe('npm start -- --keys', () => {
+	let runlet: Awaited<ReturnType<typeof startRunlet>> | undefined;
+	let home: string;
+	beforeAll(async () => {
+		home = await mkdtemp(join(tmpdir(), 'runlet-keys-start-'));
+	});
+	afterAll(async () => {
+		await runlet?.close();
+		await rm(home, { recursive: true });
+	});
+
+	test('answers who has a key, and nobody whose key was revoked', async () => {
+		file = join(home, 'keys.json');
+		const [first, second] = [shown((await keys('make')).stdout), shown((await keys('make')).stdout)];
+		runlet = await startRunlet('--keys-file', file);
+		const { url } = runlet;
+		const status = async (key?: string) =>
+			(await fetch(`${url}/v1/sessions`, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } }))
+				.status;
+		expect([await status(), await status(first), await status(second)]).toEqual([401, 200, 200]);
+		await keys(`revoke ${first}`);
+		await runlet.restart();
+		expect([await status(), await status(first), await status(second)]).toEqual([401, 401, 200]);
+	});
+});

@@ -1,0 +1,257 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import * as v from 'valibot';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hashOf, makeKey, scopes } from '../../src/auth/key.ts';
+import { startRunlet } from '../runlet.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const violations = v.pipe(
+	v.optional(v.string(), '[]'),
+	v.parseJson(),
+	v.array(
+		v.object({
+			location: v.array(v.string()),
+			severity: v.string(),
+			code: v.union([v.string(), v.number()]),
+			message: v.string(),
+		}),
+	),
+);
+
+let runlet: Awaited<ReturnType<typeof startRunlet>>;
+/** Refuses what breaks the document, from both sides. */
+let strict: Awaited<ReturnType<typeof startPrism>>;
+/** Passes everything on, and says what breaks the document. */
+let lenient: Awaited<ReturnType<typeof startPrism>>;
+let folder: string;
+let apiKey: string;
+
+beforeAll(async () => {
+	const { key, id } = makeKey();
+	apiKey = key;
+	const record = { id, owner: 'prism', hash: await hashOf(key), scopes };
+	runlet = await startRunlet('--var', `API_KEYS:${JSON.stringify([record])}`);
+	folder = await mkdtemp(join(tmpdir(), 'runlet-prism-'));
+	const document = join(folder, 'openapi.json');
+	await writeFile(document, await (await fetch(`${runlet.url}/openapi.json`)).text());
+	[strict, lenient] = await Promise.all([startPrism(document, '--errors'), startPrism(document)]);
+});
+afterAll(async () => {
+	await Promise.all([strict?.close(), lenient?.close(), runlet?.close()]);
+	await rm(folder, { recursive: true, force: true });
+});
+
+/** Prism as a proxy in front of the Worker, on a port of the system's choice. */
+async function startPrism(document: string, ...options: readonly string[]) {
+	const prism = join(root, 'node_modules/@stoplight/prism-cli/dist/index.js');
+	const args = [prism, 'proxy', document, runlet.url, '--port', '0', ...options];
+	const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+	return { url: await listening(child), close: () => ended(child) };
+}
+
+async function listening(child: ChildProcess): Promise<string> {
+	const { promise, resolve, reject } = Promise.withResolvers<string>();
+	let output = '';
+	for (const stream of [child.stdout, child.stderr]) {
+		stream?.setEncoding('utf8').on('data', (text: string) => {
+			output += text;
+			const [, url] = /Prism is listening on (http:\/\/\S+)/.exec(output) ?? [];
+			if (url !== undefined) resolve(url);
+		});
+	}
+	child.once('exit', () => reject(new Error(`Prism ended before it was ready:\n${output}`)));
+	return promise;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+	if (child.exitCode !== null || child.signalCode !== null) return;
+	const exited = once(child, 'exit');
+	child.kill();
+	await exited;
+}
+
+interface Asked {
+	readonly method?: string;
+	readonly json?: unknown;
+	readonly text?: string;
+	readonly headers?: Readonly<Record<string, string>>;
+}
+
+async function ask(base: string, path: string, { method, json, text, headers }: Asked = {}) {
+	const body = json === undefined ? text : JSON.stringify(json);
+	const response = await fetch(`${base}${path}`, {
+		method: method ?? (body === undefined ? 'GET' : 'POST'),
+		headers: {
+			...(json !== undefined && { 'content-type': 'application/json' }),
+			accept: 'application/json',
+			authorization: `Bearer ${apiKey}`,
+			...headers,
+		},
+		...(body !== undefined && { body }),
+	});
+	const answer = await response.text();
+	const found = v.parse(violations, response.headers.get('sl-violations') ?? undefined);
+	return { status: response.status, headers: response.headers, text: answer, violations: found };
+}
+
+/** Asks through Prism, which lets only pass what fits the document, on the way there and back. */
+async function good(status: number, path: string, asked?: Asked) {
+	const answer = await ask(strict.url, path, asked);
+	expect(answer.violations, `${path}: ${answer.text}`).toEqual([]);
+	expect(answer.status, `${path}: ${answer.text}`).toBe(status);
+	return answer;
+}
+
+const idOf = (text: string): string => v.parse(v.object({ id: v.string() }), JSON.parse(text)).id;
+const callsOf = (text: string): string[] =>
+	v
+		.parse(v.object({ toolCalls: v.array(v.object({ id: v.string() })) }), JSON.parse(text))
+		.toolCalls.map(({ id }) => id);
+
+test('every route that does not stream takes and answers what the document says', async () => {
+	await good(200, '/healthz');
+	await good(200, '/openapi.json');
+	await good(200, '/docs', { headers: { accept: 'text/html' } });
+	await good(200, '/v1/agents');
+
+	const created = await good(201, '/v1/sessions', {
+		json: { agent: 'assistant', text: 'What is 17 + 25?', metadata: { n: '1' }, budget: { tokens: 90_000 } },
+		headers: { 'idempotency-key': 'one' },
+	});
+	const path = `/v1/sessions/${idOf(created.text)}`;
+	await good(201, '/v1/sessions', { json: { agent: 'assistant' } });
+	await good(202, '/v1/sessions', {
+		json: { agent: 'assistant', text: 'hello' },
+		headers: { prefer: 'respond-async' },
+	});
+	await good(200, path);
+	await good(200, path, { method: 'PATCH', json: { budget: { tokens: 80_000, usd: 2 } } });
+	await good(201, `${path}/token`, { json: { expiresInSeconds: 600 } });
+	await good(200, '/v1/sessions');
+	const { cursor } = v.parse(
+		v.object({ cursor: v.string() }),
+		JSON.parse((await good(200, '/v1/sessions?limit=1')).text),
+	);
+	await good(200, `/v1/sessions?limit=1&cursor=${cursor}`);
+
+	await good(200, `${path}/messages`, {
+		json: {
+			parts: [{ kind: 'text', text: 'What is 6 * 7?' }],
+			attachments: [{ name: 'a.csv', type: 'text/csv', size: 3, contentText: 'a,b' }],
+			whenBusy: 'queue',
+		},
+	});
+	await good(202, `${path}/messages`, { json: { text: 'hello' }, headers: { prefer: 'respond-async' } });
+	const page = await good(200, `${path}/messages?limit=2`);
+	const [first] = v.parse(
+		v.object({ messages: v.array(v.object({ id: v.string() })) }),
+		JSON.parse(page.text),
+	).messages;
+	await good(200, `${path}/messages?cursor=${first?.id}`);
+	await good(200, `${path}/messages/${first?.id}`);
+	await good(200, `${path}/cancel`, { method: 'POST', headers: { 'idempotency-key': 'stop' } });
+
+	const asked = await good(201, '/v1/sessions', {
+		json: { agent: 'support', text: 'Please refund order 1042: issue_refund orderId 1042 amount 20' },
+	});
+	const waiting = `/v1/sessions/${idOf(asked.text)}`;
+	await good(200, waiting);
+	const output = { refunded: true };
+	await good(200, `${waiting}/tool-results`, { json: callsOf(asked.text).map((id) => ({ id, output })) });
+
+	const listed = await good(200, '/v1/skills?limit=1');
+	await good(200, '/v1/skills?query=reply');
+	const [skill] = v.parse(
+		v.object({ skills: v.array(v.object({ name: v.string() })) }),
+		JSON.parse(listed.text),
+	).skills;
+	const read = await good(200, `/v1/skills/${skill?.name}`);
+	await good(304, `/v1/skills/${skill?.name}`, { headers: { 'if-none-match': read.headers.get('etag') ?? '' } });
+	const markdown = '---\nname: from-prism\ndescription: Published through a proxy.\n---\n\nSo.\n';
+	const put = { method: 'PUT', text: markdown, headers: { 'content-type': 'text/markdown' } };
+	const made = await good(201, '/v1/skills/from-prism', put);
+	const etag = made.headers.get('etag') ?? '';
+	await good(200, '/v1/skills/from-prism', {
+		...put,
+		text: markdown.replace('So.', 'Thus.'),
+		headers: { ...put.headers, 'if-match': etag },
+	});
+	await good(428, '/v1/skills/from-prism', put);
+	await good(412, '/v1/skills/from-prism', { ...put, headers: { ...put.headers, 'if-match': '"other"' } });
+	await good(204, '/v1/skills/from-prism', { method: 'DELETE' });
+	await good(204, waiting, { method: 'DELETE' });
+});
+
+test('an error that the document cannot foresee is one that it has', async () => {
+	const none = `/v1/sessions/${'0'.repeat(64)}`;
+	await good(404, none);
+	await good(404, `${none}/messages`, { json: { text: 'hello' } });
+	await good(404, '/v1/sessions', { json: { agent: 'nobody' } });
+	await good(400, '/v1/sessions', {
+		json: { agent: 'assistant', text: 'one', parts: [{ kind: 'text', text: 'two' }] },
+	});
+	await good(400, '/v1/sessions', { json: { agent: 'assistant', model: 'gpt-99' } });
+	await good(404, '/v1/skills/there-is-none');
+	const created = await good(201, '/v1/sessions', { json: { agent: 'assistant', budget: { tokens: 0 } } });
+	const path = `/v1/sessions/${idOf(created.text)}`;
+	await good(409, `${path}/answer`, { json: { text: 'hello' } });
+	await good(409, `${path}/continue`, { method: 'POST' });
+	await good(409, `${path}/step`, { method: 'POST' });
+	await good(409, `${path}/tool-results`, { json: [{ id: 'none', approve: true }] });
+	await good(402, `${path}/messages`, { json: { text: 'hello' } });
+	await good(402, `${path}/continue`, { method: 'POST' });
+	await good(400, `${path}/messages`, { json: { text: ' ' } });
+	await good(400, `${path}/events`, { headers: { 'last-event-id': 'none' } });
+});
+
+test('what the document does not allow is refused by the Worker, too, in the form that the document has', async () => {
+	const path = `/v1/sessions/${idOf((await good(201, '/v1/sessions', { json: { agent: 'assistant' } })).text)}`;
+	const bad: readonly (readonly [path: string, asked: Asked])[] = [
+		['/v1/sessions', { json: {} }],
+		['/v1/sessions', { json: [] }],
+		['/v1/sessions', { json: { agent: 7 } }],
+		['/v1/sessions', { json: { agent: 'assistant', colour: 'blue' } }],
+		['/v1/sessions', { json: { agent: 'assistant', budget: { tokens: -1 } } }],
+		['/v1/sessions', { json: { agent: 'assistant', budget: { tokens: 1.5 } } }],
+		['/v1/sessions', { json: { agent: 'assistant', metadata: { n: 1 } } }],
+		['/v1/sessions', { json: { agent: 'assistant', expiresAfterMs: 0 } }],
+		['/v1/sessions', { json: { agent: 'assistant', parts: [] } }],
+		['/v1/sessions', { text: 'agent=assistant', headers: { 'content-type': 'text/plain' } }],
+		['/v1/sessions?limit=0', {}],
+		['/v1/sessions?limit=many', {}],
+		['/v1/sessions?cursor=none', {}],
+		[path, { method: 'PATCH', json: {} }],
+		[path, { method: 'PATCH', json: { budget: null } }],
+		[`${path}/token`, { json: { expiresInSeconds: 5 } }],
+		[`${path}/messages?limit=501`, {}],
+		[`${path}/messages`, { json: { text: 5 } }],
+		[`${path}/messages`, { json: { parts: [{ kind: 'film' }] } }],
+		[`${path}/messages`, { json: { text: 'hello', whenBusy: 'now' } }],
+		[`${path}/messages`, { json: { text: 'hello', attachments: [{ name: 'a', type: 'text/plain' }] } }],
+		[`${path}/answer`, { json: { answer: 'yes' } }],
+		[`${path}/tool-results`, { json: [] }],
+		[`${path}/tool-results`, { json: [{ id: 'a' }] }],
+		[`${path}/tool-results`, { json: [{ id: 'a', approve: 'yes' }] }],
+		['/v1/skills?limit=101', {}],
+		['/v1/skills?cursor=ÄÖ', {}],
+	];
+	for (const [to, asked] of bad) {
+		const answer = await ask(lenient.url, to, asked);
+		const where = `${to} ${JSON.stringify(asked)}: ${answer.text}`;
+		expect(
+			answer.violations.some(({ location }) => location[0] === 'request'),
+			where,
+		).toBe(true);
+		expect(
+			answer.violations.filter(({ location }) => location[0] !== 'request'),
+			where,
+		).toEqual([]);
+		expect(answer.status, where).toBeGreaterThanOrEqual(400);
+		expect(answer.status, where).toBeLessThan(500);
+		expect(JSON.parse(answer.text), where).toHaveProperty('error.message');
+	}
+});
