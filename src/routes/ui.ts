@@ -55,10 +55,11 @@ export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 function chatOf(c: Context<RouteEnv>, id: string): { readonly api: SessionApi; readonly caller: Caller } {
 	const { sessions } = config(c.env);
 	if (/^[0-9a-f]{64}$/.test(id)) {
+		const caller = callerOf(c, id);
 		try {
-			return { api: sessions.get(sessions.idFromString(id)), caller: callerOf(c, id) };
-		} catch (error) {
-			if (error instanceof RunletError) throw error;
+			return { api: sessions.get(sessions.idFromString(id)), caller };
+		} catch {
+			// It looks like the id of an object, and is none.
 		}
 	}
 	const owner = ownerOf(c);
