@@ -163,6 +163,14 @@ test('every route that does not stream takes and answers what the document says'
 	const output = { refunded: true };
 	await good(200, `${waiting}/tool-results`, { json: callsOf(asked.text).map((id) => ({ id, output })) });
 
+	const chat = '/v1/ui/assistant/chat-1';
+	await good(204, `${chat}/stream`);
+	await good(200, `${chat}/messages`);
+	const said = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'What is 17 + 25?' }] };
+	await good(200, '/v1/ui/assistant', { json: { id: 'chat-1', messages: [said], trigger: 'submit-message' } });
+	await good(200, `${chat}/messages`);
+	await good(204, `${chat}/stream`, { method: 'DELETE' });
+
 	const listed = await good(200, '/v1/skills?limit=1');
 	await good(200, '/v1/skills?query=reply');
 	const [skill] = v.parse(
@@ -196,6 +204,11 @@ test('an error that the document cannot foresee is one that it has', async () =>
 	});
 	await good(400, '/v1/sessions', { json: { agent: 'assistant', model: 'gpt-99' } });
 	await good(404, '/v1/skills/there-is-none');
+	const plain = { headers: { accept: 'text/plain' } };
+	await good(404, '/v1/ui/assistant/never-begun/stream', { method: 'DELETE', ...plain });
+	const nothing = { id: 'chat-2', messages: [{ role: 'user', parts: [] }] };
+	await good(400, '/v1/ui/assistant', { json: nothing, ...plain });
+	await good(404, '/v1/ui/nobody', { json: nothing, ...plain });
 	const created = await good(201, '/v1/sessions', { json: { agent: 'assistant', budget: { tokens: 0 } } });
 	const path = `/v1/sessions/${idOf(created.text)}`;
 	await good(409, `${path}/answer`, { json: { text: 'hello' } });

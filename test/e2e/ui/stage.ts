@@ -104,9 +104,9 @@ function optionsOf(folder: string) {
 		join(root, 'wrangler.toml'),
 	).workerOptions;
 	return {
-		modules: true,
+		// One file: what it imports only in other surroundings is not there.
+		modules: [{ type: 'ESModule' as const, path: join(folder, 'worker.js') }],
 		modulesRoot: folder,
-		scriptPath: join(folder, 'worker.js'),
 		compatibilityDate,
 		compatibilityFlags,
 		durableObjects,
