@@ -21,7 +21,6 @@ import { approvedCalls, askedQuestions, openCallsOf } from './pending.ts';
 import { Queue } from './queue.ts';
 import { giveUp, takeUp } from './recovery.ts';
 import { replay } from './replay.ts';
-import { turnOf } from './rows/message.ts';
 import type { Waiting } from './rows/queue.ts';
 import type { RunRecord } from './rows/run.ts';
 import { carryOut, type LiveRun, newRunId, runThatWasNot } from './run.ts';
@@ -111,7 +110,7 @@ export class Runner {
 		const input = [...(replaces === undefined ? this.#unknownResults(options.tools) : []), ...given];
 		const record = this.#store.transaction(() => {
 			const { messages, calls, runs, deliveries, queue } = this.#store;
-			if (replaces !== undefined) this.#store.replace(turnOf(replaces));
+			if (replaces !== undefined) this.#store.replace(replaces);
 			if (model !== undefined) this.#store.chooseModel(model);
 			if (this.#store.session().title === undefined) this.#store.setTitle(titleOf(given));
 			const createdAt = Date.now();

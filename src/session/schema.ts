@@ -3,7 +3,7 @@
  *
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
- * may hold 2 MB; one that was `replaced` is kept, but no model is sent it; `client` is the id that its sender gave it.
+ * may hold 2 MB; one that was `replaced` is kept, but no model is sent it (2: but a copy of it); `client` is the id that its sender gave it.
  * `output` has the results that the message holds cut; `session.summary` is the place of the newest
  * summary, which a model is sent instead of what is in front of it; `session.token_key` signs the tokens that open it,
  * and is made with the first of them. `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request

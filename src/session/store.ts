@@ -133,10 +133,10 @@ export class SessionStore {
 	}
 
 	/** Another message takes the place of the one there and of all behind it; what they had summed up is sent again. */
-	replace(from: number): void {
-		this.messages.replace(from);
-		if (this.summary < from) return;
-		this.#storage.sql.exec('UPDATE session SET summary = ?', this.messages.summaryBefore(from));
+	replace(place: number): void {
+		this.messages.replace(place);
+		if (this.summary < place) return;
+		this.#storage.sql.exec('UPDATE session SET summary = ?', this.messages.summaryBefore(place));
 	}
 
 	/** What it may spend from now on. */

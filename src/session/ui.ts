@@ -33,8 +33,9 @@ export function uiMessages(store: SessionStore): UiMessage[] {
 	const inputs = store.messages.newest({ characters: shownCharacters }).filter(isFromOutside);
 	const newest = store.runs.get();
 	const messages: UiMessage[] = [];
-	/** The runs of the exchange that is read. */
+	/** The runs of the exchange that is read, and whether it is passed over. */
 	let runs: number[] = [];
+	let isPassed = false;
 	const flush = (): void => {
 		const answer = answerOf(store, runs);
 		if (answer !== undefined) messages.push(answer);
@@ -42,14 +43,21 @@ export function uiMessages(store: SessionStore): UiMessage[] {
 	};
 	for (let n = inputs[0]?.run ?? 1; newest !== undefined && n <= newest.n; n++) {
 		const run = store.runs.get(n);
-		if (run === undefined || store.messages.get(run.firstSeq)?.isReplaced === true) continue;
+		if (run === undefined) continue;
 		const begins = inputOf(store, run);
 		if (begins !== undefined) flush();
+		isPassed = isGone(begins ?? store.messages.get(run.firstSeq)) || (begins === undefined && isPassed);
+		if (isPassed) continue;
 		runs.push(n);
 		for (const input of inputs) if (input.run === n) messages.push(userMessageOf(store.messages.whole(input)));
 	}
 	if (newest?.status !== 'running') flush();
 	return messages;
+}
+
+/** Whether a message is shown no more; what stands again was said nevertheless, where it stood first. */
+function isGone(record: MessageRecord | undefined): boolean {
+	return record?.isReplaced === true && record.isRestated !== true;
 }
 
 function answerId(place: number): string {
@@ -70,7 +78,7 @@ function toldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
 	return runs.flatMap((n) => {
 		const run = store.runs.get(n);
 		if (run === undefined) return [];
-		const records = recordsOf(store, n, run.firstSeq).filter(({ isReplaced }) => isReplaced !== true);
+		const records = recordsOf(store, n, run.firstSeq).filter((record) => !isGone(record));
 		const told = {
 			given: givenOf(run, records, approvals),
 			events: run.tail === undefined ? [] : replay(run, records),

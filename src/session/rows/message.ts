@@ -28,6 +28,8 @@ export interface MessageRecord {
 	readonly replaces?: number | undefined;
 	/** Whether another message took its place, or that of one before it: it is kept, but no model is sent it. */
 	readonly isReplaced?: boolean | undefined;
+	/** Whether a copy of it stands in front of the message that took the place: then it was answered otherwise, and no more. */
+	readonly isRestated?: boolean | undefined;
 	/** Whether its content is only the part of a tool's result that a model is sent; `whole` has all of it. */
 	readonly isCut?: boolean | undefined;
 	readonly createdAt: number;
@@ -49,7 +51,10 @@ export interface MessagePage {
 	readonly next?: number;
 }
 
-type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'isReplaced' | 'createdAt'>;
+type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'isReplaced' | 'isRestated' | 'createdAt'>;
+
+/** Of a replaced message: a copy of it stands again. */
+const restated = 2;
 
 /** The conversation: a message costs one row, however many deltas it came in. */
 export class MessageRows {
@@ -121,7 +126,7 @@ export class MessageRows {
 		const rows = this.#sql.exec<Row>(
 			`SELECT seq, run, stored, replaced, body, created_at FROM message
 			WHERE seq >= ? AND seq < ? AND replaced <= ? ORDER BY seq, part`,
-			...[from, to, withReplaced ? 1 : 0],
+			...[from, to, withReplaced ? restated : 0],
 		);
 		const found: MessageRecord[] = [];
 		let open: Row | undefined;
@@ -155,9 +160,17 @@ export class MessageRows {
 		return this.page({ from: Math.max(from, turnOf(start)), withReplaced: false }).records;
 	}
 
-	/** Another message takes the place of this one and all behind it. */
-	replace(from: number): void {
-		this.#sql.exec('UPDATE message SET replaced = 1 WHERE seq >= ? AND replaced = 0', from);
+	/**
+	 * Another message takes the place of this one and all behind it. Where this one answers a call, the rest of its turn
+	 * stands again in front of the other one.
+	 */
+	replace(place: number): void {
+		const turn = turnOf(place);
+		this.#sql.exec(
+			`UPDATE message SET replaced = CASE WHEN seq < ? AND seq != ? THEN ${restated} ELSE 1 END
+			WHERE seq >= ? AND replaced != 1`,
+			...[place === turn ? turn : turn + messageStride, place, turn],
+		);
 	}
 
 	/** The place of the newest summary in front of a place, 0 for none. */
@@ -228,5 +241,6 @@ type Row = { seq: number; run: number; stored: number; replaced: number; body: s
 
 function recordOf({ seq, run, stored, replaced, body, created_at: createdAt }: Row): MessageRecord {
 	const parsed: Body = JSON.parse(body);
-	return { seq, run, stored, createdAt, ...parsed, ...(replaced === 1 && { isReplaced: true }) };
+	const about = { ...(replaced > 0 && { isReplaced: true }), ...(replaced === restated && { isRestated: true }) };
+	return { seq, run, stored, createdAt, ...parsed, ...about };
 }

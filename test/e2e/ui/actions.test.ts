@@ -131,7 +131,7 @@ test.each([6, 7] as const)(
 					await conversation.holds();
 				}
 			}),
-			{ numRuns: 25 },
+			{ numRuns: 40 },
 		);
 	},
 );

@@ -92,8 +92,8 @@ function make(
 }
 
 /** What stands in the last message, step marks and fields of no interest left out. */
-export function shown({ messages }: AnyChat): unknown[] {
-	return (messages.at(-1)?.parts ?? []).flatMap(({ type, text, state, input, output, errorText }) => {
+export function shown({ messages }: AnyChat, at = -1): unknown[] {
+	return (messages.at(at)?.parts ?? []).flatMap(({ type, text, state, input, output, errorText }) => {
 		if (type === 'step-start') return [];
 		if (type === 'text' || type === 'reasoning') return [{ [type]: text }];
 		const answered = errorText ?? output;
