@@ -143,7 +143,8 @@ async function deploy(folder: string, target: Target, keys: Keys | undefined): P
 	}
 	const lines = (await readFile(told, 'utf8')).split('\n').filter((line) => line !== '');
 	const entry = lines.map((line): unknown => JSON.parse(line)).find((line) => v.is(deployed, line));
-	const [address] = v.is(deployed, entry) ? (entry.targets ?? []) : [];
+	// A domain of one's own stands there as `example.com (custom domain)`.
+	const address = (v.is(deployed, entry) ? entry.targets : undefined)?.[0]?.split(' ')[0];
 	return address === undefined || address.startsWith('https://') ? address : `https://${address}`;
 }
 

@@ -3,14 +3,17 @@ import { protocolAt } from './compat/protocol.ts';
 import { RunletError } from './errors.ts';
 import { accessLog } from './routes/access-log.ts';
 import { agentsRoute } from './routes/agents.ts';
+import { chatCompletionsRoute } from './routes/chat-completions.ts';
 import { crossOrigin } from './routes/cors.ts';
 import { health } from './routes/health.ts';
 import { assertMayAnswer, authenticate, type RouteEnv } from './routes/identity.ts';
+import { modelsRoute } from './routes/model-list.ts';
 import { describe } from './routes/openapi.ts';
 import { securityHeaders } from './routes/security-headers.ts';
 import { sessions } from './routes/sessions.ts';
 import { skills } from './routes/skills.ts';
 import { uiRoute } from './routes/ui.ts';
+import { webhooksRoute } from './routes/webhooks.ts';
 import type { Runtime } from './session/agent.ts';
 
 /**
@@ -31,11 +34,15 @@ export function createApp(runtime: Runtime) {
 	});
 	app.use(accessLog, securityHeaders);
 	app.use('/v1/*', crossOrigin, assertMayAnswer);
+	// Authenticated by what their senders sign.
+	app.route('/v1/webhooks', webhooksRoute(runtime));
 	// Behind this line everybody is known; a way in that knows its callers by other means is mounted in front of it.
 	app.use('/v1/*', authenticate);
 	const routed = app
 		.route('/healthz', health)
 		.route('/v1/agents', agentsRoute(runtime))
+		.route('/v1/chat/completions', chatCompletionsRoute(runtime))
+		.route('/v1/models', modelsRoute(runtime))
 		.route('/v1/sessions', sessions)
 		.route('/v1/skills', skills)
 		.route('/v1/ui', uiRoute(runtime));

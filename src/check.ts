@@ -22,8 +22,19 @@ export function check<const S extends v.GenericSchema>(
 export function explain(issues: readonly v.BaseIssue<unknown>[], where: string): { field: string; message: string } {
 	const [issue] = issues;
 	if (issue === undefined) return { field: where, message: `${where}: not valid` };
-	const field = v.getDotPath(issue) ?? where;
-	return { field, message: `${field}: ${wordsFor(issue)}` };
+	const { path, at } = deepest(issue);
+	const field = path.length === 0 ? where : path.join('.');
+	return { field, message: `${field}: ${wordsFor(at)}` };
+}
+
+/** Where none of several forms fits, and nobody said what to say then, what is wrong within the one that fits best. */
+function deepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; at: v.BaseIssue<unknown> } {
+	const path = (issue.path ?? []).map(({ key }) => key);
+	const hasOwnWords = issue.type !== 'union' || !issue.message.startsWith('Invalid type: ');
+	const within = hasOwnWords ? undefined : issue.issues?.find((one) => (one.path ?? []).length > 0);
+	if (within === undefined) return { path, at: issue };
+	const rest = deepest(within);
+	return { path: [...path, ...rest.path], at: rest.at };
 }
 
 function wordsFor({ type, message, expected, received }: v.BaseIssue<unknown>): string {

@@ -9,6 +9,7 @@ import type { AiBinding } from './providers/index.ts';
 import type { PublisherNamespace, SkillsNamespace } from './publisher/api.ts';
 import type { SessionNamespace } from './session/api.ts';
 import type { MetricsDataset } from './session/metrics.ts';
+import { type SourceName, sourceNames } from './webhooks/source.ts';
 
 /**
  * Providers that are configured by two variables each: `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or a
@@ -20,8 +21,11 @@ export type EndpointName = (typeof endpointNames)[number];
 
 type EndpointVariables = { readonly [N in EndpointName as `${N}_API_KEY` | `${N}_BASE_URL`]?: string };
 
+/** Each may hold several secrets, with spaces or commas, while a sender changes from one to another. */
+type WebhookVariables = { readonly [S in SourceName as `${Uppercase<S>}_WEBHOOK_SECRET`]?: string };
+
 /** What `wrangler.toml` binds, and what the environment may set. */
-export interface Env extends EndpointVariables {
+export interface Env extends EndpointVariables, WebhookVariables {
 	/** Sessions: the Durable Object class of `worker.ts`. */
 	readonly SESSIONS: SessionNamespace;
 	/** What each owner spent. */
@@ -47,6 +51,8 @@ export interface Env extends EndpointVariables {
 	readonly CORS_ORIGINS?: string;
 	/** Counts requests by key. */
 	readonly RATE_LIMITER?: RateLimiter;
+	/** Signs callbacks: `whsec_` and base64, or several. */
+	readonly CALLBACK_SECRET?: string;
 	/** `true` only under `npm start`: answers without an API key. */
 	readonly LOCAL?: string;
 }
@@ -79,6 +85,10 @@ export interface Config {
 	/** Where a provider is, and the key that it asks for, as far as they are set. */
 	readonly endpoint: (name: EndpointName) => Endpoint;
 	readonly ai: AiBinding | undefined;
+	/** The active secrets of a source, one at least; throws `not_configured` where there is none. */
+	readonly webhookSecrets: (source: SourceName) => readonly string[];
+	/** What callbacks are signed with, one at least; throws `not_configured` where there is none. */
+	readonly callbackSecrets: () => readonly string[];
 }
 
 export interface Endpoint {
@@ -159,6 +169,8 @@ export function config(env: Env): Config {
 	}
 	const dayBudget = { tokens: caps.DAY_BUDGET_TOKENS, usd: caps.DAY_BUDGET_USD };
 	const endpoints = new Map(endpointNames.map((name) => [name, endpointIn(env, name)]));
+	const secrets = new Map(sourceNames.map((source) => [source, secretsIn(env, secretNames[source])]));
+	const callbackSecrets = secretsIn(env, 'CALLBACK_SECRET');
 	const read: Config = {
 		sessions: env.SESSIONS,
 		ledgers: env.LEDGERS,
@@ -174,6 +186,8 @@ export function config(env: Env): Config {
 		metrics: env.METRICS,
 		endpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
 		ai: env.AI,
+		webhookSecrets: (source) => given(secrets.get(source) ?? [], secretNames[source]),
+		callbackSecrets: () => given(callbackSecrets, 'CALLBACK_SECRET'),
 	};
 	known.set(env, read);
 	return read;
@@ -207,4 +221,24 @@ function endpointIn(env: Env, name: EndpointName): Endpoint {
 		apiKey: check(v.object({ [key]: text }), env, key, 'not_configured')[key],
 		baseURL: check(v.object({ [base]: url }), env, base, 'not_configured')[base],
 	};
+}
+
+/** The variable of each source's secrets. */
+const secretNames = {
+	standard: 'STANDARD_WEBHOOK_SECRET',
+	github: 'GITHUB_WEBHOOK_SECRET',
+	stripe: 'STRIPE_WEBHOOK_SECRET',
+	slack: 'SLACK_WEBHOOK_SECRET',
+	hmac: 'HMAC_WEBHOOK_SECRET',
+} as const satisfies Record<SourceName, keyof WebhookVariables>;
+
+function secretsIn(env: Env, name: keyof WebhookVariables | 'CALLBACK_SECRET'): readonly string[] {
+	const all = check(v.object({ [name]: text }), env, name, 'not_configured')[name] ?? '';
+	return all.split(/[\s,]+/).filter((secret) => secret !== '');
+}
+
+function given(secrets: readonly string[], name: string): readonly string[] {
+	if (secrets.length > 0) return secrets;
+	const how = `npx wrangler secret put ${name}, or on your machine a line in .dev.vars`;
+	throw new RunletError('not_configured', `${name}: not set. Set it: ${how}.`);
 }

@@ -43,7 +43,7 @@ const strings = {
 	'runlet.owner': id,
 	'runlet.run.id': id,
 	'runlet.run.status': id,
-	'runlet.transport': id,
+	'runlet.transport': name,
 } as const;
 
 const numbers = [

@@ -15,6 +15,6 @@ export async function keysFor<const N extends string>(
 	}
 	return {
 		keys: keys as Readonly<Record<N, string>>,
-		bindings: { ...env, LOCAL: 'false', API_KEYS: JSON.stringify(records), ...more },
+		bindings: { ...env, LOCAL: 'false', RATE_LIMITER: undefined, API_KEYS: JSON.stringify(records), ...more },
 	};
 }

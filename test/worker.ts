@@ -135,6 +135,12 @@ const runtime = {
 			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe, last, long, once, again],
 		}),
 		defineAgent({ name: 'skilled', description: 'Reads skills.', model: 'demo', skills: 'all' }),
+		defineAgent({
+			name: 'prompted',
+			description: 'Has a prompt.',
+			model: 'scripted',
+			system: 'You are the agent.',
+		}),
 		defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),
 		defineAgent({
 			name: 'thrifty',

@@ -4,6 +4,7 @@ import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import type { Skill } from '../skill/index.ts';
 import { type AnyFn, forAgent, type Tool } from '../tool/index.ts';
+import { sourceNames, type WebhookMapping, type WebhookMappings } from '../webhooks/index.ts';
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
 
@@ -11,6 +12,10 @@ const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
 
 const toolList = v.optional(
 	v.array(v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object')),
+);
+
+const mapping = v.optional(
+	v.custom<WebhookMapping>((entry) => typeof entry === 'function', 'must be a function of the event'),
 );
 
 const definition = v.strictObject({
@@ -41,6 +46,7 @@ const definition = v.strictObject({
 	timeouts: v.optional(
 		v.strictObject({ firstEventMs: milliseconds, idleMs: milliseconds, toolMs: milliseconds, runMs: milliseconds }),
 	),
+	webhooks: v.optional(v.strictObject(v.entriesFromList(sourceNames, mapping))),
 });
 
 /** What `defineAgent` takes. */
@@ -81,6 +87,8 @@ export interface AgentDefinition {
 	readonly maxRetries?: number;
 	/** How long a call, a tool and the run may take. */
 	readonly timeouts?: Timeouts;
+	/** What it makes of the webhooks that it takes, by source: `{ github: (event) => … }`. */
+	readonly webhooks?: WebhookMappings;
 }
 
 /** An agent that was checked: its tools are `Tool`s, and nothing is missing. */

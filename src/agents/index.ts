@@ -3,6 +3,7 @@
 import { assistant } from './assistant.ts';
 import { type Agent, distinct } from './define.ts';
 import { support } from './support.ts';
+import { triage } from './triage.ts';
 
 export {
 	type Agent,
@@ -12,5 +13,6 @@ export {
 	findAgent,
 	modelFor,
 } from './define.ts';
+export { toolNamesOf } from './tool-names.ts';
 
-export const agents: readonly Agent[] = distinct([assistant, support]);
+export const agents: readonly Agent[] = distinct([assistant, support, triage]);

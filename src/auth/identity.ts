@@ -10,7 +10,7 @@ export type Identity =
 	| { readonly kind: 'token'; readonly session: string; readonly token: string };
 
 /** Whoever is at this machine, in the local mode. */
-export const localIdentity: Identity = { kind: 'key', owner: 'local', keyId: 'local', scopes };
+export const localIdentity = { kind: 'key', owner: 'local', keyId: 'local', scopes } satisfies Identity;
 
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
 

@@ -1,6 +1,8 @@
 import type { RunEvent } from '../chat/index.ts';
 import { toSse } from '../chat/sse.ts';
 import { toResponse } from '../errors.ts';
+import { refusalResponse } from './openai/error.ts';
+import { type CompletionFormat, chatCompletions } from './openai/protocol.ts';
 import { uiFailure, uiProtocol } from './ui/protocol.ts';
 import type { UiMessageHead } from './ui/writer.ts';
 
@@ -10,6 +12,7 @@ import type { UiMessageHead } from './ui/writer.ts';
  */
 export type Format =
 	| { readonly type: 'runlet' }
+	| CompletionFormat
 	/** AI SDK pages. `isContinued`: the page has what earlier runs of the answer wrote, and goes on behind it. */
 	| { readonly type: 'ui'; readonly isContinued?: boolean };
 
@@ -33,8 +36,9 @@ export interface Protocol {
 	readonly headers?: Readonly<Record<string, string>>;
 	/** A writer for one more reader of a run, by its number. */
 	writer(run: number): RunWriter;
-	/** The answer that is not streamed, of a run that did not fail: made from all of its events. Missing means Runlet's own. */
+	/** The answer that is not streamed, however the run ended: made from all of its events. Missing means Runlet's own. */
 	result?(events: readonly RunEvent[]): Response;
+	/** A request that was refused, or a run that failed where nobody says `result`. */
 	failure(error: unknown): Response;
 }
 
@@ -46,6 +50,8 @@ const own: Protocol = {
 /** The protocol of a format. */
 export function protocolOf(format: Format | undefined, context?: ProtocolContext): Protocol {
 	switch (format?.type) {
+		case 'chat.completions':
+			return chatCompletions(format);
 		case 'ui':
 			return uiProtocol((run) => {
 				if (context === undefined) throw new Error('The page of a session is written in its object.');
@@ -58,6 +64,6 @@ export function protocolOf(format: Format | undefined, context?: ProtocolContext
 
 /** A failure before there was a run, as the path's protocol writes it. */
 export function protocolAt(path: string): Pick<Protocol, 'failure'> {
-	if (path === '/v1/ui' || path.startsWith('/v1/ui/')) return { failure: uiFailure };
-	return own;
+	if (/^\/v1\/ui(\/|$)/.test(path)) return { failure: uiFailure };
+	return /^\/v1\/(chat|models)(\/|$)/.test(path) ? { failure: refusalResponse } : own;
 }

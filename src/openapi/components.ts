@@ -1,4 +1,11 @@
 import type * as v from 'valibot';
+import {
+	chunkSchema,
+	completionRequest,
+	completionSchema,
+	errorSchema,
+	messageSchema,
+} from '../compat/openai/schema.ts';
 import { agent } from '../wire/agent.ts';
 import { attachment } from '../wire/attachment.ts';
 import { budgetSchema, budgetState } from '../wire/budget.ts';
@@ -20,12 +27,17 @@ export const components: Readonly<Record<string, v.GenericSchema>> = {
 	Attachment: attachment,
 	Budget: budgetSchema,
 	BudgetState: budgetState,
+	Completion: completionSchema,
+	CompletionChunk: chunkSchema,
+	CompletionInput: completionRequest,
+	CompletionMessage: messageSchema,
 	Error: errorBody,
 	ListedSkill: listedSkill,
 	Message: shownMessage,
 	MessageInput: messageBody,
 	MessagePart: part,
 	Question: question,
+	OpenAIError: errorSchema,
 	RunEvent: runEvent,
 	RunResult: runResult,
 	Session: session,

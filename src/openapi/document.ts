@@ -3,7 +3,7 @@ import { generateSpecs } from 'hono-openapi';
 import { failures } from '../wire/error.ts';
 import { type RequestHeader, requestHeaders } from '../wire/operation.ts';
 import { type JsonSchema, namedSchemas } from './json-schema.ts';
-import { examplesOf, failureName, parameterName, ref, type Spec } from './spec.ts';
+import { anyError, examplesOf, parameterName, ref, type Spec } from './spec.ts';
 
 /** The API as an OpenAPI 3.1 document: https://spec.openapis.org/oas/v3.1.1 */
 export interface Document {
@@ -33,6 +33,7 @@ const tags = [
 	{ name: 'Runs', description: 'The work on a message: followed, stopped and taken up again.' },
 	{ name: 'AI SDK pages', description: 'What `useChat` of the AI SDK, versions 5, 6 and 7, posts to.' },
 	{ name: 'Skills', description: 'Texts that agents read when they need them.' },
+	{ name: 'OpenAI', description: 'For clients of OpenAI: an agent is a model.' },
 	{ name: 'Service', description: 'About the Worker itself.' },
 ];
 
@@ -52,11 +53,11 @@ export async function documentOf<E extends HonoEnv, S extends Schema>(app: Hono<
 			responses: {
 				...Object.fromEntries(
 					Object.entries(failures).map(([status, { says, example }]) => [
-						failureName(Number(status)),
+						`Error${status}`,
 						errorResponse(says, { [example.code]: { error: example } }),
 					]),
 				),
-				AnyError: errorResponse('Any other error.'),
+				AnyError: errorResponse(anyError),
 			},
 			securitySchemes: {
 				apiKey: {

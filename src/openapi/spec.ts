@@ -4,6 +4,7 @@ import {
 	type Answer,
 	answerHeaders,
 	type Operation,
+	type OtherMedia,
 	pathParameters,
 	type RequestHeader,
 } from '../wire/operation.ts';
@@ -26,6 +27,7 @@ type Content = Readonly<Record<string, JsonSchema>>;
 export function specOf(operation: Operation): Spec {
 	const { id, tag, summary, description, access } = operation;
 	const content = bodyOf(operation);
+	const failed = (status: FailureStatus | 'default') => failureOf(status, operation.failure);
 	return {
 		operationId: id,
 		tags: [tag],
@@ -36,15 +38,23 @@ export function specOf(operation: Operation): Spec {
 		...(content !== undefined && { requestBody: { required: true, content } }),
 		responses: {
 			...Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, responseOf(answer)])),
-			...Object.fromEntries(errorsOf(operation).map((status) => [status, errorOf(operation, status)])),
-			default: operation.plainErrors ? plainError('Any other error.') : ref('responses', 'AnyError'),
+			...Object.fromEntries(errorsOf(operation).map((status) => [status, failed(status)])),
+			default: failed('default'),
 		},
 	};
 }
 
+/** What is answered where something is wrong. */
+function failureOf(status: FailureStatus | 'default', form: Operation['failure']): JsonSchema {
+	if (form === undefined) return ref('responses', failureName(status));
+	return responseOf({ says: status === 'default' ? anyError : failures[status].says, ...form });
+}
+
+export const anyError = 'Any other error.';
+
 /** The name that the answer of a status has in the document. */
-export function failureName(status: number): string {
-	return `Error${status}`;
+export function failureName(status: FailureStatus | 'default'): string {
+	return status === 'default' ? 'AnyError' : `Error${status}`;
 }
 
 /** The name that a header has among the document's parameters. */
@@ -84,16 +94,6 @@ function errorsOf({ access, query, json, runs, errors = [] }: Operation): Failur
 	return [...all].sort((a, b) => a - b);
 }
 
-function errorOf({ plainErrors }: Operation, status: FailureStatus): JsonSchema {
-	if (!plainErrors) return ref('responses', failureName(status));
-	const { says, example } = failures[status];
-	return plainError(says, example.message);
-}
-
-function plainError(description: string, example = 'Something went wrong.'): JsonSchema {
-	return { description, content: { 'text/plain': { schema: { type: 'string' }, example } } };
-}
-
 function parametersOf({ path, query, headers = [] }: Operation): JsonSchema[] {
 	const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
 		const { says, example } = pathParameters[name] ?? { says: name, example: name };
@@ -118,15 +118,12 @@ function bodyOf({ json, examples, body }: Operation): Content | undefined {
 	return { 'application/json': { schema: jsonSchemaOf(json), ...(examples && { examples: examplesOf(examples) }) } };
 }
 
-function responseOf({ says, json, examples, also = {}, stream, headers }: Answer): JsonSchema {
+function responseOf({ says, json, examples, also = {}, headers }: Answer): JsonSchema {
 	const content = {
 		...(json && {
 			'application/json': { schema: jsonSchemaOf(json), ...(examples && { examples: examplesOf(examples) }) },
 		}),
-		...Object.fromEntries(Object.entries(also).map(([type, example]) => [type, mediaOf(type, example)])),
-		...(stream && {
-			'text/event-stream': { schema: { type: 'string', description: stream.says }, example: stream.example },
-		}),
+		...Object.fromEntries(Object.entries(also).map(([type, media]) => [type, mediaOf(media)])),
 	};
 	return {
 		description: says,
@@ -139,13 +136,13 @@ function responseOf({ says, json, examples, also = {}, stream, headers }: Answer
 	};
 }
 
-/** OpenAPI 3.1 has no word for what an event stream holds: the event's schema is named beside it. */
-function mediaOf(type: string, example: string): JsonSchema {
-	const schema = { type: 'string' };
-	if (type !== 'text/event-stream') return { schema, example };
-	const description =
-		'Server-sent events: `event:` is the type, `data:` a RunEvent as JSON, `id:` what `Last-Event-ID` takes. Ignore types that you do not know.';
-	return { schema: { ...schema, description }, example, 'x-item-schema': ref('schemas', 'RunEvent') };
+/** OpenAPI 3.1 has no word for what an event stream holds: the schema of its events is named beside it. */
+function mediaOf({ example, says: description, events }: OtherMedia): JsonSchema {
+	return {
+		schema: { type: 'string', ...(description !== undefined && { description }) },
+		example,
+		...(events !== undefined && { 'x-item-schema': jsonSchemaOf(events) }),
+	};
 }
 
 function propertiesOf({ properties }: JsonSchema): Record<string, JsonSchema> {

@@ -2,14 +2,13 @@ import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
+import { parseJson } from '../json.ts';
 import type { Delivery, Handling } from '../session/api.ts';
 import { hash } from '../tool/provider-name.ts';
+import { bytesOf } from '../webhooks/bytes.ts';
 
 /** Bytes of a request's body. */
 const maxBody = 4_000_000;
-
-/** Levels of a request's JSON. */
-const maxDepth = 100;
 
 /** The JSON body of a request, checked. Every refusal is a 4xx that names the field and says what is wrong with it. */
 export async function jsonBody<S extends v.GenericSchema>(request: Request, schema: S): Promise<v.InferOutput<S>> {
@@ -22,16 +21,7 @@ export async function jsonBody<S extends v.GenericSchema>(request: Request, sche
 	const text = await readText(request);
 	if (text.trim() === '')
 		throw new RunletError('invalid_request', 'body: empty. Send a JSON object.', { field: 'body' });
-	let json: unknown;
-	try {
-		json = JSON.parse(text);
-	} catch (error) {
-		const why = error instanceof Error ? error.message.slice(0, 120) : 'unreadable';
-		throw new RunletError('invalid_request', `body: not valid JSON (${why}).`, { field: 'body' });
-	}
-	if (isDeep(json))
-		throw new RunletError('invalid_request', `body: nested more than ${maxDepth} levels deep.`, { field: 'body' });
-	return check(schema, json, 'body');
+	return check(schema, parseJson(text), 'body');
 }
 
 /** Bytes of a SKILL.md. */
@@ -91,36 +81,40 @@ export function notAllowed(...methods: readonly string[]) {
 	};
 }
 
-/** The body as text, its bytes counted as they come: `Content-Length` may be missing, or lie. */
+/** The body as text. */
 async function readText(request: Request, limit = maxBody): Promise<string> {
-	if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit);
-	if (request.body === null) return '';
-	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
-	let text = '';
-	let bytes = 0;
-	for await (const chunk of request.body) {
-		bytes += chunk.byteLength;
-		if (bytes > limit) throw tooLarge(limit);
-		text += decode(decoder, chunk);
-	}
-	return text + decode(decoder);
-}
-
-/** Whether JSON is nested deeper than what is passed on can be. */
-function isDeep(json: unknown): boolean {
-	let level: unknown[] = [json];
-	for (let depth = 0; level.length > 0; depth++) {
-		if (depth > maxDepth) return true;
-		level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
-	}
-	return false;
-}
-
-function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
 	try {
-		return decoder.decode(chunk, { stream: chunk !== undefined });
-	} catch {
+		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(await readBytes(request, limit));
+	} catch (error) {
+		if (error instanceof RunletError) throw error;
 		throw new RunletError('invalid_request', 'body: not valid UTF-8.', { field: 'body' });
+	}
+}
+
+/** The body as it came, its bytes counted as they come: `Content-Length` may be missing, or lie. */
+export async function readBytes(request: Request, limit = maxBody): Promise<Uint8Array<ArrayBuffer>> {
+	if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit);
+	const chunks: Uint8Array[] = [];
+	let length = 0;
+	for await (const chunk of received(request.body)) {
+		length += chunk.byteLength;
+		if (length > limit) throw tooLarge(limit);
+		chunks.push(chunk);
+	}
+	return bytesOf(...chunks);
+}
+
+/** The pieces of a body. One that its sender breaks off, or frames wrongly, is refused like any other that is not whole. */
+async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
+	try {
+		yield* body ?? [];
+	} catch (cause) {
+		throw new RunletError(
+			'invalid_request',
+			'body: ended before it was whole. Send it again.',
+			{ field: 'body' },
+			{ cause },
+		);
 	}
 }
 

@@ -1,10 +1,13 @@
 import { type Agent, findAgent, modelFor } from '../agents/index.ts';
 import { type ChatOptions, embed, type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
+import type { ClientTool } from '../compat/client-tool.ts';
 import type { Config } from '../config.ts';
 import { log } from '../log.ts';
 import { inMemoryResolver, kvResolver, type SkillResolver } from '../skill/index.ts';
 import { joinedResolver } from '../skill/resolver.ts';
+import { providerName, type Tool } from '../tool/index.ts';
 import type { CrashPoint } from './crash.ts';
+import type { RunRecord } from './rows/run.ts';
 import type { SessionRecord } from './store.ts';
 
 /** What a Worker serves: its agents, and the providers that its configuration makes possible. */
@@ -19,10 +22,10 @@ export interface Runtime {
 export function optionsFor(
 	runtime: Runtime,
 	config: Config,
-	session: Pick<SessionRecord, 'agent' | 'model'>,
+	session: Pick<SessionRecord, 'agent' | 'model' | 'clientTools'> & Pick<RunRecord, 'maxOutputTokens'>,
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
-	const { system, tools, skillTools, maxIterations, maxContextTokens, maxOutputTokens } = agent;
+	const { system, skillTools, maxIterations, maxContextTokens } = agent;
 	const { mode, contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
 	const model = modelFor(agent, session.model, config.model);
 	const providers = runtime.providers(config);
@@ -32,18 +35,28 @@ export function optionsFor(
 		modelContextWindow: resolveRegistration({ model, providers })?.contextWindow,
 		reasoningEffort,
 		system,
-		tools,
+		tools: [...agent.tools, ...leftToClient(session.clientTools ?? [], agent)],
 		skillTools,
 		skillResolver: resolverFor(agent, config, providers),
 		maxIterations,
 		maxContextTokens,
 		contextFull,
 		mode,
-		maxOutputTokens,
+		maxOutputTokens: shorter(agent.maxOutputTokens, session.maxOutputTokens),
 		fallbacks,
 		maxRetries,
 		timeouts,
 	};
+}
+
+/** A client's tools as tools that the loop leaves alone. An agent that has a tool of the same name by now keeps its own. */
+function leftToClient(tools: readonly ClientTool[], { tools: own, skillTools }: Agent): Tool[] {
+	const taken = new Set([...own, ...skillTools].map(({ name }) => providerName(name)));
+	return tools.filter(({ name }) => !taken.has(name)).map((tool) => ({ ...tool, manual: true }));
+}
+
+function shorter(a: number | undefined, b: number | undefined): number | undefined {
+	return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
 /**

@@ -9,7 +9,10 @@ import type { SessionStore } from './store.ts';
  */
 const watchMs = 10_000;
 
-/** The object's one alarm: it keeps watch while a run is open, and ends a session that expires. Else none is set. */
+/**
+ * The object's one alarm: it keeps watch while a run is open, comes back for callbacks, and ends a session that expires.
+ * Else none is set.
+ */
 export class Alarm {
 	readonly #store: SessionStore;
 	readonly #storage: Pick<DurableObjectStorage, 'setAlarm' | 'deleteAlarm'>;
@@ -27,20 +30,26 @@ export class Alarm {
 
 	/** A run is open. */
 	watch(): void {
-		void this.#storage.setAlarm(Date.now() + watchMs);
+		void this.#storage.setAlarm(Math.min(Date.now() + watchMs, this.#callsBackAt() ?? Number.POSITIVE_INFINITY));
 	}
 
 	/** No run is open; a message that waits for one that it can begin keeps watch. */
 	rest(): void {
-		const at = this.#expiresAt();
+		const at = this.#callsBackAt() ?? this.#expiresAt();
 		if (this.#store.queue.size > 0 && takesNext(sessionStatus(this.#store.runs.get()?.status))) this.watch();
 		else if (at === undefined) void this.#storage.deleteAlarm();
 		else void this.#storage.setAlarm(at);
 	}
 
-	/** Whether the session's time is over. */
+	/** Whether the session's time is over. It stays as long as somebody is to be told of a run's end. */
 	isDue(): boolean {
-		return (this.#expiresAt() ?? Number.POSITIVE_INFINITY) <= Date.now();
+		return this.#callsBackAt() === undefined && (this.#expiresAt() ?? Number.POSITIVE_INFINITY) <= Date.now();
+	}
+
+	/** When the next callback is to be sent, now at the earliest. */
+	#callsBackAt(): number | undefined {
+		const at = this.#store.callbacks.nextAt();
+		return at === undefined ? undefined : Math.max(at, Date.now());
 	}
 
 	#expiresAt(): number | undefined {

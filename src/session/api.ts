@@ -1,4 +1,5 @@
-import type { Message, MessagePart } from '../chat/index.ts';
+import type { Message, MessagePart, ToolMessage } from '../chat/index.ts';
+import type { ClientTool } from '../compat/client-tool.ts';
 import type { Format } from '../compat/protocol.ts';
 import type { Limit } from '../ledger/budget.ts';
 import type { Attachment } from './attachment.ts';
@@ -11,6 +12,14 @@ export interface Once {
 	readonly key: string;
 	readonly request: string;
 }
+
+/** What a delivery is known by in its session: with a space, so that it is nobody's `Idempotency-Key`. */
+export function webhookKey(source: string, id: string): string {
+	return `webhook ${source} ${id}`;
+}
+
+/** The header of an answer that was given before, under the same key. */
+export const replayed = 'idempotent-replayed';
 
 /** How a request wants to be handled. */
 export interface Handling {
@@ -39,6 +48,8 @@ export interface Input {
 	readonly model?: string | undefined;
 	/** What happens where a run goes on. */
 	readonly whenBusy?: WhenBusy | undefined;
+	/** Where the end of its run is told; checked by who passes it. */
+	readonly callback?: string | undefined;
 	/** What the session is created with, where it is not there yet. */
 	readonly create?: CreateInput | undefined;
 }
@@ -65,12 +76,20 @@ export interface PagePost {
 	readonly messageId?: string | undefined;
 }
 
-/** A tool that the client carries out: its calls are left open, and the client posts what they gave. */
-export interface ClientTool {
-	readonly name: string;
-	readonly description?: string | undefined;
-	/** JSON Schema of its input. */
-	readonly inputSchema: Readonly<Record<string, unknown>>;
+/** What a client sends that tells the whole conversation each time: what of it a session has not got yet. */
+export interface Exchange {
+	/** The agent that it means. */
+	readonly agent: string;
+	/** What it says now. */
+	readonly input?: Input | undefined;
+	/** What its tools gave, for all calls that are open. */
+	readonly results: readonly ToolMessage[];
+	/** The tools that it has now. */
+	readonly clientTools: readonly ClientTool[];
+	/** The longest reply of the model, in tokens, where the agent does not want it shorter. */
+	readonly maxOutputTokens?: number | undefined;
+	/** What the session is created with, where it is not there yet. */
+	readonly create?: CreateInput | undefined;
 }
 
 /** What a session is created with. */
@@ -110,6 +129,8 @@ export interface SessionApi {
 	send(caller: Caller, input: Input, how: Handling): Promise<Response>;
 	/** The answer to a tool's question. */
 	answer(caller: Caller, input: Input, how: Handling): Promise<Response>;
+	/** The next exchange of a client that tells the whole conversation each time. One that comes while a run goes on is refused. */
+	converse(caller: Caller, exchange: Exchange, how: Handling): Promise<Response>;
 	/** Answers to open calls, all of them or none; once the last is there the run goes on. */
 	submit(caller: Caller, results: readonly Submission[], how: Handling): Promise<Response>;
 	/** Takes up a run that failed, or that stopped after a step; `step` for one turn of the model. */

@@ -72,11 +72,12 @@ export function journalOf(options: JournalOptions): Journal {
 			onQuestion: (question, call) => store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), question),
 			steer: () =>
 				store.transaction((): Message[] =>
-					store.queue.steering().map(({ id, message, inbound, key }) => {
+					store.queue.steering().map(({ id, message, inbound, key, callback }) => {
 						store.queue.remove(id);
 						store.messages.add(record.n, message, Date.now(), { input: true, inbound });
 						context.arrived(message, inbound);
 						if (key !== undefined) store.deliveries.begun(key, record.n);
+						if (callback !== undefined) store.callbacks.add({ run: record.n, runId: record.id, url: callback });
 						onSteered(id);
 						return message;
 					}),

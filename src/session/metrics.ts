@@ -37,7 +37,8 @@ export class RunCounter {
 	}
 
 	get tally(): RunTally {
-		return { usage: addUsage(this.#usage, this.#open), turns: this.#turns, toolCalls: this.#toolCalls };
+		const open = this.#open === undefined ? 0 : 1;
+		return { usage: addUsage(this.#usage, this.#open), turns: this.#turns + open, toolCalls: this.#toolCalls };
 	}
 
 	add(events: readonly RunEvent[]): void {
@@ -47,25 +48,30 @@ export class RunCounter {
 	#add(event: RunEvent): void {
 		switch (event.type) {
 			case 'stop':
-				this.#turns++;
-				this.#open = event.usage;
+				this.#open = event.usage ?? {};
 				break;
 			case 'tool_result':
 				this.#toolCalls++;
 				break;
 			case 'step':
-				this.#usage = addUsage(this.#usage, event.usage);
-				this.#open = undefined;
+				this.#close(event.usage);
 				break;
 			case 'turn.restarted':
 				this.#open = undefined;
 				break;
 			case 'done':
 			case 'cancelled':
-				if (event.usage === undefined) break;
-				this.#usage = event.usage;
-				this.#open = undefined;
+				this.#close(this.#open);
+				this.#usage = event.usage ?? this.#usage;
 		}
+	}
+
+	/** The turn is over; the calls that an earlier run left open are none. */
+	#close(usage: ChatUsage | undefined): void {
+		if (this.#open === undefined) return;
+		this.#turns++;
+		this.#usage = addUsage(this.#usage, usage);
+		this.#open = undefined;
 	}
 }
 

@@ -12,15 +12,29 @@ import type { session } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import { tokenSeconds } from '../wire/token.ts';
 import type { Runtime } from './agent.ts';
-import type { Caller, CreateInput, Handling, Input, Once, PagePost, PageQuery, SessionApi, Submission } from './api.ts';
+import {
+	type Caller,
+	type CreateInput,
+	type Exchange,
+	type Handling,
+	type Input,
+	type Once,
+	type PagePost,
+	type PageQuery,
+	replayed,
+	type SessionApi,
+	type Submission,
+} from './api.ts';
 import { crashPoints } from './crash.ts';
-import { askedAgain, placeOf, wasAnswered } from './exchange.ts';
+import { newResults, operationOf } from './exchange.ts';
 import { follow } from './follow.ts';
+
 import { type Inbound, inboundOf } from './inbound.ts';
 import { pastLog, pastRun } from './past.ts';
 import { pendingOf } from './pending.ts';
 import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
 import { answer, deliver, eventStream, type Frame, type Upcoming, wireMessage } from './response.ts';
+import { askedAgain, placeOf, wasAnswered } from './round.ts';
 import type { LiveRun } from './run.ts';
 import { Runner } from './runner.ts';
 import { assertAllowed, type Operation, sessionStatus, takesNext } from './status.ts';
@@ -138,6 +152,19 @@ export function createSessionClass(runtime: Runtime) {
 			});
 		}
 
+		converse(caller: Caller, exchange: Exchange, how: Handling): Promise<Response> {
+			const { create, input, clientTools, maxOutputTokens } = exchange;
+			const operation = () => operationOf(this.#store, exchange);
+			return this.#take(caller, operation, { ...how, create }, () => {
+				const results = newResults(this.#store, exchange);
+				const given = input && this.#given(input);
+				const said = given === undefined ? [] : [results.length > 0 ? given.message : this.#asAnswer(given.message)];
+				this.#store.setClientTools(clientTools);
+				const about = { once: how.once, maxOutputTokens, inbound: given?.inbound };
+				return this.#runner.begin([...results, ...said], about);
+			});
+		}
+
 		submit(caller: Caller, answers: readonly Submission[], how: Handling): Promise<Response> {
 			return this.#take(caller, 'submit', how, () => this.#submit(answers, how));
 		}
@@ -221,7 +248,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		override async alarm(): Promise<void> {
 			try {
-				if (this.#runner.alarm()) await this.#remove();
+				if (await this.#runner.alarm()) await this.#remove();
 			} catch (cause) {
 				// An alarm that throws is tried a few times only; this one has to come again.
 				log('error', 'session.alarm_failed', failureFields(cause));
@@ -246,7 +273,7 @@ export function createSessionClass(runtime: Runtime) {
 		/** An operation, if the status allows it (one without a name it always does); one that was taken before gets the answer that it got. */
 		#take(
 			caller: Caller,
-			operation: Operation | undefined,
+			operation: Operation | undefined | (() => Operation),
 			how: Handling & Pick<Input, 'create'>,
 			work: () => LiveRun | Upcoming | undefined,
 		): Promise<Response> {
@@ -256,7 +283,8 @@ export function createSessionClass(runtime: Runtime) {
 				const before = this.#delivered(how.once);
 				if (before !== undefined) return this.#redeliver(before, how);
 				const hasOpenCalls = pendingOf(this.#store).calls?.length !== 0;
-				if (operation !== undefined) assertAllowed(this.#status(), operation, hasOpenCalls);
+				const named = typeof operation === 'function' ? operation() : operation;
+				if (named !== undefined) assertAllowed(this.#status(), named, hasOpenCalls);
 				const run = work();
 				if (run === undefined) return Response.json(this.#state());
 				await this.#accepted(run.record);
@@ -316,11 +344,11 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		/** A message: it begins its run, or waits for the one that goes on. */
-		#sent(given: ReturnType<typeof inboundOf>, { whenBusy = 'queue', model }: Input, { once }: Handling) {
+		#sent(given: ReturnType<typeof inboundOf>, { whenBusy = 'queue', model, callback }: Input, { once }: Handling) {
 			const isBusy = whenBusy !== 'reject' && this.#runner.live !== undefined;
-			if (isBusy) return this.#wait(given, whenBusy === 'steer', { model }, once);
+			if (isBusy) return this.#wait(given, whenBusy === 'steer', { model, callback }, once);
 			assertAllowed(this.#status(), 'reply', pendingOf(this.#store).calls?.length !== 0);
-			return this.#runner.begin([this.#asAnswer(given.message)], { once, model, inbound: given.inbound });
+			return this.#runner.begin([this.#asAnswer(given.message)], { once, model, inbound: given.inbound, callback });
 		}
 
 		#pageFrame() {
@@ -336,7 +364,7 @@ export function createSessionClass(runtime: Runtime) {
 		#wait(
 			given: { readonly message: Message; readonly inbound: Inbound },
 			steers: boolean,
-			{ model }: Input,
+			{ model, callback }: Input,
 			once: Once | undefined,
 		): LiveRun | Upcoming {
 			if (this.#store.queue.size >= longestQueue) {
@@ -344,7 +372,7 @@ export function createSessionClass(runtime: Runtime) {
 				throw new RunletError('conflict', text, { field: 'whenBusy', waiting: longestQueue });
 			}
 			const { live, queue } = this.#runner;
-			const { id, runId } = queue.add(given, { model, steers, once });
+			const { id, runId } = queue.add(given, { model, steers, once, callback });
 			const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
 			return { record, begun: queue.run(id) };
 		}
@@ -357,12 +385,13 @@ export function createSessionClass(runtime: Runtime) {
 			throw new RunletError('conflict', message, { field: 'Idempotency-Key' });
 		}
 
-		/** The answer to a request that came before: its run, live, as it is stored, or as it will be. */
-		#redeliver(n: number, how: Handling, frame: Frame = {}): Promise<Response> | Response {
-			const { about = () => this.#state(), status = 200, headers = {} } = frame;
+		/** The answer to a request that came before: its run, live, as it is stored, or as it will be. A header says so. */
+		#redeliver(n: number, how: Handling, given: Frame = {}): Promise<Response> | Response {
+			const { about = () => this.#state(), status = 200 } = given;
+			const headers = { ...given.headers, [replayed]: 'true' };
 			const run = this.#redelivered(n);
 			if (run === undefined) return Response.json(about(), { status, headers });
-			return 'begun' in run ? deliver(run, how) : deliver(run, how, frame);
+			return deliver(run, how, 'begun' in run ? { headers } : { ...given, headers });
 		}
 
 		#redelivered(n: number): LiveRun | Upcoming | undefined {
@@ -396,6 +425,8 @@ export function createSessionClass(runtime: Runtime) {
 			const createdAt = Date.now();
 			this.#store.transaction(() => {
 				this.#store.create({ ...given, id: this.ctx.id.toString(), createdAt });
+				// They are of no run.
+				for (const message of given.history ?? []) this.#store.messages.add(0, message, createdAt, { input: true });
 				if (once !== undefined) this.#store.deliveries.add(once, 0, createdAt);
 			});
 		}

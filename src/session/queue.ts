@@ -18,13 +18,21 @@ export class Queue {
 	/** Stores a message that waits for its run or, where it `steers`, for the run that goes on to take it up. */
 	add(
 		{ message, inbound }: { readonly message: Message; readonly inbound: Inbound },
-		about: { readonly model?: string | undefined; readonly steers: boolean; readonly once?: Once | undefined },
+		about: {
+			readonly model?: string | undefined;
+			readonly steers: boolean;
+			readonly once?: Once | undefined;
+			readonly callback?: string | undefined;
+		},
 	): Waiting {
 		const { queue, deliveries } = this.#store;
-		const { model, steers, once } = about;
+		const { model, steers, once, callback } = about;
 		return this.#store.transaction(() => {
 			const createdAt = Date.now();
-			const waiting = queue.add({ runId: newRunId(), message, inbound, model, steers, key: once?.key }, createdAt);
+			const waiting = queue.add(
+				{ runId: newRunId(), message, inbound, model, steers, key: once?.key, callback },
+				createdAt,
+			);
 			if (once !== undefined) deliveries.add(once, -waiting.id, createdAt);
 			return waiting;
 		});
@@ -53,8 +61,9 @@ export class Queue {
 		const dropped = this.#store.queue.all();
 		const n = this.#store.runs.get()?.n ?? 1;
 		this.#store.transaction(() => {
-			for (const { id, key } of dropped) {
+			for (const { id, key, runId, callback } of dropped) {
 				this.#store.queue.remove(id);
+				if (callback !== undefined) this.#store.callbacks.add({ run: 0, runId, url: callback });
 				// Its place is given to another message: who asks again must not get that one's run.
 				if (key !== undefined) this.#store.deliveries.begun(key, 0);
 			}

@@ -49,22 +49,23 @@ export async function deliver(
 	if (delivery === 'accepted') return Response.json({ ...about(), runId: record.id }, { status: 202, headers });
 	const live = 'begun' in run ? await run.begun : run;
 	const event = await live.ended;
-	if (event.type === 'error') {
-		const response = protocol.failure(new RunletError(event.code, event.message, event.data));
-		for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
-		return response;
-	}
 	if (protocol.result !== undefined) {
-		const response = protocol.result(live.log.read(live.log.cursor()).map(({ event }) => event));
-		for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
-		return response;
+		const events = live.log.read(live.log.cursor(), Number.POSITIVE_INFINITY).map((stamped) => stamped.event);
+		return withHeaders(protocol.result(events), headers);
 	}
+	if (event.type === 'error')
+		return withHeaders(protocol.failure(new RunletError(event.code, event.message, event.data)), headers);
 	const { type: _, ...result } = event;
 	const ended = { id: record.id, status: runStatusOf(event) };
 	const session = about();
 	const own = { runId: record.id, ...('run' in session && { run: ended }), ...result, status: ended.status };
 	const whole = { ...session, ...own };
 	return Response.json(whole, { status, headers });
+}
+
+function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+	for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+	return response;
 }
 
 /** Bytes of events as a response that no proxy holds back. */

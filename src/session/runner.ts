@@ -9,6 +9,7 @@ import type { Tool, ToolCall } from '../tool/index.ts';
 import { optionsFor, type Runtime } from './agent.ts';
 import { Alarm } from './alarm.ts';
 import type { Once } from './api.ts';
+import { Callbacks } from './callbacks.ts';
 import { type AtCrashPoint, crashPoints } from './crash.ts';
 import { historyFor } from './history.ts';
 import { type Inbound, InboundContext } from './inbound.ts';
@@ -43,6 +44,8 @@ export interface BeginOptions {
 	readonly model?: string | undefined;
 	/** After how many turns it stops. */
 	readonly stopAfter?: number | undefined;
+	/** The longest reply that its client wants, in tokens. */
+	readonly maxOutputTokens?: number | undefined;
 	/** The request that it answers. */
 	readonly once?: Once | undefined;
 	/** Calls that were allowed. */
@@ -51,6 +54,8 @@ export interface BeginOptions {
 	readonly inbound?: Inbound | undefined;
 	/** The place of the message whose place is taken by what is given, with all behind it. */
 	readonly replaces?: number | undefined;
+	/** Where its end is told. */
+	readonly callback?: string | undefined;
 	/** The message that waited for it. */
 	readonly waited?: Waiting | undefined;
 }
@@ -67,6 +72,7 @@ export class Runner {
 	readonly #alarm: Alarm;
 	readonly queue: Queue;
 	readonly owner: Owner;
+	readonly #callbacks: Callbacks;
 	#live: LiveRun | undefined;
 
 	constructor(options: RunnerOptions) {
@@ -76,6 +82,7 @@ export class Runner {
 		this.#alarm = new Alarm(store, storage, runtime.agents);
 		this.queue = new Queue(store);
 		this.owner = new Owner(store, config);
+		this.#callbacks = new Callbacks(store, config);
 	}
 
 	/** The run that goes on. */
@@ -104,12 +111,12 @@ export class Runner {
 	 */
 	begin(
 		given: readonly Message[],
-		{ model, stopAfter, once, approved = [], inbound, replaces, waited }: BeginOptions = {},
+		{ model, stopAfter, maxOutputTokens, once, approved = [], inbound, replaces, callback, waited }: BeginOptions = {},
 	): LiveRun {
-		const options = this.#optionsOn(model);
+		const options = this.#optionsOn({ model, maxOutputTokens });
 		const input = [...(replaces === undefined ? this.#unknownResults(options.tools) : []), ...given];
 		const record = this.#store.transaction(() => {
-			const { messages, calls, runs, deliveries, queue } = this.#store;
+			const { messages, calls, runs, deliveries, callbacks, queue } = this.#store;
 			if (replaces !== undefined) this.#store.replace(replaces);
 			if (model !== undefined) this.#store.chooseModel(model);
 			if (this.#store.session().title === undefined) this.#store.setTitle(titleOf(given));
@@ -121,6 +128,7 @@ export class Runner {
 				id: waited?.runId ?? newRunId(),
 				model: options.model,
 				stopAfter,
+				maxOutputTokens,
 				boot: this.#boot,
 				firstSeq: isNew ? messages.nextPlace() : messages.lastTurn(),
 				createdAt,
@@ -133,6 +141,7 @@ export class Runner {
 			if (once !== undefined) deliveries.add(once, n, createdAt);
 			if (waited !== undefined) queue.remove(waited.id);
 			if (waited?.key !== undefined) deliveries.begun(waited.key, n);
+			if (callback !== undefined) callbacks.add({ run: n, runId: run.id, url: callback });
 			this.#alarm.watch();
 			return run;
 		});
@@ -146,15 +155,19 @@ export class Runner {
 		const live = this.#live;
 		live?.cancel();
 		await live?.ended;
-		if (live === undefined) this.#cancelWaiting();
+		if (live !== undefined) return;
+		this.#cancelWaiting();
+		if (this.#store.exists()) this.#setAlarm();
 	}
 
-	/** The object's alarm: keeps watch while a run is open. Whether the session has expired. */
-	alarm(): boolean {
+	/** The object's alarm: keeps watch while a run is open, and calls back. Whether the session has expired. */
+	async alarm(): Promise<boolean> {
 		if (!this.#store.exists()) return false;
-		if (this.#live !== undefined) this.#alarm.watch();
-		else if (this.#alarm.isDue()) return true;
-		else this.#alarm.rest();
+		if (this.#live === undefined && this.#alarm.isDue()) return true;
+		// Before the attempts too: one that a crash cuts off is made again.
+		this.#setAlarm();
+		await this.#callbacks.send();
+		if (this.#store.exists()) this.#setAlarm();
 		return false;
 	}
 
@@ -166,6 +179,11 @@ export class Runner {
 	/** The number of the next run. */
 	get nextRun(): number {
 		return (this.#store.runs.get()?.n ?? 0) + 1;
+	}
+
+	#setAlarm(): void {
+		if (this.#live === undefined) this.#alarm.rest();
+		else this.#alarm.watch();
 	}
 
 	/** @param taken a run that is taken up: what its readers were shown, and how it goes on. */
@@ -238,7 +256,7 @@ export class Runner {
 	/** A run of an earlier life of the object goes on, or ends where it cannot. */
 	#takeUp(run: RunRecord): void {
 		try {
-			const options = this.#optionsOn(run.model);
+			const options = this.#optionsOn(run);
 			const taken = this.#store.transaction(() => {
 				const next = takeUp(this.#store, run, { boot: this.#boot, tools: options.tools });
 				if (next === undefined) this.#alarm.rest();
@@ -265,9 +283,9 @@ export class Runner {
 		while (this.#live === undefined && takesNext(sessionStatus(this.#store.runs.get()?.status))) {
 			const waited = this.#store.queue.first();
 			if (waited === undefined) return;
-			const { id, message, inbound, model } = waited;
+			const { id, message, inbound, model, callback } = waited;
 			try {
-				this.queue.begun(id, this.begin([message], { model, inbound, waited }));
+				this.queue.begun(id, this.begin([message], { model, inbound, callback, waited }));
 			} catch (thrown) {
 				this.queue.begun(id, this.#refuse(waited, failureOf(toRunletError(thrown))));
 			}
@@ -276,7 +294,7 @@ export class Runner {
 
 	/** A message that waited and cannot begin a run: it was accepted, so it is kept, and its run has failed. */
 	#refuse(waited: Waiting, event: TerminalEvent): LiveRun {
-		const { messages, runs, queue, deliveries } = this.#store;
+		const { messages, runs, queue, deliveries, callbacks } = this.#store;
 		const n = this.nextRun;
 		this.#store.transaction(() => {
 			const createdAt = Date.now();
@@ -285,6 +303,7 @@ export class Runner {
 			queue.remove(waited.id);
 			if (waited.key !== undefined) deliveries.begun(waited.key, n);
 			runs.end(n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);
+			if (waited.callback !== undefined) callbacks.add({ run: n, runId: waited.runId, url: waited.callback });
 			this.#alarm.rest();
 		});
 		const record = runs.get(n);
@@ -336,9 +355,10 @@ export class Runner {
 		return crashPoints(this.#options.runtime.crashPoint, this.#store.session().id, n);
 	}
 
-	#optionsOn(model: string | undefined) {
+	#optionsOn({ model, maxOutputTokens }: Pick<RunRecord, 'model' | 'maxOutputTokens'>) {
 		const session = this.#store.session();
-		return optionsFor(this.#options.runtime, this.#options.config(), { ...session, model: model ?? session.model });
+		const asked = { ...session, model: model ?? session.model, maxOutputTokens };
+		return optionsFor(this.#options.runtime, this.#options.config(), asked);
 	}
 
 	#limit(): Limit {

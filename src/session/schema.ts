@@ -6,9 +6,10 @@
  * may hold 2 MB; one that was `replaced` is kept, but no model is sent it (2: but a copy of it); `client` is the id that its sender gave it.
  * `output` has the results that the message holds cut; `session.summary` is the place of the newest
  * summary, which a model is sent instead of what is in front of it; `session.token_key` signs the tokens that open it,
- * and is made with the first of them. `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request
+ * and is made with the first of them; `session.client_tools` are those of the client that it runs with now. `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request
  * came under which `Idempotency-Key`, and the run that it began, 0 for none; `queue` the messages that wait for a run to
- * end; `spending` what each request to a model cost, and the sum up to it.
+ * end; `spending` what each request to a model cost, and the sum up to it; `callback` who is to be told of a run's end, and was
+ * not yet.
  */
 export const migrations: readonly string[] = [
 	`CREATE TABLE session (
@@ -63,6 +64,11 @@ export const migrations: readonly string[] = [
 	) WITHOUT ROWID;`,
 	`ALTER TABLE session ADD COLUMN token_key TEXT;
 	ALTER TABLE session ADD COLUMN client_tools TEXT;`,
+	`ALTER TABLE run ADD COLUMN max_output_tokens INTEGER;`,
+	`CREATE TABLE callback (
+		id TEXT PRIMARY KEY, run INTEGER NOT NULL, run_id TEXT NOT NULL, url TEXT NOT NULL, failed INTEGER NOT NULL,
+		due_at INTEGER NOT NULL
+	) WITHOUT ROWID;`,
 	`ALTER TABLE message ADD COLUMN replaced INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE message ADD COLUMN client TEXT;
 	CREATE INDEX message_client ON message (client) WHERE client IS NOT NULL;`,

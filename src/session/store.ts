@@ -1,9 +1,11 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { makeTokenKey } from '../auth/token.ts';
 import type { Message } from '../chat/index.ts';
+import type { ClientTool } from '../compat/client-tool.ts';
 import type { Limit } from '../ledger/budget.ts';
 import { migrate, storedVersion } from '../migrate.ts';
 import { CallRows } from './rows/call.ts';
+import { CallbackRows } from './rows/callback.ts';
 import { DeliveryRows } from './rows/delivery.ts';
 import { MessageRows } from './rows/message.ts';
 import { QueueRows } from './rows/queue.ts';
@@ -24,6 +26,8 @@ export interface SessionRecord {
 	readonly budget?: Limit | undefined;
 	/** How long after its last activity it is removed, in milliseconds; missing means what its agent says. */
 	readonly expiresAfterMs?: number | undefined;
+	/** Tools that its client carries out, beside the agent's. */
+	readonly clientTools?: readonly ClientTool[] | undefined;
 	/** The beginning of its first message, once there is one. */
 	readonly title?: string | undefined;
 	/** Milliseconds since 1970, as every time here. */
@@ -41,6 +45,7 @@ export class SessionStore {
 	readonly spending: SpendingRows;
 	readonly queue: QueueRows;
 	readonly deliveries: DeliveryRows;
+	readonly callbacks: CallbackRows;
 	readonly #storage: DurableObjectStorage;
 
 	constructor(storage: DurableObjectStorage) {
@@ -52,6 +57,7 @@ export class SessionStore {
 		this.spending = new SpendingRows(sql);
 		this.queue = new QueueRows(sql);
 		this.deliveries = new DeliveryRows(sql);
+		this.callbacks = new CallbackRows(sql);
 		if (this.exists()) this.transaction(() => migrate(sql, migrations));
 	}
 
@@ -64,12 +70,14 @@ export class SessionStore {
 		return this.#storage.transactionSync(work);
 	}
 
-	create({ id, agent, owner, model, metadata, budget, expiresAfterMs, createdAt }: SessionRecord): void {
+	create(session: SessionRecord): void {
+		const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, createdAt } = session;
 		migrate(this.#storage.sql, migrations);
 		this.#storage.sql.exec(
-			`INSERT INTO session (id, agent, owner, model, metadata, budget, expires_after, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			...[id, agent, owner, model ?? null, jsonOf(metadata), jsonOf(budget), expiresAfterMs ?? null, createdAt],
+			`INSERT INTO session (id, agent, owner, model, metadata, budget, expires_after, client_tools, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			...[id, agent, owner, model ?? null, jsonOf(metadata), jsonOf(budget), expiresAfterMs ?? null],
+			...[jsonOf(clientTools), createdAt],
 		);
 	}
 
@@ -82,6 +90,7 @@ export class SessionStore {
 			metadata: string | null;
 			budget: string | null;
 			expires_after: number | null;
+			client_tools: string | null;
 			title: string | null;
 			created_at: number;
 		};
@@ -94,6 +103,7 @@ export class SessionStore {
 			metadata: row.metadata === null ? undefined : JSON.parse(row.metadata),
 			budget: row.budget === null ? undefined : JSON.parse(row.budget),
 			expiresAfterMs: row.expires_after ?? undefined,
+			clientTools: row.client_tools === null ? undefined : JSON.parse(row.client_tools),
 			title: row.title ?? undefined,
 			createdAt: row.created_at,
 		};
@@ -115,6 +125,11 @@ export class SessionStore {
 	/** The model of the runs from now on. */
 	chooseModel(model: string): void {
 		this.#storage.sql.exec('UPDATE session SET model = ?', model);
+	}
+
+	/** The client's tools of the runs from now on. */
+	setClientTools(tools: readonly ClientTool[]): void {
+		this.#storage.sql.exec('UPDATE session SET client_tools = ?', tools.length === 0 ? null : jsonOf(tools));
 	}
 
 	setTitle(title: string): void {

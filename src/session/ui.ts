@@ -2,9 +2,9 @@ import type { ToolMessage } from '../chat/index.ts';
 import { messageOf, type UiMessage, type UiPart } from '../compat/ui/message.ts';
 import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../compat/ui/writer.ts';
 import { attachmentsOf } from './attachment.ts';
-import { exchangeOf, inputOf, isFromOutside } from './exchange.ts';
 import { recordsOf } from './past.ts';
 import { replay } from './replay.ts';
+import { inputOf, isFromOutside, roundOf } from './round.ts';
 import { type MessageRecord, messageStride } from './rows/message.ts';
 import type { RunRecord } from './rows/run.ts';
 import type { SessionStore } from './store.ts';
@@ -14,7 +14,7 @@ const shownCharacters = 4_000_000;
 
 /** The head of the message that a run writes: all runs that answer one message write the same one. */
 export function headOf(store: SessionStore, n: number, isContinued: boolean): UiMessageHead {
-	const { input, runs } = exchangeOf(store, n);
+	const { input, runs } = roundOf(store, n);
 	const told = toldRuns(store, runs);
 	return {
 		messageId: answerId(input?.seq ?? 0),
@@ -33,7 +33,7 @@ export function uiMessages(store: SessionStore): UiMessage[] {
 	const inputs = store.messages.newest({ characters: shownCharacters }).filter(isFromOutside);
 	const newest = store.runs.get();
 	const messages: UiMessage[] = [];
-	/** The runs of the exchange that is read, and whether it is passed over. */
+	/** The runs of the round that is read, and whether it is passed over. */
 	let runs: number[] = [];
 	let isPassed = false;
 	const flush = (): void => {

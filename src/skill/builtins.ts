@@ -8,6 +8,15 @@ import { loadBody, type Skill, type SkillContext } from './skill.ts';
 
 type Skills = readonly (AnyFn | Skill)[];
 
+/** The names of all skill tools that a run may have. */
+export const builtinNames: readonly string[] = [
+	'list_skills',
+	'read_skill',
+	'apply_skill',
+	'search_skills',
+	'read_skill_file',
+];
+
 /** `list_skills`, `read_skill` and `apply_skill` over these skills (document 001, `builtins`). */
 export function builtins(skills: Skills, skillContext?: SkillContext): Tool[] {
 	return builtinsWithResolver(inMemoryResolver(skills), skillContext);

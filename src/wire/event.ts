@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { budgetState } from './budget.ts';
 import { question, toolCall, waitingCall } from './call.ts';
 import { usage } from './usage.ts';
 
@@ -30,7 +31,7 @@ export const runEvent = v.variant('type', [
 	}),
 	v.object({ type: v.literal('warning'), code: v.string(), message: v.string() }),
 	v.object({ type: v.literal('turn.restarted'), iteration }),
-	v.object({ type: v.literal('done'), text, usage }),
+	v.object({ type: v.literal('done'), text, usage, budget: v.optional(budgetState) }),
 	v.object({
 		type: v.literal('awaiting'),
 		status: v.picklist(['awaiting_user', 'awaiting_tools']),

@@ -15,6 +15,10 @@ export const requestHeaders = {
 		says: 'A request that comes again under its key gets the first answer: the same session, the same run. 1 to 255 visible ASCII characters.',
 		example: 'order-1042',
 	},
+	'runlet-session': {
+		says: 'The session to go on with: its id, or a name of your own with 1 to 200 characters. Without it a request is a session of its own, which is gone after an hour.',
+		example: 'user-42',
+	},
 	'last-event-id': {
 		says: 'The id of the last event that was seen: the stream goes on behind it.',
 		example: '1.0.0.1.0.0.12.0.0.0',
@@ -40,6 +44,15 @@ export const answerHeaders = {
 
 export type AnswerHeader = keyof typeof answerHeaders;
 
+/** An answer that is no JSON. */
+export interface OtherMedia {
+	readonly example: string;
+	/** What is to be known of it. */
+	readonly says?: string;
+	/** Of a stream of events: what the `data:` of each is, as JSON. */
+	readonly events?: v.GenericSchema;
+}
+
 /** One of the answers of an operation. */
 export interface Answer {
 	/** What it is, in a sentence. */
@@ -48,10 +61,8 @@ export interface Answer {
 	readonly json?: v.GenericSchema;
 	/** Examples of the JSON by what they show. */
 	readonly examples?: Readonly<Record<string, unknown>>;
-	/** The same as other media types, with an example each. */
-	readonly also?: Readonly<Record<string, string>>;
-	/** The same as a stream of other events than a run's. */
-	readonly stream?: { readonly says: string; readonly example: string };
+	/** The same as other media types. */
+	readonly also?: Readonly<Record<string, OtherMedia>>;
 	readonly headers?: readonly AnswerHeader[];
 }
 
@@ -83,8 +94,8 @@ export interface Operation {
 	readonly answers: { readonly [status in 200 | 201 | 202 | 204 | 304]?: Answer };
 	/** Errors of its own, beside those that follow from what it takes. */
 	readonly errors?: readonly FailureStatus[];
-	/** Whether its errors are plain text: the message. */
-	readonly plainErrors?: true;
+	/** The form of its errors, where it is not Runlet's own. */
+	readonly failure?: Pick<Answer, 'json' | 'also'>;
 	/** Whether it answers with a run, so that the run’s errors are its own. */
 	readonly runs?: true;
 }
@@ -100,5 +111,6 @@ export const pathParameters: Readonly<Record<string, { readonly says: string; re
 	message: { says: 'The message’s id.', example: '65536' },
 	agent: { says: 'The agent’s name.', example: 'assistant' },
 	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },
+	model: { says: 'The agent’s name.', example: 'assistant' },
 	name: { says: 'The skill’s name.', example: 'customer-tone' },
 };

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { budgetState } from './budget.ts';
 import { question, waitingCall } from './call.ts';
 import { usage } from './usage.ts';
 
@@ -7,7 +8,7 @@ const toolCalls = v.optional(v.pipe(v.array(waitingCall), v.description('The cal
 
 /** How a run ended, for whoever asked for its result. One that failed is an error instead. */
 export const runResult = v.variant('status', [
-	v.object({ runId, status: v.literal('completed'), text: v.string(), usage }),
+	v.object({ runId, status: v.literal('completed'), text: v.string(), usage, budget: v.optional(budgetState) }),
 	v.object({ runId, status: v.literal('awaiting_user'), question: v.optional(question), toolCalls }),
 	v.object({ runId, status: v.literal('awaiting_tools'), question: v.optional(question), toolCalls }),
 	v.object({ runId, status: v.literal('halted'), reason: v.string() }),

@@ -9,7 +9,8 @@ import { content } from './part.ts';
 import { acceptedRun, runResult } from './run.ts';
 import { sessionToken } from './token.ts';
 
-const metadata = v.pipe(
+/** What a client keeps with a session. */
+export const metadata = v.pipe(
 	v.record(v.string(), v.unknown()),
 	v.maxEntries(16),
 	v.record(v.pipe(v.string(), v.maxLength(64)), v.pipe(v.string(), v.maxLength(512))),

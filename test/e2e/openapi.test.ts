@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashOf, makeKey, scopes } from '../../src/auth/key.ts';
@@ -163,6 +164,12 @@ test('every route that does not stream takes and answers what the document says'
 	const output = { refunded: true };
 	await good(200, `${waiting}/tool-results`, { json: callsOf(asked.text).map((id) => ({ id, output })) });
 
+	const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is 17 + 25?' }] }];
+	await good(200, '/v1/chat/completions', { json: { model: 'assistant', messages, user: 'somebody' } });
+	const inSession = { json: { model: 'assistant', messages }, headers: { 'runlet-session': 'prism' } };
+	await good(200, '/v1/chat/completions', inSession);
+	await good(200, '/v1/models');
+	await good(200, '/v1/models/assistant');
 	const chat = '/v1/ui/assistant/chat-1';
 	await good(204, `${chat}/stream`);
 	await good(200, `${chat}/messages`);
@@ -204,6 +211,10 @@ test('an error that the document cannot foresee is one that it has', async () =>
 	});
 	await good(400, '/v1/sessions', { json: { agent: 'assistant', model: 'gpt-99' } });
 	await good(404, '/v1/skills/there-is-none');
+	await good(404, '/v1/models/none');
+	const messages = [{ role: 'assistant', content: 'hello' }];
+	await good(400, '/v1/chat/completions', { json: { model: 'assistant', messages } });
+	await good(404, '/v1/chat/completions', { json: { model: 'none', messages: [{ role: 'user', content: 'hello' }] } });
 	const plain = { headers: { accept: 'text/plain' } };
 	await good(404, '/v1/ui/assistant/never-begun/stream', { method: 'DELETE', ...plain });
 	const nothing = { id: 'chat-2', messages: [{ role: 'user', parts: [] }] };
@@ -249,6 +260,10 @@ test('what the document does not allow is refused by the Worker, too, in the for
 		[`${path}/tool-results`, { json: [] }],
 		[`${path}/tool-results`, { json: [{ id: 'a' }] }],
 		[`${path}/tool-results`, { json: [{ id: 'a', approve: 'yes' }] }],
+		['/v1/chat/completions', { json: { model: 'assistant' } }],
+		['/v1/chat/completions', { json: { model: 'assistant', messages: [] } }],
+		['/v1/chat/completions', { json: { model: 'assistant', messages: [{ role: 'critic', content: 'no' }] } }],
+		['/v1/chat/completions', { json: { model: 'assistant', messages: [{ role: 'user', content: 'hello' }], n: 2 } }],
 		['/v1/skills?limit=101', {}],
 		['/v1/skills?cursor=ÄÖ', {}],
 	];
@@ -267,4 +282,19 @@ test('what the document does not allow is refused by the Worker, too, in the for
 		expect(answer.status, where).toBeLessThan(500);
 		expect(JSON.parse(answer.text), where).toHaveProperty('error.message');
 	}
+});
+
+test('the typed client of README.md talks to the server', async () => {
+	const readme = await readFile(join(root, 'README.md'), 'utf8');
+	const [, block = ''] = /^```ts\n(import \{ createClient \} from 'runlet\/client';\n.*?)^```$/ms.exec(readme) ?? [];
+	const file = join(folder, 'client.ts');
+	const code = block
+		.replace("'runlet/client'", JSON.stringify(join(root, 'src/client.ts')))
+		.replace('http://127.0.0.1:8787', runlet.url)
+		.replace('rl_…', apiKey);
+	await writeFile(file, code);
+	const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: root });
+	const lines = stdout.trimEnd().split('\n');
+	expect(lines.slice(0, 2)).toEqual(['17 + 25 is 42.', 'user What is 17 + 25?']);
+	expect(lines.at(-1)).toBe('assistant 17 + 25 is 42.');
 });

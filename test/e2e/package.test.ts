@@ -43,6 +43,8 @@ test('a fresh project imports every part of the package, and what parity.md name
 		import * as chat from 'runlet/chat';
 		import * as toolbox from 'runlet/toolbox';
 		import * as providers from 'runlet/providers';
+		import { createClient } from 'runlet/client';
+		createClient('http://127.0.0.1').v1.sessions.$url();
 		const same = { tool, skill, chat, toolbox, providers };
 		for (const [name, part] of Object.entries(same)) for (const key of Object.keys(part)) if (all[name][key] !== part[key]) throw new Error(name + '.' + key);
 		console.log(JSON.stringify(Object.keys(all).sort()));`,
@@ -59,7 +61,7 @@ test('the package holds no test, no script and no Worker', () => {
 		.map(({ path }) => path)
 		.filter(
 			(path) =>
-				!/^(dist\/(index|errors|check|(tool|skill|chat|providers|toolboxes)\/((adapter|dialects\/\w+)\/)?[\w-]+)\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
+				!/^(dist\/(index|errors|check|client|net\/public-url|wire\/(operations\/)?[\w-]+|(tool|skill|chat|providers|toolboxes)\/((adapter|dialects\/\w+)\/)?[\w-]+)\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
 					path,
 				),
 		);
@@ -67,8 +69,8 @@ test('the package holds no test, no script and no Worker', () => {
 });
 
 test('the code in README.md compiles against the package, and what can run offline prints what it says', () => {
-	const [add = '', book = '', skilled = '', agent = '', models = '', library = ''] = blocks;
-	expect(blocks).toHaveLength(6);
+	const [add = '', book = '', skilled = '', agent = '', models = '', client = '', library = ''] = blocks;
+	expect(blocks).toHaveLength(7);
 	const define = join(root, 'src/agents/define.ts');
 	writeFileSync(join(project, 'add.ts'), add);
 	writeFileSync(join(project, 'book.ts'), book);
@@ -78,6 +80,7 @@ test('the code in README.md compiles against the package, and what can run offli
 		agent.replace("'../index.ts'", "'runlet'").replace("'./define.ts'", `'${define}'`),
 	);
 	writeFileSync(join(project, 'models.ts'), models);
+	writeFileSync(join(project, 'client.ts'), client);
 	writeFileSync(join(project, 'library.ts'), library);
 	run(join(root, 'node_modules/.bin/tsc'), ['-p', '.']);
 	expect(run(process.execPath, ['add.ts'])).toMatch(/^5\n[\s\S]*17 \+ 25 is 42\.\n$/);

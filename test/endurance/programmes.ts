@@ -1,6 +1,7 @@
 import { budget } from './budget.ts';
 import { crowd } from './crowd.ts';
 import { cuts } from './cuts.ts';
+import { fuzz } from './fuzz.ts';
 import { growth } from './growth.ts';
 import { kills } from './kills.ts';
 import { leave } from './leave.ts';
@@ -9,7 +10,7 @@ import { slow } from './slow.ts';
 import type { Figures, Options } from './stage.ts';
 
 /** What must be shown, each by a programme that throws where it does not hold. Their defaults are the long forms. */
-export const programmes = { kills, points, cuts, leave, slow, crowd, growth, budget } satisfies Readonly<
+export const programmes = { kills, points, cuts, leave, slow, crowd, growth, budget, fuzz } satisfies Readonly<
 	Record<string, (options: Options) => Promise<Figures>>
 >;
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
-import { defineAgent } from '../../src/agents/index.ts';
+import { agents, defineAgent } from '../../src/agents/index.ts';
 import { createApp } from '../../src/app.ts';
 import type { Env } from '../../src/config.ts';
 import { createDirectoryClass } from '../../src/directory/object.ts';
@@ -60,8 +60,10 @@ const runtime = {
 			contextFull: 'truncate',
 		}),
 		defineAgent({ name: 'writer', description: 'Writes much.', model }),
+		...agents,
 	],
 	providers: () => [
+		providers.demo(),
 		providers.openaiChat({ name: 'fake', prefix: 'fake/', baseURL: `${env.OUTSIDE}/v1`, apiKey: 'sk-fake' }),
 	],
 	crashPoint: async (point: string, { session }: { readonly session: string }): Promise<void> => {
@@ -90,4 +92,7 @@ export class Directory extends createDirectoryClass() {}
 
 export class Publisher extends createPublisherClass() {}
 
-export default createApp(runtime);
+const app = createApp(runtime);
+
+/** The app, which says what routes it has. */
+export default app.get('/routes', (c) => c.json(app.routes.map(({ method, path }) => ({ method, path }))));

@@ -10,8 +10,8 @@ import { documentOf } from '../../src/openapi/document.ts';
 import { failures } from '../../src/wire/error.ts';
 import { runEvent } from '../../src/wire/event.ts';
 import type { Operation } from '../../src/wire/operation.ts';
-import * as described from '../../src/wire/operations/index.ts';
 import type { Shown } from '../../src/wire/shown.ts';
+import * as described from './operations.ts';
 
 const app = createApp({ agents: [], providers: () => [] });
 const document = await documentOf(app);
@@ -163,7 +163,7 @@ describe('every example', () => {
 
 	test('of a stream is made of events', () => {
 		const data = [
-			...described.followRun.answers[200].also['text/event-stream'].matchAll(/^event: (.+)\ndata: (.+)$/gm),
+			...described.followRun.answers[200].also['text/event-stream'].example.matchAll(/^event: (.+)\ndata: (.+)$/gm),
 		];
 		expect(data.length).toBeGreaterThan(2);
 		for (const [, type, json = ''] of data) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import * as operations from '../../src/wire/operations/index.ts';
+import * as operations from './operations.ts';
 
 const app = createApp({ agents: [], providers: () => [] });
 const response = await app.request('https://runlet.example/docs');

@@ -16,7 +16,13 @@ beforeAll(async () => {
 		const scopes = [name === 'admin' ? ('admin' as const) : ('run' as const)];
 		records.push({ id, owner: name, hash: await hashOf(key), scopes });
 	}
-	bindings = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify(records), CORS_ORIGINS: 'https://app.example.com' };
+	bindings = {
+		...env,
+		LOCAL: 'false',
+		RATE_LIMITER: undefined,
+		API_KEYS: JSON.stringify(records),
+		CORS_ORIGINS: 'https://app.example.com',
+	};
 });
 
 const ask = (credential: string | undefined, path: string, method = 'GET', body?: unknown, more = {}) =>

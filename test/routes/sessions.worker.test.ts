@@ -24,7 +24,7 @@ test('the agents are listed with their model, tools and skills', async () => {
 	const { agents } = await (await request('/v1/agents')).json<{ agents: { name: string }[] }>();
 	expect(agents[0]).toMatchObject({ name: 'scripted', description: 'Plays a script.', model: 'scripted', skills: [] });
 	expect(agents[0]).toHaveProperty('tools.0', { name: 'echo' });
-	expect(agents[2]).toMatchObject({ name: 'plain', model: 'demo' });
+	expect(agents).toContainEqual(expect.objectContaining({ name: 'plain', model: 'demo' }));
 });
 
 test('a new session says where it is, and is idle', async () => {

@@ -1,9 +1,13 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
 import type { Once } from '../api.ts';
 
+/** How long a webhook is known after it came, in milliseconds. */
+const keptMs = 30 * 86_400_000;
+
 /** The requests that were taken under an `Idempotency-Key`. */
 export class DeliveryRows {
 	readonly #sql: SqlStorage;
+	#isPruned = false;
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
@@ -11,6 +15,7 @@ export class DeliveryRows {
 
 	/** Notes that a request was taken: the run that it began, 0 for none, or its place in the queue, below 0. */
 	add({ key, request }: Once, run: number, createdAt: number): void {
+		this.#prune(createdAt);
 		this.#sql.exec(
 			'INSERT INTO delivery (key, request, run, created_at) VALUES (?, ?, ?, ?)',
 			...[key, request, run, createdAt],
@@ -26,5 +31,15 @@ export class DeliveryRows {
 	/** What waited in the queue has its run, or none: 0. */
 	begun(key: string, run: number): void {
 		this.#sql.exec('UPDATE delivery SET run = ? WHERE key = ?', run, key);
+	}
+
+	/** Forgets the webhooks of a month ago and more, whose senders have stopped trying: once in the object's life. */
+	#prune(now: number): void {
+		if (this.#isPruned) return;
+		this.#isPruned = true;
+		this.#sql.exec(
+			"DELETE FROM delivery WHERE key >= 'webhook ' AND key < 'webhook!' AND created_at < ? AND run >= 0",
+			now - keptMs,
+		);
 	}
 }

@@ -18,6 +18,8 @@ export interface Waiting {
 	readonly steers: boolean;
 	/** The `Idempotency-Key` that it came under. */
 	readonly key?: string | undefined;
+	/** Where the end of its run is told. */
+	readonly callback?: string | undefined;
 }
 
 /** Messages that came while a run went on, in the order in which they came. */

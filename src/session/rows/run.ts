@@ -11,6 +11,8 @@ export interface RunRecord {
 	readonly model?: string | undefined;
 	/** Model turns after which it stops. */
 	readonly stopAfter?: number | undefined;
+	/** The longest reply that its client wants, in tokens. */
+	readonly maxOutputTokens?: number | undefined;
 	/** The life of the object that runs it: another one's run is dead. */
 	readonly boot: string;
 	/** Lives that it has had. */
@@ -54,7 +56,10 @@ export interface RunTail {
 }
 
 /** A run that is about to begin. */
-export type NewRun = Pick<RunRecord, 'n' | 'id' | 'model' | 'stopAfter' | 'boot' | 'firstSeq' | 'createdAt'>;
+export type NewRun = Pick<
+	RunRecord,
+	'n' | 'id' | 'model' | 'stopAfter' | 'maxOutputTokens' | 'boot' | 'firstSeq' | 'createdAt'
+>;
 
 /** What changes when a run is taken up again. */
 export type NextLife = Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'takenUpAt' | 'stalledAt'>;
@@ -69,9 +74,10 @@ export class RunRows {
 
 	begin(run: NewRun): RunRecord {
 		this.#sql.exec(
-			`INSERT INTO run (n, id, status, model, stop_after, boot, attempt, first_seq, journaled, created_at)
-			VALUES (?, ?, 'running', ?, ?, ?, 1, ?, 1, ?)`,
-			...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.boot, run.firstSeq, run.createdAt],
+			`INSERT INTO run (n, id, status, model, stop_after, max_output_tokens, boot, attempt, first_seq, journaled, created_at)
+			VALUES (?, ?, 'running', ?, ?, ?, ?, 1, ?, 1, ?)`,
+			...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.maxOutputTokens ?? null, run.boot],
+			...[run.firstSeq, run.createdAt],
 		);
 		return { ...run, status: 'running', attempt: 1, lost: 0, restarts: 0, journaled: true };
 	}
@@ -117,6 +123,7 @@ type Row = {
 	status: RunStatus;
 	model: string | null;
 	stop_after: number | null;
+	max_output_tokens: number | null;
 	boot: string;
 	attempt: number;
 	lost: number;
@@ -138,6 +145,7 @@ function recordOf({ tail, draft, ...row }: Row): RunRecord {
 		status: row.status,
 		model: row.model ?? undefined,
 		stopAfter: row.stop_after ?? undefined,
+		maxOutputTokens: row.max_output_tokens ?? undefined,
 		boot: row.boot,
 		attempt: row.attempt,
 		lost: row.lost,

@@ -33,7 +33,7 @@ export const getDocs = operation({
 	tag: 'Service',
 	summary: 'This document as a page',
 	access: 'anybody',
-	answers: { 200: { says: 'A page.', also: { 'text/html': '<!doctype html>' } } },
+	answers: { 200: { says: 'A page.', also: { 'text/html': { example: '<!doctype html>' } } } },
 });
 
 export const listAgents = operation({

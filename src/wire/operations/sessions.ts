@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { resultsBody } from '../call.ts';
+import { runEvent } from '../event.ts';
 import { answerBody, messageBody, shownMessage } from '../message.ts';
 import { operation } from '../operation.ts';
 import { count, nextCursor, place } from '../page.ts';
@@ -18,7 +19,13 @@ import { sessionToken, tokenBody } from '../token.ts';
 import * as example from './examples.ts';
 
 const runHeaders = ['accept', 'prefer', 'idempotency-key'] as const;
-const stream = { 'text/event-stream': example.events };
+const stream = {
+	'text/event-stream': {
+		example: example.events,
+		events: runEvent,
+		says: 'Server-sent events: `event:` is the type, `data:` a RunEvent as JSON, `id:` what `Last-Event-ID` takes. Ignore types that you do not know.',
+	},
+} as const;
 
 /** What an operation answers that begins a run. */
 const runAnswers = {

@@ -45,7 +45,7 @@ export const getSkill = operation({
 			says: 'The skill; with `Accept: text/markdown` its SKILL.md.',
 			json: skill,
 			examples: { skill: { ...listed, body: 'Write as one person to another.' } },
-			also: { 'text/markdown': markdown },
+			also: { 'text/markdown': { example: markdown } },
 			headers: ['etag'],
 		},
 		304: { says: 'The client has the newest.' },

@@ -11,9 +11,12 @@ const chunks = [
 	{ type: 'finish', finishReason: 'stop' },
 ];
 const stream = {
-	says: 'The UI message stream of the AI SDK: each `data:` is a chunk as JSON, the last one `[DONE]`.',
-	example: `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`,
+	'text/event-stream': {
+		says: 'The UI message stream of the AI SDK: each `data:` is a chunk as JSON, the last one `[DONE]`.',
+		example: `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`,
+	},
 };
+const failure = { also: { 'text/plain': { says: 'The message.', example: 'There is no such session.' } } };
 const user = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'What is 17 + 25?' }] };
 const assistant = {
 	id: 'msg_65536',
@@ -36,9 +39,9 @@ export const postChat = operation({
 		message: { id: 'chat-1', messages: [user], trigger: 'submit-message' },
 		again: { id: 'chat-1', messages: [user], trigger: 'regenerate-message', messageId: 'msg_65536' },
 	},
-	answers: { 200: { says: 'The answer.', stream, headers: ['runlet-session'] } },
+	answers: { 200: { says: 'The answer.', also: stream, headers: ['runlet-session'] } },
 	errors: [404, 409],
-	plainErrors: true,
+	failure,
 });
 
 export const resumeChat = operation({
@@ -50,11 +53,11 @@ export const resumeChat = operation({
 	description: 'From its beginning on.',
 	access: 'token',
 	answers: {
-		200: { says: 'The answer.', stream, headers: ['runlet-session'] },
+		200: { says: 'The answer.', also: stream, headers: ['runlet-session'] },
 		204: { says: 'Nothing is being written.' },
 	},
 	errors: [404],
-	plainErrors: true,
+	failure,
 });
 
 export const stopChat = operation({
@@ -68,7 +71,7 @@ export const stopChat = operation({
 	headers: ['idempotency-key'],
 	answers: { 204: { says: 'Nothing is being written any more.' } },
 	errors: [404, 409],
-	plainErrors: true,
+	failure,
 });
 
 export const listChat = operation({
@@ -88,5 +91,5 @@ export const listChat = operation({
 		},
 	},
 	errors: [404],
-	plainErrors: true,
+	failure,
 });

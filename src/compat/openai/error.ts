@@ -1,0 +1,65 @@
+import { RunletError, retryHeaders, toRunletError } from '../../errors.ts';
+import type { ErrorBody } from './schema.ts';
+
+/** A failure in the form that OpenAI's clients expect. */
+export function errorBody(error: RunletError): ErrorBody {
+	const field = typeof error.data?.field === 'string' ? error.data.field : undefined;
+	const param = field === undefined ? null : bracketed(field);
+	const message =
+		field !== undefined && error.message.startsWith(field)
+			? `${param}${error.message.slice(field.length)}`
+			: error.message;
+	return { error: { message, type: typeOf(error), param, code: codes[error.code] ?? error.code } };
+}
+
+/**
+ * A request that was refused. OpenAI's clients send again what is answered with 408, 409, 429 or 5xx; they are told not
+ * to where it would not help.
+ */
+export function refusalResponse(thrown: unknown): Response {
+	const error = toRunletError(thrown);
+	const isBusy = error.code === 'conflict' && error.data?.status === 'running';
+	return responseOf(error, isBusy || mayPass.has(error.code));
+}
+
+/** A run that failed: sent again it would have its costs, and its tools' effects, once more. */
+export function runFailureResponse(error: RunletError): Response {
+	return responseOf(ofRun(error), false);
+}
+
+/** A run's failure as it is shown: where a provider refuses the Worker's key, the client's own is not what is wrong. */
+export function ofRun(error: RunletError): RunletError {
+	return error.code === 'auth' ? new RunletError('provider_error', error.message, error.data) : error;
+}
+
+const mayPass: ReadonlySet<string> = new Set(['internal', 'overloaded', 'rate_limited', 'timeout']);
+
+function responseOf(error: RunletError, mayRetry: boolean): Response {
+	const headers = { ...retryHeaders(error), 'x-should-retry': String(mayRetry) };
+	return Response.json(errorBody(error), { status: statuses[error.code] ?? error.status, headers });
+}
+
+/** Runlet's codes under the names that OpenAI's clients know. */
+const codes: Readonly<Record<string, string>> = {
+	auth: 'invalid_api_key',
+	rate_limited: 'rate_limit_exceeded',
+	context_overflow: 'context_length_exceeded',
+	content_filtered: 'content_filter',
+};
+
+/** Statuses that are other ones in this protocol. */
+const statuses: Readonly<Record<string, number>> = {
+	context_overflow: 400,
+	content_filtered: 400,
+};
+
+function typeOf({ code, status }: RunletError): string {
+	if (code === 'budget_exceeded') return 'insufficient_quota';
+	if (code === 'rate_limited') return 'rate_limit_error';
+	return (statuses[code] ?? status) >= 500 ? 'server_error' : 'invalid_request_error';
+}
+
+/** A field's path as OpenAI writes it: `messages[0].content`. */
+function bracketed(field: string): string {
+	return field.replace(/\.(\d+)(?=\.|$)/g, '[$1]');
+}

@@ -1,0 +1,99 @@
+import { operation } from '../../wire/operation.ts';
+import {
+	chunkSchema,
+	completionRequest,
+	completionSchema,
+	errorSchema,
+	modelListSchema,
+	modelSchema,
+} from './schema.ts';
+
+const failure = { json: errorSchema };
+const model = { id: 'assistant', object: 'model', created: 0, owned_by: 'runlet' };
+const frame = { id: 'chatcmpl-run_7Hq2', created: 1_795_262_400, model: 'assistant' };
+const text = '17 + 25 is 42.';
+const usage = {
+	prompt_tokens: 212,
+	completion_tokens: 18,
+	total_tokens: 230,
+	prompt_tokens_details: { cached_tokens: 0 },
+	completion_tokens_details: { reasoning_tokens: 0 },
+};
+const completion = {
+	...frame,
+	object: 'chat.completion',
+	choices: [
+		{ index: 0, message: { role: 'assistant', content: text, refusal: null }, logprobs: null, finish_reason: 'stop' },
+	],
+	usage,
+};
+const chunk = {
+	...frame,
+	object: 'chat.completion.chunk',
+	choices: [{ index: 0, delta: { content: text }, logprobs: null, finish_reason: null }],
+};
+
+export const createCompletion = operation({
+	id: 'createCompletion',
+	method: 'post',
+	path: '/v1/chat/completions',
+	tag: 'OpenAI',
+	summary: 'Complete a chat',
+	description:
+		'As OpenAI’s Chat Completions. Calls of the agent’s own tools are not shown; calls of the request’s `tools` are left to the client.',
+	access: 'key',
+	headers: ['idempotency-key', 'runlet-session'],
+	json: completionRequest,
+	examples: {
+		message: { model: 'assistant', messages: [{ role: 'user', content: 'What is 17 + 25?' }] },
+		stream: {
+			model: 'assistant',
+			messages: [{ role: 'user', content: 'What is 17 + 25?' }],
+			stream: true,
+			stream_options: { include_usage: true },
+		},
+	},
+	answers: {
+		200: {
+			says: 'The completion; with `stream: true` its chunks.',
+			json: completionSchema,
+			examples: { completion },
+			also: {
+				'text/event-stream': {
+					example: `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`,
+					events: chunkSchema,
+					says: 'Chunks as JSON, then `[DONE]`.',
+				},
+			},
+			headers: ['runlet-session'],
+		},
+	},
+	errors: [404, 409],
+	failure,
+	runs: true,
+});
+
+export const listModels = operation({
+	id: 'listModels',
+	method: 'get',
+	path: '/v1/models',
+	tag: 'OpenAI',
+	summary: 'List the agents as models',
+	access: 'key',
+	answers: {
+		200: { says: 'All of them.', json: modelListSchema, examples: { models: { object: 'list', data: [model] } } },
+	},
+	failure,
+});
+
+export const getModel = operation({
+	id: 'getModel',
+	method: 'get',
+	path: '/v1/models/:model',
+	tag: 'OpenAI',
+	summary: 'Look at an agent as a model',
+	access: 'key',
+	answers: { 200: { says: 'The model.', json: modelSchema, examples: { model } } },
+	errors: [404],
+	failure,
+});

@@ -1,0 +1,99 @@
+import type { RunEvent } from '../../chat/index.ts';
+import { RunletError } from '../../errors.ts';
+import type { Protocol, RunWriter } from '../protocol.ts';
+import { errorBody, ofRun, refusalResponse, runFailureResponse } from './error.ts';
+import { pieces, withoutRestarted } from './pieces.ts';
+import type { Chunk, Completion, CompletionUsage, Delta, FinishReason } from './schema.ts';
+
+/** An answer as a chat completion. */
+export interface CompletionFormat {
+	readonly type: 'chat.completions';
+	/** The agent, which is the model of this protocol. */
+	readonly model: string;
+	/** Whether a stream says what the run cost. */
+	readonly includeUsage: boolean;
+	/** Names of the client's tools. */
+	readonly tools: readonly string[];
+}
+
+/** OpenAI's Chat Completions: the events of a run as chunks, or put together as one completion. */
+export function chatCompletions(format: CompletionFormat): Protocol {
+	return {
+		writer: () => chunkWriter(format),
+		result: (events) => resultOf(format, events),
+		failure: refusalResponse,
+	};
+}
+
+/** What stands around every piece of one answer. */
+function frameOf({ model }: CompletionFormat, runId: string) {
+	return { id: `chatcmpl-${runId}`, created: Math.floor(Date.now() / 1000), model };
+}
+
+function chunkWriter(format: CompletionFormat): RunWriter {
+	const { includeUsage, tools } = format;
+	const read = pieces(tools);
+	let frame = frameOf(format, '');
+	const chunk = (choices: Chunk['choices'], usage: CompletionUsage | null = null): string => {
+		const body: Chunk = { ...frame, object: 'chat.completion.chunk', choices, ...(includeUsage && { usage }) };
+		return data(JSON.stringify(body));
+	};
+	const choice = (delta: Delta, finish_reason: FinishReason | null = null): string =>
+		chunk([{ index: 0, delta, logprobs: null, finish_reason }]);
+	return {
+		event: (event) => {
+			if (event.type === 'run.started') {
+				frame = frameOf(format, event.runId);
+				return choice({ role: 'assistant', content: '' });
+			}
+			return read(event)
+				.map((piece) => {
+					if (piece.type === 'delta') return choice(piece.delta);
+					if (piece.type === 'failure') return data(JSON.stringify(errorBody(ofRun(piece.error))));
+					return choice({}, piece.reason) + (includeUsage ? chunk([], piece.usage) : '') + data('[DONE]');
+				})
+				.join('');
+		},
+		end: () => '',
+	};
+}
+
+function data(text: string): string {
+	return `data: ${text}\n\n`;
+}
+
+function resultOf(format: CompletionFormat, events: readonly RunEvent[]): Response {
+	const read = pieces(format.tools);
+	const runId = events.find((event) => event.type === 'run.started')?.runId ?? '';
+	const deltas: Delta[] = [];
+	for (const piece of withoutRestarted(events).flatMap(read)) {
+		if (piece.type === 'delta') deltas.push(piece.delta);
+		else if (piece.type === 'failure') return runFailureResponse(piece.error);
+		else {
+			const choice = { index: 0, message: messageOf(deltas), logprobs: null, finish_reason: piece.reason } as const;
+			const { usage } = piece;
+			const body: Completion = { ...frameOf(format, runId), object: 'chat.completion', choices: [choice], usage };
+			return Response.json(body);
+		}
+	}
+	return runFailureResponse(new RunletError('internal', 'The run ended without saying how.'));
+}
+
+/** The message that these pieces make, as a client would put them together. */
+function messageOf(deltas: readonly Delta[]): Completion['choices'][number]['message'] {
+	const content = deltas.map((delta) => delta.content ?? '').join('');
+	const reasoning = deltas.map((delta) => delta.reasoning_content ?? '').join('');
+	const pieces = deltas.flatMap((delta) => delta.tool_calls ?? []);
+	const calls = pieces.flatMap(({ index, id, function: { name = '' } }) => {
+		if (id === undefined) return [];
+		const text = pieces.filter((piece) => piece.index === index).map((piece) => piece.function.arguments);
+		return [{ id, type: 'function' as const, function: { name, arguments: text.join('') } }];
+	});
+	return {
+		role: 'assistant',
+		content: content === '' && calls.length > 0 ? null : content,
+		refusal: null,
+		...(reasoning !== '' && { reasoning_content: reasoning }),
+		...(calls.length > 0 && { tool_calls: calls }),
+	};
+}

@@ -1,0 +1,67 @@
+import { RunletError } from '../../errors.ts';
+import { define, providerName } from '../../tool/index.ts';
+import { checkInput } from '../../tool/schema.ts';
+import type { ClientTool } from '../client-tool.ts';
+import type { CompletionRequest } from './schema.ts';
+
+/** The agent that a request means. */
+export interface Meant {
+	readonly name: string;
+	/** Names of its own tools, as a provider is shown them. */
+	readonly toolNames: ReadonlySet<string>;
+}
+
+/**
+ * The client's own tools, checked. Throws `invalid_request` that names the field: for a name that is the agent's, or
+ * another tool's, and for a schema that no arguments can be checked by.
+ */
+export async function clientToolsOf(
+	{ tools, tool_choice }: Pick<CompletionRequest, 'tools' | 'tool_choice'>,
+	{ name: agent, toolNames: own }: Meant,
+): Promise<readonly ClientTool[]> {
+	const seen = new Set<string>();
+	const offered: ClientTool[] = [];
+	for (const [index, { function: given }] of (tools ?? []).entries()) {
+		const { name, description, parameters } = given;
+		const at = `tools.${index}.function`;
+		if (own.has(name)) throw refused(`${at}.name`, `${agent} has a tool of this name by itself. Rename yours`);
+		if (seen.has(name)) throw refused(`${at}.name`, 'another of these tools has this name');
+		seen.add(name);
+		const inputSchema = parameters ?? { type: 'object', properties: {} };
+		await assertUsable(inputSchema, `${at}.parameters`);
+		offered.push({ name, ...(description != null && { description }), inputSchema });
+	}
+	return tool_choice === 'none' ? [] : offered;
+}
+
+/**
+ * A client tells of its own calls only: one of a tool of the agent, or of what reads skills, would have been made by
+ * nobody. Throws `invalid_request` that names the call.
+ */
+export function assertOwnCalls(
+	{ messages }: Pick<CompletionRequest, 'messages'>,
+	{ name: agent, toolNames: own }: Meant,
+): void {
+	for (const [index, message] of messages.entries()) {
+		if (message.role !== 'assistant') continue;
+		for (const [at, call] of (message.tool_calls ?? []).entries()) {
+			if (!own.has(providerName(call.function.name))) continue;
+			const field = `messages.${index}.tool_calls.${at}.function.name`;
+			throw refused(field, `this tool is ${agent}'s own, and no answer shows its calls. Leave the call out`);
+		}
+	}
+}
+
+/** Throws where a tool of this schema could not be offered, or its arguments not be checked. */
+async function assertUsable(inputSchema: ClientTool['inputSchema'], field: string): Promise<void> {
+	try {
+		define({ name: 'client', description: '', inputSchema });
+		await checkInput(inputSchema, {});
+	} catch {
+		throw refused(field, 'Expected a JSON Schema of an object, such as { "type": "object", "properties": {} }');
+	}
+}
+
+function refused(field: string, why: string): RunletError {
+	return new RunletError('invalid_request', `${field}: ${why}.`, { field });
+}

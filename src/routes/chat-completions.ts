@@ -1,0 +1,98 @@
+import { type Context, Hono } from 'hono';
+import { type Agent, toolNamesOf } from '../agents/index.ts';
+import { conversationOf } from '../compat/openai/conversation.ts';
+import { createCompletion } from '../compat/openai/operations.ts';
+import type { CompletionFormat } from '../compat/openai/protocol.ts';
+import type { CompletionRequest } from '../compat/openai/schema.ts';
+import { assertOwnCalls, clientToolsOf } from '../compat/openai/tools.ts';
+import { config } from '../config.ts';
+import { RunletError } from '../errors.ts';
+import type { Runtime } from '../session/agent.ts';
+import type { Exchange, Handling } from '../session/api.ts';
+import { ownerOf, type RouteEnv } from './identity.ts';
+import { agentNamed } from './model-list.ts';
+import { serves } from './operation.ts';
+import { handlingOf, notAllowed } from './request.ts';
+
+/** How long after its last activity the session of a request that names none is removed, in milliseconds. */
+const fleetingMs = 3_600_000;
+
+/** `/v1/chat/completions`: an agent as a model of OpenAI's Chat Completions (design.md, "The wire"). */
+export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
+	return new Hono<RouteEnv>()
+		.post('/', serves(createCompletion), async (c) => {
+			const owner = ownerOf(c);
+			const body = c.req.valid('json');
+			const agent = agentNamed(agents, body.model);
+			const how = handlingFor(c, body);
+			const { id, isNew } = sessionFor(c, owner, agent, how);
+			const exchange = await exchangeOf(body, { agent, owner, isKept: c.req.header(sessionHeader) !== undefined });
+			const { create, ...rest } = exchange;
+			const answered = await config(c.env)
+				.sessions.get(id)
+				.converse({ owner }, isNew ? exchange : rest, how);
+			const response = new Response(answered.body, answered);
+			if (response.status !== 404) response.headers.set(sessionHeader, id.toString());
+			return response;
+		})
+		.all('/', notAllowed('POST'));
+}
+
+const sessionHeader = 'Runlet-Session';
+
+/** The body says whether the answer is streamed. */
+function handlingFor(c: Context, body: CompletionRequest): Handling {
+	const format: CompletionFormat = {
+		type: 'chat.completions',
+		model: body.model,
+		includeUsage: body.stream_options?.include_usage ?? false,
+		tools: body.tool_choice === 'none' ? [] : (body.tools ?? []).map((tool) => tool.function.name),
+	};
+	return { ...handlingOf(c, body), delivery: body.stream ? 'stream' : 'result', format };
+}
+
+/** The session of a request: the one that the header names, by its id or by a name of the client's, or one of its own. */
+function sessionFor(c: Context<RouteEnv>, owner: string, { name }: Agent, { once }: Handling) {
+	const { sessions } = config(c.env);
+	const given = c.req.header(sessionHeader);
+	if (given === undefined) {
+		// A request that comes again finds the session that it made by its key.
+		const id = once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${owner} ${once.key}`);
+		return { id, isNew: true };
+	}
+	const text = given.trim();
+	if (text === '' || text.length > 200) {
+		const message = `${sessionHeader}: expected the id of a session, or a name of your own with 1 to 200 characters.`;
+		throw new RunletError('invalid_request', message, { field: sessionHeader });
+	}
+	try {
+		return { id: sessions.idFromString(text), isNew: false };
+	} catch {
+		return { id: sessions.idFromName(`chat ${owner} ${name} ${text}`), isNew: true };
+	}
+}
+
+async function exchangeOf(
+	body: CompletionRequest,
+	{ agent, owner, isKept }: { readonly agent: Agent; readonly owner: string; readonly isKept: boolean },
+): Promise<Exchange> {
+	const meant = { name: agent.name, toolNames: toolNamesOf(agent) };
+	assertOwnCalls(body, meant);
+	const clientTools = await clientToolsOf(body, meant);
+	const { history, results, message } = conversationOf(body.messages, { open: isKept });
+	const { content: text, parts } = message ?? {};
+	const said = parts === undefined ? { text } : { parts };
+	return {
+		agent: agent.name,
+		results,
+		clientTools,
+		maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
+		...(message !== undefined && { input: { ...said, sender: owner, transport: 'chat-completions' } }),
+		create: {
+			agent: agent.name,
+			owner,
+			history,
+			...(!isKept && { expiresAfterMs: Math.min(agent.expiresAfterMs ?? fleetingMs, fleetingMs) }),
+		},
+	};
+}

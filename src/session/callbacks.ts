@@ -1,0 +1,89 @@
+import type { TerminalEvent } from '../chat/index.ts';
+import type { Config } from '../config.ts';
+import { failureFields, type LogFields, log } from '../log.ts';
+import { publicFetch } from '../net/fetch.ts';
+import { retryDelay, signedHeaders } from '../webhooks/callback.ts';
+import { pastRun } from './past.ts';
+import type { Callback } from './rows/callback.ts';
+import { runStatusOf } from './status.ts';
+import type { SessionStore } from './store.ts';
+
+/** How long a receiver may take, in milliseconds. */
+const timeoutMs = 15_000;
+/** Bytes of an answer; nothing of it is read. */
+const maxBytes = 1_000;
+/** Callbacks that are sent at once. */
+const atOnce = 6;
+
+/**
+ * Tells who asked for it how a run ended (README, "Webhooks"): signed as Standard Webhooks has it, at least once, under the
+ * same id each time. What is not delivered stands in the store, and the object's alarm comes back for it.
+ */
+export class Callbacks {
+	readonly #store: SessionStore;
+	readonly #config: () => Config;
+
+	constructor(store: SessionStore, config: () => Config) {
+		this.#store = store;
+		this.#config = config;
+	}
+
+	/** Makes the attempts that are due. Never rejects. */
+	async send(): Promise<void> {
+		await Promise.all(this.#store.callbacks.due(Date.now(), atOnce).map((callback) => this.#attempt(callback)));
+	}
+
+	async #attempt(callback: Callback): Promise<void> {
+		const { id, failed } = callback;
+		const status = await this.#post(callback).catch((cause: unknown) => {
+			tell('callback.failed', callback, failureFields(cause));
+			return undefined;
+		});
+		// The session may have been removed meanwhile.
+		if (!this.#store.exists()) return;
+		const isDelivered = status !== undefined && status >= 200 && status < 300;
+		const delay = isDelivered || status === 410 ? undefined : retryDelay(failed + 1);
+		if (delay !== undefined) this.#store.callbacks.retry(id, Date.now() + delay);
+		else {
+			if (!isDelivered) tell('callback.given_up', callback, { 'http.response.status_code': status });
+			this.#store.callbacks.remove(id);
+		}
+	}
+
+	async #post(callback: Callback): Promise<number> {
+		const { local, callbackSecrets } = this.#config();
+		const body = JSON.stringify(await this.#outcome(callback));
+		const signed = await signedHeaders(body, { id: callback.id, secrets: callbackSecrets(), now: Date.now() });
+		const headers = { 'content-type': 'application/json', 'user-agent': 'runlet', ...signed };
+		const response = await publicFetch(
+			callback.url,
+			{ method: 'POST', headers, body },
+			{ allowLoopback: local, field: 'callback', maxRedirects: 0, maxBytes, timeoutMs },
+		);
+		await response.body?.cancel();
+		return response.status;
+	}
+
+	/** What is sent: how the run ended, as its last event has it. */
+	async #outcome({ run, runId }: Callback): Promise<object> {
+		const { id: sessionId, agent, metadata, createdAt } = this.#store.session();
+		const past = pastRun(this.#store, run);
+		const event: TerminalEvent = (await past?.ended) ?? { type: 'cancelled' };
+		const { type, ...outcome } = event;
+		const timestamp = new Date(this.#store.runs.get(run)?.endedAt ?? createdAt).toISOString();
+		const data = { sessionId, runId, agent, status: runStatusOf(event), ...(metadata && { metadata }), ...outcome };
+		return { type: `run.${words[type]}`, timestamp, data };
+	}
+}
+
+const words: Readonly<Record<TerminalEvent['type'], string>> = {
+	done: 'completed',
+	awaiting: 'awaiting',
+	halted: 'halted',
+	cancelled: 'cancelled',
+	error: 'failed',
+};
+
+function tell(event: string, { runId }: Callback, about: LogFields): void {
+	log('warn', event, { 'runlet.run.id': runId, ...about });
+}

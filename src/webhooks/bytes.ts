@@ -1,0 +1,37 @@
+const encoder = new TextEncoder();
+
+/** Texts and bytes one after another; text as UTF-8. */
+export function bytesOf(...pieces: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffer> {
+	const parts = pieces.map((piece) => (typeof piece === 'string' ? encoder.encode(piece) : piece));
+	const whole = new Uint8Array(parts.reduce((length, part) => length + part.byteLength, 0));
+	let at = 0;
+	for (const part of parts) {
+		whole.set(part, at);
+		at += part.byteLength;
+	}
+	return whole;
+}
+
+/** The 32 bytes that 64 hexadecimal digits stand for. */
+export function digestFromHex(text: string): Uint8Array<ArrayBuffer> | undefined {
+	if (!/^[0-9a-f]{64}$/i.test(text)) return undefined;
+	return Uint8Array.from({ length: 32 }, (_, index) => Number.parseInt(text.slice(2 * index, 2 * index + 2), 16));
+}
+
+/** The 32 bytes that 44 characters of base64 stand for, in the one way in which they are written. */
+export function digestFromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+	return /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(text) ? fromBase64(text) : undefined;
+}
+
+/** The bytes of a base64 text; throws where it is none. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+	return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+export function toBase64(bytes: Uint8Array): string {
+	return btoa(String.fromCharCode(...bytes));
+}
+
+export function toHex(bytes: Uint8Array): string {
+	return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,25 @@
+import { bytesOf, digestFromHex } from './bytes.ts';
+import type { Source } from './source.ts';
+
+/** GitHub: the body, `X-Hub-Signature-256: sha256=` and hex. It signs no time, and neither the event's name nor its id. */
+export const github: Source = {
+	name: 'github',
+	keyOf: (secret) => bytesOf(secret),
+	signed({ body, headers }) {
+		const signature = sha256Signature(headers.get('x-hub-signature-256'));
+		return signature && { content: body, signatures: [signature] };
+	},
+	describe({ action }, headers) {
+		const event = headers.get('x-github-event') ?? '';
+		return {
+			type: typeof action === 'string' ? `${event}.${action}` : event,
+			id: headers.get('x-github-delivery') ?? undefined,
+			...(event === 'ping' && { reply: 'pong' }),
+		};
+	},
+};
+
+/** The digest in a header such as `sha256=757107ea…`. */
+export function sha256Signature(header: string | null): Uint8Array<ArrayBuffer> | undefined {
+	return header?.startsWith('sha256=') ? digestFromHex(header.slice('sha256='.length)) : undefined;
+}

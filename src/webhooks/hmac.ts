@@ -1,0 +1,20 @@
+import { bytesOf } from './bytes.ts';
+import { sha256Signature } from './github.ts';
+import type { Source } from './source.ts';
+
+/**
+ * Anybody with a secret: `X-Signature-256` (or `X-Hub-Signature-256`): `sha256=` and the hex of the body's HMAC-SHA256. The
+ * id stands in `X-Delivery-Id` or `Idempotency-Key`.
+ */
+export const hmac: Source = {
+	name: 'hmac',
+	keyOf: (secret) => bytesOf(secret),
+	signed({ body, headers }) {
+		const signature = sha256Signature(headers.get('x-signature-256') ?? headers.get('x-hub-signature-256'));
+		return signature && { content: body, signatures: [signature] };
+	},
+	describe: ({ type }, headers) => ({
+		type: typeof type === 'string' ? type : undefined,
+		id: headers.get('x-delivery-id') ?? headers.get('idempotency-key') ?? undefined,
+	}),
+};

@@ -1,0 +1,14 @@
+/** The sources of webhooks. Add one: a file, a name in `source.ts`, a line here. */
+
+import { github } from './github.ts';
+import { hmac } from './hmac.ts';
+import { slack } from './slack.ts';
+import type { Source, SourceName } from './source.ts';
+import { standard } from './standard.ts';
+import { stripe } from './stripe.ts';
+
+export type { WebhookMapping, WebhookMappings, WebhookMessage } from './mapping.ts';
+export { type RawDelivery, type SourceName, sourceNames, type WebhookEvent } from './source.ts';
+export { type Verified, verify } from './verify.ts';
+
+export const sources: Readonly<Record<SourceName, Source>> = { standard, github, stripe, slack, hmac };

@@ -1,0 +1,51 @@
+/** Who sends webhooks that can be verified: Standard Webhooks, three senders of their own, and a plain HMAC for anybody. */
+export const sourceNames = ['standard', 'github', 'stripe', 'slack', 'hmac'] as const;
+
+export type SourceName = (typeof sourceNames)[number];
+
+/** A delivery as it came. Nothing of it is known to be true. */
+export interface RawDelivery {
+	readonly body: Uint8Array<ArrayBuffer>;
+	readonly headers: Headers;
+}
+
+/** An event that its source has signed. */
+export interface WebhookEvent {
+	readonly source: SourceName;
+	/** What happened, in the source's words: `issues.opened`, `invoice.paid`, `app_mention`; empty where it does not say. */
+	readonly type: string;
+	/** The delivery's id: the same when it comes again. */
+	readonly id: string;
+	/** What the source says of it. */
+	readonly payload: Readonly<Record<string, unknown>>;
+	/** The request's headers; no source but Standard Webhooks signs any of them. */
+	readonly headers: Headers;
+}
+
+/** How a source signs its deliveries, and what stands in them. */
+export interface Source {
+	readonly name: SourceName;
+	/** The key that a secret stands for; throws where it is no secret of this source. */
+	keyOf(secret: string): Uint8Array<ArrayBuffer>;
+	/** What is signed, as the delivery has it; nothing where it is not signed at all. */
+	signed(delivery: RawDelivery): Signed | undefined;
+	/** What a verified payload says of itself. */
+	describe(payload: WebhookEvent['payload'], headers: Headers): Description;
+}
+
+export interface Signed {
+	/** The bytes that the signatures are over. */
+	readonly content: Uint8Array<ArrayBuffer>;
+	/** Each with another secret, while the sender changes it. */
+	readonly signatures: readonly Uint8Array<ArrayBuffer>[];
+	/** When it was signed, in seconds since 1970; missing where the source does not sign a time. */
+	readonly at?: number;
+}
+
+export interface Description {
+	readonly type?: string | undefined;
+	/** Missing means that only the body tells deliveries apart. */
+	readonly id?: string | undefined;
+	/** What the source wants to hear at once: nothing has happened. */
+	readonly reply?: string | undefined;
+}

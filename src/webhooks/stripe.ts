@@ -1,0 +1,21 @@
+import { bytesOf, digestFromHex } from './bytes.ts';
+import { timeOf } from './signature.ts';
+import type { Source } from './source.ts';
+
+/** Stripe: `t.body`, `Stripe-Signature: t=…,v1=…` in hex, one `v1` for each secret that is active there. */
+export const stripe: Source = {
+	name: 'stripe',
+	keyOf: (secret) => bytesOf(secret),
+	signed({ body, headers }) {
+		const fields = (headers.get('stripe-signature') ?? '').split(',').map((field) => field.trim().split('='));
+		const [time = '', ...others] = fields.flatMap(([name, value = '']) => (name === 't' ? [value] : []));
+		const at = timeOf(time);
+		if (at === undefined || others.length > 0) return undefined;
+		const signatures = fields.flatMap(([name, value = '']) => (name === 'v1' ? [digestFromHex(value)] : []));
+		return { content: bytesOf(`${time}.`, body), signatures: signatures.filter((one) => one !== undefined), at };
+	},
+	describe: ({ id, type }) => ({
+		type: typeof type === 'string' ? type : undefined,
+		id: typeof id === 'string' ? id : undefined,
+	}),
+};

@@ -1,0 +1,53 @@
+import { env } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import { hashOf, type KeyRecord, makeKey, type Scope } from '../../src/auth/key.ts';
+import type { Operation } from '../../src/wire/operation.ts';
+import worker from '../worker.ts';
+import * as described from './operations.ts';
+
+const operations = Object.values<Operation>(described);
+
+async function keyFor(scope: Scope): Promise<{ key: string; record: KeyRecord }> {
+	const { key, id } = makeKey();
+	return { key, record: { id, owner: 'alice', hash: await hashOf(key), scopes: [scope] } };
+}
+
+test('every operation is open to whom the document says, and to nobody else', async () => {
+	const [run, admin] = [await keyFor('run'), await keyFor('admin')];
+	const bindings = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify([run.record, admin.record]) };
+	const ask = (path: string, method: string, credential: string | undefined, type?: string, body?: string) =>
+		worker.request(
+			`https://runlet.example.com${path}`,
+			{
+				method: method.toUpperCase(),
+				headers: {
+					...(credential !== undefined && { authorization: `Bearer ${credential}` }),
+					...(type !== undefined && { 'content-type': type }),
+				},
+				...(body !== undefined && { body }),
+			},
+			bindings,
+		);
+	const created = await ask('/v1/sessions', 'post', run.key, 'application/json', '{"agent":"scripted"}');
+	const { id, token } = await created.json<{ id: string; token: string }>();
+
+	for (const { id: name, method, path, access, json, examples = {}, body } of operations) {
+		const place = path
+			.replace(':id', id)
+			.replace(':message', '1')
+			.replace(/:(name|model)/, 'none');
+		const [example] = Object.values(examples);
+		const type = json === undefined ? body?.type : 'application/json';
+		const as = async (credential?: string) => {
+			const text = json === undefined ? body?.example : JSON.stringify(example);
+			const response = await ask(place, method, credential, type, text);
+			await response.body?.cancel();
+			return response.status;
+		};
+		const none = await as();
+		expect(none === 401, `${name} without a credential: ${none}`).toBe(access !== 'anybody');
+		const withToken = await as(token);
+		expect(withToken === 403, `${name} with a token: ${withToken}`).toBe(access === 'key' || access === 'admin');
+		if (access === 'admin') expect(await as(run.key), `${name} with a key that has another scope`).toBe(403);
+	}
+});
