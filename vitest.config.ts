@@ -1,5 +1,7 @@
 import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
+import { sourceNames } from './src/webhooks/source.ts';
+import { callbackSecret, senders } from './test/webhooks/senders.ts';
 
 /** Tests that need no platform; those of the loop run here and in workerd. */
 const pure = [
@@ -7,6 +9,12 @@ const pure = [
 ];
 const workerd = ['test/**/*.worker.test.ts'];
 const both = ['test/{chat,tool,webhooks}/**/*.test.ts', 'test/net/{public-url,fetch}.test.ts'];
+
+/** The secrets of webhooks, in the Worker under test. */
+const secrets = {
+	...Object.fromEntries(sourceNames.map((name) => [`${name.toUpperCase()}_WEBHOOK_SECRET`, senders[name].secret])),
+	CALLBACK_SECRET: callbackSecret,
+};
 
 export default defineConfig({
 	test: {
@@ -20,14 +28,19 @@ export default defineConfig({
 						main: './test/worker.ts',
 						wrangler: { configPath: './wrangler.toml' },
 						miniflare: {
-							bindings: { LOCAL: 'true' },
+							bindings: { LOCAL: 'true', ...secrets },
 							// Tests ask as fast as they can; that of the rate brings its own.
 							ratelimits: { RATE_LIMITER: { namespace_id: '8787', simple: { limit: 1_000_000, period: 10 } } },
 						},
 					}),
 				],
 				// A machine that is busy is slow, and that is no failure.
-				test: { name: 'workerd', include: [...workerd, ...both], testTimeout: 60_000 },
+				test: {
+					name: 'workerd',
+					globalSetup: './test/receiver.ts',
+					include: [...workerd, ...both],
+					testTimeout: 60_000,
+				},
 			},
 			{ test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
 		],

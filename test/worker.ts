@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { defineAgent } from '../src/agents/index.ts';
+import { triage } from '../src/agents/triage.ts';
 import { createApp } from '../src/app.ts';
 import { createDirectoryClass } from '../src/directory/object.ts';
 import { askUser, fn, halt, type Skill, tool } from '../src/index.ts';
@@ -7,6 +8,7 @@ import { createLedgerClass } from '../src/ledger/object.ts';
 import { demo } from '../src/providers/index.ts';
 import { createPublisherClass } from '../src/publisher/object.ts';
 import { createSessionClass } from '../src/session/object.ts';
+import type { WebhookMapping, WebhookMessage } from '../src/webhooks/index.ts';
 import { now } from './clock.ts';
 import { doneOnce } from './effects.ts';
 import { scriptedProvider } from './script.ts';
@@ -124,9 +126,19 @@ const told: Skill = {
 	bodyFn: (context: Readonly<Record<string, unknown>>) => JSON.stringify(context),
 };
 
+/** Makes of an event the message that its payload holds, whatever it is; `throws` is thrown. */
+const mapping: WebhookMapping = ({ payload: { message, throws } }) => {
+	if (throws !== undefined) throw new Error(String(throws));
+	return v.parse(
+		v.custom<WebhookMessage | string | undefined>(() => true),
+		message,
+	);
+};
+
 /** Agents for tests: one that is scripted, one on the demo model with the published skills. */
 const runtime = {
 	agents: [
+		triage,
 		defineAgent({
 			name: 'scripted',
 			description: 'Plays a script.',
@@ -135,12 +147,6 @@ const runtime = {
 			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe, last, long, once, again],
 		}),
 		defineAgent({ name: 'skilled', description: 'Reads skills.', model: 'demo', skills: 'all' }),
-		defineAgent({
-			name: 'prompted',
-			description: 'Has a prompt.',
-			model: 'scripted',
-			system: 'You are the agent.',
-		}),
 		defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),
 		defineAgent({
 			name: 'thrifty',
@@ -169,6 +175,13 @@ const runtime = {
 			tools: [echo],
 		}),
 		defineAgent({ name: 'fleeting', description: 'Is gone soon.', model: 'scripted', expiresAfterMs: 3_600_000 }),
+		defineAgent({
+			name: 'hooked',
+			description: 'Takes webhooks.',
+			model: 'scripted',
+			tools: [ask, byHand, stop],
+			webhooks: { standard: mapping, github: mapping, stripe: mapping, slack: mapping, hmac: mapping },
+		}),
 		defineAgent({ name: 'hasty', description: 'Waits a moment only.', model: 'scripted', tools: [pay], approvalMs: 1 }),
 		...([undefined, 'compact', 'truncate'] as const).map((contextFull) =>
 			defineAgent({
@@ -186,6 +199,12 @@ const runtime = {
 			model: 'scripted',
 			skills: [bringing, 'published'],
 			skillTools: [last],
+		}),
+		defineAgent({
+			name: 'prompted',
+			description: 'Has a prompt.',
+			model: 'scripted',
+			system: 'You are the agent.',
 		}),
 	],
 	providers: () => [demo(), scriptedProvider],

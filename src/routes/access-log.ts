@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
-import { routePath } from 'hono/route';
+import { matchedRoutes } from 'hono/route';
 import type { Identity } from '../auth/identity.ts';
 import { failureFields, log } from '../log.ts';
 import type { RouteEnv } from './identity.ts';
@@ -13,12 +13,12 @@ export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	await next();
 	const { method } = c.req;
 	const { status } = c.res;
-	const route = routePath(c, -1);
+	const route = matchedRoutes(c).findLast(({ path }) => !path.endsWith('*'))?.path;
 	// Who was refused has none.
 	const identity: Identity | undefined = c.get('identity');
 	log('info', 'http.request', {
 		'http.request.method': methods.has(method) ? method : '_OTHER',
-		'http.route': route.endsWith('*') ? undefined : route,
+		'http.route': route,
 		'http.response.status_code': status,
 		'runlet.key.id': identity?.kind === 'key' ? identity.keyId : undefined,
 		'gen_ai.conversation.id': identity?.kind === 'token' ? identity.session : undefined,

@@ -4,7 +4,7 @@ import { conversationOf } from '../compat/openai/conversation.ts';
 import { createCompletion } from '../compat/openai/operations.ts';
 import type { CompletionFormat } from '../compat/openai/protocol.ts';
 import type { CompletionRequest } from '../compat/openai/schema.ts';
-import { assertOwnCalls, clientToolsOf } from '../compat/openai/tools.ts';
+import { assertOwnCalls, clientToolsOf, toolChoiceOf } from '../compat/openai/tools.ts';
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Runtime } from '../session/agent.ts';
@@ -81,18 +81,17 @@ async function exchangeOf(
 	const clientTools = await clientToolsOf(body, meant);
 	const { history, results, message } = conversationOf(body.messages, { open: isKept });
 	const { content: text, parts } = message ?? {};
+	// Results whose calls a session has are no conversation that one could begin with.
+	const isWhole = results.length === 0 || history.at(-1)?.role === 'assistant';
 	const said = parts === undefined ? { text } : { parts };
+	const expiresAfterMs = Math.min(agent.expiresAfterMs ?? fleetingMs, fleetingMs);
 	return {
 		agent: agent.name,
 		results,
 		clientTools,
+		toolChoice: toolChoiceOf(body),
 		maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
 		...(message !== undefined && { input: { ...said, sender: owner, transport: 'chat-completions' } }),
-		create: {
-			agent: agent.name,
-			owner,
-			history,
-			...(!isKept && { expiresAfterMs: Math.min(agent.expiresAfterMs ?? fleetingMs, fleetingMs) }),
-		},
+		...(isWhole && { create: { agent: agent.name, owner, history, ...(!isKept && { expiresAfterMs }) } }),
 	};
 }

@@ -10,8 +10,10 @@ import type { Runtime } from '../session/agent.ts';
 import { type Input, replayed, type SessionApi, webhookKey } from '../session/api.ts';
 import { sources, verify, type WebhookEvent, type WebhookMapping } from '../webhooks/index.ts';
 import { messageBody } from '../wire/message.ts';
+import { receiveWebhook } from '../wire/operations/webhooks.ts';
 import { metadata } from '../wire/session.ts';
 import type { RouteEnv } from './identity.ts';
+import { serves } from './operation.ts';
 import { notAllowed, readBytes } from './request.ts';
 
 /** Who owns the sessions of webhooks, where there are API keys: a key made with `--owner webhooks` sees them. */
@@ -35,7 +37,7 @@ const accepted = v.object({ runId: v.optional(v.string()) });
  */
 export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
-		.post('/:agent/:source', async (c) => {
+		.post('/:agent/:source', serves(receiveWebhook), async (c) => {
 			const { agent, source, mapping } = endpointOf(agents, c.req.param());
 			const secrets = config(c.env).webhookSecrets(source.name);
 			const delivery = { body: await readBytes(c.req.raw), headers: c.req.raw.headers };

@@ -1,11 +1,9 @@
 import { type Agent, findAgent, modelFor } from '../agents/index.ts';
 import { type ChatOptions, embed, type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
-import type { ClientTool } from '../compat/client-tool.ts';
 import type { Config } from '../config.ts';
 import { log } from '../log.ts';
 import { inMemoryResolver, kvResolver, type SkillResolver } from '../skill/index.ts';
 import { joinedResolver } from '../skill/resolver.ts';
-import { providerName, type Tool } from '../tool/index.ts';
 import type { CrashPoint } from './crash.ts';
 import type { RunRecord } from './rows/run.ts';
 import type { SessionRecord } from './store.ts';
@@ -22,11 +20,12 @@ export interface Runtime {
 export function optionsFor(
 	runtime: Runtime,
 	config: Config,
-	session: Pick<SessionRecord, 'agent' | 'model' | 'clientTools'> & Pick<RunRecord, 'maxOutputTokens'>,
+	session: Pick<SessionRecord, 'agent' | 'model' | 'clientTools'> & Pick<RunRecord, 'maxOutputTokens' | 'toolChoice'>,
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { system, skillTools, maxIterations, maxContextTokens } = agent;
 	const { mode, contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
+	const { clientTools = [] } = session;
 	const model = modelFor(agent, session.model, config.model);
 	const providers = runtime.providers(config);
 	return {
@@ -35,24 +34,19 @@ export function optionsFor(
 		modelContextWindow: resolveRegistration({ model, providers })?.contextWindow,
 		reasoningEffort,
 		system,
-		tools: [...agent.tools, ...leftToClient(session.clientTools ?? [], agent)],
+		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
 		skillTools,
 		skillResolver: resolverFor(agent, config, providers),
 		maxIterations,
 		maxContextTokens,
 		contextFull,
 		mode,
+		toolChoice: session.toolChoice,
 		maxOutputTokens: shorter(agent.maxOutputTokens, session.maxOutputTokens),
 		fallbacks,
 		maxRetries,
 		timeouts,
 	};
-}
-
-/** A client's tools as tools that the loop leaves alone. An agent that has a tool of the same name by now keeps its own. */
-function leftToClient(tools: readonly ClientTool[], { tools: own, skillTools }: Agent): Tool[] {
-	const taken = new Set([...own, ...skillTools].map(({ name }) => providerName(name)));
-	return tools.filter(({ name }) => !taken.has(name)).map((tool) => ({ ...tool, manual: true }));
 }
 
 function shorter(a: number | undefined, b: number | undefined): number | undefined {

@@ -1,4 +1,4 @@
-import type { Message, MessagePart, ToolMessage } from '../chat/index.ts';
+import type { Message, MessagePart, ToolChoice, ToolMessage } from '../chat/index.ts';
 import type { ClientTool } from '../compat/client-tool.ts';
 import type { Format } from '../compat/protocol.ts';
 import type { Limit } from '../ledger/budget.ts';
@@ -88,6 +88,8 @@ export interface Exchange {
 	readonly clientTools: readonly ClientTool[];
 	/** The longest reply of the model, in tokens, where the agent does not want it shorter. */
 	readonly maxOutputTokens?: number | undefined;
+	/** Which tool the model is to call first. */
+	readonly toolChoice?: ToolChoice | undefined;
 	/** What the session is created with, where it is not there yet. */
 	readonly create?: CreateInput | undefined;
 }

@@ -153,14 +153,14 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		converse(caller: Caller, exchange: Exchange, how: Handling): Promise<Response> {
-			const { create, input, clientTools, maxOutputTokens } = exchange;
+			const { create, input, clientTools, maxOutputTokens, toolChoice } = exchange;
 			const operation = () => operationOf(this.#store, exchange);
 			return this.#take(caller, operation, { ...how, create }, () => {
 				const results = newResults(this.#store, exchange);
 				const given = input && this.#given(input);
 				const said = given === undefined ? [] : [results.length > 0 ? given.message : this.#asAnswer(given.message)];
 				this.#store.setClientTools(clientTools);
-				const about = { once: how.once, maxOutputTokens, inbound: given?.inbound };
+				const about = { once: how.once, maxOutputTokens, toolChoice, inbound: given?.inbound };
 				return this.#runner.begin([...results, ...said], about);
 			});
 		}

@@ -1,5 +1,12 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import { type Message, messageText, type RunEvent, resolveRegistration, type TerminalEvent } from '../chat/index.ts';
+import {
+	type Message,
+	messageText,
+	type RunEvent,
+	resolveRegistration,
+	type TerminalEvent,
+	type ToolChoice,
+} from '../chat/index.ts';
 import type { Resumption } from '../chat/loop.ts';
 import type { Config } from '../config.ts';
 import { type RunletError, toRunletError } from '../errors.ts';
@@ -46,6 +53,8 @@ export interface BeginOptions {
 	readonly stopAfter?: number | undefined;
 	/** The longest reply that its client wants, in tokens. */
 	readonly maxOutputTokens?: number | undefined;
+	/** Which tool its client wants called first. */
+	readonly toolChoice?: ToolChoice | undefined;
 	/** The request that it answers. */
 	readonly once?: Once | undefined;
 	/** Calls that were allowed. */
@@ -109,11 +118,10 @@ export class Runner {
 	 * where a run that failed is taken up. Calls that an earlier run had begun when it was cut off are answered as
 	 * unknown. Throws before anything is stored.
 	 */
-	begin(
-		given: readonly Message[],
-		{ model, stopAfter, maxOutputTokens, once, approved = [], inbound, replaces, callback, waited }: BeginOptions = {},
-	): LiveRun {
-		const options = this.#optionsOn({ model, maxOutputTokens });
+	begin(given: readonly Message[], how: BeginOptions = {}): LiveRun {
+		const { model, stopAfter, maxOutputTokens, toolChoice, once, approved = [] } = how;
+		const { inbound, replaces, callback, waited } = how;
+		const options = this.#optionsOn({ model, maxOutputTokens, toolChoice });
 		const input = [...(replaces === undefined ? this.#unknownResults(options.tools) : []), ...given];
 		const record = this.#store.transaction(() => {
 			const { messages, calls, runs, deliveries, callbacks, queue } = this.#store;
@@ -129,6 +137,7 @@ export class Runner {
 				model: options.model,
 				stopAfter,
 				maxOutputTokens,
+				toolChoice,
 				boot: this.#boot,
 				firstSeq: isNew ? messages.nextPlace() : messages.lastTurn(),
 				createdAt,
@@ -355,9 +364,9 @@ export class Runner {
 		return crashPoints(this.#options.runtime.crashPoint, this.#store.session().id, n);
 	}
 
-	#optionsOn({ model, maxOutputTokens }: Pick<RunRecord, 'model' | 'maxOutputTokens'>) {
+	#optionsOn({ model, maxOutputTokens, toolChoice }: Pick<RunRecord, 'model' | 'maxOutputTokens' | 'toolChoice'>) {
 		const session = this.#store.session();
-		const asked = { ...session, model: model ?? session.model, maxOutputTokens };
+		const asked = { ...session, model: model ?? session.model, maxOutputTokens, toolChoice };
 		return optionsFor(this.#options.runtime, this.#options.config(), asked);
 	}
 

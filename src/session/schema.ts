@@ -69,6 +69,7 @@ export const migrations: readonly string[] = [
 		id TEXT PRIMARY KEY, run INTEGER NOT NULL, run_id TEXT NOT NULL, url TEXT NOT NULL, failed INTEGER NOT NULL,
 		due_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
+	`ALTER TABLE run ADD COLUMN tool_choice TEXT;`,
 	`ALTER TABLE message ADD COLUMN replaced INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE message ADD COLUMN client TEXT;
 	CREATE INDEX message_client ON message (client) WHERE client IS NOT NULL;`,

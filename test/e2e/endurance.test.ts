@@ -9,6 +9,7 @@ import { points } from '../endurance/points.ts';
 import { report } from '../endurance/programmes.ts';
 import { slow } from '../endurance/slow.ts';
 import type { Figures } from '../endurance/stage.ts';
+import { webhooks } from '../endurance/webhooks.ts';
 
 const timeout = 600_000;
 
@@ -40,4 +41,8 @@ test('a crowd of sessions that begin at once has no failure', { timeout }, () =>
 
 test('runs at once on one budget never pass it, also when they are killed', { timeout }, () =>
 	show('budget', budget({ count: 10, kills: 3 })),
+);
+
+test('five deliveries of each webhook at once begin one run, also when the server is killed', { timeout }, () =>
+	show('webhooks', webhooks({ count: 500, kills: 3 })),
 );

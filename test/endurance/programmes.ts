@@ -8,11 +8,21 @@ import { leave } from './leave.ts';
 import { points } from './points.ts';
 import { slow } from './slow.ts';
 import type { Figures, Options } from './stage.ts';
+import { webhooks } from './webhooks.ts';
 
 /** What must be shown, each by a programme that throws where it does not hold. Their defaults are the long forms. */
-export const programmes = { kills, points, cuts, leave, slow, crowd, growth, budget, fuzz } satisfies Readonly<
-	Record<string, (options: Options) => Promise<Figures>>
->;
+export const programmes = {
+	kills,
+	points,
+	cuts,
+	leave,
+	slow,
+	crowd,
+	growth,
+	budget,
+	webhooks,
+	fuzz,
+} satisfies Readonly<Record<string, (options: Options) => Promise<Figures>>>;
 
 /** Prints a programme's figures. */
 export function report(name: string, figures: Figures, ms: number): void {

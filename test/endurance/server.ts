@@ -94,9 +94,9 @@ function optionsFor(folder: string, port: number) {
 	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces, ratelimits } =
 		unstable_getMiniflareWorkerOptions(join(root, 'wrangler.toml')).workerOptions;
 	return {
-		modules: true,
+		// Named, so that what it may import but never does (a validator that is not installed) is not looked for.
+		modules: [{ type: 'ESModule', path: join(folder, 'worker.js') }],
 		modulesRoot: folder,
-		scriptPath: join(folder, 'worker.js'),
 		compatibilityDate,
 		compatibilityFlags,
 		durableObjects,

@@ -60,6 +60,12 @@ const runtime = {
 			contextFull: 'truncate',
 		}),
 		defineAgent({ name: 'writer', description: 'Writes much.', model }),
+		defineAgent({
+			name: 'hooked',
+			description: 'Takes webhooks.',
+			model,
+			webhooks: { github: ({ payload }) => String(payload.tag) },
+		}),
 		...agents,
 	],
 	providers: () => [

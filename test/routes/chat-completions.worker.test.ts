@@ -1,9 +1,9 @@
-import { SELF } from 'cloudflare:test';
+import { runInDurableObject, SELF } from 'cloudflare:test';
 import OpenAI, { APIError, BadRequestError, ConflictError, InternalServerError, NotFoundError } from 'openai';
 import type { RunnableToolFunctionWithParse } from 'openai/lib/RunnableFunction';
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { describe, expect, test } from 'vitest';
-import { historyOf, request, restart, stateOf } from '../client.ts';
+import { historyOf, objectOf, request, restart, stateOf } from '../client.ts';
 import { play } from '../script.ts';
 
 const client = new OpenAI({
@@ -286,6 +286,19 @@ describe("the client's tools", () => {
 		expect(requests).toHaveLength(2);
 	});
 
+	test('are called first where the client says which', async () => {
+		const { requests } = play(callsWeather, 'It rains.');
+		const tool_choice = { type: 'function' as const, function: { name: 'weather' } };
+		const messages: ChatCompletionMessageParam[] = ask('Weather?');
+		await completions.create({ model, messages, tools: [weather], tool_choice });
+		messages.push(
+			{ role: 'assistant', tool_calls: [weatherCall] },
+			{ role: 'tool', tool_call_id: 'w1', content: 'rain' },
+		);
+		await completions.create({ model, messages, tools: [weather], tool_choice });
+		expect(requests.map(({ options }) => options?.toolChoice)).toEqual([{ name: 'weather' }, 'auto']);
+	});
+
 	test('are not offered where the client chooses none, and the agent keeps its own', async () => {
 		const { requests } = play('Fine.');
 		await completions.create({ model, messages: ask('Hi'), tools: [weather], tool_choice: 'none' });
@@ -347,6 +360,19 @@ describe('a session of the header', () => {
 		expect(requests.map(({ tools }) => tools?.some(({ name }) => name === 'weather'))).toEqual([true, true, false]);
 	});
 
+	test('takes no part of the results', async () => {
+		const two = [...callsWeather.toolCalls, { id: 'w2', name: 'weather', input: { at: 'Rome' } }];
+		play({ toolCalls: two }, 'It rains.');
+		const { session } = await inSession('parts', ask('Weather?'), { tools: [weather] });
+		const results = two.map(
+			({ id }): ChatCompletionMessageParam => ({ role: 'tool', tool_call_id: id, content: 'rain' }),
+		);
+		const error = await thrown(inSession('parts', results.slice(0, 1), { tools: [weather] }));
+		expect(error).toMatchObject({ status: 400, param: 'messages' });
+		expect(await stateOf(session)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'w1' }, { id: 'w2' }] });
+		expect((await inSession('parts', results, { tools: [weather] })).text).toBe('It rains.');
+	});
+
 	test('takes the next message as the answer to a question', async () => {
 		const { requests } = play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which one?' } }] }, 'Booked.');
 		await inSession('asks', ask('Book'));
@@ -376,6 +402,15 @@ describe('a session of the header', () => {
 		expect((await first).text).toBe('One.');
 	});
 
+	test('begins with the calls that results answer, or not at all', async () => {
+		const { requests } = play('It rains.');
+		const result: ChatCompletionMessageParam = { role: 'tool', tool_call_id: 'w1', content: 'rain' };
+		expect(await thrown(inSession('late', [result]))).toBeInstanceOf(NotFoundError);
+		const calls: ChatCompletionMessageParam = { role: 'assistant', tool_calls: [weatherCall] };
+		expect((await inSession('late', [...ask('Weather?'), calls, result])).text).toBe('It rains.');
+		expect(requests[0]?.messages).toHaveLength(3);
+	});
+
 	test('that is not there is not found by an id', async () => {
 		play('One.');
 		const { session } = await inSession('gone', ask('1'));
@@ -393,18 +428,23 @@ describe('a request without a session', () => {
 		const id = first.response.headers.get('runlet-session') ?? '';
 		expect(second.response.headers.get('runlet-session')).not.toBe(id);
 		expect(await stateOf(id)).toMatchObject({ status: 'completed', agent: model });
+		const alarm = await runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm());
+		expect((alarm ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
+		expect((alarm ?? 0) - Date.now()).toBeLessThanOrEqual(3_600_000);
 		expect((await historyOf(id)).map(({ content }) => content)).toEqual(['One', 'Un', 'Two', 'Fine.']);
 	});
 
 	test('has a bounded answer and its tools again after a crash', async () => {
 		const { requests } = play(() => new Promise(() => {}), callsWeather);
-		const body = { model, messages: ask('Weather?'), tools: [weather], max_tokens: 9, stream: true as const };
+		const tool_choice = { type: 'function' as const, function: { name: 'weather' } };
+		const about = { tools: [weather], tool_choice, max_tokens: 9, stream: true as const };
+		const body = { model, messages: ask('Weather?'), ...about };
 		const { response } = await completions.create(body).withResponse();
 		const id = response.headers.get('runlet-session') ?? '';
 		await expect.poll(() => requests.length).toBe(1);
 		await restart(id);
 		await expect.poll(async () => (await stateOf(id)).status).toBe('awaiting_tools');
-		expect(requests[1]?.options?.maxOutputTokens).toBe(9);
+		expect(requests[1]?.options).toMatchObject({ maxOutputTokens: 9, toolChoice: { name: 'weather' } });
 		expect(requests[1]?.tools?.some(({ name }) => name === 'weather')).toBe(true);
 	});
 
@@ -581,7 +621,11 @@ describe('a request that cannot be', () => {
 		],
 		['a schema that goes in a circle', tool({ parameters: { $ref: '#' } }), 'tools[1].function.parameters'],
 		['a forced tool', { tool_choice: 'required' }, 'tool_choice'],
-		['a named tool', { tool_choice: { type: 'function', function: { name: 'weather' } } }, 'tool_choice'],
+		[
+			'a tool that is not there',
+			{ tool_choice: { type: 'function', function: { name: 'weather' } } },
+			'tool_choice.function.name',
+		],
 		['several answers', { n: 2 }, 'n'],
 		['an answer in JSON', { response_format: { type: 'json_object' } }, 'response_format.type'],
 		['probabilities', { logprobs: true }, 'logprobs'],
@@ -636,6 +680,17 @@ describe('a request that cannot be', () => {
 
 	test('with a session header that names none is refused', async () => {
 		expect(await thrown(inSession('x'.repeat(201), ask('Hi')))).toBeInstanceOf(BadRequestError);
+	});
+
+	test('that is 10,000 messages long is answered', async () => {
+		const { requests } = play('Long.');
+		const long = Array.from({ length: 4_999 }, () => [
+			...ask('x'),
+			{ role: 'assistant' as const, content: 'y' },
+		]).flat();
+		const { choices } = await completions.create({ model, messages: [...long, ...ask('z')] });
+		expect(choices[0]?.message.content).toBe('Long.');
+		expect(requests[0]?.messages).toHaveLength(9_999);
 	});
 
 	test('that is deep, odd or large in its messages is never an internal error', async () => {

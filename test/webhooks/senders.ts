@@ -19,6 +19,9 @@ export interface Sender {
 	};
 }
 
+/** What the Worker under test signs its callbacks with. */
+export const callbackSecret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
+
 const hex = (secret: string, content: string) => createHmac('sha256', secret).update(content).digest('hex');
 
 /** One sender for each source. */

@@ -105,7 +105,11 @@ const toolSchema = v.object({
 });
 
 const tokens = v.nullish(v.pipe(v.number(), v.safeInteger(), v.minValue(1)));
-const oneWay = 'The agent chooses by itself: leave it out, or say auto or none';
+const oneWay = 'Expected auto, none, or one of your tools: the agent may use its own in front of any other';
+const toolChoice = v.union(
+	[v.picklist(['auto', 'none']), v.object({ type: v.literal('function'), function: v.object({ name: v.string() }) })],
+	oneWay,
+);
 
 /**
  * `POST /v1/chat/completions`. Fields that would change what the answer means, and are not possible, are refused; any
@@ -117,7 +121,7 @@ export const completionRequest = v.object({
 	stream: v.nullish(v.boolean(), false),
 	stream_options: v.nullish(v.object({ include_usage: v.nullish(v.boolean(), false) })),
 	tools: v.nullish(listOf(toolSchema, mostTools)),
-	tool_choice: v.nullish(v.picklist(['auto', 'none'], oneWay), 'auto'),
+	tool_choice: v.nullish(toolChoice, 'auto'),
 	max_tokens: tokens,
 	max_completion_tokens: tokens,
 	n: v.nullish(v.literal(1, 'An agent gives one answer: leave it out')),

@@ -1,3 +1,4 @@
+import type { ToolChoice } from '../../chat/index.ts';
 import { RunletError } from '../../errors.ts';
 import { define, providerName } from '../../tool/index.ts';
 import { checkInput } from '../../tool/schema.ts';
@@ -32,6 +33,17 @@ export async function clientToolsOf(
 		offered.push({ name, ...(description != null && { description }), inputSchema });
 	}
 	return tool_choice === 'none' ? [] : offered;
+}
+
+/** The tool that the client wants called. Throws `invalid_request` where it is none of the client's. */
+export function toolChoiceOf({
+	tools,
+	tool_choice: choice,
+}: Pick<CompletionRequest, 'tools' | 'tool_choice'>): ToolChoice | undefined {
+	if (typeof choice === 'string') return undefined;
+	const { name } = choice.function;
+	if ((tools ?? []).some((tool) => tool.function.name === name)) return { name };
+	throw refused('tool_choice.function.name', 'none of your tools has this name');
 }
 
 /**

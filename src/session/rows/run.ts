@@ -1,5 +1,5 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
-import type { RunEvent, SideEvent, TerminalEvent } from '../../chat/index.ts';
+import type { RunEvent, SideEvent, TerminalEvent, ToolChoice } from '../../chat/index.ts';
 import type { RunStatus } from '../status.ts';
 
 export interface RunRecord {
@@ -13,6 +13,8 @@ export interface RunRecord {
 	readonly stopAfter?: number | undefined;
 	/** The longest reply that its client wants, in tokens. */
 	readonly maxOutputTokens?: number | undefined;
+	/** Which tool its client wants called first. */
+	readonly toolChoice?: ToolChoice | undefined;
 	/** The life of the object that runs it: another one's run is dead. */
 	readonly boot: string;
 	/** Lives that it has had. */
@@ -58,7 +60,7 @@ export interface RunTail {
 /** A run that is about to begin. */
 export type NewRun = Pick<
 	RunRecord,
-	'n' | 'id' | 'model' | 'stopAfter' | 'maxOutputTokens' | 'boot' | 'firstSeq' | 'createdAt'
+	'n' | 'id' | 'model' | 'stopAfter' | 'maxOutputTokens' | 'toolChoice' | 'boot' | 'firstSeq' | 'createdAt'
 >;
 
 /** What changes when a run is taken up again. */
@@ -74,10 +76,11 @@ export class RunRows {
 
 	begin(run: NewRun): RunRecord {
 		this.#sql.exec(
-			`INSERT INTO run (n, id, status, model, stop_after, max_output_tokens, boot, attempt, first_seq, journaled, created_at)
-			VALUES (?, ?, 'running', ?, ?, ?, ?, 1, ?, 1, ?)`,
-			...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.maxOutputTokens ?? null, run.boot],
-			...[run.firstSeq, run.createdAt],
+			`INSERT INTO run (
+				n, id, status, model, stop_after, max_output_tokens, tool_choice, boot, attempt, first_seq, journaled, created_at
+			) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, 1, ?, 1, ?)`,
+			...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.maxOutputTokens ?? null],
+			...[run.toolChoice === undefined ? null : JSON.stringify(run.toolChoice), run.boot, run.firstSeq, run.createdAt],
 		);
 		return { ...run, status: 'running', attempt: 1, lost: 0, restarts: 0, journaled: true };
 	}
@@ -124,6 +127,7 @@ type Row = {
 	model: string | null;
 	stop_after: number | null;
 	max_output_tokens: number | null;
+	tool_choice: string | null;
 	boot: string;
 	attempt: number;
 	lost: number;
@@ -138,7 +142,7 @@ type Row = {
 	ended_at: number | null;
 };
 
-function recordOf({ tail, draft, ...row }: Row): RunRecord {
+function recordOf({ tail, draft, tool_choice: toolChoice, ...row }: Row): RunRecord {
 	return {
 		n: row.n,
 		id: row.id,
@@ -146,6 +150,7 @@ function recordOf({ tail, draft, ...row }: Row): RunRecord {
 		model: row.model ?? undefined,
 		stopAfter: row.stop_after ?? undefined,
 		maxOutputTokens: row.max_output_tokens ?? undefined,
+		toolChoice: toolChoice === null ? undefined : JSON.parse(toolChoice),
 		boot: row.boot,
 		attempt: row.attempt,
 		lost: row.lost,

@@ -129,6 +129,12 @@ test('a turn that was begun again and says something else, or less, ends the str
 	expect(shown([started, say('One'), restarted, say('On'), stop, done])).toEqual(['One', 'interrupted']);
 });
 
+test('what a turn thinks is shown once, though it was begun again', () => {
+	const thinks: RunEvent = { type: 'reasoning', text: 'Hm.' };
+	const body = streamed([started, thinks, restarted, thinks, say('a'), stop, step, thinks, say('b'), stop, done]);
+	expect(body.match(/"reasoning_content":"Hm\."/g)).toHaveLength(2);
+});
+
 test('an answer that nobody has seen is the newest one', async () => {
 	const events = [started, say('One'), restarted, say('Two'), stop, done];
 	const { choices } = JSON.parse((await protocol.result?.(events)?.text()) ?? '');

@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { TestProject } from 'vitest/node';
+
+/** One request as it came. */
+export interface Received {
+	readonly headers: Readonly<Record<string, string>>;
+	readonly body: string;
+}
+
+/**
+ * An HTTP server that tests in workerd reach: `POST /NAME` takes a webhook, `GET /NAME` gives all that came, `PUT /NAME`
+ * says with which statuses the next ones are answered (`200` when they are used up); 0 cuts the connection, -1 never answers.
+ */
+export default async function setup(project: TestProject) {
+	const received = new Map<string, Received[]>();
+	const statuses = new Map<string, number[]>();
+	const server = createServer(async (request, response) => {
+		const name = request.url ?? '';
+		const chunks: Uint8Array[] = [];
+		for await (const chunk of request) if (chunk instanceof Uint8Array) chunks.push(chunk);
+		const body = Buffer.concat(chunks).toString('utf8');
+		if (request.method === 'GET') return response.end(JSON.stringify(received.get(name) ?? []));
+		if (request.method === 'PUT') {
+			statuses.set(name, JSON.parse(body));
+			return response.end();
+		}
+		const headers = Object.fromEntries(Object.entries(request.headers).map(([key, value]) => [key, String(value)]));
+		received.set(name, [...(received.get(name) ?? []), { headers, body }]);
+		const status = statuses.get(name)?.shift() ?? 200;
+		if (status === 0) return response.destroy();
+		if (status < 0) return undefined;
+		return response.writeHead(status, status === 302 ? { location: '/redirected' } : {}).end('ignored');
+	});
+	server.listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const address = server.address();
+	if (address === null || typeof address === 'string') throw new Error('the receiver has no port');
+	project.provide('receiver', `http://127.0.0.1:${address.port}`);
+	return async () => {
+		server.closeAllConnections();
+		server.close();
+		await once(server, 'close');
+	};
+}
+
+declare module 'vitest' {
+	interface ProvidedContext {
+		readonly receiver: string;
+	}
+}

@@ -1,0 +1,356 @@
+import { env, runInDurableObject } from 'cloudflare:test';
+import examples from '@octokit/webhooks-examples';
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { hashOf, makeKey } from '../../src/auth/key.ts';
+import { type SourceName, sourceNames } from '../../src/webhooks/index.ts';
+import { allEvents, follow, historyOf, objectOf, request, restart, stateOf } from '../client.ts';
+import { createRandom } from '../endurance/random.ts';
+import { play } from '../script.ts';
+import { deliver, post, type Taken } from '../webhooks/deliver.ts';
+import { senders } from '../webhooks/senders.ts';
+import worker from '../worker.ts';
+
+const unique = () => crypto.randomUUID();
+const taken = async (response: Pick<Response, 'json'>): Promise<Taken> => v.parse(takenBody, await response.json());
+const takenBody = v.object({ sessionId: v.string(), runId: v.string() });
+/** What a delivery of each source needs so that it can be told from others. */
+const payloadOf = (id: string, message: unknown) => ({ id, event_id: id, message });
+
+describe('a delivery', () => {
+	test.each(sourceNames)('of %s is acknowledged as soon as it is stored, and begins a run', async (source) => {
+		const gate = Promise.withResolvers<void>();
+		const { requests } = play(() => gate.promise.then(() => 'Done.'));
+		const response = await deliver(payloadOf(unique(), 'Do it.'), { source });
+		expect(response.status).toBe(202);
+		const { sessionId, runId } = await taken(response);
+		expect(await stateOf(sessionId)).toMatchObject({ agent: 'hooked', status: 'running', run: { id: runId } });
+		gate.resolve();
+		expect((await allEvents(await follow(sessionId))).at(-1)).toMatchObject({ type: 'done', data: { text: 'Done.' } });
+		expect(await historyOf(sessionId)).toMatchObject([{ role: 'user', content: 'Do it.' }, { role: 'assistant' }]);
+		expect(requests).toHaveLength(1);
+	});
+
+	test.each(sourceNames)(
+		'of %s that comes again, later, at once, or after a crash, begins no second run',
+		async (source) => {
+			const { requests } = play('Once.', 'Twice.');
+			const id = unique();
+			const once = () => deliver(payloadOf(id, 'Do it.'), { source, id });
+			const five = await Promise.all(Array.from({ length: 5 }, once));
+			expect(five.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 202]);
+			const answers = await Promise.all(five.map(taken));
+			const [{ sessionId, runId } = { sessionId: '', runId: '' }] = answers;
+			for (const answer of answers) expect(answer).toEqual({ sessionId, runId });
+			await allEvents(await follow(sessionId));
+			await restart(sessionId);
+			const again = await once();
+			expect(again.status).toBe(200);
+			expect(await taken(again)).toEqual({ sessionId, runId });
+			expect(requests).toHaveLength(1);
+			expect(await historyOf(sessionId)).toHaveLength(2);
+		},
+	);
+
+	test('whose id was taken is a repeat, whatever else it says', async () => {
+		play('One.');
+		const id = unique();
+		const about = { text: 'a', session: unique() };
+		expect((await deliver({ message: about }, { id })).status).toBe(202);
+		expect((await deliver({ message: { ...about, text: 'b' } }, { id })).status).toBe(200);
+	});
+
+	test('without an id is known by its body', async () => {
+		play('One.', 'Two.');
+		const message = { message: `Do ${unique()}.` };
+		const first = await deliver(message, { source: 'stripe' });
+		const second = await deliver(message, { source: 'stripe' });
+		expect([first.status, second.status]).toEqual([202, 200]);
+		expect((await deliver({ ...message, more: 1 }, { source: 'stripe' })).status).toBe(202);
+	});
+
+	test('goes to the session that its mapping names, and to one of its own where it names none', async () => {
+		play('One.', 'Two.', 'Three.', 'Four.');
+		const session = `repository#${unique()}`;
+		const metadata = { issue: session };
+		const first = await taken(await deliver({ message: { text: 'a', session, metadata, sender: 'ada' } }));
+		await allEvents(await follow(first.sessionId));
+		const second = await taken(await deliver({ message: { text: 'b', session } }));
+		expect(second.sessionId).toBe(first.sessionId);
+		await allEvents(await follow(first.sessionId));
+		expect((await historyOf(first.sessionId)).map(({ content }) => content)).toEqual(['a', 'One.', 'b', 'Two.']);
+		expect(await stateOf(first.sessionId)).toMatchObject({ metadata });
+		const alone = await taken(await deliver({ message: 'c' }));
+		// The same key of another source is another session's.
+		const other = await taken(await deliver({ message: { text: 'd', session } }, { source: 'github' }));
+		expect(new Set([first, alone, other].map(({ sessionId }) => sessionId)).size).toBe(3);
+	});
+
+	test('that comes while a run goes on waits for its end; where too many wait it is to come again', async () => {
+		const gate = Promise.withResolvers<void>();
+		play(() => gate.promise.then(() => 'First.'), ...Array.from({ length: 16 }, (_, n) => `Answer ${n}.`));
+		const session = unique();
+		const send = (text: string, id = unique()) => deliver({ message: { text, session } }, { id });
+		const { sessionId } = await taken(await send('go'));
+		for (let n = 0; n < 16; n++) expect((await send(`more ${n}`)).status).toBe(202);
+		const late = unique();
+		const refused = await send('one too many', late);
+		expect(refused.status).toBe(503);
+		expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+		expect(await refused.json()).toMatchObject({ error: { code: 'overloaded' } });
+		gate.resolve();
+		await expect.poll(async () => (await historyOf(sessionId)).length).toBe(34);
+		// It was not stored, so it is new when it comes again.
+		play('Late.');
+		expect((await send('one too many', late)).status).toBe(202);
+	});
+
+	test('that an agent wants nothing of is acknowledged, and nothing is stored', async () => {
+		const { requests } = play();
+		const count = async () =>
+			(await (await request('/v1/sessions?limit=100')).json<{ sessions: unknown[] }>()).sessions.length;
+		const before = await count();
+		const response = await deliver({ other: true });
+		expect(response.status).toBe(204);
+		expect(await response.text()).toBe('');
+		expect(await count()).toBe(before);
+		expect(requests).toHaveLength(0);
+	});
+
+	test.each([
+		['throws', { throws: 'secret-in-a-mapping' }],
+		['gives an empty text', { message: '' }],
+		['gives no message', { message: { session: 'a' } }],
+		['gives a number', { message: 1 }],
+		['gives null', { message: null }],
+		['gives a field that is none', { message: { text: 'a', agent: 'b' } }],
+		['names a callback that is not public', { message: { text: 'a', callback: 'https://10.0.0.1/' } }],
+		['names a callback that is not https', { message: { text: 'a', callback: 'http://example.com/' } }],
+	])('of which the mapping %s is a 500 that says where to look, and may come again', async (_, payload) => {
+		const response = await deliver(payload);
+		expect(response.status).toBe(500);
+		const text = await response.text();
+		expect(JSON.parse(text)).toMatchObject({
+			error: { code: 'internal', message: expect.stringContaining('webhooks.hmac') },
+		});
+		expect(text).not.toContain('secret-in-a-mapping');
+	});
+
+	test('that is signed and no JSON object is a 400', async () => {
+		for (const body of ['', '[1]', 'hello', '"text"', '{"a":'.repeat(500)]) {
+			const response = await deliver(body);
+			expect(response.status, body.slice(0, 20)).toBe(400);
+		}
+	});
+
+	test('is read up to 4 MB, whatever its Content-Length says', async () => {
+		const body = JSON.stringify({ text: 'x'.repeat(4_000_000) });
+		expect((await deliver(body)).status).toBe(413);
+		const long = new ReadableStream({
+			start: (controller) => {
+				for (let n = 0; n < 100; n++) controller.enqueue(new Uint8Array(65_536));
+				controller.close();
+			},
+		});
+		expect((await post('/v1/webhooks/hooked/hmac', long, { 'x-signature-256': 'sha256=' })).status).toBe(413);
+		expect((await deliver({ text: 'x'.repeat(3_900_000) })).status).toBe(204);
+	});
+
+	test('is of a session that its owner sees, with the way that it came', async () => {
+		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] });
+		const { sessionId } = await taken(await deliver({ message: { text: 'go', sender: 'ada' } }));
+		await allEvents(await follow(sessionId));
+		const row = await runInDurableObject(objectOf(sessionId), (_, { storage }) =>
+			storage.sql.exec<{ body: string }>('SELECT body FROM message ORDER BY seq LIMIT 1').one(),
+		);
+		expect(JSON.parse(row.body)).toMatchObject({ inbound: { sender: 'ada', transport: 'webhook:hmac' } });
+		// It waits for somebody: an event is to come later.
+		const session = unique();
+		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] });
+		const waiting = await taken(await deliver({ message: { text: 'go', session } }));
+		await allEvents(await follow(waiting.sessionId));
+		expect((await deliver({ message: { text: 'more', session } })).status).toBe(503);
+	});
+});
+
+describe('who may deliver', () => {
+	test('1,000 tampered deliveries are refused, all in the same words', async () => {
+		const { requests } = play();
+		const random = createRandom(7);
+		const answers = new Set<string>();
+		for (let n = 0; n < 1_000; n++) {
+			const source: SourceName = sourceNames[n % sourceNames.length] ?? 'hmac';
+			const { secret, otherSecret, headers, signedHeaders } = senders[source];
+			const id = unique();
+			const body = JSON.stringify(payloadOf(id, `message ${n}`));
+			const at = Math.floor(Date.now() / 1_000);
+			const how = random(0, 4);
+			const late = at + (random(0, 1) === 0 ? -1 : 1) * random(301, 100_000);
+			const isLate = how === 1 && senders[source].isTimed;
+			const signed: Record<string, string> = {
+				...headers(body, { id, at: isLate ? late : at, secrets: [how === 0 ? otherSecret : secret] }),
+			};
+			const header = signedHeaders[random(0, signedHeaders.length - 1)] ?? '';
+			if (how === 2) delete signed[header];
+			if (how === 3) signed[header] = altered(signed[header] ?? '', random);
+			const isBody = how === 4 || (how === 1 && !isLate);
+			const response = await post(`/v1/webhooks/hooked/${source}`, isBody ? altered(body, random) : body, signed);
+			expect(response.status, `${source} ${how} ${JSON.stringify(signed)}`).toBe(401);
+			answers.add(await response.text());
+		}
+		expect([...answers]).toEqual([
+			'{"error":{"code":"auth","message":"The signature of this delivery is not right."}}',
+		]);
+		expect(requests).toHaveLength(0);
+	});
+
+	test('nobody else is told what there is', async () => {
+		for (const path of [
+			'nobody/github',
+			'scripted/github',
+			'hooked/gitlab',
+			'hooked/__proto__',
+			'triage/stripe',
+			'toString/hmac',
+		]) {
+			const response = await post(`/v1/webhooks/${path}`, '{}', {});
+			expect(response.status, path).toBe(404);
+			expect(await response.text()).not.toContain('scripted');
+		}
+		const response = await worker.request('http://localhost/v1/webhooks/hooked/hmac', { method: 'GET' }, env);
+		expect(response.status).toBe(405);
+		expect(response.headers.get('allow')).toBe('POST');
+	});
+
+	test.each(sourceNames)(
+		'without the secret of %s the answer names its variable, and how to set it',
+		async (source) => {
+			const variable = `${source.toUpperCase()}_WEBHOOK_SECRET`;
+			for (const value of [undefined, '', ' , ']) {
+				const given = { ...env, [variable]: value };
+				const response = await worker.request(
+					`http://localhost/v1/webhooks/hooked/${source}`,
+					{ method: 'POST', body: '{}' },
+					given,
+				);
+				expect(response.status).toBe(503);
+				expect(await response.json()).toMatchObject({
+					error: { code: 'not_configured', message: expect.stringContaining(`npx wrangler secret put ${variable}`) },
+				});
+			}
+		},
+	);
+
+	test('several secrets are tried, with spaces or commas between them', async () => {
+		const { secret, otherSecret, headers } = senders.hmac;
+		const given = { ...env, HMAC_WEBHOOK_SECRET: ` ${otherSecret}, first\n${secret} ` };
+		const signed = headers('{}', { id: unique(), at: 0, secrets: [secret] });
+		const init = { method: 'POST', body: '{}', headers: { ...signed } };
+		expect((await worker.request('http://localhost/v1/webhooks/hooked/hmac', init, given)).status).toBe(204);
+	});
+
+	test('an API key is not asked for where there are some, and opens nothing here; the sessions are those of the owner webhooks', async () => {
+		play('Done.');
+		const { key, id } = makeKey();
+		const keys = [{ id, owner: 'webhooks', hash: await hashOf(key), scopes: ['run'] }];
+		const given = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify(keys) };
+		const byKey = { authorization: `Bearer ${key}` };
+		const ask = (path: string, init: RequestInit, bindings: object = given) =>
+			worker.request(`https://runlet.example${path}`, init, bindings);
+		const body = JSON.stringify({ message: 'go' });
+		const path = '/v1/webhooks/hooked/hmac';
+		expect((await ask(path, { method: 'POST', body, headers: byKey })).status).toBe(401);
+		const { secret, headers } = senders.hmac;
+		const delivery = {
+			method: 'POST',
+			body,
+			headers: { ...headers(body, { id: unique(), at: 0, secrets: [secret] }) },
+		};
+		const response = await ask(path, delivery);
+		expect(response.status).toBe(202);
+		const { sessionId } = await taken(response);
+		expect((await ask(`/v1/sessions/${sessionId}`, { headers: byKey })).status).toBe(200);
+		// Neither this machine's owner nor a Worker without keys has it.
+		expect((await request(`/v1/sessions/${sessionId}`)).status).toBe(404);
+		expect((await ask(path, delivery, { ...env, LOCAL: 'false' })).status).toBe(503);
+		expect((await ask(path, delivery, env)).status).toBe(403);
+	});
+});
+
+describe('what a source wants to hear at once', () => {
+	test("GitHub's ping is acknowledged", async () => {
+		const response = await deliver(
+			{ zen: 'Design for failure.' },
+			{ source: 'github', headers: { 'x-github-event': 'ping' } },
+		);
+		expect([response.status, await response.text()]).toEqual([200, 'pong']);
+	});
+
+	test("Slack's challenge is answered, if Slack signed it", async () => {
+		const challenge = { type: 'url_verification', challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P' };
+		const response = await deliver(challenge, { source: 'slack' });
+		expect([response.status, await response.text()]).toEqual([200, challenge.challenge]);
+		const { 'x-slack-signature': _, ...unsigned } = senders.slack.headers('{}', { id: '', at: 0, secrets: [''] });
+		expect((await post('/v1/webhooks/hooked/slack', JSON.stringify(challenge), unsigned)).status).toBe(401);
+	});
+});
+
+/** What GitHub sent to others. */
+const events = v.parse(
+	v.array(v.object({ name: v.string(), examples: v.array(v.looseObject({ action: v.optional(v.string()) })) })),
+	'default' in examples ? examples.default : examples,
+);
+
+describe('the agent triage', () => {
+	test('answers issues and the comments of people, one session an issue, and ignores every other event of GitHub', async () => {
+		const sessions = new Map<string, number>();
+		for (const { name, examples: payloads } of events) {
+			for (const payload of payloads) {
+				const { action = '' } = payload;
+				const isWanted = ['issues.opened', 'issue_comment.created'].includes(`${name}.${action}`);
+				const response = await deliver(payload, {
+					source: 'github',
+					agent: 'triage',
+					headers: { 'x-github-event': name },
+				});
+				const expected = isWanted ? [202] : name === 'ping' ? [200] : [204];
+				expect(expected, `${name}.${action}`).toContain(response.status);
+				if (!isWanted) continue;
+				const { sessionId } = await taken(response);
+				sessions.set(sessionId, (sessions.get(sessionId) ?? 0) + 1);
+				await allEvents(await follow(sessionId));
+			}
+		}
+		expect([...sessions.values()]).toEqual([9]);
+		const [id = ''] = sessions.keys();
+		expect(await stateOf(id)).toMatchObject({ status: 'completed', metadata: { issue: 'Codertocat/Hello-World#1' } });
+		const history = await historyOf(id);
+		expect(history.filter(({ role }) => role === 'user')).toHaveLength(9);
+		expect(history.find(({ role }) => role === 'tool')?.content).toBe('#1 is labelled documentation');
+	});
+
+	test('does not answer a bot', async () => {
+		const comment = {
+			action: 'created',
+			repository: { full_name: 'a/b' },
+			issue: { number: 1, title: 'A', body: null, user: { login: 'ada', type: 'User' } },
+			comment: { body: 'I am a bot.', user: { login: 'helper[bot]', type: 'Bot' } },
+			sender: { login: 'helper[bot]', type: 'Bot' },
+		};
+		const headers = { 'x-github-event': 'issue_comment' };
+		expect((await deliver(comment, { source: 'github', agent: 'triage', headers })).status).toBe(204);
+	});
+});
+
+/** Another text: a letter or a digit of it is another one. */
+function altered(text: string, random: (low: number, high: number) => number): string {
+	for (;;) {
+		const at = random(0, text.length - 1);
+		const letter = text[at] ?? '';
+		if (!/[0-9a-z]/i.test(letter)) continue;
+		// Of a sender's other schemes nothing counts.
+		if (/v0=0*$/.test(text.slice(0, at + 1)) && text.includes(',')) continue;
+		const digits = '0123456789abcdef';
+		return `${text.slice(0, at)}${digits[(digits.indexOf(letter.toLowerCase()) + 1) % 16]}${text.slice(at + 1)}`;
+	}
+}
