@@ -113,6 +113,5 @@ export const pathParameters: Readonly<Record<string, { readonly says: string; re
 	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },
 	model: { says: 'The agent’s name.', example: 'assistant' },
 	name: { says: 'The skill’s name.', example: 'customer-tone' },
-	agent: { says: 'The agent’s name.', example: 'triage' },
 	source: { says: 'Who sends it: standard, github, stripe, slack or hmac.', example: 'github' },
 };
