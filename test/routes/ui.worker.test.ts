@@ -104,6 +104,13 @@ describe('a post', () => {
 		expect(requests).toHaveLength(2);
 	});
 
+	test('of a message that was answered is answered with what was said', async () => {
+		const { requests } = play('one', 'never');
+		const first = await (await post('scripted', 'known', [said('m1', 'First')])).text();
+		expect(await (await post('scripted', 'known', [said('m1', 'First')])).text()).toBe(first);
+		expect(requests).toHaveLength(1);
+	});
+
 	test('under an Idempotency-Key is done once, whatever it asks', async () => {
 		const { requests } = play('one', 'two', 'never');
 		await textOf(await post('scripted', 'keyed', [said('m1', 'First')]));
@@ -246,12 +253,20 @@ describe('messages that others took the place of', () => {
 			play(`Noted ${n}.`);
 			await textOf(await post('full-compact', 'summary', [said(`m${n}`, words(n))]));
 		}
-		play('Facts 1 and 2.', 'Noted 3.');
+		play('Fact 1 in short.', 'Noted 3.');
 		const third = await post('full-compact', 'summary', [said('m3', words(3))]);
 		expect(await textOf(third)).toBe('Noted 3.');
 		const kept = play('Noted 4.');
 		await textOf(await post('full-compact', 'summary', [said('m3', 'Short')]));
 		expect(kept.requests[0]?.messages.map(({ role }) => role)).toContain('system');
+		play('Noted 3 again.');
+		await textOf(await post('full-compact', 'summary', [said('m3', words(3))]));
+		play('Fact 2 in short, too.', 'Noted 4.');
+		await textOf(await post('full-compact', 'summary', [said('m4', words(4))]));
+		const { requests: shorter } = play('Noted.');
+		await textOf(await post('full-compact', 'summary', [said('m2', 'Instead of 2')]));
+		expect(shorter[0]?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
+		expect(shorter[0]?.messages[0]?.content).toContain('Fact 1 in short.');
 		const { requests } = play('Only that.', 'And that.');
 		await textOf(await post('full-compact', 'summary', [said('m1', 'Anew')]));
 		expect(requests[0]?.messages.map(({ content }) => content)).toEqual(['Anew']);
@@ -338,7 +353,9 @@ describe('who may', () => {
 		expect((await ask(token, `/v1/ui/scripted/${id}/stream`)).status).toBe(204);
 		expect((await ask(token, `/v1/ui/plain/${id}/messages`)).status).toBe(404);
 		expect((await ask(token, '/v1/ui/scripted', hello('elsewhere'))).status).toBe(403);
-		expect((await ask(token, '/v1/ui/scripted', hello(id.replace(/^./, '0')))).status).toBe(404);
+		expect(
+			(await ask(token, '/v1/ui/scripted', hello(id.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))))).status,
+		).toBe(404);
 	});
 
 	test('another owner’s session is not there', async () => {
