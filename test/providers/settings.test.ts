@@ -79,14 +79,14 @@ describe('timeouts', () => {
 		const signs = async (exchange: Exchange, sign: string) => {
 			const [first = '', ...rest] = dialect.events({ text: 'Hi', stop: 'end_turn' });
 			await exchange.write(first);
-			for (let n = 0; n < 12; n++) {
+			for (let n = 0; n < 10; n++) {
 				await exchange.write(sign);
-				await new Promise((resolve) => setTimeout(resolve, 20));
+				await new Promise((resolve) => setTimeout(resolve, 80));
 			}
 			await exchange.write(rest.join(''));
 			exchange.end();
 		};
-		const timeouts = { idleMs: 120 };
+		const timeouts = { idleMs: 600 };
 		for (const sign of ['event: ping\ndata: {"type":"ping"}\n\n', ': still here\n']) {
 			server.play((exchange) => signs(exchange, sign));
 			expect(await stream(made({ timeouts }))).toMatchObject({ text: 'Hi' });
