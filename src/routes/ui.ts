@@ -27,8 +27,8 @@ export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
 		.post('/:agent', serves(operations.postChat), async (c) => {
 			const body = c.req.valid('json');
-			const agent = findAgent(agents, c.req.param('agent'));
 			const { api, caller } = chatOf(c, body.id);
+			const agent = findAgent(agents, c.req.param('agent'));
 			return api.post(caller, postOf(agent, body, caller), handlingOf(c, body));
 		})
 		.all('/:agent', notAllowed('POST'))

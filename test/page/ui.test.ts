@@ -91,9 +91,11 @@ describe.each([5, 6, 7] as const)('the page of README.md with AI SDK %i', (versi
 		expect(await page.locator('.assistant div').allTextContents()).toEqual([
 			expect.stringMatching(/^tool-\w+ .*17 \+ 25.* → 42/),
 		]);
+		await sees('button', 'Send');
 		const seen = await page.locator('main').innerHTML();
 		await page.reload();
 		await sees('.assistant p', '42');
+		await sees('button', 'Send');
 		expect(await page.locator('main').innerHTML()).toBe(seen);
 	});
 
