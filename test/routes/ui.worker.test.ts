@@ -106,8 +106,8 @@ describe('a post', () => {
 
 	test('of a message that was answered is answered with what was said', async () => {
 		const { requests } = play('one', 'never');
-		const first = await (await post('scripted', 'known', [said('m1', 'First')])).text();
-		expect(await (await post('scripted', 'known', [said('m1', 'First')])).text()).toBe(first);
+		for (let time = 1; time <= 2; time++)
+			expect(await textOf(await post('scripted', 'known', [said('m1', 'First')]))).toBe('one');
 		expect(requests).toHaveLength(1);
 	});
 

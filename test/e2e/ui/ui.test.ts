@@ -319,7 +319,10 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		await begun;
 		const second = post();
 		end();
-		expect(await second).toBe(await first);
+		// How the text is cut into pieces is a matter of when it was read.
+		const textIn = (stream: string) => [...stream.matchAll(/"delta":"([^"]*)"/g)].map(([, piece]) => piece).join('');
+		expect(textIn(await first)).toBe('Hello there.');
+		expect(textIn(await second)).toBe('Hello there.');
 		expect(await post()).toContain('finish');
 		expect(sent).toHaveLength(1);
 	});
