@@ -12,6 +12,7 @@ import { describe } from './routes/openapi.ts';
 import { securityHeaders } from './routes/security-headers.ts';
 import { sessions } from './routes/sessions.ts';
 import { skills } from './routes/skills.ts';
+import { uiRoute } from './routes/ui.ts';
 import { webhooksRoute } from './routes/webhooks.ts';
 import type { Runtime } from './session/agent.ts';
 
@@ -43,6 +44,7 @@ export function createApp(runtime: Runtime) {
 		.route('/v1/chat/completions', chatCompletionsRoute(runtime))
 		.route('/v1/models', modelsRoute(runtime))
 		.route('/v1/sessions', sessions)
-		.route('/v1/skills', skills);
+		.route('/v1/skills', skills)
+		.route('/v1/ui', uiRoute(runtime));
 	return describe(routed);
 }

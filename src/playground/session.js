@@ -13,6 +13,7 @@
  * @property {string} [runId]
  * @property {'system' | 'user' | 'assistant' | 'tool'} role
  * @property {boolean} [isInput] whether it came from outside, and no model or tool of the run said it
+ * @property {boolean} [isReplaced] whether another message took its place: no model is sent it
  * @property {unknown} content a text, a list of parts, or what a tool gave
  * @property {string} [reasoning]
  * @property {ToolCall[]} [toolCalls]
@@ -209,12 +210,12 @@ export function createClient({
 		 */
 		async load(id, options) {
 			const session = await json(pathOf(id), options);
-			const all = await messages(id, options);
+			const all = (await messages(id, options)).filter(({ isReplaced }) => isReplaced !== true);
 			const newest = session.run?.id;
 			const isShown = (/** @type {Message} */ { runId, role, isInput }, /** @type {number} */ index) =>
 				runId !== newest ||
 				role === 'system' ||
-				(isInput === true && (role === 'user' || all[index - 1]?.runId !== runId));
+				(isInput === true && (role === 'user' || all[index - 1]?.runId !== runId || all[index - 1]?.isInput === true));
 			return { session, messages: all.filter(isShown) };
 		},
 

@@ -42,6 +42,8 @@ export interface Input {
 	readonly sender?: string | undefined;
 	/** By what way it came; `http`, if nobody says. */
 	readonly transport?: string | undefined;
+	/** The sender's own id of the message. */
+	readonly messageId?: string | undefined;
 	/** The model of this run and those after it; the one that the session has, if nobody says. */
 	readonly model?: string | undefined;
 	/** What happens where a run goes on. */
@@ -59,6 +61,20 @@ export type WhenBusy = 'queue' | 'reject' | 'steer';
 export type Submission =
 	| { readonly id: string; readonly output: unknown; readonly isError?: boolean | undefined }
 	| { readonly id: string; readonly approve: boolean; readonly reason?: string | undefined };
+
+/** What a page posts that keeps its own list of messages (AI SDK): its last message, and what became of those before. */
+export interface PagePost {
+	/** The agent that the page talks to. */
+	readonly agent: string;
+	/** The person's message, where that is the last; `messageId` is what the page calls it. */
+	readonly input?: Input | undefined;
+	/** Answers to calls that the assistant's last message holds: also those that were given before, and made-up ones. */
+	readonly answers?: readonly Submission[] | undefined;
+	/** Whether the answer is set aside and asked for again. */
+	readonly isAgain?: boolean | undefined;
+	/** The message that this is about: one that is edited, or whose answer is asked again. */
+	readonly messageId?: string | undefined;
+}
 
 /** What a client sends that tells the whole conversation each time: what of it a session has not got yet. */
 export interface Exchange {
@@ -123,6 +139,15 @@ export interface SessionApi {
 	continue(caller: Caller, how: Handling, operation?: 'step'): Promise<Response>;
 	/** @param lastEventId the `Last-Event-ID` of a reader that comes back. */
 	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<Response>;
+	/**
+	 * What a page says. A message that the session has already gets the answer that it got, an answer to a call that is
+	 * not open changes nothing, and an edited message takes the place of the one that it was, with all behind it.
+	 */
+	post(caller: Caller, post: PagePost, how: Handling): Promise<Response>;
+	/** The run that goes on, told from the beginning of its answer; `204` where none does. */
+	resume(caller: Caller, agent: string): Promise<Response>;
+	/** The conversation as a page shows it, without the answer that is being written. */
+	pageMessages(caller: Caller, agent: string): Promise<Response>;
 	/** One that comes again under its key changes nothing: it may come late, when another run goes on. */
 	cancel(caller: Caller, how: Pick<Handling, 'once'>): Promise<Response>;
 	/** Stops what runs and removes everything: the session is not there any more. Not with a token. */

@@ -1,5 +1,5 @@
 import { close } from '../chat/sse.ts';
-import { type Protocol, protocolOf } from '../compat/protocol.ts';
+import { type Protocol, protocolOf, type RunWriter } from '../compat/protocol.ts';
 import { type Cursor, RunLog } from './log.ts';
 import { formatPosition, type Position } from './position.ts';
 
@@ -17,10 +17,9 @@ export function follow(
 	protocol: Protocol = protocolOf(undefined),
 ): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
-	const writer = protocol.writer();
-	let reader: { readonly log: RunLog; readonly cursor: Cursor } | undefined;
+	let reader: { readonly log: RunLog; readonly cursor: Cursor; readonly writer: RunWriter } | undefined;
 	const open = (log: RunLog): void => {
-		reader = { log, cursor: log.cursor(from) };
+		reader = { log, cursor: log.cursor(from), writer: protocol.writer(log.run) };
 	};
 	if (run instanceof RunLog) open(run);
 	else run.then(open, () => {});
@@ -38,7 +37,7 @@ export function follow(
 		pull: async (controller) => {
 			if (reader === undefined && !(await happens(Promise.resolve(run), controller))) return;
 			if (reader === undefined) return;
-			const { log, cursor } = reader;
+			const { log, cursor, writer } = reader;
 			for (;;) {
 				const events = log.read(cursor);
 				const isOver = log.done(cursor);

@@ -9,15 +9,18 @@ export interface Inbound {
 	readonly sender: string;
 	readonly transport: string;
 	readonly attachments?: readonly StoredAttachment[] | undefined;
+	/** The sender's own id of the message. */
+	readonly messageId?: string | undefined;
 }
 
 /** A message from outside, as it enters the history, and what is stored beside it. */
-export function inboundOf({ sender, transport = 'http', ...input }: Input, owner: string) {
+export function inboundOf({ sender, transport = 'http', messageId, ...input }: Input, owner: string) {
 	const { message, attachments } = withAttachments(input, input.attachments);
 	const inbound: Inbound = {
 		sender: sender ?? owner,
 		transport,
 		...(attachments.length > 0 && { attachments }),
+		...(messageId !== undefined && { messageId }),
 	};
 	return { message, inbound };
 }

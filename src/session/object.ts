@@ -3,6 +3,7 @@ import { findAgent, modelFor } from '../agents/index.ts';
 import { signToken, verifyToken } from '../auth/token.ts';
 import type { Message, UserMessage } from '../chat/index.ts';
 import { type Format, protocolOf } from '../compat/protocol.ts';
+import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Limit } from '../ledger/budget.ts';
@@ -18,6 +19,7 @@ import {
 	type Handling,
 	type Input,
 	type Once,
+	type PagePost,
 	type PageQuery,
 	replayed,
 	type SessionApi,
@@ -26,19 +28,24 @@ import {
 import { crashPoints } from './crash.ts';
 import { newResults, operationOf } from './exchange.ts';
 import { follow } from './follow.ts';
+
 import { type Inbound, inboundOf } from './inbound.ts';
 import { pastLog, pastRun } from './past.ts';
 import { pendingOf } from './pending.ts';
 import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
 import { answer, deliver, eventStream, type Frame, type Upcoming, wireMessage } from './response.ts';
+import { askedAgain, placeOf, wasAnswered } from './round.ts';
 import type { LiveRun } from './run.ts';
 import { Runner } from './runner.ts';
-import { assertAllowed, type Operation, sessionStatus } from './status.ts';
+import { assertAllowed, type Operation, sessionStatus, takesNext } from './status.ts';
 import { SessionStore } from './store.ts';
-import { submitted } from './submission.ts';
+import { openAnswers, submitted } from './submission.ts';
+import { headOf, uiMessages } from './ui.ts';
 
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;
+
+const pageFormat = { type: 'ui' } as const;
 
 /** Messages that may wait for a run to end. */
 const longestQueue = 16;
@@ -134,15 +141,8 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		send(caller: Caller, input: Input, how: Handling): Promise<Response> {
-			const { whenBusy = 'queue', model, callback, create } = input;
-			const takes = whenBusy !== 'reject';
-			const operation = () => (takes && this.#runner.live !== undefined ? undefined : 'reply');
-			return this.#take(caller, operation, { ...how, create }, () => {
-				const given = this.#given(input);
-				if (takes && this.#runner.live !== undefined) return this.#wait(given, whenBusy === 'steer', input, how);
-				const { inbound } = given;
-				return this.#runner.begin([this.#asAnswer(given.message)], { once: how.once, model, inbound, callback });
-			});
+			const { create } = input;
+			return this.#take(caller, undefined, { ...how, create }, () => this.#sent(this.#given(input), input, how));
 		}
 
 		answer(caller: Caller, input: Input, how: Handling): Promise<Response> {
@@ -166,21 +166,7 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		submit(caller: Caller, answers: readonly Submission[], how: Handling): Promise<Response> {
-			return this.#take(caller, 'submit', how, () => {
-				const store = this.#store;
-				const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(runtime.agents, store.session().agent);
-				const everAsked = store.calls.askedIds();
-				const { messages, approved, isLast } = submitted(pendingOf(store), answers, { approvalMs, everAsked });
-				if (isLast) return this.#runner.begin(messages, { once: how.once, approved });
-				store.transaction(() => {
-					const now = Date.now();
-					for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
-					// They belong to the run that the last answer begins.
-					for (const message of messages) store.messages.add(this.#runner.nextRun, message, now, { input: true });
-					if (how.once !== undefined) store.deliveries.add(how.once, 0, now);
-				});
-				return undefined;
-			});
+			return this.#take(caller, 'submit', how, () => this.#submit(answers, how));
 		}
 
 		continue(caller: Caller, how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<Response> {
@@ -205,6 +191,37 @@ export function createSessionClass(runtime: Runtime) {
 				const protocol = protocolOf(format);
 				return eventStream(follow(log, from, protocol), 200, protocol.headers);
 			}, format);
+		}
+
+		post(caller: Caller, post: PagePost, how: Handling): Promise<Response> {
+			return answer(async () => {
+				const { agent, input } = post;
+				if (input?.create !== undefined && !this.#isLeaving && !this.#store.exists()) this.#create(input.create);
+				await this.#assertOpen(caller, agent);
+				const before = this.#delivered(how.once);
+				const known = before === undefined ? undefined : this.#redelivered(before);
+				const run = known ?? (await this.#posted(post, how));
+				const format = { type: 'ui', isContinued: post.answers !== undefined } as const;
+				if (run === undefined) return this.#nothingToSay();
+				await this.#accepted(run.record);
+				return deliver(run, { delivery: 'stream', format }, this.#pageFrame());
+			}, pageFormat);
+		}
+
+		resume(caller: Caller, agent: string): Promise<Response> {
+			return answer(async () => {
+				await this.#assertOpen(caller, agent);
+				const { live } = this.#runner;
+				if (live === undefined) return new Response(null, { status: 204 });
+				return deliver(live, { delivery: 'stream', format: pageFormat }, this.#pageFrame());
+			}, pageFormat);
+		}
+
+		pageMessages(caller: Caller, agent: string): Promise<Response> {
+			return answer(async () => {
+				await this.#assertOpen(caller, agent);
+				return Response.json({ messages: uiMessages(this.#store) }, this.#pageFrame());
+			}, pageFormat);
 		}
 
 		cancel(caller: Caller, { once }: Pick<Handling, 'once'>): Promise<Response> {
@@ -256,7 +273,7 @@ export function createSessionClass(runtime: Runtime) {
 		/** An operation, if the status allows it (one without a name it always does); one that was taken before gets the answer that it got. */
 		#take(
 			caller: Caller,
-			operation: Operation | (() => Operation | undefined),
+			operation: Operation | undefined | (() => Operation),
 			how: Handling & Pick<Input, 'create'>,
 			work: () => LiveRun | Upcoming | undefined,
 		): Promise<Response> {
@@ -275,6 +292,70 @@ export function createSessionClass(runtime: Runtime) {
 			}, how.format);
 		}
 
+		#submit(answers: readonly Submission[], { once }: Pick<Handling, 'once'>): LiveRun | undefined {
+			const store = this.#store;
+			const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(runtime.agents, store.session().agent);
+			const everAsked = store.calls.askedIds();
+			const { messages, approved, isLast } = submitted(pendingOf(store), answers, { approvalMs, everAsked });
+			if (isLast) return this.#runner.begin(messages, { once, approved });
+			store.transaction(() => {
+				const now = Date.now();
+				for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
+				// They belong to the run that the last answer begins.
+				for (const message of messages) store.messages.add(this.#runner.nextRun, message, now, { input: true });
+				if (once !== undefined) store.deliveries.add(once, 0, now);
+			});
+			return undefined;
+		}
+
+		/** The run that a page gets for what it posts, which it may have begun before; nothing where there is nothing to say. */
+		async #posted({ input, answers = [], isAgain = false, messageId }: PagePost, how: Handling) {
+			if (input === undefined) {
+				const { live } = this.#runner;
+				if (live !== undefined) return live;
+				const isOpen = this.#status() === 'awaiting_tools';
+				const open = isOpen ? openAnswers(pendingOf(this.#store).calls, answers) : [];
+				if (open.length > 0) return this.#submit(open, how);
+				return wasAnswered(this.#store, answers) ? pastRun(this.#store, this.#runner.nextRun - 1) : undefined;
+			}
+			const waits = isAgain ? undefined : this.#runner.queue.named(input.messageId);
+			if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
+			const given = this.#given(input);
+			for (;;) {
+				const found = placeOf(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
+				if (found === undefined) return this.#sent(given, input, how);
+				if ('run' in found) return this.#redelivered(found.run);
+				if (this.#runner.live === undefined && takesNext(this.#status())) {
+					const { record, isEdited } = found;
+					const asked = askedAgain(this.#store, record, isEdited ? given.message : undefined);
+					const inbound = isEdited ? given.inbound : (record.inbound ?? given.inbound);
+					return this.#runner.begin(asked, { once: how.once, inbound, replaces: record.seq });
+				}
+				// Meanwhile another request may have had the same done.
+				await this.#runner.cancel();
+				this.#assertExists();
+			}
+		}
+
+		#nothingToSay(): Response {
+			const text = uiNothing((pendingOf(this.#store).calls ?? []).length > 0);
+			const { headers } = this.#pageFrame();
+			return eventStream(new Response(text).body ?? new ReadableStream(), 200, { ...uiHeaders, ...headers });
+		}
+
+		/** A message: it begins its run, or waits for the one that goes on. */
+		#sent(given: ReturnType<typeof inboundOf>, { whenBusy = 'queue', model, callback }: Input, { once }: Handling) {
+			const isBusy = whenBusy !== 'reject' && this.#runner.live !== undefined;
+			if (isBusy) return this.#wait(given, whenBusy === 'steer', { model, callback }, once);
+			assertAllowed(this.#status(), 'reply', pendingOf(this.#store).calls?.length !== 0);
+			return this.#runner.begin([this.#asAnswer(given.message)], { once, model, inbound: given.inbound, callback });
+		}
+
+		#pageFrame() {
+			const context = { uiHead: (run: number, isContinued: boolean) => headOf(this.#store, run, isContinued) };
+			return { status: 200, headers: { 'runlet-session': this.ctx.id.toString() }, context };
+		}
+
 		async #accepted({ n }: { readonly n: number }): Promise<void> {
 			await crashPoints(runtime.crashPoint, this.ctx.id.toString(), n)('accepted');
 		}
@@ -284,7 +365,7 @@ export function createSessionClass(runtime: Runtime) {
 			given: { readonly message: Message; readonly inbound: Inbound },
 			steers: boolean,
 			{ model, callback }: Input,
-			{ once }: Handling,
+			once: Once | undefined,
 		): LiveRun | Upcoming {
 			if (this.#store.queue.size >= longestQueue) {
 				const text = `whenBusy: ${longestQueue} messages wait already. Send it when a run has ended, or cancel.`;
@@ -306,16 +387,18 @@ export function createSessionClass(runtime: Runtime) {
 
 		/** The answer to a request that came before: its run, live, as it is stored, or as it will be. A header says so. */
 		#redeliver(n: number, how: Handling, given: Frame = {}): Promise<Response> | Response {
-			const frame = { ...given, headers: { ...given.headers, [replayed]: 'true' } };
-			const { about = () => this.#state(), ...init } = frame;
+			const { about = () => this.#state(), status = 200 } = given;
+			const headers = { ...given.headers, [replayed]: 'true' };
+			const run = this.#redelivered(n);
+			if (run === undefined) return Response.json(about(), { status, headers });
+			return deliver(run, how, 'begun' in run ? { headers } : { ...given, headers });
+		}
+
+		#redelivered(n: number): LiveRun | Upcoming | undefined {
 			const waits = n < 0 ? this.#store.queue.get(-n) : undefined;
-			if (waits !== undefined)
-				return deliver({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) }, how, {
-					headers: frame.headers,
-				});
+			if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
 			const { live } = this.#runner;
-			const run = live?.record.n === n ? live : pastRun(this.#store, n);
-			return run === undefined ? Response.json(about(), init) : deliver(run, how, frame);
+			return live?.record.n === n ? live : pastRun(this.#store, n);
 		}
 
 		#given(input: Input) {
@@ -356,12 +439,13 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		/** Throws what an unknown session throws, unless the caller is its owner or holds its token. */
-		async #assertOpen(caller: Caller): Promise<void> {
+		async #assertOpen(caller: Caller, agent = this.#store.exists() ? this.#store.session().agent : ''): Promise<void> {
 			this.#assertExists();
 			if ('token' in caller) {
 				await verifyToken(caller.token, this.#store.tokenKey, Date.now());
 				this.#assertExists();
 			} else if (caller.owner !== this.#store.session().owner) throw noSuchSession();
+			if (agent !== this.#store.session().agent) throw noSuchSession();
 		}
 
 		/** As `#assertOpen`, and throws `forbidden` for who holds but a token. */

@@ -38,6 +38,11 @@ export class Queue {
 		});
 	}
 
+	/** The message that waits and that its sender calls so. */
+	named(id: string | undefined): Waiting | undefined {
+		return id === undefined ? undefined : this.#store.queue.all().find(({ inbound }) => inbound?.messageId === id);
+	}
+
 	/** The run that a waiting message begins, or that takes it up, once it does. */
 	run(id: number): Promise<LiveRun> {
 		const reader = this.#readers.get(id) ?? deferred<LiveRun>();

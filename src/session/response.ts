@@ -1,4 +1,4 @@
-import { type Format, protocolOf } from '../compat/protocol.ts';
+import { type Format, type ProtocolContext, protocolOf } from '../compat/protocol.ts';
 import { RunletError } from '../errors.ts';
 import { logUnexpected } from '../log.ts';
 import type { shownMessage } from '../wire/message.ts';
@@ -15,6 +15,7 @@ export interface Frame {
 	readonly headers?: Readonly<Record<string, string>>;
 	/** Asked when the answer is made: a session whose run has ended says what holds then. */
 	readonly about?: () => object;
+	readonly context?: ProtocolContext | undefined;
 }
 
 /** The work's response, or the error as one: what a session's object answers with, whatever happens. */
@@ -37,10 +38,10 @@ export interface Upcoming {
 export async function deliver(
 	run: LiveRun | Upcoming,
 	{ delivery, format }: Pick<Handling, 'delivery' | 'format'>,
-	{ status = 200, headers = {}, about = () => ({}) }: Frame = {},
+	{ status = 200, headers = {}, about = () => ({}), context }: Frame = {},
 ): Promise<Response> {
 	const { record } = run;
-	const protocol = protocolOf(format);
+	const protocol = protocolOf(format, context);
 	if (delivery === 'stream') {
 		const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;
 		return eventStream(follow(log, undefined, protocol), status, { ...protocol.headers, ...headers });
@@ -79,7 +80,7 @@ export function eventStream(
 
 /** A message as the routes show it: without what only its provider needs. */
 export function wireMessage(record: MessageRecord, runId: string | undefined): Shown<typeof shownMessage> {
-	const { seq, message, input, inbound, turn, isCut, createdAt } = record;
+	const { seq, message, input, inbound, turn, isCut, isReplaced, createdAt } = record;
 	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
 	const attachments = inbound?.attachments?.map(({ name, type, size }) => ({ name, type, size }));
 	const about = {
@@ -87,6 +88,7 @@ export function wireMessage(record: MessageRecord, runId: string | undefined): S
 		...(turn && { turn }),
 		...(isCut === true && { isCut }),
 		...(input === true && { isInput: true }),
+		...(isReplaced === true && { isReplaced }),
 	};
 	return { id: String(seq), runId, ...shown, ...about, createdAt: new Date(createdAt).toISOString() };
 }

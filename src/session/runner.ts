@@ -59,8 +59,10 @@ export interface BeginOptions {
 	readonly once?: Once | undefined;
 	/** Calls that were allowed. */
 	readonly approved?: readonly ToolCall[];
-	/** Where the message came from that it begins with. */
+	/** Where the message came from that it begins with; of several the last. */
 	readonly inbound?: Inbound | undefined;
+	/** The place of the message whose place is taken by what is given, with all behind it. */
+	readonly replaces?: number | undefined;
 	/** Where its end is told. */
 	readonly callback?: string | undefined;
 	/** The message that waited for it. */
@@ -117,16 +119,18 @@ export class Runner {
 	 * unknown. Throws before anything is stored.
 	 */
 	begin(given: readonly Message[], how: BeginOptions = {}): LiveRun {
-		const { model, stopAfter, maxOutputTokens, toolChoice, once, approved = [], inbound, callback, waited } = how;
+		const { model, stopAfter, maxOutputTokens, toolChoice, once, approved = [] } = how;
+		const { inbound, replaces, callback, waited } = how;
 		const options = this.#optionsOn({ model, maxOutputTokens, toolChoice });
-		const input = [...this.#unknownResults(options.tools), ...given];
+		const input = [...(replaces === undefined ? this.#unknownResults(options.tools) : []), ...given];
 		const record = this.#store.transaction(() => {
 			const { messages, calls, runs, deliveries, callbacks, queue } = this.#store;
+			if (replaces !== undefined) this.#store.replace(replaces);
 			if (model !== undefined) this.#store.chooseModel(model);
 			if (this.#store.session().title === undefined) this.#store.setTitle(titleOf(given));
 			const createdAt = Date.now();
 			const n = this.nextRun;
-			const isNew = input.some(({ role }) => role === 'user');
+			const isNew = input.some(({ role }) => role !== 'tool');
 			const run = runs.begin({
 				n,
 				id: waited?.runId ?? newRunId(),
@@ -139,8 +143,10 @@ export class Runner {
 				createdAt,
 			});
 			for (const call of approved) calls.note(messages.lastTurn(), call, 'allowed', createdAt);
-			for (const message of input)
-				messages.add(n, message, createdAt, { input: true, inbound: given.includes(message) ? inbound : undefined });
+			for (const message of input) {
+				const more = message === given.at(-1) ? { inbound, replaces } : {};
+				messages.add(n, message, createdAt, { input: true, ...more });
+			}
 			if (once !== undefined) deliveries.add(once, n, createdAt);
 			if (waited !== undefined) queue.remove(waited.id);
 			if (waited?.key !== undefined) deliveries.begun(waited.key, n);

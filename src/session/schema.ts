@@ -3,7 +3,8 @@
  *
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
- * may hold 2 MB. `output` has the results that the message holds cut; `session.summary` is the place of the newest
+ * may hold 2 MB; one that was `replaced` is kept, but no model is sent it (2: but a copy of it); `client` is the id that its sender gave it.
+ * `output` has the results that the message holds cut; `session.summary` is the place of the newest
  * summary, which a model is sent instead of what is in front of it; `session.token_key` signs the tokens that open it,
  * and is made with the first of them; `session.client_tools` are those of the client that it runs with now. `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request
  * came under which `Idempotency-Key`, and the run that it began, 0 for none; `queue` the messages that wait for a run to
@@ -69,4 +70,7 @@ export const migrations: readonly string[] = [
 		due_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
 	`ALTER TABLE run ADD COLUMN tool_choice TEXT;`,
+	`ALTER TABLE message ADD COLUMN replaced INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE message ADD COLUMN client TEXT;
+	CREATE INDEX message_client ON message (client) WHERE client IS NOT NULL;`,
 ];

@@ -147,6 +147,13 @@ export class SessionStore {
 		this.#storage.sql.exec('UPDATE session SET summary = ?', place);
 	}
 
+	/** Another message takes the place of the one there and of all behind it; what they had summed up is sent again. */
+	replace(place: number): void {
+		this.messages.replace(place);
+		if (this.summary < place) return;
+		this.#storage.sql.exec('UPDATE session SET summary = ?', this.messages.summaryBefore(place));
+	}
+
 	/** What it may spend from now on. */
 	setBudget(budget: Limit): void {
 		this.#storage.sql.exec('UPDATE session SET budget = ?', jsonOf(budget));

@@ -1,4 +1,4 @@
-import { type Message, type ToolMessage, toolResultMessage } from '../chat/index.ts';
+import { type Message, type ToolMessage, toolResultMessage, type WaitingCall } from '../chat/index.ts';
 import { RunletError } from '../errors.ts';
 import { findByCall } from '../tool/define.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
@@ -44,6 +44,14 @@ export function submitted(
 		}
 	}
 	return { messages, approved, isLast: left.size === 0 };
+}
+
+/** Of answers that somebody posts again and again those to calls that still wait for just such an answer, the last to each. */
+export function openAnswers(calls: readonly WaitingCall[] = [], answers: readonly Submission[]): readonly Submission[] {
+	return calls.flatMap(({ id, kind }) => {
+		const given = answers.findLast((answer) => answer.id === id && 'approve' in answer === (kind === 'approval'));
+		return given ?? [];
+	});
 }
 
 /**

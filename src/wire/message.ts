@@ -60,6 +60,12 @@ const about = {
 	attachments: v.optional(v.array(shownAttachment)),
 	turn: v.optional(v.pipe(turn, v.description('Of an assistant message: the model’s turn.'))),
 	isCut: v.optional(v.pipe(v.boolean(), v.description('The content is cut: the message by its id has all of it.'))),
+	isReplaced: v.optional(
+		v.pipe(
+			v.boolean(),
+			v.description('Another message took its place, or that of one before it: no model is sent it.'),
+		),
+	),
 	isInput: v.optional(v.pipe(v.boolean(), v.description('It came from outside, with a request.'))),
 	createdAt: v.pipe(v.string(), v.isoTimestamp()),
 };

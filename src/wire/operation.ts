@@ -113,8 +113,9 @@ export function operation<const O extends Operation>(given: O): O {
 export const pathParameters: Readonly<Record<string, { readonly says: string; readonly example: string }>> = {
 	id: { says: 'The session’s id.', example: '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708' },
 	message: { says: 'The message’s id.', example: '65536' },
-	agent: { says: 'The agent’s name.', example: 'triage' },
-	source: { says: 'Who sends it: standard (Standard Webhooks), github, stripe, slack or hmac.', example: 'github' },
+	agent: { says: 'The agent’s name.', example: 'assistant' },
+	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },
 	model: { says: 'The agent’s name.', example: 'assistant' },
 	name: { says: 'The skill’s name.', example: 'customer-tone' },
+	source: { says: 'Who sends it: standard (Standard Webhooks), github, stripe, slack or hmac.', example: 'github' },
 };

@@ -177,6 +177,13 @@ test('every route that does not stream takes and answers what the document says'
 	await good(200, '/v1/chat/completions', inSession);
 	await good(200, '/v1/models');
 	await good(200, '/v1/models/assistant');
+	const chat = '/v1/ui/assistant/chat-1';
+	await good(204, `${chat}/stream`);
+	await good(200, `${chat}/messages`);
+	const said = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'What is 17 + 25?' }] };
+	await good(200, '/v1/ui/assistant', { json: { id: 'chat-1', messages: [said], trigger: 'submit-message' } });
+	await good(200, `${chat}/messages`);
+	await good(204, `${chat}/stream`, { method: 'DELETE' });
 
 	const user = { login: 'ada', type: 'User' };
 	const issue = { number: 7, title: 'It does not start', body: 'See the title.', user };
@@ -228,6 +235,11 @@ test('an error that the document cannot foresee is one that it has', async () =>
 	const messages = [{ role: 'assistant', content: 'hello' }];
 	await good(400, '/v1/chat/completions', { json: { model: 'assistant', messages } });
 	await good(404, '/v1/chat/completions', { json: { model: 'none', messages: [{ role: 'user', content: 'hello' }] } });
+	const plain = { headers: { accept: 'text/plain' } };
+	await good(404, '/v1/ui/assistant/never-begun/stream', { method: 'DELETE', ...plain });
+	const nothing = { id: 'chat-2', messages: [{ role: 'user', parts: [] }] };
+	await good(400, '/v1/ui/assistant', { json: nothing, ...plain });
+	await good(404, '/v1/ui/nobody', { json: nothing, ...plain });
 	const created = await good(201, '/v1/sessions', { json: { agent: 'assistant', budget: { tokens: 0 } } });
 	const path = `/v1/sessions/${idOf(created.text)}`;
 	await good(409, `${path}/answer`, { json: { text: 'hello' } });

@@ -238,8 +238,11 @@ test('a token does at its own session what needs no key, and nothing of what nee
 			path.startsWith('/v1/') && !/^\/v1\/(sessions\/:id|webhooks\/)/.test(path) && method !== 'ALL',
 	);
 	expect(elsewhere.map(({ method, path }) => `${method} ${path}`)).toContain('POST /v1/sessions');
+	const said = [{ role: 'user', content: 'Hello', parts: [{ type: 'text', text: 'Hello' }] }];
 	const bodies: Readonly<Record<string, object>> = {
-		'/v1/chat/completions': { model: 'scripted', messages: [{ role: 'user', content: 'Hello' }] },
+		'/v1/sessions': { agent: 'scripted' },
+		'/v1/chat/completions': { model: 'scripted', messages: said.map(({ role, content }) => ({ role, content })) },
+		'/v1/ui/:agent': { id: 'elsewhere', messages: said },
 	};
 	const markdown = '---\nname: x\ndescription: X.\n---\nX.';
 	for (const { path, method } of elsewhere) {
@@ -248,7 +251,7 @@ test('a token does at its own session what needs no key, and nothing of what nee
 			path: path.replace(/:\w+/g, 'x'),
 			method,
 			...(isSkill && { body: markdown, headers: { 'content-type': 'text/markdown' } }),
-			...(method === 'POST' && { body: bodies[path] ?? { agent: 'scripted' } }),
+			...(method === 'POST' && { body: bodies[path] }),
 		});
 		expect(response.status, `${method} ${path}`).toBe(403);
 	}

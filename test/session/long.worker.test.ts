@@ -135,7 +135,11 @@ test('a page of the history is bounded in bytes, and its cursor leads through al
 	await runInDurableObject(objectOf(id), (_, { storage }) => {
 		for (let n = 1; n <= 40; n++) {
 			const body = JSON.stringify({ message: { role: 'user', content: 'y'.repeat(400_000) } });
-			storage.sql.exec('INSERT INTO message VALUES (?, 0, 1, 0, ?, 1)', n * 65_536, body);
+			storage.sql.exec(
+				'INSERT INTO message (seq, part, run, stored, body, created_at) VALUES (?, 0, 1, 0, ?, 1)',
+				n * 65_536,
+				body,
+			);
 		}
 	});
 	let seen = 0;

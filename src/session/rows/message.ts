@@ -24,6 +24,12 @@ export interface MessageRecord {
 	readonly haltedReason?: string | undefined;
 	/** Notes and warnings since the message stored before it. */
 	readonly before?: readonly SideEvent[] | undefined;
+	/** The place of the message whose place it took; that one and all behind it are replaced. */
+	readonly replaces?: number | undefined;
+	/** Whether another message took its place, or that of one before it: it is kept, but no model is sent it. */
+	readonly isReplaced?: boolean | undefined;
+	/** Whether a copy of it stands in front of the message that took the place: then it was answered otherwise, and no more. */
+	readonly isRestated?: boolean | undefined;
 	/** Whether its content is only the part of a tool's result that a model is sent; `whole` has all of it. */
 	readonly isCut?: boolean | undefined;
 	readonly createdAt: number;
@@ -35,6 +41,8 @@ export interface PageOptions {
 	readonly to?: number | undefined;
 	readonly limit?: number;
 	readonly bytes?: number;
+	/** Whether messages are given that others took the place of; they are, if nobody says. */
+	readonly withReplaced?: boolean;
 }
 
 export interface MessagePage {
@@ -43,7 +51,10 @@ export interface MessagePage {
 	readonly next?: number;
 }
 
-type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'createdAt'>;
+type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'isReplaced' | 'isRestated' | 'createdAt'>;
+
+/** Of a replaced message: a copy of it stands again. */
+const restated = 2;
 
 /** The conversation: a message costs one row, however many deltas it came in. */
 export class MessageRows {
@@ -75,7 +86,10 @@ export class MessageRows {
 	/** Stores a summary in front of the newest messages, `inFrontOf` of them, and gives its place. */
 	addSummary(run: number, message: Message, createdAt: number, inFrontOf: number): number {
 		const places = this.#sql
-			.exec<{ seq: number }>('SELECT DISTINCT seq FROM message ORDER BY seq DESC LIMIT 1 OFFSET ?', inFrontOf)
+			.exec<{ seq: number }>(
+				'SELECT DISTINCT seq FROM message WHERE replaced = 0 ORDER BY seq DESC LIMIT 1 OFFSET ?',
+				inFrontOf,
+			)
 			.toArray();
 		const seq = (places[0]?.seq ?? 0) + 1;
 		this.#insert(seq, run, createdAt, { message });
@@ -107,11 +121,12 @@ export class MessageRows {
 		to = Number.MAX_SAFE_INTEGER,
 		limit,
 		bytes = Number.POSITIVE_INFINITY,
+		withReplaced = true,
 	}: PageOptions = {}): MessagePage {
 		const rows = this.#sql.exec<Row>(
-			'SELECT seq, run, stored, body, created_at FROM message WHERE seq >= ? AND seq < ? ORDER BY seq, part',
-			from,
-			to,
+			`SELECT seq, run, stored, replaced, body, created_at FROM message
+			WHERE seq >= ? AND seq < ? AND replaced <= ? ORDER BY seq, part`,
+			...[from, to, withReplaced ? restated : 0],
 		);
 		const found: MessageRecord[] = [];
 		let open: Row | undefined;
@@ -129,10 +144,10 @@ export class MessageRows {
 		return { records: found };
 	}
 
-	/** The newest messages from a place on, about `characters` of them and whole turns, in order. */
+	/** The newest messages from a place on that no others took the place of, about `characters` and whole turns, in order. */
 	newest({ from = 0, characters }: { readonly from?: number; readonly characters: number }): readonly MessageRecord[] {
 		const sizes = this.#sql.exec<{ seq: number; size: number }>(
-			'SELECT seq, LENGTH(body) AS size FROM message WHERE seq >= ? ORDER BY seq DESC, part DESC',
+			'SELECT seq, LENGTH(body) AS size FROM message WHERE seq >= ? AND replaced = 0 ORDER BY seq DESC, part DESC',
 			from,
 		);
 		let start = from;
@@ -142,7 +157,40 @@ export class MessageRows {
 			read += size;
 			if (read > characters) break;
 		}
-		return this.page({ from: Math.max(from, turnOf(start)) }).records;
+		return this.page({ from: Math.max(from, turnOf(start)), withReplaced: false }).records;
+	}
+
+	/**
+	 * Another message takes the place of this one and all behind it. Where this one answers a call, the rest of its turn
+	 * stands again in front of the other one.
+	 */
+	replace(place: number): void {
+		const turn = turnOf(place);
+		this.#sql.exec(
+			`UPDATE message SET replaced = CASE WHEN seq < ? AND seq != ? THEN ${restated} ELSE 1 END
+			WHERE seq >= ? AND replaced != 1`,
+			...[place === turn ? turn : turn + messageStride, place, turn],
+		);
+	}
+
+	/** The place of the newest summary in front of a place, 0 for none. */
+	summaryBefore(place: number): number {
+		const isSummary = "CASE WHEN json_valid(body) THEN json_extract(body, '$.message.summary') END = 1";
+		const found = this.#sql.exec<{ seq: number }>(
+			`SELECT seq FROM message WHERE seq < ? AND replaced = 0 AND ${isSummary} ORDER BY seq DESC LIMIT 1`,
+			place,
+		);
+		return found.toArray()[0]?.seq ?? 0;
+	}
+
+	/** The newest message that its sender calls so. */
+	named(id: string): MessageRecord | undefined {
+		const found = this.#sql.exec<{ seq: number }>(
+			'SELECT seq FROM message WHERE client = ? ORDER BY replaced, seq DESC LIMIT 1',
+			id,
+		);
+		const place = found.toArray()[0]?.seq;
+		return place === undefined ? undefined : this.get(place);
 	}
 
 	/** The place behind the last message. */
@@ -161,8 +209,8 @@ export class MessageRows {
 			.one();
 		for (const [part, text] of partsOf(JSON.stringify(body)).entries()) {
 			this.#sql.exec(
-				'INSERT INTO message (seq, part, run, stored, body, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-				...[seq, part, run, stored, text, createdAt],
+				'INSERT INTO message (seq, part, run, stored, body, client, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+				...[seq, part, run, stored, text, part === 0 ? (body.inbound?.messageId ?? null) : null, createdAt],
 			);
 		}
 	}
@@ -189,9 +237,10 @@ function nextPlace(last: number): number {
 	return turnOf(last) + messageStride;
 }
 
-type Row = { seq: number; run: number; stored: number; body: string; created_at: number };
+type Row = { seq: number; run: number; stored: number; replaced: number; body: string; created_at: number };
 
-function recordOf({ seq, run, stored, body, created_at: createdAt }: Row): MessageRecord {
+function recordOf({ seq, run, stored, replaced, body, created_at: createdAt }: Row): MessageRecord {
 	const parsed: Body = JSON.parse(body);
-	return { seq, run, stored, createdAt, ...parsed };
+	const about = { ...(replaced > 0 && { isReplaced: true }), ...(replaced === restated && { isRestated: true }) };
+	return { seq, run, stored, createdAt, ...parsed, ...about };
 }

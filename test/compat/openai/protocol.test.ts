@@ -22,7 +22,7 @@ const restarted: RunEvent = { type: 'turn.restarted', iteration: 1 };
 const done: RunEvent = { type: 'done', text: '', usage };
 
 function streamed(events: readonly RunEvent[]): string {
-	const writer = protocol.writer();
+	const writer = protocol.writer(1);
 	return events.map((event) => writer.event(event, undefined)).join('') + writer.end();
 }
 

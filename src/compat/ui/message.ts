@@ -1,0 +1,111 @@
+import type { UiChunk } from './chunk.ts';
+
+/** A part of a UI message: `type` says what it is. */
+export interface UiPart {
+	readonly type: string;
+	readonly [field: string]: unknown;
+}
+
+/** A message as a page of the AI SDK holds it. */
+export interface UiMessage {
+	readonly id: string;
+	readonly role: 'user' | 'assistant';
+	readonly metadata?: object;
+	readonly parts: readonly UiPart[];
+}
+
+/**
+ * The message that a client has once it has read these chunks, but that text of a turn which was cut off and asked again
+ * is left out; nothing where they hold nothing to show.
+ */
+export function messageOf(chunks: readonly UiChunk[]): UiMessage | undefined {
+	let id = '';
+	let metadata: object | undefined;
+	let parts: UiPart[] = [];
+	const texts = new Map<string, string[]>();
+	const place = (toolCallId: string): number =>
+		parts.findLastIndex((part) => part.type.startsWith('tool-') && part.toolCallId === toolCallId);
+	const settle = (toolCallId: string, change: object, approved: boolean): void => {
+		const at = place(toolCallId);
+		const part = parts[at];
+		if (part === undefined) return;
+		const approval = part.approval === undefined ? {} : { approval: { ...asRecord(part.approval), approved } };
+		parts[at] = { ...part, ...change, ...approval };
+	};
+
+	for (const chunk of chunks) {
+		switch (chunk.type) {
+			case 'start':
+				id = chunk.messageId ?? id;
+				metadata = { ...metadata, ...chunk.messageMetadata };
+				break;
+			case 'message-metadata':
+			case 'finish':
+				metadata = { ...metadata, ...chunk.messageMetadata };
+				break;
+			case 'start-step':
+				parts.push({ type: 'step-start' });
+				break;
+			case 'text-start':
+			case 'reasoning-start': {
+				const pieces: string[] = [];
+				texts.set(chunk.id, pieces);
+				parts.push({ type: chunk.type === 'text-start' ? 'text' : 'reasoning', pieces });
+				break;
+			}
+			case 'text-delta':
+			case 'reasoning-delta':
+				texts.get(chunk.id)?.push(chunk.delta);
+				break;
+			case 'tool-input-start':
+				parts.push({ type: `tool-${chunk.toolName}`, toolCallId: chunk.toolCallId, state: 'input-streaming' });
+				break;
+			case 'tool-input-available':
+				settle(chunk.toolCallId, { state: 'input-available', input: chunk.input }, false);
+				break;
+			case 'tool-input-error': {
+				const { toolCallId, input, errorText } = chunk;
+				settle(toolCallId, { state: 'output-error', input, errorText }, false);
+				break;
+			}
+			case 'tool-output-available':
+				settle(chunk.toolCallId, { state: 'output-available', output: chunk.output }, true);
+				break;
+			case 'tool-output-error':
+				settle(chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText }, true);
+				break;
+			case 'tool-output-denied':
+				settle(chunk.toolCallId, { state: 'output-denied' }, false);
+				break;
+			case 'tool-approval-request': {
+				const at = place(chunk.toolCallId);
+				const part = parts[at];
+				if (part !== undefined)
+					parts[at] = { ...part, state: 'approval-requested', approval: { id: chunk.approvalId } };
+				break;
+			}
+			case 'data-restarted':
+				parts = parts.slice(
+					0,
+					Math.max(
+						0,
+						parts.findLastIndex(({ type }) => type === 'step-start'),
+					),
+				);
+				break;
+			case 'data-note':
+			case 'data-warning':
+				if (chunk.transient !== true) parts.push({ type: chunk.type, data: chunk.data });
+				break;
+		}
+	}
+	const shown = parts.map(({ pieces, ...part }) =>
+		Array.isArray(pieces) ? { ...part, text: pieces.join(''), state: 'done' } : part,
+	);
+	if (!shown.some(({ type }) => type !== 'step-start')) return undefined;
+	return { id, role: 'assistant', ...(metadata !== undefined && { metadata }), parts: shown };
+}
+
+function asRecord(value: unknown): object {
+	return typeof value === 'object' && value !== null ? value : {};
+}

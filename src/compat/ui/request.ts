@@ -1,0 +1,87 @@
+import * as v from 'valibot';
+
+const textPart = v.object({ type: v.literal('text'), text: v.string() });
+const filePart = v.object({
+	type: v.literal('file'),
+	mediaType: v.string(),
+	url: v.string(),
+	filename: v.nullish(v.string()),
+});
+const answeredPart = v.variant('state', [
+	v.object({ toolCallId: v.string(), state: v.literal('output-available'), output: v.optional(v.unknown()) }),
+	v.object({ toolCallId: v.string(), state: v.literal('output-error'), errorText: v.optional(v.string(), '') }),
+	v.object({
+		toolCallId: v.string(),
+		state: v.picklist(['approval-responded', 'output-denied']),
+		approval: v.object({ approved: v.optional(v.boolean(), false), reason: v.nullish(v.string()) }),
+	}),
+]);
+
+/** A file of a user's message: where it is, or what it holds. */
+export interface UiFile {
+	readonly name: string;
+	readonly type: string;
+	readonly size: number;
+	readonly contentBase64?: string;
+	readonly contentText?: string;
+	readonly contentUrl?: string;
+}
+
+/** What a user's message says and what came with it. */
+export function contentOf(parts: readonly unknown[]): { readonly text: string | undefined; readonly files: UiFile[] } {
+	const texts = parts.flatMap((part) => (v.is(textPart, part) ? [part.text] : []));
+	const files = parts.flatMap((part) => (v.is(filePart, part) ? [part] : []));
+	const text = texts.join('\n\n');
+	return { text: text.trim() === '' ? undefined : text, files: files.map(fileOf) };
+}
+
+/** An answer to a call that an assistant's message holds: a result, or whether it may run. */
+export type UiAnswer =
+	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
+	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
+
+/** The answers that an assistant's message holds: those that were given long ago, too, and whatever a client made up. */
+export function answersOf(parts: readonly unknown[]): UiAnswer[] {
+	return parts.flatMap((part): UiAnswer[] => {
+		const read = v.safeParse(answeredPart, part);
+		if (!read.success) return [];
+		const { output: given } = read;
+		switch (given.state) {
+			case 'output-available':
+				return [{ id: given.toolCallId, output: given.output ?? null }];
+			case 'output-error':
+				return [{ id: given.toolCallId, output: given.errorText, isError: true }];
+			default: {
+				const { approved, reason } = given.approval;
+				const why = reason ? { reason: reason.slice(0, 2_000) } : {};
+				return [{ id: given.toolCallId, approve: given.state === 'approval-responded' && approved, ...why }];
+			}
+		}
+	});
+}
+
+function fileOf({ mediaType, url, filename }: v.InferOutput<typeof filePart>, index: number): UiFile {
+	const type = mediaType.split(';')[0]?.trim() || 'application/octet-stream';
+	const name = filename || `file-${index + 1}.${extensionOf(type)}`;
+	const data = /^data:[^,]*?(;base64)?,/i.exec(url);
+	if (data === null) return { name, type, size: 0, contentUrl: url };
+	const content = url.slice(data[0].length);
+	if (data[1] === undefined) {
+		const contentText = decoded(content);
+		return { name, type, size: new TextEncoder().encode(contentText).byteLength, contentText };
+	}
+	const padding = content.endsWith('==') ? 2 : content.endsWith('=') ? 1 : 0;
+	return { name, type, size: Math.floor((content.length * 3) / 4) - padding, contentBase64: content };
+}
+
+function decoded(text: string): string {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
+}
+
+function extensionOf(type: string): string {
+	return /[a-z0-9]+$/i.exec(type)?.[0] ?? 'bin';
+}

@@ -1,0 +1,100 @@
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import { type Agent, findAgent } from '../agents/index.ts';
+import { check } from '../check.ts';
+import { answersOf, contentOf } from '../compat/ui/request.ts';
+import { config } from '../config.ts';
+import { RunletError } from '../errors.ts';
+import type { Runtime } from '../session/agent.ts';
+import type { Caller, PagePost, SessionApi } from '../session/api.ts';
+import { attachmentsField } from '../wire/attachment.ts';
+import * as operations from '../wire/operations/ui.ts';
+import { postedMessage, type uiPost } from '../wire/ui.ts';
+import { callerOf, ownerOf, type RouteEnv } from './identity.ts';
+import { serves } from './operation.ts';
+import { handlingOf, notAllowed } from './request.ts';
+
+/** Characters of one message's text. */
+const maxText = 1_000_000;
+
+const textField = v.optional(v.pipe(v.string(), v.maxLength(maxText, `at most ${maxText} characters`)));
+
+/**
+ * `/v1/ui/:agent`: what a page with `useChat` of the AI SDK posts to, unchanged (design.md, "The wire"). The chat's id
+ * stands for a session: one of its own, or, of a page that holds a session's token, that session.
+ */
+export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
+	return new Hono<RouteEnv>()
+		.post('/:agent', serves(operations.postChat), async (c) => {
+			const body = c.req.valid('json');
+			const { api, caller } = chatOf(c, body.id);
+			const agent = findAgent(agents, c.req.param('agent'));
+			return api.post(caller, postOf(agent, body, caller), handlingOf(c, body));
+		})
+		.all('/:agent', notAllowed('POST'))
+		.get('/:agent/:chat/stream', serves(operations.resumeChat), async (c) => {
+			const { api, caller } = chatOf(c, c.req.param('chat'));
+			return orElse(caller, await api.resume(caller, c.req.param('agent')), () => new Response(null, { status: 204 }));
+		})
+		.delete('/:agent/:chat/stream', serves(operations.stopChat), async (c) => {
+			const { api, caller } = chatOf(c, c.req.param('chat'));
+			const { status } = await api.cancel(caller, handlingOf(c));
+			if (status === 404) throw new RunletError('not_found', 'There is no such session.');
+			return new Response(null, { status: 204 });
+		})
+		.all('/:agent/:chat/stream', notAllowed('GET', 'DELETE'))
+		.get('/:agent/:chat/messages', serves(operations.listChat), async (c) => {
+			const { api, caller } = chatOf(c, c.req.param('chat'));
+			const response = await api.pageMessages(caller, c.req.param('agent'));
+			return orElse(caller, response, () => Response.json({ messages: [] }));
+		})
+		.all('/:agent/:chat/messages', notAllowed('GET'));
+}
+
+/** The session that a chat stands for, and who asks it. */
+function chatOf(c: Context<RouteEnv>, id: string): { readonly api: SessionApi; readonly caller: Caller } {
+	const { sessions } = config(c.env);
+	if (/^[0-9a-f]{64}$/.test(id)) {
+		const caller = callerOf(c, id);
+		try {
+			return { api: sessions.get(sessions.idFromString(id)), caller };
+		} catch {
+			// It looks like the id of an object, and is none.
+		}
+	}
+	const owner = ownerOf(c);
+	const name = JSON.stringify(['ui', owner, c.req.param('agent'), id]);
+	return { api: sessions.get(sessions.idFromName(name)), caller: { owner } };
+}
+
+function postOf(
+	{ name: agent }: Agent,
+	{ id, messages, trigger, messageId }: v.InferOutput<typeof uiPost>,
+	caller: Caller,
+): PagePost {
+	const { role, parts, id: ownId } = check(postedMessage, messages.at(-1), 'messages');
+	const isAgain = trigger === 'regenerate-message';
+	const about = { agent, isAgain, messageId: messageId ?? undefined };
+	if (role === 'assistant') {
+		if (!isAgain) return { ...about, answers: answersOf(parts) };
+		throw new RunletError('invalid_request', 'messages: the last one must be the message that is answered again.', {
+			field: 'messages',
+		});
+	}
+	const content = contentOf(parts);
+	const text = check(textField, content.text, 'messages');
+	const attachments = check(attachmentsField, content.files, 'messages') ?? [];
+	if (text === undefined && attachments.length === 0)
+		throw new RunletError('invalid_request', 'messages: the last one has neither text nor files.', {
+			field: 'messages',
+		});
+	const sender = 'owner' in caller ? { sender: caller.owner } : {};
+	const isNamed = 'owner' in caller && !/^[0-9a-f]{64}$/.test(id);
+	const create = isNamed ? { create: { agent, owner: caller.owner } } : {};
+	return { ...about, input: { text, attachments, messageId: ownId, transport: 'ui', ...sender, ...create } };
+}
+
+/** A page looks for its chat before its first message made one. */
+function orElse(caller: Caller, response: Response, none: () => Response): Response {
+	return response.status === 404 && 'owner' in caller ? none() : response;
+}

@@ -1,0 +1,151 @@
+import type { ToolMessage } from '../chat/index.ts';
+import { messageOf, type UiMessage, type UiPart } from '../compat/ui/message.ts';
+import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../compat/ui/writer.ts';
+import { attachmentsOf } from './attachment.ts';
+import { recordsOf } from './past.ts';
+import { replay } from './replay.ts';
+import { inputOf, isFromOutside, roundOf } from './round.ts';
+import { type MessageRecord, messageStride } from './rows/message.ts';
+import type { RunRecord } from './rows/run.ts';
+import type { SessionStore } from './store.ts';
+
+/** Characters of the history that a page is shown, about. */
+const shownCharacters = 4_000_000;
+
+/** The head of the message that a run writes: all runs that answer one message write the same one. */
+export function headOf(store: SessionStore, n: number, isContinued: boolean): UiMessageHead {
+	const { input, runs } = roundOf(store, n);
+	const told = toldRuns(store, runs);
+	return {
+		messageId: answerId(input?.seq ?? 0),
+		sessionId: store.session().id,
+		earlier: told.slice(0, -1),
+		given: told.at(-1)?.given ?? [],
+		isContinued,
+	};
+}
+
+/**
+ * The newest part of the conversation as a page shows it, without the answer that is being written: a page gets that by
+ * following the run.
+ */
+export function uiMessages(store: SessionStore): UiMessage[] {
+	const inputs = store.messages.newest({ characters: shownCharacters }).filter(isFromOutside);
+	const newest = store.runs.get();
+	const messages: UiMessage[] = [];
+	/** The runs of the round that is read, and whether it is passed over. */
+	let runs: number[] = [];
+	let isPassed = false;
+	const flush = (): void => {
+		const answer = answerOf(store, runs);
+		if (answer !== undefined) messages.push(answer);
+		runs = [];
+	};
+	for (let n = inputs[0]?.run ?? 1; newest !== undefined && n <= newest.n; n++) {
+		const run = store.runs.get(n);
+		if (run === undefined) continue;
+		const begins = inputOf(store, run);
+		if (begins !== undefined) flush();
+		isPassed = isGone(begins ?? store.messages.get(run.firstSeq)) || (begins === undefined && isPassed);
+		if (isPassed) continue;
+		runs.push(n);
+		for (const input of inputs) if (input.run === n) messages.push(userMessageOf(store.messages.whole(input)));
+	}
+	if (newest?.status !== 'running') flush();
+	return messages;
+}
+
+/** Whether a message is shown no more; what stands again was said nevertheless, where it stood first. */
+function isGone(record: MessageRecord | undefined): boolean {
+	return record?.isReplaced === true && record.isRestated !== true;
+}
+
+function answerId(place: number): string {
+	return `msg_${place}`;
+}
+
+function answerOf(store: SessionStore, runs: readonly number[]): UiMessage | undefined {
+	const last = runs.at(-1);
+	if (last === undefined) return undefined;
+	const { events } = toldRuns(store, [last])[0] ?? { events: [] };
+	const writer = new UiWriter(headOf(store, last, false));
+	return messageOf(events.flatMap((event) => writer.write(event)));
+}
+
+/** What is stored of runs that follow one another; of one that goes on only what it was given. */
+function toldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
+	let approvals: ReadonlySet<string> = new Set();
+	return runs.flatMap((n) => {
+		const run = store.runs.get(n);
+		if (run === undefined) return [];
+		const records = recordsOf(store, n, run.firstSeq).filter((record) => !isGone(record));
+		const told = {
+			given: givenOf(run, records, approvals),
+			events: run.tail === undefined ? [] : replay(run, records),
+		};
+		const { event } = run.tail ?? {};
+		const asked = event?.type === 'awaiting' ? (event.toolCalls ?? []) : [];
+		approvals = new Set(asked.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])));
+		return [told];
+	});
+}
+
+/** The answers to calls that a run began with, but for that to a question: it is a message of the person. */
+function givenOf(
+	{ n, firstSeq }: RunRecord,
+	records: readonly MessageRecord[],
+	approvals: ReadonlySet<string>,
+): GivenResult[] {
+	const isGiven = (record: MessageRecord): record is MessageRecord & { readonly message: ToolMessage } =>
+		record.run === n && record.input === true && record.message.role === 'tool' && record.inbound === undefined;
+	return records
+		.filter(({ seq }) => seq < firstSeq + messageStride)
+		.filter(isGiven)
+		.map(({ message: { toolCallId: id, content: output, isError = false } }) => ({
+			id,
+			output,
+			isError,
+			// A call that waited for a person gets no result from outside but that they did not allow it.
+			isDenied: approvals.has(id),
+		}));
+}
+
+function userMessageOf({ seq, message, inbound }: MessageRecord): UiMessage {
+	const parts = 'parts' in message ? message.parts : undefined;
+	const attached = inbound?.attachments ?? [];
+	const own: UiPart[] =
+		parts === undefined
+			? [{ type: 'text', text: String(message.content) }]
+			: parts
+					.filter((_, index) => !attached.some(({ part }) => part === index))
+					.map(({ kind, text = '', mime, data, url, name }) =>
+						kind === 'text' ? { type: 'text', text } : filePart({ mime, name, url: url ?? dataUrl(mime, data) }),
+					);
+	const files = attachmentsOf(parts, attached).map(({ name, type, contentText, contentBase64, contentUrl }) => {
+		const data = contentText === undefined ? contentBase64 : base64(contentText);
+		return filePart({ mime: type, name, url: contentUrl ?? dataUrl(type, data) });
+	});
+	return { id: inbound?.messageId ?? `in_${seq}`, role: 'user', parts: [...own, ...files] };
+}
+
+function filePart({
+	mime = 'application/octet-stream',
+	name,
+	url,
+}: {
+	readonly mime?: string | undefined;
+	readonly name?: string | undefined;
+	readonly url: string;
+}): UiPart {
+	return { type: 'file', mediaType: mime, url, ...(name !== undefined && { filename: name }) };
+}
+
+function dataUrl(mime = 'application/octet-stream', data = ''): string {
+	return `data:${mime};base64,${data}`;
+}
+
+function base64(text: string): string {
+	let binary = '';
+	for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
+	return btoa(binary);
+}

@@ -1,0 +1,42 @@
+import * as v from 'valibot';
+
+/** Characters of a chat's, and of a message's, id. */
+const maxId = 256;
+
+const parts = v.array(v.unknown());
+
+/** What a page of the AI SDK posts. Only its last message is read: the session keeps the history. */
+export const uiPost = v.object({
+	id: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(maxId), v.description('The chat’s id.')),
+	messages: v.pipe(
+		v.array(v.unknown()),
+		v.minLength(1, 'must hold a message'),
+		v.description('UI messages. Only the last one is read: the session keeps the history.'),
+	),
+	trigger: v.optional(v.picklist(['submit-message', 'regenerate-message']), 'submit-message'),
+	messageId: v.nullish(
+		v.pipe(
+			v.string(),
+			v.maxLength(maxId),
+			v.description('The message that is edited, or whose answer is asked for again.'),
+		),
+	),
+});
+
+/** The last message of a post. Parts of kinds that nobody here knows are passed over. */
+export const postedMessage = v.variant('role', [
+	v.object({ role: v.literal('user'), id: v.optional(v.pipe(v.string(), v.maxLength(maxId))), parts }),
+	v.object({ role: v.literal('assistant'), id: v.optional(v.pipe(v.string(), v.maxLength(maxId))), parts }),
+]);
+
+/** The conversation as a page shows it. */
+export const uiMessageList = v.object({
+	messages: v.array(
+		v.object({
+			id: v.string(),
+			role: v.picklist(['user', 'assistant']),
+			metadata: v.optional(v.record(v.string(), v.unknown())),
+			parts: v.array(v.looseObject({ type: v.string() })),
+		}),
+	),
+});

@@ -1,0 +1,118 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { Miniflare } from 'miniflare';
+import { unstable_getMiniflareWorkerOptions } from 'wrangler';
+import { quietEnv, root, wranglerPath } from '../../../scripts/wrangler.ts';
+
+/** What the model says: a text, or pieces one after another. */
+export type Line =
+	| { readonly type: 'text' | 'reasoning'; readonly text: string }
+	| { readonly type: 'call'; readonly id: string; readonly name: string; readonly input: object }
+	| { readonly type: 'fail'; readonly message: string };
+
+/** A turn of the model: lines that it says at once, or whoever says them. */
+export type StagedTurn = readonly Line[] | ((turn: OpenTurn) => void | Promise<void>);
+
+/** A turn that the test speaks piece by piece. */
+export interface OpenTurn {
+	say(...lines: readonly Line[]): void;
+	/** Resolves when the other side went away. */
+	readonly left: Promise<unknown>;
+}
+
+/** A message as the model is sent it. */
+export interface Sent {
+	readonly role: string;
+	readonly content: unknown;
+	readonly parts?: readonly object[];
+}
+
+export const text = (said: string): Line => ({ type: 'text', text: said });
+export const reasoning = (said: string): Line => ({ type: 'reasoning', text: said });
+export const call = (id: string, name: string, input: object = {}): Line => ({ type: 'call', id, name, input });
+
+/** The real Worker over HTTP, with a model that says what the test says. */
+export async function startStage() {
+	let turns: StagedTurn[] = [];
+	let requests: (readonly Sent[])[] = [];
+	const answer = async (body: unknown, response: ServerResponse): Promise<void> => {
+		const { messages } = body as { readonly messages: readonly Sent[] };
+		requests.push(messages);
+		const turn = turns.shift() ?? [{ type: 'fail', message: 'The script is over.' } as const];
+		const open: OpenTurn = {
+			say: (...lines) => void response.write(lines.map((one) => `${JSON.stringify(one)}\n`).join('')),
+			left: once(response, 'close'),
+		};
+		response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+		response.flushHeaders();
+		if (typeof turn === 'function') await turn(open);
+		else open.say(...turn);
+		response.end();
+	};
+	const server = createServer((request, response) => {
+		json(request)
+			.then((body) => answer(body, response))
+			.catch(() => response.destroy());
+	});
+	server.listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const address = server.address();
+	const port = typeof address === 'object' ? address?.port : 0;
+
+	const folder = await mkdtemp(join(tmpdir(), 'runlet-ui-'));
+	const miniflare = new Miniflare({
+		...optionsOf(bundle(folder)),
+		bindings: { LOCAL: 'true', STAGE: `http://127.0.0.1:${port}` },
+	});
+	const url = (await miniflare.ready).origin;
+	return {
+		url,
+		api: `${url}/v1/ui/desk`,
+		/** Sets what the model says from now on, a turn each; gives what it is sent. */
+		play: (...given: readonly StagedTurn[]): readonly (readonly Sent[])[] => {
+			turns = [...given];
+			requests = [];
+			return requests;
+		},
+		close: async (): Promise<void> => {
+			await miniflare.dispose();
+			server.closeAllConnections();
+			server.close();
+			await rm(folder, { recursive: true, force: true });
+		},
+	};
+}
+
+export type Stage = Awaited<ReturnType<typeof startStage>>;
+
+/** Writes the Worker as one file and gives its folder. */
+function bundle(folder: string): string {
+	const args = ['deploy', 'test/e2e/ui/worker.ts', '--dry-run', '--outdir', folder];
+	const options = { cwd: root, env: quietEnv, encoding: 'utf8' } as const;
+	const { status, stderr } = spawnSync(process.execPath, ['--no-warnings', wranglerPath, ...args], options);
+	if (status !== 0) throw new Error(`the Worker could not be bundled:\n${stderr}`);
+	return folder;
+}
+
+function optionsOf(folder: string) {
+	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces } = unstable_getMiniflareWorkerOptions(
+		join(root, 'wrangler.toml'),
+	).workerOptions;
+	return {
+		// One file: what it imports only in other surroundings is not there.
+		modules: [{ type: 'ESModule' as const, path: join(folder, 'worker.js') }],
+		modulesRoot: folder,
+		compatibilityDate,
+		compatibilityFlags,
+		durableObjects,
+		kvNamespaces,
+		host: '127.0.0.1',
+		port: 0,
+		cf: false,
+	};
+}

@@ -1,0 +1,112 @@
+import { env } from 'cloudflare:workers';
+import * as v from 'valibot';
+import { defineAgent } from '../../../src/agents/index.ts';
+import { createApp } from '../../../src/app.ts';
+import type { ProviderRegistration } from '../../../src/chat/index.ts';
+import type { Env } from '../../../src/config.ts';
+import { createDirectoryClass } from '../../../src/directory/object.ts';
+import { askUser, fn, halt, tool } from '../../../src/index.ts';
+import { createLedgerClass } from '../../../src/ledger/object.ts';
+import { createPublisherClass } from '../../../src/publisher/object.ts';
+import { createSessionClass } from '../../../src/session/object.ts';
+
+declare global {
+	namespace Cloudflare {
+		interface Env {
+			/** Where the test listens, which speaks for the model. */
+			readonly STAGE: string;
+		}
+	}
+}
+
+const line = v.variant('type', [
+	v.object({ type: v.picklist(['text', 'reasoning']), text: v.string() }),
+	v.object({ type: v.literal('call'), id: v.string(), name: v.string(), input: v.record(v.string(), v.unknown()) }),
+	v.object({ type: v.literal('fail'), message: v.string() }),
+]);
+
+/** A model that says what the test says, a line of JSON at a time. */
+const staged: ProviderRegistration = {
+	variant: 'staged',
+	displayName: 'Staged',
+	detect: (model) => model === 'staged',
+	chatStreamFn: async (_model, messages, _system, _tools, onDelta, options) => {
+		const body = JSON.stringify({ messages });
+		const response = await fetch(`${env.STAGE}/turn`, { method: 'POST', body, signal: options?.signal ?? null });
+		const toolCalls = [];
+		let rest = '';
+		for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+			const lines = (rest + piece).split('\n');
+			rest = lines.pop() ?? '';
+			for (const text of lines) {
+				const said = v.parse(line, JSON.parse(text));
+				if (said.type === 'fail') throw new Error(said.message);
+				if (said.type !== 'call') await onDelta(said);
+				else {
+					const { id, name, input } = said;
+					toolCalls.push({ id, name, input });
+					await onDelta({ type: 'tool_use_start', id, name });
+					await onDelta({ type: 'tool_use_input', id, partialInputJson: JSON.stringify(input) });
+					await onDelta({ type: 'tool_use_end', id });
+				}
+			}
+		}
+		const usage = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
+		return { stopReason: toolCalls.length > 0 ? 'tool_use' : 'end_turn', toolCalls, usage };
+	},
+};
+
+let paid = 0;
+const runtime = {
+	agents: [
+		defineAgent({
+			name: 'desk',
+			description: 'Says what the test says.',
+			model: 'staged',
+			maxRetries: 0,
+			tools: [
+				fn(
+					{
+						name: 'add',
+						params: [
+							['x', v.number()],
+							['y', v.number()],
+						],
+					},
+					(x, y) => x + y,
+				),
+				fn({ name: 'ask', params: [['question', v.string()]] }, (question) => askUser(question)),
+				fn({ name: 'stop', params: [] }, () => halt('enough', 'stopped')),
+				fn({ name: 'fail', params: [] }, () => {
+					throw new Error('No luck.');
+				}),
+				tool.define({
+					name: 'pay',
+					description: 'Pays; says how often it did.',
+					inputSchema: v.object({ amount: v.number() }),
+					needsApproval: true,
+					fn: (amount: number) => `payment ${++paid}: ${amount}`,
+				}),
+				tool.define({
+					name: 'locate',
+					description: 'The page knows it.',
+					inputSchema: v.object({}),
+					manual: true,
+				}),
+			],
+		}),
+	],
+	providers: () => [staged],
+};
+
+export class Session extends createSessionClass(runtime) {}
+
+export class Ledger extends createLedgerClass() {}
+
+export class Directory extends createDirectoryClass() {}
+
+export class Publisher extends createPublisherClass() {}
+
+const app = createApp(runtime);
+
+export default { fetch: (request: Request, bindings: Env) => app.fetch(request, bindings) };

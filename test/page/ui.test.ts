@@ -1,0 +1,124 @@
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { resolve } from 'node:path';
+import { build } from 'esbuild';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startRunlet } from '../runlet.ts';
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const args = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
+const root = resolve(import.meta.dirname, '../..');
+const [, component = ''] = /^```tsx\n(.*?)^```$/ms.exec(readFileSync(resolve(root, 'README.md'), 'utf8')) ?? [];
+
+let browser: Browser;
+let runlet: Awaited<ReturnType<typeof startRunlet>>;
+beforeAll(async () => {
+	if (!existsSync(executablePath)) throw new Error(`No Chromium at ${executablePath}: set CHROMIUM to where one is.`);
+	[browser, runlet] = await Promise.all([chromium.launch({ executablePath, args }), startRunlet()]);
+});
+afterAll(() => Promise.all([browser?.close(), runlet?.close()]));
+
+/** The page of README.md with one version of the AI SDK, as a script. */
+async function bundle(version: 5 | 6 | 7): Promise<string> {
+	const { outputFiles } = await build({
+		stdin: {
+			contents: component.replace('http://127.0.0.1:8787', runlet.url),
+			loader: 'tsx',
+			resolveDir: root,
+		},
+		alias: { ai: `ai${version}`, '@ai-sdk/react': `ai-react${version}` },
+		define: { 'process.env.NODE_ENV': '"production"' },
+		bundle: true,
+		format: 'esm',
+		target: 'es2022',
+		platform: 'browser',
+		jsx: 'automatic',
+		write: false,
+		logLevel: 'silent',
+	});
+	return outputFiles[0]?.text ?? '';
+}
+
+/** A sum that the demo model says back for seconds, piece by piece. */
+const terms = 60;
+const sum = Array(terms).fill(1).join(' + ');
+
+describe.each([5, 6, 7] as const)('the page of README.md with AI SDK %i', (version) => {
+	let site: Server;
+	let page: Page;
+	let complaints: string[];
+
+	beforeAll(async () => {
+		const script = await bundle(version);
+		site = createServer(({ url }, response) => {
+			const isScript = url === '/page.js';
+			response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
+			response.end(
+				isScript
+					? script
+					: '<!doctype html><link rel="icon" href="data:,"><body><script type="module" src="/page.js"></script>',
+			);
+		}).listen(0, '127.0.0.1');
+		await once(site, 'listening');
+	});
+	afterAll(() => site?.close());
+
+	beforeEach(async () => {
+		complaints = [];
+		page = await browser.newPage();
+		page.setDefaultTimeout(20_000);
+		page.on('pageerror', (error) => complaints.push(String(error)));
+		const address = site.address();
+		await page.goto(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`);
+	});
+	afterEach(async () => {
+		await page.close();
+		expect(complaints).toEqual([]);
+	});
+
+	const say = async (text: string) => {
+		await page.fill('input', text);
+		await page.press('input', 'Enter');
+	};
+	const texts = (role: string) => page.locator(`.${role} p`).allTextContents();
+	const sees = (selector: string, hasText: string) => page.locator(selector, { hasText }).last().waitFor();
+
+	test('shows a call and its answer, and shows the same when it is loaded again', async () => {
+		await say('What is 17 + 25?');
+		await sees('.assistant p', '42');
+		expect(await page.locator('.assistant div').allTextContents()).toEqual([
+			expect.stringMatching(/^tool-\w+ .*17 \+ 25.* → 42/),
+		]);
+		await sees('button', 'Send');
+		const seen = await page.locator('main').innerHTML();
+		await page.reload();
+		await sees('.assistant p', '42');
+		await sees('button', 'Send');
+		expect(await page.locator('main').innerHTML()).toBe(seen);
+	});
+
+	test('goes on with an answer that was being written when it was loaded again, and shows it once', async () => {
+		await say(`What is ${sum}?`);
+		await sees('.assistant p', '1 + 1');
+		await page.reload();
+		await sees('button', 'Stop');
+		await sees('.assistant p', `${sum} is ${terms}.`);
+		await sees('button', 'Send');
+		expect((await texts('assistant')).at(-1)).toBe(`${sum} is ${terms}.`);
+		expect(await texts('user')).toHaveLength(1);
+		expect(await page.locator('.assistant').count()).toBe(1);
+	});
+
+	test('stops the run, and goes on with another message', async () => {
+		await say(`What is ${sum}?`);
+		await sees('.assistant p', '1 + 1');
+		await page.click('text=Stop');
+		await sees('button', 'Send');
+		await say('What is 2 + 2?');
+		await sees('.assistant p', '4');
+		await sees('button', 'Send');
+		expect(await page.locator('.error').count()).toBe(0);
+	});
+});
