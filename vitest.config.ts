@@ -29,6 +29,7 @@ export default defineConfig({
 						wrangler: { configPath: './wrangler.toml' },
 						miniflare: {
 							bindings: { LOCAL: 'true', ...secrets },
+							analyticsEngineDatasets: { METRICS: { dataset: 'runlet' } },
 							// Tests ask as fast as they can; that of the rate brings its own.
 							ratelimits: { RATE_LIMITER: { namespace_id: '8787', simple: { limit: 1_000_000, period: 10 } } },
 						},

@@ -98,7 +98,7 @@ async function take(
 	const key = session === undefined ? `delivery ${id}` : `session ${session}`;
 	const sessionId = sessions.idFromName(`webhook ${owner} ${agent} ${source} ${key}`);
 	const create = { agent, owner, metadata };
-	const input: Input = { ...message, sender, transport: `webhook:${source}`, create };
+	const input: Input = { ...message, sender, transport: `webhook:${source}`, isPatient: true, create };
 	const once = { key: webhookKey(source, id), request: 'webhook' };
 	const response = await patiently(() => sessions.get(sessionId).send(caller, input, { delivery: 'accepted', once }));
 	if (response.status === 409) {

@@ -50,6 +50,8 @@ export interface Input {
 	readonly whenBusy?: WhenBusy | undefined;
 	/** Where the end of its run is told; checked by who passes it. */
 	readonly callback?: string | undefined;
+	/** Whether it waits for a session that waits for results of calls, too, instead of being refused: its sender cannot come again. */
+	readonly isPatient?: boolean | undefined;
 	/** What the session is created with, where it is not there yet. */
 	readonly create?: CreateInput | undefined;
 }

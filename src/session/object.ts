@@ -196,7 +196,7 @@ export function createSessionClass(runtime: Runtime) {
 		post(caller: Caller, post: PagePost, how: Handling): Promise<Response> {
 			return answer(async () => {
 				const { agent, input } = post;
-				if (input?.create !== undefined && !this.#isLeaving && !this.#store.exists()) this.#create(input.create);
+				this.#createMissing(caller, input?.create);
 				await this.#assertOpen(caller, agent);
 				const before = this.#delivered(how.once);
 				const known = before === undefined ? undefined : this.#redelivered(before);
@@ -278,7 +278,7 @@ export function createSessionClass(runtime: Runtime) {
 			work: () => LiveRun | Upcoming | undefined,
 		): Promise<Response> {
 			return answer(async () => {
-				if (how.create !== undefined && !this.#isLeaving && !this.#store.exists()) this.#create(how.create);
+				this.#createMissing(caller, how.create);
 				await this.#assertOpen(caller);
 				const before = this.#delivered(how.once);
 				if (before !== undefined) return this.#redeliver(before, how);
@@ -343,10 +343,12 @@ export function createSessionClass(runtime: Runtime) {
 			return eventStream(new Response(text).body ?? new ReadableStream(), 200, { ...uiHeaders, ...headers });
 		}
 
-		/** A message: it begins its run, or waits for the one that goes on. */
-		#sent(given: ReturnType<typeof inboundOf>, { whenBusy = 'queue', model, callback }: Input, { once }: Handling) {
-			const isBusy = whenBusy !== 'reject' && this.#runner.live !== undefined;
-			if (isBusy) return this.#wait(given, whenBusy === 'steer', { model, callback }, once);
+		/** A message: it begins its run, or waits for the one that goes on or that waits for somebody. */
+		#sent(given: ReturnType<typeof inboundOf>, input: Input, { once }: Handling) {
+			const { whenBusy = 'queue', isPatient = false, model, callback } = input;
+			const isAsking = isPatient && this.#status() === 'awaiting_tools';
+			if (whenBusy !== 'reject' && (isAsking || this.#runner.live !== undefined))
+				return this.#wait(given, whenBusy === 'steer', { model, callback }, once);
 			assertAllowed(this.#status(), 'reply', pendingOf(this.#store).calls?.length !== 0);
 			return this.#runner.begin([this.#asAnswer(given.message)], { once, model, inbound: given.inbound, callback });
 		}
@@ -429,6 +431,12 @@ export function createSessionClass(runtime: Runtime) {
 				for (const message of given.history ?? []) this.#store.messages.add(0, message, createdAt, { input: true });
 				if (once !== undefined) this.#store.deliveries.add(once, 0, createdAt);
 			});
+		}
+
+		/** Makes a session that is not there yet, for its owner and for nobody else. */
+		#createMissing(caller: Caller, given: CreateInput | undefined): void {
+			if (given === undefined || this.#isLeaving || this.#store.exists()) return;
+			if ('owner' in caller && caller.owner === given.owner) this.#create(given);
 		}
 
 		/** A token for this session: without a time, for a day from its creation on, so that a repeated request gets the same. */

@@ -218,12 +218,19 @@ describe('a delivery', () => {
 			storage.sql.exec<{ body: string }>('SELECT body FROM message ORDER BY seq LIMIT 1').one(),
 		);
 		expect(JSON.parse(row.body)).toMatchObject({ inbound: { sender: 'ada', transport: 'webhook:hmac' } });
-		// It waits for somebody: an event is to come later.
+	});
+
+	test('that comes while its session waits for somebody waits, too: its sender may not come again', async () => {
 		const session = unique();
-		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] });
-		const waiting = await taken(await deliver({ message: { text: 'go', session } }));
-		await allEvents(await follow(waiting.sessionId));
-		expect((await deliver({ message: { text: 'more', session } })).status).toBe(503);
+		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'By hand.', 'And more.');
+		const { sessionId } = await taken(await deliver({ message: { text: 'go', session } }));
+		await allEvents(await follow(sessionId));
+		const later = await deliver({ message: { text: 'more', session } });
+		expect(later.status).toBe(202);
+		expect(await stateOf(sessionId)).toMatchObject({ status: 'awaiting_tools', waiting: 1 });
+		await request(`/v1/sessions/${sessionId}/tool-results`, [{ id: 'a', output: 'done' }]);
+		const said = async () => (await historyOf(sessionId)).map(({ content }) => content).slice(2);
+		await expect.poll(said).toEqual(['done', 'By hand.', 'more', 'And more.']);
 	});
 });
 
