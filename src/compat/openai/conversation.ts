@@ -1,6 +1,7 @@
 import { assistantMessage, type Message, type ToolMessage, type UserMessage, userMessage } from '../../chat/index.ts';
 import { RunletError } from '../../errors.ts';
 import type { ToolCall } from '../../tool/index.ts';
+import { parseToolInput } from '../../tool/input.ts';
 import { partOf, textOf } from './content.ts';
 import type { ClientMessage } from './schema.ts';
 
@@ -77,17 +78,7 @@ function resultOf({ tool_call_id, content }: Extract<ClientMessage, { role: 'too
 type ClientCall = NonNullable<Extract<ClientMessage, { role: 'assistant' }>['tool_calls']>[number];
 
 function callOf({ id, function: { name, arguments: text } }: ClientCall): ToolCall {
-	return { id, name, input: inputOf(text) };
-}
-
-/** A call's arguments as a `ToolCall` has them: parsed, or the text where it is no JSON. */
-function inputOf(text: string): unknown {
-	if (text.trim() === '') return {};
-	try {
-		return JSON.parse(text);
-	} catch {
-		return text;
-	}
+	return { id, name, input: parseToolInput(text) };
 }
 
 /** Each result stands behind the turn that called, once; the newest turn has all of its results, or none and a user message. */

@@ -1,5 +1,6 @@
 import { isTerminal } from '../../chat/event.ts';
 import type { RunEvent, TerminalEvent } from '../../chat/index.ts';
+import { parseToolInput } from '../../tool/input.ts';
 import type { UiChunk, UiFinishReason } from './chunk.ts';
 
 /** An answer from outside to a call, which a run began with. */
@@ -252,7 +253,7 @@ export class UiWriter {
 		for (const [toolCallId, call] of this.#calls) {
 			if (call.state !== 'streaming') continue;
 			call.state = 'open';
-			const input = inputOf(call.pieces.join(''));
+			const input = parseToolInput(call.pieces.join(''));
 			this.#say({ type: 'tool-input-available', toolCallId, toolName: call.name, input });
 		}
 	}
@@ -261,7 +262,7 @@ export class UiWriter {
 		for (const [toolCallId, call] of this.#calls) {
 			if (call.state !== 'streaming') continue;
 			call.state = 'dropped';
-			const input = inputOf(call.pieces.join(''));
+			const input = parseToolInput(call.pieces.join(''));
 			this.#say({ type: 'tool-input-error', toolCallId, toolName: call.name, input, errorText });
 		}
 	}
@@ -323,16 +324,6 @@ function finishReasonOf(reason: string): UiFinishReason {
 			return 'tool-calls';
 		default:
 			return 'other';
-	}
-}
-
-/** A call's input as it was streamed: the text itself where it is no JSON. */
-function inputOf(text: string): unknown {
-	if (text.trim() === '') return {};
-	try {
-		return JSON.parse(text);
-	} catch {
-		return text;
 	}
 }
 

@@ -1,5 +1,6 @@
 import { type ChatReply, type ChatUsage, makeUsage, type OnDelta, type StopReason } from '../../chat/index.ts';
 import type { ToolCall } from '../../tool/index.ts';
+import { parseToolInput } from '../../tool/input.ts';
 import type { Json } from './json.ts';
 
 type Room = undefined | Promise<void>;
@@ -171,17 +172,7 @@ function toolCall({ id, name, pieces }: Call): ToolCall {
 	const json = pieces.join('');
 	// Joined once: whoever asks again finds one piece.
 	pieces.splice(0, pieces.length, json);
-	return { id, name, input: inputOf(json) };
-}
-
-/** The arguments of a call: none are `{}`, and what is no JSON stays as it is, for the model to be told. */
-function inputOf(json: string): unknown {
-	if (json.trim() === '') return {};
-	try {
-		return JSON.parse(json);
-	} catch {
-		return json;
-	}
+	return { id, name, input: parseToolInput(json) };
 }
 
 function isCut(call: Call, known: boolean): boolean {
