@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { protocolAt } from './compat/protocol.ts';
+import { protocolAt } from './compat/format.ts';
 import { RunletError } from './errors.ts';
 import { accessLog } from './routes/access-log.ts';
 import { agentsRoute } from './routes/agents.ts';

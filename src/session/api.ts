@@ -1,6 +1,6 @@
 import type { Message, MessagePart, ToolChoice, ToolMessage } from '../chat/index.ts';
 import type { ClientTool } from '../compat/client-tool.ts';
-import type { Format } from '../compat/protocol.ts';
+import type { Format } from '../compat/format.ts';
 import type { Limit } from '../ledger/budget.ts';
 import type { Attachment } from './attachment.ts';
 

@@ -1,5 +1,6 @@
 import { close } from '../chat/sse.ts';
-import { type Protocol, protocolOf, type RunWriter } from '../compat/protocol.ts';
+import { protocolOf } from '../compat/format.ts';
+import type { Protocol, RunWriter } from '../compat/protocol.ts';
 import { type Cursor, RunLog } from './log.ts';
 import { formatPosition, type Position } from './position.ts';
 

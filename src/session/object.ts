@@ -2,7 +2,7 @@ import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
 import { signToken, verifyToken } from '../auth/token.ts';
 import type { Message, UserMessage } from '../chat/index.ts';
-import { type Format, protocolOf } from '../compat/protocol.ts';
+import { type Format, protocolOf } from '../compat/format.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';

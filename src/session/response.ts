@@ -1,4 +1,4 @@
-import { type Format, type ProtocolContext, protocolOf } from '../compat/protocol.ts';
+import { type Format, type ProtocolContext, protocolOf } from '../compat/format.ts';
 import { RunletError } from '../errors.ts';
 import { logUnexpected } from '../log.ts';
 import type { shownMessage } from '../wire/message.ts';
