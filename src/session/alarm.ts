@@ -1,6 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import type { Agent } from '../agents/index.ts';
-import { sessionStatus, takesNext } from './status.ts';
+import { takesNext } from './status.ts';
 import type { SessionStore } from './store.ts';
 
 /**
@@ -36,7 +36,7 @@ export class Alarm {
 	/** No run is open; a message that waits for one that it can begin keeps watch. */
 	rest(): void {
 		const at = this.#callsBackAt() ?? this.#expiresAt();
-		if (this.#store.queue.size > 0 && takesNext(sessionStatus(this.#store.runs.get()?.status))) this.watch();
+		if (this.#store.queue.size > 0 && takesNext(this.#store.status)) this.watch();
 		else if (at === undefined) void this.#storage.deleteAlarm();
 		else void this.#storage.setAlarm(at);
 	}

@@ -1,7 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
 import { signToken, verifyToken } from '../auth/token.ts';
-import type { Message, UserMessage } from '../chat/index.ts';
 import { type Format, protocolOf } from '../compat/format.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { config, type Env } from '../config.ts';
@@ -26,20 +25,18 @@ import {
 	type Submission,
 } from './api.ts';
 import { crashPoints } from './crash.ts';
-import { newResults, operationOf } from './exchange.ts';
+import { operationOf } from './exchange.ts';
 import { follow } from './follow.ts';
-
-import { type Inbound, inboundOf } from './inbound.ts';
-import { pastLog, pastRun } from './past.ts';
+import { inboundOf } from './inbound.ts';
+import { Inbox } from './inbox.ts';
+import { pastLog } from './past.ts';
 import { pendingOf } from './pending.ts';
 import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
 import { answer, deliver, eventStream, type Frame, type Upcoming, wireMessage } from './response.ts';
-import { askedAgain, placeOf, wasAnswered } from './round.ts';
 import type { LiveRun } from './run.ts';
 import { Runner } from './runner.ts';
-import { assertAllowed, type Operation, sessionStatus, takesNext } from './status.ts';
+import { assertAllowed, type Operation } from './status.ts';
 import { SessionStore } from './store.ts';
-import { openAnswers, submitted } from './submission.ts';
 import { headOf, uiMessages } from './ui.ts';
 
 /** Characters of messages in one page of the history, about. */
@@ -47,17 +44,16 @@ const pageBytes = 4_000_000;
 
 const pageFormat = { type: 'ui' } as const;
 
-/** Messages that may wait for a run to end. */
-const longestQueue = 16;
-
 /**
  * The Durable Object class of a session, for a runtime's agents: one method an operation, which says whether it may be,
- * has it done and answers. What it knows stands in the files beside it, what it runs is the `Runner`'s.
+ * has it done and answers. What it knows stands in the files beside it; what comes in is the `Inbox`'s, what it runs the
+ * `Runner`'s.
  */
 export function createSessionClass(runtime: Runtime) {
 	return class Session extends DurableObject<Env> implements SessionApi {
 		readonly #store: SessionStore;
 		readonly #runner: Runner;
+		readonly #inbox: Inbox;
 		/** Whether the session is being removed: nothing may begin any more. */
 		#isLeaving = false;
 
@@ -66,6 +62,7 @@ export function createSessionClass(runtime: Runtime) {
 			const { storage } = ctx;
 			this.#store = new SessionStore(storage);
 			this.#runner = new Runner({ runtime, store: this.#store, storage, config: () => config(env) });
+			this.#inbox = new Inbox(this.#store, this.#runner, runtime.agents, () => this.#assertExists());
 			this.#runner.wake();
 		}
 
@@ -78,7 +75,7 @@ export function createSessionClass(runtime: Runtime) {
 					return { status: 201, headers, about: () => ({ ...this.#state(), ...token }) };
 				};
 				// An id is made for one request, so the session is here only where that request comes again.
-				const before = this.#store.exists() ? this.#delivered(how.once) : undefined;
+				const before = this.#store.exists() ? this.#inbox.delivered(how.once) : undefined;
 				if (before !== undefined) return this.#redeliver(before, how, await frame());
 				this.#create(given, input === undefined ? how.once : undefined);
 				if (input === undefined) {
@@ -142,31 +139,21 @@ export function createSessionClass(runtime: Runtime) {
 
 		send(caller: Caller, input: Input, how: Handling): Promise<Response> {
 			const { create } = input;
-			return this.#take(caller, undefined, { ...how, create }, () => this.#sent(this.#given(input), input, how));
+			return this.#take(caller, undefined, { ...how, create }, () => this.#inbox.send(input, how));
 		}
 
 		answer(caller: Caller, input: Input, how: Handling): Promise<Response> {
-			return this.#take(caller, 'answer', how, () => {
-				const { message, inbound } = this.#given(input);
-				return this.#runner.begin([this.#asAnswer(message)], { once: how.once, inbound });
-			});
+			return this.#take(caller, 'answer', how, () => this.#inbox.answer(input, how));
 		}
 
 		converse(caller: Caller, exchange: Exchange, how: Handling): Promise<Response> {
-			const { create, input, clientTools, maxOutputTokens, toolChoice } = exchange;
 			const operation = () => operationOf(this.#store, exchange);
-			return this.#take(caller, operation, { ...how, create }, () => {
-				const results = newResults(this.#store, exchange);
-				const given = input && this.#given(input);
-				const said = given === undefined ? [] : [results.length > 0 ? given.message : this.#asAnswer(given.message)];
-				this.#store.setClientTools(clientTools);
-				const about = { once: how.once, maxOutputTokens, toolChoice, inbound: given?.inbound };
-				return this.#runner.begin([...results, ...said], about);
-			});
+			const { create } = exchange;
+			return this.#take(caller, operation, { ...how, create }, () => this.#inbox.converse(exchange, how));
 		}
 
 		submit(caller: Caller, answers: readonly Submission[], how: Handling): Promise<Response> {
-			return this.#take(caller, 'submit', how, () => this.#submit(answers, how));
+			return this.#take(caller, 'submit', how, () => this.#inbox.submit(answers, how));
 		}
 
 		continue(caller: Caller, how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<Response> {
@@ -198,9 +185,9 @@ export function createSessionClass(runtime: Runtime) {
 				const { agent, input } = post;
 				this.#createMissing(caller, input?.create);
 				await this.#assertOpen(caller, agent);
-				const before = this.#delivered(how.once);
-				const known = before === undefined ? undefined : this.#redelivered(before);
-				const run = known ?? (await this.#posted(post, how));
+				const before = this.#inbox.delivered(how.once);
+				const known = before === undefined ? undefined : this.#inbox.redelivered(before);
+				const run = known ?? (await this.#inbox.post(post, how));
 				const format = { type: 'ui', isContinued: post.answers !== undefined } as const;
 				if (run === undefined) return this.#nothingToSay();
 				await this.#accepted(run.record);
@@ -227,11 +214,11 @@ export function createSessionClass(runtime: Runtime) {
 		cancel(caller: Caller, { once }: Pick<Handling, 'once'>): Promise<Response> {
 			return answer(async () => {
 				await this.#assertOpen(caller);
-				if (this.#delivered(once) === undefined) {
-					assertAllowed(this.#status(), 'cancel');
+				if (this.#inbox.delivered(once) === undefined) {
+					assertAllowed(this.#store.status, 'cancel');
 					await this.#runner.cancel();
 					this.#assertExists();
-					if (once !== undefined && this.#delivered(once) === undefined)
+					if (once !== undefined && this.#inbox.delivered(once) === undefined)
 						this.#store.deliveries.add(once, 0, Date.now());
 				}
 				return Response.json(this.#state());
@@ -280,11 +267,11 @@ export function createSessionClass(runtime: Runtime) {
 			return answer(async () => {
 				this.#createMissing(caller, how.create);
 				await this.#assertOpen(caller);
-				const before = this.#delivered(how.once);
+				const before = this.#inbox.delivered(how.once);
 				if (before !== undefined) return this.#redeliver(before, how);
 				const hasOpenCalls = pendingOf(this.#store).calls?.length !== 0;
 				const named = typeof operation === 'function' ? operation() : operation;
-				if (named !== undefined) assertAllowed(this.#status(), named, hasOpenCalls);
+				if (named !== undefined) assertAllowed(this.#store.status, named, hasOpenCalls);
 				const run = work();
 				if (run === undefined) return Response.json(this.#state());
 				await this.#accepted(run.record);
@@ -292,65 +279,10 @@ export function createSessionClass(runtime: Runtime) {
 			}, how.format);
 		}
 
-		#submit(answers: readonly Submission[], { once }: Pick<Handling, 'once'>): LiveRun | undefined {
-			const store = this.#store;
-			const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(runtime.agents, store.session().agent);
-			const everAsked = store.calls.askedIds();
-			const { messages, approved, isLast } = submitted(pendingOf(store), answers, { approvalMs, everAsked });
-			if (isLast) return this.#runner.begin(messages, { once, approved });
-			store.transaction(() => {
-				const now = Date.now();
-				for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
-				// They belong to the run that the last answer begins.
-				for (const message of messages) store.messages.add(this.#runner.nextRun, message, now, { input: true });
-				if (once !== undefined) store.deliveries.add(once, 0, now);
-			});
-			return undefined;
-		}
-
-		/** The run that a page gets for what it posts, which it may have begun before; nothing where there is nothing to say. */
-		async #posted({ input, answers = [], isAgain = false, messageId }: PagePost, how: Handling) {
-			if (input === undefined) {
-				const { live } = this.#runner;
-				if (live !== undefined) return live;
-				const isOpen = this.#status() === 'awaiting_tools';
-				const open = isOpen ? openAnswers(pendingOf(this.#store).calls, answers) : [];
-				if (open.length > 0) return this.#submit(open, how);
-				return wasAnswered(this.#store, answers) ? pastRun(this.#store, this.#runner.nextRun - 1) : undefined;
-			}
-			const waits = isAgain ? undefined : this.#runner.queue.named(input.messageId);
-			if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
-			const given = this.#given(input);
-			for (;;) {
-				const found = placeOf(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
-				if (found === undefined) return this.#sent(given, input, how);
-				if ('run' in found) return this.#redelivered(found.run);
-				if (this.#runner.live === undefined && takesNext(this.#status())) {
-					const { record, isEdited } = found;
-					const asked = askedAgain(this.#store, record, isEdited ? given.message : undefined);
-					const inbound = isEdited ? given.inbound : (record.inbound ?? given.inbound);
-					return this.#runner.begin(asked, { once: how.once, inbound, replaces: record.seq });
-				}
-				// Meanwhile another request may have had the same done.
-				await this.#runner.cancel();
-				this.#assertExists();
-			}
-		}
-
 		#nothingToSay(): Response {
 			const text = uiNothing((pendingOf(this.#store).calls ?? []).length > 0);
 			const { headers } = this.#pageFrame();
 			return eventStream(new Response(text).body ?? new ReadableStream(), 200, { ...uiHeaders, ...headers });
-		}
-
-		/** A message: it begins its run, or waits for the one that goes on or that waits for somebody. */
-		#sent(given: ReturnType<typeof inboundOf>, input: Input, { once }: Handling) {
-			const { whenBusy = 'queue', isPatient = false, model, callback } = input;
-			const isAsking = isPatient && this.#status() === 'awaiting_tools';
-			if (whenBusy !== 'reject' && (isAsking || this.#runner.live !== undefined))
-				return this.#wait(given, whenBusy === 'steer', { model, callback }, once);
-			assertAllowed(this.#status(), 'reply', pendingOf(this.#store).calls?.length !== 0);
-			return this.#runner.begin([this.#asAnswer(given.message)], { once, model, inbound: given.inbound, callback });
 		}
 
 		#pageFrame() {
@@ -362,63 +294,13 @@ export function createSessionClass(runtime: Runtime) {
 			await crashPoints(runtime.crashPoint, this.ctx.id.toString(), n)('accepted');
 		}
 
-		/** A message that came while a run goes on: the run that will answer it. */
-		#wait(
-			given: { readonly message: Message; readonly inbound: Inbound },
-			steers: boolean,
-			{ model, callback }: Input,
-			once: Once | undefined,
-		): LiveRun | Upcoming {
-			if (this.#store.queue.size >= longestQueue) {
-				const text = `whenBusy: ${longestQueue} messages wait already. Send it when a run has ended, or cancel.`;
-				throw new RunletError('conflict', text, { field: 'whenBusy', waiting: longestQueue });
-			}
-			const { live, queue } = this.#runner;
-			const { id, runId } = queue.add(given, { model, steers, once, callback });
-			const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
-			return { record, begun: queue.run(id) };
-		}
-
-		/** The run that a request began when it came before, 0 for none, below 0 one that waits; nothing for one that is new. */
-		#delivered(once: Once | undefined): number | undefined {
-			const before = once === undefined ? undefined : this.#store.deliveries.get(once.key);
-			if (before === undefined || before.request === once?.request) return before?.run;
-			const message = 'Idempotency-Key: this key belongs to another request. Use a new one for each request.';
-			throw new RunletError('conflict', message, { field: 'Idempotency-Key' });
-		}
-
 		/** The answer to a request that came before: its run, live, as it is stored, or as it will be. A header says so. */
 		#redeliver(n: number, how: Handling, given: Frame = {}): Promise<Response> | Response {
 			const { about = () => this.#state(), status = 200 } = given;
 			const headers = { ...given.headers, [replayed]: 'true' };
-			const run = this.#redelivered(n);
+			const run = this.#inbox.redelivered(n);
 			if (run === undefined) return Response.json(about(), { status, headers });
 			return deliver(run, how, 'begun' in run ? { headers } : { ...given, headers });
-		}
-
-		#redelivered(n: number): LiveRun | Upcoming | undefined {
-			const waits = n < 0 ? this.#store.queue.get(-n) : undefined;
-			if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
-			const { live } = this.#runner;
-			return live?.record.n === n ? live : pastRun(this.#store, n);
-		}
-
-		#given(input: Input) {
-			return inboundOf(input, this.#store.session().owner);
-		}
-
-		/** A message as it enters the history: to a session that asked, it is the answer. */
-		#asAnswer(message: UserMessage): Message {
-			const { content, parts } = message;
-			const { question } = pendingOf(this.#store);
-			if (this.#status() !== 'awaiting_user' || question === undefined) return message;
-			return {
-				role: 'tool',
-				content,
-				toolCallId: question.callId,
-				isError: false,
-				...(parts !== undefined && { parts }),
-			};
 		}
 
 		#create(given: CreateInput, once?: Once): void {
@@ -470,10 +352,6 @@ export function createSessionClass(runtime: Runtime) {
 			if (this.#isLeaving || !this.#store.exists()) throw noSuchSession();
 		}
 
-		#status() {
-			return sessionStatus(this.#store.runs.get()?.status);
-		}
-
 		#state(): Shown<typeof session> {
 			const { id, agent, model, metadata, createdAt } = this.#store.session();
 			const run = this.#store.runs.get();
@@ -484,7 +362,7 @@ export function createSessionClass(runtime: Runtime) {
 				id,
 				agent,
 				model: model ?? runtime.agents.find(({ name }) => name === agent)?.model ?? config(this.env).model,
-				status: this.#status(),
+				status: this.#store.status,
 				createdAt: new Date(createdAt).toISOString(),
 				...(metadata !== undefined && { metadata }),
 				...(run !== undefined && { run: { id: run.id, status: run.status } }),

@@ -288,7 +288,7 @@ export class Runner {
 
 	/** The message that waited longest begins its run, if the session can take one. */
 	#beginNext(): void {
-		while (this.#live === undefined && takesNext(sessionStatus(this.#store.runs.get()?.status))) {
+		while (this.#live === undefined && takesNext(this.#store.status)) {
 			const waited = this.#store.queue.first();
 			if (waited === undefined) return;
 			const { id, message, inbound, model, callback } = waited;

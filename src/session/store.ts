@@ -12,6 +12,7 @@ import { QueueRows } from './rows/queue.ts';
 import { RunRows } from './rows/run.ts';
 import { SpendingRows } from './rows/spending.ts';
 import { migrations } from './schema.ts';
+import { type Status, sessionStatus } from './status.ts';
 
 /** A session as it was created. */
 export interface SessionRecord {
@@ -107,6 +108,11 @@ export class SessionStore {
 			title: row.title ?? undefined,
 			createdAt: row.created_at,
 		};
+	}
+
+	/** Where the session stands. */
+	get status(): Status {
+		return sessionStatus(this.runs.get()?.status);
 	}
 
 	/** What signs the session's tokens; none was ever made where it is missing. */

@@ -1,0 +1,162 @@
+import { type Agent, findAgent } from '../agents/index.ts';
+import type { Message, UserMessage } from '../chat/index.ts';
+import { RunletError } from '../errors.ts';
+import type { Exchange, Handling, Input, Once, PagePost, Submission } from './api.ts';
+import { newResults } from './exchange.ts';
+import { inboundOf } from './inbound.ts';
+import { pastRun } from './past.ts';
+import { pendingOf } from './pending.ts';
+import type { Upcoming } from './response.ts';
+import { askedAgain, placeOf, wasAnswered } from './round.ts';
+import type { LiveRun } from './run.ts';
+import type { Runner } from './runner.ts';
+import { assertAllowed, takesNext } from './status.ts';
+import type { SessionStore } from './store.ts';
+import { openAnswers, submitted } from './submission.ts';
+
+/** Messages that may wait for a run to end. */
+const longestQueue = 16;
+
+type Given = ReturnType<typeof inboundOf>;
+
+/**
+ * What comes to a session from outside, once it was let in: a message, an answer, what a page posts. Each begins a run,
+ * waits for one, or has had one before.
+ */
+export class Inbox {
+	readonly #store: SessionStore;
+	readonly #runner: Runner;
+	readonly #agents: readonly Agent[];
+	readonly #assertExists: () => void;
+
+	/** @param assertExists throws where the session was removed while something was waited for */
+	constructor(store: SessionStore, runner: Runner, agents: readonly Agent[], assertExists: () => void) {
+		this.#store = store;
+		this.#runner = runner;
+		this.#agents = agents;
+		this.#assertExists = assertExists;
+	}
+
+	/** A message: it begins its run, or waits for the one that goes on, or for somebody whom the session waits for. */
+	send(input: Input, how: Pick<Handling, 'once'>): LiveRun | Upcoming {
+		return this.#sent(this.#given(input), input, how);
+	}
+
+	/** The answer to a tool's question. */
+	answer(input: Input, { once }: Pick<Handling, 'once'>): LiveRun {
+		const { message, inbound } = this.#given(input);
+		return this.#runner.begin([this.#asAnswer(message)], { once, inbound });
+	}
+
+	/** What is new in a conversation that a client tells as a whole. */
+	converse(exchange: Exchange, { once }: Pick<Handling, 'once'>): LiveRun {
+		const { input, clientTools, maxOutputTokens, toolChoice } = exchange;
+		const results = newResults(this.#store, exchange);
+		const given = input && this.#given(input);
+		const said = given === undefined ? [] : [results.length > 0 ? given.message : this.#asAnswer(given.message)];
+		this.#store.setClientTools(clientTools);
+		const about = { once, maxOutputTokens, toolChoice, inbound: given?.inbound };
+		return this.#runner.begin([...results, ...said], about);
+	}
+
+	/** Answers to open calls, all of them or none: the run that the last of them begins. */
+	submit(answers: readonly Submission[], { once }: Pick<Handling, 'once'>): LiveRun | undefined {
+		const store = this.#store;
+		const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(this.#agents, store.session().agent);
+		const everAsked = store.calls.askedIds();
+		const { messages, approved, isLast } = submitted(pendingOf(store), answers, { approvalMs, everAsked });
+		if (isLast) return this.#runner.begin(messages, { once, approved });
+		store.transaction(() => {
+			const now = Date.now();
+			for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
+			// They belong to the run that the last answer begins.
+			for (const message of messages) store.messages.add(this.#runner.nextRun, message, now, { input: true });
+			if (once !== undefined) store.deliveries.add(once, 0, now);
+		});
+		return undefined;
+	}
+
+	/** The run that a page gets for what it posts, which it may have begun before; nothing where there is nothing to say. */
+	async post({ input, answers = [], isAgain = false, messageId }: PagePost, how: Pick<Handling, 'once'>) {
+		if (input === undefined) {
+			const { live } = this.#runner;
+			if (live !== undefined) return live;
+			const isOpen = this.#store.status === 'awaiting_tools';
+			const open = isOpen ? openAnswers(pendingOf(this.#store).calls, answers) : [];
+			if (open.length > 0) return this.submit(open, how);
+			return wasAnswered(this.#store, answers) ? pastRun(this.#store, this.#runner.nextRun - 1) : undefined;
+		}
+		const waits = isAgain ? undefined : this.#runner.queue.named(input.messageId);
+		if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
+		const given = this.#given(input);
+		for (;;) {
+			const found = placeOf(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
+			if (found === undefined) return this.#sent(given, input, how);
+			if ('run' in found) return this.redelivered(found.run);
+			if (this.#runner.live === undefined && takesNext(this.#store.status)) {
+				const { record, isEdited } = found;
+				const asked = askedAgain(this.#store, record, isEdited ? given.message : undefined);
+				const inbound = isEdited ? given.inbound : (record.inbound ?? given.inbound);
+				return this.#runner.begin(asked, { once: how.once, inbound, replaces: record.seq });
+			}
+			// Meanwhile another request may have had the same done.
+			await this.#runner.cancel();
+			this.#assertExists();
+		}
+	}
+
+	/** The run that a request began when it came before, 0 for none, below 0 one that waits; nothing for one that is new. */
+	delivered(once: Once | undefined): number | undefined {
+		const before = once === undefined ? undefined : this.#store.deliveries.get(once.key);
+		if (before === undefined || before.request === once?.request) return before?.run;
+		const message = 'Idempotency-Key: this key belongs to another request. Use a new one for each request.';
+		throw new RunletError('conflict', message, { field: 'Idempotency-Key' });
+	}
+
+	/** The run by what `delivered` says; nothing where there is none. */
+	redelivered(n: number): LiveRun | Upcoming | undefined {
+		const waits = n < 0 ? this.#store.queue.get(-n) : undefined;
+		if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
+		const { live } = this.#runner;
+		return live?.record.n === n ? live : pastRun(this.#store, n);
+	}
+
+	#sent(given: Given, input: Input, { once }: Pick<Handling, 'once'>) {
+		const { whenBusy = 'queue', isPatient = false, model, callback } = input;
+		const isAsking = isPatient && this.#store.status === 'awaiting_tools';
+		if (whenBusy !== 'reject' && (isAsking || this.#runner.live !== undefined))
+			return this.#wait(given, whenBusy === 'steer', { model, callback }, once);
+		assertAllowed(this.#store.status, 'reply', pendingOf(this.#store).calls?.length !== 0);
+		return this.#runner.begin([this.#asAnswer(given.message)], { once, model, inbound: given.inbound, callback });
+	}
+
+	/** A message that came while a run goes on: the run that will answer it. */
+	#wait(given: Given, steers: boolean, { model, callback }: Input, once: Once | undefined): LiveRun | Upcoming {
+		if (this.#store.queue.size >= longestQueue) {
+			const text = `whenBusy: ${longestQueue} messages wait already. Send it when a run has ended, or cancel.`;
+			throw new RunletError('conflict', text, { field: 'whenBusy', waiting: longestQueue });
+		}
+		const { live, queue } = this.#runner;
+		const { id, runId } = queue.add(given, { model, steers, once, callback });
+		const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
+		return { record, begun: queue.run(id) };
+	}
+
+	/** A message as it enters the history: to a session that asked, it is the answer. */
+	#asAnswer(message: UserMessage): Message {
+		const { content, parts } = message;
+		const { question } = pendingOf(this.#store);
+		if (this.#store.status !== 'awaiting_user' || question === undefined) return message;
+		return {
+			role: 'tool',
+			content,
+			toolCallId: question.callId,
+			isError: false,
+			...(parts !== undefined && { parts }),
+		};
+	}
+
+	#given(input: Input) {
+		return inboundOf(input, this.#store.session().owner);
+	}
+}
