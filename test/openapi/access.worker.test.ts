@@ -35,10 +35,11 @@ test('every operation is open to whom the document says, and to nobody else', as
 		const place = path
 			.replace(':id', id)
 			.replace(':message', '1')
+			.replace(':chat', id)
 			.replace(/:(name|model|agent|source)/g, 'none');
 		const media = json === undefined ? body : { 'application/json': { example: Object.values(examples)[0] } };
 		const [type, { example } = {}] = Object.entries(media ?? {})[0] ?? [];
-		const text = typeof example === 'string' ? example : JSON.stringify(example);
+		const text = (typeof example === 'string' ? example : JSON.stringify(example))?.replaceAll('chat-1', id);
 		const as = async (credential?: string) => {
 			const response = await ask(place, method, credential, type, text);
 			await response.body?.cancel();

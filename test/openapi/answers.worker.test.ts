@@ -5,6 +5,7 @@ import { defineAgent } from '../../src/agents/index.ts';
 import { createApp } from '../../src/app.ts';
 import { errorBody, failures } from '../../src/wire/error.ts';
 import type { Answer, Operation } from '../../src/wire/operation.ts';
+import { request } from '../client.ts';
 import { play } from '../script.ts';
 import { senders } from '../webhooks/senders.ts';
 import * as described from './operations.ts';
@@ -224,6 +225,28 @@ test('what a sender of webhooks is answered is described', async () => {
 	expect(await deliver('opened', 'three', 'wrong')).toHaveProperty('error.code', 'auth');
 	await ask({ ...described.receiveWebhook, path: '/v1/webhooks/scripted/stripe' }, { body: '{}', fetch });
 	await ask(described.followRun, { id: String(sessionId) });
+});
+
+test('AI SDK pages are described', async () => {
+	const chat = { messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] };
+	const at = (operation: Operation, id: string) => ({
+		...operation,
+		path: operation.path.replace(':agent', 'scripted').replace(':chat', id),
+	});
+	play({ toolCalls: [call('a', 'echo', { text: 'hi' })] }, 'Hello.', () => new Promise(() => {}));
+	const post = (id: string) => ask(at(described.postChat, id), { json: { id, ...chat } });
+	await post('told');
+	expect(await ask(at(described.listChat, 'told'))).toMatchObject({
+		messages: [{ role: 'user' }, { role: 'assistant' }],
+	});
+	await ask(at(described.resumeChat, 'told'));
+	const held = post('held');
+	// It is there once something is being written.
+	await expect.poll(async () => (await request('/v1/ui/scripted/held/stream')).status).toBe(200);
+	const resumed = ask(at(described.resumeChat, 'held'));
+	await ask(at(described.stopChat, 'held'));
+	await Promise.all([held, resumed]);
+	await request('/v1/ui/nobody', { id: 'x', ...chat }).then((response) => expect(response.status).toBe(404));
 });
 
 test('skills, agents and the rest are described', async () => {

@@ -211,7 +211,7 @@ export class UiWriter {
 		this.#say({ type: 'finish', finishReason, messageMetadata: this.#metadata(more) });
 	}
 
-	#metadata(more: object): object {
+	#metadata(more: object): Record<string, unknown> {
 		return { sessionId: this.#head.sessionId, ...(this.#runId !== undefined && { runId: this.#runId }), ...more };
 	}
 

@@ -1,5 +1,6 @@
 import { operation } from '../operation.ts';
 import { uiMessageList, uiPost } from '../ui.ts';
+import { uiChunk } from '../ui-chunk.ts';
 
 const chunks = [
 	{ type: 'start', messageId: 'msg_65536' },
@@ -13,6 +14,7 @@ const chunks = [
 const stream = {
 	'text/event-stream': {
 		says: 'The UI message stream of the AI SDK: each `data:` is a chunk as JSON, the last one `[DONE]`.',
+		events: uiChunk,
 		example: `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`,
 	},
 };

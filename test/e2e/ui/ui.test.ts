@@ -194,9 +194,8 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 	});
 
 	// What version 5 shows twice then it shows once when the page is loaded again.
-	test.skipIf(version === 5)(
-		'a page whose connection was cut takes the stream up, and shows all of it once',
-		async () => {
+	if (version !== 5)
+		test('a page whose connection was cut takes the stream up, and shows all of it once', async () => {
 			const { turn, begun, end } = held(({ say }) => say(text('Hello')));
 			stage.play(turn);
 			const cut = Promise.withResolvers<void>();
@@ -213,8 +212,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 			await resuming;
 			expect(shown(chat)).toEqual([{ text: 'Hello there.' }]);
 			expect(chat.messages).toHaveLength(2);
-		},
-	);
+		});
 
 	test('DELETE …/stream stops the run itself, and what was said stays', async () => {
 		const { turn, begun } = held(({ say }) => say(text('Hello')));

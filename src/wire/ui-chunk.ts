@@ -1,0 +1,37 @@
+import * as v from 'valibot';
+
+const id = v.string();
+const toolCallId = v.string();
+const toolName = v.string();
+const errorText = v.string();
+const input = v.unknown();
+const data = v.record(v.string(), v.unknown());
+const messageMetadata = v.optional(data);
+
+/** A part of the UI message stream that AI SDK 5, 6 and 7 read; the two approval kinds from 6 on. */
+export const uiChunk = v.variant('type', [
+	v.object({ type: v.literal('start'), messageId: v.optional(v.string()), messageMetadata }),
+	v.object({ type: v.literal('message-metadata'), messageMetadata: data }),
+	v.object({ type: v.picklist(['start-step', 'finish-step', 'abort']) }),
+	v.object({ type: v.picklist(['text-start', 'text-end', 'reasoning-start', 'reasoning-end']), id }),
+	v.object({ type: v.picklist(['text-delta', 'reasoning-delta']), id, delta: v.string() }),
+	v.object({ type: v.literal('tool-input-start'), toolCallId, toolName }),
+	v.object({ type: v.literal('tool-input-delta'), toolCallId, inputTextDelta: v.string() }),
+	v.object({ type: v.literal('tool-input-available'), toolCallId, toolName, input }),
+	v.object({ type: v.literal('tool-input-error'), toolCallId, toolName, input, errorText }),
+	v.object({ type: v.literal('tool-output-available'), toolCallId, output: v.unknown() }),
+	v.object({ type: v.literal('tool-output-error'), toolCallId, errorText }),
+	v.object({ type: v.literal('tool-approval-request'), approvalId: v.string(), toolCallId }),
+	v.object({ type: v.literal('tool-output-denied'), toolCallId }),
+	v.object({
+		type: v.picklist(['data-note', 'data-warning', 'data-restarted']),
+		data,
+		transient: v.optional(v.literal(true)),
+	}),
+	v.object({
+		type: v.literal('finish'),
+		finishReason: v.picklist(['stop', 'length', 'content-filter', 'tool-calls', 'other']),
+		messageMetadata,
+	}),
+	v.object({ type: v.literal('error'), errorText }),
+]);
