@@ -20,6 +20,7 @@ import {
 	skillOf,
 	textOf,
 } from '../src/playground/words.js';
+import { assertNotSwallowed } from './swallowed.ts';
 
 const usage = `npm run chat -- [options] [message]
 
@@ -83,6 +84,7 @@ async function main(): Promise<number> {
 
 function readArguments(args: string[]) {
 	try {
+		assertNotSwallowed(['agent', 'model', 'session', 'key', 'url']);
 		const text = { type: 'string' } as const;
 		return parseArgs({
 			args,

@@ -1,4 +1,5 @@
 /** `npm run deploy`: puts the Worker on Cloudflare, with its keys and skills. Run again, it brings all of it up to date. */
+
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,7 @@ import { messageOf } from '../src/errors.ts';
 import { curlLine, describe, withKey } from './keys.ts';
 import { changeKeys, defaultKeysFile, type Keys, newKey, readKeys, secretOf } from './keys-file.ts';
 import { hasRemoteKeys, pushed } from './keys-remote.ts';
+import { assertNotSwallowed } from './swallowed.ts';
 import { quietEnv, root, type Target, targetOptions, WranglerError, wrangler } from './wrangler.ts';
 
 const usage = `npm run deploy [-- OPTIONS]: puts the Worker on Cloudflare, with its keys and skills
@@ -23,6 +25,7 @@ const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
 async function main(args: string[]): Promise<number> {
+	assertNotSwallowed(['dry-run', 'yes', 'outdir', 'keys-file', 'config']);
 	const { values } = parseArgs({
 		args,
 		options: {

@@ -1,10 +1,12 @@
 /** `npm run keys`: makes, lists and revokes API keys (design.md, "The wire"). */
+
 import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type KeyRecord, keyIdOf, type Scope, scopes } from '../src/auth/key.ts';
 import { messageOf } from '../src/errors.ts';
 import { changeKeys, defaultKeysFile, type Keys, newKey, readKeys, secretOf } from './keys-file.ts';
 import { isPushed, pushKeys } from './keys-remote.ts';
+import { assertNotSwallowed } from './swallowed.ts';
 import { root, type Target } from './wrangler.ts';
 
 const usage = `npm run keys -- make [NAME]   makes an API key, and shows it once
@@ -22,6 +24,7 @@ const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
 async function main(args: string[]): Promise<number> {
+	assertNotSwallowed(['remote', 'owner', 'scope', 'day-tokens', 'day-usd', 'replace', 'keys-file', 'config']);
 	const { values, positionals } = parseArgs({
 		args,
 		allowPositionals: true,

@@ -1,4 +1,5 @@
 /** `npm run skills`: publishes the folder skills/ to Workers KV (design.md, "Skills"). */
+
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { messageOf } from '../src/errors.ts';
@@ -9,6 +10,7 @@ import { readSkills } from './skills-entry.ts';
 import { openLocal, openRemote } from './skills-kv.ts';
 import { publishSkills } from './skills-publish.ts';
 import { readSkillFolders } from './skills-read.ts';
+import { assertNotSwallowed } from './swallowed.ts';
 import { root } from './wrangler.ts';
 
 const usage = `npm run skills [-- OPTIONS]: publishes the folder skills/ to Workers KV.
@@ -22,6 +24,7 @@ const usage = `npm run skills [-- OPTIONS]: publishes the folder skills/ to Work
   --config FILE, --env NAME    as for wrangler`;
 
 async function main(args: string[]): Promise<number> {
+	assertNotSwallowed(['local', 'remote', 'check', 'dry-run', 'persist-to', 'embed', 'directory', 'config']);
 	const { values } = parseArgs({
 		args,
 		options: {

@@ -1,4 +1,5 @@
 /** `npm start`: seeds the skills, then serves everything with `wrangler dev` until it is told to stop. */
+
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
@@ -10,6 +11,7 @@ import type { Agent } from '../src/playground/session.js';
 import { describeModel } from '../src/playground/words.js';
 import { defaultKeysFile, readKeys, secretOf } from './keys-file.ts';
 import { killMarked, watchParent } from './processes.ts';
+import { assertNotSwallowed } from './swallowed.ts';
 import { quietEnv, root, wranglerPath } from './wrangler.ts';
 
 const defaultPort = 8787;
@@ -24,6 +26,13 @@ const stopWhenAlone = [
 		"const { ppid } = process; setInterval(() => ppid === process.ppid || process.kill(process.pid, 'SIGTERM'), 1000).unref();",
 	)}`,
 ];
+
+try {
+	assertNotSwallowed(['port', 'persist-to', 'var', 'ip', 'config', 'remote', 'keys', 'keys-file']);
+} catch (error) {
+	console.error(messageOf(error));
+	process.exit(2);
+}
 
 const options = process.argv.slice(2);
 const { values, tokens } = parseArgs({
@@ -151,7 +160,7 @@ function serve(keyOptions: readonly string[]): void {
 	});
 	child.on('exit', (code, signal) => {
 		killMarked(`RUNLET_START=${mark}`);
-		if (!stopping)
+		if (!stopping && code !== 0)
 			console.error('\nRunlet has stopped: the first error above says why. Mend it, then run npm start again.');
 		// To be stopped is what a server is for: 0, so that npm prints no error. Else as Wrangler ended.
 		process.exit(stopping ? 0 : (code ?? 128 + os.signals[signal ?? 'SIGTERM']));

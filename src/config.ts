@@ -74,6 +74,8 @@ export interface Config {
 	 * nothing once the last of its keys is revoked, so that its runs stop.
 	 */
 	readonly dayBudgetOf: (owner: string) => Limit;
+	/** Whether an owner may still be spoken for: the last of its keys was not revoked. */
+	readonly knows: (owner: string) => boolean;
 	readonly model: string;
 	/** Nobody but this machine is answered where there are none. */
 	readonly keys: readonly KeyRecord[];
@@ -128,7 +130,7 @@ const variables = v.object({
 		v.pipe(
 			v.string(),
 			v.transform((text) => text.split(/[\s,]+/).filter((origin) => origin !== '')),
-			v.array(v.pipe(v.string(), v.check(isOrigin, 'expected origins such as https://app.example.com, with commas'))),
+			v.check((origins) => origins.every(isOrigin), 'expected origins such as https://app.example.com, with commas'),
 		),
 		'',
 	),
@@ -177,6 +179,7 @@ export function config(env: Env): Config {
 		directories: env.DIRECTORIES,
 		skills: env.SKILLS,
 		publishers: env.PUBLISHERS,
+		knows: (owner) => isKnown(keys, owner),
 		dayBudgetOf: (owner) => (isKnown(keys, owner) ? (tightest(keys, owner) ?? dayBudget) : { tokens: 0 }),
 		model,
 		keys,

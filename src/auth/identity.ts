@@ -30,7 +30,12 @@ export async function identify(header: string | undefined, keys: readonly KeyRec
 	const record = keys.find((key) => key.id === id);
 	const expected = record === undefined ? nobody : decodeBase64Url(record.hash);
 	const isEqual = digest.byteLength === expected.byteLength && crypto.subtle.timingSafeEqual(digest, expected);
-	if (record === undefined || !isEqual) throw refused('this key is not known. npm run keys lists those that are');
+	if (record === undefined || !isEqual)
+		throw refused(
+			text.startsWith('rls_')
+				? 'this session token is not valid. Ask for a new one'
+				: 'this key is not known, or was revoked. npm run keys -- list has those that are; npm start reads them when it starts',
+		);
 	return { kind: 'key', owner: record.owner, keyId: record.id, scopes: record.scopes };
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import type * as v from 'valibot';
+import * as v from 'valibot';
 import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import { parseJson } from '../json.ts';
@@ -13,6 +13,11 @@ const maxBody = 4_000_000;
 /** The JSON body of a request, checked. Every refusal is a 4xx that names the field and says what is wrong with it. */
 export async function jsonBody<S extends v.GenericSchema>(request: Request, schema: S): Promise<v.InferOutput<S>> {
 	const type = mediaTypeOf(request);
+	if (type === '' && request.body === null) {
+		// Who has nothing to say need not say it, where nothing has to be said.
+		const nothing = v.safeParse(schema, {});
+		if (nothing.success) return nothing.output;
+	}
 	if (type !== 'application/json' && !type.endsWith('+json')) {
 		throw new RunletError('unsupported_media_type', `content-type: expected application/json, got ${type || 'none'}.`, {
 			field: 'content-type',

@@ -4,7 +4,7 @@ import type { Agent } from '../agents/index.ts';
 import { localIdentity } from '../auth/identity.ts';
 import { check } from '../check.ts';
 import { config } from '../config.ts';
-import { RunletError } from '../errors.ts';
+import { messageOf, RunletError } from '../errors.ts';
 import { assertPublicUrl } from '../net/public-url.ts';
 import type { Runtime } from '../session/agent.ts';
 import { type Input, replayed, type SessionApi, webhookKey } from '../session/api.ts';
@@ -71,7 +71,9 @@ async function mapped(c: Context<RouteEnv>, agent: Agent, mapping: WebhookMappin
 		return { ...check(messageBody, message, 'message'), ...about, callback: callbackUrl(c, callback) };
 	} catch (cause) {
 		if (cause instanceof RunletError && cause.code === 'not_configured') throw cause;
-		const message = `The agent ${agent.name} failed at this event: see webhooks.${event.source} in its definition. The log has the cause.`;
+		// Whoever is at this machine wrote the mapping; a sender is told nothing of it.
+		const why = config(c.env).keys.length === 0 ? messageOf(cause) : 'The log has the place';
+		const message = `The agent ${agent.name} failed at this event: see webhooks.${event.source} in its definition. ${why}.`;
 		throw new RunletError('internal', message, undefined, { cause });
 	}
 }

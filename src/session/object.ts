@@ -334,6 +334,8 @@ export function createSessionClass(runtime: Runtime) {
 			if ('token' in caller) {
 				await verifyToken(caller.token, this.#store.tokenKey, Date.now());
 				this.#assertExists();
+				if (!config(this.env).knows(this.#store.session().owner))
+					throw new RunletError('auth', 'Authorization: the key that this token came from was revoked.');
 			} else if (caller.owner !== this.#store.session().owner) throw noSuchSession();
 			if (agent !== this.#store.session().agent) throw noSuchSession();
 		}

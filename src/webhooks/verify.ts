@@ -28,7 +28,10 @@ export interface VerifyOptions {
  */
 export async function verify(source: Source, delivery: RawDelivery, options: VerifyOptions): Promise<Verified> {
 	if (!(await isAuthentic(source, delivery, options)))
-		throw new RunletError('auth', 'The signature of this delivery is not right.');
+		throw new RunletError(
+			'auth',
+			'The signature of this delivery is missing, too old, or not right. Have sender and Worker the same secret?',
+		);
 	const { body, headers } = delivery;
 	const payload = payloadOf(body);
 	const { type = '', id, reply } = source.describe(payload, headers);

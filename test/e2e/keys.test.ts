@@ -37,6 +37,15 @@ describe('npm run keys', () => {
 		expect(await readdir(folder)).toEqual(['keys.json']);
 	});
 
+	test('makes no key without the cap that npm has taken for itself, and says where the option belongs', async () => {
+		const { stderr, code } = await keys('make capped', { npm_config_day_usd: '5', npm_lifecycle_event: 'keys' });
+		expect(code).toBe(2);
+		expect(stderr).toContain(
+			'--day-usd: npm took this option for itself. Put -- in front of all options: npm run keys --',
+		);
+		expect(await readdir(folder)).toEqual([]);
+	});
+
 	test('gives an owner a second key, with scopes and what it may spend in a day; the first is revoked by its id', async () => {
 		const first = keyIdOf(shown((await keys('make')).stdout)) ?? '';
 		const second = shown(

@@ -1,7 +1,8 @@
-import { env } from 'cloudflare:test';
+import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, expect, test } from 'vitest';
 import { hashOf, type KeyRecord, makeKey } from '../../src/auth/key.ts';
 import { config } from '../../src/config.ts';
+import { objectOf } from '../client.ts';
 import worker from '../worker.ts';
 
 /** Requests to a Worker with three keys: two owners, and one who may change skills only. */
@@ -89,6 +90,7 @@ test('a token opens its session, and nothing else', async () => {
 test('a key makes further tokens for its session, for as long as it says', async () => {
 	const { id } = await create(keys.alice);
 	const response = await ask(keys.alice, `/v1/sessions/${id}/token`, 'POST', { expiresInSeconds: 60 });
+	expect((await ask(keys.alice, `/v1/sessions/${id}/token`, 'POST')).status).toBe(201);
 	const { token, tokenExpiresAt } = await response.json<{ token: string; tokenExpiresAt: string }>();
 	expect(response.status).toBe(201);
 	expect(Math.abs(Date.parse(tokenExpiresAt) - Date.now() - 60_000)).toBeLessThan(30_000);
@@ -96,6 +98,19 @@ test('a key makes further tokens for its session, for as long as it says', async
 	expect((await ask(keys.bob, `/v1/sessions/${id}/token`, 'POST', {})).status).toBe(404);
 	for (const expiresInSeconds of [0, 59, 1.5, 2_592_001, '60'])
 		expect((await ask(keys.alice, `/v1/sessions/${id}/token`, 'POST', { expiresInSeconds })).status).toBe(400);
+});
+
+test('a token opens nothing once the last key of its owner was revoked', async () => {
+	const { id, token } = await create(keys.alice);
+	// The session's object has the test's own environment, in which no key was revoked.
+	const own = await runInDurableObject(objectOf(id), (object) => config(Reflect.get(object, 'env')));
+	const { knows } = own;
+	Object.assign(own, { knows: (owner: string) => owner !== 'alice' });
+	const response = await ask(token, `/v1/sessions/${id}`);
+	Object.assign(own, { knows });
+	expect(response.status).toBe(401);
+	expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('revoked') } });
+	expect((await ask(token, `/v1/sessions/${id}`)).status).toBe(200);
 });
 
 test('a key does what its scopes say', async () => {
@@ -121,7 +136,12 @@ test('the day of an owner is capped by what its keys say, and without a key noth
 	const another = { ...record, id: 'another1', owner: id, budget: { tokens: 5, usd: 2 } };
 	const loose = { id: 'loosekey', owner: 'loose', hash: record.hash };
 	// The session's object has the test's own environment, so the configuration itself is asked.
-	const { dayBudgetOf } = config({ ...env, DAY_BUDGET_USD: '9', API_KEYS: JSON.stringify([record, another, loose]) });
+	const { dayBudgetOf, knows } = config({
+		...env,
+		DAY_BUDGET_USD: '9',
+		API_KEYS: JSON.stringify([record, another, loose]),
+	});
+	expect([id, 'webhooks', 'revoked'].map(knows)).toEqual([true, true, false]);
 	expect([id, 'loose', 'webhooks', 'revoked'].map(dayBudgetOf)).toEqual([
 		{ tokens: 1, usd: 2 },
 		{ usd: 9 },

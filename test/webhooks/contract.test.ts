@@ -10,7 +10,10 @@ const at = 1_614_265_330;
 const now = at * 1_000;
 const id = 'msg_1';
 const text = '{"id":"msg_1","event_id":"msg_1","type":"thing.done","text":"ü"}';
-const refused = expect.objectContaining({ code: 'auth', message: 'The signature of this delivery is not right.' });
+const refused = expect.objectContaining({
+	code: 'auth',
+	message: 'The signature of this delivery is missing, too old, or not right. Have sender and Worker the same secret?',
+});
 
 describe.each(sourceNames)('%s', (name) => {
 	const source = sources[name];
