@@ -161,7 +161,7 @@ const runtime = {
 				name: `full-${contextFull}`,
 				description: 'Has a small context.',
 				model: 'scripted',
-				tools: [echo],
+				tools: [echo, ask],
 				maxContextTokens: 1_000,
 				contextFull,
 			}),

@@ -34,7 +34,7 @@ import { pastLog, pastRun } from './past.ts';
 import { pendingOf } from './pending.ts';
 import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
 import { answer, deliver, eventStream, type Frame, type Upcoming, wireMessage } from './response.ts';
-import { askedAgain, placeOf, wasAnswered } from './round.ts';
+import { askedAgain, inboundAgain, placeOf, saysTheSame, wasAnswered } from './round.ts';
 import type { LiveRun } from './run.ts';
 import { Runner } from './runner.ts';
 import { assertAllowed, type Operation, sessionStatus, takesNext } from './status.ts';
@@ -199,8 +199,7 @@ export function createSessionClass(runtime: Runtime) {
 				this.#createMissing(caller, input?.create);
 				await this.#assertOpen(caller, agent);
 				const before = this.#delivered(how.once);
-				const known = before === undefined ? undefined : this.#redelivered(before);
-				const run = known ?? (await this.#posted(post, how));
+				const run = before === undefined ? await this.#posted(post, how) : this.#redelivered(before);
 				const format = { type: 'ui', isContinued: post.answers !== undefined } as const;
 				if (run === undefined) return this.#nothingToSay();
 				await this.#accepted(run.record);
@@ -318,9 +317,12 @@ export function createSessionClass(runtime: Runtime) {
 				if (open.length > 0) return this.#submit(open, how);
 				return wasAnswered(this.#store, answers) ? pastRun(this.#store, this.#runner.nextRun - 1) : undefined;
 			}
-			const waits = isAgain ? undefined : this.#runner.queue.named(input.messageId);
-			if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
 			const given = this.#given(input);
+			const waits = this.#runner.queue.named(input.messageId);
+			if (waits !== undefined) {
+				if (!isAgain && !saysTheSame(waits.message, given.message)) this.#runner.queue.edit({ ...waits, ...given });
+				return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
+			}
 			for (;;) {
 				const found = placeOf(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
 				if (found === undefined) return this.#sent(given, input, how);
@@ -328,7 +330,7 @@ export function createSessionClass(runtime: Runtime) {
 				if (this.#runner.live === undefined && takesNext(this.#status())) {
 					const { record, isEdited } = found;
 					const asked = askedAgain(this.#store, record, isEdited ? given.message : undefined);
-					const inbound = isEdited ? given.inbound : (record.inbound ?? given.inbound);
+					const inbound = isEdited ? given.inbound : inboundAgain(record, given.inbound);
 					return this.#runner.begin(asked, { once: how.once, inbound, replaces: record.seq });
 				}
 				// Meanwhile another request may have had the same done.
