@@ -63,6 +63,11 @@ export class QueueRows {
 		return this.#sql.exec<{ size: number }>('SELECT COUNT(DISTINCT id) AS size FROM queue').one().size;
 	}
 
+	/** When the last of them came, or was edited. */
+	newestAt(): number | undefined {
+		return this.#sql.exec<{ at: number | null }>('SELECT MAX(created_at) AS at FROM queue').one().at ?? undefined;
+	}
+
 	remove(id: number): void {
 		this.#sql.exec('DELETE FROM queue WHERE id = ?', id);
 	}
