@@ -161,7 +161,7 @@ const runtime = {
 				name: `full-${contextFull}`,
 				description: 'Has a small context.',
 				model: 'scripted',
-				tools: [echo],
+				tools: [echo, ask],
 				maxContextTokens: 1_000,
 				contextFull,
 			}),
@@ -173,7 +173,13 @@ const runtime = {
 			mode: 'manual',
 			tools: [echo],
 		}),
-		defineAgent({ name: 'fleeting', description: 'Is gone soon.', model: 'scripted', expiresAfterMs: 3_600_000 }),
+		defineAgent({
+			name: 'fleeting',
+			description: 'Is gone soon.',
+			model: 'scripted',
+			tools: [byHand],
+			expiresAfterMs: 3_600_000,
+		}),
 		defineAgent({
 			name: 'hooked',
 			description: 'Takes webhooks.',

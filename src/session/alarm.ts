@@ -56,6 +56,7 @@ export class Alarm {
 		const { agent, expiresAfterMs, createdAt } = this.#store.session();
 		const after = expiresAfterMs ?? this.#agents.find(({ name }) => name === agent)?.expiresAfterMs;
 		const run = this.#store.runs.get();
-		return after === undefined ? undefined : (run?.endedAt ?? run?.createdAt ?? createdAt) + after;
+		if (after === undefined) return undefined;
+		return Math.max(run?.endedAt ?? run?.createdAt ?? createdAt, this.#store.queue.newestAt() ?? 0) + after;
 	}
 }

@@ -7,7 +7,7 @@ import { inboundOf } from './inbound.ts';
 import { pastRun } from './past.ts';
 import { pendingOf } from './pending.ts';
 import type { Upcoming } from './response.ts';
-import { askedAgain, placeOf, wasAnswered } from './round.ts';
+import { askedAgain, inboundAgain, placeOf, saysTheSame, wasAnswered } from './round.ts';
 import type { LiveRun } from './run.ts';
 import type { Runner } from './runner.ts';
 import { assertAllowed, takesNext } from './status.ts';
@@ -86,9 +86,12 @@ export class Inbox {
 			if (open.length > 0) return this.submit(open, how);
 			return wasAnswered(this.#store, answers) ? pastRun(this.#store, this.#runner.nextRun - 1) : undefined;
 		}
-		const waits = isAgain ? undefined : this.#runner.queue.named(input.messageId);
-		if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
 		const given = this.#given(input);
+		const waits = this.#runner.queue.named(input.messageId);
+		if (waits !== undefined) {
+			if (!isAgain && !saysTheSame(waits.message, given.message)) this.#runner.queue.edit({ ...waits, ...given });
+			return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
+		}
 		for (;;) {
 			const found = placeOf(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
 			if (found === undefined) return this.#sent(given, input, how);
@@ -96,7 +99,7 @@ export class Inbox {
 			if (this.#runner.live === undefined && takesNext(this.#store.status)) {
 				const { record, isEdited } = found;
 				const asked = askedAgain(this.#store, record, isEdited ? given.message : undefined);
-				const inbound = isEdited ? given.inbound : (record.inbound ?? given.inbound);
+				const inbound = isEdited ? given.inbound : inboundAgain(record, given.inbound);
 				return this.#runner.begin(asked, { once: how.once, inbound, replaces: record.seq });
 			}
 			// Meanwhile another request may have had the same done.

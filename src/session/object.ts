@@ -186,8 +186,7 @@ export function createSessionClass(runtime: Runtime) {
 				this.#createMissing(caller, input?.create);
 				await this.#assertOpen(caller, agent);
 				const before = this.#inbox.delivered(how.once);
-				const known = before === undefined ? undefined : this.#inbox.redelivered(before);
-				const run = known ?? (await this.#inbox.post(post, how));
+				const run = before === undefined ? await this.#inbox.post(post, how) : this.#inbox.redelivered(before);
 				const format = { type: 'ui', isContinued: post.answers !== undefined } as const;
 				if (run === undefined) return this.#nothingToSay();
 				await this.#accepted(run.record);

@@ -38,6 +38,11 @@ export class Queue {
 		});
 	}
 
+	/** A message that waits says something else: it keeps its place and its run. */
+	edit(waiting: Waiting): void {
+		this.#store.transaction(() => this.#store.queue.edit(waiting, Date.now()));
+	}
+
 	/** The message that waits and that its sender calls so. */
 	named(id: string | undefined): Waiting | undefined {
 		return id === undefined ? undefined : this.#store.queue.all().find(({ inbound }) => inbound?.messageId === id);

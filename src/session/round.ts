@@ -1,4 +1,5 @@
 import type { Message, UserMessage } from '../chat/index.ts';
+import type { Inbound } from './inbound.ts';
 import { type MessageRecord, messageStride, turnOf } from './rows/message.ts';
 import type { RunRecord } from './rows/run.ts';
 import type { SessionStore } from './store.ts';
@@ -37,13 +38,25 @@ export function isFromOutside({ message, input, inbound }: MessageRecord): boole
 
 /** What stands in the history where a message is asked again: itself or a newer text, and where it answered a question, that question. */
 export function askedAgain(store: SessionStore, record: MessageRecord, newer?: UserMessage): Message[] {
-	const { message } = record;
+	const { message } = store.messages.whole(record);
 	if (message.role !== 'tool') return [newer ?? message];
 	const turn = turnOf(record.seq);
 	const others = store.messages.page({ from: turn, to: turn + messageStride }).records;
-	const kept = others.filter(({ seq }) => seq !== record.seq).map((one) => store.messages.whole(one).message);
+	const kept = others
+		.filter(({ seq, message: { role } }) => seq !== record.seq && role !== 'system')
+		.map((one) => store.messages.whole(one).message);
 	const { content, parts } = newer ?? message;
 	return [...kept, { ...message, content, ...(parts !== undefined && { parts }) }];
+}
+
+/** What is known of a message that is asked again: it keeps the name that it is listed under. */
+export function inboundAgain({ seq, inbound }: MessageRecord, given: Inbound): Inbound {
+	return { messageId: listedId(seq), ...(inbound ?? given) };
+}
+
+/** What a message is called in a page's list whose sender did not call it anything. */
+export function listedId(place: number): string {
+	return `in_${place}`;
 }
 
 /** What a page's message is to the session. */
@@ -99,11 +112,11 @@ function messageNamed(store: SessionStore, id: string | undefined): MessageRecor
 	if (id === undefined) return undefined;
 	const place = /^(?:msg|in)_(\d{1,15})$/.exec(id)?.[1];
 	const record = store.messages.named(id) ?? (place === undefined ? undefined : store.messages.get(Number(place)));
-	return record !== undefined && isFromOutside(record) ? record : undefined;
+	return record !== undefined && isFromOutside(record) ? store.messages.whole(record) : undefined;
 }
 
 /** Whether two messages from outside say the same. */
-function saysTheSame(a: Message, b: Message): boolean {
+export function saysTheSame(a: Message, b: Message): boolean {
 	const said = (message: Message) => JSON.stringify([message.content, 'parts' in message ? message.parts : undefined]);
 	return said(a) === said(b);
 }

@@ -172,7 +172,11 @@ export class Runner {
 	/** The object's alarm: keeps watch while a run is open, and calls back. Whether the session has expired. */
 	async alarm(): Promise<boolean> {
 		if (!this.#store.exists()) return false;
-		if (this.#live === undefined && this.#alarm.isDue()) return true;
+		if (this.#live === undefined && this.#alarm.isDue()) {
+			// Who waits for what begins no more may want to be told so, and the session stays for that.
+			this.queue.drop();
+			if (this.#alarm.isDue()) return true;
+		}
 		// An alarm that a crash cuts off comes again.
 		await this.#callbacks.send();
 		if (this.#store.exists()) this.#setAlarm();

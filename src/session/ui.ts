@@ -4,7 +4,7 @@ import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '..
 import { attachmentsOf } from './attachment.ts';
 import { recordsOf } from './past.ts';
 import { replay } from './replay.ts';
-import { inputOf, isFromOutside, roundOf } from './round.ts';
+import { inputOf, isFromOutside, listedId, roundOf } from './round.ts';
 import { type MessageRecord, messageStride } from './rows/message.ts';
 import type { RunRecord } from './rows/run.ts';
 import type { SessionStore } from './store.ts';
@@ -125,7 +125,7 @@ function userMessageOf({ seq, message, inbound }: MessageRecord): UiMessage {
 		const data = contentText === undefined ? contentBase64 : base64(contentText);
 		return filePart({ mime: type, name, url: contentUrl ?? dataUrl(type, data) });
 	});
-	return { id: inbound?.messageId ?? `in_${seq}`, role: 'user', parts: [...own, ...files] };
+	return { id: inbound?.messageId ?? listedId(seq), role: 'user', parts: [...own, ...files] };
 }
 
 function filePart({

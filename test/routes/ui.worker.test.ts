@@ -111,6 +111,13 @@ describe('a post', () => {
 		expect(requests).toHaveLength(1);
 	});
 
+	test('of messages without a name of their own is one of new messages', async () => {
+		play('one', 'two');
+		await textOf(await post('scripted', 'nameless', [said('', 'First')]));
+		expect(await textOf(await post('scripted', 'nameless', [said('', 'Second')]))).toBe('two');
+		expect(textsOf(await listed('scripted', 'nameless'))).toEqual(['First', 'one', 'Second', 'two']);
+	});
+
 	test('under an Idempotency-Key is done once, whatever it asks', async () => {
 		const { requests } = play('one', 'two', 'never');
 		await textOf(await post('scripted', 'keyed', [said('m1', 'First')]));
@@ -151,6 +158,43 @@ describe('a post', () => {
 		for (const dropped of [first, waits]) expect((await chunksOf(dropped)).at(-1)).toEqual({ type: 'abort' });
 		expect(requests).toHaveLength(2);
 		expect(textsOf(await listed('scripted', 'instead'))).toEqual(['First', 'again']);
+	});
+
+	test('that asks again for the answer to a message that waits, or edits it, leaves it its one run', async () => {
+		const { turn, open } = gated('one');
+		const { requests } = play(turn, 'two', 'never');
+		const first = await post('scripted', 'waiting', [said('m1', 'First')]);
+		const second = await post('scripted', 'waiting', [said('m2', 'Second')]);
+		const repeated = await again('scripted', 'waiting', said('m2', 'Second'));
+		const edited = await post('scripted', 'waiting', [said('m2', 'Edited')], { messageId: 'm2' });
+		open();
+		expect(await textOf(first)).toBe('one');
+		for (const answer of [second, repeated, edited]) expect(await textOf(answer)).toBe('two');
+		expect(requests).toHaveLength(2);
+		expect(requests[1]?.messages.at(-1)?.content).toBe('Edited');
+		expect(textsOf(await listed('scripted', 'waiting'))).toEqual(['First', 'one', 'Edited', 'two']);
+	});
+
+	test('of a message that was dropped while it waited adds to no answer, and begins nothing under its Idempotency-Key', async () => {
+		const { requests } = play(
+			{ toolCalls: [{ id: 'c1', name: 'by_hand', input: {} }] },
+			() => new Promise(() => {}),
+			'never',
+		);
+		await textOf(await post('scripted', 'dropped', [said('m1', 'First')]));
+		const parts = [{ type: 'tool-by_hand', toolCallId: 'c1', state: 'output-available', output: 'did it' }];
+		await post('scripted', 'dropped', [{ role: 'assistant', parts }]);
+		const body = { id: 'dropped', messages: [said('m2', 'Second')], trigger: 'submit-message' };
+		const once = () => request('/v1/ui/scripted', body, { 'idempotency-key': 'k1' });
+		const waits = await once();
+		await request('/v1/ui/scripted/dropped/stream', undefined, {}, 'DELETE');
+		const [start, ...more] = await chunksOf(waits);
+		expect(start?.messageId).toBeUndefined();
+		expect(more.map(({ type }) => type)).toEqual(['message-metadata', 'abort']);
+		const retried = await once();
+		expect(retried.status).toBe(200);
+		expect(await textOf(retried)).toBe('');
+		expect(requests).toHaveLength(2);
 	});
 
 	test('of a message whose run failed asks again', async () => {
@@ -290,6 +334,44 @@ describe('messages that others took the place of', () => {
 				['tool', 'Saturday'],
 			]);
 		expect(textsOf(await listed('scripted', 'asked'))).toEqual(['Book', 'Which day?', 'Saturday', 'Saturday again.']);
+	});
+
+	test('may be a long answer to a question: a retry of it is one, and it stays whole', async () => {
+		const long = `Friday ${'x'.repeat(300_000)}`;
+		const ask = { toolCalls: [{ id: 'c1', name: 'ask', input: { question: 'Which day?' } }] };
+		const { requests } = play(ask, 'Friday.', 'Friday again.');
+		await textOf(await post('scripted', 'long', [said('m1', 'Book')]));
+		for (let time = 1; time <= 2; time++)
+			expect(await textOf(await post('scripted', 'long', [said('m2', long)]))).toBe('Friday.');
+		expect(requests).toHaveLength(2);
+		await textOf(await again('scripted', 'long', said('m2', long)));
+		expect(textsOf(await listed('scripted', 'long'))).toEqual(['Book', 'Which day?', long, 'Friday again.']);
+	});
+
+	test('may be the answer to a question with a summary right behind it, which goes with them', async () => {
+		const words = (n: number) => `Fact ${n}: ${'word '.repeat(500)}`;
+		play({ toolCalls: [{ id: 'c1', name: 'ask', input: { question: 'Which day?' } }] }, new Error('broken'));
+		await textOf(await post('full-compact', 'behind', [said('m1', words(1))]));
+		await textOf(await post('full-compact', 'behind', [said('m2', 'Friday')]));
+		play('They said Friday.', 'Noted.');
+		await textOf(await post('full-compact', 'behind', [said('m3', words(3))]));
+		const { requests } = play('Saturday.');
+		await textOf(await post('full-compact', 'behind', [said('m2', 'Saturday')]));
+		expect(requests[0]?.messages.map(({ role, content }) => [role, content])).toEqual([
+			['user', words(1)],
+			['assistant', ''],
+			['tool', 'Saturday'],
+		]);
+	});
+
+	test('keep the name under which a page was shown them', async () => {
+		play('one', 'two', 'three');
+		const { id } = await (await request('/v1/sessions', { agent: 'scripted' })).json<{ id: string }>();
+		await (await request(`/v1/sessions/${id}/messages`, { text: 'From elsewhere' })).text();
+		const name = (await listed('scripted', id))[0]?.id ?? '';
+		await textOf(await again('scripted', id, said(name, 'From elsewhere')));
+		expect(await textOf(await post('scripted', id, [said(name, 'Edited')], { messageId: name }))).toBe('three');
+		expect(textsOf(await listed('scripted', id))).toEqual(['Edited', 'three']);
 	});
 });
 

@@ -198,6 +198,24 @@ describe('a callback that is not delivered', () => {
 		expect(JSON.parse((await received())[0]?.body ?? '')).toMatchObject({ data: { runId, text: 'After all.' } });
 	});
 
+	test('is told where its message still waits when the session expires', async () => {
+		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'never');
+		const { url, received } = await place();
+		const session = crypto.randomUUID();
+		const { sessionId } = await begin({ text: 'go', session });
+		await allEvents(await follow(sessionId));
+		const { runId } = await begin({ text: 'more', session, callback: url });
+		await runInDurableObject(objectOf(sessionId), (_, { storage }) => {
+			storage.sql.exec('UPDATE session SET expires_after = 1000');
+			storage.sql.exec('UPDATE run SET ended_at = ended_at - 1000');
+			storage.sql.exec('UPDATE queue SET created_at = created_at - 1000');
+			return storage.setAlarm(Date.now());
+		});
+		await expect.poll(async () => (await received()).length).toBe(1);
+		expect(JSON.parse((await received())[0]?.body ?? '')).toMatchObject({ type: 'run.cancelled', data: { runId } });
+		await expect.poll(async () => (await request(`/v1/sessions/${sessionId}`)).status).toBe(404);
+	});
+
 	test('keeps its session from expiring', async () => {
 		play('Done.');
 		const { url } = await place(500);

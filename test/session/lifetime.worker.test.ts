@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { allEvents, createSession, objectOf, request, restart, send } from '../client.ts';
+import { allEvents, createSession, historyOf, objectOf, request, restart, send } from '../client.ts';
 import { play } from '../script.ts';
 
 interface Listed {
@@ -75,6 +75,21 @@ describe('a session that expires', () => {
 		expect(await runInDurableObject(objectOf(id), (_, { storage }) => storage.sql.databaseSize)).toBeLessThan(20_000);
 		expect(await alarmOf(id)).toBeNull();
 		expect((await listed()).map((one) => one.id)).not.toContain(id);
+	});
+
+	test('stays as long again once a message came that waits', async () => {
+		const id = await createSession('fleeting');
+		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'done', 'and more');
+		await allEvents(await send(id, 'go'));
+		await runInDurableObject(objectOf(id), (_, { storage }) =>
+			storage.sql.exec('UPDATE run SET ended_at = ended_at - 3600000').toArray(),
+		);
+		const about = { text: 'more', isPatient: true };
+		expect((await objectOf(id).send({ owner: 'local' }, about, { delivery: 'accepted' })).status).toBe(202);
+		expect(await runDurableObjectAlarm(objectOf(id))).toBe(true);
+		expect(((await alarmOf(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
+		await request(`/v1/sessions/${id}/tool-results`, [{ id: 'a', output: 'done' }]);
+		await expect.poll(async () => (await historyOf(id)).at(-1)?.content).toBe('and more');
 	});
 
 	test('says so itself where its agent does not', async () => {

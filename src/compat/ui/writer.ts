@@ -83,7 +83,12 @@ export class UiWriter {
 		this.#started = true;
 		const { messageId, sessionId, earlier, given, isContinued } = this.#head;
 		const runId = this.#runId;
-		this.#say({ type: 'start', messageId, messageMetadata: { sessionId, ...(runId !== undefined && { runId }) } });
+		if (runId === undefined) {
+			// A run that never began adds to no answer.
+			this.#say({ type: 'start', messageMetadata: { sessionId } });
+			return;
+		}
+		this.#say({ type: 'start', messageId, messageMetadata: { sessionId, runId } });
 		this.#muted = isContinued;
 		for (const run of earlier) {
 			this.#takeGiven(run.given);

@@ -32,13 +32,13 @@ export class QueueRows {
 
 	add(waiting: Omit<Waiting, 'id'>, createdAt: number): Waiting {
 		const { last } = this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(id), 0) AS last FROM queue').one();
-		const id = last + 1;
-		for (const [part, text] of partsOf(JSON.stringify(waiting)).entries())
-			this.#sql.exec(
-				'INSERT INTO queue (id, part, steers, body, created_at) VALUES (?, ?, ?, ?, ?)',
-				...[id, part, waiting.steers ? 1 : 0, text, createdAt],
-			);
-		return { id, ...waiting };
+		return this.#insert({ id: last + 1, ...waiting }, createdAt);
+	}
+
+	/** It says something else, and keeps its place. */
+	edit(waiting: Waiting, editedAt: number): void {
+		this.remove(waiting.id);
+		this.#insert(waiting, editedAt);
 	}
 
 	/** The one that came first. */
@@ -63,8 +63,22 @@ export class QueueRows {
 		return this.#sql.exec<{ size: number }>('SELECT COUNT(DISTINCT id) AS size FROM queue').one().size;
 	}
 
+	/** When the last of them came, or was edited. */
+	newestAt(): number | undefined {
+		return this.#sql.exec<{ at: number | null }>('SELECT MAX(created_at) AS at FROM queue').one().at ?? undefined;
+	}
+
 	remove(id: number): void {
 		this.#sql.exec('DELETE FROM queue WHERE id = ?', id);
+	}
+
+	#insert({ id, ...waiting }: Waiting, createdAt: number): Waiting {
+		for (const [part, text] of partsOf(JSON.stringify(waiting)).entries())
+			this.#sql.exec(
+				'INSERT INTO queue (id, part, steers, body, created_at) VALUES (?, ?, ?, ?, ?)',
+				...[id, part, waiting.steers ? 1 : 0, text, createdAt],
+			);
+		return { id, ...waiting };
 	}
 
 	#read(where: string, ...values: number[]): Waiting[] {

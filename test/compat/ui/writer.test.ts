@@ -217,7 +217,7 @@ describe('an answer that goes on after calls were answered', () => {
 	});
 
 	test('has no call left that waits when it ends', () => {
-		const parts = messageOf(chunksOf([{ type: 'cancelled' }], about))?.parts ?? [];
+		const parts = messageOf(chunksOf([started, { type: 'cancelled' }], about))?.parts ?? [];
 		expect(parts.filter(({ type }) => type.startsWith('tool-')).map(({ state }) => state)).toEqual([
 			'output-error',
 			'output-denied',
