@@ -74,7 +74,7 @@ function postOf(
 ): PagePost {
 	const { role, parts, id: ownId } = check(postedMessage, messages.at(-1), 'messages');
 	const isAgain = trigger === 'regenerate-message';
-	const about = { agent, isAgain, messageId: messageId ?? undefined };
+	const about = { agent, isAgain, messageId: messageId || undefined };
 	if (role === 'assistant') {
 		if (!isAgain) return { ...about, answers: answersOf(parts) };
 		throw new RunletError('invalid_request', 'messages: the last one must be the message that is answered again.', {
@@ -91,7 +91,10 @@ function postOf(
 	const sender = 'owner' in caller ? { sender: caller.owner } : {};
 	const isNamed = 'owner' in caller && !/^[0-9a-f]{64}$/.test(id);
 	const create = isNamed ? { create: { agent, owner: caller.owner } } : {};
-	return { ...about, input: { text, attachments, messageId: ownId, transport: 'ui', ...sender, ...create } };
+	return {
+		...about,
+		input: { text, attachments, messageId: ownId || undefined, transport: 'ui', ...sender, ...create },
+	};
 }
 
 /** A page looks for its chat before its first message made one. */

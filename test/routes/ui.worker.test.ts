@@ -111,6 +111,13 @@ describe('a post', () => {
 		expect(requests).toHaveLength(1);
 	});
 
+	test('of messages without a name of their own is one of new messages', async () => {
+		play('one', 'two');
+		await textOf(await post('scripted', 'nameless', [said('', 'First')]));
+		expect(await textOf(await post('scripted', 'nameless', [said('', 'Second')]))).toBe('two');
+		expect(textsOf(await listed('scripted', 'nameless'))).toEqual(['First', 'one', 'Second', 'two']);
+	});
+
 	test('under an Idempotency-Key is done once, whatever it asks', async () => {
 		const { requests } = play('one', 'two', 'never');
 		await textOf(await post('scripted', 'keyed', [said('m1', 'First')]));
