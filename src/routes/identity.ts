@@ -37,10 +37,16 @@ export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
 export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { keys } = config(c.env);
 	const identity = keys.length === 0 ? localIdentity : await identify(c.req.header('authorization'), keys);
-	if (keys.length > 0) await assertRate(c, identity.kind === 'key' ? `key ${identity.keyId}` : identity.session);
+	if (keys.length > 0) await assertRate(c, counted(c, identity));
 	c.set('identity', identity);
 	await next();
 };
+
+/** Whose requests are counted together. A token is not verified yet, so whoever claims a session counts for themselves. */
+function counted(c: Context<RouteEnv>, identity: Identity): string {
+	if (identity.kind === 'key') return `key ${identity.keyId}`;
+	return `session ${identity.session} ${c.req.header('cf-connecting-ip') ?? ''}`;
+}
 
 /** Whether an address is this machine's. */
 export function isLoopback(url: string): boolean {

@@ -295,29 +295,29 @@ describe('messages that others took the place of', () => {
 		const words = (n: number) => `Fact ${n}: ${'word '.repeat(300)}`;
 		for (const n of [1, 2]) {
 			play(`Noted ${n}.`);
-			await textOf(await post('full-compact', 'summary', [said(`m${n}`, words(n))]));
+			await textOf(await post('full-asking', 'summary', [said(`m${n}`, words(n))]));
 		}
 		play('Fact 1 in short.', 'Noted 3.');
-		const third = await post('full-compact', 'summary', [said('m3', words(3))]);
+		const third = await post('full-asking', 'summary', [said('m3', words(3))]);
 		expect(await textOf(third)).toBe('Noted 3.');
 		const kept = play('Noted 4.');
-		await textOf(await post('full-compact', 'summary', [said('m3', 'Short')]));
+		await textOf(await post('full-asking', 'summary', [said('m3', 'Short')]));
 		expect(kept.requests[0]?.messages.map(({ role }) => role)).toContain('system');
 		play('Noted 3 again.');
-		await textOf(await post('full-compact', 'summary', [said('m3', words(3))]));
+		await textOf(await post('full-asking', 'summary', [said('m3', words(3))]));
 		play('Fact 2 in short, too.', 'Noted 4.');
-		await textOf(await post('full-compact', 'summary', [said('m4', words(4))]));
+		await textOf(await post('full-asking', 'summary', [said('m4', words(4))]));
 		const { requests: shorter } = play('Noted.');
-		await textOf(await post('full-compact', 'summary', [said('m2', 'Instead of 2')]));
+		await textOf(await post('full-asking', 'summary', [said('m2', 'Instead of 2')]));
 		expect(shorter[0]?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
 		expect(shorter[0]?.messages[0]?.content).toContain('Fact 1 in short.');
 		const { requests } = play('Only that.', 'And that.');
-		await textOf(await post('full-compact', 'summary', [said('m1', 'Anew')]));
+		await textOf(await post('full-asking', 'summary', [said('m1', 'Anew')]));
 		expect(requests[0]?.messages.map(({ content }) => content)).toEqual(['Anew']);
 		await restart(sessionOf(third));
-		await textOf(await post('full-compact', 'summary', [said('m2', 'More')]));
+		await textOf(await post('full-asking', 'summary', [said('m2', 'More')]));
 		expect(requests[1]?.messages.map(({ content }) => content)).toEqual(['Anew', 'Only that.', 'More']);
-		expect(textsOf(await listed('full-compact', 'summary'))).toEqual(['Anew', 'Only that.', 'More', 'And that.']);
+		expect(textsOf(await listed('full-asking', 'summary'))).toEqual(['Anew', 'Only that.', 'More', 'And that.']);
 	});
 
 	test('may be the answer to a question: the question stands again, and is answered anew', async () => {
@@ -351,12 +351,12 @@ describe('messages that others took the place of', () => {
 	test('may be the answer to a question with a summary right behind it, which goes with them', async () => {
 		const words = (n: number) => `Fact ${n}: ${'word '.repeat(500)}`;
 		play({ toolCalls: [{ id: 'c1', name: 'ask', input: { question: 'Which day?' } }] }, new Error('broken'));
-		await textOf(await post('full-compact', 'behind', [said('m1', words(1))]));
-		await textOf(await post('full-compact', 'behind', [said('m2', 'Friday')]));
+		await textOf(await post('full-asking', 'behind', [said('m1', words(1))]));
+		await textOf(await post('full-asking', 'behind', [said('m2', 'Friday')]));
 		play('They said Friday.', 'Noted.');
-		await textOf(await post('full-compact', 'behind', [said('m3', words(3))]));
+		await textOf(await post('full-asking', 'behind', [said('m3', words(3))]));
 		const { requests } = play('Saturday.');
-		await textOf(await post('full-compact', 'behind', [said('m2', 'Saturday')]));
+		await textOf(await post('full-asking', 'behind', [said('m2', 'Saturday')]));
 		expect(requests[0]?.messages.map(({ role, content }) => [role, content])).toEqual([
 			['user', words(1)],
 			['assistant', ''],
