@@ -63,14 +63,14 @@ export const migrations: readonly string[] = [
 		created_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
 	`ALTER TABLE session ADD COLUMN token_key TEXT;
-	ALTER TABLE session ADD COLUMN client_tools TEXT;`,
-	`ALTER TABLE run ADD COLUMN max_output_tokens INTEGER;`,
-	`CREATE TABLE callback (
+	ALTER TABLE session ADD COLUMN client_tools TEXT;
+	ALTER TABLE run ADD COLUMN max_output_tokens INTEGER;
+	ALTER TABLE run ADD COLUMN tool_choice TEXT;
+	ALTER TABLE message ADD COLUMN replaced INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE message ADD COLUMN client TEXT;
+	CREATE INDEX message_client ON message (client) WHERE client IS NOT NULL;
+	CREATE TABLE callback (
 		id TEXT PRIMARY KEY, run INTEGER NOT NULL, run_id TEXT NOT NULL, url TEXT NOT NULL, failed INTEGER NOT NULL,
 		due_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
-	`ALTER TABLE run ADD COLUMN tool_choice TEXT;`,
-	`ALTER TABLE message ADD COLUMN replaced INTEGER NOT NULL DEFAULT 0;
-	ALTER TABLE message ADD COLUMN client TEXT;
-	CREATE INDEX message_client ON message (client) WHERE client IS NOT NULL;`,
 ];

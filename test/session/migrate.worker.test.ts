@@ -61,6 +61,55 @@ const second = `
 	INSERT INTO delivery VALUES ('k', 'r', 1, 1);
 `;
 
+/** The tables of the third version, and a session that has had a conversation, and a message that waits. Never to be changed. */
+const third = `
+	CREATE TABLE schema_version (version INTEGER NOT NULL);
+	INSERT INTO schema_version VALUES (3);
+	CREATE TABLE session (
+		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL,
+		owner TEXT NOT NULL DEFAULT 'local', budget TEXT, expires_after INTEGER, title TEXT,
+		summary INTEGER NOT NULL DEFAULT 0
+	) WITHOUT ROWID;
+	CREATE TABLE run (
+		n INTEGER PRIMARY KEY, id TEXT NOT NULL, status TEXT NOT NULL, boot TEXT NOT NULL, attempt INTEGER NOT NULL,
+		first_seq INTEGER NOT NULL, tail TEXT, created_at INTEGER NOT NULL, ended_at INTEGER, model TEXT,
+		stop_after INTEGER, lost INTEGER NOT NULL DEFAULT 0, taken_up_at INTEGER, stalled_at INTEGER,
+		restarts INTEGER NOT NULL DEFAULT 0, draft TEXT, journaled INTEGER NOT NULL DEFAULT 0
+	) WITHOUT ROWID;
+	CREATE TABLE message (
+		seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, stored INTEGER NOT NULL, body TEXT NOT NULL,
+		created_at INTEGER NOT NULL, PRIMARY KEY (seq, part)
+	) WITHOUT ROWID;
+	CREATE TABLE delivery (
+		key TEXT PRIMARY KEY, request TEXT NOT NULL, run INTEGER NOT NULL, created_at INTEGER NOT NULL
+	) WITHOUT ROWID;
+	CREATE TABLE call (
+		turn INTEGER NOT NULL, call TEXT NOT NULL, state TEXT NOT NULL, asked INTEGER NOT NULL, arguments TEXT NOT NULL,
+		question TEXT, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
+	) WITHOUT ROWID;
+	CREATE INDEX call_asked ON call (call) WHERE asked = 1;
+	CREATE TABLE output (
+		seq INTEGER NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (seq, part)
+	) WITHOUT ROWID;
+	CREATE TABLE queue (
+		id INTEGER NOT NULL, part INTEGER NOT NULL, steers INTEGER NOT NULL, body TEXT NOT NULL,
+		created_at INTEGER NOT NULL, PRIMARY KEY (id, part)
+	) WITHOUT ROWID;
+	CREATE TABLE spending (
+		call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
+		total_tokens INTEGER NOT NULL, total_usd REAL NOT NULL, settled INTEGER NOT NULL, owed INTEGER NOT NULL,
+		created_at INTEGER NOT NULL
+	) WITHOUT ROWID;
+	INSERT INTO run VALUES (1, 'run_1', 'completed', 'b', 1, 65536,
+		'{"before":[],"draft":[],"event":{"type":"done","text":"","usage":{}}}',
+		1, 2, 'scripted', NULL, 0, NULL, NULL, 0, NULL, 1);
+	INSERT INTO message VALUES (65536, 0, 1, 0, '{"message":{"role":"user","content":"go"},"input":true}', 1);
+	INSERT INTO message VALUES (131072, 0, 1, 0,
+		'{"message":{"role":"assistant","content":"Gone."},"turn":{"iteration":1,"model":"scripted","stopReason":"end_turn","usage":{}}}',
+		1);
+	INSERT INTO queue VALUES (1, 0, 0, '{"runId":"run_2","message":{"role":"user","content":"and now?"},"inbound":{"sender":"local","transport":"http"},"steers":false}', 2);
+`;
+
 /** A run of the second version that died with its object, while its tools ran. */
 const died = `
 	UPDATE run SET status = 'running', tail = NULL, ended_at = NULL;
@@ -74,7 +123,8 @@ async function stored(...statements: readonly string[]): Promise<string> {
 	await runInDurableObject(env.SESSIONS.get(id), async (_, { storage }) => {
 		storage.transactionSync(() => {
 			for (const each of statements) storage.sql.exec(each);
-			storage.sql.exec("INSERT INTO session VALUES (?, 'scripted', NULL, NULL, 1)", id.toString());
+			const insert = 'INSERT INTO session (id, agent, created_at) VALUES (?, ?, 1)';
+			storage.sql.exec(insert, id.toString(), 'scripted');
 		});
 	});
 	await restart(id.toString());
@@ -117,4 +167,22 @@ test('a run of the second version that died noted no calls: what may have run is
 		{ toolCallId: 'p', isError: true, content: expect.stringContaining('not known') },
 		{ toolCallId: 'q', isError: true },
 	]);
+});
+
+test('one of the third version begins what waits, and has what came since: tokens, replaced messages, callbacks', async () => {
+	play('Now.');
+	const id = await stored(third);
+	await expect
+		.poll(async () => (await historyOf(id)).map(({ content }) => content))
+		.toEqual(['go', 'Gone.', 'and now?', 'Now.']);
+	expect((await request(`/v1/sessions/${id}/token`, {})).status).toBe(201);
+	play('Again.');
+	const post = {
+		id,
+		trigger: 'regenerate-message',
+		messages: [{ role: 'user', parts: [{ type: 'text', text: 'and now?' }] }],
+	};
+	await (await request('/v1/ui/scripted', post)).text();
+	expect((await historyOf(id)).map(({ content }) => content)).toContain('Again.');
+	expect(await stateOf(id)).toMatchObject({ status: 'completed' });
 });
