@@ -310,10 +310,12 @@ test('the typed client of README.md talks to the server', async () => {
 	const file = join(folder, 'client.ts');
 	const code = block
 		.replace("'runlet/client'", JSON.stringify(join(root, 'src/client.ts')))
-		.replace('http://127.0.0.1:8787', runlet.url)
-		.replace('rl_…', apiKey);
+		.replace("'http://127.0.0.1:8787'", JSON.stringify(runlet.url).concat(', { key: process.env.KEY }'));
 	await writeFile(file, code);
-	const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: root });
+	const { stdout } = await promisify(execFile)(process.execPath, [file], {
+		cwd: root,
+		env: { ...process.env, KEY: apiKey },
+	});
 	const lines = stdout.trimEnd().split('\n');
 	expect(lines.slice(0, 2)).toEqual(['17 + 25 is 42.', 'user What is 17 + 25?']);
 	expect(lines.at(-1)).toBe('assistant 17 + 25 is 42.');
