@@ -3,7 +3,7 @@ import { generateSpecs } from 'hono-openapi';
 import { failures } from '../wire/error.ts';
 import { type RequestHeader, requestHeaders } from '../wire/operation.ts';
 import { type JsonSchema, namedSchemas } from './json-schema.ts';
-import { anyError, examplesOf, parameterName, ref, type Spec } from './spec.ts';
+import { anyError, examplesOf, failureName, parameterName, ref, type Spec } from './spec.ts';
 
 /** The API as an OpenAPI 3.1 document: https://spec.openapis.org/oas/v3.1.1 */
 export interface Document {
@@ -54,11 +54,11 @@ export async function documentOf<E extends HonoEnv, S extends Schema>(app: Hono<
 			responses: {
 				...Object.fromEntries(
 					Object.entries(failures).map(([status, { says, example }]) => [
-						`Error${status}`,
+						failureName(status),
 						errorResponse(says, { [example.code]: { error: example } }),
 					]),
 				),
-				AnyError: errorResponse(anyError),
+				[failureName('default')]: errorResponse(anyError),
 			},
 			securitySchemes: {
 				apiKey: {
