@@ -13,6 +13,9 @@ interface Place {
 	readonly spec: Spec;
 }
 
+/** The id of a tag's group: one word, as HTML wants it. */
+const tagId = (name: string) => `tag-${name.replaceAll(' ', '-')}`;
+
 /** The document as a page, without a script; its stylesheet is `/docs.css`. `origin` is where the curl lines go. */
 export function page(document: Document, origin: string): Html {
 	const { info, tags, components, paths } = document;
@@ -34,7 +37,7 @@ export function page(document: Document, origin: string): Html {
 <nav aria-label="Operations">
 <p class="home"><a href="/">${info.title}</a> <span>${info.version}</span></p>
 ${groups.map(
-	({ name, places }) => html`<h2><a href="#tag-${name}">${name}</a></h2>
+	({ name, places }) => html`<h2><a href="#${tagId(name)}">${name}</a></h2>
 <ul>${places.map(({ spec }) => html`<li><a href="#${spec.operationId}">${spec.summary}</a></li>`)}</ul>`,
 )}
 <h2><a href="#schemas">Schemas</a></h2>
@@ -46,7 +49,7 @@ ${info.description.split('\n\n').map((paragraph) => html`<p>${prose(paragraph)}<
 <p>For machines: <a href="/openapi.json">openapi.json</a> (OpenAPI ${document.openapi}).</p>
 </header>
 ${groups.map(
-	({ name, description, places }) => html`<section class="group" id="tag-${name}">
+	({ name, description, places }) => html`<section class="group" id="${tagId(name)}">
 <h2>${name}</h2>
 <p>${description}</p>
 ${places.map((place) => operationHtml(place, document, origin))}
