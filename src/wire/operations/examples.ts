@@ -61,13 +61,13 @@ export const messages = [
 	},
 ];
 
-const lines = (position: string, event: { readonly type: string }) =>
+const lines = (position: string, event: Readonly<Record<string, unknown>>) =>
 	`id: ${position}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
 /** A run as it is streamed. */
 export const events = [
-	lines('1.0.0.1.0.0.0.0.0.0', { type: 'run.started', ...{ runId, attempt: 1 } }),
-	lines('1.0.0.1.0.0.14.0.0.0', { type: 'text', ...{ text: '17 + 25 is 42.' } }),
-	lines('1.0.0.2.0.0.14.0.0.0', { type: 'stop', ...{ reason: 'end_turn', usage } }),
-	lines('1.end', { type: 'done', ...{ text: '17 + 25 is 42.', usage } }),
+	lines('1.0.0.1.0.0.0.0.0.0', { type: 'run.started', runId, attempt: 1 }),
+	lines('1.0.0.1.0.0.14.0.0.0', { type: 'text', text: '17 + 25 is 42.' }),
+	lines('1.0.0.2.0.0.14.0.0.0', { type: 'stop', reason: 'end_turn', usage }),
+	lines('1.end', { type: 'done', text: '17 + 25 is 42.', usage }),
 ].join('');
