@@ -1,4 +1,5 @@
-import { bytesOf, digestFromHex } from './bytes.ts';
+import { bytesOf } from './bytes.ts';
+import { sha256Signature } from './signature.ts';
 import type { Source } from './source.ts';
 
 /** GitHub: the body, `X-Hub-Signature-256: sha256=` and hex. It signs no time, and neither the event's name nor its id. */
@@ -18,8 +19,3 @@ export const github: Source = {
 		};
 	},
 };
-
-/** The digest in a header such as `sha256=757107ea…`. */
-export function sha256Signature(header: string | null): Uint8Array<ArrayBuffer> | undefined {
-	return header?.startsWith('sha256=') ? digestFromHex(header.slice('sha256='.length)) : undefined;
-}

@@ -1,5 +1,5 @@
 import { bytesOf } from './bytes.ts';
-import { sha256Signature } from './github.ts';
+import { sha256Signature } from './signature.ts';
 import type { Source } from './source.ts';
 
 /**
