@@ -63,10 +63,11 @@ const isGiven = (...names: (keyof typeof values)[]) => names.some((name) => valu
 /** Whose keys it asks for, where it shall; without it asks for none. */
 const keysFile = isGiven('keys-file') ? String(values['keys-file']) : isGiven('keys') ? defaultKeysFile : undefined;
 
+/** Values of `--ip` by which only this machine reaches the server. */
+const loopback: readonly unknown[] = ['127.0.0.1', 'localhost', '::1', undefined];
+
 /** Whether only this machine can reach the server: then, and only then, it answers without a key. */
-const isPrivate =
-	['127.0.0.1', 'localhost', '::1', undefined].includes(values.ip as string | undefined) &&
-	!isGiven('remote', 'tunnel', 'tunnel-name');
+const isPrivate = loopback.includes(values.ip) && !isGiven('remote', 'tunnel', 'tunnel-name');
 
 refuseMistakes();
 // Asked before anything else: a parent that dies meanwhile is noticed too.
