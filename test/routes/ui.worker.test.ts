@@ -259,6 +259,48 @@ describe('a post', () => {
 	});
 });
 
+describe('a page that is loaded again', () => {
+	const pay = { id: 'c1', name: 'pay', input: { amount: 1 } };
+	const byHand = { id: 'c2', name: 'by_hand', input: {} };
+	const paying = (approved: boolean) => ({
+		type: 'tool-pay',
+		toolCallId: 'c1',
+		state: 'approval-responded',
+		approval: { id: 'c1', approved },
+	});
+	const done = { type: 'tool-by_hand', toolCallId: 'c2', state: 'output-available', output: 'did it' };
+	const failed = { type: 'tool-by_hand', toolCallId: 'c2', state: 'output-error', errorText: 'no hands' };
+	const asksPay = { state: 'approval-requested', approval: { id: 'c1' } };
+
+	test.each([
+		['a result', done, [asksPay, { state: 'output-available', output: 'did it' }]],
+		['an error', failed, [asksPay, { state: 'output-error', errorText: 'no hands' }]],
+		[
+			'an approval',
+			paying(true),
+			[{ state: 'approval-responded', approval: { id: 'c1', approved: true } }, { state: 'input-available' }],
+		],
+		[
+			'a refusal',
+			paying(false),
+			[{ state: 'output-denied', approval: { id: 'c1', approved: false } }, { state: 'input-available' }],
+		],
+	])('is shown %s that came while another call is open, and goes on with the other', async (name, first, parts) => {
+		play({ toolCalls: [pay, byHand] }, 'Done.');
+		const chat = `answered-${name.replace(' ', '-')}`;
+		const begun = await post('scripted', chat, [said('m1', 'Pay')]);
+		await chunksOf(begun);
+		await chunksOf(await post('scripted', chat, [{ role: 'assistant', parts: [first] }]));
+		await restart(sessionOf(begun));
+		const message = (await listed('scripted', chat)).at(-1);
+		const calls = message?.parts.filter(({ toolCallId }) => toolCallId !== undefined);
+		expect(calls).toMatchObject(parts);
+		const other = first.toolCallId === 'c1' ? done : paying(true);
+		const left = calls?.map((part) => (part.toolCallId === other.toolCallId ? other : part)) ?? [];
+		expect(await textOf(await post('scripted', chat, [{ role: 'assistant', parts: left }]))).toBe('Done.');
+	});
+});
+
 describe('messages that others took the place of', () => {
 	test('are kept and marked, cost what they cost, and their runs can still be read', async () => {
 		play('one', 'two');
