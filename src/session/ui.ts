@@ -28,7 +28,8 @@ export function headOf(store: SessionStore, n: number, isContinued: boolean): Ui
 
 /**
  * The newest part of the conversation as a page shows it, without the answer that is being written: a page gets that by
- * following the run.
+ * following the run. Messages that wait for their runs are the last, but that an answer whose calls are open stands
+ * behind them: a page answers calls of its last message.
  */
 export function uiMessages(store: SessionStore): UiMessage[] {
 	const inputs = store.messages.newest({ characters: shownCharacters }).filter(isFromOutside);
@@ -50,10 +51,14 @@ export function uiMessages(store: SessionStore): UiMessage[] {
 		isPassed = isGone(begins ?? store.messages.get(run.firstSeq)) || (begins === undefined && isPassed);
 		if (isPassed) continue;
 		runs.push(n);
-		for (const input of inputs) if (input.run === n) messages.push(userMessageOf(store.messages.whole(input)));
+		for (const input of inputs) {
+			if (input.run === n) messages.push(userMessageOf(store.messages.whole(input), listedId(input.seq)));
+		}
 	}
+	const waiting = store.queue.all().map((one) => userMessageOf(one, one.runId));
+	if (newest?.status === 'awaiting_tools') messages.push(...waiting.splice(0));
 	if (newest?.status !== 'running') flush();
-	return messages;
+	return [...messages, ...waiting];
 }
 
 /** Whether a message is shown no more; what stands again was said nevertheless, where it stood first. */
@@ -126,7 +131,8 @@ function givenOf(
 		}));
 }
 
-function userMessageOf({ seq, message, inbound }: MessageRecord): UiMessage {
+/** @param name what it is called where its sender did not call it anything. */
+function userMessageOf({ message, inbound }: Pick<MessageRecord, 'message' | 'inbound'>, name: string): UiMessage {
 	const parts = 'parts' in message ? message.parts : undefined;
 	const attached = inbound?.attachments ?? [];
 	const own: UiPart[] =
@@ -141,7 +147,7 @@ function userMessageOf({ seq, message, inbound }: MessageRecord): UiMessage {
 		const data = contentText === undefined ? contentBase64 : base64(contentText);
 		return filePart({ mime: type, name, url: contentUrl ?? dataUrl(type, data) });
 	});
-	return { id: inbound?.messageId ?? listedId(seq), role: 'user', parts: [...own, ...files] };
+	return { id: inbound?.messageId ?? name, role: 'user', parts: [...own, ...files] };
 }
 
 function filePart({

@@ -299,6 +299,63 @@ describe('a page that is loaded again', () => {
 		const left = calls?.map((part) => (part.toolCallId === other.toolCallId ? other : part)) ?? [];
 		expect(await textOf(await post('scripted', chat, [{ role: 'assistant', parts: left }]))).toBe('Done.');
 	});
+
+	test('is shown the messages that wait, last and in order, and each once when its run has begun', async () => {
+		const { turn, open } = gated('two');
+		play('one', turn, 'three', 'four');
+		await textOf(await post('scripted', 'queued', [said('m1', 'First')]));
+		const answers = [];
+		for (const [id, text] of [
+			['m2', 'Second'],
+			['m3', 'Third'],
+			['m4', 'Fourth'],
+		] as const)
+			answers.push(await post('scripted', 'queued', [said(id, text)]));
+		const waiting = await listed('scripted', 'queued');
+		expect(textsOf(waiting)).toEqual(['First', 'one', 'Second', 'Third', 'Fourth']);
+		expect(waiting.flatMap(({ id, role }) => (role === 'user' ? [id] : []))).toEqual(['m1', 'm2', 'm3', 'm4']);
+		open();
+		expect(await Promise.all(answers.map(textOf))).toEqual(['two', 'three', 'four']);
+		const all = ['First', 'one', 'Second', 'two', 'Third', 'three', 'Fourth', 'four'];
+		expect(textsOf(await listed('scripted', 'queued'))).toEqual(all);
+	});
+
+	test('is shown a message that waits behind open calls in front of them, and can answer them', async () => {
+		const { promise: held, resolve: open } = Promise.withResolvers<void>();
+		const asks: ScriptedTurn = async () => {
+			await held;
+			return { toolCalls: [byHand] };
+		};
+		play(asks, 'Done.', 'two');
+		const first = await post('scripted', 'behind-calls', [said('m1', 'First')]);
+		const second = await post('scripted', 'behind-calls', [said('m2', 'Second')]);
+		open();
+		await chunksOf(first);
+		const messages = await listed('scripted', 'behind-calls');
+		expect(messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant']);
+		expect(textsOf(messages)).toEqual(['First', 'Second', '']);
+		const parts = messages.at(-1)?.parts.map((part) => (part.toolCallId === 'c2' ? done : part));
+		const posted = await post('scripted', 'behind-calls', [...messages.slice(0, -1), { role: 'assistant', parts }]);
+		expect(await textOf(posted)).toBe('Done.');
+		expect(await textOf(second)).toBe('two');
+		expect(textsOf(await listed('scripted', 'behind-calls'))).toEqual(['First', 'Done.', 'Second', 'two']);
+	});
+
+	test('is shown a message from elsewhere that waits under a name that it keeps', async () => {
+		const { turn, open } = gated('one');
+		const { requests } = play(turn, 'two', 'never');
+		const { id } = await (await request('/v1/sessions', { agent: 'scripted' })).json<{ id: string }>();
+		const first = await post('scripted', id, [said('m1', 'First')]);
+		await request(`/v1/sessions/${id}/messages`, { text: 'From elsewhere' }, { prefer: 'respond-async' });
+		const name = (await listed('scripted', id)).at(-1)?.id ?? '';
+		const again = await post('scripted', id, [said(name, 'From elsewhere')]);
+		open();
+		await textOf(first);
+		expect(await textOf(again)).toBe('two');
+		expect((await listed('scripted', id)).map((message) => message.id)).toContain(name);
+		expect(await textOf(await post('scripted', id, [said(name, 'From elsewhere')]))).toBe('two');
+		expect(requests).toHaveLength(2);
+	});
 });
 
 describe('messages that others took the place of', () => {
