@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { localIdentity, webhookOwner } from './auth/identity.ts';
 import { type KeyRecord, parseKeys } from './auth/key.ts';
 import { check } from './check.ts';
 import type { DirectoryNamespace } from './directory/api.ts';
@@ -197,7 +198,7 @@ export function config(env: Env): Config {
 }
 
 /** Owners without a key: this machine, and senders of webhooks, which sign what they send. */
-const keyless: ReadonlySet<string> = new Set(['local', 'webhooks']);
+const keyless: ReadonlySet<string> = new Set([localIdentity.owner, webhookOwner]);
 
 function isKnown(keys: readonly KeyRecord[], owner: string): boolean {
 	return keys.length === 0 || keyless.has(owner) || keys.some((key) => key.owner === owner);

@@ -1,6 +1,6 @@
 /**
- * The one error class of Runlet. Leaves throw it, one place (`toErrorBody`, used by the app and by the
- * session) turns it into what a client sees.
+ * The one error class of Runlet. Leaves throw it; the app and the session turn it into what a client sees: `toResponse`
+ * in Runlet's own form, a protocol's `failure` (`compat`) in its form.
  */
 
 /** HTTP status of each code that Runlet itself throws. A code not listed here is a `500`. */
@@ -18,7 +18,6 @@ const statusOfCode: Readonly<Record<string, number>> = {
 	not_found: 404,
 	model_not_found: 404,
 	method_not_allowed: 405,
-	not_acceptable: 406,
 	timeout: 408,
 	conflict: 409,
 	awaiting_tools: 409,
@@ -62,7 +61,7 @@ export class RunletError extends Error {
 	}
 }
 
-/** What a client gets for an error, on every route and in every `error` event (design.md, "The wire"). */
+/** What a client gets for an error, on every route that speaks no other protocol (design.md, "The wire"). */
 export interface ErrorBody {
 	readonly error: {
 		readonly code: string;
@@ -84,7 +83,7 @@ export function toRunletError(error: unknown): RunletError {
 	);
 }
 
-/** The error as the body that every route answers with. */
+/** The error as the body of Runlet's own routes. */
 export function toErrorBody(error: RunletError): ErrorBody {
 	const { code, message, data } = error;
 	return { error: data === undefined ? { code, message } : { code, message, data } };

@@ -12,6 +12,9 @@ export type Identity =
 /** Whoever is at this machine, in the local mode. */
 export const localIdentity = { kind: 'key', owner: 'local', keyId: 'local', scopes } satisfies Identity;
 
+/** Who owns the sessions of webhooks, where there are API keys: a key made with `--owner webhooks` sees them. */
+export const webhookOwner = 'webhooks';
+
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
 
 /**

@@ -11,7 +11,6 @@ import type { UiMessageHead } from './ui/writer.ts';
  * own (design.md, "The wire").
  */
 export type Format =
-	| { readonly type: 'runlet' }
 	| CompletionFormat
 	/** AI SDK pages. `isContinued`: the page has what earlier runs of the answer wrote, and goes on behind it. */
 	| { readonly type: 'ui'; readonly isContinued?: boolean };

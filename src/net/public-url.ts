@@ -37,6 +37,16 @@ export function assertPublicUrl(
 	return parsed;
 }
 
+/** Whether `assertPublicUrl` lets it pass. */
+export function isPublicUrl(url: string): boolean {
+	try {
+		assertPublicUrl(url);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
 /** Whether it is http or https to this machine. */
 export function isLoopback({ protocol, hostname }: URL): boolean {
 	return /^https?:$/.test(protocol) && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);

@@ -3,7 +3,7 @@ import { generateSpecs } from 'hono-openapi';
 import { failures } from '../wire/error.ts';
 import { type RequestHeader, requestHeaders } from '../wire/operation.ts';
 import { type JsonSchema, namedSchemas } from './json-schema.ts';
-import { anyError, examplesOf, parameterName, ref, type Spec } from './spec.ts';
+import { anyError, examplesOf, failureName, parameterName, ref, type Spec } from './spec.ts';
 
 /** The API as an OpenAPI 3.1 document: https://spec.openapis.org/oas/v3.1.1 */
 export interface Document {
@@ -23,7 +23,7 @@ const description = `Agents that stream, sessions that last, skills from KV.
 
 A request is made with an API key as \`Authorization: Bearer\`, or with the token of a session, which opens just that one. Under \`npm start\` this machine needs neither.
 
-A run outlives its reader: whoever is cut off connects again with \`Last-Event-ID\`. A \`POST\` that is sent again under its \`Idempotency-Key\` is done once. Every error is \`{ "error": { "code", "message", "data"? } }\`, and its message says what to do.`;
+A run outlives its reader: whoever is cut off connects again with \`Last-Event-ID\`. A \`POST\` that is sent again under its \`Idempotency-Key\` is done once. An error is \`{ "error": { "code", "message", "data"? } }\`, and its message says what to do; routes that speak another protocol have its form.`;
 
 /** In the order of the page. */
 const tags = [
@@ -54,11 +54,11 @@ export async function documentOf<E extends HonoEnv, S extends Schema>(app: Hono<
 			responses: {
 				...Object.fromEntries(
 					Object.entries(failures).map(([status, { says, example }]) => [
-						`Error${status}`,
+						failureName(status),
 						errorResponse(says, { [example.code]: { error: example } }),
 					]),
 				),
-				AnyError: errorResponse(anyError),
+				[failureName('default')]: errorResponse(anyError),
 			},
 			securitySchemes: {
 				apiKey: {

@@ -51,7 +51,7 @@ export function prose(text: string): Html {
 	return html`${text.split('`').map((piece, at) => (at % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`))}`;
 }
 
-export function linkTo(name: string): Html {
+function linkTo(name: string): Html {
 	return html`<a href="#schema-${name}">${name}</a>`;
 }
 

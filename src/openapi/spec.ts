@@ -53,7 +53,7 @@ function failureOf(status: FailureStatus | 'default', form: Operation['failure']
 export const anyError = 'Any other error.';
 
 /** The name that the answer of a status has in the document. */
-export function failureName(status: FailureStatus | 'default'): string {
+export function failureName(status: number | string): string {
 	return status === 'default' ? 'AnyError' : `Error${status}`;
 }
 

@@ -12,7 +12,7 @@ import type { Exchange, Handling } from '../session/api.ts';
 import { ownerOf, type RouteEnv } from './identity.ts';
 import { agentNamed } from './model-list.ts';
 import { serves } from './operation.ts';
-import { handlingOf, notAllowed } from './request.ts';
+import { handlingOf, newSessionId, notAllowed } from './request.ts';
 
 /** How long after its last activity the session of a request that names none is removed, in milliseconds. */
 const fleetingMs = 3_600_000;
@@ -58,14 +58,10 @@ function handlingFor(c: Context, body: CompletionRequest): Handling {
 }
 
 /** The session of a request: the one that the header names, by its id or by a name of the client's, or one of its own. */
-function sessionFor(c: Context<RouteEnv>, owner: string, { name }: Agent, { once }: Handling) {
+function sessionFor(c: Context<RouteEnv>, owner: string, { name }: Agent, how: Handling) {
 	const { sessions } = config(c.env);
 	const given = c.req.header(sessionHeader);
-	if (given === undefined) {
-		// A request that comes again finds the session that it made by its key.
-		const id = once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${owner} ${once.key}`);
-		return { id, isNew: true };
-	}
+	if (given === undefined) return { id: newSessionId(c, owner, how), isNew: true };
 	const text = given.trim();
 	if (text === '' || text.length > 200) {
 		const message = `${sessionHeader}: expected the id of a session, or a name of your own with 1 to 200 characters.`;

@@ -1,11 +1,13 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import { check } from '../check.ts';
+import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import type { Delivery, Handling } from '../session/api.ts';
 import { hash } from '../tool/provider-name.ts';
 import { bytesOf } from '../webhooks/bytes.ts';
+import type { RouteEnv } from './identity.ts';
 
 /** Bytes of a request's body. */
 const maxBody = 4_000_000;
@@ -72,6 +74,12 @@ export function handlingOf(c: Context, body: unknown = null): Handling {
 			field: 'Idempotency-Key',
 		});
 	return { delivery, once: { key, request: hash(`${c.req.path} ${JSON.stringify(body)}`) } };
+}
+
+/** The id of a session that a request may make: one that comes again under its key finds the session that it made. */
+export function newSessionId(c: Context<RouteEnv>, owner: string, { once }: Handling) {
+	const { sessions } = config(c.env);
+	return once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${owner} ${once.key}`);
 }
 
 /** Answers the methods that a path does not have. */

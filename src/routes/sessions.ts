@@ -11,7 +11,7 @@ import type { Shown } from '../wire/shown.ts';
 import { tokenSeconds } from '../wire/token.ts';
 import { callerOf, ownerOf, type RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
-import { handlingOf, notAllowed } from './request.ts';
+import { handlingOf, newSessionId, notAllowed } from './request.ts';
 
 /** `/v1/sessions`: create, list, look at, talk to, follow and cancel a session (design.md, "The wire"). */
 export const sessions = new Hono<RouteEnv>()
@@ -23,10 +23,7 @@ export const sessions = new Hono<RouteEnv>()
 		const owner = ownerOf(c);
 		const isEmpty = text === undefined && parts === undefined && attachments.length === 0;
 		const input = isEmpty ? undefined : { text, parts, attachments, ...originOf(c) };
-		// A request that comes again finds the session that it made by its key.
-		const id =
-			how.once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${owner} ${how.once.key}`);
-		return sessions.get(id).create({ ...rest, owner, input }, how);
+		return sessions.get(newSessionId(c, owner, how)).create({ ...rest, owner, input }, how);
 	})
 	.get('/', serves(operations.listSessions), async (c) => {
 		const { directories } = config(c.env);

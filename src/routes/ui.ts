@@ -9,15 +9,11 @@ import type { Runtime } from '../session/agent.ts';
 import type { Caller, PagePost, SessionApi } from '../session/api.ts';
 import { attachmentsField } from '../wire/attachment.ts';
 import * as operations from '../wire/operations/ui.ts';
+import { textField } from '../wire/part.ts';
 import { postedMessage, type uiPost } from '../wire/ui.ts';
 import { callerOf, ownerOf, type RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
 import { handlingOf, notAllowed } from './request.ts';
-
-/** Characters of one message's text. */
-const maxText = 1_000_000;
-
-const textField = v.optional(v.pipe(v.string(), v.maxLength(maxText, `at most ${maxText} characters`)));
 
 /**
  * `/v1/ui/:agent`: what a page with `useChat` of the AI SDK posts to, unchanged (design.md, "The wire"). The chat's id
@@ -82,7 +78,7 @@ function postOf(
 		});
 	}
 	const content = contentOf(parts);
-	const text = check(textField, content.text, 'messages');
+	const text = check(v.optional(textField), content.text, 'messages');
 	const attachments = check(attachmentsField, content.files, 'messages') ?? [];
 	if (text === undefined && attachments.length === 0)
 		throw new RunletError('invalid_request', 'messages: the last one has neither text nor files.', {

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { Agent } from '../agents/index.ts';
-import { localIdentity } from '../auth/identity.ts';
+import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { check } from '../check.ts';
 import { config } from '../config.ts';
 import { messageOf, RunletError } from '../errors.ts';
@@ -16,9 +16,6 @@ import type { RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
 import { notAllowed, readBytes } from './request.ts';
 
-/** Who owns the sessions of webhooks, where there are API keys: a key made with `--owner webhooks` sees them. */
-const webhookOwner = 'webhooks';
-
 /** When a sender that was turned away may come again, in seconds. */
 const retryAfter = 30;
 
@@ -28,6 +25,7 @@ const aboutBody = v.strictObject({
 	metadata: v.optional(metadata),
 	callback: v.optional(v.string()),
 });
+
 /** What a session answers to a message that it has accepted, now or before. */
 const accepted = v.object({ runId: v.optional(v.string()) });
 

@@ -140,7 +140,7 @@ export interface SessionApi {
 	/** Takes up a run that failed, or that stopped after a step; `step` for one turn of the model. */
 	continue(caller: Caller, how: Handling, operation?: 'step'): Promise<Response>;
 	/** @param lastEventId the `Last-Event-ID` of a reader that comes back. */
-	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<Response>;
+	events(caller: Caller, lastEventId: string | undefined): Promise<Response>;
 	/**
 	 * What a page says. A message that the session has already gets the answer that it got, an answer to a call that is
 	 * not open changes nothing, and an edited message takes the place of the one that it was, with all behind it.

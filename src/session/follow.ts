@@ -8,8 +8,8 @@ import { formatPosition, type Position } from './position.ts';
 const keepAliveMs = 15_000;
 
 /**
- * A run's events behind a position as `text/event-stream` bytes in a protocol's words, until its last one; of a run that waits for its turn
- * from its beginning on. Each reader pulls at its own pace: what piled up meanwhile comes in few large events.
+ * A run's events behind a position as `text/event-stream` bytes in a protocol's words, until its last one; of a run that
+ * waits for its turn from its beginning on. Each reader pulls at its own pace: what piled up meanwhile comes in few large events.
  * Cancelling the stream ends the reader, never the run.
  */
 export function follow(

@@ -1,7 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
 import { signToken, verifyToken } from '../auth/token.ts';
-import { type Format, protocolOf } from '../compat/format.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
@@ -163,7 +162,7 @@ export function createSessionClass(runtime: Runtime) {
 			});
 		}
 
-		events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<Response> {
+		events(caller: Caller, lastEventId: string | undefined): Promise<Response> {
 			return answer(async () => {
 				await this.#assertOpen(caller);
 				const newest = this.#store.runs.get();
@@ -175,9 +174,8 @@ export function createSessionClass(runtime: Runtime) {
 				if (from.run > newest.n) return new Response(null, { status: 204 });
 				const { live } = this.#runner;
 				const log = live?.record.n === from.run ? live.log : pastLog(this.#store, from.run);
-				const protocol = protocolOf(format);
-				return eventStream(follow(log, from, protocol), 200, protocol.headers);
-			}, format);
+				return eventStream(follow(log, from));
+			});
 		}
 
 		post(caller: Caller, post: PagePost, how: Handling): Promise<Response> {

@@ -15,6 +15,7 @@ export interface Frame {
 	readonly headers?: Readonly<Record<string, string>>;
 	/** Asked when the answer is made: a session whose run has ended says what holds then. */
 	readonly about?: () => object;
+	/** What the answer's protocol is told of the session. */
 	readonly context?: ProtocolContext | undefined;
 }
 

@@ -3,13 +3,17 @@
  *
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
- * may hold 2 MB; one that was `replaced` is kept, but no model is sent it (2: but a copy of it); `client` is the id that its sender gave it.
- * `output` has the results that the message holds cut; `session.summary` is the place of the newest
- * summary, which a model is sent instead of what is in front of it; `session.token_key` signs the tokens that open it,
- * and is made with the first of them; `session.client_tools` are those of the client that it runs with now. `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request
- * came under which `Idempotency-Key`, and the run that it began, 0 for none; `queue` the messages that wait for a run to
- * end; `spending` what each request to a model cost, and the sum up to it; `callback` who is to be told of a run's end, and was
- * not yet.
+ * may hold 2 MB. One that was `replaced` is kept, but no model is sent it (2: but a copy of it); `client` is the id that
+ * its sender gave it. `output` has the results that the message holds cut.
+ *
+ * `session.summary` is the place of the newest summary, which a model is sent instead of what is in front of it;
+ * `token_key` signs the tokens that open the session, and is made with the first of them; `client_tools` are those of
+ * the client that it runs with now.
+ *
+ * `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request came under which
+ * `Idempotency-Key`, or which webhook, and the run that it began, 0 for none; `queue` the messages that wait for a run to
+ * end; `spending` what each request to a model cost, and the sum up to it; `callback` who is to be told of a run's end,
+ * and was not yet.
  */
 export const migrations: readonly string[] = [
 	`CREATE TABLE session (

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** What every route answers where something is wrong. */
+/** What every route answers where something is wrong, but for those that speak another protocol. */
 export const errorBody = v.object({
 	error: v.object({
 		code: v.pipe(v.string(), v.description('A stable name to branch on.')),
@@ -17,7 +17,7 @@ export const failures = {
 	},
 	401: {
 		says: 'No key, or one that is not known, was revoked or is over.',
-		example: { code: 'auth', message: 'This key is not known. Make one with npm run keys.' },
+		example: { code: 'auth', message: 'Authorization: this key is not known, or was revoked.' },
 	},
 	402: {
 		says: 'A budget is used up: the call to the model was not made.',
@@ -25,7 +25,7 @@ export const failures = {
 	},
 	403: {
 		says: 'The key or token may not do this.',
-		example: { code: 'forbidden', message: 'Only an admin key may do this.' },
+		example: { code: 'forbidden', message: 'This needs a key with the scope admin; this one has run.' },
 	},
 	404: {
 		says: 'There is no such thing, or it belongs to somebody else.',
@@ -61,7 +61,7 @@ export const failures = {
 	},
 	429: {
 		says: 'Too many requests.',
-		example: { code: 'rate_limited', message: 'Too many requests. Try again in a minute.' },
+		example: { code: 'rate_limited', message: 'Too many requests. Wait 10 seconds, then try again.' },
 	},
 	500: {
 		says: 'The run made more turns than its agent allows, or something went wrong that Runlet did not expect.',

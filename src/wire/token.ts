@@ -4,7 +4,7 @@ import * as v from 'valibot';
 export const tokenSeconds = 86_400;
 
 /** The longest that a token may be asked for, in seconds: 30 days. */
-export const longestTokenSeconds = 2_592_000;
+const longestTokenSeconds = 2_592_000;
 
 /** What a token is made with. */
 export const tokenBody = v.strictObject({

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { assertPublicUrl } from '../net/public-url.ts';
+import { isPublicUrl } from '../net/public-url.ts';
 
 /**
  * The URL of a file that comes with a message. A tool, or the server of a model, may fetch it from inside a network that
@@ -8,14 +8,5 @@ import { assertPublicUrl } from '../net/public-url.ts';
 export const fileUrlField = v.pipe(
 	v.string(),
 	v.maxLength(2_048, 'at most 2048 characters'),
-	v.check(isPublic, 'Expected an https URL at a public name, without a user, a password or a port'),
+	v.check(isPublicUrl, 'Expected an https URL at a public name, without a user, a password or a port'),
 );
-
-function isPublic(url: string): boolean {
-	try {
-		assertPublicUrl(url);
-		return true;
-	} catch {
-		return false;
-	}
-}

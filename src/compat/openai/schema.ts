@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { assertPublicUrl } from '../../net/public-url.ts';
+import { isPublicUrl } from '../../net/public-url.ts';
 
 /** Messages of one request. */
 const mostMessages = 10_000;
@@ -146,7 +146,7 @@ export type ClientPart = Exclude<v.InferOutput<typeof userContent>, string>[numb
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** What a run cost, its turns together. */
-export const usageSchema = v.object({
+const usageSchema = v.object({
 	prompt_tokens: count,
 	completion_tokens: count,
 	total_tokens: count,
@@ -252,13 +252,7 @@ export function readDataUrl(url: string): { readonly mime: string; readonly data
 }
 
 function isImageUrl(url: string): boolean {
-	if (/^data:/i.test(url)) return readDataUrl(url)?.mime.startsWith('image/') === true;
-	try {
-		assertPublicUrl(url);
-		return true;
-	} catch {
-		return false;
-	}
+	return /^data:/i.test(url) ? readDataUrl(url)?.mime.startsWith('image/') === true : isPublicUrl(url);
 }
 
 function isBase64(text: string): boolean {

@@ -4,7 +4,7 @@ import type { Once } from '../api.ts';
 /** How long a webhook is known after it came, in milliseconds. */
 const keptMs = 30 * 86_400_000;
 
-/** The requests that were taken under an `Idempotency-Key`. */
+/** The requests that were taken under an `Idempotency-Key`, and the webhooks. */
 export class DeliveryRows {
 	readonly #sql: SqlStorage;
 	#isPruned = false;
