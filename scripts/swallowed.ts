@@ -4,7 +4,8 @@
  * @param names of the options that the script has, without their hyphens
  */
 export function assertNotSwallowed(names: readonly string[]): void {
-	const lost = names.find((name) => process.env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined);
+	// Some of npm's own are set to nothing.
+	const lost = names.find((name) => (process.env[`npm_config_${name.replaceAll('-', '_')}`] ?? '') !== '');
 	if (lost === undefined) return;
 	const script = process.env.npm_lifecycle_event ?? 'start';
 	const command = script === 'start' ? 'npm start' : `npm run ${script}`;

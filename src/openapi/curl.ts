@@ -13,7 +13,7 @@ export function curlOf(
 	const data = media === undefined ? undefined : exampleIn(media);
 	return [
 		`curl${streams ? ' -N' : ''}${method === (data === undefined ? 'get' : 'post') ? '' : ` -X ${method.toUpperCase()}`} ${origin}${place}`,
-		...(security.length > 0 ? ['-H "authorization: Bearer $RUNLET_KEY"'] : []),
+		...(security.length > 0 ? ['-H "authorization: Bearer $RUNLET_API_KEY"'] : []),
 		...(type === undefined ? [] : [`-H ${quoted(`content-type: ${type}`)}`]),
 		...(data === undefined ? [] : [`--data-binary ${quoted(data)}`]),
 	].join(' \\\n  ');

@@ -29,10 +29,10 @@ export class Queue {
 		const { model, steers, once, callback } = about;
 		return this.#store.transaction(() => {
 			const createdAt = Date.now();
-			const waiting = queue.add(
-				{ runId: newRunId(), message, inbound, model, steers, key: once?.key, callback },
-				createdAt,
-			);
+			const runId = newRunId();
+			// What a page is shown has one name, before its run begins and after.
+			const named = { messageId: runId, ...inbound };
+			const waiting = queue.add({ runId, message, inbound: named, model, steers, key: once?.key, callback }, createdAt);
 			if (once !== undefined) deliveries.add(once, -waiting.id, createdAt);
 			return waiting;
 		});

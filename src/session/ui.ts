@@ -1,8 +1,9 @@
 import type { ToolMessage } from '../chat/index.ts';
-import { messageOf, type UiMessage, type UiPart } from '../compat/ui/message.ts';
+import { messageOf, type UiMessage, type UiPart, withAllowed } from '../compat/ui/message.ts';
 import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../compat/ui/writer.ts';
 import { attachmentsOf } from './attachment.ts';
 import { recordsOf } from './past.ts';
+import { approvedCalls } from './pending.ts';
 import { replay } from './replay.ts';
 import { inputOf, isFromOutside, listedId, roundOf } from './round.ts';
 import { type MessageRecord, messageStride } from './rows/message.ts';
@@ -27,7 +28,8 @@ export function headOf(store: SessionStore, n: number, isContinued: boolean): Ui
 
 /**
  * The newest part of the conversation as a page shows it, without the answer that is being written: a page gets that by
- * following the run.
+ * following the run. Messages that wait for their runs are the last, but that an answer whose calls are open stands
+ * behind them: a page answers calls of its last message.
  */
 export function uiMessages(store: SessionStore): UiMessage[] {
 	const inputs = store.messages.newest({ characters: shownCharacters }).filter(isFromOutside);
@@ -49,10 +51,14 @@ export function uiMessages(store: SessionStore): UiMessage[] {
 		isPassed = isGone(begins ?? store.messages.get(run.firstSeq)) || (begins === undefined && isPassed);
 		if (isPassed) continue;
 		runs.push(n);
-		for (const input of inputs) if (input.run === n) messages.push(userMessageOf(store.messages.whole(input)));
+		for (const input of inputs) {
+			if (input.run === n) messages.push(userMessageOf(store.messages.whole(input), listedId(input.seq)));
+		}
 	}
+	const waiting = store.queue.all().map((one) => userMessageOf(one, one.runId));
+	if (newest?.status === 'awaiting_tools') messages.push(...waiting.splice(0));
 	if (newest?.status !== 'running') flush();
-	return messages;
+	return [...messages, ...waiting];
 }
 
 /** Whether a message is shown no more; what stands again was said nevertheless, where it stood first. */
@@ -69,7 +75,18 @@ function answerOf(store: SessionStore, runs: readonly number[]): UiMessage | und
 	if (last === undefined) return undefined;
 	const { events } = toldRuns(store, [last])[0] ?? { events: [] };
 	const writer = new UiWriter(headOf(store, last, false));
-	return messageOf(events.flatMap((event) => writer.write(event)));
+	const written = events.flatMap((event) => writer.write(event));
+	const run = store.runs.get();
+	if (run?.n !== last || run.status !== 'awaiting_tools') return messageOf(written);
+	const message = messageOf([...written, ...writer.writeAnswers(earlyAnswers(store, run))]);
+	return message && withAllowed(message, approvedCalls(store));
+}
+
+/** Results that came for calls of the newest run while others are still open: they are stored for the run after it. */
+function earlyAnswers(store: SessionStore, run: RunRecord): GivenResult[] {
+	const firstSeq = store.messages.lastTurn();
+	const n = run.n + 1;
+	return givenOf({ n, firstSeq }, recordsOf(store, n, firstSeq), askedApprovals(run));
 }
 
 /** What is stored of runs that follow one another; of one that goes on only what it was given. */
@@ -83,16 +100,20 @@ function toldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
 			given: givenOf(run, records, approvals),
 			events: run.tail === undefined ? [] : replay(run, records),
 		};
-		const { event } = run.tail ?? {};
-		const asked = event?.type === 'awaiting' ? (event.toolCalls ?? []) : [];
-		approvals = new Set(asked.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])));
+		approvals = askedApprovals(run);
 		return [told];
 	});
 }
 
+/** The calls that a run put before a person. */
+function askedApprovals({ tail }: RunRecord): ReadonlySet<string> {
+	const asked = tail?.event.type === 'awaiting' ? (tail.event.toolCalls ?? []) : [];
+	return new Set(asked.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])));
+}
+
 /** The answers to calls that a run began with, but for that to a question: it is a message of the person. */
 function givenOf(
-	{ n, firstSeq }: RunRecord,
+	{ n, firstSeq }: Pick<RunRecord, 'n' | 'firstSeq'>,
 	records: readonly MessageRecord[],
 	approvals: ReadonlySet<string>,
 ): GivenResult[] {
@@ -110,7 +131,8 @@ function givenOf(
 		}));
 }
 
-function userMessageOf({ seq, message, inbound }: MessageRecord): UiMessage {
+/** @param name what it is called where its sender did not call it anything. */
+function userMessageOf({ message, inbound }: Pick<MessageRecord, 'message' | 'inbound'>, name: string): UiMessage {
 	const parts = 'parts' in message ? message.parts : undefined;
 	const attached = inbound?.attachments ?? [];
 	const own: UiPart[] =
@@ -125,7 +147,7 @@ function userMessageOf({ seq, message, inbound }: MessageRecord): UiMessage {
 		const data = contentText === undefined ? contentBase64 : base64(contentText);
 		return filePart({ mime: type, name, url: contentUrl ?? dataUrl(type, data) });
 	});
-	return { id: inbound?.messageId ?? listedId(seq), role: 'user', parts: [...own, ...files] };
+	return { id: inbound?.messageId ?? name, role: 'user', parts: [...own, ...files] };
 }
 
 function filePart({

@@ -38,7 +38,8 @@ describe('npm run keys', () => {
 	});
 
 	test('makes no key without the cap that npm has taken for itself, and says where the option belongs', async () => {
-		const { stderr, code } = await keys('make capped', { npm_config_day_usd: '5', npm_lifecycle_event: 'keys' });
+		const given = { npm_config_day_usd: '5', npm_config_owner: '', npm_lifecycle_event: 'keys' };
+		const { stderr, code } = await keys('make capped', given);
 		expect(code).toBe(2);
 		expect(stderr).toContain(
 			'--day-usd: npm took this option for itself. Put -- in front of all options: npm run keys --',

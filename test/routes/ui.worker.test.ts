@@ -259,6 +259,105 @@ describe('a post', () => {
 	});
 });
 
+describe('a page that is loaded again', () => {
+	const pay = { id: 'c1', name: 'pay', input: { amount: 1 } };
+	const byHand = { id: 'c2', name: 'by_hand', input: {} };
+	const paying = (approved: boolean) => ({
+		type: 'tool-pay',
+		toolCallId: 'c1',
+		state: 'approval-responded',
+		approval: { id: 'c1', approved },
+	});
+	const done = { type: 'tool-by_hand', toolCallId: 'c2', state: 'output-available', output: 'did it' };
+	const failed = { type: 'tool-by_hand', toolCallId: 'c2', state: 'output-error', errorText: 'no hands' };
+	const asksPay = { state: 'approval-requested', approval: { id: 'c1' } };
+
+	test.each([
+		['a result', done, [asksPay, { state: 'output-available', output: 'did it' }]],
+		['an error', failed, [asksPay, { state: 'output-error', errorText: 'no hands' }]],
+		[
+			'an approval',
+			paying(true),
+			[{ state: 'approval-responded', approval: { id: 'c1', approved: true } }, { state: 'input-available' }],
+		],
+		[
+			'a refusal',
+			paying(false),
+			[{ state: 'output-denied', approval: { id: 'c1', approved: false } }, { state: 'input-available' }],
+		],
+	])('is shown %s that came while another call is open, and goes on with the other', async (name, first, parts) => {
+		play({ toolCalls: [pay, byHand] }, 'Done.');
+		const chat = `answered-${name.replace(' ', '-')}`;
+		const begun = await post('scripted', chat, [said('m1', 'Pay')]);
+		await chunksOf(begun);
+		await chunksOf(await post('scripted', chat, [{ role: 'assistant', parts: [first] }]));
+		await restart(sessionOf(begun));
+		const message = (await listed('scripted', chat)).at(-1);
+		const calls = message?.parts.filter(({ toolCallId }) => toolCallId !== undefined);
+		expect(calls).toMatchObject(parts);
+		const other = first.toolCallId === 'c1' ? done : paying(true);
+		const left = calls?.map((part) => (part.toolCallId === other.toolCallId ? other : part)) ?? [];
+		expect(await textOf(await post('scripted', chat, [{ role: 'assistant', parts: left }]))).toBe('Done.');
+	});
+
+	test('is shown the messages that wait, last and in order, and each once when its run has begun', async () => {
+		const { turn, open } = gated('two');
+		play('one', turn, 'three', 'four');
+		await textOf(await post('scripted', 'queued', [said('m1', 'First')]));
+		const answers = [];
+		for (const [id, text] of [
+			['m2', 'Second'],
+			['m3', 'Third'],
+			['m4', 'Fourth'],
+		] as const)
+			answers.push(await post('scripted', 'queued', [said(id, text)]));
+		const waiting = await listed('scripted', 'queued');
+		expect(textsOf(waiting)).toEqual(['First', 'one', 'Second', 'Third', 'Fourth']);
+		expect(waiting.flatMap(({ id, role }) => (role === 'user' ? [id] : []))).toEqual(['m1', 'm2', 'm3', 'm4']);
+		open();
+		expect(await Promise.all(answers.map(textOf))).toEqual(['two', 'three', 'four']);
+		const all = ['First', 'one', 'Second', 'two', 'Third', 'three', 'Fourth', 'four'];
+		expect(textsOf(await listed('scripted', 'queued'))).toEqual(all);
+	});
+
+	test('is shown a message that waits behind open calls in front of them, and can answer them', async () => {
+		const { promise: held, resolve: open } = Promise.withResolvers<void>();
+		const asks: ScriptedTurn = async () => {
+			await held;
+			return { toolCalls: [byHand] };
+		};
+		play(asks, 'Done.', 'two');
+		const first = await post('scripted', 'behind-calls', [said('m1', 'First')]);
+		const second = await post('scripted', 'behind-calls', [said('m2', 'Second')]);
+		open();
+		await chunksOf(first);
+		const messages = await listed('scripted', 'behind-calls');
+		expect(messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant']);
+		expect(textsOf(messages)).toEqual(['First', 'Second', '']);
+		const parts = messages.at(-1)?.parts.map((part) => (part.toolCallId === 'c2' ? done : part));
+		const posted = await post('scripted', 'behind-calls', [...messages.slice(0, -1), { role: 'assistant', parts }]);
+		expect(await textOf(posted)).toBe('Done.');
+		expect(await textOf(second)).toBe('two');
+		expect(textsOf(await listed('scripted', 'behind-calls'))).toEqual(['First', 'Done.', 'Second', 'two']);
+	});
+
+	test('is shown a message from elsewhere that waits under a name that it keeps', async () => {
+		const { turn, open } = gated('one');
+		const { requests } = play(turn, 'two', 'never');
+		const { id } = await (await request('/v1/sessions', { agent: 'scripted' })).json<{ id: string }>();
+		const first = await post('scripted', id, [said('m1', 'First')]);
+		await request(`/v1/sessions/${id}/messages`, { text: 'From elsewhere' }, { prefer: 'respond-async' });
+		const name = (await listed('scripted', id)).at(-1)?.id ?? '';
+		const again = await post('scripted', id, [said(name, 'From elsewhere')]);
+		open();
+		await textOf(first);
+		expect(await textOf(again)).toBe('two');
+		expect((await listed('scripted', id)).map((message) => message.id)).toContain(name);
+		expect(await textOf(await post('scripted', id, [said(name, 'From elsewhere')]))).toBe('two');
+		expect(requests).toHaveLength(2);
+	});
+});
+
 describe('messages that others took the place of', () => {
 	test('are kept and marked, cost what they cost, and their runs can still be read', async () => {
 		play('one', 'two');

@@ -106,6 +106,16 @@ export function messageOf(chunks: readonly UiChunk[]): UiMessage | undefined {
 	return { id, role: 'assistant', ...(metadata !== undefined && { metadata }), parts: shown };
 }
 
+/** The message with those calls that a person allowed, and that have not run yet, no longer put before anybody. */
+export function withAllowed({ parts, ...message }: UiMessage, allowed: readonly string[]): UiMessage {
+	const shown = parts.map((part) =>
+		part.state === 'approval-requested' && allowed.some((id) => id === part.toolCallId)
+			? { ...part, state: 'approval-responded', approval: { ...asRecord(part.approval), approved: true } }
+			: part,
+	);
+	return { ...message, parts: shown };
+}
+
 function asRecord(value: unknown): object {
 	return typeof value === 'object' && value !== null ? value : {};
 }

@@ -71,6 +71,12 @@ export class UiWriter {
 		return this.#taken();
 	}
 
+	/** The chunks that say answers which wait, behind the run's end, for those to its other calls. */
+	writeAnswers(given: readonly GivenResult[]): UiChunk[] {
+		this.#takeGiven(given);
+		return this.#taken();
+	}
+
 	#taken(): UiChunk[] {
 		const out = this.#out;
 		this.#out = [];

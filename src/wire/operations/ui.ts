@@ -82,7 +82,8 @@ export const listChat = operation({
 	path: '/v1/ui/:agent/:chat/messages',
 	tag: 'AI SDK pages',
 	summary: 'List the messages for a page that is loaded again',
-	description: 'Without the answer that is being written: the page follows that. The newest 4 MB or so.',
+	description:
+		'The newest 4 MB or so, and the messages that wait for their run. Without the answer that is being written: the page follows that.',
 	access: 'token',
 	answers: {
 		200: {

@@ -193,6 +193,31 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		expect(again.messages).toHaveLength(2);
 	});
 
+	test('a message that waits is on a page that is loaded again, which can follow on and sees both answered', async () => {
+		const { turn, begun, end } = held(({ say }) => say(text('Hello')));
+		stage.play(turn, [text('Two.')]);
+		const chat = open();
+		const first = chat.sendMessage({ text: 'First' });
+		await begun;
+		const second = open({ id: chat.id });
+		const waits = second.sendMessage({ text: 'Second' });
+		await expect.poll(async () => (await listed(chat.id)).map(({ role }) => role)).toEqual(['user', 'user']);
+		const again = await reload(chat);
+		expect(again.messages.map(({ id }) => id)).toEqual([chat.messages[0]?.id, second.messages[0]?.id]);
+		const resuming = again.resumeStream();
+		await expect.poll(() => shown(again)).toEqual([{ text: 'Hello' }]);
+		end();
+		await Promise.all([first, waits, resuming]);
+		expect(shown(again)).toEqual([{ text: 'Hello there.' }]);
+		const whole = await reload(chat);
+		expect(whole.messages.map((_, at) => shown(whole, at)[0])).toEqual([
+			{ text: 'First' },
+			{ text: 'Hello there.' },
+			{ text: 'Second' },
+			{ text: 'Two.' },
+		]);
+	});
+
 	// What version 5 shows twice then it shows once when the page is loaded again.
 	if (version !== 5)
 		test('a page whose connection was cut takes the stream up, and shows all of it once', async () => {
@@ -376,6 +401,30 @@ describe.each([6, 7] as const)('approvals with useChat of AI SDK %i', (version) 
 		).toBeDefined();
 		const again = chats[version]({ api: stage.api, id: chat.id, messages: await listed(chat.id) });
 		expect(shown(again)).toEqual(shown(chat));
+	});
+
+	test.each([
+		['person', 'approval-responded'],
+		['page', 'output-available'],
+	])('one beside a call of the page: what the %s answered stays so after a reload', async (who, state) => {
+		stage.play([call('c1', 'pay', { amount: 1 }), call('c2', 'locate')], [text('Settled.')]);
+		const id = `beside-${who}-${version}`;
+		const chat = chats[version]({ api: stage.api, id });
+		const answers = [
+			async (on: AnyChat) => on.addToolApprovalResponse?.({ id: 'c1', approved: true }),
+			(on: AnyChat) => on.addToolOutput({ toolCallId: 'c2', output: 'Rome' }),
+		];
+		if (who === 'page') answers.reverse();
+		await chat.sendMessage({ text: 'Pay' });
+		await answers[0]?.(chat);
+		await chat.sendMessage();
+		const again = chats[version]({ api: stage.api, id, messages: await listed(id), automatic: true });
+		expect(shown(again)).toEqual(shown(chat));
+		expect(shown(again)).toContainEqual(expect.objectContaining({ state }));
+		await answers[1]?.(again);
+		await settled(again);
+		expect(again.messages).toHaveLength(2);
+		expect(shown(again)).toMatchObject([{ state: 'output-available' }, { answered: 'Rome' }, { text: 'Settled.' }]);
 	});
 
 	test('one that nobody asked for changes nothing', async () => {
