@@ -181,7 +181,7 @@ export function config(env: Env): Config {
 		skills: env.SKILLS,
 		publishers: env.PUBLISHERS,
 		knows: (owner) => isKnown(keys, owner),
-		dayBudgetOf: (owner) => (isKnown(keys, owner) ? (tightest(keys, owner) ?? dayBudget) : { tokens: 0 }),
+		dayBudgetOf: (owner) => (isKnown(keys, owner) ? capsOf(keys, owner, dayBudget) : { tokens: 0 }),
 		model,
 		keys,
 		corsOrigins,
@@ -204,15 +204,13 @@ function isKnown(keys: readonly KeyRecord[], owner: string): boolean {
 	return keys.length === 0 || keyless.has(owner) || keys.some((key) => key.owner === owner);
 }
 
-/** What the keys of an owner allow together; nothing where none of them has a budget. */
-function tightest(keys: readonly KeyRecord[], owner: string): Limit | undefined {
-	const budgets = keys.flatMap((key) => (key.owner === owner && key.budget !== undefined ? [key.budget] : []));
-	if (budgets.length === 0) return undefined;
-	const least = (unit: keyof Limit) => {
-		const caps = budgets.flatMap((budget) => budget[unit] ?? []);
-		return caps.length === 0 ? undefined : Math.min(...caps);
+/** The tightest cap of each kind that the keys of an owner have, else what holds for everybody. */
+function capsOf(keys: readonly KeyRecord[], owner: string, everybody: Limit): Limit {
+	const cap = (unit: keyof Limit) => {
+		const caps = keys.flatMap((key) => (key.owner === owner ? (key.budget?.[unit] ?? []) : []));
+		return caps.length === 0 ? everybody[unit] : Math.min(...caps);
 	};
-	return { tokens: least('tokens'), usd: least('usd') };
+	return { tokens: cap('tokens'), usd: cap('usd') };
 }
 
 function isOrigin(text: string): boolean {

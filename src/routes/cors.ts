@@ -14,6 +14,13 @@ export const crossOrigin = cors({
 		return isAllowed ? origin : null;
 	},
 	allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-	exposeHeaders: ['ETag', 'Location', 'Retry-After', 'Runlet-Session', 'X-Vercel-AI-UI-Message-Stream'],
+	exposeHeaders: [
+		'ETag',
+		'Idempotent-Replayed',
+		'Location',
+		'Retry-After',
+		'Runlet-Session',
+		'X-Vercel-AI-UI-Message-Stream',
+	],
 	maxAge: 3600,
 });

@@ -134,7 +134,7 @@ test('the day of an owner is capped by what its keys say, and without a key noth
 	const { key, id } = makeKey();
 	const record = { id, hash: await hashOf(key), budget: { tokens: 1 } };
 	const another = { ...record, id: 'another1', owner: id, budget: { tokens: 5, usd: 2 } };
-	const loose = { id: 'loosekey', owner: 'loose', hash: record.hash };
+	const loose = { id: 'loosekey', owner: 'loose', hash: record.hash, budget: { tokens: 7 } };
 	// The session's object has the test's own environment, so the configuration itself is asked.
 	const { dayBudgetOf, knows } = config({
 		...env,
@@ -144,7 +144,7 @@ test('the day of an owner is capped by what its keys say, and without a key noth
 	expect([id, 'webhooks', 'revoked'].map(knows)).toEqual([true, true, false]);
 	expect([id, 'loose', 'webhooks', 'revoked'].map(dayBudgetOf)).toEqual([
 		{ tokens: 1, usd: 2 },
-		{ usd: 9 },
+		{ tokens: 7, usd: 9 },
 		{ usd: 9 },
 		{ tokens: 0 },
 	]);

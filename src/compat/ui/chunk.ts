@@ -4,8 +4,5 @@ import type { uiChunk } from '../../wire/ui-chunk.ts';
 /** A part of the UI message stream that AI SDK 5, 6 and 7 read; the two approval kinds from 6 on. */
 export type UiChunk = v.InferOutput<typeof uiChunk>;
 
-/** Data of Runlet's own, for pages that want it: a transient one is told to `onData` and enters no message. */
-export type UiDataChunk = Extract<UiChunk, { type: 'data-note' | 'data-warning' | 'data-restarted' }>;
-
 /** Why an answer ended, in the words that every version knows. */
 export type UiFinishReason = Extract<UiChunk, { type: 'finish' }>['finishReason'];
