@@ -1,5 +1,5 @@
+import { fromBase64Url } from '../bytes.ts';
 import { RunletError } from '../errors.ts';
-import { decodeBase64Url } from './base64url.ts';
 import { digestOf, type KeyRecord, keyIdOf, type Scope, scopes } from './key.ts';
 import { readToken } from './token.ts';
 
@@ -31,7 +31,7 @@ export async function identify(header: string | undefined, keys: readonly KeyRec
 	const id = keyIdOf(text);
 	const digest = await digestOf(text);
 	const record = keys.find((key) => key.id === id);
-	const expected = record === undefined ? nobody : decodeBase64Url(record.hash);
+	const expected = record === undefined ? nobody : fromBase64Url(record.hash);
 	const isEqual = digest.byteLength === expected.byteLength && crypto.subtle.timingSafeEqual(digest, expected);
 	if (record === undefined || !isEqual)
 		throw refused(

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { toBase64Url } from '../bytes.ts';
 import { RunletError } from '../errors.ts';
-import { encodeBase64Url } from './base64url.ts';
 
 /** What a key allows: to run agents, or to change what is everybody's, such as skills. */
 export const scopes = ['run', 'admin'] as const;
@@ -75,7 +75,7 @@ function placeOf({ path }: v.BaseIssue<unknown>): string {
 /** A new key, `rl_<id>_<32 random bytes>`, and the id in it. The key is shown once and kept nowhere. */
 export function makeKey(): { readonly key: string; readonly id: string } {
 	const id = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => (byte % 36).toString(36)).join('');
-	return { key: `rl_${id}_${encodeBase64Url(crypto.getRandomValues(new Uint8Array(32)))}`, id };
+	return { key: `rl_${id}_${toBase64Url(crypto.getRandomValues(new Uint8Array(32)))}`, id };
 }
 
 /** SHA-256 of a key's text. */
@@ -85,7 +85,7 @@ export async function digestOf(key: string): Promise<Uint8Array<ArrayBuffer>> {
 
 /** What is kept of a key. */
 export async function hashOf(key: string): Promise<string> {
-	return encodeBase64Url(await digestOf(key));
+	return toBase64Url(await digestOf(key));
 }
 
 /** The id in a text that has a key's form; `undefined` where it has not. */

@@ -1,5 +1,5 @@
+import { fromBase64Url, toBase64Url } from '../bytes.ts';
 import { RunletError } from '../errors.ts';
-import { decodeBase64Url, encodeBase64Url } from './base64url.ts';
 
 /** What a token says of itself. Whether it is true only `verifyToken` knows. */
 export interface TokenClaims {
@@ -9,17 +9,20 @@ export interface TokenClaims {
 	readonly expiresAt: number;
 }
 
+/** The form of a session's id. */
+export const sessionIdForm = /^[0-9a-f]{64}$/;
+
 const form = /^rls_([0-9a-f]{64})_([0-9a-z]{1,11})_([\w-]{43})$/;
 
 /** A key to sign a session's tokens with: 32 random bytes, as base64url. It never leaves the session's object. */
 export function makeTokenKey(): string {
-	return encodeBase64Url(crypto.getRandomValues(new Uint8Array(32)));
+	return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 }
 
 /** A token that opens one session until it expires. The same claims under the same key give the same token. */
 export async function signToken(claims: TokenClaims, tokenKey: string): Promise<string> {
 	const mac = await crypto.subtle.sign('HMAC', await hmacKey(tokenKey), signed(claims));
-	return `rls_${claims.session}_${claims.expiresAt.toString(36)}_${encodeBase64Url(new Uint8Array(mac))}`;
+	return `rls_${claims.session}_${claims.expiresAt.toString(36)}_${toBase64Url(new Uint8Array(mac))}`;
 }
 
 /** The claims of a text that has a token's form; `undefined` where it has not. */
@@ -42,7 +45,7 @@ export async function verifyToken(token: string, tokenKey: string | undefined, n
 		claims !== undefined &&
 		mac !== undefined &&
 		tokenKey !== undefined &&
-		(await crypto.subtle.verify('HMAC', await hmacKey(tokenKey), decodeBase64Url(mac), signed(claims)));
+		(await crypto.subtle.verify('HMAC', await hmacKey(tokenKey), fromBase64Url(mac), signed(claims)));
 	if (!isSigned) throw new RunletError('auth', 'Authorization: this token is not valid. Ask for a new one.');
 	if (claims.expiresAt * 1000 <= now)
 		throw new RunletError(
@@ -53,7 +56,7 @@ export async function verifyToken(token: string, tokenKey: string | undefined, n
 
 function hmacKey(tokenKey: string): Promise<CryptoKey> {
 	const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-	return crypto.subtle.importKey('raw', decodeBase64Url(tokenKey), algorithm, false, ['sign', 'verify']);
+	return crypto.subtle.importKey('raw', fromBase64Url(tokenKey), algorithm, false, ['sign', 'verify']);
 }
 
 function signed({ session, expiresAt }: TokenClaims) {

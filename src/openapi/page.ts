@@ -16,7 +16,7 @@ interface Place {
 /** The id of a tag's group: one word, as HTML wants it. */
 const tagId = (name: string) => `tag-${name.replaceAll(' ', '-')}`;
 
-/** The document as a page, without a script; its stylesheet is `/docs.css`. `origin` is where the curl lines go. */
+/** The document as a page, without a script; its stylesheets are `/theme.css`, as the chat's, and `/docs.css`. `origin` is where the curl lines go. */
 export function page(document: Document, origin: string): Html {
 	const { info, tags, components, paths } = document;
 	const places: readonly Place[] = Object.entries(paths).flatMap(([path, methods]) =>
@@ -31,6 +31,7 @@ export function page(document: Document, origin: string): Html {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${info.title}: the API</title>
+<link rel="stylesheet" href="/theme.css">
 <link rel="stylesheet" href="/docs.css">
 </head>
 <body>

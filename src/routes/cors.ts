@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { cors } from 'hono/cors';
 import { config } from '../config.ts';
-import { isLoopback, type RouteEnv } from './identity.ts';
+import { isThisMachine, type RouteEnv } from './identity.ts';
 
 /**
  * Pages on other hosts may call where `CORS_ORIGINS` has their origin; in the local mode pages of this machine may. No
@@ -10,7 +10,7 @@ import { isLoopback, type RouteEnv } from './identity.ts';
 export const crossOrigin = cors({
 	origin: (origin, c: Context<RouteEnv>) => {
 		const { corsOrigins, keys, local } = config(c.env);
-		const isAllowed = corsOrigins.includes(origin) || (local && keys.length === 0 && isLoopback(origin));
+		const isAllowed = corsOrigins.includes(origin) || (local && keys.length === 0 && isThisMachine(origin));
 		return isAllowed ? origin : null;
 	},
 	allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],

@@ -3,14 +3,12 @@ import { type Identity, identify, localIdentity } from '../auth/identity.ts';
 import type { Scope } from '../auth/key.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
+import { isLoopback } from '../net/public-url.ts';
 import type { Caller } from '../session/api.ts';
 import { assertRate } from './rate.ts';
 
 /** What a route's context has. */
 export type RouteEnv = { Bindings: Env; Variables: { identity: Identity } };
-
-/** Names of this machine, as a URL has them. */
-const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
  * Fail-closed (design.md, "The wire"): without API keys only the local mode of `npm start` answers, and only under a name
@@ -24,7 +22,7 @@ export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
 			'API_KEYS: not set, so this Worker answers nobody. Make a key: npm run keys -- make --remote. On your own machine npm start needs none.',
 		);
 	}
-	if (keys.length === 0 && !(isLoopback(c.req.url) && isOwnPage(c.req.header('origin')))) {
+	if (keys.length === 0 && !(isThisMachine(c.req.url) && isOwnPage(c.req.header('origin')))) {
 		throw new RunletError(
 			'forbidden',
 			'Without API keys only this machine is answered: use http://127.0.0.1 or http://localhost.',
@@ -49,8 +47,8 @@ function counted(c: Context<RouteEnv>, identity: Identity): string {
 }
 
 /** Whether an address is this machine's. */
-export function isLoopback(url: string): boolean {
-	return URL.canParse(url) && loopback.has(new URL(url).hostname);
+export function isThisMachine(url: string): boolean {
+	return URL.canParse(url) && isLoopback(new URL(url));
 }
 
 /** Who asks a session for something. A token reaches the session that it was made for, and no other is there for it. */
@@ -95,5 +93,5 @@ function keyOf(c: Context<RouteEnv>) {
 }
 
 function isOwnPage(origin: string | undefined): boolean {
-	return origin === undefined || isLoopback(origin);
+	return origin === undefined || isThisMachine(origin);
 }

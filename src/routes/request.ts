@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
+import { bytesOf } from '../bytes.ts';
 import { check } from '../check.ts';
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import type { Delivery, Handling } from '../session/api.ts';
 import { hash } from '../tool/provider-name.ts';
-import { bytesOf } from '../webhooks/bytes.ts';
 import type { RouteEnv } from './identity.ts';
 
 /** Bytes of a request's body. */

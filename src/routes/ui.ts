@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { type Agent, findAgent } from '../agents/index.ts';
+import { sessionIdForm } from '../auth/token.ts';
 import { check } from '../check.ts';
 import { answersOf, contentOf } from '../compat/ui/request.ts';
 import { config } from '../config.ts';
@@ -50,7 +51,7 @@ export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 /** The session that a chat stands for, and who asks it. */
 function chatOf(c: Context<RouteEnv>, id: string): { readonly api: SessionApi; readonly caller: Caller } {
 	const { sessions } = config(c.env);
-	if (/^[0-9a-f]{64}$/.test(id)) {
+	if (sessionIdForm.test(id)) {
 		const caller = callerOf(c, id);
 		try {
 			return { api: sessions.get(sessions.idFromString(id)), caller };
@@ -85,7 +86,7 @@ function postOf(
 			field: 'messages',
 		});
 	const sender = 'owner' in caller ? { sender: caller.owner } : {};
-	const isNamed = 'owner' in caller && !/^[0-9a-f]{64}$/.test(id);
+	const isNamed = 'owner' in caller && !sessionIdForm.test(id);
 	const create = isNamed ? { create: { agent, owner: caller.owner } } : {};
 	return {
 		...about,

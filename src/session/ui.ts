@@ -1,3 +1,4 @@
+import { bytesOf, toBase64 } from '../bytes.ts';
 import type { ToolMessage } from '../chat/index.ts';
 import { messageOf, type UiMessage, type UiPart, withAllowed } from '../compat/ui/message.ts';
 import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../compat/ui/writer.ts';
@@ -144,7 +145,7 @@ function userMessageOf({ message, inbound }: Pick<MessageRecord, 'message' | 'in
 						kind === 'text' ? { type: 'text', text } : filePart({ mime, name, url: url ?? dataUrl(mime, data) }),
 					);
 	const files = attachmentsOf(parts, attached).map(({ name, type, contentText, contentBase64, contentUrl }) => {
-		const data = contentText === undefined ? contentBase64 : base64(contentText);
+		const data = contentText === undefined ? contentBase64 : toBase64(bytesOf(contentText));
 		return filePart({ mime: type, name, url: contentUrl ?? dataUrl(type, data) });
 	});
 	return { id: inbound?.messageId ?? name, role: 'user', parts: [...own, ...files] };
@@ -164,10 +165,4 @@ function filePart({
 
 function dataUrl(mime = 'application/octet-stream', data = ''): string {
 	return `data:${mime};base64,${data}`;
-}
-
-function base64(text: string): string {
-	let binary = '';
-	for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
-	return btoa(binary);
 }

@@ -1,4 +1,4 @@
-import { bytesOf, toBase64 } from './bytes.ts';
+import { bytesOf, toBase64 } from '../bytes.ts';
 import { sign } from './signature.ts';
 import { standardKey } from './standard.ts';
 

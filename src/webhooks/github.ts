@@ -1,4 +1,4 @@
-import { bytesOf } from './bytes.ts';
+import { bytesOf } from '../bytes.ts';
 import { sha256Signature } from './signature.ts';
 import type { Source } from './source.ts';
 

@@ -1,4 +1,4 @@
-import { digestFromHex } from './bytes.ts';
+import { digestFromHex } from '../bytes.ts';
 
 /** HMAC-SHA256, which all sources sign with, by WebCrypto. */
 const algorithm = { name: 'HMAC', hash: 'SHA-256' };

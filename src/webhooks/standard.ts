@@ -1,5 +1,5 @@
+import { bytesOf, digestFromBase64, fromBase64 } from '../bytes.ts';
 import { RunletError } from '../errors.ts';
-import { bytesOf, digestFromBase64, fromBase64 } from './bytes.ts';
 import { timeOf } from './signature.ts';
 import type { Source } from './source.ts';
 

@@ -1,4 +1,4 @@
-import { bytesOf, digestFromHex } from './bytes.ts';
+import { bytesOf, digestFromHex } from '../bytes.ts';
 import { timeOf } from './signature.ts';
 import type { Source } from './source.ts';
 

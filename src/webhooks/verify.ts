@@ -1,6 +1,6 @@
+import { toHex } from '../bytes.ts';
 import { RunletError } from '../errors.ts';
 import { parseJson } from '../json.ts';
-import { toHex } from './bytes.ts';
 import { isSigned } from './signature.ts';
 import type { RawDelivery, Source, WebhookEvent } from './source.ts';
 

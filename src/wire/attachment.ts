@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isBase64 } from '../bytes.ts';
 import { mediaType } from './part.ts';
 import { fileUrlField } from './url.ts';
 
@@ -63,8 +64,4 @@ function sizeOf({
 	if (contentBase64 === undefined) return undefined;
 	const padding = contentBase64.endsWith('==') ? 2 : contentBase64.endsWith('=') ? 1 : 0;
 	return (contentBase64.length / 4) * 3 - padding;
-}
-
-function isBase64(text: string): boolean {
-	return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }

@@ -19,7 +19,7 @@ test('every link of the page leads somewhere on it, or to the API', () => {
 	const ids = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
 	for (const [, href = ''] of page.matchAll(/ href="([^"]+)"/g)) {
 		if (href.startsWith('#')) expect(ids, href).toContain(href.slice(1));
-		else expect(['/', '/docs.css', '/openapi.json']).toContain(href);
+		else expect(['/', '/theme.css', '/docs.css', '/openapi.json']).toContain(href);
 	}
 });
 

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { bytesOf } from '../../src/webhooks/bytes.ts';
+import { bytesOf } from '../../src/bytes.ts';
 import type { RawDelivery, SourceName } from '../../src/webhooks/index.ts';
 
 /** A delivery as its sender makes it: signed by `node:crypto`, not by what is under test. */

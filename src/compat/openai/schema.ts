@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isBase64 } from '../../bytes.ts';
 import { isPublicUrl } from '../../net/public-url.ts';
 
 /** Messages of one request. */
@@ -50,7 +51,7 @@ const imagePart = v.object({
 const audioPart = v.object({
 	type: v.literal('input_audio'),
 	input_audio: v.object({
-		data: v.pipe(v.string(), v.check(isBase64, 'Expected base64')),
+		data: v.pipe(v.string(), v.nonEmpty('Expected base64'), v.check(isBase64, 'Expected base64')),
 		format: v.picklist(['wav', 'mp3']),
 	}),
 });
@@ -248,13 +249,9 @@ export function readDataUrl(url: string): { readonly mime: string; readonly data
 	);
 	const data = url.slice(comma + 1);
 	const [, mime] = head ?? [];
-	return mime === undefined || !isBase64(data) ? undefined : { mime: mime.toLowerCase(), data };
+	return mime === undefined || data === '' || !isBase64(data) ? undefined : { mime: mime.toLowerCase(), data };
 }
 
 function isImageUrl(url: string): boolean {
 	return /^data:/i.test(url) ? readDataUrl(url)?.mime.startsWith('image/') === true : isPublicUrl(url);
-}
-
-function isBase64(text: string): boolean {
-	return text !== '' && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }

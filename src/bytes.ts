@@ -28,8 +28,26 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 	return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
+/** Bytes, however many, as base64. */
 export function toBase64(bytes: Uint8Array): string {
-	return btoa(String.fromCharCode(...bytes));
+	let binary = '';
+	for (const byte of bytes) binary += String.fromCharCode(byte);
+	return btoa(binary);
+}
+
+/** Whether a text is base64 with its padding; an empty one is. */
+export function isBase64(text: string): boolean {
+	return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+}
+
+/** Bytes as base64url without padding (RFC 4648, 5). */
+export function toBase64Url(bytes: Uint8Array): string {
+	return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+/** The bytes of a base64url text; throws where it is none. */
+export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
+	return fromBase64(text.replaceAll('-', '+').replaceAll('_', '/'));
 }
 
 export function toHex(bytes: Uint8Array): string {
