@@ -77,16 +77,15 @@ describe('a request', () => {
 	test('is one line: method, route, status and time, and nothing that was sent', async () => {
 		watch();
 		const id = await createSession();
-		await request(`/v1/sessions/${id}?token=${canary}`, undefined, {
-			authorization: `Bearer ${canary}`,
-			cookie: canary,
-		});
+		await request(`/v1/sessions/${id}?token=${canary}`);
+		await request(`/v1/sessions/${id}`, undefined, { authorization: `Bearer ${canary}`, cookie: canary });
 		await request(`/v1/${canary}`, { text: canary }, {}, 'POST');
 		await request('/v1/sessions', { agent: canary });
 		await request('/v1/agents', undefined, {}, 'PURGE');
 		const told = lines().filter(({ event }) => event === 'http.request');
 		expect(told).toMatchObject([
 			{ 'http.request.method': 'POST', 'http.route': '/v1/sessions', 'http.response.status_code': 201 },
+			{ 'http.request.method': 'GET', 'http.route': '/v1/sessions/:id', 'http.response.status_code': 400 },
 			{ 'http.request.method': 'GET', 'http.route': '/v1/sessions/:id', 'http.response.status_code': 200 },
 			{ 'http.request.method': 'POST', 'http.response.status_code': 404 },
 			{ 'http.request.method': 'POST', 'http.route': '/v1/sessions', 'http.response.status_code': 404 },

@@ -95,11 +95,11 @@ const ofBodies: readonly FailureStatus[] = [400, 413, 415];
 const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
 
 /** The errors of an operation, with those that follow from what it takes. */
-function errorsOf({ access, query, json, runs, errors = [] }: Operation): FailureStatus[] {
+function errorsOf({ access, query, ignoresQuery, json, runs, errors = [] }: Operation): FailureStatus[] {
 	const all = new Set<FailureStatus>([
 		...errors,
 		...errorsOfAccess[access],
-		...(query === undefined ? [] : [400 as const]),
+		...(query === undefined && ignoresQuery ? [] : [400 as const]),
 		...(json === undefined ? [] : ofBodies),
 		...(runs === undefined ? [] : ofRuns),
 	]);

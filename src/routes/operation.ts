@@ -2,6 +2,8 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { uniqueSymbol } from 'hono-openapi';
 import type * as v from 'valibot';
 import { check } from '../check.ts';
+import { RunletError } from '../errors.ts';
+import { findNearest } from '../nearest.ts';
 import { specOf } from '../openapi/spec.ts';
 import type { Access, Operation } from '../wire/operation.ts';
 import { assertKey, assertScope, type RouteEnv } from './identity.ts';
@@ -19,8 +21,9 @@ type Taken<O extends Operation> = {
  */
 export function serves<const O extends Operation>(operation: O): MiddlewareHandler<RouteEnv, string, Taken<O>> {
 	const middleware: MiddlewareHandler<RouteEnv, string, Taken<O>> = async (c, next) => {
-		const { access, query, json } = operation;
+		const { access, query, json, ignoresQuery } = operation;
 		assertAccess(c, access);
+		if (ignoresQuery === undefined) assertQuery(new URL(c.req.url).searchParams, Object.keys(query?.entries ?? {}));
 		if (query !== undefined) c.req.addValidatedData('query', check(query, c.req.query(), 'query'));
 		if (json !== undefined) c.req.addValidatedData('json', await jsonBody(c.req.raw, json));
 		await next();
@@ -39,4 +42,31 @@ export function serves<const O extends Operation>(operation: O): MiddlewareHandl
 function assertAccess(c: Context<RouteEnv>, access: Access): void {
 	if (access === 'run' || access === 'admin') assertScope(c, access);
 	if (access === 'key') assertKey(c);
+}
+
+/** A parameter that is not known is a wish that would not be heard: refused, with the name that was probably meant. */
+function assertQuery(given: URLSearchParams, known: readonly string[]): void {
+	const seen = new Set<string>();
+	for (const name of given.keys()) {
+		const shown = toShown(name);
+		if (!known.includes(name)) {
+			const nearest = findNearest(name, known);
+			const all = known.length === 0 ? 'This route takes none.' : `Possible: ${[...known].sort().join(', ')}.`;
+			const hint = nearest === undefined ? all : `Did you mean ${nearest}?`;
+			throw new RunletError('invalid_request', `${shown}: no such query parameter. ${hint}`, { field: shown });
+		}
+		if (seen.has(name))
+			throw new RunletError('invalid_request', `${shown}: given twice in the query. Give it once.`, { field: shown });
+		seen.add(name);
+	}
+}
+
+/** A name that somebody sent: as it is where it is a plain word, else quoted, without what a terminal would obey. */
+function toShown(name: string): string {
+	const start = name.slice(0, 64);
+	if (/^[\w.-]+$/.test(start)) return start;
+	return JSON.stringify(start).replace(
+		/[^\x20-\x7e]/g,
+		(sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+	);
 }

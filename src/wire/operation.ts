@@ -87,7 +87,12 @@ export interface Operation {
 	readonly description?: string;
 	readonly access: Access;
 	readonly headers?: readonly RequestHeader[];
-	readonly query?: v.GenericSchema<unknown, object>;
+	readonly query?: v.GenericSchema<unknown, object> & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
+	/**
+	 * Whether query parameters that it does not know are left alone instead of refused: senders of webhooks, clients of
+	 * other protocols and browsers that follow a link add their own.
+	 */
+	readonly ignoresQuery?: true;
 	/** The JSON body. */
 	readonly json?: v.GenericSchema<unknown, object>;
 	/** Examples of the JSON body by what they show. */

@@ -167,6 +167,7 @@ async function talk(): Promise<string> {
 	await ask(`${path}/messages`, { body: { text, attachments }, headers: { ...streamed, ...idempotency } });
 	await ask(`${path}/continue`, { method: 'POST' });
 	await ask(`${path}/messages?api_key=${sent['a query'].text}`, { credential: token });
+	await ask(`${path}/messages`, { credential: token });
 	await ask(`${path}/events`, { headers: streamed, credential: token });
 	await ask(path, { credential: token });
 	await ask(`${path}/messages`, { body: { text, [sent['a field that there is not'].text]: 1 } });

@@ -281,14 +281,15 @@ test('a list is of the own sessions, also from a place in the list of another', 
 	const alices = [await create(keys.alice), await create(keys.alice)].map(({ id }) => id);
 	const bobs = [await create(keys.bob), await create(keys.bob), await create(keys.bob)].map(({ id }) => id);
 	const list = async (key: string, query: string) =>
-		(await ask(key, { path: `/v1/sessions${query}` })).json<{ sessions: { id: string }[]; cursor?: string }>();
-	const { cursor, sessions } = await list(keys.alice, '?limit=1');
-	expect(alices).toContain(sessions[0]?.id);
+		(await ask(key, { path: `/v1/sessions${query}` })).json<{ sessions?: { id: string }[]; cursor?: string }>();
+	const { cursor, sessions: [newest] = [] } = await list(keys.alice, '?limit=1');
+	expect(alices).toContain(newest?.id);
 	for (const query of [`?cursor=${cursor}`, '?owner=alice', '?limit=100', `?cursor=${cursor}&owner=alice`]) {
-		const listed = (await list(keys.bob, query)).sessions.map(({ id }) => id);
+		const { sessions = [] } = await list(keys.bob, query);
+		const listed = sessions.map(({ id }) => id);
 		expect(listed.filter((id) => alices.includes(id))).toEqual([]);
 	}
-	expect((await list(keys.bob, '?limit=100')).sessions.map(({ id }) => id)).toEqual(expect.arrayContaining(bobs));
+	expect((await list(keys.bob, '?limit=100')).sessions?.map(({ id }) => id)).toEqual(expect.arrayContaining(bobs));
 });
 
 test('an Idempotency-Key belongs to its owner, however it is put together', async () => {

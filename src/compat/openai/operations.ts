@@ -42,6 +42,7 @@ export const createCompletion = operation({
 	description:
 		'As OpenAI’s Chat Completions. Calls of the agent’s own tools are not shown; calls of the request’s `tools` are left to the client.',
 	access: 'run',
+	ignoresQuery: true,
 	headers: ['idempotency-key', 'runlet-session'],
 	json: completionRequest,
 	examples: {
@@ -80,6 +81,7 @@ export const listModels = operation({
 	tag: 'OpenAI',
 	summary: 'List the agents as models',
 	access: 'key',
+	ignoresQuery: true,
 	answers: {
 		200: { says: 'All of them.', json: modelListSchema, examples: { models: { object: 'list', data: [model] } } },
 	},
@@ -93,6 +95,7 @@ export const getModel = operation({
 	tag: 'OpenAI',
 	summary: 'Look at an agent as a model',
 	access: 'key',
+	ignoresQuery: true,
 	answers: { 200: { says: 'The model.', json: modelSchema, examples: { model } } },
 	errors: [404],
 	failure,

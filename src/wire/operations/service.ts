@@ -33,6 +33,7 @@ export const getDocs = operation({
 	tag: 'Service',
 	summary: 'This document as a page',
 	access: 'anybody',
+	ignoresQuery: true,
 	answers: { 200: { says: 'A page.', also: { 'text/html': { example: '<!doctype html>' } } } },
 });
 

@@ -35,6 +35,7 @@ export const postChat = operation({
 	description:
 		'What `DefaultChatTransport` posts: a message, answers to calls, an edited message, or the wish for another answer. The chat’s first message makes its session.',
 	access: 'token',
+	ignoresQuery: true,
 	headers: ['idempotency-key'],
 	json: uiPost,
 	examples: {
@@ -54,6 +55,7 @@ export const resumeChat = operation({
 	summary: 'Follow the answer that is being written',
 	description: 'From its beginning on.',
 	access: 'token',
+	ignoresQuery: true,
 	answers: {
 		200: { says: 'The answer.', also: stream, headers: ['runlet-session'] },
 		204: { says: 'Nothing is being written.' },
@@ -70,6 +72,7 @@ export const stopChat = operation({
 	summary: 'Stop the answer that is being written',
 	description: 'The run itself: `stop()` of the page only leaves it.',
 	access: 'token',
+	ignoresQuery: true,
 	headers: ['idempotency-key'],
 	answers: { 204: { says: 'Nothing is being written any more.' } },
 	errors: [404, 409],
@@ -85,6 +88,7 @@ export const listChat = operation({
 	description:
 		'The newest 4 MB or so, and the messages that wait for their run. Without the answer that is being written: the page follows that.',
 	access: 'token',
+	ignoresQuery: true,
 	answers: {
 		200: {
 			says: 'The messages, oldest first; none for a chat that has not begun.',

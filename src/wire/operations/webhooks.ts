@@ -19,6 +19,7 @@ export const receiveWebhook = operation({
 	description:
 		'An event of another service, for an agent that takes its webhooks. The body is that service’s own, up to 4 MB, and its signature is what authenticates it, in the headers of that service (`webhook-signature`, `x-hub-signature-256`, `stripe-signature`, `x-slack-signature`, `x-signature-256`): no key is asked for. It is done once, however often it is delivered.',
 	access: 'sender',
+	ignoresQuery: true,
 	body: {
 		'application/json': { example: { action: 'opened', issue: { number: 7 } } },
 		'application/x-www-form-urlencoded': { example: 'command=%2Fask&text=hello' },
