@@ -1,9 +1,13 @@
 import type { RunEvent } from './event.ts';
 
-/** One event in the wire form of `text/event-stream` (WHATWG HTML, 9.2): JSON holds no line break, so one `data` line. */
+/**
+ * One event in the wire form of `text/event-stream` (WHATWG HTML, 9.2): JSON holds no line break, so one `data` line.
+ * The id stands last: some clients keep an id as soon as they read its line, and would come back behind an event whose
+ * data was cut off.
+ */
 export function toSse(event: RunEvent, id?: string): string {
-	const head = id === undefined ? '' : `id: ${id}\n`;
-	return `${head}event: ${event.type.replace(/[\r\n]/g, ' ')}\ndata: ${JSON.stringify(event)}\n\n`;
+	const tail = id === undefined ? '' : `id: ${id}\n`;
+	return `event: ${event.type.replace(/[\r\n]/g, ' ')}\ndata: ${JSON.stringify(event)}\n${tail}\n`;
 }
 
 /** Ends a stream of bytes, also for a reader that brought its own buffer. */

@@ -62,7 +62,7 @@ export const messages = [
 ];
 
 const lines = (position: string, event: Readonly<Record<string, unknown>>) =>
-	`id: ${position}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+	`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${position}\n\n`;
 
 /** A run as it is streamed. */
 export const events = [
