@@ -43,10 +43,16 @@ const settings: ConversionConfig = {
 		return /[^u]/.test(flags) ? rest : undefined;
 	},
 	overrideSchema: ({ valibotSchema, jsonSchema }) => {
-		if (jsonSchema.type === 'integer' && 'default' in jsonSchema)
-			return { ...jsonSchema, default: Number(jsonSchema.default) };
+		if ('default' in jsonSchema) return withoutDefault(jsonSchema);
 		if (!('options' in valibotSchema && valibotSchema.type === 'lazy' && Array.isArray(valibotSchema.options)))
 			return undefined;
 		return { anyOf: valibotSchema.options.map(convert) };
 	},
 };
+
+/** A default is said in words: as a keyword it makes generators of clients take the field for a required one. */
+function withoutDefault({ default: value, ...schema }: ReturnType<typeof convert>) {
+	if (value === null || typeof value === 'object') return schema;
+	const words = `Default: ${String(value)}.`;
+	return { ...schema, description: schema.description === undefined ? words : `${schema.description} ${words}` };
+}

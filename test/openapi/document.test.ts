@@ -189,7 +189,16 @@ test('what is checked by one of several schemas is described by all of them', ()
 
 test('a number in a query is a number in the document', () => {
 	const limit = document.paths['/v1/sessions']?.get?.parameters.find(({ name }) => name === 'limit');
-	expect(limit).toMatchObject({ schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } });
+	expect(limit).toMatchObject({ schema: { type: 'integer', minimum: 1, maximum: 100 }, description: 'Default: 20.' });
+});
+
+test('no schema has a default: generators of clients take such a field for a required one', () => {
+	const schemas = [...walk(document)].filter(([path]) => !/\/(?:example|examples|properties|responses)$/.test(path));
+	expect(schemas.filter(([, value]) => Object.hasOwn(value, 'default')).map(([path]) => path)).toEqual([]);
+});
+
+test('what a request may leave out is not required', () => {
+	expect(document.components.schemas?.CompletionInput).toHaveProperty('required', ['model', 'messages']);
 });
 
 test('what the loop streams has the types of the document’s events', () => {
