@@ -3,6 +3,8 @@
  * in Runlet's own form, a protocol's `failure` (`compat`) in its form.
  */
 
+import { redactSecrets } from './redact.ts';
+
 /** HTTP status of each code that Runlet itself throws. A code not listed here is a `500`. */
 const statusOfCode: Readonly<Record<string, number>> = {
 	invalid_request: 400,
@@ -41,7 +43,8 @@ const statusOfCode: Readonly<Record<string, number>> = {
 /**
  * A failure with a stable `code` to branch on, a `message` that says what to do, and optional `data`.
  *
- * `message` and `data` reach clients: neither may hold a key, a stack or another tenant's text.
+ * `message` and `data` reach clients: neither may hold a key, a stack or another tenant's text. What looks like a secret
+ * is taken out of the message.
  * What caused it goes into `cause`, which never leaves the process.
  */
 export class RunletError extends Error {
@@ -50,7 +53,7 @@ export class RunletError extends Error {
 	readonly data: Readonly<Record<string, unknown>> | undefined;
 
 	constructor(code: string, message: string, data?: Readonly<Record<string, unknown>>, options?: ErrorOptions) {
-		super(message, options);
+		super(redactSecrets(message), options);
 		this.code = code;
 		this.data = data;
 	}
@@ -102,8 +105,8 @@ export function retryHeaders({ status, data }: RunletError): Record<string, stri
 	return { 'retry-after': String(Math.ceil(after)) };
 }
 
-/** The text of any thrown value, for messages to a model: never a stack. */
+/** The text of any thrown value, for messages to a model: never a stack, and without what looks like a secret. */
 export function messageOf(error: unknown): string {
-	if (error instanceof Error) return error.message || error.name;
-	return typeof error === 'string' ? error : 'unknown error';
+	if (error instanceof Error) return redactSecrets(error.message || error.name);
+	return typeof error === 'string' ? redactSecrets(error) : 'unknown error';
 }

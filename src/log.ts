@@ -1,4 +1,5 @@
 import { RunletError, toRunletError } from './errors.ts';
+import { redactSecrets } from './redact.ts';
 
 /**
  * The one place that writes to the console: a line of JSON an event, as Workers Logs and `wrangler tail` read it.
@@ -69,7 +70,8 @@ const forms: ReadonlyMap<string, RegExp | 'number'> = new Map<string, RegExp | '
 ]);
 
 function fits(value: unknown, form: RegExp | 'number'): boolean {
-	return form === 'number' ? Number.isFinite(value) : typeof value === 'string' && form.test(value);
+	if (form === 'number') return Number.isFinite(value);
+	return typeof value === 'string' && form.test(value) && redactSecrets(value) === value;
 }
 
 /**

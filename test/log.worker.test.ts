@@ -34,6 +34,14 @@ describe('a line of the log', () => {
 			{ level: 'info', event: 'here', 'http.route': 'redacted', 'runlet.duration_ms': 'redacted' },
 		]);
 	});
+
+	test('does not repeat a secret that has the form of a name', () => {
+		watch();
+		for (const code of [`ghp_${'a1B2'.repeat(9)}`, `AKIA${'IOSFODNN7EXAMPLE'}`, `eyJhbGciOiJub25lIn0.e30.`])
+			log('warn', 'here', { 'error.type': code, 'gen_ai.request.model': code });
+		for (const line of lines())
+			expect(line).toMatchObject({ 'error.type': 'redacted', 'gen_ai.request.model': 'redacted' });
+	});
 });
 
 describe('what is said of a failure', () => {

@@ -1,5 +1,6 @@
 import { causeCode, isRetryable, kindOfStatus, parseRetryAfter, toModelError } from '../../chat/failure.ts';
 import { messageOf, RunletError } from '../../errors.ts';
+import { redactSecrets } from '../../redact.ts';
 import { isJson, type Json, number, object, objects, string } from './json.ts';
 
 /** Whose call failed. */
@@ -250,7 +251,7 @@ function withCaller(error: RunletError, caller: Caller): RunletError {
 function redacted(text: string, { secrets }: Caller): string {
 	let out = text;
 	for (const secret of secrets) out = out.replaceAll(secret, '[key]');
-	return out.replace(/\b((sk|xai|gsk|Bearer)[-_ ][\w*.-]{6,}|AIza[\w-]{6,})/g, '[key]');
+	return redactSecrets(out).replace(/\b((sk|xai|gsk|Bearer)[-_ ][\w*.-]{6,}|AIza[\w-]{6,})/g, '[key]');
 }
 
 function jsonOr(text: string): unknown {
