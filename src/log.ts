@@ -44,6 +44,7 @@ const strings = {
 	'runlet.owner': id,
 	'runlet.run.id': id,
 	'runlet.run.status': id,
+	'runlet.skill.name': name,
 	'runlet.transport': name,
 } as const;
 

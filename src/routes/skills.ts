@@ -2,9 +2,10 @@ import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
+import { log } from '../log.ts';
 import type { Condition, Outcome, PublisherApi } from '../publisher/api.ts';
 import { publishedPrefix } from '../publisher/prefix.ts';
-import { kvResolver, toMarkdown, validateMarkdown } from '../skill/index.ts';
+import { type KvResolverOptions, kvResolver, toMarkdown, validateMarkdown } from '../skill/index.ts';
 import { bodyKey, bodySchema, type Entry, indexKey, readSkillSet } from '../skill/kv-index.ts';
 import { etagOf } from '../skill/publish.ts';
 import { withDescriptions } from '../skill/published.ts';
@@ -39,8 +40,11 @@ export const skills = new Hono<RouteEnv>()
 		if (isFresh(c, etag)) return c.body(null, 304);
 		const stored = await config(c.env).skills.get(bodyKey(publishedPrefix, entry.hash), 'json');
 		const content = v.safeParse(bodySchema, stored);
-		if (!content.success)
-			throw new RunletError('overloaded', 'The text of this skill cannot be read yet. Try again in a minute.');
+		if (!content.success) {
+			logProblem('', 'text_missing', entry.name);
+			const message = `The text of the skill ${entry.name} cannot be read yet. Try again in a minute.`;
+			throw new RunletError('overloaded', message);
+		}
 		if (!accepts(c, 'text/markdown')) return c.json({ ...wireEntry(entry), ...content.output });
 		const { body, frontMatter } = content.output;
 		return c.body(toMarkdown({ ...entry, body, frontMatter }), 200, { 'content-type': 'text/markdown; charset=utf-8' });
@@ -72,15 +76,20 @@ function publisher(c: Ctx): PublisherApi {
 
 async function publishedEntries(c: Ctx): Promise<Map<string, Entry>> {
 	const { skills: kv } = config(c.env);
-	const set = readSkillSet(await kv.get(indexKey(publishedPrefix), 'json'), () => {});
+	const stored = await kv.get(indexKey(publishedPrefix), 'json');
+	const set = readSkillSet(stored, (message, skill) => logProblem(message, 'entry_invalid', skill));
 	const entries = await withDescriptions(kv, publishedPrefix, set?.entries ?? [], set?.search);
 	return new Map(entries.map((entry) => [entry.name, entry]));
 }
 
+/** A line in the log of what is wrong with a published skill. */
+const logProblem: NonNullable<KvResolverOptions['onProblem']> = (_, problem, skill) =>
+	log('warn', 'skills.problem', { 'runlet.skill.name': skill, 'error.type': problem });
+
 /** By their words, whatever the model: no key and no cost. */
 async function found(c: Ctx, entries: ReadonlyMap<string, Entry>, query: string, limit: number) {
 	const { skills: kv, local } = config(c.env);
-	const resolver = kvResolver(kv, { prefix: publishedPrefix, ...(local && { cacheMs: 0 }) });
+	const resolver = kvResolver(kv, { prefix: publishedPrefix, onProblem: logProblem, ...(local && { cacheMs: 0 }) });
 	const skills: readonly { readonly name: string; readonly score?: number | undefined }[] =
 		(await resolver.searchFn?.(query, { limit })) ?? [];
 	return skills.flatMap(({ name, score }) => {

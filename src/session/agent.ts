@@ -71,7 +71,12 @@ export function resolverFor(
 		// Who edits skills on a laptop wants to see them at once.
 		...(local && { cacheMs: 0 }),
 		embedFn: (model, texts) => embed({ model, providers }, texts),
-		onProblem: (_, problem) => log('warn', 'skills.problem', { 'gen_ai.agent.name': agent, 'error.type': problem }),
+		onProblem: (_, problem, skill) =>
+			log('warn', 'skills.problem', {
+				'gen_ai.agent.name': agent,
+				'runlet.skill.name': skill,
+				'error.type': problem,
+			}),
 	});
 	return own.length === 0 ? published : joinedResolver([inMemoryResolver(own), published]);
 }

@@ -57,15 +57,23 @@ export const noSkills: SkillSet = {
 	vectors: undefined,
 };
 
+const namedSchema = v.object({ name: v.string() });
+
 /** The set in a JSON value; `undefined` where it is none. A broken entry, or the second of one name, is skipped and reported. */
-export function readSkillSet(json: unknown, onProblem: (message: string) => void): SkillSet | undefined {
+export function readSkillSet(
+	json: unknown,
+	onProblem: (message: string, skill?: string) => void,
+): SkillSet | undefined {
 	const index = v.safeParse(indexSchema, json);
 	if (!index.success) return undefined;
 	const byName = new Map<string, Entry>();
 	for (const item of index.output.skills) {
 		const { success, output, issues } = v.safeParse(entrySchema, item);
-		if (!success) onProblem(`skipped an entry (${explain(issues, 'entry').message}).`);
-		else if (byName.has(output.name)) onProblem(`skipped the second ${output.name}.`);
+		if (!success) {
+			const name = v.safeParse(namedSchema, item);
+			const which = name.success ? `the entry of ${name.output.name}` : 'an entry without a name';
+			onProblem(`skipped ${which} (${explain(issues, 'entry').message}).`, name.success ? name.output.name : undefined);
+		} else if (byName.has(output.name)) onProblem(`skipped the second ${output.name}.`, output.name);
 		else byName.set(output.name, output);
 	}
 	const entries = [...byName.values()];

@@ -50,8 +50,11 @@ export interface KvResolverOptions {
 	 * are found by meaning. Missing, or failing, they are found by their words.
 	 */
 	readonly embedFn?: (model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
-	/** Told of what was skipped because it is missing or broken: in words, and by a name that may stand in any log. */
-	readonly onProblem?: (message: string, problem: SkillsProblem) => void;
+	/**
+	 * Told of what was skipped because it is missing or broken: in words that name the skill, by a name that may stand in
+	 * any log, and by the skill's name where it is about one.
+	 */
+	readonly onProblem?: (message: string, problem: SkillsProblem, skill?: string) => void;
 }
 
 /**
@@ -93,7 +96,9 @@ export function kvResolver(
 		const json = await getJson(key);
 		if (json === undefined) return cached?.set;
 		const set =
-			json === null ? noSkills : readSkillSet(json, (message) => onProblem(`${key}: ${message}`, 'entry_invalid'));
+			json === null
+				? noSkills
+				: readSkillSet(json, (message, skill) => onProblem(`${key}: ${message}`, 'entry_invalid', skill));
 		if (set === undefined)
 			onProblem(`${key}: not an index that this version reads. Publish again: npm run skills.`, 'index_invalid');
 		else cache.index = { set, readAt: Date.now() };
@@ -104,8 +109,8 @@ export function kvResolver(
 		const pick = (wanted: readonly string[]) => [...new Set(wanted)].flatMap((name) => set.byName.get(name) ?? []);
 		const served = names === undefined ? set.entries : pick(names);
 		const missing = names?.filter((name) => !set.byName.has(name)) ?? [];
-		if (missing.length > 0)
-			onProblem(`Not published: ${missing.join(', ')}. Mend the name, or publish: npm run skills.`, 'not_published');
+		for (const name of missing)
+			onProblem(`Not published: ${name}. Mend the name, or publish: npm run skills.`, 'not_published', name);
 		const all = names !== undefined || set.length <= listLimit;
 		const byName = names === undefined ? set.byName : new Map(served.map((entry) => [entry.name, entry]));
 		return { set, served, byName, listed: all ? served : fitting(pick(alwaysOn), listLimit) };
@@ -176,7 +181,7 @@ export function kvResolver(
 			// Its text is gone, so the run's index is older than what publishing keeps: the newest one knows the newest text.
 			const latest = await withBody(viewOf((await readIndex(0)) ?? noSkills).byName.get(name));
 			if (latest !== 'no text') return latest;
-			onProblem(`${name}: its text is not in KV. Publish again: npm run skills.`, 'text_missing');
+			onProblem(`${name}: its text is not in KV. Publish again: npm run skills.`, 'text_missing', name);
 			return undefined;
 		},
 		findFn: async (name) => {

@@ -211,6 +211,17 @@ describe('what is broken in KV', () => {
 		expect(problems).toHaveLength(1);
 	});
 
+	test('what is reported names the skill, also apart from its words', async () => {
+		const told: (readonly [string | undefined, string])[] = [];
+		const { resolver } = store([entry('tone'), { name: 'bad', hash: 7 }, entry('tone')], {
+			names: ['tone', 'lost', 'gone'],
+			onProblem: (message, _, skill) => void told.push([skill, message]),
+		});
+		await resolver.listFn(turn);
+		expect(told.map(([skill]) => skill)).toEqual(['bad', 'tone', 'lost', 'gone']);
+		for (const [skill, message] of told) expect(message).toContain(skill);
+	});
+
 	test('a missing body is reported, with the name of the skill, and answered as unknown', async () => {
 		const { resolver, problems } = store([entry('gone')]);
 		expect(await resolver.readFn('gone')).toBeUndefined();
