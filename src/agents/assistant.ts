@@ -5,6 +5,7 @@ import { defineAgent } from './define.ts';
 export const assistant = defineAgent({
 	name: 'assistant',
 	description: 'Answers questions; can calculate, tell the time, and read every published skill.',
+	examples: ['What is 17 + 25?', 'What time is it in Tokyo?', 'An angry customer wants a refund. How should I reply?'],
 	system: 'You are a helpful assistant. Use the tools for the time and for arithmetic instead of guessing. Be brief.',
 	tools: Object.values(toolbox.basic()),
 	skills: 'all',

@@ -21,6 +21,19 @@ const mapping = v.optional(
 const definition = v.strictObject({
 	name: v.pipe(v.string(), v.regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'Use a-z, 0-9 and single hyphens'), v.maxLength(64)),
 	description: v.pipe(v.string(), v.nonEmpty()),
+	examples: v.optional(
+		v.pipe(
+			v.array(
+				v.pipe(
+					v.string(),
+					v.check((text) => text.trim() !== '', 'must not be empty'),
+					v.maxLength(500, 'at most 500 characters'),
+				),
+			),
+			v.maxLength(8, 'at most 8'),
+			v.check((list) => new Set(list).size === list.length, 'two of them are the same'),
+		),
+	),
 	model: v.optional(v.pipe(v.string(), v.nonEmpty())),
 	models: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
 	system: v.optional(v.string()),
@@ -55,6 +68,8 @@ export interface AgentDefinition {
 	readonly name: string;
 	/** One line for people who choose an agent. */
 	readonly description: string;
+	/** Messages that people may begin with: the page offers them in an empty chat. At most 8. */
+	readonly examples?: readonly string[];
 	/** Its model; missing means the Worker's `MODEL`. */
 	readonly model?: string;
 	/** Further models that a session may choose instead. */

@@ -17,6 +17,11 @@ const issueRefund = tool.define({
 export const support = defineAgent({
 	name: 'support',
 	description: 'Writes to customers in your tone, knows when to escalate, and leaves refunds to a person.',
+	examples: [
+		'Draft a reply to a customer whose parcel is late.',
+		'Please refund order A-1042, amount 25 euros.',
+		'A customer is angry and mentions a lawyer. What now?',
+	],
 	system: 'You draft replies for a customer support team. Read the skill that fits before you write.',
 	tools: [issueRefund],
 	skills: ['customer-tone', 'escalation'],

@@ -238,9 +238,10 @@ function showFailure(error) {
 	const box = element('div', 'failure', element('p', '', messageOf(error)));
 	box.setAttribute('role', 'alert');
 	const isNetwork = error instanceof ClientError && error.status === undefined;
-	if (isNetwork) box.append(button('Try again', open));
+	if (isNetwork) box.append(button('retry', 'Try again', open));
 	else if (error instanceof ClientError && error.status === 401) box.append(createKeyForm(headers, open));
-	else if (error instanceof ClientError && error.code === 'not_found') box.append(button('New chat', startNewChat));
+	else if (error instanceof ClientError && error.code === 'not_found')
+		box.append(button('retry', 'New chat', startNewChat));
 	page.transcript.append(box);
 	setStatus('');
 	tail.toEnd();
@@ -254,11 +255,12 @@ function messageOf(error) {
 }
 
 /**
+ * @param {string} className
  * @param {string} label
  * @param {() => void} onClick
  */
-function button(label, onClick) {
-	const node = element('button', 'retry', label);
+function button(className, label, onClick) {
+	const node = element('button', className, label);
 	node.type = 'button';
 	node.addEventListener('click', onClick);
 	return node;
@@ -295,6 +297,11 @@ function showWelcome() {
 		),
 	];
 	find('#welcome-facts', HTMLElement).replaceChildren(...facts);
+	const examples = (agent.examples ?? []).map((text) => button('', text, () => send(text)));
+	const box = find('#examples', HTMLElement);
+	for (const old of box.querySelectorAll('button')) old.remove();
+	box.append(...examples);
+	box.hidden = examples.length === 0;
 	page.welcome.hidden = false;
 }
 
@@ -345,9 +352,6 @@ page.text.addEventListener('keydown', (event) => {
 page.agent.addEventListener('change', startNewChat);
 page.newChat.addEventListener('click', startNewChat);
 page.stop.addEventListener('click', stop);
-find('#examples', HTMLElement).addEventListener('click', (event) => {
-	if (event.target instanceof HTMLButtonElement) send(event.target.textContent);
-});
 addEventListener('popstate', open);
 open();
 page.text.focus();

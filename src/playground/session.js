@@ -3,7 +3,7 @@
  *
  * @typedef {{ name: string, description?: string }} Named
  * @typedef {{ name: string, ready: boolean, needs?: string }} Model whether it can be asked, and what to set if not
- * @typedef {{ name: string, description?: string, model?: string, models?: Model[], tools?: Named[], skills?: Named[] }} Agent
+ * @typedef {{ name: string, description?: string, examples?: string[], model?: string, models?: Model[], tools?: Named[], skills?: Named[] }} Agent
  * @typedef {'idle' | 'running' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error'} Status
  * @typedef {{ id: string, agent: string, model?: string, status: Status, run?: { id: string, status: string }, toolCalls?: ToolCall[] }} Session
  * @typedef {{ id: string, name: string, input: unknown, kind?: string }} ToolCall what waits for approval is of that kind

@@ -22,6 +22,7 @@ export function agentsRoute({ agents, providers: providersOf }: Runtime) {
 				return {
 					name: agent.name,
 					description: agent.description,
+					examples: agent.examples ?? [],
 					model,
 					ready: readiness(model, providers).ready,
 					models: [...new Set([model, ...(agent.models ?? [])])].map((one) => readiness(one, providers)),

@@ -14,6 +14,7 @@ export const readiness = v.object({
 export const agent = v.object({
 	name: v.string(),
 	description: v.string(),
+	examples: v.pipe(v.array(v.string()), v.description('Messages that a person may begin with.')),
 	model: v.string(),
 	ready: v.boolean(),
 	models: v.pipe(v.array(readiness), v.description('Its model, and those that a session may choose instead.')),

@@ -39,6 +39,10 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 	],
 	['a limit that is none', { maxIterations: 0 }, 'maxIterations', /^maxIterations: /],
 	['a way with long conversations that is none', { contextFull: 'forget' }, 'contextFull', /^contextFull: /],
+	['an example that says nothing', { examples: ['Hello', ' '] }, 'examples.1', /^examples\.1: must not be empty/],
+	['an example that is a page long', { examples: ['x'.repeat(501)] }, 'examples.0', /^examples\.0: at most 500/],
+	['more examples than anybody reads', { examples: [...'abcdefghi'] }, 'examples', /^examples: at most 8/],
+	['an example that is there twice', { examples: ['a', 'a'] }, 'examples', /^examples: two of them are the same/],
 	['skills that are neither names nor skills', { skills: [7] }, 'skills', /^skills: must be 'all', or a list/],
 ])('%s is refused: the field is named, and the agent', (_, definition, field, says) => {
 	const { code, message, data } = refusal(definition);

@@ -349,6 +349,32 @@ describe('a chat', () => {
 		expect(await page.locator('.open-call').count()).toBe(0);
 	});
 
+	test('an empty chat offers the examples of the agent that is chosen, and a click sends one', async () => {
+		const offered = () => textsOf('#examples button');
+		const { agents } = JSON.parse(await (await fetch(`${server.url}/v1/agents`)).text());
+		expect(agents.length).toBeGreaterThan(1);
+		for (const { name, examples } of agents) {
+			await page.selectOption('#agent', name);
+			await sees('#welcome-name', name);
+			expect(await offered()).toEqual(examples);
+			expect(examples.length).toBeGreaterThan(0);
+		}
+		await page.selectOption('#agent', 'support');
+		await sees('#welcome-name', 'support');
+		await page.getByRole('group', { name: 'Try one of these' }).getByRole('button').first().press('Enter');
+		await runEnds();
+		expect(await textsOf('.message')).toEqual([`You: ${agents[1].examples[0]}`]);
+		expect(await page.locator('#examples').isVisible()).toBe(false);
+	});
+
+	test('an agent without examples offers none', async () => {
+		const agents = [{ name: 'writer', description: 'Writes.', examples: [], model: 'demo', tools: [], skills: [] }];
+		await page.route('**/v1/agents', (route) => route.fulfill({ json: { agents } }));
+		await page.goto(server.url);
+		await sees('#welcome-name', 'writer');
+		expect(await page.locator('#examples').isVisible()).toBe(false);
+	});
+
 	test('a model that is not ready says what to set', async () => {
 		const model = 'claude-sonnet-4-6';
 		const models = [{ name: model, provider: 'Anthropic', ready: false, needs: 'ANTHROPIC_API_KEY' }];

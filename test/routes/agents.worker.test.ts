@@ -101,3 +101,10 @@ test("a session's context limit is its model's window, where it is known", async
 	expect(typeof modelContextWindow === 'function' && (await modelContextWindow('claude-sonnet-4-6'))).toBe(1_000_000);
 	expect(typeof modelContextWindow === 'function' && (await modelContextWindow('claude-99'))).toBe(undefined);
 });
+
+test('GET /v1/agents has the examples of an agent, and an empty list for one that has none', async () => {
+	const examples = ['What is 17 + 25?', 'What time is it?'];
+	const agents = [many, defineAgent({ name: 'host', description: 'Takes reservations.', model: 'demo', examples })];
+	const response = await createApp({ ...runtime, agents }).request('http://127.0.0.1/v1/agents', {}, bindings);
+	expect(await response.json()).toMatchObject({ agents: [{ examples: [] }, { name: 'host', examples }] });
+});

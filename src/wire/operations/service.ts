@@ -55,6 +55,7 @@ export const listAgents = operation({
 						{
 							name: 'assistant',
 							description: 'Answers questions.',
+							examples: ['What is 17 + 25?'],
 							model: 'claude-sonnet-4-6',
 							ready: false,
 							models: [{ name: 'claude-sonnet-4-6', provider: 'Anthropic', ready: false, needs: 'ANTHROPIC_API_KEY' }],
