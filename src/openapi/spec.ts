@@ -25,9 +25,9 @@ export interface Spec {
 type Content = Readonly<Record<string, JsonSchema>>;
 
 export function specOf(operation: Operation): Spec {
-	const { id, tag, summary, description, access } = operation;
+	const { id, tag, summary, description, access, failure, ownErrors = {} } = operation;
 	const content = bodyOf(operation);
-	const failed = (status: FailureStatus | 'default') => failureOf(status, operation.failure);
+	const failed = (status: FailureStatus | 'default') => failureOf(status, failure);
 	return {
 		operationId: id,
 		tags: [tag],
@@ -39,6 +39,7 @@ export function specOf(operation: Operation): Spec {
 		responses: {
 			...Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, responseOf(answer)])),
 			...Object.fromEntries(errorsOf(operation).map((status) => [status, failed(status)])),
+			...mapValues(ownErrors, (says) => responseOf({ says, ...failure })),
 			default: failed('default'),
 		},
 	};

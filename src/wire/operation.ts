@@ -103,6 +103,8 @@ export interface Operation {
 	readonly answers: { readonly [status in 200 | 201 | 202 | 204 | 304]?: Answer };
 	/** Errors of its own, beside those that follow from what it takes. */
 	readonly errors?: readonly FailureStatus[];
+	/** Errors that no other operation has, by their status: what each is, in a sentence. */
+	readonly ownErrors?: Readonly<Record<number, string>>;
 	/** The form of its errors, where it is not Runlet's own. */
 	readonly failure?: Pick<Answer, 'json' | 'also'>;
 	/** Whether it answers with a run, so that the run’s errors are its own. */

@@ -1,5 +1,5 @@
 import { runInDurableObject, SELF } from 'cloudflare:test';
-import OpenAI, { APIError, BadRequestError, ConflictError, InternalServerError, NotFoundError } from 'openai';
+import OpenAI, { APIError, BadRequestError, NotFoundError } from 'openai';
 import type { RunnableToolFunctionWithParse } from 'openai/lib/RunnableFunction';
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { describe, expect, test } from 'vitest';
@@ -312,17 +312,20 @@ describe('a run that waits for what the client cannot give', () => {
 	test.each([
 		['an approval', { id: 'p', name: 'pay', input: { amount: 3 } }, 'pay'],
 		['a tool of somebody else', { id: 'b', name: 'by_hand', input: {} }, 'by_hand'],
-	])('for %s is a conflict that says so, once, and its session can be answered', async (_, call, name) => {
-		const { requests } = play({ toolCalls: [call] }, 'Paid.');
-		const error = await thrown(completions.create({ model, messages: ask('Go') }).asResponse());
-		if (!(error instanceof ConflictError)) throw error;
-		expect(error).toMatchObject({ code: 'awaiting_tools', message: expect.stringContaining(name) });
-		expect(requests).toHaveLength(1);
-		const id = error.headers.get('runlet-session') ?? '';
-		const answer = name === 'pay' ? { id: 'p', approve: true } : { id: 'b', output: 'done' };
-		const done = await request(`/v1/sessions/${id}/tool-results`, [answer]);
-		expect(await done.json()).toMatchObject({ status: 'completed', text: 'Paid.' });
-	});
+	])(
+		'for %s says so with a status that no client tries again, and its session can be answered',
+		async (_, call, name) => {
+			const { requests } = play({ toolCalls: [call] }, 'Paid.');
+			const error = await thrown(completions.create({ model, messages: ask('Go') }).asResponse());
+			if (!(error instanceof APIError)) throw error;
+			expect(error).toMatchObject({ status: 406, code: 'awaiting_tools', message: expect.stringContaining(name) });
+			expect(requests).toHaveLength(1);
+			const id = error.headers?.get('runlet-session') ?? '';
+			const answer = name === 'pay' ? { id: 'p', approve: true } : { id: 'b', output: 'done' };
+			const done = await request(`/v1/sessions/${id}/tool-results`, [answer]);
+			expect(await done.json()).toMatchObject({ status: 'completed', text: 'Paid.' });
+		},
+	);
 });
 
 describe('a session of the header', () => {
@@ -384,7 +387,7 @@ describe('a session of the header', () => {
 		play(callsWeather, new Error('broken'), 'It rains.');
 		await inSession('fails', ask('Weather?'), { tools: [weather] });
 		const results: ChatCompletionMessageParam[] = [{ role: 'tool', tool_call_id: 'w1', content: 'rain' }];
-		expect(await thrown(inSession('fails', results, { tools: [weather] }))).toMatchObject({ status: 502 });
+		expect(await thrown(inSession('fails', results, { tools: [weather] }))).toMatchObject({ status: 406 });
 		expect((await inSession('fails', results, { tools: [weather] })).text).toBe('It rains.');
 	});
 
@@ -464,8 +467,8 @@ describe('a failure', () => {
 	test('of a run is not tried again by the client library, for its tools have run', async () => {
 		const { requests } = play(new Error('broken'), 'Not this.');
 		const error = await thrown(completions.create({ model, messages: ask('Hi') }));
-		expect(error).toBeInstanceOf(InternalServerError);
-		expect(error).toMatchObject({ status: 502, type: 'server_error', code: 'provider_error' });
+		expect(error).toBeInstanceOf(APIError);
+		expect(error).toMatchObject({ status: 406, type: 'server_error', code: 'provider_error' });
 		expect(requests).toHaveLength(1);
 	});
 

@@ -22,9 +22,15 @@ export function refusalResponse(thrown: unknown): Response {
 	return responseOf(error, isBusy || mayPass.has(error.code));
 }
 
-/** A run that failed: sent again it would have its costs, and its tools' effects, once more. */
+/**
+ * A run that gave no answer: it failed, or waits for somebody. Sent again it would have its costs, and its tools'
+ * effects, once more, so it has a status that no client tries again by itself. `openai` and the AI SDK try again what is
+ * 408, 409, 429 or 5xx, LangChain all but 400 to 407, 409 and 413. `406` says it: there is nothing to show in this
+ * protocol; what is the request's own fault stays `400`, a budget `402`.
+ */
 export function runFailureResponse(error: RunletError): Response {
-	return responseOf(ofRun(error), false);
+	const status = statusFor(error);
+	return responseOf(ofRun(error), false, status === 400 || status === 402 ? status : 406);
 }
 
 /** A run's failure as it is shown: where a provider refuses the Worker's key, the client's own is not what is wrong. */
@@ -34,9 +40,13 @@ export function ofRun(error: RunletError): RunletError {
 
 const mayPass: ReadonlySet<string> = new Set(['internal', 'overloaded', 'rate_limited', 'timeout']);
 
-function responseOf(error: RunletError, mayRetry: boolean): Response {
-	const headers = { ...retryHeaders(error), 'x-should-retry': String(mayRetry) };
-	return Response.json(errorBody(error), { status: statuses[error.code] ?? error.status, headers });
+function responseOf(error: RunletError, mayRetry: boolean, status = statusFor(error)): Response {
+	const after = status === error.status ? retryHeaders(error) : {};
+	return Response.json(errorBody(error), { status, headers: { ...after, 'x-should-retry': String(mayRetry) } });
+}
+
+function statusFor({ code, status }: RunletError): number {
+	return statuses[code] ?? status;
 }
 
 /** Runlet's codes under the names that OpenAI's clients know. */
@@ -53,10 +63,10 @@ const statuses: Readonly<Record<string, number>> = {
 	content_filtered: 400,
 };
 
-function typeOf({ code, status }: RunletError): string {
-	if (code === 'budget_exceeded') return 'insufficient_quota';
-	if (code === 'rate_limited') return 'rate_limit_error';
-	return (statuses[code] ?? status) >= 500 ? 'server_error' : 'invalid_request_error';
+function typeOf(error: RunletError): string {
+	if (error.code === 'budget_exceeded') return 'insufficient_quota';
+	if (error.code === 'rate_limited') return 'rate_limit_error';
+	return statusFor(error) >= 500 ? 'server_error' : 'invalid_request_error';
 }
 
 /** A field's path as OpenAI writes it: `messages[0].content`. */

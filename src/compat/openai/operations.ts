@@ -69,9 +69,11 @@ export const createCompletion = operation({
 			headers: ['runlet-session'],
 		},
 	},
-	errors: [404, 409],
+	errors: [402, 404, 409],
+	ownErrors: {
+		406: 'The run gave no answer: it failed, or it waits for somebody. No client tries this again by itself, for tools may have run.',
+	},
 	failure,
-	runs: true,
 });
 
 export const listModels = operation({

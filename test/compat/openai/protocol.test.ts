@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import type { RunEvent, TerminalEvent } from '../../../src/chat/index.ts';
 import { chatCompletions } from '../../../src/compat/openai/protocol.ts';
+import { RunletError } from '../../../src/errors.ts';
 
 const protocol = chatCompletions({
 	type: 'chat.completions',
@@ -147,11 +148,28 @@ test('a turn that was begun again before it said anything leaves no trace', () =
 
 test("a provider's refusal of the Worker's key is not about the client's", async () => {
 	const events: RunEvent[] = [started, { type: 'error', code: 'auth', message: 'OPENAI_API_KEY is wrong.' }];
-	expect(protocol.result?.(events)?.status).toBe(502);
+	expect(await protocol.result?.(events)?.json()).toMatchObject({ error: { code: 'provider_error' } });
 	expect(shown(events)).toEqual(['provider_error']);
 });
 
-test('a request that may pass may be sent again, a run that failed may not', () => {
-	const failed = protocol.result?.([started, { type: 'error', code: 'overloaded', message: 'x' }]);
-	expect([failed?.status, failed?.headers.get('x-should-retry')]).toEqual([503, 'false']);
+test.each(['overloaded', 'rate_limited', 'timeout', 'internal', 'interrupted', 'auth', 'conflict', 'acme'])(
+	'a run that failed as %s has a status that no client sends again, a request that was refused so has its own',
+	(code) => {
+		const failed = protocol.result?.([started, { type: 'error', code, message: 'x', data: { retryAfter: 9 } }]);
+		expect([failed?.status, failed?.headers.get('x-should-retry')]).toEqual([406, 'false']);
+		expect(failed?.headers.has('retry-after')).toBe(false);
+		const error = new RunletError(code, 'x', { retryAfter: 9 });
+		expect(protocol.failure(error).status).toBe(error.status);
+	},
+);
+
+test.each([
+	['budget_exceeded', 402],
+	['context_overflow', 400],
+	['content_filtered', 400],
+	['invalid_request', 400],
+	['model_not_found', 406],
+	['too_large', 406],
+])('a run that failed as %s is %s', (code, status) => {
+	expect(protocol.result?.([started, { type: 'error', code, message: 'x' }])?.status).toBe(status);
 });

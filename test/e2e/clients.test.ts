@@ -1,0 +1,97 @@
+import { ChatOpenAI } from '@langchain/openai';
+import { createOpenAICompatible as compatible5 } from 'ai-compatible5';
+import { createOpenAICompatible as compatible6 } from 'ai-compatible6';
+import { createOpenAICompatible as compatible7 } from 'ai-compatible7';
+import { generateText as generateText5, streamText as streamText5 } from 'ai5';
+import { generateText as generateText6, streamText as streamText6 } from 'ai6';
+import { generateText as generateText7, streamText as streamText7 } from 'ai7';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call, type Stage, startStage, text } from './ui/stage.ts';
+
+let stage: Stage;
+beforeAll(async () => {
+	stage = await startStage();
+});
+afterAll(() => stage?.close());
+
+const model = 'desk';
+const apiKey = 'none';
+const settings = () => ({ name: 'runlet', apiKey, baseURL: `${stage.url}/v1` });
+const prompt = 'Go';
+/** The errors are parts of the stream, too; they need not be printed. */
+const onError = () => {};
+
+/** Clients as they come, each asking for an answer with all of its own retries. */
+const clients: readonly (readonly [name: string, ask: () => Promise<unknown>])[] = [
+	['ai 5', () => generateText5({ model: compatible5(settings()).chatModel(model), prompt })],
+	['ai 6', () => generateText6({ model: compatible6(settings()).chatModel(model), prompt })],
+	['ai 7', () => generateText7({ model: compatible7(settings()).chatModel(model), prompt })],
+	['LangChain', () => new ChatOpenAI({ model, apiKey, configuration: settings() }).invoke(prompt)],
+	[
+		'openai',
+		() => new OpenAI(settings()).chat.completions.create({ model, messages: [{ role: 'user', content: prompt }] }),
+	],
+];
+
+/** The same, streaming. */
+const streaming: typeof clients = [
+	['ai 5', () => drained(streamText5({ model: compatible5(settings()).chatModel(model), prompt, onError }).fullStream)],
+	['ai 6', () => drained(streamText6({ model: compatible6(settings()).chatModel(model), prompt, onError }).fullStream)],
+	['ai 7', () => drained(streamText7({ model: compatible7(settings()).chatModel(model), prompt, onError }).fullStream)],
+	['LangChain', async () => drained(await new ChatOpenAI({ model, apiKey, configuration: settings() }).stream(prompt))],
+	[
+		'openai',
+		async () =>
+			drained(
+				await new OpenAI(settings()).chat.completions.create({
+					model,
+					messages: [{ role: 'user', content: prompt }],
+					stream: true,
+				}),
+			),
+	],
+];
+
+/** Reads a stream to its end; an error in it, which the AI SDK has as a part, is thrown. */
+async function drained(stream: AsyncIterable<unknown>): Promise<void> {
+	for await (const part of stream) {
+		const { type, error } = Object(part);
+		if (type === 'error') throw new Error(JSON.stringify(error) ?? String(error), { cause: error });
+	}
+}
+
+/** Sessions of the desk that wait for somebody to approve, and were not there before. */
+async function waiting(): Promise<string[]> {
+	const { sessions } = await (await fetch(`${stage.url}/v1/sessions?limit=100`)).json();
+	const states = sessions.map(async ({ id }: { id: string }) => (await fetch(`${stage.url}/v1/sessions/${id}`)).json());
+	return (await Promise.all(states)).filter(({ status }) => status === 'awaiting_tools').map(({ id }) => id);
+}
+
+const failing = [[call('a', 'add', { x: 1, y: 2 })], [{ type: 'fail', message: 'broken' } as const]];
+const paying = [[call('p', 'pay', { amount: 3 })]];
+
+describe.each([
+	['whole', clients],
+	['streamed', streaming],
+])('an answer, %s,', (_, list) => {
+	test.each(list)('comes to %s', async (_name, ask) => {
+		const sent = stage.play([call('a', 'add', { x: 1, y: 2 })], [text('It is 3.')]);
+		await ask();
+		expect(sent).toHaveLength(2);
+	});
+
+	test.each(list)('that failed behind a tool is not asked again by %s', async (_name, ask) => {
+		const sent = stage.play(...failing, ...failing, ...failing);
+		await expect(ask()).rejects.toThrow();
+		expect(sent).toHaveLength(2);
+	});
+
+	test.each(list)('that waits for an approval is asked for once by %s', async (_name, ask) => {
+		const before = await waiting();
+		const sent = stage.play(...paying, ...paying, ...paying);
+		await expect(ask()).rejects.toThrow();
+		expect(sent).toHaveLength(1);
+		await expect.poll(async () => (await waiting()).length).toBe(before.length + 1);
+	});
+});
