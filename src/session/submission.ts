@@ -1,5 +1,6 @@
 import { type Message, type ToolMessage, toolResultMessage, type WaitingCall } from '../chat/index.ts';
 import { RunletError } from '../errors.ts';
+import { copyData } from '../tool/copy.ts';
 import { findByCall } from '../tool/define.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { isRecord } from '../tool/schema.ts';
@@ -81,7 +82,8 @@ function needsApproval(tool: Tool | undefined, input: unknown): boolean {
 	const need = tool?.needsApproval ?? false;
 	if (typeof need === 'boolean') return need;
 	try {
-		return need(isRecord(input) ? input : {});
+		const said = need(isRecord(input) ? copyData(input) : {});
+		return typeof said === 'boolean' ? said : true;
 	} catch {
 		return true;
 	}

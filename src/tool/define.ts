@@ -52,9 +52,12 @@ export function fromFn(f: AnyFn, overrides: Partial<Tool> = {}): Tool {
 	});
 }
 
-/** Tools as an agent lists them, functions and records mixed, as `Tool`s in the same order. Two of one name are `duplicate_tool`. */
-export function forAgent(entries: readonly (AnyFn | Tool)[]): readonly Tool[] {
-	const tools = entries.map((entry) => (typeof entry === 'function' ? fromFn(entry) : checked(entry)));
+/** Tools as an agent lists them: functions and records mixed, or a toolbox, which is a record of them. */
+export type ToolEntries = readonly (AnyFn | Tool)[] | Readonly<Record<string, AnyFn | Tool>>;
+
+/** The entries as `Tool`s, in the same order. Two of one name are `duplicate_tool`, what is no tool is `invalid_tool`. */
+export function forAgent(entries: ToolEntries): readonly Tool[] {
+	const tools = listed(entries).map((entry) => (typeof entry === 'function' ? fromFn(entry) : checked(entry)));
 	const seen = new Map<string, string>();
 	for (const { name } of tools) {
 		const alias = providerName(name);
@@ -71,6 +74,13 @@ export function forAgent(entries: readonly (AnyFn | Tool)[]): readonly Tool[] {
 	return tools;
 }
 
+function listed(entries: ToolEntries): readonly (AnyFn | Tool)[] {
+	if (Array.isArray(entries)) return [...entries];
+	// One tool by itself would be read as a record of its fields.
+	if (isRecord(entries) && !('inputSchema' in entries)) return Object.values(entries);
+	throw invalid('tools', 'a list of tools, or a toolbox', entries);
+}
+
 /** The tool of that name, or `undefined` (document 000, `find-by-name`). */
 export function findByName(tools: readonly Tool[], name: string): Tool | undefined {
 	return tools.find((tool) => tool.name === name);
@@ -84,6 +94,8 @@ export function findByCall(tools: readonly Tool[], name: string): Tool | undefin
 const checkedTools = new WeakSet<Tool>();
 
 function checked(record: { readonly name: unknown; readonly inputSchema: unknown }): Tool {
+	if (!isRecord(record))
+		throw invalid('tool', 'a function made with fn, or a record with name and inputSchema', record);
 	if (isKnown(record)) return record;
 	const { name, inputSchema, ...rest } = record;
 	if (typeof name !== 'string' || name === '') throw invalid('name', 'a text', name);

@@ -1,5 +1,6 @@
+import { messageOf } from '../errors.ts';
 import { findByCall } from './define.ts';
-import { failure, type InvokeContext, invoke, type Outcome } from './invoke.ts';
+import { failure, type InvokeContext, inTime, invoke, type Outcome } from './invoke.ts';
 import type { Tool, ToolCall, ToolResult } from './tool.ts';
 
 /**
@@ -19,22 +20,33 @@ export async function dispatch(
 
 async function invokeCall(tools: readonly Tool[], call: ToolCall, context: InvokeContext): Promise<Outcome> {
 	const tool = findByCall(tools, call.name);
-	if (tool === undefined || !isAvailable(tool, context)) {
-		return failure('unknown_tool', `There is no tool named ${call.name}. ${offered(tools, context)}`);
+	if (tool === undefined || !(await isAvailable(tool, context))) {
+		return failure('unknown_tool', `There is no tool named ${call.name}. ${await offered(tools, context)}`);
 	}
 	return invoke(tool, call.input, { ...context, callId: call.id });
 }
 
-/** Whether a tool may be used now; an `isAvailable` that throws says no. */
-export function isAvailable(tool: Tool, context: InvokeContext): boolean {
-	try {
-		return tool.isAvailable?.(context) ?? true;
-	} catch {
-		return false;
-	}
+/** Whether a tool may be used now. One whose `isAvailable` throws, or does not answer in time, may not. */
+export async function isAvailable(tool: Tool, context: InvokeContext): Promise<boolean> {
+	if (tool.isAvailable === undefined) return true;
+	const { timeoutMs: _, ...shown } = context;
+	const said = await inTime(tool.name, context, async () => {
+		try {
+			return { ok: true, value: await tool.isAvailable?.(shown) };
+		} catch (error) {
+			return failure('failed', messageOf(error));
+		}
+	});
+	return said.ok && Boolean(said.value);
 }
 
-function offered(tools: readonly Tool[], context: InvokeContext): string {
-	const names = tools.filter((tool) => isAvailable(tool, context)).map((tool) => tool.name);
+/** Those of the tools that may be used now, in the same order. */
+export async function availableTools(tools: readonly Tool[], context: InvokeContext): Promise<readonly Tool[]> {
+	const may = await Promise.all(tools.map((tool) => isAvailable(tool, context)));
+	return tools.filter((_, at) => may[at]);
+}
+
+async function offered(tools: readonly Tool[], context: InvokeContext): Promise<string> {
+	const names = (await availableTools(tools, context)).map((tool) => tool.name);
 	return names.length === 0 ? 'No tools are available: answer without one.' : `Use one of: ${names.join(', ')}.`;
 }

@@ -2,7 +2,7 @@
 
 export { type AskUser, askUser, type Halt, halt, isAskUser, isHalt } from './control.ts';
 export { attach, type Handler, type ToolData, toData } from './data.ts';
-export { define, findByName, forAgent, fromFn, type ToolRecord } from './define.ts';
+export { define, findByName, forAgent, fromFn, type ToolEntries, type ToolRecord } from './define.ts';
 export { dispatch } from './dispatch.ts';
 export {
 	type AnyFn,

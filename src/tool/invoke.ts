@@ -1,5 +1,6 @@
 import { messageOf, RunletError } from '../errors.ts';
-import { halt, isAskUser, isHalt } from './control.ts';
+import { askUser, halt, isAskUser, isHalt } from './control.ts';
+import { copyData } from './copy.ts';
 import { isFn, paramNames } from './fn.ts';
 import { checkInput, isRecord, propertiesOf } from './schema.ts';
 import type { Note, Tool, ToolContext } from './tool.ts';
@@ -29,22 +30,26 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 		const arranged = await readArguments(tool, input);
 		if (!arranged.ok) {
 			// Who wrote a hook wants to say something; else the result says it all.
-			if (tool.onError !== undefined) note(emit, () => errorNote(tool, input, arranged.error.message));
+			if (tool.onError !== undefined) note(emit, () => errorNote(tool, copyData(input), arranged.error.message));
 			return arranged;
 		}
-		const args = arranged.value;
+		// What `readArgs` made is the tool's own; else each function gets a copy of what the model wrote.
+		const args = (): unknown => (tool.readArgs === undefined ? copyData(arranged.value) : arranged.value);
 		if (tool.fn === undefined) return failure('failed', `${tool.name} has no function: its result comes from outside.`);
-		note(emit, () => tool.onRequest?.(args));
-		const outcome = await outcomeOf(tool, args, { callId: '', skillContext: {}, ...shown, emit, signal });
-		if (outcome.ok) note(emit, () => resultNote(tool, args, outcome.value));
-		else note(emit, () => errorNote(tool, args, outcome.error.message));
+		note(emit, () => tool.onRequest?.(args()));
+		const outcome = await outcomeOf(tool, args(), { callId: '', skillContext: {}, ...shown, emit, signal });
+		if (outcome.ok) note(emit, () => resultNote(tool, args(), outcome.value));
+		else note(emit, () => errorNote(tool, args(), outcome.error.message));
 		return outcome;
 	});
 }
 
-/** A tool's arguments, checked by its schema and read by its `readArgs`: what the handler and the notes get. */
+/**
+ * A tool's arguments, checked by its schema and read by its `readArgs`: what the handler and the notes get. They are made
+ * from a copy, so that no tool changes what the history says of its call.
+ */
 export async function readArguments(tool: Tool, input: unknown): Promise<Outcome> {
-	const given = input === undefined || input === null || input === '' ? {} : input;
+	const given = input === undefined || input === null || input === '' ? {} : copyData(input);
 	if (typeof given === 'string') {
 		return failure(
 			'invalid_argument',
@@ -88,7 +93,7 @@ export function applyByName(
 /** The note for a call that went well, by the tool's `onResult`: none while its question is open. */
 function resultNote(tool: Tool, args: unknown, value: unknown): Note | undefined {
 	if (isAskUser(value)) return undefined;
-	return tool.onResult?.(args, isHalt(value) ? value.result : value);
+	return tool.onResult?.(args, copyData(isHalt(value) ? value.result : value));
 }
 
 /** The note for a failed call, by the tool's `onError` (document 004): none for `ignore`. */
@@ -103,7 +108,7 @@ export function failure(kind: ToolFailure['kind'], message: string): { ok: false
 }
 
 /** The work's outcome, or that it took too long. Its signal aborts with the caller's, and when its time is over. */
-async function inTime(
+export async function inTime(
 	name: string,
 	{ signal: outer, timeoutMs }: InvokeContext,
 	work: (signal: AbortSignal) => Promise<Outcome>,
@@ -146,34 +151,29 @@ async function call(tool: Tool, args: unknown, context: ToolContext): Promise<un
 }
 
 /**
- * What a tool gave back, as the data that a history holds: a copy, so that nothing the tool does later changes it.
- * Refused where JSON cannot hold it.
+ * What a tool gave back, as `JSON.stringify` writes it: what a history holds and every session stores, `toJSON` included.
+ * A copy, so that nothing the tool does later changes it. Refused where JSON cannot hold it.
  */
 function asData(tool: Tool, value: unknown): Outcome {
-	if (isAskUser(value)) return { ok: true, value };
+	if (isAskUser(value)) {
+		const options = asData(tool, value.options);
+		if (!options.ok) return options;
+		return { ok: true, value: askUser(value.question, isRecord(options.value) ? options.value : undefined) };
+	}
 	if (isHalt(value)) {
 		const result = asData(tool, value.result);
 		return result.ok ? { ok: true, value: halt(value.reason, result.value) } : result;
 	}
+	if (typeof value === 'string') return { ok: true, value };
 	if (typeof value === 'bigint') return { ok: true, value: String(value) };
 	if (typeof value === 'function' || typeof value === 'symbol') {
 		return failure('failed', `${tool.name} returned what JSON cannot hold: a ${typeof value}.`);
 	}
-	if (typeof value !== 'object' || value === null) return { ok: true, value: value ?? null };
 	try {
 		const json = JSON.stringify(value);
-		return { ok: true, value: json === undefined ? null : copied(value, json) };
+		return { ok: true, value: json === undefined ? null : JSON.parse(json) };
 	} catch (error) {
 		return failure('failed', `${tool.name} returned what JSON cannot hold: ${messageOf(error)}`);
-	}
-}
-
-function copied(value: object, json: string): unknown {
-	try {
-		return structuredClone(value);
-	} catch {
-		// A function among the fields: JSON leaves it out.
-		return JSON.parse(json);
 	}
 }
 

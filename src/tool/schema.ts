@@ -159,7 +159,8 @@ function jsonSchemaIssue({ instanceLocation, keyword, error }: OutputUnit): stri
 }
 
 function pathOf(issue: StandardSchemaV1.Issue): string[] {
-	return (issue.path ?? []).map((segment) => String(typeof segment === 'object' ? segment.key : segment));
+	// The path of ArkType is a list of its own kind, whose `map` adds an index to an empty one.
+	return Array.from(issue.path ?? [], (segment) => String(typeof segment === 'object' ? segment.key : segment));
 }
 
 function issueLine(path: readonly string[], message: string): string {

@@ -35,8 +35,8 @@ export interface Tool {
 	readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 	/** Runs alone, after all calls of the turn that may run together. */
 	readonly sequential?: boolean | undefined;
-	/** A tool that is not available is neither advertised nor run. */
-	isAvailable?(context: Partial<ToolContext>): boolean;
+	/** A tool that is not available is neither advertised nor run; one that cannot say so is not. */
+	isAvailable?(context: Partial<ToolContext>): boolean | Promise<boolean>;
 	/** Turns checked arguments into what the handler and the notes get; what it throws is an invalid argument. */
 	readArgs?(args: Record<string, unknown>): unknown;
 	onRequest?(args: unknown): Note | undefined;
@@ -45,7 +45,7 @@ export interface Tool {
 	/** Whether it may run again when a crash hid its outcome. Missing means `never`. */
 	readonly retry?: 'safe' | 'never' | undefined;
 	/** Not run by the loop: the run stops as for a manual tool, until a person has decided. */
-	needsApproval?: boolean | ((args: Record<string, unknown>) => boolean) | undefined;
+	needsApproval?: boolean | ((args: Record<string, unknown>) => boolean | Promise<boolean>) | undefined;
 }
 
 /** A model's request to run a tool. `input` is the parsed arguments, or the raw text where that was no JSON. */

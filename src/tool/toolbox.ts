@@ -1,4 +1,5 @@
 import { messageOf } from '../errors.ts';
+import { copyData } from './copy.ts';
 import { forAgent } from './define.ts';
 import { isAvailable } from './dispatch.ts';
 import type { AnyFn } from './fn.ts';
@@ -25,14 +26,27 @@ export interface ToolSpec {
 	};
 }
 
-/** A box of these tools; those that are not available are left out (document 004, `build_toolbox`). */
+/**
+ * A box of these tools; those that are not available are left out (document 004, `build_toolbox`). A box is built at
+ * once: a tool that answers later whether it is available is in it, and is asked when it is called.
+ */
 export function build(tools: readonly (AnyFn | Tool)[] | Toolbox | undefined, context: InvokeContext = {}): Toolbox {
-	const list = tools === undefined ? [] : Array.isArray(tools) ? tools : Object.values(tools);
 	return Object.fromEntries(
-		forAgent(list)
-			.filter((tool) => isAvailable(tool, context))
+		forAgent(tools ?? [])
+			.filter((tool) => mayBeAvailable(tool, context))
 			.map((tool) => [tool.name, tool]),
 	);
+}
+
+function mayBeAvailable(tool: Tool, context: InvokeContext): boolean {
+	try {
+		const said = tool.isAvailable === undefined || tool.isAvailable(context);
+		// Whoever calls the tool waits for it, and sees how it fails.
+		if (said instanceof Promise) said.catch(() => {});
+		return Boolean(said);
+	} catch {
+		return false;
+	}
 }
 
 /** The tool of that name in the box, also by the alias that `spec` shows (document 004, `tool_module`). */
@@ -64,7 +78,7 @@ export async function perform(name: string, args: Args, box: Toolbox, context: I
 	const complete = validateRequired(name, args, box);
 	if (!complete.ok) return complete;
 	const tool = find(name, box);
-	if (tool === undefined || !isAvailable(tool, context)) return unknownTool(name, box);
+	if (tool === undefined || !(await isAvailable(tool, context))) return unknownTool(name, box);
 	return invoke(tool, args, context);
 }
 
@@ -110,19 +124,28 @@ export async function withArgs<T>(
 	}
 }
 
-/** What the tool says when it is called; `undefined` for nothing (document 004, `on_tool_request`). */
-export function onRequest(name: string, args: Args, box: Toolbox): Note | undefined {
-	return quietly(() => find(name, box)?.onRequest?.(args));
+/**
+ * What the tool says when it is called; `undefined` for nothing (document 004, `on_tool_request`). As in a call, it is
+ * told what its `readArgs` makes of the arguments, and says nothing where a required one is missing or they cannot be
+ * read. A promise comes only where `readArgs` gives one.
+ */
+export function onRequest(name: string, args: Args, box: Toolbox): Note | undefined | Promise<Note | undefined> {
+	const tool = find(name, box);
+	if (tool?.onRequest === undefined || !validateRequired(name, args, box).ok) return undefined;
+	const said = (read: unknown): Note | undefined => quietly(() => tool.onRequest?.(read));
+	const read = quietly(() => ({ value: tool.readArgs === undefined ? copyData(args) : tool.readArgs(copyData(args)) }));
+	if (read === undefined) return undefined;
+	return read.value instanceof Promise ? read.value.then(said, () => undefined) : said(read.value);
 }
 
 /** What the tool says when it is done; `undefined` for nothing (document 004, `on_tool_result`). */
 export function onResult(name: string, args: Args, result: unknown, box: Toolbox): Note | undefined {
-	return quietly(() => find(name, box)?.onResult?.(args, result));
+	return quietly(() => find(name, box)?.onResult?.(copyData(args), copyData(result)));
 }
 
 /** What the tool says when it failed; `'default'` without a hook of its own (document 004, `on_tool_error`). */
 export function onError(name: string, args: Args, reason: string, box: Toolbox): 'default' | 'ignore' | Note {
-	return quietly(() => find(name, box)?.onError?.(args, reason)) ?? 'default';
+	return quietly(() => find(name, box)?.onError?.(copyData(args), reason)) ?? 'default';
 }
 
 function quietly<T>(hook: () => T | undefined): T | undefined {

@@ -52,7 +52,7 @@ describe('dispatch', () => {
 			passInput: false,
 			inputSchema: { type: 'object', properties: { b: {}, a: {}, c: {} } },
 		});
-		expect(await dispatch('it', { a: 1, b: 2 }, [own])).toMatchObject({ output: [2, 1, undefined] });
+		expect(await dispatch('it', { a: 1, b: 2 }, [own])).toMatchObject({ output: [2, 1, null] });
 	});
 
 	test('an optional argument may be left out', async () => {

@@ -128,7 +128,7 @@ describe('strict', () => {
 					{ sku: 'b', note: 'soon' },
 				],
 				{ city: 'Rome' },
-				undefined,
+				null,
 				{},
 			],
 		});

@@ -1,0 +1,38 @@
+/**
+ * A copy of data: objects and lists at any depth, each once, so that circles stay circles. What is neither, such as a
+ * `Date` or an instance of a class, is given as it is. Never throws for depth.
+ */
+export function copyData<T>(value: T): T;
+export function copyData(value: unknown): unknown {
+	const copies = new Map<object, object>();
+	const open: object[] = [];
+	const copyOne = (one: unknown): unknown => {
+		if (!isPlain(one)) return one;
+		const known = copies.get(one);
+		if (known !== undefined) return known;
+		const made = Array.isArray(one) ? [] : {};
+		copies.set(one, made);
+		open.push(one);
+		return made;
+	};
+	const copied = copyOne(value);
+	for (let from = open.pop(); from !== undefined; from = open.pop()) {
+		const to = copies.get(from);
+		if (Array.isArray(from) && Array.isArray(to)) for (const item of from) to.push(copyOne(item));
+		else for (const [key, item] of Object.entries(from)) setField(to, key, copyOne(item));
+	}
+	return copied;
+}
+
+/** Sets a field of its own, also one named `__proto__`. */
+function setField(to: object | undefined, key: string, value: unknown): void {
+	if (to === undefined) return;
+	Object.defineProperty(to, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function isPlain(value: unknown): value is object {
+	if (typeof value !== 'object' || value === null) return false;
+	if (Array.isArray(value)) return true;
+	const prototype: unknown = Object.getPrototypeOf(value);
+	return prototype === null || prototype === Object.prototype;
+}
