@@ -13,6 +13,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 	invalid_skill: 400,
 	invalid_agent: 400,
 	duplicate_tool: 400,
+	duplicate_skill: 400,
 	unknown_model: 400,
 	auth: 401,
 	budget_exceeded: 402,

@@ -2,17 +2,16 @@ import * as v from 'valibot';
 import type { ReasoningEffort, Timeouts } from '../chat/index.ts';
 import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
-import type { Skill } from '../skill/index.ts';
-import { type AnyFn, forAgent, type Tool } from '../tool/index.ts';
+import { type Skill, forAgent as skillsForAgent } from '../skill/index.ts';
+import { type AnyFn, forAgent, type Tool, type ToolEntries } from '../tool/index.ts';
 import { sourceNames, type WebhookMapping, type WebhookMappings } from '../webhooks/index.ts';
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
 
 const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
 
-const toolList = v.optional(
-	v.array(v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object')),
-);
+const toolEntry = v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object');
+const toolList = v.optional(v.union([v.array(toolEntry), v.record(v.string(), toolEntry)]));
 
 const mapping = v.optional(
 	v.custom<WebhookMapping>((entry) => typeof entry === 'function', 'must be a function of the event'),
@@ -75,9 +74,10 @@ export interface AgentDefinition {
 	/** Further models that a session may choose instead. */
 	readonly models?: readonly string[];
 	readonly system?: string;
-	readonly tools?: readonly (AnyFn | Tool)[];
+	/** Functions and records, or a toolbox. */
+	readonly tools?: ToolEntries;
 	/** Tools that its model may call once it has read a skill that names them in `allowed-tools`. */
-	readonly skillTools?: readonly (AnyFn | Tool)[];
+	readonly skillTools?: ToolEntries;
 	/** Names of published skills, skills written here, or `'all'` that are published. */
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
 	/** Model turns of one run; 10. */
@@ -128,7 +128,9 @@ export function defineAgent(given: AgentDefinition): Agent {
 	const skillTools = forAgent(given.skillTools ?? []);
 	// Of two with one name only the first could ever be called.
 	forAgent([...tools, ...skillTools]);
-	return { ...given, tools, skillTools, skills: given.skills ?? [] };
+	const { skills = [] } = given;
+	if (skills !== 'all') assertDistinct(skills);
+	return { ...given, tools, skillTools, skills };
 }
 
 /** Agents as a Worker serves them; two of one name are `invalid_agent`. */
@@ -158,6 +160,13 @@ export function findAgent(agents: readonly Agent[], name: string): Agent {
 	if (agent !== undefined) return agent;
 	const known = agents.map((one) => one.name).join(', ');
 	throw new RunletError('not_found', `agent: there is no agent named "${name}". Known: ${known}.`, { field: 'agent' });
+}
+
+/** Throws `duplicate_skill` where two skills have one name, written here or published. */
+function assertDistinct(skills: readonly (string | AnyFn | Skill)[]): void {
+	skillsForAgent(
+		skills.flatMap((entry) => (typeof entry === 'string' ? { name: entry, description: '' } : skillsForAgent([entry]))),
+	);
 }
 
 function isSkillEntry(entry: unknown): boolean {

@@ -2,6 +2,7 @@ import { findByCall } from '../tool/define.ts';
 import { isAvailable } from '../tool/dispatch.ts';
 import {
 	dispatch,
+	type InvokeContext,
 	isAskUser,
 	isHalt,
 	type Note,
@@ -10,7 +11,7 @@ import {
 	type ToolContext,
 	type ToolResult,
 } from '../tool/index.ts';
-import { readArguments } from '../tool/invoke.ts';
+import { inTime, readArguments } from '../tool/invoke.ts';
 import { isRecord } from '../tool/schema.ts';
 import { pushed } from './channel.ts';
 import type { Question, RunEvent, WaitingCall } from './event.ts';
@@ -94,14 +95,13 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 }
 
 /** Calls by the way they run. One that cannot run is refused as any other, and never put before a person. */
-async function partition({ calls, tools, context, approved }: CallsRequest) {
+async function partition({ calls, tools, context, timeoutMs, approved }: CallsRequest) {
 	const together: ToolCall[] = [];
 	const alone: ToolCall[] = [];
 	const manual: WaitingCall[] = [];
 	for (const call of calls) {
 		const tool = findByCall(tools, call.name);
-		const waits =
-			tool !== undefined && isAvailable(tool, context) ? await waitsForPerson(tool, call, approved) : undefined;
+		const waits = tool && (await waitsForPerson(tool, call, approved, { ...context, timeoutMs }));
 		if (waits === 'result') manual.push(call);
 		else if (waits === 'approval') manual.push({ ...call, kind: waits });
 		else (tool?.sequential === true ? alone : together).push(call);
@@ -114,20 +114,24 @@ async function waitsForPerson(
 	tool: Tool,
 	{ id, input }: ToolCall,
 	approved: ReadonlySet<string>,
+	context: InvokeContext,
 ): Promise<'result' | 'approval' | undefined> {
 	const { needsApproval = false } = tool;
 	const byHand = tool.manual === true || tool.fn === undefined;
 	if (!byHand && (needsApproval === false || approved.has(id))) return undefined;
-	const read = await readArguments(tool, input);
+	if (!(await isAvailable(tool, context))) return undefined;
+	const read = await inTime(tool.name, context, () => readArguments(tool, input));
 	if (!read.ok) return undefined;
 	if (byHand) return 'result';
 	if (typeof needsApproval === 'boolean') return 'approval';
-	try {
-		return needsApproval(isRecord(read.value) ? read.value : {}) ? 'approval' : undefined;
-	} catch {
-		// What cannot say that it needs none needs approval.
-		return 'approval';
-	}
+	const args = isRecord(read.value) ? read.value : {};
+	// What cannot say that it needs none needs approval.
+	const said = await inTime(tool.name, context, async () => ({ ok: true, value: await needsApproval(args) })).catch(
+		(thrown: unknown) => {
+			if (context.signal?.aborted) throw thrown;
+		},
+	);
+	return said?.ok && !said.value ? undefined : 'approval';
 }
 
 /** Waits for all, then throws what the first failed one threw: none is left running behind the loop's back. */

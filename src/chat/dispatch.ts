@@ -1,7 +1,7 @@
 import type { Tool } from '../tool/index.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
-import type { CallOptions, ChatFn, ChatStreamFn } from './provider.ts';
+import type { CallOptions, TextChatFn, TextChatStreamFn } from './provider.ts';
 import { resolveRegistration, unknownModel } from './registry.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
 
@@ -17,7 +17,7 @@ export async function dispatchChat(
 	tools?: readonly Tool[],
 	call?: CallOptions,
 ): Promise<ChatReply | undefined> {
-	return modelFns(options).whole(options.model, messages, options.system, tools, call);
+	return toReply(await modelFns(options).whole(options.model, messages, options.system, tools, call));
 }
 
 /** One reply, streamed to `onDelta` where the provider can stream (document 003, `dispatch-chat-stream`). */
@@ -28,24 +28,28 @@ export async function dispatchChatStream(
 	onDelta: OnDelta = noopOnDelta,
 	call?: CallOptions,
 ): Promise<ChatReply | undefined> {
-	return modelFns(options).streamed(options.model, messages, options.system, tools, onDelta, call);
+	return toReply(await modelFns(options).streamed(options.model, messages, options.system, tools, onDelta, call));
 }
 
 /** Discards every delta (document 003, `noop-on-delta`). */
 export function noopOnDelta(): undefined {}
 
 /** Both ways to call a model: by the options' own functions, else by its provider's. Where one is missing the other serves. */
-function modelFns(options: Target): { readonly whole: ChatFn; readonly streamed: ChatStreamFn } {
+function modelFns(options: Target) {
 	const own = options.chatFn !== undefined || options.chatStreamFn !== undefined;
 	const { chatFn, chatStreamFn } = (own ? options : resolveRegistration(options)) ?? {};
-	if (chatFn !== undefined)
-		return {
-			whole: chatFn,
-			streamed: chatStreamFn ?? ((m, messages, s, tools, _, call) => chatFn(m, messages, s, tools, call)),
-		};
-	if (chatStreamFn === undefined) throw unknownModel(options.model, options.providers ?? []);
-	return {
-		whole: (m, messages, s, tools, call) => chatStreamFn(m, messages, s, tools, noopOnDelta, call),
-		streamed: chatStreamFn,
-	};
+	const whole = chatFn ?? (chatStreamFn && withoutDeltas(chatStreamFn));
+	const streamed: TextChatStreamFn | undefined =
+		chatStreamFn ?? (chatFn && ((m, messages, s, tools, _, call) => chatFn(m, messages, s, tools, call)));
+	if (whole === undefined || streamed === undefined) throw unknownModel(options.model, options.providers ?? []);
+	return { whole, streamed };
+}
+
+function withoutDeltas(chatStreamFn: TextChatStreamFn): TextChatFn {
+	return (m, messages, s, tools, call) => chatStreamFn(m, messages, s, tools, noopOnDelta, call);
+}
+
+/** A text by itself is a whole reply. */
+function toReply(given: ChatReply | string | undefined): ChatReply | undefined {
+	return typeof given === 'string' ? { text: given, stopReason: 'end_turn' } : given;
 }

@@ -2,7 +2,7 @@ import { RunletError, toRunletError } from '../errors.ts';
 import { builtinsOf } from '../skill/builtins.ts';
 import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
 import { advertised } from '../skill/resolver.ts';
-import { isAvailable } from '../tool/dispatch.ts';
+import { availableTools } from '../tool/dispatch.ts';
 import { forAgent, type Tool, type ToolCall, type ToolContext, type ToolResult } from '../tool/index.ts';
 import { ActiveSkills } from './active-skills.ts';
 import { type CallsOutcome, runCalls } from './calls.ts';
@@ -139,7 +139,7 @@ export async function* loop(
 								// A call of a later turn may have the same id, and was asked about by nobody.
 								approved: new Set(last === resume?.last ? options.approved : []),
 								asked: (last === resume?.last ? options.asked : undefined) ?? [],
-								timeoutMs: Math.min(options.timeouts?.toolMs ?? 120_000, longestTimer),
+								timeoutMs: toolMsOf(options),
 								onEvent: setting.onEvent,
 								onCall: options.onToolCall,
 								onQuestion: options.onQuestion,
@@ -196,7 +196,7 @@ function prepare(options: ChatOptions, signal: AbortSignal, onEvent: Setting['on
 	const offered = forAgent(options.skillTools ?? []);
 	const skills = resolver && new ActiveSkills({ resolver, offered, tools: () => tools, signal });
 	const builtins = resolver === undefined ? [] : builtinsOf(resolver, { bundle: (more) => skills?.bundle(more) });
-	tools = forAgent([...(options.tools ?? []), ...builtins]);
+	tools = forAgent([...forAgent(options.tools ?? []), ...builtins]);
 	const context = {
 		signal,
 		runId,
@@ -234,9 +234,14 @@ async function* ask(
 	const about = { messages: conversation.messages, system: options.system, model };
 	const index = resolver === undefined ? '' : await abortable(advertised(resolver, about), signal);
 	const system = [options.system, index].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;
-	const tools = all.filter((tool) => isAvailable(tool, context));
+	const tools = await availableTools(all, { ...context, timeoutMs: toolMsOf(options) });
 	const request = { options, system, tools: tools.length > 0 ? tools : undefined, stream, signal };
 	return yield* fittingTurn(request, conversation);
+}
+
+/** How long a tool may take, in milliseconds. */
+function toolMsOf({ timeouts }: ChatOptions): number {
+	return Math.min(timeouts?.toolMs ?? 120_000, longestTimer);
 }
 
 function turnOf({ model, stopReason, usage = {}, streamedInputs }: TurnReply, iteration: number): Turn {

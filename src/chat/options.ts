@@ -1,9 +1,9 @@
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
-import type { AnyFn, AnySchema, JsonSchema, Tool, ToolCall, ToolContext } from '../tool/index.ts';
+import type { AnyFn, AnySchema, JsonSchema, Tool, ToolCall, ToolContext, ToolEntries } from '../tool/index.ts';
 import type { Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
-import type { ChatFn, ChatStreamFn, ProviderRegistration, ReasoningEffort, ToolChoice } from './provider.ts';
+import type { ProviderRegistration, ReasoningEffort, TextChatFn, TextChatStreamFn, ToolChoice } from './provider.ts';
 import type { StopReason } from './reply.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { ChatUsage } from './usage.ts';
@@ -41,20 +41,21 @@ export interface MessageContext {
 /** Everything a run can be told (document 003, `ChatOptions`, and parity.md). Only `model` is required. */
 export interface ChatOptions {
 	readonly model: string;
-	/** Calls the model without streaming; wins over `providers`. */
-	readonly chatFn?: ChatFn | undefined;
-	/** Calls the model with streaming; wins over `providers`. */
-	readonly chatStreamFn?: ChatStreamFn | undefined;
+	/** Calls the model without streaming; wins over `providers`. Gives a reply, or only its text. */
+	readonly chatFn?: TextChatFn | undefined;
+	/** Calls the model with streaming; wins over `providers`. Gives the reply, or only its text. */
+	readonly chatStreamFn?: TextChatStreamFn | undefined;
 	/** Who can talk to which model. A later entry wins. */
 	readonly providers?: readonly ProviderRegistration[] | undefined;
 	/** Further models, tried in order when one cannot be reached and nothing was shown yet. */
 	readonly fallbacks?: readonly string[] | undefined;
 	readonly system?: string | undefined;
-	readonly tools?: readonly (AnyFn | Tool)[] | undefined;
+	/** Functions and records, or a toolbox. */
+	readonly tools?: ToolEntries | undefined;
 	readonly skills?: readonly (AnyFn | Skill)[] | undefined;
 	readonly skillResolver?: SkillResolver | undefined;
 	/** Tools that are offered once a skill was read that names them in `allowed-tools`. */
-	readonly skillTools?: readonly (AnyFn | Tool)[] | undefined;
+	readonly skillTools?: ToolEntries | undefined;
 	/** What the harness knows about the turn, or who is asked for it at each call; wins over what a model says to `apply_skill`. */
 	readonly skillContext?: SkillContext | (() => SkillContext) | undefined;
 	/** Model turns of one run; 10. */

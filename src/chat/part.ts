@@ -30,8 +30,8 @@ export function imagePart(source: string, mime?: string): MessagePart {
  * Parts as one text, joined by a blank line, for providers that take no parts (document 003, `flatten-parts`). What has
  * no text becomes a placeholder, so the model knows that something was attached. Empty for no parts.
  */
-export function flattenParts(parts: readonly MessagePart[]): string {
-	return parts.map(renderPart).join('\n\n');
+export function flattenParts(parts: readonly MessagePart[] | undefined): string {
+	return (parts ?? []).map(renderPart).join('\n\n');
 }
 
 /** One part as text: its text, or `[KIND:NAME (URL)]` (document 003, `render-part`). */

@@ -92,6 +92,16 @@ export type ChatStreamFn = (
 	options?: CallOptions,
 ) => ChatReply | undefined | Promise<ChatReply | undefined>;
 
+/** A `ChatFn` of a caller's own, which may give only the text of its reply. */
+export type TextChatFn = (
+	...args: Parameters<ChatFn>
+) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;
+
+/** The same of a `ChatStreamFn`. */
+export type TextChatStreamFn = (
+	...args: Parameters<ChatStreamFn>
+) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;
+
 /** One vector a text, in the order of the texts. */
 export type EmbedFn = (
 	model: string,

@@ -1,4 +1,5 @@
 import { RunletError, toRunletError } from '../errors.ts';
+import { copyData } from '../tool/copy.ts';
 import { type Deferred, deferred } from './deferred.ts';
 import { isDelta, joinPieces, type RunEvent, type TerminalEvent } from './event.ts';
 import { usageOf } from './failure.ts';
@@ -74,15 +75,17 @@ export function start(
 
 async function drive(
 	options: ChatOptions,
-	messages: readonly Message[],
+	given: readonly Message[],
 	how: Omit<LoopContext, 'signal'>,
 	own: AbortController,
 	feed: EventFeed,
 ): Promise<RunResult> {
-	// A reader that comes in the same tick is there before the first event.
-	await null;
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	try {
+		// What the caller does with its messages from now on is not the run's.
+		const messages = copyData(given);
+		// A reader that comes in the same tick is there before the first event.
+		await null;
 		const runMs = options.timeouts?.runMs ?? 1_800_000;
 		const late = (): void => own.abort(new RunletError('timeout', `The run was not done within ${runMs} ms.`));
 		timer = setTimeout(late, Math.min(runMs, longestTimer));

@@ -3,7 +3,7 @@ import { define } from '../tool/define.ts';
 import type { AnyFn, Tool, ToolContext } from '../tool/index.ts';
 import { type Bundle, type Loaded, withRequired } from './bundle.ts';
 import { listFoundSkills, listSkillsOf } from './list.ts';
-import { inMemoryResolver, type SkillResolver } from './resolver.ts';
+import { inMemoryResolver, readIn, type SkillResolver } from './resolver.ts';
 import { loadBody, type Skill, type SkillContext } from './skill.ts';
 
 type Skills = readonly (AnyFn | Skill)[];
@@ -123,7 +123,7 @@ export function builtinReadSkillFileR(resolver: SkillResolver): Tool {
 		passInput: true,
 		retry: 'safe',
 		fn: async ({ name, path }) => {
-			const skill = await resolver.readFn(name);
+			const skill = await readIn(resolver, name);
 			return skill === undefined ? unknownSkill(name) : fileOf(skill, path);
 		},
 	});
@@ -155,7 +155,7 @@ async function textOf(
 	context: SkillContext,
 	bundle: BuiltinOptions['bundle'],
 ): Promise<string> {
-	const skill = await resolver.readFn(name);
+	const skill = await readIn(resolver, name);
 	if (skill === undefined) return unknownSkill(name);
 	const text = await loadBody(skill, context);
 	return [text, ...aboutRequired(await withRequired(resolver, skill), bundle)].join('\n\n');

@@ -16,12 +16,12 @@ export interface ListContext {
  */
 export interface SkillResolver {
 	listFn(context: ListContext): readonly Skill[] | Promise<readonly Skill[]>;
-	readFn(name: string): Skill | undefined | Promise<Skill | undefined>;
+	readFn(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
 	searchFn?(query: string, options?: SearchOptions): readonly FoundSkill[] | Promise<readonly FoundSkill[]>;
 	/** How many skills there are beyond those that `listFn` lists: the model is told of them. Missing: none, or nobody knows. */
 	moreFn?(context: ListContext): number | Promise<number>;
 	/** As `readFn`, but the text and the files may be missing: for who only wants to know what a skill brings. */
-	findFn?(name: string): Skill | undefined | Promise<Skill | undefined>;
+	findFn?(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
 	/** Whether a skill of it may have files: then there is a `read_skill_file` tool. */
 	readonly hasFiles?: boolean | undefined;
 	/** All its skills, where it holds them. */
@@ -73,7 +73,13 @@ export async function advertised(resolver: SkillResolver, context: ListContext):
 
 /** The skill of that name, without its text where that costs less. */
 export async function findIn(resolver: SkillResolver, name: string): Promise<Skill | undefined> {
-	return resolver.findFn === undefined ? resolver.readFn(name) : resolver.findFn(name);
+	const found = resolver.findFn === undefined ? resolver.readFn(name) : resolver.findFn(name);
+	return (await found) ?? undefined;
+}
+
+/** The skill of that name, with its text. */
+export async function readIn(resolver: SkillResolver, name: string): Promise<Skill | undefined> {
+	return (await resolver.readFn(name)) ?? undefined;
 }
 
 /** Several resolvers as one; of two skills with one name the earlier resolver's counts. */
@@ -89,7 +95,7 @@ export function joinedResolver(resolvers: readonly SkillResolver[]): SkillResolv
 		].toReversed();
 	const counting = resolvers.filter(({ moreFn }) => moreFn !== undefined);
 	const searching = resolvers.filter(({ searchFn }) => searchFn !== undefined);
-	const first = async (read: (resolver: SkillResolver) => Skill | undefined | Promise<Skill | undefined>) => {
+	const first = async (read: (resolver: SkillResolver) => Promise<Skill | undefined>) => {
 		for (const resolver of resolvers) {
 			const found = await read(resolver);
 			if (found !== undefined) return found;
@@ -98,7 +104,7 @@ export function joinedResolver(resolvers: readonly SkillResolver[]): SkillResolv
 	};
 	return {
 		listFn: async (context) => unique<Skill>(await Promise.all(resolvers.map((resolver) => resolver.listFn(context)))),
-		readFn: (name) => first((resolver) => resolver.readFn(name)),
+		readFn: (name) => first((resolver) => readIn(resolver, name)),
 		findFn: (name) => first((resolver) => findIn(resolver, name)),
 		hasFiles: resolvers.some(({ hasFiles }) => hasFiles === true),
 		...(counting.length > 0 && {

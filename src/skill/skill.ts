@@ -66,18 +66,25 @@ export function fromFn(f: AnyFn): Skill {
 	};
 }
 
-/** Skills as an agent lists them, functions and records mixed, in the same order (document 001, `for-agent`). */
+/**
+ * Skills as an agent lists them, functions and records mixed, in the same order (document 001, `for-agent`). Two of one
+ * name are `duplicate_skill`: only the first could ever be read.
+ */
 export function forAgent(entries: readonly (AnyFn | Skill)[]): readonly Skill[] {
-	return entries.map((entry) => {
-		if (typeof entry === 'function') return fromFn(entry);
-		if (typeof entry.name !== 'string' || typeof entry.description !== 'string') {
-			const field = typeof entry.name === 'string' ? 'description' : 'name';
-			throw new RunletError('invalid_skill', `${field}: a skill needs a name and a description, both texts.`, {
-				field,
-			});
-		}
-		return entry;
-	});
+	const skills = entries.map((entry) => (typeof entry === 'function' ? fromFn(entry) : checked(entry)));
+	const seen = new Set<string>();
+	for (const { name } of skills) {
+		if (seen.has(name)) throw new RunletError('duplicate_skill', `Two skills are named ${name}. Rename one.`, { name });
+		seen.add(name);
+	}
+	return skills;
+}
+
+function checked(entry: Skill): Skill {
+	const field = typeof entry?.name !== 'string' ? 'name' : 'description';
+	if (field === 'description' && typeof entry.description === 'string') return entry;
+	const message = `${field}: a skill needs a name and a description, both texts.`;
+	throw new RunletError('invalid_skill', message, { field });
 }
 
 /** The skill of that name, or `undefined` (document 001, `find-skill`). */

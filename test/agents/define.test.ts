@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
 import { type AgentDefinition, defineAgent, distinct, findAgent, modelFor } from '../../src/agents/define.ts';
-import { fn, RunletError } from '../../src/index.ts';
+import { fn, RunletError, toolbox } from '../../src/index.ts';
 
 const add = fn({ name: 'add', params: [['x', v.number()]] }, (x) => x);
 const given: AgentDefinition = { name: 'host', description: 'Takes reservations.' };
@@ -74,4 +74,18 @@ test('a session runs on the model that it asked for if the agent allows it, else
 
 test('an agent that is not there is not found, and those that are are named', () => {
 	expect(() => findAgent([defineAgent(given)], 'guest')).toThrow(/guest.*Known: host/);
+});
+
+test('an agent takes a toolbox as its tools', () => {
+	expect(defineAgent({ ...given, tools: toolbox.build([add]) }).tools).toMatchObject([{ name: 'add' }]);
+});
+
+test('an agent has no two skills of one name, published or its own', () => {
+	const own = { name: 'tone', description: 'How we write.' };
+	for (const skills of [
+		[own, { ...own }],
+		['tone', own],
+		['tone', 'tone'],
+	])
+		expect(refusal({ skills }).code).toBe('duplicate_skill');
 });

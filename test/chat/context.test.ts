@@ -237,7 +237,7 @@ describe('compact', () => {
 		expect(requests[1]?.messages.filter(({ role }) => role === 'system')).toMatchObject([
 			{ content: expect.stringContaining('And a dog.') },
 		]);
-		expect(result.messages).toContain(earlier);
+		expect(result.messages).toContainEqual(earlier);
 	});
 
 	test('what does not fit into one request is summed up in pieces, each with the summary so far', async () => {

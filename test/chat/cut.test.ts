@@ -10,7 +10,7 @@ async function sentFor(message: Partial<Extract<Message, { role: 'tool' }>>): Pr
 	const result: Message = { role: 'tool', toolCallId: 'a', content: '', ...message };
 	const history = [chat.userMessage('1'), chat.assistantMessage('', [echoCall('a')]), result];
 	const { requests, result: run } = await finish(['Hi'], {}, history);
-	expect(run.messages[2]).toBe(result);
+	expect(run.messages[2]).toEqual(result);
 	return requests[0]?.messages[2];
 }
 

@@ -185,3 +185,9 @@ describe('any Standard Schema with JSON Schema', () => {
 		});
 	});
 });
+
+test('ArkType names a scalar by its parameter alone', async () => {
+	const half = fn({ name: 'half', params: [['x', type('number')]] }, (x) => x / 2);
+	const { output } = await tool.dispatch([tool.fromFn(half)], { id: 'c', name: 'half', input: { x: 'one' } });
+	expect(output).toMatch(/^x: must be a number/);
+});

@@ -196,6 +196,39 @@ describe('notes', () => {
 		expect(toolbox.onError('log', {}, 'why', noting)).toBe('no: why');
 	});
 
+	test('onRequest is told what readArgs makes of the arguments, as in a call', async () => {
+		const schema = { type: 'object', properties: { a: {} }, required: ['a'] };
+		const own = (readArgs: Tool['readArgs']) => ({
+			log: { ...noting.log, inputSchema: schema, ...(readArgs && { readArgs }) },
+		});
+		const read = own(({ a }) => ({ a: Number(a) + 1 }));
+		expect(toolbox.onRequest('log', { a: 1 }, read)).toEqual(['asked', '{"a":2}']);
+		expect(
+			await toolbox.onRequest(
+				'log',
+				{ a: 1 },
+				own(async () => 'later'),
+			),
+		).toEqual(['asked', '"later"']);
+		expect(toolbox.onRequest('log', { a: 1 }, own(broken))).toBeUndefined();
+		expect(
+			await toolbox.onRequest(
+				'log',
+				{ a: 1 },
+				own(async () => broken()),
+			),
+		).toBeUndefined();
+	});
+
+	test('onRequest says nothing where a required argument is missing: the tool would not run', () => {
+		const schema = { type: 'object', properties: { a: {} }, required: ['a'] };
+		const seen: unknown[] = [];
+		const own = { log: { ...noting.log, inputSchema: schema, readArgs: (args: unknown) => seen.push(args) } };
+		for (const args of [{}, { a: '' }, { a: null }, { b: 1 }])
+			expect(toolbox.onRequest('log', args, own)).toBeUndefined();
+		expect(seen).toEqual([]);
+	});
+
 	test('without a hook, or a tool, there is nothing to say, and an error is said as usual', () => {
 		for (const name of ['log', 'gone', 'constructor']) {
 			expect(toolbox.onRequest(name, {}, box)).toBeUndefined();
