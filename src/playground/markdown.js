@@ -9,7 +9,7 @@
  * @property {Block | undefined} block
  */
 
-import { element } from './element.js';
+import { element, withoutTurns } from './element.js';
 
 /** Past so many characters the line that is still open is only appended to, so that its cost stays linear. */
 const redrawLimit = 2_000;
@@ -42,7 +42,7 @@ export function createMarkdown(root) {
 		 * @param {string} text
 		 */
 		write(text) {
-			const [first = '', ...rest] = text.replaceAll('\r', '').split('\n');
+			const [first = '', ...rest] = withoutTurns(text).replaceAll('\r', '').split('\n');
 			line += first;
 			unseen += first;
 			for (const next of rest) {
@@ -175,8 +175,8 @@ function inline(text) {
 }
 
 /**
- * Its title is where it leads to, as the browser reads it. What is no URL is no link, nor is one with a user, which looks
- * like another host.
+ * Its title is where it leads to, as the browser reads it; so does its text where it names a host. What is no URL is no
+ * link, nor is one with a user, which looks like another host.
  *
  * @param {string} href begins with `http://` or `https://`
  * @param {string} label
@@ -184,10 +184,32 @@ function inline(text) {
 function link(href, label) {
 	const to = URL.canParse(href) ? new URL(href) : undefined;
 	if (to === undefined || to.username !== '' || to.password !== '') return undefined;
-	const anchor = element('a', '', label);
+	const anchor = element('a', '', namesAnotherHost(label, to) ? `${label} (${to.host})` : label);
 	anchor.href = href;
 	anchor.title = to.href;
 	anchor.target = '_blank';
 	anchor.rel = 'noopener noreferrer nofollow';
 	return anchor;
+}
+
+/** A point, a colon, a slash or an at sign within words, as hosts and addresses have them; `3002` is the ideographic full stop. */
+const hostSign = /[^\s.,:;/][.\u3002:/@\\]+[^\s.,:;]|localhost/u;
+
+/**
+ * Whether a label may be read as an address that is not the link's own. Compared is what a reader sees: letters as they
+ * look (NFKC), and nothing that has no width.
+ *
+ * @param {string} label
+ * @param {URL} to
+ */
+function namesAnotherHost(label, { protocol, host }) {
+	const seen = label
+		.normalize('NFKC')
+		.replace(/[\p{Cf}\p{Mn}\p{Cc}]/gu, '')
+		.toLowerCase()
+		.trim();
+	if (!hostSign.test(seen)) return false;
+	const rest = [`${protocol}//${host}`, host].find((own) => seen.startsWith(own));
+	// Behind the own host may only stand a port or a path, and in them no second address.
+	return rest === undefined || !/^(?::\d+)?(?:[/?#][^\s]*)?$/.test(seen.slice(rest.length));
 }

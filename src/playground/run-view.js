@@ -5,7 +5,7 @@
  * @typedef {ReturnType<typeof createRunView>} RunView
  */
 
-import { element } from './element.js';
+import { element, withoutTurns } from './element.js';
 import { createMarkdown } from './markdown.js';
 import { createToolCall } from './tool-call.js';
 import { describeAwaiting, describeHalt, describeStop, describeUsage, textOf } from './words.js';
@@ -67,7 +67,7 @@ export function createRunView(parent) {
 			reasoning = element('div', 'body');
 			add(element('details', 'reasoning', element('summary', '', 'Reasoning'), reasoning));
 		}
-		reasoning.append(text);
+		reasoning.append(withoutTurns(text));
 	}
 
 	/**

@@ -1,6 +1,6 @@
 /** A tool call on the page: a line that says what was asked and answered, which opens to show all of it. */
 
-import { element } from './element.js';
+import { element, withoutTurns } from './element.js';
 import { parseInput, skillOf } from './words.js';
 
 const wordsOfState = { running: 'running', done: 'done', failed: 'failed', open: 'no result' };
@@ -34,7 +34,7 @@ export function createToolCall(name) {
 		/** @param {string} part */
 		addInput(part) {
 			json.push(part);
-			input.append(part);
+			input.append(withoutTurns(part));
 		},
 
 		endInput() {
@@ -67,7 +67,7 @@ export function createToolCall(name) {
 
 /** @param {unknown} value */
 function wholeOf(value) {
-	return typeof value === 'string' ? value : (JSON.stringify(value, undefined, 2) ?? '');
+	return withoutTurns(typeof value === 'string' ? value : (JSON.stringify(value, undefined, 2) ?? ''));
 }
 
 /**
@@ -79,5 +79,5 @@ function briefOf(input) {
 	const values = Object.values(input);
 	if (values.length === 0) return '';
 	const only = values.length === 1 ? values[0] : input;
-	return (typeof only === 'string' ? only : JSON.stringify(only)).slice(0, 200);
+	return withoutTurns(typeof only === 'string' ? only : JSON.stringify(only)).slice(0, 200);
 }

@@ -538,7 +538,7 @@ describe('what the wire may bring', () => {
 		const names = ['class', 'aria-label', 'data-state', 'hidden', 'href', 'title', 'target', 'rel', 'value'];
 		expect(attributes.filter(([name]) => !names.includes(name))).toEqual([]);
 		expect(attributes.filter(([name, value]) => name === 'href' && !/^https?:\/\//.test(value))).toEqual([]);
-		expect(await page.locator('.message').first().textContent()).toBe(`You: ${everywhere}`);
+		expect(await page.locator('.message').first().textContent()).toBe(`You: ${everywhere.replaceAll('\u202e', '')}`);
 		for (const text of await textsOf('.prose')) for (const payload of plain) expect(text).toContain(payload);
 		expect(await page.evaluate(() => Reflect.get(window, 'sinks'))).toEqual([]);
 		// Nothing waits for a pointer or the keyboard either.
@@ -610,6 +610,93 @@ describe('the parts of the page', () => {
 		}, pieces);
 		expect(ms).toBeLessThan(2_000);
 		expect(text.match(/word\d+/g)).toHaveLength(20_000);
+	});
+
+	test('a link says which host it leads to, where its label names another one', async () => {
+		const module: JSHandle<typeof import('../../src/playground/markdown.js')> =
+			await page.evaluateHandle('import("/markdown.js")');
+		const drawn = (sources: readonly string[]) =>
+			module.evaluate(({ createMarkdown }, sources) => {
+				const texts = sources.map((source) => {
+					const root = document.createElement('div');
+					const markdown = createMarkdown(root);
+					markdown.write(source);
+					markdown.end();
+					return [...root.querySelectorAll('a')].map((anchor) => anchor.textContent ?? '');
+				});
+				return texts;
+			}, sources);
+		const evil = 'https://evil.example/path';
+		const labels = [
+			'https://bank.example',
+			'HTTPS://BANK.EXAMPLE/login',
+			'bank.example',
+			'www.bank.example/login',
+			'bank\u200b.example',
+			'b\u00adank.example',
+			'bank\uff0eexample',
+			'bank\u3002example',
+			'bank\u2024example',
+			'Log in at bank.example',
+			'localhost:8787',
+			'http://127.0.0.1/',
+			'//bank.example',
+			'me@bank.example',
+			'evil.example.bank.example',
+			'https://evil.example@bank.example',
+			'https://evil.example bank.example',
+			'evil.example/ bank.example',
+			'https:\\\\bank.example',
+			'bänk.example',
+		];
+		const shown = await drawn(labels.map((label) => `See [${label}](${evil}).`));
+		for (const [index, texts] of shown.entries())
+			expect(texts, labels[index]).toEqual([`${labels[index]} (evil.example)`]);
+		// What names no host, or its own, is as it was written; a name in other letters is told as the browser reads it.
+		expect(
+			await drawn([
+				`[the docs](${evil})`,
+				`[evil.example](${evil})`,
+				`[https://evil.example/path](${evil})`,
+				'[evil.example:8443/a](https://evil.example:8443/a)',
+				evil,
+				'https://EVIL.example/a?b=c.d',
+				'https://b\u0430nk.example/',
+				'[a](https://evil.example\\@bank.example/)',
+			]),
+		).toEqual([
+			['the docs'],
+			['evil.example'],
+			['https://evil.example/path'],
+			['evil.example:8443/a'],
+			[evil],
+			['https://EVIL.example/a?b=c.d'],
+			['https://b\u0430nk.example/ (xn--bnk-6cd.example)'],
+			['a'],
+		]);
+	});
+
+	test('nothing on the page turns the direction of a text', async () => {
+		const module: JSHandle<typeof import('../../src/playground/markdown.js')> =
+			await page.evaluateHandle('import("/markdown.js")');
+		const turning = [0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069];
+		const elements: JSHandle<typeof import('../../src/playground/element.js')> =
+			await page.evaluateHandle('import("/element.js")');
+		const shown = await elements.evaluate(
+			({ element }, turning) =>
+				element('p', '', turning.map((code) => `a${String.fromCharCode(code)}b`).join('')).textContent,
+			turning,
+		);
+		const texts = await module.evaluate(({ createMarkdown }, turning) => {
+			const text = turning.map((code) => `a${String.fromCharCode(code)}b`).join('');
+			const root = document.createElement('div');
+			const markdown = createMarkdown(root);
+			markdown.write(`${text} \`${text}\` [${text}](https://example.com/)\n\`\`\`\n${text}\n\`\`\`\n`);
+			markdown.end();
+			return root.textContent;
+		}, turning);
+		const plainText = 'ab'.repeat(turning.length);
+		expect([texts, shown]).toEqual([`${plainText} ${plainText} ${plainText}${plainText}`, plainText]);
 	});
 
 	test('Markdown is drawn the same however it is cut', async () => {
