@@ -1,0 +1,65 @@
+import type { Tool } from '../tool/index.ts';
+import { mediaTokens } from './media.ts';
+import { type Message, messageText } from './message.ts';
+import type { ChatOptions } from './options.ts';
+import { flattenParts } from './part.ts';
+import { estimateTokens } from './tokens.ts';
+
+/** Tokens that stand around each message, each call and each tool: its role, its id, its form. */
+const aroundMessage = 6;
+const aroundCall = 10;
+const aroundTool = 18;
+
+/**
+ * What a request sends, in tokens, for budgets: by script, with images, audio and files by the providers' published
+ * rules. `countTokensFn`, where there is one, counts the messages instead.
+ */
+export async function estimateRequest(
+	{ model, system, countTokensFn }: Pick<ChatOptions, 'model' | 'system' | 'countTokensFn'>,
+	messages: readonly Message[],
+	tools: readonly Tool[] = [],
+): Promise<number> {
+	const counted = countTokensFn === undefined ? estimateMessages(messages) : await countTokensFn(messages, model);
+	const around = system === undefined || system === '' ? 0 : estimateTokens(system) + aroundMessage;
+	return counted + around + tools.reduce((sum, tool) => sum + estimateTool(tool), 0);
+}
+
+/** Tokens of messages, about. */
+export function estimateMessages(messages: readonly Message[]): number {
+	return messages.reduce((sum, message) => sum + estimateMessage(message), 0);
+}
+
+/** Tokens that a reply was billed with, about: its text, what it showed of its thinking, its calls. */
+export function estimateReply({ content, reasoning = '', toolCalls = [] }: Message & { role: 'assistant' }): number {
+	const calls = toolCalls.map(({ name, input }) => `${name}${JSON.stringify(input) ?? ''}`);
+	return [content, reasoning, ...calls].reduce((sum, text) => sum + estimateTokens(text), 0);
+}
+
+// Messages and tools never change, so each is measured once, however many turns it is sent in.
+const messageTokens = new WeakMap<Message, number>();
+const toolTokens = new WeakMap<Tool, number>();
+
+function estimateMessage(message: Message): number {
+	const known = messageTokens.get(message);
+	if (known !== undefined) return known;
+	const parts = ('parts' in message ? message.parts : undefined) ?? [];
+	const text = parts.length > 0 ? flattenParts(parts) : messageText(message);
+	const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
+	const tokens =
+		aroundMessage +
+		estimateTokens(text) +
+		(message.role === 'tool' ? estimateTokens(message.toolCallId) : 0) +
+		parts.reduce((sum, part) => sum + mediaTokens(part), 0) +
+		calls.reduce((sum, call) => sum + aroundCall + estimateTokens(JSON.stringify(call)), 0);
+	messageTokens.set(message, tokens);
+	return tokens;
+}
+
+function estimateTool(tool: Tool): number {
+	const known = toolTokens.get(tool);
+	if (known !== undefined) return known;
+	const { name, description, inputSchema } = tool;
+	const tokens = aroundTool + estimateTokens(JSON.stringify({ name, description, inputSchema }));
+	toolTokens.set(tool, tokens);
+	return tokens;
+}

@@ -1,0 +1,106 @@
+/** Counts the tokens of a text that comes in pieces, about. Where it is cut into pieces changes nothing. */
+export interface TokenCounter {
+	readonly add: (text: string) => void;
+	/** Tokens up to now, not rounded. */
+	readonly total: () => number;
+}
+
+/**
+ * Tokens of a text for any model, about: a weight a character by its script, measured against the tokenizers o200k,
+ * cl100k and Claude's of 2023, which differ by a factor of two outside English. One pass, no copy.
+ */
+export function estimateTokens(text: string): number {
+	const counter = createTokenCounter();
+	counter.add(text);
+	return Math.ceil(counter.total());
+}
+
+export function createTokenCounter(): TokenCounter {
+	let total = 0;
+	/** The kind of the character before. */
+	let before: Kind = space;
+	return {
+		add: (text) => {
+			for (let index = 0; index < text.length; index++) {
+				const unit = text.charCodeAt(index);
+				const kind = unit < 128 ? kindOfAscii(unit) : other;
+				total += kind === other ? weightOf(unit) : asciiWeight(kind, before);
+				before = kind;
+			}
+		},
+		total: () => total,
+	};
+}
+
+const space = 0;
+const lower = 1;
+const upper = 2;
+const digit = 3;
+const mark = 4;
+const other = 5;
+type Kind = typeof space | typeof lower | typeof upper | typeof digit | typeof mark | typeof other;
+
+function kindOfAscii(unit: number): Kind {
+	if (unit >= 97 && unit <= 122) return lower;
+	if (unit <= 32) return space;
+	if (unit >= 48 && unit <= 57) return digit;
+	return unit >= 65 && unit <= 90 ? upper : mark;
+}
+
+/**
+ * A quarter of a token a character is what English costs. Numbers, base64, hashes and identifiers cost more: in them
+ * letters, digits and cases alternate.
+ */
+function asciiWeight(kind: Kind, before: Kind): number {
+	switch (kind) {
+		case space:
+			return before === space ? 0.04 : 0.25;
+		case lower:
+			return before === digit ? 0.9 : before === upper ? 0.3 : 0.25;
+		case upper:
+			return before === lower || before === digit ? 0.9 : 0.3;
+		case digit:
+			return before === digit ? 0.34 : before === space ? 1 : 0.75;
+		default:
+			return before === mark ? 0.45 : 0.35;
+	}
+}
+
+/** From which code unit on a character weighs how much. */
+const scripts: readonly (readonly [from: number, weight: number])[] = [
+	[0x0080, 0.45], // Latin with accents
+	[0x0300, 0.8], // accents by themselves
+	[0x0370, 0.7], // Greek
+	[0x0400, 0.42], // Cyrillic
+	[0x0530, 0.9], // Armenian
+	[0x0590, 0.75], // Hebrew
+	[0x0600, 0.65], // Arabic
+	[0x0700, 1.3],
+	[0x0900, 0.75], // Devanagari and its neighbours
+	[0x0e00, 0.95], // Thai
+	[0x0f00, 1.4],
+	[0x10a0, 1], // Georgian
+	[0x1100, 1], // Hangul, in pieces
+	[0x1200, 2], // Ethiopic, and what is rarer
+	[0x1e00, 0.75], // Latin with two accents, Vietnamese
+	[0x1f00, 1.2],
+	[0x2000, 0.6], // dashes and quotation marks
+	[0x2070, 1.2], // symbols, arrows, mathematics, boxes
+	[0x2e80, 1.05], // Han, Kana
+	[0xa000, 2],
+	[0xac00, 0.85], // Hangul
+	[0xd7b0, 0.9], // halves of what is beyond: emoji, rare Han
+	[0xe000, 2],
+	[0xf900, 1.05], // Han again, full width
+	[0xfb00, 1.2],
+	[0xff00, 1.05],
+];
+
+const weights = Float32Array.from({ length: 65_536 >> 4 }, (_, block) => {
+	const found = scripts.findLast(([from]) => from <= block << 4);
+	return found?.[1] ?? 0;
+});
+
+function weightOf(unit: number): number {
+	return weights[unit >> 4] ?? 1;
+}
