@@ -7,6 +7,7 @@ import { isDelta, type RunEvent } from './event.ts';
 import { isRetryable, usageOf } from './failure.ts';
 import { type Message, messageText, type SystemMessage, userMessage } from './message.ts';
 import type { ChatOptions } from './options.ts';
+import { estimateTokens } from './tokens.ts';
 import { metered, modelTurn, type TurnRequest } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
@@ -93,7 +94,7 @@ async function* replyTo(
 			onEvent,
 		);
 		const { requestUsage: spent } = reply;
-		await request.options.meter?.lost(spent, spent === undefined);
+		await request.options.meter?.lost(spent, spent === undefined, estimateTokens(reply.text));
 		return reply;
 	} catch (thrown) {
 		if (request.signal.aborted || !(thrown instanceof RunletError) || isRetryable(thrown)) throw thrown;

@@ -1,6 +1,7 @@
 import type { ToolCall } from '../tool/index.ts';
 import { isLoopKind, type RunEvent } from './event.ts';
 import type { ChatReply, OnDelta, ReplyDelta, StreamStop } from './reply.ts';
+import { createTokenCounter } from './tokens.ts';
 import type { ChatUsage } from './usage.ts';
 
 /** A whole reply: the text is always there, every call has an id of its own, and `model` is the one that answered. */
@@ -23,6 +24,8 @@ export interface DeltaReader {
 	readonly finish: (reply: ChatReply, model: string) => Promise<TurnReply>;
 	readonly shown: () => boolean;
 	readonly seenUsage: () => ChatUsage | undefined;
+	/** Tokens of what was streamed, estimated. */
+	readonly streamedTokens: () => number;
 	/** Deltas that come later are dropped: the call is over. */
 	readonly close: () => void;
 }
@@ -33,6 +36,7 @@ export function deltaReader(push: Push, taken: ReadonlySet<string> = new Set()):
 	const ids = callIds(nameless, taken);
 	/** The input of each call as it was streamed, in pieces. */
 	const inputs = new Map<string, string[]>();
+	const names: string[] = [];
 	const texts: string[] = [];
 	const thoughts: string[] = [];
 	let stop: StreamStop | undefined;
@@ -59,6 +63,7 @@ export function deltaReader(push: Push, taken: ReadonlySet<string> = new Set()):
 			case 'tool_use_start': {
 				const id = ids.start(delta.id);
 				inputs.set(id, []);
+				names.push(delta.name ?? '');
 				return show(id === delta.id ? delta : { ...delta, id });
 			}
 			case 'tool_use_input':
@@ -80,6 +85,11 @@ export function deltaReader(push: Push, taken: ReadonlySet<string> = new Set()):
 		take,
 		shown: () => shown,
 		seenUsage: () => stop?.usage,
+		streamedTokens: () => {
+			const counter = createTokenCounter();
+			for (const text of [...texts, ...thoughts, ...names, ...[...inputs.values()].flat()]) counter.add(text);
+			return Math.ceil(counter.total());
+		},
 		close: () => {
 			open = false;
 		},

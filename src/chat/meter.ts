@@ -21,7 +21,8 @@ export interface Meter {
 	readonly reserve: (request: MeteredRequest) => number | undefined | Promise<number | undefined>;
 	/**
 	 * The request gave no message of the model's, but failed, or was for a summary. `usage` is what was seen of its cost;
-	 * `cut` says that it was broken off on its way, so that it may have cost more, or anything at all.
+	 * `cut` says that it was broken off on its way, so that it may have cost more, or anything at all; `outputTokens` is what
+	 * came of it until then, estimated.
 	 */
-	readonly lost: (usage: ChatUsage | undefined, cut: boolean) => void | Promise<void>;
+	readonly lost: (usage: ChatUsage | undefined, cut: boolean, outputTokens: number) => void | Promise<void>;
 }

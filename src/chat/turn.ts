@@ -2,9 +2,9 @@ import type { RunletError } from '../errors.ts';
 import type { Tool } from '../tool/index.ts';
 import { isSchema, toJsonSchema } from '../tool/schema.ts';
 import { attempt, chargedReply, retrying } from './attempt.ts';
-import { requestSize } from './budget.ts';
 import { deltaReader, type Push, type TurnReply } from './deltas.ts';
 import { dispatchChat, dispatchChatStream } from './dispatch.ts';
+import { estimateRequest } from './estimate.ts';
 import { isRetryable, toModelError, usageOf, withUsage } from './failure.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
@@ -30,8 +30,8 @@ export interface TurnRequest {
 export async function metered(request: Omit<TurnRequest, 'inputTokens'>): Promise<TurnRequest> {
 	const { options, messages, system, tools, signal } = request;
 	if (options.meter === undefined) return { ...request, inputTokens: 0 };
-	const { total } = await abortable(requestSize({ ...options, system }, messages, tools), signal);
-	return { ...request, inputTokens: total };
+	const inputTokens = await abortable(estimateRequest({ ...options, system }, messages, tools), signal);
+	return { ...request, inputTokens };
 }
 
 /** A provider called by the loop waits for nothing by itself: the loop does. */
@@ -110,7 +110,7 @@ async function ask(request: TurnRequest, model: string, push: Push, timeouts: Ti
 	const asked = { model, inputTokens, maxOutputTokens: options.maxOutputTokens };
 	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await meter.reserve(asked);
 	if (signal.aborted) {
-		await meter?.lost(undefined, false);
+		await meter?.lost(undefined, false, 0);
 		throw abortError(signal);
 	}
 	try {
@@ -128,7 +128,7 @@ async function ask(request: TurnRequest, model: string, push: Push, timeouts: Ti
 	} catch (thrown) {
 		const failure = toModelError(thrown, model);
 		const error = usageOf(failure) === undefined ? withUsage(failure, reader.seenUsage() ?? {}) : failure;
-		await meter?.lost(usageOf(error), signal.aborted || reader.shown() || isCut(error));
+		await meter?.lost(usageOf(error), signal.aborted || reader.shown() || isCut(error), reader.streamedTokens());
 		throw error;
 	} finally {
 		reader.close();

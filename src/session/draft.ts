@@ -1,29 +1,34 @@
+import type { RunEvent } from '../chat/index.ts';
 import type { Journal } from './journal.ts';
 import type { Work } from './run.ts';
 import { tailLength } from './tail.ts';
+import { createTurnCounter } from './turn-counter.ts';
 
 /** What is shown of a turn reaches the store this often, in milliseconds, while the model writes it. */
-const draftMs = 1_000;
+export const draftMs = 1_000;
 
 /**
  * Keeps what was shown of a turn that is not stored yet, on a timer and not by the delta: after a crash a reader finds
  * most of it in front of `turn.restarted`. A turn that is over sooner costs no write.
  */
 export function drafting(
-	{ store, record, log, atCrashPoint }: Pick<Work, 'store' | 'record' | 'log' | 'atCrashPoint'>,
+	{ store, record, log, meter, atCrashPoint }: Pick<Work, 'store' | 'record' | 'log' | 'meter' | 'atCrashPoint'>,
 	journal: Journal,
 ) {
+	const written = createTurnCounter();
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const write = (): void => {
 		timer = undefined;
 		const events = log.draft(tailLength);
 		if (events.length === 0) return;
-		store.runs.draft(record.n, { iteration: log.turns + 1, restarts: journal.restarts, events });
+		const about = { iteration: log.turns + 1, restarts: journal.restarts, call: meter.call, ...written.read() };
+		store.runs.draft(record.n, { ...about, events });
 		void atCrashPoint('draft');
 	};
 	return {
 		/** More was shown. */
-		changed: (): void => {
+		changed: (events: readonly RunEvent[]): void => {
+			written.add(events);
 			timer ??= log.writing ? setTimeout(write, draftMs) : undefined;
 		},
 		stop: (): void => {

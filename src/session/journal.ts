@@ -53,7 +53,7 @@ export function journalOf(options: JournalOptions): Journal {
 		store.transaction(() => {
 			store.messages.add(record.n, message, Date.now(), more);
 			if (turn === undefined) return;
-			meter.settle(spent);
+			meter.settle(spent, message);
 			if (restarts > 0) store.runs.restarted(record.n, 0);
 		});
 		kept = [];

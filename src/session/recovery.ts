@@ -1,6 +1,6 @@
 import type { TerminalEvent } from '../chat/index.ts';
 import type { Tool } from '../tool/index.ts';
-import { chargeLost } from './meter.ts';
+import { chargeLost } from './charge.ts';
 import { recordsOf } from './past.ts';
 import { openCallsOf } from './pending.ts';
 import { type CutOff, cutOff } from './replay.ts';
@@ -57,7 +57,7 @@ export function takeUp(
 	const stored = recordsOf(store, run.n, run.firstSeq).filter((one) => one.run === run.n && one.input !== true);
 	const progressAt = stored.reduce((last, { createdAt }) => Math.max(last, createdAt), 0);
 	const life = nextLife(run, progressAt, boot, now);
-	const charged = chargeLost(store);
+	const charged = chargeLost(store, run.draft);
 	if (life === undefined) {
 		giveUp(store, run, interrupted(run.attempt), charged);
 		return undefined;
@@ -71,7 +71,12 @@ export function takeUp(
 }
 
 /** Ends a run that does not go on, with what its readers were shown of it. */
-export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent, charged = chargeLost(store)): void {
+export function giveUp(
+	store: SessionStore,
+	run: RunRecord,
+	event: TerminalEvent,
+	charged = chargeLost(store, run.draft),
+): void {
 	const { events, draft } = cutOff(run, recordsOf(store, run.n, run.firstSeq), charged);
 	const steps = events.filter(({ type }) => type === 'step').length;
 	const tail = fitting({ before: [], draft, restarts: run.restarts, steps, event });

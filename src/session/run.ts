@@ -79,7 +79,7 @@ export function carryOut(work: Work): LiveRun {
 			const shown = final === undefined ? batch : batch.slice(0, -1);
 			counter.add(shown);
 			log.append(shown);
-			if (final === undefined) drafts.changed();
+			if (final === undefined) drafts.changed(shown);
 			else {
 				last = end(final);
 				await atCrashPoint('ended');

@@ -17,11 +17,12 @@ import { optionsFor, type Runtime } from './agent.ts';
 import { Alarm } from './alarm.ts';
 import type { Once } from './api.ts';
 import { Callbacks } from './callbacks.ts';
+import { chargeLost } from './charge.ts';
 import { type AtCrashPoint, crashPoints } from './crash.ts';
 import { historyFor } from './history.ts';
 import { type Inbound, InboundContext } from './inbound.ts';
 import { RunLog } from './log.ts';
-import { chargeLost, sessionMeter, stateOf } from './meter.ts';
+import { sessionMeter, stateOf } from './meter.ts';
 import { RunCounter, type RunTally, report } from './metrics.ts';
 import { inBackground, Owner } from './owner.ts';
 import { pastRun, recordsOf } from './past.ts';
@@ -234,6 +235,7 @@ export class Runner {
 				atCrashPoint,
 				limit: () => this.#limit(),
 				priceOf: (model, tokens) => resolveRegistration({ ...options, model })?.priceOf?.(model, tokens),
+				contextWindow: (model) => resolveRegistration({ ...options, model })?.contextWindow?.(model),
 				owner: this.owner.ledger(),
 			}),
 			lastEvent: (event) => (event.type === 'done' ? { ...event, budget: { ...this.budget() } } : event),
@@ -242,7 +244,7 @@ export class Runner {
 				const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
 				for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
 				// Nothing is open but where a message could not be stored.
-				chargeLost(store);
+				chargeLost(store, store.runs.get(record.n)?.draft);
 				this.#alarm.rest();
 			},
 			onEnded: (event, firstAt) =>

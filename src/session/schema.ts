@@ -12,7 +12,8 @@
  *
  * `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request came under which
  * `Idempotency-Key`, or which webhook, and the run that it began, 0 for none; `queue` the messages that wait for a run to
- * end; `spending` what each request to a model cost, and the sum up to it; `callback` who is to be told of a run's end,
+ * end; `spending` what each request to a model cost, and the sum up to it (`input_tokens`, `input_usd`: what it sends,
+ * estimated; `output_usd`: the price of a token of its answer); `callback` who is to be told of a run's end,
  * and was not yet.
  */
 export const migrations: readonly string[] = [
@@ -77,4 +78,7 @@ export const migrations: readonly string[] = [
 		id TEXT PRIMARY KEY, run INTEGER NOT NULL, run_id TEXT NOT NULL, url TEXT NOT NULL, failed INTEGER NOT NULL,
 		due_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
+	`ALTER TABLE spending ADD COLUMN input_tokens INTEGER;
+	ALTER TABLE spending ADD COLUMN input_usd REAL NOT NULL DEFAULT 0;
+	ALTER TABLE spending ADD COLUMN output_usd REAL NOT NULL DEFAULT 0;`,
 ];

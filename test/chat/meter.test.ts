@@ -10,8 +10,8 @@ function noting(reserve: chat.Meter['reserve'] = ({ maxOutputTokens }) => maxOut
 			told.push(['reserve', request.model]);
 			return reserve(request);
 		},
-		lost: (usage, cut) => {
-			told.push(['lost', usage?.inputTokens, cut]);
+		lost: (usage, cut, outputTokens) => {
+			told.push(['lost', usage?.inputTokens, cut, outputTokens]);
 		},
 	};
 	return { meter, told };
@@ -40,9 +40,9 @@ describe('a meter', () => {
 		await chat.run(options, [chat.userMessage('hi')]).result;
 		expect(told).toEqual([
 			['reserve', 'scripted'],
-			['lost', undefined, false],
+			['lost', undefined, false, 0],
 			['reserve', 'scripted'],
-			['lost', undefined, false],
+			['lost', undefined, false, 0],
 			['reserve', 'scripted-b'],
 		]);
 	});
@@ -81,7 +81,7 @@ describe('a meter', () => {
 		await expect(run.result).rejects.toMatchObject({ code: 'cancelled' });
 		expect(told).toEqual([
 			['reserve', 'scripted'],
-			['lost', undefined, false],
+			['lost', undefined, false, 0],
 		]);
 		expect(scripted.requests).toHaveLength(0);
 	});
@@ -91,6 +91,39 @@ describe('a meter', () => {
 		const scripted = providers.scripted([undefined]);
 		const run = chat.run({ model: 'scripted', maxRetries: 0, providers: [scripted], meter }, [chat.userMessage('hi')]);
 		await expect(run.result).rejects.toMatchObject({ code: 'interrupted' });
-		expect(told.at(-1)).toEqual(['lost', undefined, true]);
+		expect(told.at(-1)).toEqual(['lost', undefined, true, 0]);
+	});
+
+	test('is told how much a request had streamed that was cut: its text, its thinking, the input of its calls', async () => {
+		const { meter, told } = noting();
+		const words = 'word '.repeat(80);
+		const deltas = [
+			{ type: 'reasoning', text: words },
+			{ type: 'text', text: words },
+			{ type: 'tool_use_start', id: 'a', name: 'find' },
+			{ type: 'tool_use_input', id: 'a', partialInputJson: words },
+		] as const;
+		const chatStreamFn: chat.ChatOptions['chatStreamFn'] = async (_, __, ___, ____, onDelta) => {
+			for (const delta of deltas) await onDelta(delta);
+			return undefined;
+		};
+		const run = chat.run({ model: 'm', maxRetries: 0, chatStreamFn, meter }, [chat.userMessage('hi')]);
+		await expect(run.result).rejects.toMatchObject({ code: 'interrupted' });
+		expect(told.at(-1)).toEqual(['lost', undefined, true, 301]);
+	});
+
+	test('is told what a request sends by its script: Chinese is no quarter of a token a character', async () => {
+		const sent: number[] = [];
+		const { meter } = noting(({ inputTokens, maxOutputTokens }) => {
+			sent.push(inputTokens);
+			return maxOutputTokens;
+		});
+		const scripted = providers.scripted(['done', 'done']);
+		for (const text of ['平'.repeat(100_000), 'word '.repeat(20_000)])
+			await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage(text)]).result;
+		expect(sent[0]).toBeGreaterThan(90_000);
+		expect(sent[0]).toBeLessThan(160_000);
+		expect(sent[1]).toBeGreaterThan(24_000);
+		expect(sent[1]).toBeLessThan(27_000);
 	});
 });

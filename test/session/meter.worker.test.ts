@@ -2,12 +2,14 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import type { LedgerApi } from '../../src/ledger/api.ts';
 import { budgetState } from '../../src/ledger/budget.ts';
+import { chargeLost } from '../../src/session/charge.ts';
 import { type SessionMeter, sessionMeter, stateOf } from '../../src/session/meter.ts';
 import { SessionStore } from '../../src/session/store.ts';
 
 const nothing = { tokens: 0, usd: 0 };
 const request = { model: 'm', inputTokens: 100, maxOutputTokens: 50 };
 const record = { n: 1, id: 'run_1' };
+const said = { role: 'assistant', content: 'done' } as const;
 
 /** An owner's ledger that answers as it is told, and writes down what it is asked. */
 function ledgerOf(reserve: LedgerApi['reserve'], settle: LedgerApi['settle'] = async () => {}) {
@@ -52,21 +54,21 @@ describe('the owner of a session, whose day has a limit', () => {
 		const { owner, asked } = ledgerOf(async () => ({ ok: true }));
 		await withMeter({ owner }, async (meter) => {
 			expect(await meter.reserve(request)).toBe(50);
-			meter.settle({ inputTokens: 90, outputTokens: 10 });
+			meter.settle({ inputTokens: 90, outputTokens: 10 }, said);
 			await meter.reserve(request);
 			expect(asked).toEqual([{ reserve: 150 }, { settle: 100 }, { reserve: 150 }]);
 		});
 	});
 
 	test('has a reply that the agent does not bound made shorter, where less than that is left of the day', async () => {
-		const left = budgetState({ tokens: 1_000 }, { tokens: 600, usd: 0 }, nothing);
+		const left = budgetState({ tokens: 1_000 }, { tokens: 700, usd: 0 }, nothing);
 		const { owner, asked } = ledgerOf(async (_, { tokens }) =>
-			tokens > 400 ? { ok: false, state: left } : { ok: true },
+			tokens > 300 ? { ok: false, state: left } : { ok: true },
 		);
 		await withMeter({ owner }, async (meter, store) => {
-			expect(await meter.reserve({ ...request, maxOutputTokens: undefined })).toBe(300);
-			expect(asked).toContainEqual({ reserve: 400 });
-			expect(stateOf(store, {}).reserved.tokens).toBe(400);
+			expect(await meter.reserve({ ...request, maxOutputTokens: undefined })).toBe(200);
+			expect(asked).toContainEqual({ reserve: 300 });
+			expect(stateOf(store, {}).reserved.tokens).toBe(300);
 		});
 	});
 
@@ -115,7 +117,7 @@ describe('the owner of a session, whose day has a limit', () => {
 		);
 		await withMeter({ owner }, async (meter, store) => {
 			await meter.reserve(request);
-			meter.settle({ inputTokens: 1, outputTokens: 1 });
+			meter.settle({ inputTokens: 1, outputTokens: 1 }, said);
 			reachable = false;
 			await expect(meter.reserve(request)).rejects.toMatchObject({ code: 'overloaded' });
 			reachable = true;
@@ -129,7 +131,93 @@ describe('the owner of a session, whose day has a limit', () => {
 test('a request that cost more than was set aside costs what it cost', async () => {
 	await withMeter({}, async (meter, store) => {
 		await meter.reserve(request);
-		meter.settle({ inputTokens: 5_000, outputTokens: 1 });
+		meter.settle({ inputTokens: 5_000, outputTokens: 1 }, said);
 		expect(stateOf(store, { tokens: 100 })).toMatchObject({ spent: { tokens: 5_001 }, left: { tokens: 0 } });
+	});
+});
+
+describe('one call', () => {
+	test.each([
+		['that nobody bounds', undefined],
+		['of a client that wants a million tokens', 1_000_000],
+	])('%s never sets a whole day aside', async (_, maxOutputTokens) => {
+		const { owner, asked } = ledgerOf(async () => ({ ok: true }));
+		const day = { ...owner, limit: { tokens: 20_000 } };
+		await withMeter({ owner: day }, async (meter) => {
+			expect(await meter.reserve({ ...request, maxOutputTokens })).toBe(5_000);
+			expect(asked).toEqual([{ reserve: 5_100 }]);
+		});
+	});
+
+	test('sets no more aside than its model can give', async () => {
+		const limit = () => ({ tokens: 1_000_000 });
+		await withMeter({ limit, contextWindow: () => 4_096 }, async (meter, store) => {
+			expect(await meter.reserve({ ...request, maxOutputTokens: 500_000 })).toBe(3_996);
+			expect(stateOf(store, {}).reserved.tokens).toBe(4_096);
+		});
+	});
+});
+
+describe('a call that was cut off', () => {
+	/** What it is charged, with a budget and without one. */
+	const charges = async (work: (meter: SessionMeter, store: SessionStore) => void | Promise<void>) => {
+		const spent: number[] = [];
+		for (const tokens of [undefined, 1_000_000]) {
+			await withMeter({ limit: () => ({ tokens }) }, async (meter, store) => {
+				await meter.reserve({ model: 'm', inputTokens: 1_000, maxOutputTokens: undefined });
+				await work(meter, store);
+				const { spent: after, reserved } = stateOf(store, {});
+				expect(reserved.tokens).toBe(0);
+				spent.push(after.tokens);
+			});
+		}
+		return spent;
+	};
+
+	test('is charged its input and what was streamed, a little more, and the same without a budget', async () => {
+		expect(await charges((meter) => meter.lost(undefined, true, 200))).toEqual([1_260, 1_260]);
+	});
+
+	test('is charged what its provider had said, where that covers what was streamed', async () => {
+		expect(await charges((meter) => meter.lost({ inputTokens: 800, outputTokens: 210 }, true, 200))).toEqual([
+			1_010, 1_010,
+		]);
+		expect(await charges((meter) => meter.lost({ inputTokens: 800, outputTokens: 1 }, true, 200))).toEqual([
+			1_010, 1_010,
+		]);
+	});
+
+	test('whose provider says zero was not free', async () => {
+		const zero = { inputTokens: 0, outputTokens: 0, totalTokens: 0, costUsd: 0 };
+		expect(await charges((meter) => meter.lost(zero, true, 200))).toEqual([1_260, 1_260]);
+		const message = { role: 'assistant', content: 'word '.repeat(160) } as const;
+		expect(await charges((meter) => meter.settle(zero, message))).toEqual([1_260, 1_260]);
+	});
+
+	test('by a crash is charged what its draft holds, and what that may lack', async () => {
+		const events = [{ type: 'text', text: 'some text' }] as const;
+		const draft = { iteration: 1, restarts: 0, events, tokens: 200, ms: 1_000 };
+		const [spent = 0, same] = await charges(({ call }, store) => {
+			chargeLost(store, { ...draft, call });
+		});
+		expect(spent).toBe(same);
+		expect(spent).toBeGreaterThan(1_050 + 200);
+		expect(spent).toBeLessThan(1_050 + 2 * 200);
+		const [early = 0] = await charges((_, store) => {
+			// The draft of another call says nothing of this one.
+			chargeLost(store, { ...draft, call: 99 });
+		});
+		expect(early).toBeGreaterThan(1_050);
+		expect(early).toBeLessThan(1_050 + 150);
+	});
+
+	test('costs dollars by the price of its input and of what was streamed', async () => {
+		const priceOf = (_: string, usage: { inputTokens?: number; outputTokens?: number }) =>
+			(3 * (usage.inputTokens ?? 0) + 15 * (usage.outputTokens ?? 0)) / 1e6;
+		await withMeter({ priceOf }, async (meter, store) => {
+			await meter.reserve({ model: 'm', inputTokens: 1_000, maxOutputTokens: undefined });
+			meter.lost({ inputTokens: 1_000 }, true, 200);
+			expect(stateOf(store, {}).spent.usd).toBeCloseTo(0.003 + (15 * 210) / 1e6, 9);
+		});
 	});
 });

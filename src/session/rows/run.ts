@@ -43,6 +43,10 @@ export interface Draft {
 	readonly iteration: number;
 	readonly restarts: number;
 	readonly events: readonly RunEvent[];
+	/** The request that it comes from, by its number; the tokens that it has come to, estimated, and since when. */
+	readonly call?: number | undefined;
+	readonly tokens?: number | undefined;
+	readonly ms?: number | undefined;
 }
 
 /** How a run ended, and what it said after its last message. */

@@ -12,6 +12,17 @@ export interface Charge {
 	readonly amount: Amount;
 	/** Whether the ledger of the session's owner has to be told. */
 	readonly owed: boolean;
+	/** What it sends, and the prices; missing in requests of an earlier version. */
+	readonly estimate?: Estimate | undefined;
+}
+
+/** What a request is charged by, where its provider does not say what it cost. */
+export interface Estimate {
+	readonly inputTokens: number;
+	/** What the input costs, in US dollars. */
+	readonly inputUsd: number;
+	/** What a token of the output costs. */
+	readonly outputUsd: number;
 }
 
 /** What the session spends: a row a request to a model, each with the sum up to it. One request goes on at a time. */
@@ -23,15 +34,18 @@ export class SpendingRows {
 	}
 
 	/** Sets an amount aside for a request that is about to be made. */
-	reserve({ run, model, amount: { tokens, usd }, owed }: Omit<Charge, 'call'>, at: number): Charge {
+	reserve({ run, model, amount, owed, estimate }: Omit<Charge, 'call'>, at: number): Charge {
+		const { tokens, usd } = amount;
 		const { last } = this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(call), 0) AS last FROM spending').one();
 		const total = this.total();
 		this.#sql.exec(
-			`INSERT INTO spending (call, run, model, tokens, usd, total_tokens, total_usd, settled, owed, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+			`INSERT INTO spending (
+				call, run, model, tokens, usd, total_tokens, total_usd, settled, owed, created_at, input_tokens, input_usd, output_usd
+			) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)`,
 			...[last + 1, run, model, tokens, usd, total.tokens, total.usd, owed ? 1 : 0, at],
+			...[estimate?.inputTokens ?? null, estimate?.inputUsd ?? 0, estimate?.outputUsd ?? 0],
 		);
-		return { call: last + 1, run, model, amount: { tokens, usd }, owed };
+		return { call: last + 1, run, model, amount, owed, estimate };
 	}
 
 	/** The request that goes on: what is set aside for it is not settled. */
@@ -82,8 +96,21 @@ export class SpendingRows {
 	}
 }
 
-type Row = { call: number; run: number; model: string; tokens: number; usd: number; settled: number; owed: number };
+type Row = {
+	call: number;
+	run: number;
+	model: string;
+	tokens: number;
+	usd: number;
+	settled: number;
+	owed: number;
+	input_tokens: number | null;
+	input_usd: number;
+	output_usd: number;
+};
 
-function chargeOf({ call, run, model, tokens, usd, owed }: Row): Charge {
-	return { call, run, model, amount: { tokens, usd }, owed: owed === 1 };
+function chargeOf({ call, run, model, tokens, usd, owed, ...row }: Row): Charge {
+	const { input_tokens: inputTokens, input_usd: inputUsd, output_usd: outputUsd } = row;
+	const estimate = inputTokens === null ? undefined : { inputTokens, inputUsd, outputUsd };
+	return { call, run, model, amount: { tokens, usd }, owed: owed === 1, estimate };
 }

@@ -1,0 +1,59 @@
+import type { ChatUsage } from './usage.ts';
+
+/** What is known of a request to a model when it is over, or was cut off. */
+export interface SeenCall {
+	/** What its provider said of its cost. */
+	readonly usage: ChatUsage | undefined;
+	/** What it sent, estimated. */
+	readonly inputTokens: number;
+	/** What came of it, estimated: text, thinking, the input of tools. */
+	readonly outputTokens: number;
+	/** Whether it was broken off: then what its provider said of the output may be old. */
+	readonly isCut: boolean;
+}
+
+/** What a request is charged. */
+export interface CallCharge {
+	readonly inputTokens: number;
+	readonly outputTokens: number;
+	/** US dollars, as its provider says; missing where the tokens are not all its provider's. */
+	readonly costUsd?: number | undefined;
+}
+
+/** What an estimate is multiplied by: a cut call may have written more than arrived. */
+const margin = 1.05;
+
+/** From which share of the estimate on a provider's count of the output is not old. */
+const currentFrom = 0.75;
+
+/**
+ * What a request to a model is charged: what its provider said, as far as that covers it, else what it sent and what came
+ * of it by the estimate, with a margin. A zero for something that is not empty says nothing.
+ */
+export function toCharge({ usage, inputTokens, outputTokens, isCut }: SeenCall): CallCharge {
+	const said = {
+		input: reported(usage?.inputTokens, inputTokens),
+		output: reported(usage?.outputTokens, outputTokens),
+		total: reported(usage?.totalTokens, inputTokens + outputTokens),
+	};
+	const input = said.input ?? Math.ceil(inputTokens * margin);
+	if (isCut) {
+		const isCurrent = said.output !== undefined && said.output >= outputTokens * currentFrom;
+		const estimate = Math.ceil(isCurrent ? outputTokens : outputTokens * margin);
+		return { inputTokens: input, outputTokens: Math.max(said.output ?? 0, estimate) };
+	}
+	if (said.input === undefined && said.output === undefined && said.total !== undefined) {
+		const least = Math.min(input, said.total);
+		return { inputTokens: least, outputTokens: said.total - least, costUsd: reported(usage?.costUsd, 0) };
+	}
+	const rest = said.total !== undefined && said.total > input ? said.total - input : undefined;
+	const output = said.output ?? rest ?? Math.ceil(outputTokens * margin);
+	const isSaid = said.input !== undefined && (said.output ?? rest) !== undefined;
+	return { inputTokens: input, outputTokens: output, ...(isSaid && { costUsd: reported(usage?.costUsd, 0) }) };
+}
+
+/** A figure that can be counted with; a zero for what is not empty is none. */
+function reported(value: number | undefined, estimate: number): number | undefined {
+	if (value === undefined || !Number.isFinite(value) || value < 0) return undefined;
+	return value === 0 && estimate > 0 ? undefined : value;
+}
