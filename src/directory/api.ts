@@ -16,8 +16,11 @@ export interface DirectoryPage {
 
 /** What may be asked of the directory of one owner: the list of that owner's sessions, by last activity. */
 export interface DirectoryApi {
-	/** Lists a session, or replaces what is listed of it whole, unless that is of a later activity. */
-	touch(entry: Listed): Promise<void>;
+	/**
+	 * Lists a session, or replaces what is listed of it whole, unless that is of a later activity. The first one of an
+	 * owner puts the owner on the list of owners; what fails there is tried again by the next.
+	 */
+	touch(entry: Listed, owner?: string): Promise<void>;
 	/**
 	 * Takes a session off the list. A `touch` that arrives within a day after it does not bring the session back; one
 	 * that was created later under the same id is another session, and is listed.
@@ -28,7 +31,14 @@ export interface DirectoryApi {
 	 * comes twice, and none is left out but those that were active in the meantime: they stand in front.
 	 */
 	list(page: { readonly cursor?: string | undefined; readonly limit: number }): Promise<DirectoryPage>;
+	/** Puts an owner on the list of owners. Only of the directory named `everybody`. */
+	addOwner(owner: string): Promise<void>;
+	/** At most `limit` owners that ever had a session, by name. Only of the directory named `everybody`. */
+	owners(limit: number): Promise<string[]>;
 }
+
+/** The name of the directory that lists the owners: no owner can have it. */
+export const everybody = '*';
 
 /** The namespace of directories, named by their owners. */
 export interface DirectoryNamespace {

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
-import type { Env } from '../config.ts';
-import type { DirectoryApi, DirectoryPage, Listed } from './api.ts';
+import { config, type Env } from '../config.ts';
+import { type DirectoryApi, type DirectoryPage, everybody, type Listed } from './api.ts';
 import { DirectoryStore } from './store.ts';
 
 /** The Durable Object class of an owner's directory. `now` is its clock, in milliseconds since 1970. */
@@ -13,8 +13,12 @@ export function createDirectoryClass(now: () => number = Date.now) {
 			this.#store = new DirectoryStore(ctx.storage);
 		}
 
-		async touch(entry: Listed): Promise<void> {
+		async touch(entry: Listed, owner?: string): Promise<void> {
 			this.#store.touch(entry);
+			if (owner === undefined || this.#store.hasOwner(owner)) return;
+			const { directories } = config(this.env);
+			await directories.get(directories.idFromName(everybody)).addOwner(owner);
+			this.#store.addOwner(owner);
 		}
 
 		async remove(id: string): Promise<void> {
@@ -23,6 +27,14 @@ export function createDirectoryClass(now: () => number = Date.now) {
 
 		async list(page: { readonly cursor?: string | undefined; readonly limit: number }): Promise<DirectoryPage> {
 			return this.#store.list(page);
+		}
+
+		async addOwner(owner: string): Promise<void> {
+			this.#store.addOwner(owner);
+		}
+
+		async owners(limit: number): Promise<string[]> {
+			return this.#store.owners(limit);
 		}
 	};
 }

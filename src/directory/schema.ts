@@ -10,4 +10,6 @@ export const migrations: readonly string[] = [
 		removed INTEGER NOT NULL
 	) WITHOUT ROWID;
 	CREATE INDEX session_by_activity ON session (removed, active_at);`,
+	// In the directory of everybody all owners; in that of one owner its name, once it stands there.
+	'CREATE TABLE owner (name TEXT PRIMARY KEY) WITHOUT ROWID;',
 ];

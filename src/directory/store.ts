@@ -72,4 +72,17 @@ export class DirectoryStore {
 		const last = sessions.at(-1);
 		return found.length > limit && last !== undefined ? { sessions, cursor: cursorBehind(last) } : { sessions };
 	}
+
+	addOwner(owner: string): void {
+		this.#storage.sql.exec('INSERT OR IGNORE INTO owner (name) VALUES (?)', owner);
+	}
+
+	hasOwner(owner: string): boolean {
+		return this.#storage.sql.exec('SELECT 1 FROM owner WHERE name = ?', owner).toArray().length > 0;
+	}
+
+	owners(limit: number): string[] {
+		const rows = this.#storage.sql.exec<{ name: string }>('SELECT name FROM owner ORDER BY name LIMIT ?', limit);
+		return rows.toArray().map(({ name }) => name);
+	}
 }

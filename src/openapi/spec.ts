@@ -25,15 +25,16 @@ export interface Spec {
 type Content = Readonly<Record<string, JsonSchema>>;
 
 export function specOf(operation: Operation): Spec {
-	const { id, tag, summary, description, access, failure, ownErrors = {} } = operation;
+	const { id, tag, summary, access, adminToo, failure, ownErrors = {} } = operation;
+	const description = [operation.description, adminToo && forAdmins].filter(Boolean).join(' ');
 	const content = bodyOf(operation);
 	const failed = (status: FailureStatus | 'default') => failureOf(status, failure);
 	return {
 		operationId: id,
 		tags: [tag],
 		summary,
-		...(description !== undefined && { description }),
-		security: securityOf[access],
+		...(description !== '' && { description }),
+		security: adminToo ? [...securityOf[access], { apiKey: ['admin'] }] : securityOf[access],
 		parameters: parametersOf(operation),
 		...(content !== undefined && { requestBody: { required: true, content } }),
 		responses: {
@@ -44,6 +45,8 @@ export function specOf(operation: Operation): Spec {
 		},
 	};
 }
+
+const forAdmins = 'With a key that has the scope `admin` also for sessions of other owners.';
 
 /** What is answered where something is wrong. */
 function failureOf(status: FailureStatus | 'default', form: Operation['failure']): JsonSchema {

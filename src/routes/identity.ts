@@ -61,6 +61,18 @@ export function callerOf(c: Context<RouteEnv>, session: string): Caller {
 	return { owner: ownerOf(c) };
 }
 
+/** Who asks for something that a key with the scope admin may have of sessions of all owners. */
+export function anyCallerOf(c: Context<RouteEnv>, session: string): Caller {
+	const { identity } = c.var;
+	return identity.kind === 'key' && isAdmin(c) ? { owner: identity.owner, isAdmin: true } : callerOf(c, session);
+}
+
+/** Whether a request has a key with the scope admin. */
+export function isAdmin(c: Context<RouteEnv>): boolean {
+	const { identity } = c.var;
+	return identity?.kind === 'key' && identity.scopes.includes('admin');
+}
+
 /** Whose request it is: the name of the owner's ledger and directory. Throws `forbidden` for a session token. */
 export function ownerOf(c: Context<RouteEnv>): string {
 	return withScope(c, 'run').owner;

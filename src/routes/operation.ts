@@ -5,8 +5,8 @@ import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import { findNearest } from '../nearest.ts';
 import { specOf } from '../openapi/spec.ts';
-import type { Access, Operation } from '../wire/operation.ts';
-import { assertKey, assertScope, type RouteEnv } from './identity.ts';
+import type { Operation } from '../wire/operation.ts';
+import { assertKey, assertScope, isAdmin, type RouteEnv } from './identity.ts';
 import { jsonBody } from './request.ts';
 
 /** What `c.req.valid` gives behind the check. */
@@ -21,8 +21,8 @@ type Taken<O extends Operation> = {
  */
 export function serves<const O extends Operation>(operation: O): MiddlewareHandler<RouteEnv, string, Taken<O>> {
 	const middleware: MiddlewareHandler<RouteEnv, string, Taken<O>> = async (c, next) => {
-		const { access, query, json, ignoresQuery } = operation;
-		assertAccess(c, access);
+		const { query, json, ignoresQuery } = operation;
+		assertAccess(c, operation);
 		if (ignoresQuery === undefined) assertQuery(new URL(c.req.url).searchParams, Object.keys(query?.entries ?? {}));
 		if (query !== undefined) c.req.addValidatedData('query', check(query, c.req.query(), 'query'));
 		if (json !== undefined) c.req.addValidatedData('json', await jsonBody(c.req.raw, json));
@@ -39,7 +39,8 @@ export function serves<const O extends Operation>(operation: O): MiddlewareHandl
 }
 
 /** Whose session it is, and who sent a webhook, is known only behind. */
-function assertAccess(c: Context<RouteEnv>, access: Access): void {
+function assertAccess(c: Context<RouteEnv>, { access, adminToo }: Operation): void {
+	if (adminToo && isAdmin(c)) return;
 	if (access === 'run' || access === 'admin') assertScope(c, access);
 	if (access === 'key') assertKey(c);
 }

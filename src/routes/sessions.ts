@@ -1,17 +1,15 @@
 import { type Context, Hono } from 'hono';
 import { check } from '../check.ts';
 import { config } from '../config.ts';
-import type { Listed } from '../directory/api.ts';
 import { RunletError } from '../errors.ts';
 import type { Caller, SessionApi } from '../session/api.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
-import type { sessionPage } from '../wire/session.ts';
-import type { Shown } from '../wire/shown.ts';
 import { tokenSeconds } from '../wire/token.ts';
-import { callerOf, ownerOf, type RouteEnv } from './identity.ts';
+import { anyCallerOf, callerOf, ownerOf, type RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
 import { handlingOf, newSessionId, notAllowed } from './request.ts';
+import { listSessions } from './session-list.ts';
 
 /** `/v1/sessions`: create, list, look at, talk to, follow and cancel a session (design.md, "The wire"). */
 export const sessions = new Hono<RouteEnv>()
@@ -25,30 +23,25 @@ export const sessions = new Hono<RouteEnv>()
 		const input = isEmpty ? undefined : { text, parts, attachments, ...originOf(c) };
 		return sessions.get(newSessionId(c, owner, how)).create({ ...rest, owner, input }, how);
 	})
-	.get('/', serves(operations.listSessions), async (c) => {
-		const { directories } = config(c.env);
-		const directory = directories.get(directories.idFromName(ownerOf(c)));
-		const { sessions, cursor } = await directory.list(c.req.valid('query'));
-		return c.json({ sessions: sessions.map(wireListed), cursor });
-	})
+	.get('/', serves(operations.listSessions), async (c) => c.json(await listSessions(c, c.req.valid('query'))))
 	.all('/', notAllowed('GET', 'POST'))
-	.get('/:id', serves(operations.getSession), (c) => session(c).state(caller(c)))
+	.get('/:id', serves(operations.getSession), (c) => session(c).state(anyCaller(c)))
 	.patch('/:id', serves(operations.changeSession), (c) => session(c).change(caller(c), c.req.valid('json')))
-	.delete('/:id', serves(operations.deleteSession), (c) => session(c).delete(caller(c)))
+	.delete('/:id', serves(operations.deleteSession), (c) => session(c).delete(anyCaller(c)))
 	.all('/:id', notAllowed('GET', 'PATCH', 'DELETE'))
 	.post('/:id/token', serves(operations.createToken), (c) => {
 		const { expiresInSeconds = tokenSeconds } = c.req.valid('json');
 		return session(c).token(caller(c), expiresInSeconds);
 	})
 	.all('/:id/token', notAllowed('POST'))
-	.get('/:id/messages', serves(operations.listMessages), (c) => session(c).messages(caller(c), c.req.valid('query')))
+	.get('/:id/messages', serves(operations.listMessages), (c) => session(c).messages(anyCaller(c), c.req.valid('query')))
 	.post('/:id/messages', serves(operations.sendMessage), (c) => {
 		const input = c.req.valid('json');
 		return session(c).send(caller(c), { ...input, ...originOf(c) }, handlingOf(c, input));
 	})
 	.all('/:id/messages', notAllowed('GET', 'POST'))
 	.get('/:id/messages/:message', serves(operations.getMessage), (c) =>
-		session(c).message(caller(c), check(place, c.req.param('message'), 'message')),
+		session(c).message(anyCaller(c), check(place, c.req.param('message'), 'message')),
 	)
 	.all('/:id/messages/:message', notAllowed('GET'))
 	.post('/:id/answer', serves(operations.answerQuestion), (c) => {
@@ -65,7 +58,9 @@ export const sessions = new Hono<RouteEnv>()
 	.all('/:id/continue', notAllowed('POST'))
 	.post('/:id/step', serves(operations.stepRun), (c) => session(c).continue(caller(c), handlingOf(c), 'step'))
 	.all('/:id/step', notAllowed('POST'))
-	.get('/:id/events', serves(operations.followRun), (c) => session(c).events(caller(c), c.req.header('last-event-id')))
+	.get('/:id/events', serves(operations.followRun), (c) =>
+		session(c).events(anyCaller(c), c.req.header('last-event-id')),
+	)
 	.all('/:id/events', notAllowed('GET'))
 	.post('/:id/cancel', serves(operations.cancelRun), (c) => session(c).cancel(caller(c), handlingOf(c)))
 	.all('/:id/cancel', notAllowed('POST'));
@@ -80,9 +75,9 @@ function caller(c: Context<RouteEnv>): Caller {
 	return callerOf(c, c.req.param('id') ?? '');
 }
 
-/** A listed session as the wire has it. */
-function wireListed({ createdAt, activeAt, ...rest }: Listed): Shown<typeof sessionPage>['sessions'][number] {
-	return { ...rest, createdAt: new Date(createdAt).toISOString(), lastActivityAt: new Date(activeAt).toISOString() };
+/** Who may be an admin, who reads or removes what is somebody else's. */
+function anyCaller(c: Context<RouteEnv>): Caller {
+	return anyCallerOf(c, c.req.param('id') ?? '');
 }
 
 /** The object of the session that the path names. An id is the object's own, so a made-up one reaches no object. */

@@ -29,8 +29,11 @@ export interface Handling {
 	readonly format?: Format | undefined;
 }
 
-/** Who calls: the owner that an API key stands for, or the holder of a token that the session signed. */
-export type Caller = { readonly owner: string } | { readonly token: string };
+/**
+ * Who calls: the owner that an API key stands for, or the holder of a token that the session signed. An admin may read and
+ * remove the sessions of all owners; the routes say so for these operations only.
+ */
+export type Caller = { readonly owner: string; readonly isAdmin?: true } | { readonly token: string };
 
 /** A message to a session. */
 export interface Input {

@@ -94,7 +94,8 @@ export function createSessionClass(runtime: Runtime) {
 				await this.#assertOpen(caller);
 				// What the owner's other sessions spend is nothing to who holds a token of this one.
 				const day = 'owner' in caller ? await this.#runner.owner.day() : undefined;
-				return Response.json({ ...this.#state(), ...(day !== undefined && { dayBudget: day }) });
+				const owner = 'owner' in caller && caller.isAdmin ? this.#store.session().owner : undefined;
+				return Response.json({ ...this.#state(), owner, ...(day !== undefined && { dayBudget: day }) });
 			});
 		}
 
@@ -333,7 +334,7 @@ export function createSessionClass(runtime: Runtime) {
 				this.#assertExists();
 				if (!config(this.env).knows(this.#store.session().owner))
 					throw new RunletError('auth', 'Authorization: the key that this token came from was revoked.');
-			} else if (caller.owner !== this.#store.session().owner) throw noSuchSession();
+			} else if (caller.owner !== this.#store.session().owner && caller.isAdmin !== true) throw noSuchSession();
 			if (agent !== this.#store.session().agent) throw noSuchSession();
 		}
 

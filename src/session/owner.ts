@@ -43,9 +43,9 @@ export class Owner {
 
 	/** Tells the list of sessions of an activity: once a run. */
 	async list(): Promise<void> {
-		const { id, agent, title, createdAt } = this.#store.session();
+		const { id, agent, owner, title, createdAt } = this.#store.session();
 		const entry = { id, agent, createdAt, activeAt: Date.now(), ...(title !== undefined && { title }) };
-		await this.#directory().touch(entry);
+		await this.#directory().touch(entry, owner);
 	}
 
 	/** Takes the session off the list. */

@@ -86,6 +86,8 @@ export interface Operation {
 	/** More, in Markdown, where a few words do not say it all. */
 	readonly description?: string;
 	readonly access: Access;
+	/** Whether a key with the scope admin may do it, too: with what belongs to any owner. */
+	readonly adminToo?: true;
 	readonly headers?: readonly RequestHeader[];
 	readonly query?: v.GenericSchema<unknown, object> & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
 	/**

@@ -54,6 +54,7 @@ const sessionAbout = v.object({
 	agent: v.string(),
 	model: v.string(),
 	createdAt: v.pipe(v.string(), v.isoTimestamp()),
+	owner: v.optional(v.pipe(v.string(), v.description('Whose it is. Only a key with the scope admin is told.'))),
 	metadata: v.optional(v.record(v.string(), v.string())),
 	run: v.optional(v.pipe(v.object({ id: v.string(), status: runStatus }), v.description('The newest run.'))),
 	error: v.optional(v.pipe(v.object({ code: v.string(), message: v.string() }), v.description('Why it failed.'))),
@@ -84,6 +85,7 @@ export const sessionPage = v.object({
 		v.object({
 			id: v.string(),
 			agent: v.string(),
+			owner: v.optional(v.pipe(v.string(), v.description('Whose it is, where `owner` was asked for.'))),
 			title: v.optional(v.string()),
 			createdAt: v.pipe(v.string(), v.isoTimestamp()),
 			lastActivityAt: v.pipe(v.string(), v.isoTimestamp()),
@@ -95,4 +97,11 @@ export const sessionPage = v.object({
 export const sessionQuery = v.object({
 	cursor: v.optional(cursor(sessionCursor)),
 	limit: v.optional(count(100), '20'),
+	owner: v.optional(
+		v.pipe(
+			v.string(),
+			v.regex(/^(?:\*|[a-z0-9][a-z0-9-]{0,63})$/, 'Expected the name of an owner, or * for all of them'),
+			v.description('Another owner’s sessions, or with * those of all. Wants a key with the scope admin.'),
+		),
+	),
 });

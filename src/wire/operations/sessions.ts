@@ -98,6 +98,7 @@ export const listSessions = operation({
 	summary: 'List the sessions',
 	description: 'Newest activity first.',
 	access: 'run',
+	adminToo: true,
 	query: sessionQuery,
 	answers: { 200: { says: 'A page of them.', json: sessionPage, examples: { page: example.sessionPage } } },
 });
@@ -110,6 +111,7 @@ export const getSession = operation({
 	summary: 'Where a session stands',
 	description: 'Its status, what it waits for, and its budget.',
 	access: 'token',
+	adminToo: true,
 	answers: {
 		200: { says: 'The session.', json: session, examples: { completed: example.session, waiting: example.waiting } },
 	},
@@ -138,6 +140,7 @@ export const deleteSession = operation({
 	summary: 'Remove a session',
 	description: 'Stops what runs and removes everything of the session.',
 	access: 'owner',
+	adminToo: true,
 	answers: { 204: { says: 'It is removed.' } },
 	errors: [404],
 });
@@ -164,6 +167,7 @@ export const listMessages = operation({
 	summary: 'Read the history',
 	description: 'Oldest first. A message that `isCut` is whole at its own address.',
 	access: 'token',
+	adminToo: true,
 	query: v.object({ cursor: v.optional(place), limit: v.optional(count(500)) }),
 	answers: {
 		200: {
@@ -183,6 +187,7 @@ export const getMessage = operation({
 	summary: 'Read one message',
 	description: 'With all that its tool gave.',
 	access: 'token',
+	adminToo: true,
 	answers: { 200: { says: 'The message.', json: shownMessage, examples: { message: example.messages[1] } } },
 	errors: [400, 404],
 });
@@ -287,6 +292,7 @@ export const followRun = operation({
 	description:
 		'The newest run from its start; with `Last-Event-ID` what comes behind that event, each once. A run does not mind when its readers leave.',
 	access: 'token',
+	adminToo: true,
 	headers: ['last-event-id'],
 	answers: {
 		200: { says: 'The events.', also: stream },
