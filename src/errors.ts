@@ -38,6 +38,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 	network: 502,
 	provider_error: 502,
 	overloaded: 503,
+	storage_unavailable: 503,
 	not_configured: 503,
 };
 

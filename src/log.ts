@@ -96,7 +96,8 @@ export function failureFields(
 
 /** Tells of a failure that is Runlet's own fault; of one that its caller can mend the answer tells. */
 export function logUnexpected(thrown: unknown): void {
-	if (toRunletError(thrown).status === 500) log('error', 'failure', failureFields(thrown));
+	const { status, code } = toRunletError(thrown);
+	if (status === 500 || code === 'storage_unavailable') log('error', 'failure', failureFields(thrown));
 }
 
 /** Errors that are the cause of one another, at most. */

@@ -1,7 +1,10 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
 
+/** An object's tables, as far as statements are run on them. */
+export type Sql = Pick<SqlStorage, 'exec'>;
+
 /** The version of an object's stored tables; 0 where there are none, which is asked without creating anything. */
-export function storedVersion(sql: SqlStorage): number {
+export function storedVersion(sql: Sql): number {
 	const found = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'").toArray();
 	if (found.length === 0) return 0;
 	return sql.exec<{ version: number }>('SELECT version FROM schema_version').toArray()[0]?.version ?? 0;
@@ -11,7 +14,7 @@ export function storedVersion(sql: SqlStorage): number {
  * Brings an object's tables to the newest version: `migrations` has the statements of each, and of those that were
  * released none is ever changed. Call it inside a transaction.
  */
-export function migrate(sql: SqlStorage, migrations: readonly string[]): void {
+export function migrate(sql: Sql, migrations: readonly string[]): void {
 	const from = storedVersion(sql);
 	if (from === migrations.length) return;
 	if (from === 0)

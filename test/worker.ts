@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { defineAgent } from '../src/agents/index.ts';
 import { triage } from '../src/agents/triage.ts';
 import { createApp } from '../src/app.ts';
+import type { Env } from '../src/config.ts';
 import { createDirectoryClass } from '../src/directory/object.ts';
 import { askUser, fn, halt, type Skill, tool } from '../src/index.ts';
 import { createLedgerClass } from '../src/ledger/object.ts';
@@ -10,8 +11,10 @@ import { createPublisherClass } from '../src/publisher/object.ts';
 import { createSessionClass } from '../src/session/object.ts';
 import type { WebhookMapping, WebhookMessage } from '../src/webhooks/index.ts';
 import { now } from './clock.ts';
+import { crashPoint } from './crash.ts';
 import { doneOnce } from './effects.ts';
 import { scriptedProvider } from './script.ts';
+import { makeBreakable } from './storage.ts';
 
 const echo = fn({ name: 'echo', params: [['text', v.string()]] }, (text) => text);
 const ask = fn({ name: 'ask', params: [['question', v.string()]] }, (question) => askUser(question));
@@ -222,9 +225,15 @@ const runtime = {
 		triage,
 	],
 	providers: () => [demo(), scriptedProvider],
+	crashPoint,
 };
 
-export class Session extends createSessionClass(runtime) {}
+export class Session extends createSessionClass(runtime) {
+	constructor(ctx: DurableObjectState, env: Env) {
+		makeBreakable(ctx);
+		super(ctx, env);
+	}
+}
 
 export class Ledger extends createLedgerClass(now) {}
 

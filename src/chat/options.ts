@@ -108,6 +108,8 @@ export interface ChatOptions {
 	readonly onToolCall?: ((call: ToolCall, tool: Tool) => void | Promise<void>) | undefined;
 	/** Has noted what a call asks the person; what it throws ends the run. */
 	readonly onQuestion?: ((question: Question, call: ToolCall) => void | Promise<void>) | undefined;
+	/** Has noted that a turn is asked again whose beginning was shown, before readers are told; what it throws ends the run. */
+	readonly onRestart?: (() => void | Promise<void>) | undefined;
 	/** Keeps account of what the run spends, request by request. */
 	readonly meter?: Meter | undefined;
 	/** Messages that came while the run went on, stored by whoever gives them: taken up before the model is asked again. */

@@ -1,5 +1,5 @@
-import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import type { Agent } from '../agents/index.ts';
+import { failureFields, log } from '../log.ts';
 import { takesNext } from './status.ts';
 import type { SessionStore } from './store.ts';
 
@@ -9,36 +9,46 @@ import type { SessionStore } from './store.ts';
  */
 const watchMs = 10_000;
 
+/** An alarm that could not be set is set again after this many milliseconds. */
+const againMs = 500;
+
 /**
  * The object's one alarm: it keeps watch while a run is open, comes back for callbacks, and ends a session that expires.
  * Else none is set.
  */
 export class Alarm {
 	readonly #store: SessionStore;
-	readonly #storage: Pick<DurableObjectStorage, 'setAlarm' | 'deleteAlarm'>;
 	readonly #agents: readonly Agent[];
+	#again: ReturnType<typeof setTimeout> | undefined;
 
-	constructor(
-		store: SessionStore,
-		storage: Pick<DurableObjectStorage, 'setAlarm' | 'deleteAlarm'>,
-		agents: readonly Agent[],
-	) {
+	constructor(store: SessionStore, agents: readonly Agent[]) {
 		this.#store = store;
-		this.#storage = storage;
 		this.#agents = agents;
 	}
 
-	/** A run is open. */
-	watch(): void {
-		void this.#storage.setAlarm(Math.min(Date.now() + watchMs, this.#callsBackAt() ?? Number.POSITIVE_INFINITY));
+	/** A run is open. Whether the alarm is set now; if not, it will be. */
+	watch(): Promise<boolean> {
+		return this.#set(() => Math.min(Date.now() + watchMs, this.#callsBackAt() ?? Number.POSITIVE_INFINITY));
 	}
 
-	/** No run is open; a message that waits for one that it can begin keeps watch. */
-	rest(): void {
-		const at = this.#callsBackAt() ?? this.#expiresAt();
-		if (this.#store.queue.size > 0 && takesNext(this.#store.status)) this.watch();
-		else if (at === undefined) void this.#storage.deleteAlarm();
-		else void this.#storage.setAlarm(at);
+	/** No run is open; a message that waits for one that it can begin keeps watch. Whether it is set, as above. */
+	rest(): Promise<boolean> {
+		if (this.#store.queue.size > 0 && takesNext(this.#store.status)) return this.watch();
+		return this.#set(() => this.#callsBackAt() ?? this.#expiresAt());
+	}
+
+	/** Sets the alarm; where the storage fails, again until it is set or another one is asked for. Never rejects. */
+	async #set(at: () => number | undefined): Promise<boolean> {
+		if (this.#again !== undefined) clearTimeout(this.#again);
+		this.#again = undefined;
+		try {
+			if (this.#store.exists()) await this.#store.setAlarm(at());
+			return true;
+		} catch (cause) {
+			log('warn', 'alarm.not_set', failureFields(cause));
+			this.#again ??= setTimeout(() => void this.#set(at), againMs);
+			return false;
+		}
 	}
 
 	/** Whether the session's time is over. It stays as long as somebody is to be told of a run's end. */

@@ -1,5 +1,16 @@
-/** The moments at which a run has just written (hardening.md, "What a run writes, and when"), in this order. */
-export type CrashPointName = 'accepted' | 'model-begin' | 'draft' | 'model-end' | 'tool-begin' | 'tool-end' | 'ended';
+/**
+ * The moments at which a run has just written (hardening.md, "What a run writes, and when"), in this order; `taken-up`
+ * is the first one of each further life.
+ */
+export type CrashPointName =
+	| 'accepted'
+	| 'taken-up'
+	| 'model-begin'
+	| 'draft'
+	| 'model-end'
+	| 'tool-begin'
+	| 'tool-end'
+	| 'ended';
 
 /**
  * Told of each of these moments, and waited for, so that a test can end the process at just this one. A Worker gives

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../chat/index.ts';
+import { failureFields, log as writeLog } from '../log.ts';
 import type { Journal } from './journal.ts';
 import type { Work } from './run.ts';
 import { tailLength } from './tail.ts';
@@ -20,9 +21,17 @@ export function drafting(
 	const write = (): void => {
 		timer = undefined;
 		const events = log.draft(tailLength);
-		if (events.length === 0) return;
-		const about = { iteration: log.turns + 1, restarts: journal.restarts, call: meter.call, ...written.read() };
-		store.runs.draft(record.n, { ...about, events });
+		const iteration = log.turns + 1;
+		// The journal is ahead of what was shown where the turn is stored already.
+		if (events.length === 0 || iteration !== journal.iteration + 1) return;
+		try {
+			const about = { iteration, restarts: journal.restarts, call: meter.call, ...written.read() };
+			store.runs.draft(record.n, { ...about, events });
+		} catch (cause) {
+			// The next one may be stored, and without any a reader sees less of a turn that is asked again.
+			writeLog('warn', 'run.draft_not_stored', { 'runlet.run.id': record.id, ...failureFields(cause) });
+			return;
+		}
 		void atCrashPoint('draft');
 	};
 	return {

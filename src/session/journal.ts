@@ -1,4 +1,7 @@
-import type { ChatOptions, Message, SideEvent } from '../chat/index.ts';
+import type { ChatOptions, Message, Question, SideEvent } from '../chat/index.ts';
+import type { Resumption } from '../chat/loop.ts';
+import type { Meter } from '../chat/meter.ts';
+import type { ToolCall } from '../tool/index.ts';
 import type { AtCrashPoint } from './crash.ts';
 import type { InboundContext } from './inbound.ts';
 import type { SessionMeter } from './meter.ts';
@@ -6,12 +9,16 @@ import type { RunRecord } from './rows/run.ts';
 import type { SessionStore } from './store.ts';
 
 /** What a run's loop is told so that it writes its journal. */
-export type JournalHooks = Required<Pick<ChatOptions, 'onMessage' | 'onToolCall' | 'onQuestion' | 'steer' | 'meter'>>;
+export type JournalHooks = Required<
+	Pick<ChatOptions, 'onMessage' | 'onToolCall' | 'onQuestion' | 'onRestart' | 'steer' | 'meter'>
+>;
 
 /** The journal of one run: each step is in the store before the next one begins. */
 export interface Journal {
 	readonly hooks: JournalHooks;
-	/** Times that the current turn was asked again. */
+	/** Turns of the model that are stored. */
+	readonly iteration: number;
+	/** Times that readers were told that the current turn is asked again. */
 	readonly restarts: number;
 	/** Notes and warnings that were stored with a message. */
 	readonly sides: number;
@@ -20,7 +27,11 @@ export interface Journal {
 /** What the journal of a run is made from. */
 export interface JournalOptions {
 	readonly store: SessionStore;
-	readonly record: Pick<RunRecord, 'n' | 'id' | 'restarts'>;
+	readonly record: Pick<RunRecord, 'n' | 'id' | 'boot' | 'attempt' | 'restarts'>;
+	/** Where it is taken up. */
+	readonly resume?: Resumption | undefined;
+	/** Resolves once all that was written is durable. */
+	readonly sync: () => Promise<void>;
 	readonly meter: SessionMeter;
 	/** Told of the messages that the run takes up on its way. */
 	readonly inbound: InboundContext;
@@ -29,17 +40,25 @@ export interface JournalOptions {
 	readonly atCrashPoint: AtCrashPoint;
 }
 
-export function journalOf(options: JournalOptions): Journal {
-	const { store, record, meter, inbound: context, onSteered, atCrashPoint } = options;
-	const state = { restarts: record.restarts, sides: 0 };
+export function createJournal(options: JournalOptions): Journal {
+	const { store, record, resume, sync, meter, inbound: context, onSteered, atCrashPoint } = options;
+	const state = { iteration: resume?.iteration ?? 0, restarts: record.restarts, sides: 0 };
+	/** The turn that is marked as asked for. */
+	let asked: number | undefined;
 	/** What was said with a summary, which stands among older messages, belongs to the message behind it. */
 	let kept: readonly SideEvent[] = [];
 
+	/** Writes together, and nothing any more once this life of the run is over. */
+	const write = <T>(work: () => T): T =>
+		store.transaction(() => {
+			store.runs.assertOpen(record);
+			return work();
+		});
 	const onMessage: JournalHooks['onMessage'] = (message, about) => {
 		const { turn, spent, haltedReason, inFrontOf } = about;
 		const before = [...kept, ...about.before];
 		if (inFrontOf !== undefined) {
-			store.transaction(() => store.addSummary(record.n, message, Date.now(), inFrontOf));
+			write(() => store.addSummary(record.n, message, Date.now(), inFrontOf));
 			kept = before;
 			return undefined;
 		}
@@ -50,7 +69,7 @@ export function journalOf(options: JournalOptions): Journal {
 			...(before.length > 0 && { before }),
 			...(haltedReason !== undefined && { haltedReason }),
 		};
-		store.transaction(() => {
+		write(() => {
 			store.messages.add(record.n, message, Date.now(), more);
 			if (turn === undefined) return;
 			meter.settle(spent, message);
@@ -58,20 +77,37 @@ export function journalOf(options: JournalOptions): Journal {
 		});
 		kept = [];
 		state.sides += before.length;
-		if (turn !== undefined) state.restarts = 0;
+		if (turn !== undefined) Object.assign(state, { iteration: turn.iteration, restarts: 0 });
 		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
+	};
+	/** The turn's mark comes before its request, and both are durable before anything of it can be shown. */
+	const reserve: Meter['reserve'] = async (request) => {
+		const iteration = state.iteration + 1;
+		if (asked !== iteration)
+			write(() => store.runs.draft(record.n, { iteration, restarts: state.restarts, events: [] }));
+		asked = iteration;
+		const cap = await meter.reserve(request);
+		await sync();
+		return cap;
 	};
 
 	return {
 		hooks: {
 			onMessage,
-			onToolCall: (call, tool) => {
-				if (tool.retry !== 'safe') store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now());
+			onToolCall: async (call, tool) => {
+				if (tool.retry !== 'safe') write(() => noteBegun(store, call));
+				// A tool that ends the process is counted as begun.
+				await sync();
 				return atCrashPoint('tool-begin');
 			},
-			onQuestion: (question, call) => store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), question),
+			onQuestion: (question, call) => write(() => noteBegun(store, call, question)),
+			onRestart: async () => {
+				write(() => store.runs.restarted(record.n, state.restarts + 1));
+				state.restarts++;
+				await sync();
+			},
 			steer: () =>
-				store.transaction((): Message[] =>
+				write((): Message[] =>
 					store.queue.steering().map(({ id, message, inbound, key, callback }) => {
 						store.queue.remove(id);
 						store.messages.add(record.n, message, Date.now(), { input: true, inbound });
@@ -82,7 +118,10 @@ export function journalOf(options: JournalOptions): Journal {
 						return message;
 					}),
 				),
-			meter,
+			meter: { reserve, lost: meter.lost },
+		},
+		get iteration() {
+			return state.iteration;
 		},
 		get restarts() {
 			return state.restarts;
@@ -91,4 +130,8 @@ export function journalOf(options: JournalOptions): Journal {
 			return state.sides;
 		},
 	};
+}
+
+function noteBegun(store: SessionStore, call: ToolCall, question?: Question): void {
+	store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), question);
 }

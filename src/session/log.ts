@@ -79,6 +79,7 @@ export class RunLog {
 			this.#events.push(event);
 			if (isTerminal(event)) this.#ended = true;
 			if (isDelta(event)) this.#writing = event.type !== 'stop';
+			if (event.type === 'turn.restarted') this.#writing = false;
 			if (event.type === 'stop') this.#turns++;
 			if (event.type === 'step') this.#steps++;
 			if (event.type === 'step' || event.type === 'turn.restarted') {

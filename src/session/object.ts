@@ -1,6 +1,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
 import { signToken, verifyToken } from '../auth/token.ts';
+import type { Format } from '../compat/format.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
@@ -43,6 +44,9 @@ const pageBytes = 4_000_000;
 
 const pageFormat = { type: 'ui' } as const;
 
+/** An alarm that failed comes again after this many milliseconds. */
+const alarmAgainMs = 5_000;
+
 /**
  * The Durable Object class of a session, for a runtime's agents: one method an operation, which says whether it may be,
  * has it done and answers. What it knows stands in the files beside it; what comes in is the `Inbox`'s, what it runs the
@@ -53,6 +57,8 @@ export function createSessionClass(runtime: Runtime) {
 		readonly #store: SessionStore;
 		readonly #runner: Runner;
 		readonly #inbox: Inbox;
+		/** Whether what an earlier life of the object left was taken up. */
+		#isAwake = false;
 		/** Whether the session is being removed: nothing may begin any more. */
 		#isLeaving = false;
 
@@ -60,13 +66,18 @@ export function createSessionClass(runtime: Runtime) {
 			super(ctx, env);
 			const { storage } = ctx;
 			this.#store = new SessionStore(storage);
-			this.#runner = new Runner({ runtime, store: this.#store, storage, config: () => config(env) });
+			this.#runner = new Runner({ runtime, store: this.#store, config: () => config(env) });
 			this.#inbox = new Inbox(this.#store, this.#runner, runtime.agents, () => this.#assertExists());
-			this.#runner.wake();
+			try {
+				this.#wake();
+			} catch (cause) {
+				// Each request and the alarm try it again.
+				log('error', 'session.not_awake', failureFields(cause));
+			}
 		}
 
 		create(given: CreateInput, how: Handling): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				const { owner, input } = given;
 				const headers = { location: `/v1/sessions/${this.ctx.id}` };
 				const frame = async () => {
@@ -76,21 +87,22 @@ export function createSessionClass(runtime: Runtime) {
 				// An id is made for one request, so the session is here only where that request comes again.
 				const before = this.#store.exists() ? this.#inbox.delivered(how.once) : undefined;
 				if (before !== undefined) return this.#redeliver(before, how, await frame());
-				this.#create(given, input === undefined ? how.once : undefined);
 				if (input === undefined) {
+					this.#create(given, how.once);
 					this.#runner.created();
 					const { about, ...init } = await frame();
 					return Response.json(about(), init);
 				}
 				const { message, inbound } = inboundOf(input, owner);
-				const live = this.#runner.begin([message], { ...how, inbound });
+				const together = () => this.#create(given);
+				const live = this.#runner.begin([message], { ...how, inbound, together });
 				await this.#accepted(live.record);
 				return deliver(live, how, await frame());
 			}, how.format);
 		}
 
 		state(caller: Caller): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				await this.#assertOpen(caller);
 				// What the owner's other sessions spend is nothing to who holds a token of this one.
 				const day = 'owner' in caller ? await this.#runner.owner.day() : undefined;
@@ -100,7 +112,7 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		change(caller: Caller, { budget }: { readonly budget: Limit }): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				await this.#assertOwned(caller);
 				this.#store.setBudget(budget);
 				return Response.json(this.#state());
@@ -108,14 +120,14 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		token(caller: Caller, expiresInSeconds: number): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				await this.#assertOwned(caller);
 				return Response.json(await this.#token(Date.now() + expiresInSeconds * 1000), { status: 201 });
 			});
 		}
 
 		messages(caller: Caller, { cursor, limit = 100 }: PageQuery): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				await this.#assertOpen(caller);
 				const { records, next } = this.#store.messages.page({ from: cursor ?? 0, limit, bytes: pageBytes });
 				const runIds = new Map<number, string | undefined>();
@@ -128,7 +140,7 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		message(caller: Caller, seq: number): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				await this.#assertOpen(caller);
 				const record = this.#store.messages.get(seq);
 				if (record === undefined) throw new RunletError('not_found', 'There is no such message in this session.');
@@ -164,7 +176,7 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		events(caller: Caller, lastEventId: string | undefined): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				await this.#assertOpen(caller);
 				const newest = this.#store.runs.get();
 				const seen = lastEventId === undefined || lastEventId === '' ? undefined : parsePosition(lastEventId);
@@ -180,7 +192,7 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		post(caller: Caller, post: PagePost, how: Handling): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				const { agent, input } = post;
 				this.#createMissing(caller, input?.create);
 				await this.#assertOpen(caller, agent);
@@ -194,7 +206,7 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		resume(caller: Caller, agent: string): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				await this.#assertOpen(caller, agent);
 				const { live } = this.#runner;
 				if (live === undefined) return new Response(null, { status: 204 });
@@ -203,14 +215,14 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		pageMessages(caller: Caller, agent: string): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				await this.#assertOpen(caller, agent);
 				return Response.json({ messages: uiMessages(this.#store) }, this.#pageFrame());
 			}, pageFormat);
 		}
 
 		cancel(caller: Caller, { once }: Pick<Handling, 'once'>): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				await this.#assertOpen(caller);
 				if (this.#inbox.delivered(once) === undefined) {
 					assertAllowed(this.#store.status, 'cancel');
@@ -224,7 +236,7 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		delete(caller: Caller): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				await this.#assertOwned(caller);
 				await this.#remove();
 				return new Response(null, { status: 204 });
@@ -233,12 +245,29 @@ export function createSessionClass(runtime: Runtime) {
 
 		override async alarm(): Promise<void> {
 			try {
+				this.#wake();
 				if (await this.#runner.alarm()) await this.#remove();
 			} catch (cause) {
 				// An alarm that throws is tried a few times only; this one has to come again.
 				log('error', 'session.alarm_failed', failureFields(cause));
-				await this.ctx.storage.setAlarm(Date.now() + 60_000);
+				await this.ctx.storage.setAlarm(Date.now() + alarmAgainMs);
 			}
+		}
+
+		/** Takes up what an earlier life of the object left, once. Throws where the storage fails. */
+		#wake(): void {
+			if (this.#isAwake) return;
+			this.#store.open();
+			this.#runner.goOn();
+			this.#isAwake = true;
+		}
+
+		/** The answer to a request, whatever happens. */
+		#answer(work: () => Promise<Response>, format?: Format): Promise<Response> {
+			return answer(async () => {
+				this.#wake();
+				return work();
+			}, format);
 		}
 
 		async #remove(): Promise<void> {
@@ -262,7 +291,7 @@ export function createSessionClass(runtime: Runtime) {
 			how: Handling & Pick<Input, 'create'>,
 			work: () => LiveRun | Upcoming | undefined,
 		): Promise<Response> {
-			return answer(async () => {
+			return this.#answer(async () => {
 				this.#createMissing(caller, how.create);
 				await this.#assertOpen(caller);
 				const before = this.#inbox.delivered(how.once);
@@ -306,9 +335,12 @@ export function createSessionClass(runtime: Runtime) {
 			modelFor(findAgent(runtime.agents, agent), model, config(this.env).model);
 			const createdAt = Date.now();
 			this.#store.transaction(() => {
-				this.#store.create({ ...given, id: this.ctx.id.toString(), createdAt });
-				// They are of no run.
-				for (const message of given.history ?? []) this.#store.messages.add(0, message, createdAt, { input: true });
+				// It is there where an earlier version had made it, and had failed to begin its run.
+				if (!this.#store.exists()) {
+					this.#store.create({ ...given, id: this.ctx.id.toString(), createdAt });
+					// They are of no run.
+					for (const message of given.history ?? []) this.#store.messages.add(0, message, createdAt, { input: true });
+				}
 				if (once !== undefined) this.#store.deliveries.add(once, 0, createdAt);
 			});
 		}

@@ -2,7 +2,7 @@ import { RunLog } from './log.ts';
 import { replay } from './replay.ts';
 import { type MessageRecord, messageStride } from './rows/message.ts';
 import type { RunRecord } from './rows/run.ts';
-import type { LiveRun } from './run.ts';
+import { type LiveRun, toPastRun } from './run.ts';
 import type { SessionStore } from './store.ts';
 import { lastReply, whole } from './tail.ts';
 
@@ -35,7 +35,7 @@ export function pastRun(store: SessionStore, n: number): LiveRun | undefined {
 	const event = record?.tail?.event;
 	if (record === undefined || event === undefined) return undefined;
 	const last = lastReply(recordsOf(store, n, record.firstSeq), n);
-	return { record, log: pastLog(store, n), ended: Promise.resolve(whole(event, last)), cancel: () => {} };
+	return toPastRun(record, pastLog(store, n), whole(event, last));
 }
 
 /** The messages of a run, and those of its neighbours that stand in the same turn. */

@@ -5,6 +5,7 @@ import { recordsOf } from './past.ts';
 import { openCallsOf } from './pending.ts';
 import { type CutOff, cutOff } from './replay.ts';
 import type { NextLife, RunRecord } from './rows/run.ts';
+import { runStatusOf } from './status.ts';
 import type { SessionStore } from './store.ts';
 import { unknownResults } from './submission.ts';
 import { fitting } from './tail.ts';
@@ -15,26 +16,20 @@ const mostLost = 3;
 /** Lives that a run may have in all. */
 const mostLives = 10;
 
-/** How long it may be taken up again and again without coming further, in milliseconds. */
-const longestStall = 300_000;
-
 /**
- * The next life of a run whose object died (hardening.md, "Bounds"); nothing where it has had enough of them. The time
- * in which nothing ran does not count: a laptop may be closed for the night.
+ * The next life of a run whose object died (hardening.md, "Bounds"); nothing where it has had enough of them. What counts
+ * is how far it came, and no clock: a laptop may be closed for the night, and its clock be set.
  *
- * @param progressAt when its last message was stored, in milliseconds since 1970, as `now`.
+ * @param progress its own messages that are stored
  */
 export function nextLife(
-	{ attempt, lost, takenUpAt, stalledAt }: Pick<RunRecord, 'attempt' | 'lost' | 'takenUpAt' | 'stalledAt'>,
-	progressAt: number | undefined,
+	{ attempt, lost, progress: before }: Pick<RunRecord, 'attempt' | 'lost' | 'progress'>,
+	progress: number,
 	boot: string,
-	now: number,
 ): NextLife | undefined {
-	const cameFurther = takenUpAt === undefined || (progressAt !== undefined && progressAt > takenUpAt);
-	const lostNow = cameFurther ? 1 : lost + 1;
-	const since = (cameFurther ? undefined : stalledAt) ?? now;
-	if (lostNow >= mostLost || attempt >= mostLives || now - since > longestStall) return undefined;
-	return { boot, attempt: attempt + 1, lost: lostNow, takenUpAt: now, stalledAt: since };
+	const lostNow = progress > before ? 1 : lost + 1;
+	if (lostNow >= mostLost || attempt >= mostLives) return undefined;
+	return { boot, attempt: attempt + 1, lost: lostNow, progress };
 }
 
 /** A run in its next life: where it goes on, and what its readers were shown. */
@@ -53,21 +48,22 @@ export function takeUp(
 	run: RunRecord,
 	{ boot, tools }: { readonly boot: string; readonly tools: readonly Tool[] },
 ): TakenUp | undefined {
-	const now = Date.now();
 	const stored = recordsOf(store, run.n, run.firstSeq).filter((one) => one.run === run.n && one.input !== true);
-	const progressAt = stored.reduce((last, { createdAt }) => Math.max(last, createdAt), 0);
-	const life = nextLife(run, progressAt, boot, now);
+	const life = nextLife(run, stored.length, boot);
 	const charged = chargeLost(store, run.draft);
 	if (life === undefined) {
 		giveUp(store, run, interrupted(run.attempt), charged);
 		return undefined;
 	}
-	for (const result of unknownResults(openCallsOf(store), tools, run.journaled)) store.messages.add(run.n, result, now);
+	const unknown = unknownResults(openCallsOf(store), tools, run.journaled);
+	for (const result of unknown) store.messages.add(run.n, result, Date.now());
 	const { events, resume, asking } = cutOff({ ...run, ...life }, recordsOf(store, run.n, run.firstSeq), charged);
 	const restarts = run.restarts + (asking ? 1 : 0);
-	store.runs.takeUp(run.n, { ...life, restarts });
+	// What is said of calls that were cut off brings the run no further.
+	const next = { ...life, progress: stored.length + unknown.length, restarts };
+	store.runs.takeUp(run.n, next);
 	const again = asking ? [{ type: 'turn.restarted', iteration: resume.iteration + 1 } as const] : [];
-	return { record: { ...run, ...life, restarts }, events: [...events, ...again], resume };
+	return { record: { ...run, ...next }, events: [...events, ...again], resume };
 }
 
 /** Ends a run that does not go on, with what its readers were shown of it. */
@@ -80,7 +76,7 @@ export function giveUp(
 	const { events, draft } = cutOff(run, recordsOf(store, run.n, run.firstSeq), charged);
 	const steps = events.filter(({ type }) => type === 'step').length;
 	const tail = fitting({ before: [], draft, restarts: run.restarts, steps, event });
-	store.runs.end(run.n, 'error', tail, Date.now());
+	store.runs.end(run.n, runStatusOf(event), tail, Date.now());
 }
 
 function interrupted(attempts: number): TerminalEvent {

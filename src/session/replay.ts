@@ -35,14 +35,20 @@ export interface CutOff {
 	readonly asking: boolean;
 }
 
-/** @param charged whether a request to the model was going on. */
+/**
+ * What is stored of a run, as what its readers were shown and how it goes on. A turn that the model may have been asked
+ * for is asked again, whether anything of it was shown or not: readers of any life have then heard of it as often as
+ * `run.restarts` says, and once more.
+ *
+ * @param charged whether a request to the model was going on; a run of an earlier version has no other mark of it.
+ */
 export function cutOff(run: RunRecord, records: readonly MessageRecord[], charged: boolean): CutOff {
 	const told = retell(run, records);
 	const { events, usage, iteration, last, open: turn } = told;
-	const isOfTurn = run.draft?.iteration === iteration + 1 && run.draft.restarts === run.restarts;
-	const draft = isOfTurn ? (run.draft?.events ?? []) : [];
-	const asking = charged || draft.length > 0;
-	if (!asking) return { events, draft, asking, resume: { iteration, usage, last, turn } };
+	const asked = run.draft?.iteration === iteration + 1 ? run.draft : undefined;
+	const asking = asked !== undefined || run.restarts > 0 || charged;
+	if (!asking) return { events, draft: [], asking, resume: { iteration, usage, last, turn } };
+	const draft = asked?.restarts === run.restarts ? asked.events : [];
 	closeTurn(told, [], run.restarts);
 	events.push(...draft);
 	return { events, draft, asking, resume: { iteration, usage, last } };

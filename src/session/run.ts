@@ -2,16 +2,17 @@ import { isDelta, isSideEvent, isTerminal } from '../chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../chat/index.ts';
 import type { Resumption } from '../chat/loop.ts';
 import { start } from '../chat/run.ts';
+import type { RunletError } from '../errors.ts';
 import { failureFields, log as writeLog } from '../log.ts';
 import { callsInOrder } from './calls-in-order.ts';
 import type { AtCrashPoint } from './crash.ts';
 import { drafting } from './draft.ts';
-import type { JournalOptions } from './journal.ts';
-import { journalOf } from './journal.ts';
+import { createJournal, type JournalOptions } from './journal.ts';
 import { RunLog } from './log.ts';
 import type { RunCounter } from './metrics.ts';
 import type { RunRecord } from './rows/run.ts';
 import { runStatusOf } from './status.ts';
+import { isStorageError } from './storage.ts';
 import { fitting, slim, tailLength } from './tail.ts';
 
 /** A run that this object carries out now. */
@@ -20,8 +21,8 @@ export interface LiveRun {
 	readonly log: RunLog;
 	/** Resolves with how it ended, once that is stored. Never rejects. */
 	readonly ended: Promise<TerminalEvent>;
-	/** Stops it at once; it ends as `cancelled`. */
-	readonly cancel: () => void;
+	/** Stops it at once, so that it ends as `cancelled`; gives its end, or throws `storage_unavailable` while that cannot be stored. */
+	readonly cancel: () => Promise<TerminalEvent>;
 }
 
 /** What a run is carried out with. */
@@ -43,33 +44,81 @@ export interface Work extends JournalOptions {
 	readonly atCrashPoint: AtCrashPoint;
 }
 
+/** The pauses between two tries to store an end, in milliseconds: the first one, doubled up to the last. */
+const [firstPause, longestPause] = [100, 2_000];
+
+/** Who cancels a run whose end cannot be stored is told so after this many milliseconds. */
+const patienceMs = 3_000;
+
 /**
  * Carries out a run: the loop's messages go to the store before its next step, its events to the log, its end to both
- * (hardening.md, "What a run writes, and when"). The run belongs to the object: readers come and go.
+ * (hardening.md, "What a run writes, and when"). The run belongs to the object: readers come and go. It begins once what
+ * it begins with is durable: an object that dies of the run has counted that life.
  */
 export function carryOut(work: Work): LiveRun {
-	const { store, record, options, log, counter, resume, atCrashPoint } = work;
+	const { store, record, options, log, counter, resume, sync, atCrashPoint } = work;
+	const stop = new AbortController();
+	/** Who waits for the end, and since when. */
+	const waiting = new Map<(error: RunletError) => void, number>();
+	let tryNow = (): void => {};
 	let firstAt: number | undefined;
 	const said: SideEvent[] = [];
-	const journal = journalOf(work);
+	const journal = createJournal(work);
 	const drafts = drafting(work, journal);
-	const run = start({ ...options, ...journal.hooks }, work.history, { resume });
 
-	const end = (given: TerminalEvent): TerminalEvent => {
-		const event = work.lastEvent(given);
-		const { sides, restarts } = journal;
-		const before = said.slice(sides);
-		const tail = fitting({ before, draft: log.draft(tailLength), restarts, steps: log.steps, event: slim(event) });
+	const end = (event: TerminalEvent, isShort: boolean): void => {
+		const before = isShort ? [] : said.slice(journal.sides);
+		const draft = isShort ? [] : log.draft(tailLength);
+		const { restarts } = journal;
+		const tail = fitting({ before, draft, restarts, steps: log.steps, event: slim(event) });
 		store.transaction(() => {
+			store.runs.assertOpen(record);
 			store.runs.end(record.n, runStatusOf(event), tail, Date.now());
 			work.onEnd(event);
 		});
+	};
+	/** Stores the end until it is durable, however long that takes; only then is anybody told. */
+	const conclude = async (given: TerminalEvent): Promise<TerminalEvent> => {
+		let event = given;
+		let isShort = false;
+		let isWritten = false;
+		for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+			try {
+				if (!isWritten) {
+					event = work.lastEvent(event);
+					end(event, isShort);
+				}
+				isWritten = true;
+				await sync();
+				break;
+			} catch (cause) {
+				writeLog('error', 'run.end_not_stored', { 'runlet.run.id': record.id, ...failureFields(cause) });
+				if (!isStorageError(cause)) {
+					if (isShort) return event;
+					// It may be the end itself that cannot be stored.
+					isShort = true;
+					event = notStored(cause);
+					continue;
+				}
+				for (const [fail, since] of waiting) if (performance.now() - since > patienceMs) fail(cause);
+				await new Promise<void>((resolve) => {
+					tryNow = resolve;
+					setTimeout(resolve, pause);
+				});
+			}
+		}
 		counter.add([event]);
 		work.onEnded(event, firstAt);
+		await atCrashPoint('ended');
+		log.append([event]);
 		return event;
 	};
 	const follow = async (): Promise<TerminalEvent> => {
-		let last: TerminalEvent = { type: 'error', code: 'internal', message: 'The run ended without saying how.' };
+		if (resume !== undefined) {
+			await sync();
+			await atCrashPoint('taken-up');
+		}
+		const run = start({ ...options, ...journal.hooks, signal: stop.signal }, work.history, { resume });
 		const inOrder = callsInOrder();
 		for await (const given of run.batches()) {
 			const batch = inOrder(given);
@@ -79,31 +128,32 @@ export function carryOut(work: Work): LiveRun {
 			const shown = final === undefined ? batch : batch.slice(0, -1);
 			counter.add(shown);
 			log.append(shown);
-			if (final === undefined) drafts.changed(shown);
-			else {
-				last = end(final);
-				await atCrashPoint('ended');
-				log.append([last]);
-			}
+			if (final !== undefined) return final;
+			drafts.changed(shown);
 		}
-		return last;
+		throw new Error('The run ended without saying how.');
 	};
-	const failed = (cause: unknown): TerminalEvent => {
-		writeLog('error', 'run.not_stored', { 'runlet.run.id': record.id, ...failureFields(cause) });
-		run.abort();
-		const message = 'The run could not be stored. Send the message again.';
-		const event: TerminalEvent = { type: 'error', code: 'internal', message };
-		try {
-			store.runs.end(record.n, 'error', { before: [], draft: [], event }, Date.now());
-			work.onEnd(event);
-			work.onEnded(event, firstAt);
-		} catch {
-			// Not even this could be written; the object's next life takes the run up.
-		}
-		if (!log.ended) log.append([event]);
-		return event;
+	const ended = follow()
+		.catch((cause: unknown) => {
+			writeLog('error', 'run.broke_off', { 'runlet.run.id': record.id, ...failureFields(cause) });
+			stop.abort();
+			return notStored(cause);
+		})
+		.finally(drafts.stop)
+		.then(conclude);
+	const cancel = async (): Promise<TerminalEvent> => {
+		stop.abort();
+		tryNow();
+		return Promise.race([ended, new Promise<never>((_, fail) => waiting.set(fail, performance.now()))]);
 	};
-	return { record, log, ended: follow().catch(failed).finally(drafts.stop), cancel: run.abort };
+	return { record, log, ended, cancel };
+}
+
+function notStored(cause: unknown): TerminalEvent {
+	if (isStorageError(cause))
+		return { type: 'error', code: cause.code, message: cause.message, data: { ...cause.data } };
+	const message = 'The run could not be stored. Send the message again.';
+	return { type: 'error', code: 'internal', message };
 }
 
 export function newRunId(): string {
@@ -112,5 +162,10 @@ export function newRunId(): string {
 
 /** A run that ended before it began, and is in no row; who has read it stands behind the run `n`. */
 export function runThatWasNot(n: number, id: string, event: TerminalEvent): LiveRun {
-	return { record: { n, id }, log: new RunLog(n, [event]), ended: Promise.resolve(event), cancel: () => {} };
+	return toPastRun({ n, id }, new RunLog(n, [event]), event);
+}
+
+/** A run that is over in the form of one that is not. */
+export function toPastRun(record: LiveRun['record'], log: RunLog, event: TerminalEvent): LiveRun {
+	return { record, log, ended: Promise.resolve(event), cancel: async () => event };
 }

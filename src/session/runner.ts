@@ -1,4 +1,3 @@
-import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import {
 	type Message,
 	messageText,
@@ -34,6 +33,7 @@ import type { Waiting } from './rows/queue.ts';
 import type { RunRecord } from './rows/run.ts';
 import { carryOut, type LiveRun, newRunId, runThatWasNot } from './run.ts';
 import { runStatusOf, sessionStatus, takesNext } from './status.ts';
+import { isStorageError } from './storage.ts';
 import type { SessionStore } from './store.ts';
 import { unknownResults } from './submission.ts';
 
@@ -41,7 +41,6 @@ import { unknownResults } from './submission.ts';
 export interface RunnerOptions {
 	readonly runtime: Runtime;
 	readonly store: SessionStore;
-	readonly storage: Pick<DurableObjectStorage, 'setAlarm' | 'deleteAlarm'>;
 	/** The environment, read when it is needed: what is wrong with it is the failure of one run. */
 	readonly config: () => Config;
 }
@@ -68,6 +67,8 @@ export interface BeginOptions {
 	readonly callback?: string | undefined;
 	/** The message that waited for it. */
 	readonly waited?: Waiting | undefined;
+	/** What else is written in the same transaction, before the rest. */
+	readonly together?: (() => void) | undefined;
 }
 
 /**
@@ -86,10 +87,10 @@ export class Runner {
 	#live: LiveRun | undefined;
 
 	constructor(options: RunnerOptions) {
-		const { store, storage, config, runtime } = options;
+		const { store, config, runtime } = options;
 		this.#options = options;
 		this.#store = store;
-		this.#alarm = new Alarm(store, storage, runtime.agents);
+		this.#alarm = new Alarm(store, runtime.agents);
 		this.queue = new Queue(store);
 		this.owner = new Owner(store, config);
 		this.#callbacks = new Callbacks(store, config);
@@ -102,13 +103,16 @@ export class Runner {
 
 	/** The session was created without a message: it is listed, and may expire. */
 	created(): void {
-		this.#alarm.rest();
+		void this.#alarm.rest();
 		inBackground(() => this.owner.list());
 	}
 
-	/** What an earlier life of the object left: a run that died with it, or messages that wait. */
-	wake(): void {
-		if (!this.#store.exists()) return;
+	/**
+	 * Does what the store says comes next: takes up a run that died, begins the message that waits longest. Asked by a new
+	 * life of the object, by its alarm, and after each run. Throws where the storage fails; then it is to be asked again.
+	 */
+	goOn(): void {
+		if (this.#live !== undefined || !this.#store.exists()) return;
 		const run = this.#store.runs.get();
 		if (run?.status === 'running') this.#takeUp(run);
 		this.#beginNext();
@@ -121,10 +125,11 @@ export class Runner {
 	 */
 	begin(given: readonly Message[], how: BeginOptions = {}): LiveRun {
 		const { model, stopAfter, maxOutputTokens, toolChoice, once, approved = [] } = how;
-		const { inbound, replaces, callback, waited } = how;
-		const options = this.#optionsOn({ model, maxOutputTokens, toolChoice });
-		const input = [...(replaces === undefined ? this.#unknownResults(options.tools) : []), ...given];
-		const record = this.#store.transaction(() => {
+		const { together, inbound, replaces, callback, waited } = how;
+		const { record, options } = this.#store.transaction(() => {
+			together?.();
+			const options = this.#optionsOn({ model, maxOutputTokens, toolChoice });
+			const input = [...(replaces === undefined ? this.#unknownResults(options.tools) : []), ...given];
 			const { messages, calls, runs, deliveries, callbacks, queue } = this.#store;
 			if (replaces !== undefined) this.#store.replace(replaces);
 			if (model !== undefined) this.#store.chooseModel(model);
@@ -152,27 +157,36 @@ export class Runner {
 			if (waited !== undefined) queue.remove(waited.id);
 			if (waited?.key !== undefined) deliveries.begun(waited.key, n);
 			if (callback !== undefined) callbacks.add({ run: n, runId: run.id, url: callback });
-			this.#alarm.watch();
-			return run;
+			void this.#alarm.watch();
+			return { record: run, options };
 		});
 		inBackground(() => this.owner.list());
 		return this.#carryOut(record, options);
 	}
 
-	/** Stops the run that goes on, or that waits for somebody, and drops the messages that wait. */
+	/**
+	 * Stops the run that goes on, or that waits for somebody, and drops the messages that wait. Throws
+	 * `storage_unavailable` where that cannot be stored: what ran is stopped all the same.
+	 */
 	async cancel(): Promise<void> {
+		const cancelling = this.#live?.cancel();
+		cancelling?.catch(() => {});
 		this.queue.drop();
-		const live = this.#live;
-		live?.cancel();
-		await live?.ended;
-		if (live !== undefined) return;
+		if (cancelling !== undefined) {
+			await cancelling;
+			return;
+		}
 		this.#cancelWaiting();
-		if (this.#store.exists()) this.#setAlarm();
+		if (this.#store.exists()) void this.#setAlarm();
 	}
 
-	/** The object's alarm: keeps watch while a run is open, and calls back. Whether the session has expired. */
+	/**
+	 * The object's alarm: keeps watch while a run is open, takes up what should go on, and calls back. It waits for no
+	 * model. Whether the session has expired. Throws where the storage fails.
+	 */
 	async alarm(): Promise<boolean> {
 		if (!this.#store.exists()) return false;
+		this.goOn();
 		if (this.#live === undefined && this.#alarm.isDue()) {
 			// Who waits for what begins no more may want to be told so, and the session stays for that.
 			this.queue.drop();
@@ -180,7 +194,7 @@ export class Runner {
 		}
 		// An alarm that a crash cuts off comes again.
 		await this.#callbacks.send();
-		if (this.#store.exists()) this.#setAlarm();
+		if (this.#store.exists() && !(await this.#setAlarm())) throw new Error('the next alarm is not set');
 		return false;
 	}
 
@@ -194,9 +208,8 @@ export class Runner {
 		return (this.#store.runs.get()?.n ?? 0) + 1;
 	}
 
-	#setAlarm(): void {
-		if (this.#live === undefined) this.#alarm.rest();
-		else this.#alarm.watch();
+	#setAlarm(): Promise<boolean> {
+		return this.#live === undefined ? this.#alarm.rest() : this.#alarm.watch();
 	}
 
 	/** @param taken a run that is taken up: what its readers were shown, and how it goes on. */
@@ -218,6 +231,7 @@ export class Runner {
 			counter,
 			resume: taken.resume,
 			inbound,
+			sync: () => store.sync(),
 			atCrashPoint,
 			options: {
 				...options,
@@ -245,7 +259,7 @@ export class Runner {
 				for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
 				// Nothing is open but where a message could not be stored.
 				chargeLost(store, store.runs.get(record.n)?.draft);
-				this.#alarm.rest();
+				void this.#alarm.rest();
 			},
 			onEnded: (event, firstAt) =>
 				this.#report(record, { event, tally: counter.tally, transport: inbound.transport, firstAt }),
@@ -253,9 +267,9 @@ export class Runner {
 		this.#live = live;
 		void live.ended.then(() => {
 			if (this.#live === live) this.#live = undefined;
-			if (!store.exists()) return;
-			this.#beginNext();
-			inBackground(() => this.owner.settleUp());
+			// What cannot be done now the alarm does.
+			inBackground(async () => this.goOn());
+			inBackground(async () => (store.exists() ? this.owner.settleUp() : undefined));
 		});
 		return live;
 	}
@@ -273,8 +287,7 @@ export class Runner {
 			const options = this.#optionsOn(run);
 			const taken = this.#store.transaction(() => {
 				const next = takeUp(this.#store, run, { boot: this.#boot, tools: options.tools });
-				if (next === undefined) this.#alarm.rest();
-				else this.#alarm.watch();
+				void (next === undefined ? this.#alarm.rest() : this.#alarm.watch());
 				return next;
 			});
 			if (taken !== undefined) this.#carryOut(taken.record, options, taken);
@@ -283,10 +296,11 @@ export class Runner {
 				void this.#crashPointsOf(run.n)('ended');
 			}
 		} catch (thrown) {
+			if (isStorageError(thrown)) throw thrown;
 			log('error', 'run.not_taken_up', { 'runlet.run.id': run.id, ...failureFields(thrown) });
 			this.#store.transaction(() => {
 				giveUp(this.#store, run, failureOf(toRunletError(thrown)));
-				this.#alarm.rest();
+				void this.#alarm.rest();
 			});
 			this.#reportLost(run);
 		}
@@ -301,6 +315,7 @@ export class Runner {
 			try {
 				this.queue.begun(id, this.begin([message], { model, inbound, callback, waited }));
 			} catch (thrown) {
+				if (isStorageError(thrown)) throw thrown;
 				this.queue.begun(id, this.#refuse(waited, failureOf(toRunletError(thrown))));
 			}
 		}
@@ -318,7 +333,7 @@ export class Runner {
 			if (waited.key !== undefined) deliveries.begun(waited.key, n);
 			runs.end(n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);
 			if (waited.callback !== undefined) callbacks.add({ run: n, runId: waited.runId, url: waited.callback });
-			this.#alarm.rest();
+			void this.#alarm.rest();
 		});
 		const record = runs.get(n);
 		const { transport } = waited.inbound ?? {};
@@ -329,8 +344,11 @@ export class Runner {
 	/** A run that waited for somebody is over; its open calls are answered as not run when the conversation goes on. */
 	#cancelWaiting(): void {
 		const run = this.#store.runs.get();
+		const event = { type: 'cancelled' } as const;
+		// One that was stored and not begun, as its history could not be read.
+		if (run?.status === 'running') this.#store.transaction(() => giveUp(this.#store, run, event));
 		if (run?.status !== 'awaiting_user' && run?.status !== 'awaiting_tools') return;
-		const tail = { before: [], draft: [], ...run.tail, event: { type: 'cancelled' } } as const;
+		const tail = { before: [], draft: [], ...run.tail, event };
 		this.#store.runs.end(run.n, 'cancelled', tail, Date.now());
 	}
 

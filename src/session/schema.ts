@@ -81,4 +81,5 @@ export const migrations: readonly string[] = [
 	`ALTER TABLE spending ADD COLUMN input_tokens INTEGER;
 	ALTER TABLE spending ADD COLUMN input_usd REAL NOT NULL DEFAULT 0;
 	ALTER TABLE spending ADD COLUMN output_usd REAL NOT NULL DEFAULT 0;`,
+	`ALTER TABLE run ADD COLUMN progress INTEGER NOT NULL DEFAULT 0;`,
 ];

@@ -1,4 +1,3 @@
-import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { makeTokenKey } from '../auth/token.ts';
 import type { Message } from '../chat/index.ts';
 import type { ClientTool } from '../compat/client-tool.ts';
@@ -13,6 +12,7 @@ import { RunRows } from './rows/run.ts';
 import { SpendingRows } from './rows/spending.ts';
 import { migrations } from './schema.ts';
 import { type Status, sessionStatus } from './status.ts';
+import { guardStorage, type Storage } from './storage.ts';
 
 /** A session as it was created. */
 export interface SessionRecord {
@@ -47,9 +47,10 @@ export class SessionStore {
 	readonly queue: QueueRows;
 	readonly deliveries: DeliveryRows;
 	readonly callbacks: CallbackRows;
-	readonly #storage: DurableObjectStorage;
+	readonly #storage: Storage;
 
-	constructor(storage: DurableObjectStorage) {
+	constructor(given: Storage) {
+		const storage = guardStorage(given);
 		const { sql } = storage;
 		this.#storage = storage;
 		this.messages = new MessageRows(sql);
@@ -59,7 +60,21 @@ export class SessionStore {
 		this.queue = new QueueRows(sql);
 		this.deliveries = new DeliveryRows(sql);
 		this.callbacks = new CallbackRows(sql);
-		if (this.exists()) this.transaction(() => migrate(sql, migrations));
+	}
+
+	/** Brings the tables of an earlier version up to date. Call it before anything else is asked of them. */
+	open(): void {
+		if (this.exists()) this.transaction(() => migrate(this.#storage.sql, migrations));
+	}
+
+	/** Resolves once all that was written is durable. */
+	sync(): Promise<void> {
+		return this.#storage.sync();
+	}
+
+	/** Sets the object's one alarm, or takes it away. */
+	setAlarm(at: number | undefined): Promise<void> {
+		return at === undefined ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at);
 	}
 
 	/** Whether a session was created here. Asking creates nothing. */

@@ -38,7 +38,13 @@ export function ofRun(error: RunletError): RunletError {
 	return error.code === 'auth' ? new RunletError('provider_error', error.message, error.data) : error;
 }
 
-const mayPass: ReadonlySet<string> = new Set(['internal', 'overloaded', 'rate_limited', 'timeout']);
+const mayPass: ReadonlySet<string> = new Set([
+	'internal',
+	'overloaded',
+	'rate_limited',
+	'storage_unavailable',
+	'timeout',
+]);
 
 function responseOf(error: RunletError, mayRetry: boolean, status = statusFor(error)): Response {
 	const after = status === error.status ? retryHeaders(error) : {};

@@ -1,5 +1,5 @@
-import type { SqlStorage } from '@cloudflare/workers-types';
 import type { Question } from '../../chat/index.ts';
+import type { Sql } from '../../migrate.ts';
 import type { ToolCall } from '../../tool/index.ts';
 import { hash } from '../../tool/provider-name.ts';
 
@@ -16,9 +16,9 @@ const longestQuestion = 100_000;
 
 /** The journal of calls, by the place of their turn: what the history does not say. */
 export class CallRows {
-	readonly #sql: SqlStorage;
+	readonly #sql: Sql;
 
-	constructor(sql: SqlStorage) {
+	constructor(sql: Sql) {
 		this.#sql = sql;
 	}
 

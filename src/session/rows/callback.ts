@@ -1,4 +1,4 @@
-import type { SqlStorage } from '@cloudflare/workers-types';
+import type { Sql } from '../../migrate.ts';
 
 /** Somebody who wants to be told how a run ends. */
 export interface Callback {
@@ -17,9 +17,9 @@ export interface Callback {
  * and what is to be sent of it are one write.
  */
 export class CallbackRows {
-	readonly #sql: SqlStorage;
+	readonly #sql: Sql;
 
-	constructor(sql: SqlStorage) {
+	constructor(sql: Sql) {
 		this.#sql = sql;
 	}
 

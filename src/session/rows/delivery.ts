@@ -1,4 +1,4 @@
-import type { SqlStorage } from '@cloudflare/workers-types';
+import type { Sql } from '../../migrate.ts';
 import type { Once } from '../api.ts';
 
 /** How long a webhook is known after it came, in milliseconds. */
@@ -6,10 +6,10 @@ const keptMs = 30 * 86_400_000;
 
 /** The requests that were taken under an `Idempotency-Key`, and the webhooks. */
 export class DeliveryRows {
-	readonly #sql: SqlStorage;
+	readonly #sql: Sql;
 	#isPruned = false;
 
-	constructor(sql: SqlStorage) {
+	constructor(sql: Sql) {
 		this.#sql = sql;
 	}
 

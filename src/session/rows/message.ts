@@ -1,5 +1,5 @@
-import type { SqlStorage } from '@cloudflare/workers-types';
 import { cutOutput, type Message, type SideEvent, type Turn } from '../../chat/index.ts';
+import type { Sql } from '../../migrate.ts';
 import type { Inbound } from '../inbound.ts';
 import { partsOf } from './part.ts';
 
@@ -58,9 +58,9 @@ const restated = 2;
 
 /** The conversation: a message costs one row, however many deltas it came in. */
 export class MessageRows {
-	readonly #sql: SqlStorage;
+	readonly #sql: Sql;
 
-	constructor(sql: SqlStorage) {
+	constructor(sql: Sql) {
 		this.#sql = sql;
 	}
 

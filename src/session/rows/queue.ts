@@ -1,5 +1,5 @@
-import type { SqlStorage } from '@cloudflare/workers-types';
 import type { Message } from '../../chat/index.ts';
+import type { Sql } from '../../migrate.ts';
 import type { Inbound } from '../inbound.ts';
 import { partsOf } from './part.ts';
 
@@ -24,9 +24,9 @@ export interface Waiting {
 
 /** Messages that came while a run went on, in the order in which they came. */
 export class QueueRows {
-	readonly #sql: SqlStorage;
+	readonly #sql: Sql;
 
-	constructor(sql: SqlStorage) {
+	constructor(sql: Sql) {
 		this.#sql = sql;
 	}
 

@@ -1,5 +1,6 @@
-import type { SqlStorage } from '@cloudflare/workers-types';
 import type { RunEvent, SideEvent, TerminalEvent, ToolChoice } from '../../chat/index.ts';
+import { RunletError } from '../../errors.ts';
+import type { Sql } from '../../migrate.ts';
 import type { RunStatus } from '../status.ts';
 
 export interface RunRecord {
@@ -21,13 +22,11 @@ export interface RunRecord {
 	readonly attempt: number;
 	/** Lives that were lost since it last came further. */
 	readonly lost: number;
-	/** When it was last taken up, in milliseconds since 1970, as every time here. */
-	readonly takenUpAt?: number | undefined;
-	/** When it was first taken up since it last came further. */
-	readonly stalledAt?: number | undefined;
-	/** Times that its current turn was asked again. */
+	/** Its own messages that were stored when its life began: with more of them it has come further. */
+	readonly progress: number;
+	/** Times that its readers were told that its current turn is asked again. */
 	readonly restarts: number;
-	/** What was shown of the current turn, a moment ago. */
+	/** The newest turn that its model was to be asked for, and what was shown of that, a moment ago. */
 	readonly draft?: Draft | undefined;
 	/** Whether it notes the calls that it begins; a run of an earlier version did not. */
 	readonly journaled: boolean;
@@ -38,10 +37,12 @@ export interface RunRecord {
 	readonly endedAt?: number | undefined;
 }
 
-/** What was shown of a turn that is not over. */
+/** A turn that its model is asked for. */
 export interface Draft {
 	readonly iteration: number;
+	/** Times that it was asked again before this. */
 	readonly restarts: number;
+	/** What was shown of it; empty until that is stored for the first time. */
 	readonly events: readonly RunEvent[];
 	/** The request that it comes from, by its number; the tokens that it has come to, estimated, and since when. */
 	readonly call?: number | undefined;
@@ -68,13 +69,13 @@ export type NewRun = Pick<
 >;
 
 /** What changes when a run is taken up again. */
-export type NextLife = Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'takenUpAt' | 'stalledAt'>;
+export type NextLife = Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress'>;
 
 /** The runs of a session: one row each. */
 export class RunRows {
-	readonly #sql: SqlStorage;
+	readonly #sql: Sql;
 
-	constructor(sql: SqlStorage) {
+	constructor(sql: Sql) {
 		this.#sql = sql;
 	}
 
@@ -86,21 +87,28 @@ export class RunRows {
 			...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.maxOutputTokens ?? null],
 			...[run.toolChoice === undefined ? null : JSON.stringify(run.toolChoice), run.boot, run.firstSeq, run.createdAt],
 		);
-		return { ...run, status: 'running', attempt: 1, lost: 0, restarts: 0, journaled: true };
+		return { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0, journaled: true };
 	}
 
 	/** A lost run has its next life. */
-	takeUp(
-		n: number,
-		{ boot, attempt, lost, takenUpAt, stalledAt, restarts }: NextLife & Pick<RunRecord, 'restarts'>,
-	): void {
+	takeUp(n: number, { boot, attempt, lost, progress, restarts }: NextLife & Pick<RunRecord, 'restarts'>): void {
 		this.#sql.exec(
-			'UPDATE run SET boot = ?, attempt = ?, lost = ?, taken_up_at = ?, stalled_at = ?, restarts = ? WHERE n = ?',
-			...[boot, attempt, lost, takenUpAt ?? null, stalledAt ?? null, restarts, n],
+			'UPDATE run SET boot = ?, attempt = ?, lost = ?, progress = ?, restarts = ? WHERE n = ?',
+			...[boot, attempt, lost, progress, restarts, n],
 		);
 	}
 
-	/** How often the current turn was asked again. */
+	/**
+	 * Throws `interrupted` where this life of a run is over: what still works behind its back, as a model or a tool that
+	 * did not heed its signal, writes nothing any more.
+	 */
+	assertOpen({ n, boot, attempt }: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): void {
+		const isOpen = "SELECT 1 FROM run WHERE n = ? AND boot = ? AND attempt = ? AND status = 'running'";
+		if (this.#sql.exec(isOpen, n, boot, attempt).toArray().length > 0) return;
+		throw new RunletError('interrupted', 'This run is over: nothing more is stored of it.');
+	}
+
+	/** How often readers were told that the current turn is asked again. */
 	restarted(n: number, restarts: number): void {
 		this.#sql.exec('UPDATE run SET restarts = ? WHERE n = ?', restarts, n);
 	}
@@ -135,8 +143,7 @@ type Row = {
 	boot: string;
 	attempt: number;
 	lost: number;
-	taken_up_at: number | null;
-	stalled_at: number | null;
+	progress: number;
 	restarts: number;
 	draft: string | null;
 	journaled: number;
@@ -158,8 +165,7 @@ function recordOf({ tail, draft, tool_choice: toolChoice, ...row }: Row): RunRec
 		boot: row.boot,
 		attempt: row.attempt,
 		lost: row.lost,
-		takenUpAt: row.taken_up_at ?? undefined,
-		stalledAt: row.stalled_at ?? undefined,
+		progress: row.progress,
 		restarts: row.restarts,
 		draft: draft === null ? undefined : JSON.parse(draft),
 		journaled: row.journaled === 1,

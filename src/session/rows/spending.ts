@@ -1,6 +1,6 @@
-import type { SqlStorage } from '@cloudflare/workers-types';
 import { dollars } from '../../chat/usage.ts';
 import type { Amount } from '../../ledger/amount.ts';
+import type { Sql } from '../../migrate.ts';
 
 /** A request to a model, as it is paid for. */
 export interface Charge {
@@ -27,9 +27,9 @@ export interface Estimate {
 
 /** What the session spends: a row a request to a model, each with the sum up to it. One request goes on at a time. */
 export class SpendingRows {
-	readonly #sql: SqlStorage;
+	readonly #sql: Sql;
 
-	constructor(sql: SqlStorage) {
+	constructor(sql: Sql) {
 		this.#sql = sql;
 	}
 

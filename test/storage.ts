@@ -1,0 +1,55 @@
+/** Whether a write of the object under test fails now. @param n its number since the storage was broken, from 1 */
+type Fails = (n: number) => boolean;
+
+let fails: Fails | undefined;
+let writes = 0;
+
+/** From now on writes of sessions fail, all of them or as it is told: as a disk that is full, or gone for a while. */
+export function breakStorage(when: Fails = () => true): void {
+	fails = when;
+	writes = 0;
+}
+
+/** Writes are stored again. */
+export function mendStorage(): void {
+	fails = undefined;
+}
+
+/** Writes since the storage was broken, those that failed included. */
+export function countWrites(): number {
+	return writes;
+}
+
+const isWrite = /^\s*(INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\b/i;
+
+function assertWorks(): void {
+	if (fails === undefined) return;
+	writes++;
+	if (fails(writes)) throw new Error('disk I/O error: SQLITE_IOERR');
+}
+
+/** Makes an object's storage one that can be broken. Call it before anybody uses that. */
+export function makeBreakable({ storage }: DurableObjectState): void {
+	const { sql } = storage;
+	const exec = sql.exec.bind(sql);
+	const failing: typeof exec = (query, ...values) => {
+		if (isWrite.test(query)) assertWorks();
+		return exec(query, ...values);
+	};
+	Object.defineProperty(sql, 'exec', { value: failing, configurable: true, writable: true });
+	const { setAlarm, deleteAlarm } = storage;
+	Object.defineProperties(storage, {
+		setAlarm: {
+			value: async (...given: Parameters<typeof setAlarm>) => {
+				assertWorks();
+				return setAlarm.apply(storage, given);
+			},
+		},
+		deleteAlarm: {
+			value: async (...given: Parameters<typeof deleteAlarm>) => {
+				assertWorks();
+				return deleteAlarm.apply(storage, given);
+			},
+		},
+	});
+}
