@@ -8,6 +8,7 @@ import type { LedgerNamespace } from './ledger/api.ts';
 import type { Limit } from './ledger/budget.ts';
 import type { AiBinding } from './providers/index.ts';
 import type { PublisherNamespace, SkillsNamespace } from './publisher/api.ts';
+import { createLimitedKv } from './reach.ts';
 import type { SessionNamespace } from './session/api.ts';
 import type { MetricsDataset } from './session/metrics.ts';
 import { type SourceName, sourceNames } from './webhooks/source.ts';
@@ -178,7 +179,7 @@ export function config(env: Env): Config {
 		sessions: env.SESSIONS,
 		ledgers: env.LEDGERS,
 		directories: env.DIRECTORIES,
-		skills: env.SKILLS,
+		skills: createLimitedKv(env.SKILLS),
 		publishers: env.PUBLISHERS,
 		knows: (owner) => isKnown(keys, owner),
 		dayBudgetOf: (owner) => (isKnown(keys, owner) ? capsOf(keys, owner, dayBudget) : { tokens: 0 }),

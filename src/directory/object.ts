@@ -1,6 +1,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import { config, type Env } from '../config.ts';
 import { type DirectoryApi, type DirectoryPage, everybody, type Listed } from './api.ts';
+import { askDirectory } from './ask.ts';
 import { DirectoryStore } from './store.ts';
 
 /** The Durable Object class of an owner's directory. `now` is its clock, in milliseconds since 1970. */
@@ -17,7 +18,7 @@ export function createDirectoryClass(now: () => number = Date.now) {
 			this.#store.touch(entry);
 			if (owner === undefined || this.#store.hasOwner(owner)) return;
 			const { directories } = config(this.env);
-			await directories.get(directories.idFromName(everybody)).addOwner(owner);
+			await askDirectory(directories, everybody, (one) => one.addOwner(owner));
 			this.#store.addOwner(owner);
 		}
 

@@ -9,6 +9,7 @@ import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Runtime } from '../session/agent.ts';
 import type { Exchange, Handling } from '../session/api.ts';
+import { askSession } from './ask-session.ts';
 import { ownerOf, type RouteEnv } from './identity.ts';
 import { agentNamed } from './model-list.ts';
 import { serves } from './operation.ts';
@@ -28,9 +29,7 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 			const { id, isNew } = sessionFor(c, owner, agent, how);
 			const exchange = await exchangeOf(body, { agent, owner, isKept: c.req.header(sessionHeader) !== undefined });
 			const { create, ...rest } = exchange;
-			const answered = await config(c.env)
-				.sessions.get(id)
-				.converse({ owner }, isNew ? exchange : rest, how);
+			const answered = await askSession(c, id, (one) => one.converse({ owner }, isNew ? exchange : rest, how));
 			const response = new Response(answered.body, answered);
 			if (response.status !== 404) response.headers.set(sessionHeader, id.toString());
 			return response;

@@ -3,6 +3,7 @@ import type * as v from 'valibot';
 import { webhookOwner } from '../auth/identity.ts';
 import { config } from '../config.ts';
 import { type DirectoryPage, everybody, type Listed } from '../directory/api.ts';
+import { askDirectory } from '../directory/ask.ts';
 import { cursorBehind } from '../directory/cursor.ts';
 import { RunletError } from '../errors.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
@@ -44,7 +45,7 @@ export async function listSessions(c: Context<RouteEnv>, { owner, ...page }: Que
 /** Owners that have a key, and those that ever had a session. */
 async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
 	const { directories, keys } = config(c.env);
-	const listed = await directories.get(directories.idFromName(everybody)).owners(mostOwners + 1);
+	const listed = await askDirectory(directories, everybody, (one) => one.owners(mostOwners + 1));
 	const owners = [...new Set([...listed, webhookOwner, ...keys.map((key) => key.owner)])];
 	if (owners.length <= mostOwners) return owners;
 	throw new RunletError('invalid_request', `owner: there are more than ${mostOwners} owners. Name one of them.`, {
@@ -54,7 +55,7 @@ async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
 
 function pageOf(c: Context<RouteEnv>, owner: string, page: Omit<Query, 'owner'>): Promise<DirectoryPage> {
 	const { directories } = config(c.env);
-	return directories.get(directories.idFromName(owner)).list(page);
+	return askDirectory(directories, owner, (one) => one.list(page));
 }
 
 /** Listed sessions as the wire has them. */

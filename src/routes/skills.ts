@@ -5,6 +5,7 @@ import { RunletError } from '../errors.ts';
 import { log } from '../log.ts';
 import type { Condition, Outcome, PublisherApi } from '../publisher/api.ts';
 import { publishedPrefix } from '../publisher/prefix.ts';
+import { reach } from '../reach.ts';
 import { type KvResolverOptions, kvResolver, toMarkdown, validateMarkdown } from '../skill/index.ts';
 import { bodyKey, bodySchema, type Entry, indexKey, readSkillSet } from '../skill/kv-index.ts';
 import { etagOf } from '../skill/publish.ts';
@@ -59,19 +60,23 @@ export const skills = new Hono<RouteEnv>()
 			const more = violations.length > 1 ? ` (and ${violations.length - 1} more, in data.violations)` : '';
 			throw new RunletError('invalid_skill', `body: ${first.message}${more}.`, { field: first.field, violations });
 		}
-		return answer(c, await publisher(c).put(name, markdown, condition), condition);
+		return answer(c, await publish(c, (one) => one.put(name, markdown, condition)), condition);
 	})
 	.delete('/:name', serves(operations.deleteSkill), async (c) => {
 		const condition = conditionOf(c);
-		return answer(c, await publisher(c).remove(c.req.param('name'), condition), condition);
+		return answer(c, await publish(c, (one) => one.remove(c.req.param('name'), condition)), condition);
 	})
 	.all('/:name', notAllowed('GET', 'PUT', 'DELETE'));
 
 type Ctx = Context<RouteEnv>;
 
-function publisher(c: Ctx): PublisherApi {
+/** How long a change of a skill may take, in milliseconds: KV takes one write of the index a second. */
+const publishLimitMs = 60_000;
+
+function publish(c: Ctx, ask: (one: PublisherApi) => Promise<Outcome>): Promise<Outcome> {
 	const { publishers } = config(c.env);
-	return publishers.get(publishers.idFromName(publishedPrefix));
+	const call = () => ask(publishers.get(publishers.idFromName(publishedPrefix)));
+	return reach(call, { what: 'What publishes skills', isSafe: false, timeoutMs: publishLimitMs });
 }
 
 async function publishedEntries(c: Ctx): Promise<Map<string, Entry>> {

@@ -7,11 +7,12 @@ import { answersOf, contentOf } from '../compat/ui/request.ts';
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Runtime } from '../session/agent.ts';
-import type { Caller, PagePost, SessionApi } from '../session/api.ts';
+import type { Caller, PagePost } from '../session/api.ts';
 import { attachmentsField } from '../wire/attachment.ts';
 import * as operations from '../wire/operations/ui.ts';
 import { textField } from '../wire/part.ts';
 import { postedMessage, type uiPost } from '../wire/ui.ts';
+import { askSession } from './ask-session.ts';
 import { callerOf, ownerOf, type RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
 import { handlingOf, notAllowed } from './request.ts';
@@ -24,44 +25,46 @@ export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
 		.post('/:agent', serves(operations.postChat), async (c) => {
 			const body = c.req.valid('json');
-			const { api, caller } = chatOf(c, body.id);
+			const { id, caller } = chatOf(c, body.id);
 			const agent = findAgent(agents, c.req.param('agent'));
-			return api.post(caller, postOf(agent, body, caller), handlingOf(c, body));
+			const post = postOf(agent, body, caller);
+			return askSession(c, id, (one) => one.post(caller, post, handlingOf(c, body)));
 		})
 		.all('/:agent', notAllowed('POST'))
 		.get('/:agent/:chat/stream', serves(operations.resumeChat), async (c) => {
-			const { api, caller } = chatOf(c, c.req.param('chat'));
-			return orElse(caller, await api.resume(caller, c.req.param('agent')), () => new Response(null, { status: 204 }));
+			const { id, caller } = chatOf(c, c.req.param('chat'));
+			const response = await askSession(c, id, (one) => one.resume(caller, c.req.param('agent')));
+			return orElse(caller, response, () => new Response(null, { status: 204 }));
 		})
 		.delete('/:agent/:chat/stream', serves(operations.stopChat), async (c) => {
-			const { api, caller } = chatOf(c, c.req.param('chat'));
-			const { status } = await api.cancel(caller, handlingOf(c));
+			const { id, caller } = chatOf(c, c.req.param('chat'));
+			const { status } = await askSession(c, id, (one) => one.cancel(caller, handlingOf(c)));
 			if (status === 404) throw new RunletError('not_found', 'There is no such session.');
 			return new Response(null, { status: 204 });
 		})
 		.all('/:agent/:chat/stream', notAllowed('GET', 'DELETE'))
 		.get('/:agent/:chat/messages', serves(operations.listChat), async (c) => {
-			const { api, caller } = chatOf(c, c.req.param('chat'));
-			const response = await api.pageMessages(caller, c.req.param('agent'));
+			const { id, caller } = chatOf(c, c.req.param('chat'));
+			const response = await askSession(c, id, (one) => one.pageMessages(caller, c.req.param('agent')));
 			return orElse(caller, response, () => Response.json({ messages: [] }));
 		})
 		.all('/:agent/:chat/messages', notAllowed('GET'));
 }
 
 /** The session that a chat stands for, and who asks it. */
-function chatOf(c: Context<RouteEnv>, id: string): { readonly api: SessionApi; readonly caller: Caller } {
+function chatOf(c: Context<RouteEnv>, id: string) {
 	const { sessions } = config(c.env);
 	if (sessionIdForm.test(id)) {
 		const caller = callerOf(c, id);
 		try {
-			return { api: sessions.get(sessions.idFromString(id)), caller };
+			return { id: sessions.idFromString(id), caller };
 		} catch {
 			// It looks like the id of an object, and is none.
 		}
 	}
 	const owner = ownerOf(c);
 	const name = JSON.stringify(['ui', owner, c.req.param('agent'), id]);
-	return { api: sessions.get(sessions.idFromName(name)), caller: { owner } };
+	return { id: sessions.idFromName(name), caller: { owner } };
 }
 
 function postOf(

@@ -7,11 +7,12 @@ import { config } from '../config.ts';
 import { messageOf, RunletError } from '../errors.ts';
 import { assertPublicUrl } from '../net/public-url.ts';
 import type { Runtime } from '../session/agent.ts';
-import { type Input, replayed, type SessionApi, webhookKey } from '../session/api.ts';
+import { type Input, replayed, webhookKey } from '../session/api.ts';
 import { sources, verify, type WebhookEvent, type WebhookMapping } from '../webhooks/index.ts';
 import { messageBody } from '../wire/message.ts';
 import { receiveWebhook } from '../wire/operations/webhooks.ts';
 import { metadata } from '../wire/session.ts';
+import { askSession } from './ask-session.ts';
 import type { RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
 import { notAllowed, readBytes } from './request.ts';
@@ -100,7 +101,12 @@ async function take(
 	const create = { agent, owner, metadata };
 	const input: Input = { ...message, sender, transport: `webhook:${source}`, isPatient: true, create };
 	const once = { key: webhookKey(source, id), request: 'webhook' };
-	const response = await patiently(() => sessions.get(sessionId).send(caller, input, { delivery: 'accepted', once }));
+	const response = await askSession(
+		c,
+		sessionId,
+		(one) => one.send(caller, input, { delivery: 'accepted', once }),
+		true,
+	);
 	if (response.status === 409) {
 		await response.body?.cancel();
 		throw busy('The session cannot take this event now: too many wait, or it waits for somebody. Send it again.');
@@ -108,21 +114,6 @@ async function take(
 	if (!response.ok) return response;
 	const { runId } = v.parse(accepted, await response.json());
 	return c.json({ sessionId: sessionId.toString(), runId }, response.headers.has(replayed) ? 200 : 202);
-}
-
-/** A call to an object, made again where the platform says that it may help (hardening.md, "The platform"). */
-async function patiently(call: () => ReturnType<SessionApi['send']>): Promise<Response> {
-	try {
-		return await call();
-	} catch (error) {
-		if (isMarked(error, 'overloaded')) throw busy('The session has too much to do. Send it again.');
-		if (!isMarked(error, 'retryable')) throw error;
-		return call();
-	}
-}
-
-function isMarked(error: unknown, mark: 'overloaded' | 'retryable'): boolean {
-	return typeof error === 'object' && error !== null && mark in error && Reflect.get(error, mark) === true;
 }
 
 function busy(message: string): RunletError {

@@ -1,8 +1,8 @@
 import { estimateReply } from '../chat/estimate.ts';
 import type { ChatUsage, Message, Meter, MeteredRequest } from '../chat/index.ts';
-import { RunletError } from '../errors.ts';
 import { type Amount, amountOf, nothing } from '../ledger/amount.ts';
 import type { LedgerApi } from '../ledger/api.ts';
+import { askLedger } from '../ledger/ask.ts';
 import { type BudgetState, budgetState, type Limit, wouldPass } from '../ledger/budget.ts';
 import { toAmount } from './charge.ts';
 import type { AtCrashPoint } from './crash.ts';
@@ -66,7 +66,7 @@ export function sessionMeter(options: MeterOptions): SessionMeter {
 		if (owner === undefined) return cap;
 		try {
 			const id = idOf(record.id, open.call);
-			const answer = await reached(owner.ledger, (one) => one.reserve(id, amount, owner.limit));
+			const answer = await askLedger(owner.ledger, (one) => one.reserve(id, amount, owner.limit));
 			if (answer.ok) return cap;
 			settle(nothing);
 			return answer.state;
@@ -111,23 +111,8 @@ export function stateOf(store: SessionStore, limit: Limit): BudgetState {
 export async function tellOwner(store: SessionStore, { ledger }: OwnerLedger): Promise<void> {
 	for (const { call, run, amount } of store.spending.owed()) {
 		const runId = store.runs.get(run)?.id ?? '';
-		await reached(ledger, (one) => one.settle(idOf(runId, call), amount));
+		await askLedger(ledger, (one) => one.settle(idOf(runId, call), amount));
 		store.spending.told(call);
-	}
-}
-
-/** What a ledger answers. A call that failed on its way is made again; one that met an overloaded ledger is not. */
-async function reached<T>(ledger: () => LedgerApi, ask: (one: LedgerApi) => Promise<T>): Promise<T> {
-	for (let tries = 1; ; tries++) {
-		try {
-			return await ask(ledger());
-		} catch (cause) {
-			const again = cause instanceof Error && Reflect.get(cause, 'retryable') === true;
-			const overloaded = cause instanceof Error && Reflect.get(cause, 'overloaded') === true;
-			if (again && !overloaded && tries < 3) continue;
-			const message = 'The ledger of this key could not be reached, so no model was asked. Continue in a moment.';
-			throw new RunletError('overloaded', message, undefined, { cause });
-		}
 	}
 }
 

@@ -1,9 +1,13 @@
 import type { Config } from '../config.ts';
-import type { DirectoryApi } from '../directory/api.ts';
+import { askDirectory } from '../directory/ask.ts';
+import { askLedger } from '../ledger/ask.ts';
 import type { BudgetState } from '../ledger/budget.ts';
 import { failureFields, log } from '../log.ts';
 import { type OwnerLedger, tellOwner } from './meter.ts';
 import type { SessionStore } from './store.ts';
+
+/** How long who looks at a session waits for where the day stands, in milliseconds. */
+const dayLimitMs = 2_000;
 
 /** What a session has to do with its owner's objects: the ledger of what is spent, and the list of sessions. */
 export class Owner {
@@ -27,8 +31,9 @@ export class Owner {
 	/** Where the owner's day stands; nothing where it has no limit, or where the ledger cannot be asked now. */
 	async day(): Promise<BudgetState | undefined> {
 		const owner = this.ledger();
+		if (owner === undefined) return undefined;
 		try {
-			return await owner?.ledger().state(owner.limit);
+			return await askLedger(owner.ledger, (one) => one.state(owner.limit), dayLimitMs);
 		} catch (cause) {
 			log('warn', 'ledger.not_read', failureFields(cause));
 			return undefined;
@@ -45,17 +50,13 @@ export class Owner {
 	async list(): Promise<void> {
 		const { id, agent, owner, title, createdAt } = this.#store.session();
 		const entry = { id, agent, createdAt, activeAt: Date.now(), ...(title !== undefined && { title }) };
-		await this.#directory().touch(entry, owner);
+		await askDirectory(this.#config().directories, owner, (one) => one.touch(entry, owner));
 	}
 
 	/** Takes the session off the list. */
 	async unlist(): Promise<void> {
-		await this.#directory().remove(this.#store.session().id);
-	}
-
-	#directory(): DirectoryApi {
-		const { directories } = this.#config();
-		return directories.get(directories.idFromName(this.#store.session().owner));
+		const { id, owner } = this.#store.session();
+		await askDirectory(this.#config().directories, owner, (one) => one.remove(id));
 	}
 }
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { messageOf } from '../errors.ts';
+import { withTimeLimit } from '../time-limit.ts';
 import { type FullText, readFullText, type Scored } from './full-text.ts';
 import {
 	bodyKey,
@@ -45,6 +46,8 @@ export interface KvResolverOptions {
 	readonly alwaysOn?: readonly string[];
 	/** How long an isolate keeps the index; 60,000 ms, which is KV's own delay. */
 	readonly cacheMs?: number;
+	/** How long a read of KV may take; 5,000 ms. One that takes longer is skipped like one that failed. */
+	readonly timeoutMs?: number;
 	/**
 	 * Makes the vector of a query by the named model, so that skills published with vectors (`npm run skills -- --embed MODEL`)
 	 * are found by meaning. Missing, or failing, they are found by their words.
@@ -74,6 +77,7 @@ export function kvResolver(
 		listLimit = 4_000,
 		alwaysOn = [],
 		cacheMs = 60_000,
+		timeoutMs = 5_000,
 		embedFn,
 		onProblem = () => {},
 	}: KvResolverOptions = {},
@@ -81,7 +85,7 @@ export function kvResolver(
 	const cache = cacheOf(kv, prefix);
 	const getJson = async (key: string): Promise<unknown> => {
 		try {
-			return await kv.get(key, 'json');
+			return await withTimeLimit(kv.get(key, 'json'), timeoutMs, 'KV');
 		} catch (error) {
 			onProblem(`${key}: could not be read from KV (${messageOf(error)}).`, 'not_read');
 			return undefined;

@@ -156,7 +156,7 @@ describe('a delivery', () => {
 		expect(await answersOf()).toEqual([202, false, 1]);
 		expect(await answersOf('retryable')).toEqual([202, false, 2]);
 		expect(await answersOf('overloaded')).toEqual([503, true, 1]);
-		expect(await answersOf('unknown')).toEqual([500, false, 1]);
+		expect(await answersOf('unknown')).toEqual([503, true, 1]);
 	});
 
 	test('that an agent wants nothing of is acknowledged, and nothing is stored', async () => {

@@ -1,0 +1,23 @@
+import type { Context } from 'hono';
+import { config } from '../config.ts';
+import { reach } from '../reach.ts';
+import type { SessionApi } from '../session/api.ts';
+import type { RouteEnv } from './identity.ts';
+
+/** What a session has to answer in that is only looked at, in milliseconds. */
+const readLimitMs = 20_000;
+
+/**
+ * Asks a session's object, again where nothing happens twice: where it is only read, changed to what is said, or where
+ * the request has an `Idempotency-Key`. The answer to a message comes when its run is over, so it has no time limit.
+ */
+export function askSession(
+	c: Context<RouteEnv>,
+	id: ReturnType<ReturnType<typeof config>['sessions']['idFromString']>,
+	ask: (one: SessionApi) => Promise<Response>,
+	isSafe = c.req.method !== 'POST' || c.req.header('idempotency-key') !== undefined,
+): Promise<Response> {
+	const { sessions } = config(c.env);
+	const timeoutMs = c.req.method === 'GET' ? readLimitMs : undefined;
+	return reach(() => ask(sessions.get(id)), { what: 'This session', isSafe, timeoutMs });
+}
