@@ -9,7 +9,7 @@ import { tokenSeconds } from '../wire/token.ts';
 import { askSession } from './ask-session.ts';
 import { anyCallerOf, callerOf, ownerOf, type RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
-import { handlingOf, newSessionId, notAllowed } from './request.ts';
+import { accepts, handlingOf, newSessionId, notAllowed } from './request.ts';
 import { listSessions } from './session-list.ts';
 
 /** `/v1/sessions`: create, list, look at, talk to, follow and cancel a session (design.md, "The wire"). */
@@ -31,6 +31,11 @@ export const sessions = new Hono<RouteEnv>()
 	)
 	.delete('/:id', serves(operations.deleteSession), (c) => session(c, (one) => one.delete(anyCaller(c))))
 	.all('/:id', notAllowed('GET', 'PATCH', 'DELETE'))
+	.get('/:id/export', serves(operations.exportSession), (c) => {
+		const form = accepts(c, 'application/x-ndjson') ? 'ndjson' : 'json';
+		return session(c, (one) => one.export(anyCaller(c), form));
+	})
+	.all('/:id/export', notAllowed('GET'))
 	.post('/:id/token', serves(operations.createToken), (c) => {
 		const { expiresInSeconds = tokenSeconds } = c.req.valid('json');
 		return session(c, (one) => one.token(caller(c), expiresInSeconds), true);

@@ -155,6 +155,8 @@ export interface SessionApi {
 	pageMessages(caller: Caller, agent: string): Promise<Response>;
 	/** One that comes again under its key changes nothing: it may come late, when another run goes on. */
 	cancel(caller: Caller, how: Pick<Handling, 'once'>): Promise<Response>;
+	/** Everything of the session, as a stream. Not with a token. */
+	export(caller: Caller, form: 'json' | 'ndjson'): Promise<Response>;
 	/** Stops what runs and removes everything: the session is not there any more. Not with a token. */
 	delete(caller: Caller): Promise<Response>;
 }

@@ -26,6 +26,7 @@ import {
 } from './api.ts';
 import { crashPoints } from './crash.ts';
 import { operationOf } from './exchange.ts';
+import { type ExportForm, exportResponse, exportStream } from './export.ts';
 import { follow } from './follow.ts';
 import { inboundOf } from './inbound.ts';
 import { Inbox } from './inbox.ts';
@@ -232,6 +233,16 @@ export function createSessionClass(runtime: Runtime) {
 						this.#store.deliveries.add(once, 0, Date.now());
 				}
 				return Response.json(this.#state());
+			});
+		}
+
+		export(caller: Caller, form: ExportForm): Promise<Response> {
+			return answer(async () => {
+				await this.#assertOwned(caller);
+				const { owner, title, expiresAfterMs, clientTools } = this.#store.session();
+				const about = { ...this.#state(), owner, title, expiresAfterMs, clientTools };
+				const isThere = () => !this.#isLeaving && this.#store.exists();
+				return exportResponse(exportStream(this.#store, about, form, isThere), about.id, form);
 			});
 		}
 

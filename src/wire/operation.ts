@@ -4,7 +4,7 @@ import type { FailureStatus } from './error.ts';
 /** Request headers that operations know, and what they do. */
 export const requestHeaders = {
 	accept: {
-		says: 'text/event-stream streams the run; text/markdown gives a skill as its SKILL.md. Else the answer is JSON.',
+		says: 'text/event-stream streams the run; text/markdown gives a skill as its SKILL.md; application/x-ndjson an export as lines. Else the answer is JSON.',
 		example: 'application/json',
 	},
 	prefer: {

@@ -39,7 +39,7 @@ export const changeBody = v.strictObject({ budget: budgetSchema });
 
 /** Where a session stands (parity.md, "Sessions"). */
 const status = v.picklist(['idle', 'running', 'awaiting_user', 'awaiting_tools', 'completed', 'error']);
-const runStatus = v.picklist([
+export const runStatus = v.picklist([
 	'running',
 	'awaiting_user',
 	'awaiting_tools',

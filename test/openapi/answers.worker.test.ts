@@ -112,6 +112,8 @@ test('what a run comes to is described, whatever it is', async () => {
 	expect(await ask(described.cancelRun, { id })).toMatchObject({ status: 'idle' });
 	expect(await result).toMatchObject({ status: 'cancelled' });
 	await ask(described.listMessages, { id });
+	await ask(described.exportSession, { id });
+	await ask(described.exportSession, { id, headers: { accept: 'application/x-ndjson' } });
 });
 
 test('a session is created with nothing, with a result, with events, and with a run that goes on', async () => {

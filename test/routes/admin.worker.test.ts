@@ -109,6 +109,17 @@ test('an admin key reads the sessions of others: state with its owner, messages,
 	expect(await (await ask(keys.ann, `/${id}`)).json()).not.toHaveProperty('owner');
 });
 
+test('an admin key exports the session of another owner, its owner too, and nobody else', async () => {
+	const { id, token } = await made('ann');
+	for (const key of [keys.admin, keys.boss, keys.ann]) {
+		const response = await ask(key, `/${id}/export`);
+		expect(await response.json()).toMatchObject({ session: { id, owner: 'ann' }, messages: [{ sender: 'ann' }, {}] });
+	}
+	expect((await ask(keys.ben, `/${id}/export`)).status).toBe(404);
+	expect((await ask(token, `/${id}/export`)).status).toBe(403);
+	expect((await ask(keys.admin, `/${'0'.repeat(64)}/export`)).status).toBe(404);
+});
+
 test('an admin key removes the session of another owner, for the owner and from the list too', async () => {
 	const { id } = await made('ben');
 	expect((await ask(keys.admin, `/${id}`, { method: 'DELETE' })).status).toBe(204);
@@ -154,6 +165,7 @@ test('a key without the scope sees its own sessions only, by whatever name it as
 		['GET', '/messages'],
 		['GET', '/messages/65536'],
 		['GET', '/events'],
+		['GET', '/export'],
 		['DELETE', ''],
 	] as const)
 		expect((await ask(keys.ann, `/${bens.id}${path}`, { method })).status, `${method} ${path}`).toBe(404);

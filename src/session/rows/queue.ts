@@ -46,6 +46,11 @@ export class QueueRows {
 		return this.#read('id = (SELECT MIN(id) FROM queue)')[0];
 	}
 
+	/** The one that came next behind that place. */
+	after(id: number): Waiting | undefined {
+		return this.#read('id = (SELECT MIN(id) FROM queue WHERE id > ?)', id)[0];
+	}
+
 	get(id: number): Waiting | undefined {
 		return this.#read('id = ?', id)[0];
 	}

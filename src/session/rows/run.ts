@@ -130,6 +130,12 @@ export class RunRows {
 		const row = this.#sql.exec<Row>(`SELECT * FROM run ${where}`, ...(n === undefined ? [] : [n])).toArray()[0];
 		return row === undefined ? undefined : recordOf(row);
 	}
+
+	/** The oldest run behind that number. */
+	after(n: number): RunRecord | undefined {
+		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE n > ? ORDER BY n LIMIT 1', n).toArray();
+		return row === undefined ? undefined : recordOf(row);
+	}
 }
 
 type Row = {

@@ -73,6 +73,13 @@ export class SpendingRows {
 		this.#sql.exec('UPDATE spending SET owed = 0 WHERE call = ?', call);
 	}
 
+	/** At most `limit` requests behind that number, oldest first, with when each was made. */
+	after(call: number, limit: number): (Charge & { readonly isSettled: boolean; readonly createdAt: number })[] {
+		type Dated = Row & { created_at: number };
+		const rows = this.#sql.exec<Dated>('SELECT * FROM spending WHERE call > ? ORDER BY call LIMIT ?', call, limit);
+		return rows.toArray().map((row) => ({ ...chargeOf(row), isSettled: row.settled === 1, createdAt: row.created_at }));
+	}
+
 	/** What the requests of a run came to. */
 	ofRun(run: number): Amount {
 		type Total = { tokens: number; usd: number };

@@ -71,3 +71,34 @@ export const events = [
 	lines('1.0.0.2.0.0.14.0.0.0', { type: 'stop', reason: 'end_turn', usage }),
 	lines('1.end', { type: 'done', text: '17 + 25 is 42.', usage }),
 ].join('');
+
+const exportedRun = {
+	id: runId,
+	status: 'completed',
+	model: 'demo',
+	lives: 1,
+	createdAt,
+	endedAt: '2026-11-21T12:00:01.000Z',
+};
+const charge = { runId, model: 'demo', tokens: 230, usd: 0, isSettled: true, createdAt };
+const [asked, answered] = messages;
+
+/** A session as it is exported. */
+export const exported = {
+	session: { ...session, owner: 'shop', title: 'What is 17 + 25?' },
+	runs: [exportedRun],
+	spending: [charge],
+	waiting: [],
+	messages: [{ ...asked, sender: 'shop', transport: 'http' }, answered],
+};
+
+/** The same as lines. */
+export const exportedLines = [
+	{ session: exported.session },
+	{ run: exportedRun },
+	{ spending: charge },
+	...exported.messages.map((message) => ({ message })),
+	{ end: { runs: 1, spending: 1, waiting: 0, messages: 2 } },
+]
+	.map((line) => `${JSON.stringify(line)}\n`)
+	.join('');

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { resultsBody } from '../call.ts';
 import { runEvent } from '../event.ts';
+import { exportedSession } from '../export.ts';
 import { answerBody, messageBody, shownMessage } from '../message.ts';
 import { operation } from '../operation.ts';
 import { count, nextCursor, place } from '../page.ts';
@@ -142,6 +143,33 @@ export const deleteSession = operation({
 	access: 'owner',
 	adminToo: true,
 	answers: { 204: { says: 'It is removed.' } },
+	errors: [404],
+});
+
+export const exportSession = operation({
+	id: 'exportSession',
+	method: 'get',
+	path: '/v1/sessions/:id/export',
+	tag: 'Sessions',
+	summary: 'Export a session',
+	description:
+		'Everything of it as it stands now: its state and metadata, its runs, what they cost, what waits, and its whole history. It comes as a stream of any length.',
+	access: 'owner',
+	adminToo: true,
+	headers: ['accept'],
+	answers: {
+		200: {
+			says: 'One JSON document; with `Accept: application/x-ndjson` a line a record.',
+			json: exportedSession,
+			examples: { session: example.exported },
+			also: {
+				'application/x-ndjson': {
+					example: example.exportedLines,
+					says: 'Lines `{ "session": … }`, `{ "run": … }`, `{ "spending": … }`, `{ "waiting": … }`, `{ "message": … }`, and a last one `{ "end": … }` with how many there were: without it the export is not whole.',
+				},
+			},
+		},
+	},
 	errors: [404],
 });
 
