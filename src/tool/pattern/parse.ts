@@ -1,0 +1,129 @@
+/** A pattern of JSON Schema, read: ECMA-262 with the `u` flag, without what no automaton can match. */
+export type Node =
+	| { readonly type: 'char'; readonly matches: (point: number) => boolean }
+	| { readonly type: 'at'; readonly place: 'start' | 'end' | 'word' | 'not word' }
+	| { readonly type: 'look'; readonly body: Node; readonly isNegative: boolean }
+	| { readonly type: 'sequence'; readonly nodes: readonly Node[] }
+	| { readonly type: 'choice'; readonly nodes: readonly Node[] }
+	| { readonly type: 'repeat'; readonly body: Node; readonly least: number; readonly most: number };
+
+/** Groups within groups. */
+const maxNesting = 50;
+
+/** Characters of one pattern. */
+export const maxPatternLength = 4_000;
+
+/**
+ * Reads a pattern. Throws a plain `Error` that says why, for one that is not valid, and for back references and looks
+ * behind, which cannot be matched in linear time.
+ */
+export function parsePattern(pattern: string): Node {
+	if (pattern.length > maxPatternLength) throw new Error(`is longer than ${maxPatternLength} characters`);
+	const source = withoutNeedlessEscapes(pattern);
+	// The engine's own parser says whether it is valid, so the reader below need not.
+	new RegExp(source, 'u');
+	return new Reader(source).read();
+}
+
+/** Escapes such as `\-` or `\@`, which only a pattern without the `u` flag may have. */
+function withoutNeedlessEscapes(pattern: string): string {
+	return pattern.replace(/\\([\s\S])/g, (whole, character: string) =>
+		/[\s!"#%&',:;<=>@_`~]/.test(character) ? character : character === '-' ? '\\u002d' : whole,
+	);
+}
+
+class Reader {
+	readonly #source: string;
+	#at = 0;
+	#depth = 0;
+
+	constructor(source: string) {
+		this.#source = source;
+	}
+
+	read(): Node {
+		return this.#choice();
+	}
+
+	#choice(): Node {
+		if (++this.#depth > maxNesting) throw new Error(`has more than ${maxNesting} groups within each other`);
+		const nodes = [this.#sequence()];
+		while (this.#took('|')) nodes.push(this.#sequence());
+		this.#depth--;
+		return nodes.length === 1 && nodes[0] !== undefined ? nodes[0] : { type: 'choice', nodes };
+	}
+
+	#sequence(): Node {
+		const nodes: Node[] = [];
+		while (this.#at < this.#source.length && !['|', ')'].includes(this.#source[this.#at] ?? ''))
+			nodes.push(this.#repeated(this.#term()));
+		return { type: 'sequence', nodes };
+	}
+
+	#repeated(body: Node): Node {
+		const quantifier = this.#taken(/(?:[*+?]|\{(\d+)(,(\d*))?\})\??/y);
+		if (quantifier === undefined) return body;
+		const [text, low, comma, high] = quantifier;
+		if (text.startsWith('{')) {
+			const least = Number(low);
+			return { type: 'repeat', body, least, most: comma === undefined ? least : high ? Number(high) : Infinity };
+		}
+		return { type: 'repeat', body, least: text.startsWith('+') ? 1 : 0, most: text.startsWith('?') ? 1 : Infinity };
+	}
+
+	#term(): Node {
+		if (this.#took('^')) return { type: 'at', place: 'start' };
+		if (this.#took('$')) return { type: 'at', place: 'end' };
+		if (this.#took('\\b')) return { type: 'at', place: 'word' };
+		if (this.#took('\\B')) return { type: 'at', place: 'not word' };
+		if (this.#took('(')) return this.#group();
+		if (this.#taken(/\\(?:[1-9]|k)/y) !== undefined)
+			throw new Error('has a back reference, which takes too long to match');
+		const [text] =
+			this.#taken(
+				/\[(?:[^\\\]]|\\[\s\S])*\]|\\[pPu]\{[^}]*\}|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|\\c[a-zA-Z]|\\[\s\S]|[\s\S]/uy,
+			) ?? [];
+		if (text === undefined) throw new Error('cannot be read');
+		return toChar(text);
+	}
+
+	#group(): Node {
+		const [opening = ''] = this.#taken(/\?(?:<?[=!]|:|<[^>=!][^>]*>|[a-z-]+:)/y) ?? [];
+		if (/^\?[a-z-]/.test(opening)) throw new Error('changes its flags');
+		if (/^\?<[=!]/.test(opening)) throw new Error('looks behind, which takes too long to match');
+		const body = this.#choice();
+		this.#took(')');
+		const isLook = opening === '?=' || opening === '?!';
+		return isLook ? { type: 'look', body, isNegative: opening === '?!' } : body;
+	}
+
+	#took(text: string): boolean {
+		if (!this.#source.startsWith(text, this.#at)) return false;
+		this.#at += text.length;
+		return true;
+	}
+
+	#taken(form: RegExp): RegExpExecArray | undefined {
+		form.lastIndex = this.#at;
+		const found = form.exec(this.#source) ?? undefined;
+		this.#at += found?.[0].length ?? 0;
+		return found;
+	}
+}
+
+/** What one character may be. Only that one is shown to the regular expression, so it cannot take long. */
+function toChar(source: string): Node {
+	const own = source.codePointAt(0) ?? 0;
+	if (source !== '.' && source.length === (own > 0xffff ? 2 : 1))
+		return { type: 'char', matches: (point) => point === own };
+	const form = new RegExp(`^${source}$`, 'u');
+	const ascii: boolean[] = [];
+	return {
+		type: 'char',
+		matches: (point) => {
+			if (point > 127) return form.test(String.fromCodePoint(point));
+			ascii[point] ??= form.test(String.fromCharCode(point));
+			return ascii[point];
+		},
+	};
+}
