@@ -1,7 +1,7 @@
 import { RunletError } from './errors.ts';
 
 /** Levels of JSON that are read: what is passed on cannot be deeper. */
-const maxDepth = 100;
+export const maxLevels = 100;
 
 /** The JSON of a request's body; throws `invalid_request` where it is none, or is nested too deep. */
 export function parseJson(text: string): unknown {
@@ -12,16 +12,23 @@ export function parseJson(text: string): unknown {
 		const why = error instanceof Error ? error.message.slice(0, 120) : 'unreadable';
 		throw new RunletError('invalid_request', `body: not valid JSON (${why}).`, { field: 'body' });
 	}
-	if (isDeep(json))
-		throw new RunletError('invalid_request', `body: nested more than ${maxDepth} levels deep.`, { field: 'body' });
+	if (isTooDeep(json))
+		throw new RunletError('invalid_request', `body: nested more than ${maxLevels} levels deep.`, { field: 'body' });
 	return json;
 }
 
-function isDeep(json: unknown): boolean {
-	let level: unknown[] = [json];
-	for (let depth = 0; level.length > 0; depth++) {
-		if (depth > maxDepth) return true;
-		level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
+/** Whether lists and objects stand more than `maxLevels` levels within each other, or in a circle. Takes any depth. */
+export function isTooDeep(json: unknown): boolean {
+	let level = new Set([json].filter(isContainer));
+	for (let depth = 1; level.size > 0; depth++) {
+		if (depth > maxLevels) return true;
+		const inner = new Set<object>();
+		for (const value of level) for (const one of Object.values(value)) if (isContainer(one)) inner.add(one);
+		level = inner;
 	}
 	return false;
+}
+
+function isContainer(value: unknown): value is object {
+	return typeof value === 'object' && value !== null;
 }

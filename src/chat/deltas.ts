@@ -1,4 +1,6 @@
+import { isTooDeep } from '../json.ts';
 import type { ToolCall } from '../tool/index.ts';
+import { toInputText } from '../tool/input.ts';
 import { isLoopKind, type RunEvent } from './event.ts';
 import type { ChatReply, OnDelta, ReplyDelta, StreamStop } from './reply.ts';
 import { createTokenCounter } from './tokens.ts';
@@ -103,11 +105,11 @@ export function deltaReader(push: Push, taken: ReadonlySet<string> = new Set()):
 				const pieces = inputs.get(id);
 				if (pieces !== undefined) {
 					const streamed = pieces.join('');
-					if (streamed !== inputText(input)) streamedInputs.set(id, streamed);
+					if (streamed !== toInputText(input)) streamedInputs.set(id, streamed);
 					continue;
 				}
 				await show({ type: 'tool_use_start', id, name });
-				await show({ type: 'tool_use_input', id, partialInputJson: inputText(input) });
+				await show({ type: 'tool_use_input', id, partialInputJson: toInputText(input) });
 				await show({ type: 'tool_use_end', id });
 			}
 			return {
@@ -147,10 +149,11 @@ function callIds(
 
 function uniqueCalls(calls: readonly ToolCall[], nameless: string, others: ReadonlySet<string>): ToolCall[] {
 	const ids = callIds(nameless, others);
-	return calls.map(({ id, name, input }) => ({ id: ids.start(id), name, input: input === '' ? {} : (input ?? {}) }));
+	return calls.map(({ id, name, input }) => ({ id: ids.start(id), name, input: keepable(input) }));
 }
 
-/** A call's input as text: its JSON, or the raw text where that was none. */
-export function inputText(input: unknown): string {
-	return typeof input === 'string' ? input : JSON.stringify(input ?? {});
+/** What a history can hold of an input: one that is nested too deep becomes a text. */
+function keepable(input: unknown): unknown {
+	if (input === '' || input === null || input === undefined) return {};
+	return isTooDeep(input) ? toInputText(input) : input;
 }

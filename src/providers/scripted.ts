@@ -1,6 +1,7 @@
 import type { CallOptions, ChatReply, Message, OnDelta, ProviderRegistration } from '../chat/index.ts';
 import { RunletError } from '../errors.ts';
 import type { Tool } from '../tool/index.ts';
+import { toInputText } from '../tool/input.ts';
 
 /** What a scripted model was sent, in one call. */
 export interface ScriptedRequest {
@@ -83,7 +84,7 @@ function deltasOf({
 		{ type: 'text', text },
 		...toolCalls.flatMap(({ id, name, input }) => [
 			{ type: 'tool_use_start', id, name },
-			{ type: 'tool_use_input', id, partialInputJson: typeof input === 'string' ? input : JSON.stringify(input) },
+			{ type: 'tool_use_input', id, partialInputJson: toInputText(input) },
 			{ type: 'tool_use_end', id },
 		]),
 		{ type: 'stop', reason: stopReason, usage },

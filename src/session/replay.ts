@@ -1,8 +1,8 @@
-import { inputText } from '../chat/deltas.ts';
 import type { ChatUsage, RunEvent, SideEvent, Step } from '../chat/index.ts';
 import type { Resumption } from '../chat/loop.ts';
 import { addUsage } from '../chat/usage.ts';
 import type { ToolCall, ToolResult } from '../tool/index.ts';
+import { toInputText } from '../tool/input.ts';
 import { type MessageRecord, turnOf } from './rows/message.ts';
 import type { RunRecord } from './rows/run.ts';
 import { lastReply, whole } from './tail.ts';
@@ -152,7 +152,7 @@ function leftOpen({ n }: RunRecord, records: readonly MessageRecord[]): OpenTurn
 }
 
 function callEvents({ id, name, input }: ToolCall, streamed: Readonly<Record<string, string>> = {}): RunEvent[] {
-	const partialInputJson = Object.hasOwn(streamed, id) ? streamed[id] : inputText(input);
+	const partialInputJson = Object.hasOwn(streamed, id) ? streamed[id] : toInputText(input);
 	return [
 		{ type: 'tool_use_start', id, name },
 		...(partialInputJson ? [{ type: 'tool_use_input', id, partialInputJson } as const] : []),

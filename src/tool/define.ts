@@ -1,6 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { RunletError } from '../errors.ts';
+import { messageOf, RunletError } from '../errors.ts';
 import { type AnyFn, schemaFromFn } from './fn.ts';
+import { assertNotTooDeep } from './json-schema/compile.ts';
+import { toCurrentDraft } from './json-schema/draft.ts';
 import { providerName } from './provider-name.ts';
 import {
 	type AnySchema,
@@ -8,6 +10,7 @@ import {
 	isRecord,
 	isSchema,
 	type JsonSchema,
+	prepareCheck,
 	rememberCheck,
 	toJsonSchema,
 } from './schema.ts';
@@ -93,13 +96,22 @@ export function findByCall(tools: readonly Tool[], name: string): Tool | undefin
 
 const checkedTools = new WeakSet<Tool>();
 
-function checked(record: { readonly name: unknown; readonly inputSchema: unknown }): Tool {
+function checked(record: {
+	readonly name: unknown;
+	readonly inputSchema: unknown;
+	readonly outputSchema?: unknown;
+}): Tool {
 	if (!isRecord(record))
 		throw invalid('tool', 'a function made with fn, or a record with name and inputSchema', record);
 	if (isKnown(record)) return record;
-	const { name, inputSchema, ...rest } = record;
+	const { name, inputSchema, outputSchema, ...rest } = record;
 	if (typeof name !== 'string' || name === '') throw invalid('name', 'a text', name);
-	const tool: Tool = { ...rest, name, inputSchema: inputSchemaOf(name, inputSchema) };
+	const tool: Tool = {
+		...rest,
+		name,
+		inputSchema: inputSchemaOf(name, inputSchema),
+		...(outputSchema !== undefined && { outputSchema: outputSchemaOf(name, outputSchema) }),
+	};
 	if (tool.fn !== undefined && typeof tool.fn !== 'function') throw invalid('fn', 'a function', tool.fn, name);
 	checkedTools.add(tool);
 	return tool;
@@ -113,7 +125,26 @@ function inputSchemaOf(name: string, schema: unknown): JsonSchema {
 	const expected = 'a JSON Schema or a Standard Schema (valibot, Zod, ArkType) of an object';
 	const json = isSchema(schema) ? toJsonSchema(schema, `${name}: inputSchema`) : schema;
 	if (!isRecord(json) || !maySayObject(json)) throw invalid('inputSchema', expected, schema, name);
-	return isSchema(schema) ? rememberCheck(json, (input) => checkWithSchema(schema, input)) : json;
+	if (isSchema(schema)) return rememberCheck(json, (input) => checkWithSchema(schema, input));
+	return usable(json, 'inputSchema', name);
+}
+
+function outputSchemaOf(name: string, schema: unknown): JsonSchema {
+	if (isSchema(schema)) return toJsonSchema(schema, `${name}: outputSchema`);
+	if (!isRecord(schema)) throw invalid('outputSchema', 'a JSON Schema', schema, name);
+	return usable(schema, 'outputSchema', name);
+}
+
+/** A plain JSON Schema in the words of 2020-12. Throws where no input could be checked by it, and says why. */
+function usable(schema: JsonSchema, field: string, tool: string): JsonSchema {
+	try {
+		assertNotTooDeep(schema);
+		const current = toCurrentDraft(schema);
+		prepareCheck(current);
+		return current;
+	} catch (error) {
+		throw new RunletError('invalid_tool', `${field}: ${messageOf(error)} (tool ${tool}).`, { field });
+	}
 }
 
 /** Keywords that a schema of an object has, one at least, unless it says nothing at all. */

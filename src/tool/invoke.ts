@@ -1,4 +1,5 @@
 import { messageOf, RunletError } from '../errors.ts';
+import { maxLevels } from '../json.ts';
 import { askUser, halt, isAskUser, isHalt } from './control.ts';
 import { copyData } from './copy.ts';
 import { isFn, paramNames } from './fn.ts';
@@ -53,7 +54,7 @@ export async function readArguments(tool: Tool, input: unknown): Promise<Outcome
 	if (typeof given === 'string') {
 		return failure(
 			'invalid_argument',
-			`The arguments are not valid JSON. Call ${tool.name} again with one JSON object.`,
+			`The arguments are not valid JSON, or nested more than ${maxLevels} levels deep. Call ${tool.name} again with one JSON object.`,
 		);
 	}
 	try {

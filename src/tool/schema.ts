@@ -1,4 +1,3 @@
-import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import {
 	type OverrideActionContext,
@@ -7,11 +6,12 @@ import {
 } from '@valibot/to-json-schema';
 import type { GenericSchema } from 'valibot';
 import { messageOf, RunletError } from '../errors.ts';
+import { isTooDeep, maxLevels } from '../json.ts';
+import { compileSchema } from './json-schema/compile.ts';
+import { findReferred, isRecord, type JsonSchema } from './json-schema/keywords.ts';
+import { findIssues } from './json-schema/validate.ts';
 
-/** A JSON Schema (2020-12), as plain data. */
-export interface JsonSchema {
-	readonly [keyword: string]: unknown;
-}
+export { isRecord, type JsonSchema };
 
 /** Any schema that Runlet takes beside plain JSON Schema: valibot, Zod 4, ArkType, … (https://standardschema.dev). */
 export type AnySchema = StandardSchemaV1;
@@ -29,7 +29,7 @@ export function isSchema(value: unknown): value is AnySchema {
 export function toJsonSchema(schema: AnySchema, where: string): JsonSchema {
 	try {
 		const { $schema: _, ...json } = isValibot(schema)
-			? valibotToJsonSchema(schema, { typeMode: 'input', overrideAction: withoutCheck })
+			? valibotToJsonSchema(schema, { target: 'draft-2020-12', typeMode: 'input', overrideAction: withoutCheck })
 			: fromStandard(schema);
 		return json;
 	} catch (error) {
@@ -63,17 +63,24 @@ export function rememberCheck(schema: JsonSchema, check: (input: unknown) => Pro
 }
 
 /**
+ * Makes ready to check inputs by a JSON Schema, unless something checks them already. Throws a `SchemaError` for a schema
+ * that inputs cannot be checked by.
+ */
+export function prepareCheck(schema: JsonSchema): (input: unknown) => Checked | Promise<Checked> {
+	const check = validators.get(schema) ?? jsonSchemaCheck(schema);
+	validators.set(schema, check);
+	return check;
+}
+
+/**
  * Checks an input against a tool's `inputSchema`: by the schema that it was made from where there is one, else as JSON
  * Schema. A `null` for what may be left out, at any depth, counts as left out: models in strict mode send that.
  */
 export async function checkInput(schema: JsonSchema, input: unknown): Promise<Checked> {
-	let check = validators.get(schema);
-	if (check === undefined) {
-		check = jsonSchemaCheck(schema);
-		validators.set(schema, check);
-	}
+	if (isTooDeep(input)) return { issues: [`The arguments are nested more than ${maxLevels} levels deep.`] };
+	const check = prepareCheck(schema);
 	const checked = await check(input);
-	if ('value' in checked) return checked;
+	if ('value' in checked || !hasNull(input)) return checked;
 	const second = await check(withoutOptionalNulls(schema, input, { root: schema, visits: 0 }));
 	return 'value' in second ? second : checked;
 }
@@ -109,10 +116,6 @@ export function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknow
 	return isRecord(schema.properties) ? schema.properties : {};
 }
 
-export function isRecord(value: unknown): value is Record<string, unknown> {
-	return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isValibot(schema: AnySchema): schema is GenericSchema {
 	return schema['~standard'].vendor === 'valibot';
 }
@@ -128,34 +131,12 @@ function fromStandard(schema: AnySchema): JsonSchema {
 	return standard.jsonSchema.input({ target: 'draft-2020-12' });
 }
 
-/** Keywords whose error only repeats that something below them is wrong. */
-const containers = new Set([
-	'properties',
-	'items',
-	'prefixItems',
-	'allOf',
-	'$ref',
-	'additionalProperties',
-	'then',
-	'else',
-]);
-
 function jsonSchemaCheck(schema: JsonSchema): (input: unknown) => Checked {
-	const validator = new Validator(schema as Schema, '2020-12', false);
+	const compiled = compileSchema(schema);
 	return (input) => {
-		const { valid, errors } = validator.validate(input);
-		if (valid) return { value: input };
-		const leaves = errors.filter((unit) => !containers.has(unit.keyword) || unit.error.includes('not allowed'));
-		return { issues: (leaves.length > 0 ? leaves : errors).map(jsonSchemaIssue) };
+		const issues = findIssues(compiled, input);
+		return issues.length === 0 ? { value: input } : { issues };
 	};
-}
-
-function jsonSchemaIssue({ instanceLocation, keyword, error }: OutputUnit): string {
-	const path = instanceLocation.split('/').slice(1).map(decodeURIComponent);
-	return issueLine(
-		path.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~')),
-		keyword === 'false' ? 'not allowed here. Leave it out.' : error,
-	);
 }
 
 function pathOf(issue: StandardSchemaV1.Issue): string[] {
@@ -175,10 +156,16 @@ interface Walk {
 }
 const mostVisits = 10_000;
 
+/** Whether a value that is not deep holds a `null` in an object. */
+function hasNull(value: unknown): boolean {
+	if (Array.isArray(value)) return value.some((entry) => entry !== null && hasNull(entry));
+	return isRecord(value) && Object.values(value).some((entry) => entry === null || hasNull(entry));
+}
+
 function withoutOptionalNulls(schema: unknown, input: unknown, walk: Walk): unknown {
 	if (!isRecord(schema) || typeof input !== 'object' || input === null || walk.visits++ > mostVisits) return input;
 	const within = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => (Array.isArray(list) ? list : []));
-	if (typeof schema.$ref === 'string') within.push(referred(schema.$ref, walk.root));
+	if (typeof schema.$ref === 'string') within.push(findReferred(schema.$ref, walk.root));
 	const trimmed = within.reduce<unknown>((value, branch) => withoutOptionalNulls(branch, value, walk), input);
 	if (Array.isArray(trimmed)) return trimmed.map((item) => withoutOptionalNulls(schema.items, item, walk));
 	if (!isRecord(trimmed)) return trimmed;
@@ -193,17 +180,6 @@ function withoutOptionalNulls(schema: unknown, input: unknown, walk: Walk): unkn
 			Object.hasOwn(properties, name) ? withoutOptionalNulls(properties[name], value, walk) : value,
 		]),
 	);
-}
-
-/** What a `$ref` into the same schema points to. */
-function referred(ref: string, root: JsonSchema): unknown {
-	if (ref === '#') return root;
-	if (!ref.startsWith('#/')) return undefined;
-	return ref
-		.slice(2)
-		.split('/')
-		.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
-		.reduce<unknown>((node, key) => (isRecord(node) && Object.hasOwn(node, key) ? node[key] : undefined), root);
 }
 
 function mapRefs(node: JsonSchema, map: (ref: string) => string): JsonSchema {

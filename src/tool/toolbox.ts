@@ -4,6 +4,8 @@ import { forAgent } from './define.ts';
 import { isAvailable } from './dispatch.ts';
 import type { AnyFn } from './fn.ts';
 import { failure, type InvokeContext, invoke, type Outcome, readArguments } from './invoke.ts';
+import { toCurrentDraft } from './json-schema/draft.ts';
+import { innerSchemas, mapInner } from './json-schema/keywords.ts';
 import { providerName } from './provider-name.ts';
 import { isRecord, type JsonSchema, propertiesOf, requiredOf } from './schema.ts';
 import type { Note, Tool } from './tool.ts';
@@ -14,14 +16,17 @@ export type Toolbox = Readonly<Record<string, Tool>>;
 /** The arguments of a call, parsed. */
 export type Args = Readonly<Record<string, unknown>>;
 
-/** A tool in the form of OpenAI's function tools, with `strict` on (document 004, `tool_spec()`). */
+/**
+ * A tool in the form of OpenAI's function tools (document 004, `tool_spec()`), with `strict` on: it is off only where the
+ * tool takes an object with fields of any name, which the strict form has no word for.
+ */
 export interface ToolSpec {
 	readonly type: 'function';
 	readonly function: {
 		/** A name that providers take: `providerName` of the tool's. */
 		readonly name: string;
 		readonly description: string;
-		readonly strict: true;
+		readonly strict: boolean;
 		readonly parameters: JsonSchema;
 	};
 }
@@ -161,22 +166,27 @@ function unknownTool(name: string, box: Toolbox): Outcome<never> {
 }
 
 function specOf(tool: Tool): ToolSpec {
-	const parameters = strict(tool.inputSchema);
+	const parameters = toStrict(toCurrentDraft(tool.inputSchema), true);
 	return {
 		type: 'function',
-		function: { name: providerName(tool.name), description: tool.description ?? '', strict: true, parameters },
+		function: {
+			name: providerName(tool.name),
+			description: tool.description ?? '',
+			strict: !hasOpenObject(parameters),
+			parameters,
+		},
 	};
 }
 
 /**
  * A schema under OpenAI's rules for `strict`: every object closed, every property required, and one that could be left
- * out takes `null` instead (`dispatch` reads that `null` as left out).
+ * out takes `null` instead (`dispatch` reads that `null` as left out). A tuple takes no entries beyond its own. An object
+ * with fields of any name stays as it is: closed it would take nothing.
  */
-function strict(schema: JsonSchema): JsonSchema {
-	const mapped: JsonSchema = Object.fromEntries(
-		Object.entries(schema).map(([keyword, value]) => [keyword, strictKeyword(keyword, value)]),
-	);
-	if (schema.type !== 'object' && schema.properties === undefined) return mapped;
+function toStrict(schema: JsonSchema, isRoot = false): JsonSchema {
+	const mapped = mapInner(schema, (inner) => toStrict(inner));
+	if (Array.isArray(schema.prefixItems) && schema.items === undefined) return { ...mapped, items: false };
+	if (!saysObject(schema) || (isOpen(schema) && !(isRoot && schema.additionalProperties === undefined))) return mapped;
 	const required = new Set(requiredOf(schema));
 	const properties = Object.entries(propertiesOf(mapped)).map(([name, property]) => [
 		name,
@@ -184,24 +194,26 @@ function strict(schema: JsonSchema): JsonSchema {
 	]);
 	return {
 		...mapped,
-		type: 'object',
+		...(schema.type === undefined && { type: 'object' }),
 		properties: Object.fromEntries(properties),
 		required: properties.map(([name]) => name),
 		additionalProperties: false,
 	};
 }
 
-function strictKeyword(keyword: string, value: unknown): unknown {
-	if (keyword === 'items' && isRecord(value)) return strict(value);
-	if (Array.isArray(value) && ['anyOf', 'allOf', 'oneOf', 'prefixItems'].includes(keyword)) {
-		return value.map((schema) => (isRecord(schema) ? strict(schema) : schema));
-	}
-	if (isRecord(value) && ['properties', '$defs', 'definitions'].includes(keyword)) {
-		return Object.fromEntries(
-			Object.entries(value).map(([name, schema]) => [name, isRecord(schema) ? strict(schema) : schema]),
-		);
-	}
-	return value;
+function saysObject({ type, properties }: JsonSchema): boolean {
+	return [type].flat().includes('object') || properties !== undefined;
+}
+
+/** Whether all that an object may hold has names that the schema does not know. */
+function isOpen(schema: JsonSchema): boolean {
+	return Object.keys(propertiesOf(schema)).length === 0 && schema.additionalProperties !== false;
+}
+
+function hasOpenObject(schema: unknown): boolean {
+	if (!isRecord(schema)) return false;
+	if (saysObject(schema) && schema.additionalProperties !== false) return true;
+	return innerSchemas(schema).some((inner) => hasOpenObject(inner.schema));
 }
 
 function nullable(schema: JsonSchema): JsonSchema {

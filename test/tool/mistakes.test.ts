@@ -15,7 +15,7 @@ test('an inputSchema that says nothing, or says it by reference or choice, is ta
 		{},
 		{ type: ['object', 'null'] },
 		{ anyOf: [{ type: 'object' }] },
-		{ $ref: '#/$defs/a' },
+		{ $ref: '#/$defs/a', $defs: { a: { type: 'object' } } },
 	]) {
 		expect(tool.define({ ...record, inputSchema }).inputSchema).toEqual(inputSchema);
 	}

@@ -1,5 +1,6 @@
 import { addUsage, type ChatUsage, type RunEvent, type TerminalEvent, type WaitingCall } from '../../chat/index.ts';
 import { RunletError } from '../../errors.ts';
+import { toInputText } from '../../tool/input.ts';
 import type { CompletionUsage, Delta, FinishReason } from './schema.ts';
 
 /** What a run's event comes to in a chat completion: more of the answer, its end, or why there is none. */
@@ -123,7 +124,7 @@ export function withoutRestarted(events: readonly RunEvent[]): readonly RunEvent
 const finishReasons: Readonly<Record<string, FinishReason>> = { max_tokens: 'length', refusal: 'content_filter' };
 
 function callPieces({ id, name, input }: WaitingCall, index: number): Piece[] {
-	const text = JSON.stringify(input ?? {});
+	const text = toInputText(input);
 	const head = { index, id, type: 'function' as const, function: { name, arguments: '' } };
 	return [head, { index, function: { arguments: text } }].map((call) => ({
 		type: 'delta',

@@ -10,6 +10,7 @@ import {
 } from '../../chat/index.ts';
 import { abortable, abortError } from '../../chat/signal.ts';
 import { providerName, type Tool } from '../../tool/index.ts';
+import { toCurrentDraft } from '../../tool/json-schema/draft.ts';
 import type { Adapter, ModelRequest } from './adapter.ts';
 import { ask } from './ask.ts';
 import { type Caller, toProviderError } from './failure.ts';
@@ -149,11 +150,11 @@ function requestOf(given: {
 		tools: tools.map(({ name, description = '', inputSchema }) => ({
 			name: providerName(name),
 			description,
-			inputSchema,
+			inputSchema: toCurrentDraft(inputSchema),
 		})),
 		toolChoice: typeof toolChoice === 'object' ? { name: providerName(toolChoice.name) } : toolChoice,
 		maxOutputTokens,
-		outputSchema,
+		outputSchema: outputSchema && toCurrentDraft(outputSchema),
 		reasoningEffort,
 		stream,
 		signal,

@@ -1,3 +1,4 @@
+import { toInputText } from '../../../tool/input.ts';
 import { isJson, type Json, number, object, string } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { merged } from './pieces.ts';
@@ -36,7 +37,7 @@ export function callReader(reply: ReplyBuilder) {
 		const mark = markOf(piece);
 		const { index, id, name } = mark;
 		const said = object(piece, 'function');
-		const json = isJson(said.arguments) ? JSON.stringify(said.arguments) : (string(said, 'arguments') ?? '');
+		const json = isJson(said.arguments) ? toInputText(said.arguments) : (string(said, 'arguments') ?? '');
 		const found = find(mark, newest);
 		const call = found === undefined || isNext(found, id, name, json) ? newCall(calls.length) : found;
 		if (call !== found) calls.push(call);

@@ -1,4 +1,5 @@
 import { RunletError } from '../../../errors.ts';
+import { toInputText } from '../../../tool/input.ts';
 import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { isJson, type Json, number, object, objects, string } from '../../adapter/json.ts';
@@ -35,7 +36,7 @@ export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): Repl
 		if (open === undefined) return undefined;
 		const { key, args, pieces } = open;
 		open = undefined;
-		const room = reply.input(key, JSON.stringify(args ?? pieces.value()));
+		const room = reply.input(key, toInputText(args ?? pieces.value()));
 		return reply.endCall(key) ?? room;
 	};
 	const readCall = (part: Json): Room => {

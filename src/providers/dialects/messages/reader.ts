@@ -1,4 +1,6 @@
 import { RunletError } from '../../../errors.ts';
+import { isTooDeep } from '../../../json.ts';
+import { toInputText } from '../../../tool/input.ts';
 import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { isJson, type Json, number, object, objects, string } from '../../adapter/json.ts';
@@ -64,7 +66,7 @@ export function messagesReader(reply: ReplyBuilder): ReplyReader {
 		const given = object(block.start, 'input');
 		const room =
 			reply.inputLength(index) === 0 && Object.keys(given).length > 0
-				? reply.input(index, JSON.stringify(given))
+				? reply.input(index, toInputText(given))
 				: undefined;
 		return reply.endCall(index) ?? room;
 	};
@@ -157,7 +159,8 @@ function isPlain(block: Json): boolean {
 
 function parsed(json: string): unknown {
 	try {
-		return JSON.parse(json);
+		const input: unknown = JSON.parse(json);
+		return isTooDeep(input) ? {} : input;
 	} catch {
 		return {};
 	}

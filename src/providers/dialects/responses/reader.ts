@@ -1,4 +1,5 @@
 import { RunletError } from '../../../errors.ts';
+import { toInputText } from '../../../tool/input.ts';
 import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { isJson, type Json, number, object, objects, string } from '../../adapter/json.ts';
@@ -60,7 +61,7 @@ export function responsesReader(
 		let room = begin(key, item);
 		if (isCall(item)) {
 			const custom = item.type === 'custom_tool_call';
-			const all = custom ? item.input : isJson(item.arguments) ? JSON.stringify(item.arguments) : item.arguments;
+			const all = custom ? item.input : isJson(item.arguments) ? toInputText(item.arguments) : item.arguments;
 			if (typeof all === 'string') room = input(key, rest(`${key} input`, all), custom) ?? room;
 			if (custom) room = reply.input(key, '"') ?? room;
 			return reply.endCall(key) ?? room;

@@ -1,0 +1,194 @@
+import { isTooDeep, maxLevels } from '../../json.ts';
+import { compilePattern, type Pattern } from '../pattern/pattern.ts';
+import { findReferred, holders, innerSchemas, isRecord, type JsonSchema } from './keywords.ts';
+
+/** A schema that inputs can be checked by. */
+export interface Compiled {
+	readonly root: JsonSchema;
+	readonly patterns: ReadonlyMap<string, Pattern>;
+	/** What each schema with a `$ref` refers to. */
+	readonly references: ReadonlyMap<JsonSchema, JsonSchema | boolean>;
+	/** Whether it asks what no other keyword has looked at. */
+	readonly tracks: boolean;
+	readonly size: SchemaLimits;
+}
+
+/** How large a schema is, or may be. */
+export interface SchemaLimits {
+	/** Characters as JSON. */
+	readonly length: number;
+	/** Schemas within it. */
+	readonly schemas: number;
+	/** Characters of its patterns together. */
+	readonly patterns: number;
+}
+
+const defaultLimits: SchemaLimits = { length: 2_000_000, schemas: 50_000, patterns: 200_000 };
+
+/** Schemas that one value is looked at by, references followed: more multiply without end. */
+const maxInPlace = 5_000;
+
+/** References and choices, one within the other, before the value is stepped into. */
+const maxChain = 100;
+
+/** Why a schema cannot be used, with the place within it in front. */
+export class SchemaError extends Error {
+	constructor(path: readonly string[], why: string) {
+		super(`${[...path, ''].join('.').slice(0, 200).replace(/\.$/, '')}${path.length === 0 ? '' : ': '}${why}`);
+	}
+}
+
+/**
+ * Reads a JSON Schema (2020-12) so that inputs can be checked by it in a bounded time. Throws a `SchemaError` for what is
+ * too large, does not have the form of a schema, has a `pattern` that cannot be matched or a `$ref` that leads nowhere, out
+ * of the schema, or in a circle.
+ */
+export function compileSchema(root: JsonSchema, limits: SchemaLimits = defaultLimits): Compiled {
+	const { length, schemas } = limits;
+	assertNotTooDeep(root);
+	const text = JSON.stringify(root);
+	if (text.length > length) throw new SchemaError([], `larger than ${length} characters`);
+	const patterns = new Map<string, Pattern>();
+	const references = new Map<JsonSchema, JsonSchema | boolean>();
+	const known = new Set<JsonSchema>();
+	let tracks = false;
+	let patternLength = 0;
+	const open: (readonly [path: readonly string[], schema: unknown])[] = [[[], root]];
+	for (let next = open.pop(); next !== undefined; next = open.pop()) {
+		const [path, schema] = next;
+		if (typeof schema === 'boolean') continue;
+		if (!isRecord(schema)) throw new SchemaError(path, 'expected a schema: an object, true or false');
+		if (known.has(schema)) continue;
+		known.add(schema);
+		if (known.size > schemas) throw new SchemaError([], `more than ${schemas} schemas within it`);
+		assertForms(schema, path);
+		tracks ||= 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema;
+		patternLength += readPatterns(schema, path, patterns);
+		if (patternLength > limits.patterns)
+			throw new SchemaError([], `its patterns are longer than ${limits.patterns} characters together`);
+		const target = readReference(schema, path, root);
+		if (target !== undefined) references.set(schema, target);
+		if (target !== undefined) open.push([[...path, '$ref'], target]);
+		for (const inner of innerSchemas(schema)) open.push([[...path, ...inner.path], inner.schema]);
+	}
+	assertFinite(root, known, references);
+	return {
+		root,
+		patterns,
+		references,
+		tracks,
+		size: { length: text.length, schemas: known.size, patterns: patternLength },
+	};
+}
+
+/** Throws a `SchemaError` for a schema that is nested so deep that nothing should walk through it. */
+export function assertNotTooDeep(schema: JsonSchema): void {
+	if (isTooDeep(schema)) throw new SchemaError([], `nested more than ${maxLevels} levels deep`);
+}
+
+function readPatterns(schema: JsonSchema, path: readonly string[], patterns: Map<string, Pattern>): number {
+	const { pattern } = schema;
+	if (pattern !== undefined && typeof pattern !== 'string')
+		throw new SchemaError([...path, 'pattern'], 'expected a text');
+	const own = pattern === undefined ? [] : [['pattern', pattern] as const];
+	const names = Object.keys(isRecord(schema.patternProperties) ? schema.patternProperties : {});
+	let length = 0;
+	for (const [keyword, source] of [...own, ...names.map((name) => ['patternProperties', name] as const)]) {
+		if (patterns.has(source)) continue;
+		length += source.length;
+		try {
+			patterns.set(source, compilePattern(source));
+		} catch (error) {
+			const why = error instanceof Error ? error.message : 'unreadable';
+			const said = /^[a-z]/.test(why) ? why : `is not valid (${why.slice(0, 200)})`;
+			throw new SchemaError([...path, keyword], `this pattern ${said}`);
+		}
+	}
+	return length;
+}
+
+function readReference(
+	schema: JsonSchema,
+	path: readonly string[],
+	root: JsonSchema,
+): JsonSchema | boolean | undefined {
+	const { $ref } = schema;
+	if ($ref === undefined) return undefined;
+	const at = [...path, '$ref'];
+	if (typeof $ref !== 'string') throw new SchemaError(at, 'expected a text');
+	const shown = JSON.stringify($ref.slice(0, 100));
+	if (!$ref.startsWith('#')) throw new SchemaError(at, `${shown} leads out of the schema: put it under $defs`);
+	const target = findReferred($ref, root);
+	if (isRecord(target) || typeof target === 'boolean') return target;
+	throw new SchemaError(at, `${shown} is nowhere in the schema`);
+}
+
+/** Throws where a value would be looked at by the same schema without end, or by too many. */
+function assertFinite(
+	root: JsonSchema,
+	known: ReadonlySet<JsonSchema>,
+	references: ReadonlyMap<JsonSchema, JsonSchema | boolean>,
+): void {
+	const sizes = new Map<JsonSchema, { readonly count: number; readonly depth: number }>();
+	const measure = (
+		schema: unknown,
+		path: readonly JsonSchema[],
+	): { readonly count: number; readonly depth: number } => {
+		if (!isRecord(schema)) return { count: 1, depth: 1 };
+		const before = sizes.get(schema);
+		if (before !== undefined) return before;
+		if (path.includes(schema)) throw new SchemaError([], 'a $ref leads in a circle');
+		if (path.length > maxChain) throw tooLong();
+		const within = innerSchemas(schema).flatMap((inner) => (inner.isInPlace ? [inner.schema] : []));
+		const inner = [...within, references.get(schema)].map((one) => measure(one, [...path, schema]));
+		const count = inner.reduce((sum, one) => sum + one.count, 1);
+		const depth = inner.reduce((most, one) => Math.max(most, one.depth + 1), 1);
+		if (count > maxInPlace) throw new SchemaError([], 'its references and choices multiply: use fewer of them');
+		if (depth > maxChain) throw tooLong();
+		const size = { count, depth };
+		sizes.set(schema, size);
+		return size;
+	};
+	for (const schema of [root, ...known]) measure(schema, []);
+}
+
+function tooLong(): SchemaError {
+	return new SchemaError([], `more than ${maxChain} references and choices within each other`);
+}
+
+const types = ['null', 'boolean', 'object', 'array', 'number', 'string', 'integer'];
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isType = (value: unknown): boolean => [value].flat().every((one) => isText(one) && types.includes(one));
+
+/** The form of a keyword's value, and how that is said. */
+type Form = readonly [isOne: (value: unknown) => boolean, expected: string];
+
+const number: Form = [(value) => typeof value === 'number', 'a number'];
+
+/** Forms of the keywords that hold no schemas. Others say nothing here. */
+const forms: ReadonlyMap<string, Form> = new Map<string, Form>([
+	['type', [isType, `one of ${types.join(', ')}, or a list of them`]],
+	['enum', [Array.isArray, 'a list']],
+	['required', [isTexts, 'a list of names']],
+	['dependentRequired', [(value) => isRecord(value) && Object.values(value).every(isTexts), 'lists of names by name']],
+	['format', [isText, 'a text']],
+	['uniqueItems', [(value) => typeof value === 'boolean', 'true or false']],
+	...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength'].map(
+		(keyword) => [keyword, number] as const,
+	),
+	...['minItems', 'maxItems', 'minContains', 'maxContains', 'minProperties', 'maxProperties'].map(
+		(keyword) => [keyword, number] as const,
+	),
+]);
+
+function assertForms(schema: JsonSchema, path: readonly string[]): void {
+	for (const [keyword, value] of Object.entries(schema)) {
+		const form = forms.get(keyword);
+		if (form !== undefined && !form[0](value)) throw new SchemaError([...path, keyword], `expected ${form[1]}`);
+		const holds = holders.get(keyword);
+		if (holds === 'list' && !Array.isArray(value))
+			throw new SchemaError([...path, keyword], 'expected a list of schemas');
+		if (holds === 'map' && !isRecord(value)) throw new SchemaError([...path, keyword], 'expected schemas by name');
+	}
+}

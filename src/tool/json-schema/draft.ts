@@ -1,0 +1,69 @@
+import { isRecord, type JsonSchema, mapInner } from './keywords.ts';
+
+const converted = new WeakMap<JsonSchema, JsonSchema>();
+
+/**
+ * A JSON Schema of an older draft (04 to 07, 2019-09) in the words of 2020-12, which is what providers take. One that is
+ * in these words already is given back as it is.
+ */
+export function toCurrentDraft(schema: JsonSchema): JsonSchema {
+	const known = converted.get(schema);
+	if (known !== undefined) return known;
+	const text = JSON.stringify(schema);
+	const mapped = isRecord(schema.definitions) ? withMovedRefs(convert(schema)) : convert(schema);
+	const result = JSON.stringify(mapped) === text ? schema : mapped;
+	converted.set(schema, result);
+	return result;
+}
+
+function convert(schema: JsonSchema): JsonSchema {
+	const { $schema: _, ...given } = mapInner(withListedItems(schema), convert);
+	return [withDefinitions, withDependencies, withOpenEnds].reduce((current, change) => change(current), given);
+}
+
+/** `items: […]` is `prefixItems` now, and `additionalItems` is `items`. */
+function withListedItems(schema: JsonSchema): JsonSchema {
+	if (!Array.isArray(schema.items)) return schema;
+	const { items, additionalItems, ...rest } = schema;
+	return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) };
+}
+
+/** `definitions` is `$defs` now. */
+function withDefinitions(schema: JsonSchema): JsonSchema {
+	if (!isRecord(schema.definitions)) return schema;
+	const { definitions, ...rest } = schema;
+	return { ...rest, $defs: { ...definitions, ...(isRecord(rest.$defs) && rest.$defs) } };
+}
+
+/** `dependencies` is two keywords now: one for names, one for schemas. */
+function withDependencies(schema: JsonSchema): JsonSchema {
+	if (!isRecord(schema.dependencies)) return schema;
+	const { dependencies, ...rest } = schema;
+	const entries = Object.entries(dependencies);
+	const names = entries.filter(([, value]) => Array.isArray(value));
+	const schemas = entries.flatMap(([key, value]) =>
+		Array.isArray(value) ? [] : [[key, isRecord(value) ? convert(value) : value]],
+	);
+	return {
+		...rest,
+		...(names.length > 0 && { dependentRequired: Object.fromEntries(names) }),
+		...(schemas.length > 0 && { dependentSchemas: Object.fromEntries(schemas) }),
+	};
+}
+
+/** `exclusiveMinimum: true` says of `minimum` what is a number of its own now; likewise the maximum. */
+function withOpenEnds(schema: JsonSchema): JsonSchema {
+	return ['Minimum', 'Maximum'].reduce((current, name) => {
+		const [open, closed] = [`exclusive${name}`, name.toLowerCase()];
+		if (typeof current[open] !== 'boolean') return current;
+		const { [open]: isOpen, [closed]: end, ...rest } = current;
+		return { ...rest, ...(end !== undefined && { [isOpen === true ? open : closed]: end }) };
+	}, schema);
+}
+
+function withMovedRefs(schema: JsonSchema): JsonSchema {
+	const moved = mapInner(schema, withMovedRefs);
+	const { $ref } = moved;
+	if (typeof $ref !== 'string' || !$ref.startsWith('#/definitions/')) return moved;
+	return { ...moved, $ref: `#/$defs/${$ref.slice('#/definitions/'.length)}` };
+}

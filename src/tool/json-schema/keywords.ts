@@ -1,0 +1,100 @@
+/** A JSON Schema (2020-12), as plain data. */
+export interface JsonSchema {
+	readonly [keyword: string]: unknown;
+}
+
+/** Keywords that hold one schema; those of `inPlace` look at the same value. */
+const single = [
+	'items',
+	'contains',
+	'additionalProperties',
+	'propertyNames',
+	'unevaluatedItems',
+	'unevaluatedProperties',
+];
+const singleInPlace = ['not', 'if', 'then', 'else'];
+
+/** Keywords that hold a list of schemas. */
+const lists = ['prefixItems'];
+const listsInPlace = ['allOf', 'anyOf', 'oneOf'];
+
+/** Keywords that hold schemas by name. */
+const maps = ['properties', 'patternProperties', '$defs', 'definitions'];
+const mapsInPlace = ['dependentSchemas'];
+
+export type Holds = 'schema' | 'list' | 'map';
+
+/** What each keyword that holds schemas holds. All other keywords hold data, in which nothing is a schema. */
+export const holders: ReadonlyMap<string, Holds> = new Map([
+	...[...single, ...singleInPlace].map((keyword) => [keyword, 'schema'] as const),
+	...[...lists, ...listsInPlace].map((keyword) => [keyword, 'list'] as const),
+	...[...maps, ...mapsInPlace].map((keyword) => [keyword, 'map'] as const),
+]);
+
+const inPlace: ReadonlySet<string> = new Set([...singleInPlace, ...listsInPlace, ...mapsInPlace]);
+
+/** A schema within another: where it stands, and whether it looks at the same value. */
+export interface Inner {
+	readonly path: readonly string[];
+	readonly schema: unknown;
+	readonly isInPlace: boolean;
+}
+
+/** The schemas that stand directly within a schema. */
+export function innerSchemas(schema: JsonSchema): Inner[] {
+	return Object.entries(schema).flatMap(([keyword, value]) => {
+		const isInPlace = inPlace.has(keyword);
+		return listInner(holders.get(keyword), value).map(([name, inner]) => ({
+			path: name === '' ? [keyword] : [keyword, name],
+			schema: inner,
+			isInPlace,
+		}));
+	});
+}
+
+function listInner(holds: Holds | undefined, value: unknown): (readonly [name: string, schema: unknown])[] {
+	if (holds === 'schema') return [['', value]];
+	if (holds === 'list' && Array.isArray(value)) return value.map((one, index) => [String(index), one]);
+	return holds === 'map' && isRecord(value) ? Object.entries(value) : [];
+}
+
+/** The schema with each of the schemas that stand directly within it changed. */
+export function mapInner(schema: JsonSchema, change: (inner: JsonSchema, keyword: string) => unknown): JsonSchema {
+	const changed = (keyword: string) => (value: unknown) => (isRecord(value) ? change(value, keyword) : value);
+	return Object.fromEntries(
+		Object.entries(schema).map(([keyword, value]) => {
+			const holds = holders.get(keyword);
+			if (holds === 'list' && Array.isArray(value)) return [keyword, value.map(changed(keyword))];
+			if (holds === 'map' && isRecord(value))
+				return [keyword, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, changed(keyword)(one)]))];
+			return [keyword, holds === 'schema' ? changed(keyword)(value) : value];
+		}),
+	);
+}
+
+/** What a `$ref` into the same schema points to: `#`, a JSON pointer, or nothing for any other. */
+export function findReferred(ref: string, root: JsonSchema): unknown {
+	if (ref === '#') return root;
+	if (!ref.startsWith('#/')) return undefined;
+	return ref
+		.slice(2)
+		.split('/')
+		.map((segment) => decoded(segment).replaceAll('~1', '/').replaceAll('~0', '~'))
+		.reduce<unknown>(
+			(node, key) =>
+				(isRecord(node) || Array.isArray(node)) && Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined,
+			root,
+		);
+}
+
+function decoded(text: string): string {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,367 @@
+import { format as formats } from '@cfworker/json-schema';
+import type { Compiled } from './compile.ts';
+import { isRecord, type JsonSchema } from './keywords.ts';
+
+/** The most that one check may cost, in schemas and values looked at: some 50 ms. */
+const maxWork = 100_000;
+
+/** Schemas that the check may be within at a time. */
+const maxDepth = 600;
+
+/** Mistakes that are told. */
+const maxIssues = 50;
+
+/** Characters of a value that a mistake shows. */
+const maxShown = 300;
+
+interface Issue {
+	readonly path: readonly string[];
+	readonly message: string;
+}
+
+/** Names, or places, of what was looked at in an object or a list. */
+type Seen = Set<string> | undefined;
+
+/**
+ * What is wrong with an input, by a JSON Schema (2020-12): one line each, its path first, and none where it fits. It takes
+ * a bounded time, whatever the schema and the input are: what cannot be checked in it is wrong.
+ */
+export function findIssues(compiled: Compiled, input: unknown): readonly string[] {
+	const check = new Check(compiled);
+	try {
+		check.fits(compiled.root, input, compiled.tracks ? new Set() : undefined);
+	} catch (error) {
+		if (error instanceof TooMuch) return [error.message];
+		throw error;
+	}
+	return check.issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`));
+}
+
+class TooMuch extends Error {}
+
+class Check {
+	issues: Issue[] = [];
+	readonly #compiled: Compiled;
+	readonly #path: string[] = [];
+	readonly #shown = new Map<unknown, string>();
+	#work = 0;
+	#depth = 0;
+
+	constructor(compiled: Compiled) {
+		this.#compiled = compiled;
+	}
+
+	/** Whether the value fits; where it does not, `issues` say why. What was looked at in it is added to `seen`. */
+	fits(schema: unknown, value: unknown, seenBefore: Seen): boolean {
+		this.#spend(1);
+		if (typeof schema === 'boolean') return schema || this.#wrong('not allowed here. Leave it out.');
+		if (!isRecord(schema)) return true;
+		if (++this.#depth > maxDepth)
+			throw new TooMuch('The arguments are nested too deep to be checked. Make them simpler.');
+		// What a schema has not looked at, it has not looked at itself, or by those within it.
+		const asks = 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema;
+		const seen = asks ? new Set<string>() : seenBefore;
+		// Each says what is wrong by its own keywords, so all of them are asked.
+		let fits = this.#fitsReference(schema, value, seen);
+		fits = this.#isOfType(schema, value) && fits;
+		fits = this.#isOneOf(schema, value) && fits;
+		fits = this.#fitsChoices(schema, value, seen) && fits;
+		if (typeof value === 'number') fits = this.#fitsNumber(schema, value) && fits;
+		else if (typeof value === 'string') fits = this.#fitsText(schema, value) && fits;
+		else if (Array.isArray(value)) fits = this.#fitsList(schema, value, seen) && fits;
+		else if (isRecord(value)) fits = this.#fitsObject(schema, value, seen) && fits;
+		if (asks) for (const one of seen ?? []) seenBefore?.add(one);
+		this.#depth--;
+		return fits;
+	}
+
+	#fitsReference(schema: JsonSchema, value: unknown, seen: Seen): boolean {
+		const target = this.#compiled.references.get(schema);
+		return target === undefined || this.fits(target, value, seen);
+	}
+
+	#isOfType({ type }: JsonSchema, value: unknown): boolean {
+		if (type === undefined) return true;
+		if (isOfType(type, value)) return true;
+		const expected = [type].flat();
+		if (expected.some((one) => isOfType(one, value))) return true;
+		return this.#wrong(`expected ${expected.join(' or ')}, got ${typeOf(value)}`);
+	}
+
+	#isOneOf(schema: JsonSchema, value: unknown): boolean {
+		const { enum: options } = schema;
+		const isIn = !Array.isArray(options) || options.some((option) => this.#equals(option, value));
+		const isIt = !('const' in schema) || this.#equals(schema.const, value);
+		if (!isIn) this.#wrong(`expected one of ${this.#show(options).slice(1).replace(/\]$/, '')}`);
+		return (isIt || this.#wrong(`expected ${this.#show(schema.const)}`)) && isIn;
+	}
+
+	#equals(one: unknown, other: unknown): boolean {
+		this.#spend(0.02);
+		if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other;
+		if (Array.isArray(one) || Array.isArray(other))
+			return (
+				Array.isArray(one) &&
+				Array.isArray(other) &&
+				one.length === other.length &&
+				one.every((entry, index) => this.#equals(entry, other[index]))
+			);
+		const entries = Object.entries(one);
+		return (
+			entries.length === Object.keys(other).length &&
+			entries.every(([key, entry]) => Object.hasOwn(other, key) && this.#equals(entry, Reflect.get(other, key)))
+		);
+	}
+
+	/** A value of the schema as a mistake shows it: written once, however often it is shown. */
+	#show(value: unknown): string {
+		const known = this.#shown.get(value);
+		if (known !== undefined) return known;
+		const text = JSON.stringify(value) ?? 'nothing';
+		const short = text.length > maxShown ? `${text.slice(0, maxShown)} …` : text;
+		this.#shown.set(value, short);
+		return short;
+	}
+
+	#fitsChoices(schema: JsonSchema, value: unknown, seen: Seen): boolean {
+		const { allOf, anyOf, oneOf, not } = schema;
+		let fits = true;
+		if (Array.isArray(allOf)) for (const one of allOf) fits = this.fits(one, value, seen) && fits;
+		if (Array.isArray(anyOf)) fits = this.#fitsSome(anyOf, value, seen, anyOf.length) && fits;
+		if (Array.isArray(oneOf)) fits = this.#fitsSome(oneOf, value, seen, 1) && fits;
+		if (not !== undefined && this.#quietly(not, value, undefined))
+			fits = this.#wrong('has a form that is not allowed here');
+		if (schema.if !== undefined) {
+			const next = this.#quietly(schema.if, value, seen) ? schema.then : schema.else;
+			if (next !== undefined) fits = this.fits(next, value, seen) && fits;
+		}
+		return fits;
+	}
+
+	/** Whether one of the schemas fits, and not more than so many. If none does, what is wrong by the one that comes nearest. */
+	#fitsSome(schemas: readonly unknown[], value: unknown, seen: Seen, most: number): boolean {
+		const before = this.issues;
+		let nearest: readonly Issue[] | undefined;
+		let count = 0;
+		for (const schema of schemas) {
+			this.issues = [];
+			const found: Seen = seen && new Set();
+			if (this.fits(schema, value, found)) {
+				count++;
+				for (const one of found ?? []) seen?.add(one);
+			} else if (nearest === undefined || isNearer(this.issues, nearest)) nearest = this.issues;
+		}
+		this.issues = before;
+		if (count > most) return this.#wrong(`fits ${count} of the forms that are possible here, and must fit one only`);
+		if (count === 0) this.issues = [...before, ...(nearest ?? [])].slice(0, maxIssues);
+		return count > 0;
+	}
+
+	#quietly(schema: unknown, value: unknown, seen: Seen): boolean {
+		const before = this.issues;
+		this.issues = [];
+		const found: Seen = seen && new Set();
+		const fits = this.fits(schema, value, found);
+		if (fits) for (const one of found ?? []) seen?.add(one);
+		this.issues = before;
+		return fits;
+	}
+
+	#fitsNumber(schema: JsonSchema, value: number): boolean {
+		const {
+			minimum = -Infinity,
+			maximum = Infinity,
+			exclusiveMinimum = -Infinity,
+			exclusiveMaximum = Infinity,
+			multipleOf,
+		} = schema;
+		let fits = true;
+		if (value < Number(minimum)) fits = this.#wrong(`expected at least ${minimum}`);
+		if (value > Number(maximum)) fits = this.#wrong(`expected at most ${maximum}`);
+		if (value <= Number(exclusiveMinimum)) fits = this.#wrong(`expected more than ${exclusiveMinimum}`);
+		if (value >= Number(exclusiveMaximum)) fits = this.#wrong(`expected less than ${exclusiveMaximum}`);
+		if (typeof multipleOf === 'number' && !isMultiple(value, multipleOf))
+			fits = this.#wrong(`expected a multiple of ${multipleOf}`);
+		return fits;
+	}
+
+	#fitsText({ minLength, maxLength, pattern, format }: JsonSchema, value: string): boolean {
+		this.#spend(value.length / 500);
+		let fits = true;
+		if (minLength !== undefined && countCharacters(value) < Number(minLength))
+			fits = this.#wrong(`expected at least ${minLength} characters`);
+		if (maxLength !== undefined && countCharacters(value) > Number(maxLength))
+			fits = this.#wrong(`expected at most ${maxLength} characters`);
+		if (typeof pattern === 'string' && !this.#matches(pattern, value))
+			fits = this.#wrong(`does not match the pattern ${pattern.slice(0, maxShown)}`);
+		if (typeof format === 'string' && checkedFormats.has(format) && formats[format]?.(value) === false)
+			fits = this.#wrong(`is not of the format ${format}`);
+		return fits;
+	}
+
+	#matches(source: string, text: string): boolean {
+		const pattern = this.#compiled.patterns.get(source);
+		if (pattern === undefined) return true;
+		// A step of a pattern is smaller work than looking at a value.
+		this.#spend((pattern.steps * (text.length + 1)) / 25);
+		return pattern.matches(text);
+	}
+
+	#fitsList(schema: JsonSchema, value: readonly unknown[], seen: Seen): boolean {
+		const { prefixItems, items, contains, minItems, maxItems, uniqueItems, unevaluatedItems } = schema;
+		let fits = true;
+		if (value.length < Number(minItems ?? 0))
+			fits = this.#wrong(`expected at least ${minItems} entries, got ${value.length}`);
+		if (value.length > Number(maxItems ?? Infinity))
+			fits = this.#wrong(`expected at most ${maxItems} entries, got ${value.length}`);
+		const first: readonly unknown[] = Array.isArray(prefixItems) ? prefixItems : [];
+		for (const [index, entry] of value.entries()) {
+			if (index >= first.length && items === undefined) break;
+			seen?.add(String(index));
+			fits = this.#within(String(index), first[index] ?? items, entry) && fits;
+		}
+		if (contains !== undefined) fits = this.#hasEnough(schema, value, seen) && fits;
+		if (uniqueItems === true) fits = this.#isUnique(value) && fits;
+		if (unevaluatedItems !== undefined)
+			for (const [index, entry] of value.entries()) {
+				if (seen?.has(String(index))) continue;
+				seen?.add(String(index));
+				fits = this.#within(String(index), unevaluatedItems, entry) && fits;
+			}
+		return fits;
+	}
+
+	#hasEnough(
+		{ contains, minContains = 1, maxContains = Infinity }: JsonSchema,
+		value: readonly unknown[],
+		seen: Seen,
+	): boolean {
+		const found = value.flatMap((entry, index) => (this.#quietly(contains, entry, seen && new Set()) ? [index] : []));
+		for (const index of found) seen?.add(String(index));
+		if (found.length >= Number(minContains) && found.length <= Number(maxContains)) return true;
+		const most = maxContains === Infinity ? '' : ` and at most ${maxContains}`;
+		return this.#wrong(
+			`expected at least ${minContains}${most} entries of the form that it must contain, got ${found.length}`,
+		);
+	}
+
+	#isUnique(value: readonly unknown[]): boolean {
+		const known = new Set<string>();
+		for (const entry of value) {
+			const text = this.#inOrder(entry);
+			if (known.has(text)) return this.#wrong('expected entries that differ from each other');
+			known.add(text);
+		}
+		return true;
+	}
+
+	/** The value as a text that is the same for equal values. */
+	#inOrder(value: unknown): string {
+		this.#spend(1 + (typeof value === 'string' ? value.length / 500 : 0));
+		if (Array.isArray(value)) return `[${value.map((entry) => this.#inOrder(entry)).join()}]`;
+		if (!isRecord(value)) return JSON.stringify(value) ?? 'null';
+		const entries = Object.keys(value).sort();
+		return `{${entries.map((key) => `${JSON.stringify(key)}:${this.#inOrder(value[key])}`).join()}}`;
+	}
+
+	#fitsObject(schema: JsonSchema, value: Readonly<Record<string, unknown>>, seen: Seen): boolean {
+		const keys = Object.keys(value);
+		this.#spend(keys.length);
+		let fits = this.#hasNames(schema, value, keys);
+		const { properties, patternProperties, additionalProperties, unevaluatedProperties, propertyNames } = schema;
+		const known = isRecord(properties) ? properties : {};
+		const patterns = Object.entries(isRecord(patternProperties) ? patternProperties : {});
+		for (const key of keys) {
+			const own = Object.hasOwn(known, key) ? [known[key]] : [];
+			const matched = patterns.flatMap(([source, inner]) => (this.#matches(source, key) ? [inner] : []));
+			const rest = own.length + matched.length > 0 || additionalProperties === undefined ? [] : [additionalProperties];
+			const inner = [...own, ...matched, ...rest];
+			if (inner.length > 0) seen?.add(key);
+			for (const one of inner) fits = this.#within(key, one, value[key]) && fits;
+			if (propertyNames !== undefined) fits = this.#within(key, propertyNames, key) && fits;
+		}
+		const { dependentSchemas } = schema;
+		for (const [key, inner] of Object.entries(isRecord(dependentSchemas) ? dependentSchemas : {}))
+			if (Object.hasOwn(value, key)) fits = this.fits(inner, value, seen) && fits;
+		if (unevaluatedProperties !== undefined)
+			for (const key of keys) {
+				if (seen?.has(key)) continue;
+				seen?.add(key);
+				fits = this.#within(key, unevaluatedProperties, value[key]) && fits;
+			}
+		return fits;
+	}
+
+	#hasNames(schema: JsonSchema, value: Readonly<Record<string, unknown>>, keys: readonly string[]): boolean {
+		const { required, dependentRequired, minProperties, maxProperties } = schema;
+		let fits = true;
+		const ask = (names: unknown, why: string): void => {
+			for (const name of Array.isArray(names) ? names : []) {
+				this.#spend(1);
+				if (Object.hasOwn(value, name)) continue;
+				this.#path.push(name);
+				fits = this.#wrong(`missing${why}`);
+				this.#path.pop();
+			}
+		};
+		ask(required, '');
+		for (const [key, names] of Object.entries(isRecord(dependentRequired) ? dependentRequired : {}))
+			if (Object.hasOwn(value, key)) ask(names, `, as ${key} is given`);
+		if (keys.length < Number(minProperties ?? 0)) fits = this.#wrong(`expected at least ${minProperties} properties`);
+		if (keys.length > Number(maxProperties ?? Infinity))
+			fits = this.#wrong(`expected at most ${maxProperties} properties`);
+		return fits;
+	}
+
+	#within(key: string, schema: unknown, value: unknown): boolean {
+		this.#path.push(key);
+		const fits = this.fits(schema, value, this.#compiled.tracks ? new Set() : undefined);
+		this.#path.pop();
+		return fits;
+	}
+
+	#wrong(message: string): false {
+		if (this.issues.length < maxIssues) this.issues.push({ path: [...this.#path], message });
+		return false;
+	}
+
+	#spend(work: number): void {
+		this.#work += work;
+		if (this.#work > maxWork)
+			throw new TooMuch('The arguments are too large to be checked by the schema. Send less, or simpler values.');
+	}
+}
+
+/** Formats that are checked: those whose check takes a time that grows with the text's length only. */
+const checkedFormats: ReadonlySet<string> = new Set([
+	...['date', 'time', 'date-time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uri', 'uri-reference'],
+	...['uri-template', 'uuid', 'json-pointer', 'relative-json-pointer', 'regex'],
+]);
+
+/** The deeper within the value the first mistake is, and the fewer there are, the nearer the value comes. */
+function isNearer(issues: readonly Issue[], than: readonly Issue[]): boolean {
+	const depth = (of: readonly Issue[]): number => of[0]?.path.length ?? 0;
+	return depth(issues) === depth(than) ? issues.length < than.length : depth(issues) > depth(than);
+}
+
+function isOfType(type: unknown, value: unknown): boolean {
+	if (type === 'integer') return Number.isInteger(value);
+	return type === typeOf(value);
+}
+
+function typeOf(value: unknown): string {
+	if (value === null) return 'null';
+	return Array.isArray(value) ? 'array' : typeof value;
+}
+
+function isMultiple(value: number, of: number): boolean {
+	const times = value / of;
+	if (!Number.isFinite(times)) return Number.isInteger(value) && Number.isInteger(1 / of);
+	return Math.abs(times - Math.round(times)) <= Number.EPSILON * Math.max(1, Math.abs(times));
+}
+
+function countCharacters(text: string): number {
+	let count = 0;
+	for (const _ of text) count++;
+	return count;
+}
