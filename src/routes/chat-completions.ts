@@ -79,7 +79,7 @@ async function exchangeOf(
 ): Promise<Exchange> {
 	const meant = { name: agent.name, toolNames: toolNamesOf(agent) };
 	assertOwnCalls(body, meant);
-	const clientTools = await clientToolsOf(body, meant);
+	const clientTools = clientToolsOf(body, meant);
 	const { history, results, message } = conversationOf(body.messages, { open: isKept });
 	const { content: text, parts } = message ?? {};
 	// Results whose calls a session has are no conversation that one could begin with.

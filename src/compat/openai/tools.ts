@@ -1,7 +1,7 @@
 import type { ToolChoice } from '../../chat/index.ts';
 import { RunletError } from '../../errors.ts';
 import { define, providerName } from '../../tool/index.ts';
-import { checkInput } from '../../tool/schema.ts';
+import { createSchemaReader } from '../client-schema.ts';
 import type { ClientTool } from '../client-tool.ts';
 import type { CompletionRequest } from './schema.ts';
 
@@ -16,11 +16,12 @@ export interface Meant {
  * The client's own tools, checked. Throws `invalid_request` that names the field: for a name that is the agent's, or
  * another tool's, and for a schema that no arguments can be checked by.
  */
-export async function clientToolsOf(
+export function clientToolsOf(
 	{ tools, tool_choice }: Pick<CompletionRequest, 'tools' | 'tool_choice'>,
 	{ name: agent, toolNames: own }: Meant,
-): Promise<readonly ClientTool[]> {
+): readonly ClientTool[] {
 	const seen = new Set<string>();
+	const readSchema = createSchemaReader();
 	const offered: ClientTool[] = [];
 	for (const [index, { function: given }] of (tools ?? []).entries()) {
 		const { name, description, parameters } = given;
@@ -28,8 +29,8 @@ export async function clientToolsOf(
 		if (own.has(name)) throw refused(`${at}.name`, `${agent} has a tool of this name by itself. Rename yours`);
 		if (seen.has(name)) throw refused(`${at}.name`, 'another of these tools has this name');
 		seen.add(name);
-		const inputSchema = parameters ?? { type: 'object', properties: {} };
-		await assertUsable(inputSchema, `${at}.parameters`);
+		const inputSchema = readSchema(parameters ?? { type: 'object', properties: {} }, `${at}.parameters`);
+		assertOfObject(inputSchema, `${at}.parameters`);
 		offered.push({ name, ...(description != null && { description }), inputSchema });
 	}
 	return tool_choice === 'none' ? [] : offered;
@@ -64,11 +65,10 @@ export function assertOwnCalls(
 	}
 }
 
-/** Throws where a tool of this schema could not be offered, or its arguments not be checked. */
-async function assertUsable(inputSchema: ClientTool['inputSchema'], field: string): Promise<void> {
+/** Throws where a tool of this schema could not be offered. */
+function assertOfObject(inputSchema: ClientTool['inputSchema'], field: string): void {
 	try {
 		define({ name: 'client', description: '', inputSchema });
-		await checkInput(inputSchema, {});
 	} catch {
 		throw refused(field, 'Expected a JSON Schema of an object, such as { "type": "object", "properties": {} }');
 	}
