@@ -30,8 +30,9 @@ const retryAfter = 5;
  */
 export async function reach<T>(call: () => PromiseLike<T>, { what, isSafe, timeoutMs }: ReachOptions): Promise<T> {
 	for (let tries = 1; ; tries++) {
+		// What it throws before it asks, such as for who may not, is about the request and not about the object.
+		const answer = call();
 		try {
-			const answer = call();
 			return await (timeoutMs === undefined ? answer : withTimeLimit(answer, timeoutMs, what));
 		} catch (cause) {
 			if (isSafe && tries < mostTries && isMarked(cause, 'retryable') && !isMarked(cause, 'overloaded')) {
