@@ -98,7 +98,7 @@ export interface AgentDefinition {
 	readonly expiresAfterMs?: number;
 	/** Models to try, in order, when the chosen one cannot be reached. */
 	readonly fallbacks?: readonly string[];
-	/** Retries of a model call that failed before anything was shown; 2. */
+	/** Retries of a model call that failed in a way that may pass; 2. */
 	readonly maxRetries?: number;
 	/** How long a call, a tool and the run may take. */
 	readonly timeouts?: Timeouts;

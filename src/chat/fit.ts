@@ -36,7 +36,7 @@ export async function* fittingTurn(request: Asked, conversation: Conversation): 
 	const turn = async function* (): AsyncGenerator<RunEvent[], TurnReply> {
 		const sent = await metered({ ...request, messages: sentOf(conversation.messages, conversation.window) });
 		const onEvent = (event: RunEvent): void => {
-			shown ||= isDelta(event);
+			shown = isDelta(event) || (shown && event.type !== 'turn.restarted');
 			conversation.onEvent(event);
 		};
 		return yield* pushed<RunEvent, TurnReply>((push) => modelTurn(sent, push), onEvent);

@@ -14,6 +14,7 @@ import { fittingTurn } from './fit.ts';
 import { type AssistantMessage, insertResult, type Message, openCalls } from './message.ts';
 import type { ChatOptions, MessageContext, Turn } from './options.ts';
 import { abortable, abortError, longestTimer } from './signal.ts';
+import type { TurnRequest } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** How a run ended, when it did not fail. */
@@ -81,16 +82,21 @@ export async function* loop(
 	let iteration = resume?.iteration ?? 0;
 	let begun: BegunTurn | undefined = resume?.turn;
 	let side: SideEvent[] = [];
+	/** Notes and warnings since the last message that is no summary: what is said again where a turn is asked again. */
+	let said: SideEvent[] = [];
 
 	try {
 		const setting = prepare(options, signal, (event) => {
-			if (isSideEvent(event)) side.push(event);
+			if (!isSideEvent(event) || said.includes(event)) return;
+			side.push(event);
+			said.push(event);
 		});
 		if (resume === undefined) yield [{ type: 'run.started', runId: setting.runId, attempt: 1 }];
 		const tell = inOrder(options.onMessage);
 		const store: Conversation['store'] = (message, about = {}) => {
 			const before = side;
 			side = [];
+			if (about.inFrontOf === undefined) said = [];
 			return tell(message, { ...about, before });
 		};
 		const conversation: Conversation = {
@@ -102,6 +108,11 @@ export async function* loop(
 			},
 			onEvent: setting.onEvent,
 			skills: () => setting.skills?.names ?? [],
+		};
+		const restart = async (): Promise<readonly RunEvent[]> => {
+			const repeated = [...said];
+			await options.onRestart?.(iteration, repeated);
+			return [{ type: 'turn.restarted', iteration }, ...repeated];
 		};
 		/** What the newest turn was offered. */
 		let tools: readonly Tool[] | undefined;
@@ -161,7 +172,7 @@ export async function* loop(
 			if (!(iteration < (options.maxIterations ?? 10))) throw tooManyTurns(options.maxIterations ?? 10);
 			iteration++;
 			tools = await toolsAt(setting, conversation, messages.length);
-			const reply: TurnReply = yield* ask(options, { ...setting, tools }, conversation, stream, signal);
+			const reply: TurnReply = yield* ask(options, { ...setting, tools, restart }, conversation, { stream, signal });
 			last = reply;
 			usage = addUsage(usage, reply.usage);
 			const message = assistantOf(reply);
@@ -225,17 +236,16 @@ function placeOfTurn(messages: readonly Message[]): number {
 /** One model turn: the skills of the moment, the context check, the call itself. */
 async function* ask(
 	options: ChatOptions,
-	{ tools: all, resolver, context }: Setting,
+	{ tools: all, resolver, context, restart }: Setting & Pick<TurnRequest, 'restart'>,
 	conversation: Conversation,
-	stream: boolean,
-	signal: AbortSignal,
+	{ stream, signal }: LoopContext,
 ): AsyncGenerator<RunEvent[], TurnReply> {
 	const { model } = options;
 	const about = { messages: conversation.messages, system: options.system, model };
 	const index = resolver === undefined ? '' : await abortable(advertised(resolver, about), signal);
 	const system = [options.system, index].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;
 	const tools = await availableTools(all, { ...context, timeoutMs: toolMsOf(options) });
-	const request = { options, system, tools: tools.length > 0 ? tools : undefined, stream, signal };
+	const request = { options, system, tools: tools.length > 0 ? tools : undefined, stream, signal, restart };
 	return yield* fittingTurn(request, conversation);
 }
 

@@ -1,4 +1,4 @@
-import { isDelta } from './event.ts';
+import { isDelta, type RunEvent } from './event.ts';
 import { type Message, userMessage } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import type { ReplyDelta } from './reply.ts';
@@ -14,25 +14,32 @@ export async function runLoopMessages(options: ChatOptions, messages: readonly M
 	return (await start(options, messages, { stream: false }).result).text;
 }
 
-/** Asks an agent and resolves to its final text, telling `onDelta` each delta of every turn (document 003, `run-loop-stream`). */
-export function runLoopStream(
-	options: ChatOptions,
-	text: string,
-	onDelta?: (delta: ReplyDelta) => void | Promise<void>,
-): Promise<string> {
+/** Asks an agent and resolves to its final text, telling `onDelta` each delta of every turn, and `turn.restarted` (document 003, `run-loop-stream`). */
+export function runLoopStream(options: ChatOptions, text: string, onDelta?: OnStreamDelta): Promise<string> {
 	return runLoopStreamMessages(options, [userMessage(text)], onDelta);
 }
+
+/**
+ * Takes the deltas of a run, and `turn.restarted`: the turn is asked again, so what was told of it is void. A function
+ * that knows only deltas fits, too.
+ */
+export type OnStreamDelta = {
+	// Written as a method, whose parameter may be narrower.
+	take(delta: ReplyDelta | Restarted): void | Promise<void>;
+}['take'];
+
+type Restarted = Extract<RunEvent, { readonly type: 'turn.restarted' }>;
 
 /** As `runLoopStream`, from a conversation (document 003, `run-loop-stream-messages`). `onDelta` is waited for; what it throws ends the run. */
 export async function runLoopStreamMessages(
 	options: ChatOptions,
 	messages: readonly Message[],
-	onDelta?: (delta: ReplyDelta) => void | Promise<void>,
+	onDelta?: OnStreamDelta,
 ): Promise<string> {
 	const { events, result } = run(options, messages);
 	if (onDelta !== undefined) {
 		for await (const event of events) {
-			const taken = isDelta(event) ? onDelta(event) : undefined;
+			const taken = isDelta(event) || event.type === 'turn.restarted' ? onDelta(event) : undefined;
 			if (taken !== undefined) await taken;
 		}
 	}

@@ -47,7 +47,7 @@ export interface ChatOptions {
 	readonly chatStreamFn?: TextChatStreamFn | undefined;
 	/** Who can talk to which model. A later entry wins. */
 	readonly providers?: readonly ProviderRegistration[] | undefined;
-	/** Further models, tried in order when one cannot be reached and nothing was shown yet. */
+	/** Further models, tried in order when one cannot be reached, or breaks off. */
 	readonly fallbacks?: readonly string[] | undefined;
 	readonly system?: string | undefined;
 	/** Functions and records, or a toolbox. */
@@ -108,13 +108,16 @@ export interface ChatOptions {
 	readonly onToolCall?: ((call: ToolCall, tool: Tool) => void | Promise<void>) | undefined;
 	/** Has noted what a call asks the person; what it throws ends the run. */
 	readonly onQuestion?: ((question: Question, call: ToolCall) => void | Promise<void>) | undefined;
-	/** Has noted that a turn is asked again whose beginning was shown, before readers are told; what it throws ends the run. */
-	readonly onRestart?: (() => void | Promise<void>) | undefined;
+	/**
+	 * Has noted that a turn is asked again of which something was shown, before anybody is told; `repeated` are its notes
+	 * and warnings, which are shown again. What it throws ends the run.
+	 */
+	readonly onRestart?: ((iteration: number, repeated: readonly SideEvent[]) => void | Promise<void>) | undefined;
 	/** Keeps account of what the run spends, request by request. */
 	readonly meter?: Meter | undefined;
 	/** Messages that came while the run went on, stored by whoever gives them: taken up before the model is asked again. */
 	readonly steer?: (() => readonly Message[]) | undefined;
-	/** Retries of a model call that failed before anything was shown; 2. */
+	/** Retries of a model call that failed in a way that may pass; 2. Where something of it was shown, `turn.restarted` comes first. */
 	readonly maxRetries?: number | undefined;
 	readonly timeouts?: Timeouts | undefined;
 }

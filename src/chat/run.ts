@@ -133,7 +133,7 @@ function failureEvent(error: RunletError): TerminalEvent {
 /** Mirrors steps and deltas to `options.emit` where asked (document 003, `emit-step`, `emit-stream-delta`). */
 function mirror(options: ChatOptions, event: RunEvent): void {
 	const { emit, emitSteps, emitStreamDeltas, stepDataType = 'ai:chat:step', deltaDataType = 'ai:chat:delta' } = options;
-	const delta = isDelta(event);
+	const delta = isDelta(event) || event.type === 'turn.restarted';
 	if (emit === undefined || !(delta ? emitStreamDeltas : emitSteps && event.type === 'step')) return;
 	try {
 		const { type: _, ...record } = event;

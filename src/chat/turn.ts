@@ -5,6 +5,7 @@ import { attempt, chargedReply, retrying } from './attempt.ts';
 import { deltaReader, type Push, type TurnReply } from './deltas.ts';
 import { dispatchChat, dispatchChatStream } from './dispatch.ts';
 import { estimateRequest } from './estimate.ts';
+import type { RunEvent } from './event.ts';
 import { isRetryable, toModelError, usageOf, withUsage } from './failure.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
@@ -24,6 +25,8 @@ export interface TurnRequest {
 	readonly inputTokens: number;
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
+	/** Has noted that what was shown of the turn is void; gives what its readers are told. */
+	readonly restart: () => Promise<readonly RunEvent[]>;
 }
 
 /** A request with what it sends, estimated where somebody keeps account of it. */
@@ -38,27 +41,34 @@ export async function metered(request: Omit<TurnRequest, 'inputTokens'>): Promis
 const unwatched: Timeouts = { firstEventMs: Number.POSITIVE_INFINITY, idleMs: Number.POSITIVE_INFINITY };
 
 /**
- * One turn of a model: asks it, again after a failure that may pass, and then its fallbacks, as long as nothing was
- * shown (design.md, "The loop"). Pushes its deltas; what it did not stream is pushed from its reply, so that a reader
- * sees every reply alike. The usage of tries that failed counts. Throws a `RunletError`.
+ * One turn of a model: asks it, again after a failure that may pass, and then its fallbacks (design.md, "The loop").
+ * Where something of a try was shown, `turn.restarted` comes before the next one begins. Pushes its deltas; what it did
+ * not stream is pushed from its reply, so that a reader sees every reply alike. The usage of tries that failed counts.
+ * Throws a `RunletError`.
  */
 export async function modelTurn(request: TurnRequest, push: Push): Promise<TurnReply> {
 	const { options, signal } = request;
 	const fallbacks = [...(options.fallbacks ?? [])];
 	let lost: ChatUsage = {};
-	for (let model = options.model; ; ) {
-		let shown = false;
-		const noted: Push = (event) => {
+	let shown = false;
+	const readers: TurnReaders = {
+		push: (event) => {
 			shown = true;
 			return push(event);
-		};
+		},
+		begin: async () => {
+			if (!shown) return;
+			for (const event of await request.restart()) await push(event);
+			shown = false;
+		},
+	};
+	for (let model = options.model; ; ) {
 		const own = defaultsFor(options, model);
 		try {
-			const reply = await retrying(() => ask(request, model, noted, own.timeouts), {
+			const reply = await retrying(() => ask(request, model, readers, own.timeouts), {
 				model,
 				maxRetries: options.maxRetries ?? own.maxRetries ?? 2,
 				signal,
-				mayRetry: () => !shown,
 				charged: chargedReply,
 			});
 			return chargedReply(reply, lost);
@@ -66,7 +76,7 @@ export async function modelTurn(request: TurnRequest, push: Push): Promise<TurnR
 			const failure = toModelError(thrown, model);
 			lost = addUsage(lost, usageOf(failure));
 			const error = withUsage(failure, lost);
-			if (signal.aborted || shown || !isRetryable(error)) throw error;
+			if (signal.aborted || !isRetryable(error)) throw error;
 			const next = await nextReady(options, fallbacks, push);
 			if (next === undefined) throw error;
 			await push({
@@ -102,9 +112,16 @@ function defaultsFor(options: ChatOptions, model: string) {
 	return { maxRetries: own?.maxRetries, timeouts: { ...own?.timeouts, ...timeouts } };
 }
 
-async function ask(request: TurnRequest, model: string, push: Push, timeouts: Timeouts): Promise<TurnReply> {
+/** Who is shown a turn, over all its tries. */
+interface TurnReaders {
+	readonly push: Push;
+	/** A try begins: what was shown of the one before is taken back. */
+	readonly begin: () => Promise<void>;
+}
+
+async function ask(request: TurnRequest, model: string, readers: TurnReaders, timeouts: Timeouts): Promise<TurnReply> {
 	const { options, messages, system, tools, inputTokens, stream, signal } = request;
-	const reader = deltaReader(push, options.takenIds);
+	const reader = deltaReader(readers.push, options.takenIds);
 	const target = { ...options, model, system };
 	const { meter } = options;
 	const asked = { model, inputTokens, maxOutputTokens: options.maxOutputTokens };
@@ -114,6 +131,7 @@ async function ask(request: TurnRequest, model: string, push: Push, timeouts: Ti
 		throw abortError(signal);
 	}
 	try {
+		await readers.begin();
 		const reply = await attempt(
 			(onDelta, either, onActivity) => {
 				const call: CallOptions = { ...callOptions(options, messages), maxOutputTokens, signal: either, onActivity };

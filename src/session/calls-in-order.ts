@@ -36,6 +36,10 @@ export function callsInOrder(): (events: readonly RunEvent[]) => readonly RunEve
 			} else {
 				// With its turn a call is over, whether its end was said or not.
 				if (event.type === 'stop') flush(out);
+				if (event.type === 'turn.restarted') {
+					open = undefined;
+					waiting.clear();
+				}
 				pass(event, out);
 			}
 		}

@@ -22,8 +22,8 @@ export function drafting(
 		timer = undefined;
 		const events = log.draft(tailLength);
 		const iteration = log.turns + 1;
-		// The journal is ahead of what was shown where the turn is stored already.
-		if (events.length === 0 || iteration !== journal.iteration + 1) return;
+		// The journal is ahead of what was shown where the turn is stored already, or asked again.
+		if (events.length === 0 || iteration !== journal.iteration + 1 || log.restarts !== journal.restarts) return;
 		try {
 			const about = { iteration, restarts: journal.restarts, call: meter.call, ...written.read() };
 			store.runs.draft(record.n, { ...about, events });

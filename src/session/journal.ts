@@ -20,7 +20,7 @@ export interface Journal {
 	readonly iteration: number;
 	/** Times that readers were told that the current turn is asked again. */
 	readonly restarts: number;
-	/** Notes and warnings that were stored with a message. */
+	/** Notes and warnings that were stored with a message, or said again since. */
 	readonly sides: number;
 }
 
@@ -101,9 +101,10 @@ export function createJournal(options: JournalOptions): Journal {
 				return atCrashPoint('tool-begin');
 			},
 			onQuestion: (question, call) => write(() => noteBegun(store, call, question)),
-			onRestart: async () => {
+			onRestart: async (_, repeated) => {
 				write(() => store.runs.restarted(record.n, state.restarts + 1));
 				state.restarts++;
+				state.sides += repeated.length;
 				await sync();
 			},
 			steer: () =>

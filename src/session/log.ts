@@ -37,6 +37,7 @@ export class RunLog {
 	#turnAt = 0;
 	/** Whether the model writes: something of its turn was shown, and its end was not. */
 	#writing = false;
+	#restarts = 0;
 	#turns = 0;
 	#steps = 0;
 	#joinAt = joinAt;
@@ -63,6 +64,11 @@ export class RunLog {
 		return this.#turns;
 	}
 
+	/** Times that the current turn was begun again. */
+	get restarts(): number {
+		return this.#restarts;
+	}
+
 	/** Turns that were shown to their end, their calls included. */
 	get steps(): number {
 		return this.#steps;
@@ -82,6 +88,8 @@ export class RunLog {
 			if (event.type === 'turn.restarted') this.#writing = false;
 			if (event.type === 'stop') this.#turns++;
 			if (event.type === 'step') this.#steps++;
+			if (event.type === 'step') this.#restarts = 0;
+			if (event.type === 'turn.restarted') this.#restarts++;
 			if (event.type === 'step' || event.type === 'turn.restarted') {
 				this.#join();
 				this.#turnAt = this.#events.length;

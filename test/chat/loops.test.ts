@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ChatOptions, type ChatReply, chat, providers, type ReplyDelta, RunletError } from '../../src/index.ts';
+import { type ChatOptions, type ChatReply, chat, providers, type RunEvent, RunletError } from '../../src/index.ts';
 import { calling, echo, echoCall, refusal } from './support.ts';
 
 const script = () => [
@@ -46,7 +46,7 @@ describe('the four loops', () => {
 	});
 
 	test('onDelta gets the deltas of all turns in order, a stop last in each, and nothing of the loop', async () => {
-		const deltas: ReplyDelta[] = [];
+		const deltas: RunEvent[] = [];
 		await chat.runLoopStream(options(), 'Look.', (delta) => {
 			deltas.push(delta);
 		});

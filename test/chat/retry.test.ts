@@ -1,18 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { chat, RunletError } from '../../src/index.ts';
-import {
-	calling,
-	echo,
-	echoCall,
-	fail,
-	finish,
-	httpError,
-	only,
-	play,
-	type Script,
-	settled,
-	textOf,
-} from './support.ts';
+import { calling, echo, echoCall, fail, finish, httpError, only, play, type Script, settled } from './support.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -135,17 +123,6 @@ describe('the wait before a retry', () => {
 		const headers = new Headers({ 'retry-after': 'Sat, 21 Nov 2020 12:00:09 GMT' });
 		expect((await timed([httpError(503, { headers }), 'Hi'])).waited).toBe(0);
 	});
-});
-
-test('nothing is retried after output was shown', async () => {
-	const cut = async (_: unknown, onDelta: (delta: { type: string; text: string }) => unknown) => {
-		await onDelta({ type: 'text', text: 'Once' });
-		return httpError(503);
-	};
-	const { error, events, requests } = await timed([cut, 'never'], { fallbacks: ['scripted-2'] });
-	expect(error?.code).toBe('overloaded');
-	expect(requests).toHaveLength(1);
-	expect(textOf(events)).toBe('Once');
 });
 
 test('the usage of a try that failed counts', async () => {

@@ -72,14 +72,12 @@ describe('a reply', () => {
 		expect(error.code).toBe('interrupted');
 	});
 
-	test('that breaks off after some text is interrupted at once, and the text stays shown', async () => {
-		const { error, events, requests } = await fail([
-			async (_, onDelta) => {
-				await onDelta({ type: 'text', text: 'Once upon' });
-				return undefined;
-			},
-			'never',
-		]);
+	test('that breaks off for the last time after some text is interrupted, and the text stays shown', async () => {
+		const cut: Parameters<typeof fail>[0][number] = async (_, onDelta) => {
+			await onDelta({ type: 'text', text: 'Once upon' });
+			return undefined;
+		};
+		const { error, events, requests } = await fail([cut, 'never'], { maxRetries: 0 });
 		expect(error.code).toBe('interrupted');
 		expect(textOf(events)).toBe('Once upon');
 		expect(requests).toHaveLength(1);
@@ -137,20 +135,19 @@ describe('usage', () => {
 					throw broken;
 				},
 			],
-			{ tools: [echo] },
+			{ tools: [echo], maxRetries: 0 },
 		);
 		expect(error.code).toBe('network');
 		expect(error.data?.usage).toMatchObject({ inputTokens: 20, outputTokens: 4 });
 	});
 
 	test('of an interrupted turn is kept', async () => {
-		const { error } = await fail([
-			async (_, onDelta) => {
-				await onDelta({ type: 'text', text: 'So' });
-				await onDelta({ type: 'stop', reason: 'end_turn', usage });
-				return undefined;
-			},
-		]);
+		const cut: Parameters<typeof fail>[0][number] = async (_, onDelta) => {
+			await onDelta({ type: 'text', text: 'So' });
+			await onDelta({ type: 'stop', reason: 'end_turn', usage });
+			return undefined;
+		};
+		const { error } = await fail([cut], { maxRetries: 0 });
 		expect(error).toMatchObject({ code: 'interrupted', data: { usage } });
 	});
 });

@@ -47,7 +47,7 @@ describe('between two events', () => {
 
 	test('no more than idleMs may pass', async () => {
 		const { error, events, requests } = await settled(
-			play([trickle([10, 10, 5_000]), 'never'], { timeouts: { idleMs: 1_000 } }),
+			play([trickle([10, 10, 5_000]), 'never'], { maxRetries: 0, timeouts: { idleMs: 1_000 } }),
 		);
 		expect(error?.code).toBe('timeout');
 		expect(textOf(events)).toBe('aaa');
