@@ -45,6 +45,7 @@ const definition = v.strictObject({
 		),
 	),
 	maxIterations: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	maxToolCalls: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	contextFull: v.optional(v.picklist(['fail', 'truncate', 'compact'])),
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
@@ -82,6 +83,8 @@ export interface AgentDefinition {
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
 	/** Model turns of one run; 10. */
 	readonly maxIterations?: number;
+	/** Tool calls of one run; 200. What goes beyond is not run, which its model is told. */
+	readonly maxToolCalls?: number;
 	readonly maxContextTokens?: number;
 	/** What happens to a conversation over the context limit: the run fails, or what is oldest is left out, or summed up; `fail`. */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';

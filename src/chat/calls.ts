@@ -15,7 +15,7 @@ import { inTime, readArguments } from '../tool/invoke.ts';
 import { isRecord } from '../tool/schema.ts';
 import { pushed } from './channel.ts';
 import type { Question, RunEvent, WaitingCall } from './event.ts';
-import { type ToolMessage, toolResultMessage } from './message.ts';
+import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 
 /** What the calls of a turn run with. */
 export interface CallsRequest {
@@ -23,6 +23,8 @@ export interface CallsRequest {
 	readonly tools: readonly Tool[];
 	readonly context: Omit<ToolContext, 'callId' | 'emit'>;
 	readonly timeoutMs: number;
+	/** Calls that are over the run's limit: they are not run. */
+	readonly refused: ReadonlySet<string>;
 	/** Calls that a person allowed. */
 	readonly approved: ReadonlySet<string>;
 	/** Told of every event as it is shown. */
@@ -48,9 +50,27 @@ export interface CallsOutcome {
 	readonly haltedReason?: string | undefined;
 }
 
+/** Calls of a turn that run at a time. */
+const mostTogether = 10;
+
+/** Calls of a run, where it does not say. */
+export const mostCalls = 200;
+
 /**
- * Runs the open calls of a turn: those that may run together, then the sequential ones, one at a time; manual ones stay
- * open. Each result is stored before it is shown. Once a tool asked or halted, no further sequential one begins.
+ * Ids of the newest turn's calls that are over a run's limit: its calls count from a place of the conversation on, where
+ * the message stands that is answered, so a run that is taken up or continued goes on counting.
+ */
+export function callsBeyond(messages: readonly Message[], from: number, limit: number): ReadonlySet<string> {
+	const turns = messages
+		.slice(from)
+		.flatMap((message) => (message.role === 'assistant' ? [message.toolCalls ?? []] : []));
+	const before = turns.slice(0, -1).reduce((sum, calls) => sum + calls.length, 0);
+	return new Set((turns.at(-1) ?? []).slice(Math.max(0, limit - before)).map(({ id }) => id));
+}
+
+/**
+ * Runs the open calls of a turn: those that may run together, ten at a time, then the sequential ones, one by one; manual
+ * ones stay open. Each result is stored before it is shown. Once a tool asked or halted, no further sequential one begins.
  */
 export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], CallsOutcome> {
 	const { calls, tools, context, timeoutMs, onEvent, onCall, onQuestion, store } = request;
@@ -59,6 +79,7 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 		const outcome: { question?: Question; haltedReason?: string | undefined } = { haltedReason: request.haltedReason };
 
 		const runOne = async (call: ToolCall): Promise<void> => {
+			if (request.refused.has(call.id)) return settle(call, overLimit(call));
 			const before = request.asked.find(({ callId }) => callId === call.id);
 			if (before !== undefined) {
 				outcome.question ??= before;
@@ -68,6 +89,9 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 			if (tool !== undefined) await onCall?.(call, tool);
 			const emit = (note: Note): void => void push(noteEvent(call.id, note));
 			const given = await dispatch(tools, call, { ...context, emit, timeoutMs });
+			return settle(call, given);
+		};
+		const settle = async (call: ToolCall, given: ToolResult): Promise<void> => {
 			if (isAskUser(given.output)) {
 				const { question, options } = given.output;
 				const asks: Question = { callId: call.id, question, ...(options !== undefined && { options }) };
@@ -84,7 +108,7 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 		};
 
 		const { together, alone, manual } = await partition(request);
-		await allDone(together.map(runOne));
+		await inPool(together, runOne);
 		for (const call of alone) {
 			if (outcome.question !== undefined || outcome.haltedReason !== undefined) break;
 			await runOne(call);
@@ -95,16 +119,17 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 }
 
 /** Calls by the way they run. One that cannot run is refused as any other, and never put before a person. */
-async function partition({ calls, tools, context, timeoutMs, approved }: CallsRequest) {
+async function partition({ calls, tools, context, timeoutMs, approved, refused }: CallsRequest) {
 	const together: ToolCall[] = [];
 	const alone: ToolCall[] = [];
 	const manual: WaitingCall[] = [];
 	for (const call of calls) {
 		const tool = findByCall(tools, call.name);
-		const waits = tool && (await waitsForPerson(tool, call, approved, { ...context, timeoutMs }));
+		const waits =
+			tool && !refused.has(call.id) && (await waitsForPerson(tool, call, approved, { ...context, timeoutMs }));
 		if (waits === 'result') manual.push(call);
 		else if (waits === 'approval') manual.push({ ...call, kind: waits });
-		else (tool?.sequential === true ? alone : together).push(call);
+		else (tool?.sequential === true && !refused.has(call.id) ? alone : together).push(call);
 	}
 	return { together, alone, manual };
 }
@@ -134,11 +159,29 @@ async function waitsForPerson(
 	return said?.ok && !said.value ? undefined : 'approval';
 }
 
-/** Waits for all, then throws what the first failed one threw: none is left running behind the loop's back. */
-async function allDone(running: readonly Promise<void>[]): Promise<void> {
-	for (const settled of await Promise.allSettled(running)) {
+/**
+ * Does all the work, a few pieces at a time. After a failure none begins; what the first failed one threw is thrown once
+ * all have ended: none is left running behind the loop's back.
+ */
+async function inPool<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+	const waiting = [...items];
+	const worker = async (): Promise<void> => {
+		try {
+			for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
+		} catch (thrown) {
+			waiting.length = 0;
+			throw thrown;
+		}
+	};
+	for (const settled of await Promise.allSettled(Array.from({ length: mostTogether }, worker))) {
 		if (settled.status === 'rejected') throw settled.reason;
 	}
+}
+
+function overLimit({ id }: ToolCall): ToolResult {
+	const output =
+		'This call was not run: the run has made as many tool calls as it may. Answer with what you have, and call no more tools.';
+	return { id, output, isError: true };
 }
 
 function noteEvent(id: string, note: Note): RunEvent {

@@ -5,7 +5,7 @@ import { advertised } from '../skill/resolver.ts';
 import { availableTools } from '../tool/dispatch.ts';
 import { forAgent, type Tool, type ToolCall, type ToolContext, type ToolResult } from '../tool/index.ts';
 import { ActiveSkills } from './active-skills.ts';
-import { type CallsOutcome, runCalls } from './calls.ts';
+import { type CallsOutcome, callsBeyond, mostCalls, runCalls } from './calls.ts';
 import { type Conversation, windowOf } from './context.ts';
 import type { TurnReply } from './deltas.ts';
 import { isSideEvent, type Question, type RunEvent, type SideEvent, type Step, type WaitingCall } from './event.ts';
@@ -76,6 +76,7 @@ export async function* loop(
 	{ stream, signal, resume }: LoopContext,
 ): AsyncGenerator<RunEvent[], RunResult> {
 	const messages = [...input];
+	const begins = 1 + messages.findLastIndex(({ role }) => role === 'user');
 	const steps: Step[] = [];
 	let usage: ChatUsage = resume?.usage ?? {};
 	let last: LastTurn | undefined = resume?.last;
@@ -144,6 +145,7 @@ export async function* loop(
 						? { ...turn, results: [], manual: open }
 						: yield* runCalls({
 								calls: open,
+								refused: callsBeyond(messages, begins, options.maxToolCalls ?? mostCalls),
 								haltedReason: turn.haltedReason,
 								tools,
 								context: setting.context,

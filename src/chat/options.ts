@@ -60,6 +60,8 @@ export interface ChatOptions {
 	readonly skillContext?: SkillContext | (() => SkillContext) | undefined;
 	/** Model turns of one run; 10. */
 	readonly maxIterations?: number | undefined;
+	/** Tool calls of one run; 200. What goes beyond is not run, which the model is told. Ten of a turn run at a time. */
+	readonly maxToolCalls?: number | undefined;
 	readonly maxContextTokens?: number | undefined;
 	/**
 	 * What happens when the conversation is over the context limit, or its provider says that it is too long. `fail`, the

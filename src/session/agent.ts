@@ -23,7 +23,7 @@ export function optionsFor(
 	session: Pick<SessionRecord, 'agent' | 'model' | 'clientTools'> & Pick<RunRecord, 'maxOutputTokens' | 'toolChoice'>,
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
-	const { system, skillTools, maxIterations, maxContextTokens } = agent;
+	const { system, skillTools, maxIterations, maxToolCalls, maxContextTokens } = agent;
 	const { mode, contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
 	const { clientTools = [] } = session;
 	const model = modelFor(agent, session.model, config.model);
@@ -38,6 +38,7 @@ export function optionsFor(
 		skillTools,
 		skillResolver: resolverFor(agent, config, providers),
 		maxIterations,
+		maxToolCalls,
 		maxContextTokens,
 		contextFull,
 		mode,
