@@ -76,6 +76,7 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 	const { calls, tools, context, timeoutMs, onEvent, onCall, onQuestion, store } = request;
 	const work = async (push: (event: RunEvent) => undefined | Promise<void>): Promise<CallsOutcome> => {
 		const results = new Map<string, ToolResult>();
+		const notes = notesBetween(push);
 		const outcome: { question?: Question; haltedReason?: string | undefined } = { haltedReason: request.haltedReason };
 
 		const runOne = async (call: ToolCall): Promise<void> => {
@@ -87,7 +88,7 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 			}
 			const tool = findByCall(tools, call.name);
 			if (tool !== undefined) await onCall?.(call, tool);
-			const emit = (note: Note): void => void push(noteEvent(call.id, note));
+			const emit = (note: Note): void => notes.add(noteEvent(call.id, note));
 			const given = await dispatch(tools, call, { ...context, emit, timeoutMs });
 			return settle(call, given);
 		};
@@ -102,9 +103,12 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 			const halted = isHalt(given.output) ? given.output : undefined;
 			if (halted !== undefined) outcome.haltedReason ??= halted.reason;
 			const result = halted === undefined ? given : { ...given, output: halted.result };
-			await store(toolResultMessage(result), halted?.reason);
-			results.set(call.id, result);
-			await push({ type: 'tool_result', ...result });
+			const room = await notes.hold(async () => {
+				await store(toolResultMessage(result), halted?.reason);
+				results.set(call.id, result);
+				return { shown: push({ type: 'tool_result', ...result }) };
+			});
+			await room.shown;
 		};
 
 		const { together, alone, manual } = await partition(request);
@@ -176,6 +180,36 @@ async function inPool<T>(items: readonly T[], work: (item: T) => Promise<void>):
 	for (const settled of await Promise.allSettled(Array.from({ length: mostTogether }, worker))) {
 		if (settled.status === 'rejected') throw settled.reason;
 	}
+}
+
+/**
+ * Shows notes, but none between the storing of a result and its showing: a note is stored with the result that comes
+ * next, so a reader of the store would see the two the other way round. Results are stored one by one.
+ */
+function notesBetween(push: (event: RunEvent) => undefined | Promise<void>) {
+	let waiting: RunEvent[] = [];
+	let held = 0;
+	let last: Promise<unknown> = Promise.resolve();
+	const release = (): void => {
+		held--;
+		const shown = waiting;
+		waiting = [];
+		for (const event of shown) void push(event);
+	};
+	return {
+		add: (event: RunEvent): void => {
+			if (held > 0) waiting.push(event);
+			else void push(event);
+		},
+		hold: <T>(work: () => Promise<T>): Promise<T> => {
+			const next = last.then(() => {
+				held++;
+				return work().finally(release);
+			});
+			last = next.catch(() => {});
+			return next;
+		},
+	};
 }
 
 function overLimit({ id }: ToolCall): ToolResult {

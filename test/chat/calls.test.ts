@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
+import { deferred } from '../../src/chat/deferred.ts';
 import { chat, fn, type RunEvent, type ToolCall, tool } from '../../src/index.ts';
 import { calling, echo, echoCall, finish, only, results, toolOf } from './support.ts';
 
@@ -218,4 +219,39 @@ describe('a tool', () => {
 			'assistant',
 		]);
 	});
+});
+
+test('a note that comes while a result is stored is shown behind it, as it is stored', async () => {
+	const storing = deferred<void>();
+	const said = deferred<void>();
+	const stored: [id: string, notes: number][] = [];
+	const quick = toolOf('quick', () => 'ok');
+	const noisy = toolOf('noisy', async (_, context) => {
+		await storing.promise;
+		v.parse(v.object({ emit: v.function() }), context).emit('working');
+		said.resolve();
+		return 'ok';
+	});
+	const { events } = await finish(
+		[calling({ id: 'a', name: 'quick', input: {} }, { id: 'b', name: 'noisy', input: {} }), 'done'],
+		{
+			tools: [quick, noisy],
+			onMessage: async (message, { before }) => {
+				if (message.role !== 'tool') return;
+				stored.push([message.toolCallId, before.length]);
+				storing.resolve();
+				await said.promise;
+			},
+		},
+	);
+	const shown = events.filter(({ type }) => type === 'tool_result' || type === 'note');
+	expect(shown.map((event) => [event.type, Reflect.get(event, 'id')])).toEqual([
+		['tool_result', 'a'],
+		['note', 'b'],
+		['tool_result', 'b'],
+	]);
+	expect(stored).toEqual([
+		['a', 0],
+		['b', 1],
+	]);
 });
