@@ -13,6 +13,7 @@ import { usageOf, withUsage } from './failure.ts';
 import { fittingTurn } from './fit.ts';
 import { type AssistantMessage, insertResult, type Message, openCalls } from './message.ts';
 import type { ChatOptions, MessageContext, Turn } from './options.ts';
+import { anyObjectWords, isAnyObject, type OutputOutcome, readOutput } from './output.ts';
 import { abortable, abortError, longestTimer } from './signal.ts';
 import type { TurnRequest } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
@@ -33,6 +34,8 @@ export interface RunResult {
 	};
 	readonly usage: ChatUsage;
 	readonly steps: readonly Step[];
+	/** The value of the text, where `outputSchema` asked for one; missing where the reply was cut off or refused. */
+	readonly output?: unknown;
 }
 
 /** What a turn of the model had come to when its run was cut off. */
@@ -169,7 +172,13 @@ export async function* loop(
 			const steered = options.steer?.() ?? [];
 			messages.push(...steered);
 			const goesOn = turn === undefined || turn.calls.length > 0 || last?.stopReason === 'pause_turn';
-			if (!goesOn && steered.length === 0) return ended('completed');
+			if (!goesOn && steered.length === 0) {
+				const read = await outputOf(options, last, messages);
+				if (read === undefined) return ended('completed');
+				if ('value' in read) return ended('completed', { output: read.value });
+				messages.push(read.repair);
+				await store(read.repair);
+			}
 			if (iteration === options.stopAfter) return ended('awaiting_tools', { metadata: { manualToolCalls: [] } });
 			if (!(iteration < (options.maxIterations ?? 10))) throw tooManyTurns(options.maxIterations ?? 10);
 			iteration++;
@@ -245,7 +254,9 @@ async function* ask(
 	const { model } = options;
 	const about = { messages: conversation.messages, system: options.system, model };
 	const index = resolver === undefined ? '' : await abortable(advertised(resolver, about), signal);
-	const system = [options.system, index].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;
+	const form = isAnyObject(options.outputSchema) ? anyObjectWords : undefined;
+	const said = [options.system, index, form].filter((text) => text !== undefined && text !== '');
+	const system = said.join('\n\n') || undefined;
 	const tools = await availableTools(all, { ...context, timeoutMs: toolMsOf(options) });
 	const request = { options, system, tools: tools.length > 0 ? tools : undefined, stream, signal, restart };
 	return yield* fittingTurn(request, conversation);
@@ -254,6 +265,17 @@ async function* ask(
 /** How long a tool may take, in milliseconds. */
 function toolMsOf({ timeouts }: ChatOptions): number {
 	return Math.min(timeouts?.toolMs ?? 120_000, longestTimer);
+}
+
+/** What came of the reply that ends a run with an `outputSchema`; nothing of one that was cut off or refused. */
+async function outputOf(
+	{ outputSchema }: ChatOptions,
+	last: LastTurn | undefined,
+	messages: readonly Message[],
+): Promise<OutputOutcome | undefined> {
+	if (outputSchema === undefined || last === undefined) return undefined;
+	if (last.stopReason === 'max_tokens' || last.stopReason === 'refusal') return undefined;
+	return readOutput(last.text, outputSchema, messages);
 }
 
 function turnOf({ model, stopReason, usage = {}, streamedInputs }: TurnReply, iteration: number): Turn {

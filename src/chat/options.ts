@@ -76,7 +76,11 @@ export interface ChatOptions {
 	readonly maxOutputTokens?: number | undefined;
 	/** For the turn that answers a message; once tools have answered, the model is free again, or the run would not end. */
 	readonly toolChoice?: ToolChoice | undefined;
-	/** The reply's text is JSON of this schema: JSON Schema, or valibot, Zod and the like. */
+	/**
+	 * The final reply's text is JSON of this schema: JSON Schema, or valibot, Zod and the like. It is checked, and a model
+	 * that did not keep to it is told what is wrong and asked again, twice at most; then the run fails with
+	 * `invalid_output`. The value is the result's `output`.
+	 */
 	readonly outputSchema?: JsonSchema | AnySchema | undefined;
 	/** How much the model is to think; missing leaves it to the model. */
 	readonly reasoningEffort?: ReasoningEffort | undefined;

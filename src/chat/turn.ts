@@ -1,5 +1,5 @@
 import type { RunletError } from '../errors.ts';
-import type { Tool } from '../tool/index.ts';
+import type { JsonSchema, Tool } from '../tool/index.ts';
 import { isSchema, toJsonSchema } from '../tool/schema.ts';
 import { attempt, chargedReply, retrying } from './attempt.ts';
 import { deltaReader, type Push, type TurnReply } from './deltas.ts';
@@ -9,6 +9,7 @@ import type { RunEvent } from './event.ts';
 import { isRetryable, toModelError, usageOf, withUsage } from './failure.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
+import { isAnyObject } from './output.ts';
 import type { CallOptions } from './provider.ts';
 import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
 import { abortable, abortError } from './signal.ts';
@@ -166,9 +167,13 @@ function callOptions(
 	const forced = toolChoice === 'required' || typeof toolChoice === 'object';
 	return {
 		toolChoice: forced && messages.at(-1)?.role === 'tool' ? 'auto' : toolChoice,
-		outputSchema: isSchema(outputSchema) ? toJsonSchema(outputSchema, 'outputSchema') : outputSchema,
+		outputSchema: isAnyObject(outputSchema) ? undefined : toPlainSchema(outputSchema),
 		reasoningEffort,
 		maxRetries: 0,
 		timeouts: unwatched,
 	};
+}
+
+function toPlainSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefined {
+	return isSchema(schema) ? toJsonSchema(schema, 'outputSchema') : schema;
 }

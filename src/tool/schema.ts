@@ -85,6 +85,16 @@ export async function checkInput(schema: JsonSchema, input: unknown): Promise<Ch
 	return 'value' in second ? second : checked;
 }
 
+const outputChecks = new WeakMap<JsonSchema, (output: unknown) => Checked>();
+
+/** Checks what a model or a tool gave, as it stands: unlike in `checkInput`, a `null` is one. */
+export async function checkOutput(schema: JsonSchema | AnySchema, output: unknown): Promise<Checked> {
+	if (isSchema(schema)) return checkWithSchema(schema, output);
+	const check = outputChecks.get(schema) ?? jsonSchemaCheck(schema);
+	outputChecks.set(schema, check);
+	return check(output);
+}
+
 /**
  * Named schemas as the `properties` of one. A `$ref` counts from the root, so what one of them refers to inside itself
  * (a recursive schema does) moves to the root's `$defs`.

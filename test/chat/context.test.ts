@@ -160,7 +160,7 @@ describe('compact', () => {
 		const output = `cheese${'e'.repeat(9_000)}`;
 		const done = chat.toolResultMessage({ id: 'x', output, isError: true });
 		const options = { system: 'Be brief.', tools: [echo], toolChoice: 'required', outputSchema: {} } as const;
-		const { requests } = await finish(['Short.', 'fine'], { ...compact(12_000), ...options }, [
+		const { requests } = await finish(['Short.', '"fine"'], { ...compact(12_000), ...options }, [
 			user('why'),
 			call,
 			done,

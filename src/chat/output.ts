@@ -1,0 +1,88 @@
+import { RunletError } from '../errors.ts';
+import type { AnySchema, JsonSchema } from '../tool/index.ts';
+import { type Checked, checkOutput, isSchema } from '../tool/schema.ts';
+import { type Message, type UserMessage, userMessage } from './message.ts';
+
+/** How often a model is asked again whose reply is not what `outputSchema` says. */
+const mostRepairs = 2;
+
+/** Issues that a model is told of at a time, and characters of each. */
+const mostIssues = 10;
+const longestIssue = 300;
+
+/** A final reply, read by the run's `outputSchema`: its value, or what the model is asked again with. */
+export type OutputOutcome = { readonly value: unknown } | { readonly repair: UserMessage };
+
+/**
+ * Reads a final reply as the JSON of a schema. Throws `invalid_output` where the model has been asked again often enough;
+ * how often the history says, so that a run that is taken up again counts on.
+ */
+export async function readOutput(
+	text: string,
+	schema: JsonSchema | AnySchema,
+	messages: readonly Message[],
+): Promise<OutputOutcome> {
+	const checked = await checkText(text, schema);
+	if ('value' in checked) return { value: checked.value };
+	const issues = checked.issues.slice(0, mostIssues).map((issue) => issue.slice(0, longestIssue));
+	if (countRepairs(messages) >= mostRepairs) throw invalidOutput(issues);
+	return { repair: userMessage([repairBegins, ...issues.map((issue) => `- ${issue}`), repairEnds].join('\n')) };
+}
+
+/** The JSON in a reply: the whole of it or, of one in a code fence, what stands in the fence. Nothing where it is none. */
+export function findJson(text: string): string | undefined {
+	const whole = text.trim();
+	if (isJsonText(whole)) return whole;
+	const begins = whole.indexOf('\n');
+	const ends = whole.lastIndexOf('```');
+	if (!whole.startsWith('```') || begins === -1 || ends <= begins) return undefined;
+	const fenced = whole.slice(begins, ends).trim();
+	return isJsonText(fenced) ? fenced : undefined;
+}
+
+/** Whether a schema asks for an object and says nothing of it: providers have no common word for that. */
+export function isAnyObject(schema: JsonSchema | AnySchema | undefined): boolean {
+	if (schema === undefined || isSchema(schema) || schema.type !== 'object') return false;
+	return Object.keys(schema).every((key) => key === 'type' || key === '$schema' || key === 'description');
+}
+
+/** What a model is told that is to answer with any object. */
+export const anyObjectWords = 'Answer with one JSON object and nothing else: no words around it, no code fence.';
+
+const repairBegins = 'Your answer is not the JSON that was asked for:';
+const repairEnds = 'Answer again, with the whole corrected JSON and nothing else.';
+
+/** How often the model was asked again since somebody else said something. */
+function countRepairs(messages: readonly Message[]): number {
+	let count = 0;
+	for (const message of messages.toReversed()) {
+		if (message.role !== 'user') continue;
+		if (!message.content.startsWith(repairBegins)) break;
+		count++;
+	}
+	return count;
+}
+
+async function checkText(text: string, schema: JsonSchema | AnySchema): Promise<Checked> {
+	const json = findJson(text);
+	if (json === undefined) return { issues: ['It is not JSON.'] };
+	const value: unknown = JSON.parse(json);
+	return checkOutput(schema, value);
+}
+
+function isJsonText(text: string): boolean {
+	try {
+		JSON.parse(text);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function invalidOutput(issues: readonly string[]): RunletError {
+	return new RunletError(
+		'invalid_output',
+		`The model did not answer as outputSchema says, also when asked again: ${issues[0] ?? 'it is not JSON'} Simplify the schema, or use another model.`,
+		{ issues },
+	);
+}
