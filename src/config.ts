@@ -76,8 +76,8 @@ export interface Config {
 	 * nothing once the last of its keys is revoked, so that its runs stop.
 	 */
 	readonly dayBudgetOf: (owner: string) => Limit;
-	/** Whether an owner may still be spoken for: the last of its keys was not revoked. */
-	readonly knows: (owner: string) => boolean;
+	/** Whether a key was not revoked, so that what came from it is good. */
+	readonly knowsKey: (id: string) => boolean;
 	readonly model: string;
 	/** Nobody but this machine is answered where there are none. */
 	readonly keys: readonly KeyRecord[];
@@ -181,7 +181,7 @@ export function config(env: Env): Config {
 		directories: env.DIRECTORIES,
 		skills: createLimitedKv(env.SKILLS),
 		publishers: env.PUBLISHERS,
-		knows: (owner) => isKnown(keys, owner),
+		knowsKey: (id) => keys.length === 0 || keys.some((key) => key.id === id),
 		dayBudgetOf: (owner) => (isKnown(keys, owner) ? capsOf(keys, owner, dayBudget) : { tokens: 0 }),
 		model,
 		keys,

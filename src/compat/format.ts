@@ -23,6 +23,7 @@ export interface ProtocolContext {
 
 const own: Protocol = {
 	writer: () => ({ event: toSse, end: () => '' }),
+	closed: ({ code, message }) => `event: closed\ndata: ${JSON.stringify({ type: 'closed', code, message })}\n\n`,
 	failure: toResponse,
 };
 

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../chat/index.ts';
+import type { RunletError } from '../errors.ts';
 
 /** Writes the events of a run for one reader. */
 export interface RunWriter {
@@ -16,6 +17,8 @@ export interface Protocol {
 	writer(run: number): RunWriter;
 	/** The answer that is not streamed, however the run ended: made from all of its events. Missing means Runlet's own. */
 	result?(events: readonly RunEvent[]): Response;
+	/** What stands at the end of a stream that its reader may read no longer. The run goes on. */
+	closed?(why: RunletError): string;
 	/** A request that was refused, or a run that failed where nobody says `result`. */
 	failure(error: unknown): Response;
 }

@@ -46,7 +46,7 @@ const ownersOnly: MiddlewareHandler<RouteEnv> = async (c, next) => {
 };
 
 /** The body says whether the answer is streamed. */
-function handlingFor(c: Context, body: CompletionRequest): Handling {
+function handlingFor(c: Context<RouteEnv>, body: CompletionRequest): Handling {
 	const format: CompletionFormat = {
 		type: 'chat.completions',
 		model: body.model,

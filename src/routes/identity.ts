@@ -58,7 +58,8 @@ export function callerOf(c: Context<RouteEnv>, session: string): Caller {
 		if (identity.session !== session) throw new RunletError('not_found', 'There is no such session.');
 		return { token: identity.token };
 	}
-	return { owner: ownerOf(c) };
+	const { owner, keyId } = withScope(c, 'run');
+	return { owner, keyId };
 }
 
 /** Who asks for something that a key with the scope admin may have of sessions of all owners. */

@@ -64,8 +64,11 @@ function deliveryOf(c: Context): Delivery {
 /** The form of an `Idempotency-Key`. */
 const keyForm = /^[\x21-\x7e]{1,255}$/;
 
-/** How a request wants to be handled: its delivery, and its `Idempotency-Key` with a hash of what it asks. */
-export function handlingOf(c: Context, body: unknown = null): Handling {
+/**
+ * How a request wants to be handled: its delivery, and its `Idempotency-Key` with a hash of what it asks. A key that came
+ * with a session's token is another one than the same key of the owner: a page cannot take what its server will send.
+ */
+export function handlingOf(c: Context<RouteEnv>, body: unknown = null): Handling {
 	const delivery = deliveryOf(c);
 	const key = c.req.header('idempotency-key');
 	if (key === undefined) return { delivery };
@@ -73,7 +76,8 @@ export function handlingOf(c: Context, body: unknown = null): Handling {
 		throw new RunletError('invalid_request', 'Idempotency-Key: expected 1 to 255 visible ASCII characters.', {
 			field: 'Idempotency-Key',
 		});
-	return { delivery, once: { key, request: hash(`${c.req.path} ${JSON.stringify(body)}`) } };
+	const own = c.var.identity.kind === 'token' ? `token ${key}` : key;
+	return { delivery, once: { key: own, request: hash(`${c.req.path} ${JSON.stringify(body)}`) } };
 }
 
 /** The id of a session that a request may make: one that comes again under its key finds the session that it made. */

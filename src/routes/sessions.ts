@@ -5,7 +5,6 @@ import { RunletError } from '../errors.ts';
 import type { Caller, SessionApi } from '../session/api.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
-import { tokenSeconds } from '../wire/token.ts';
 import { askSession } from './ask-session.ts';
 import { anyCallerOf, callerOf, ownerOf, type RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
@@ -19,9 +18,11 @@ export const sessions = new Hono<RouteEnv>()
 		const { text, parts, attachments = [], ...rest } = body;
 		const how = handlingOf(c, body);
 		const owner = ownerOf(c);
+		const { identity } = c.var;
+		const keyId = identity.kind === 'key' ? identity.keyId : undefined;
 		const isEmpty = text === undefined && parts === undefined && attachments.length === 0;
 		const input = isEmpty ? undefined : { text, parts, attachments, ...originOf(c) };
-		return askSession(c, newSessionId(c, owner, how), (one) => one.create({ ...rest, owner, input }, how));
+		return askSession(c, newSessionId(c, owner, how), (one) => one.create({ ...rest, owner, keyId, input }, how));
 	})
 	.get('/', serves(operations.listSessions), async (c) => c.json(await listSessions(c, c.req.valid('query'))))
 	.all('/', notAllowed('GET', 'POST'))
@@ -36,11 +37,14 @@ export const sessions = new Hono<RouteEnv>()
 		return session(c, (one) => one.export(anyCaller(c), form));
 	})
 	.all('/:id/export', notAllowed('GET'))
-	.post('/:id/token', serves(operations.createToken), (c) => {
-		const { expiresInSeconds = tokenSeconds } = c.req.valid('json');
-		return session(c, (one) => one.token(caller(c), expiresInSeconds), true);
-	})
+	.post('/:id/token', serves(operations.createToken), (c) =>
+		session(c, (one) => one.token(caller(c), c.req.valid('json')), true),
+	)
 	.all('/:id/token', notAllowed('POST'))
+	.delete('/:id/token/:tokenId', serves(operations.revokeToken), (c) =>
+		session(c, (one) => one.revokeToken(caller(c), c.req.param('tokenId'))),
+	)
+	.all('/:id/token/:tokenId', notAllowed('DELETE'))
 	.get('/:id/messages', serves(operations.listMessages), (c) =>
 		session(c, (one) => one.messages(anyCaller(c), c.req.valid('query'))),
 	)

@@ -38,9 +38,11 @@ export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 		})
 		.delete('/:agent/:chat/stream', serves(operations.stopChat), async (c) => {
 			const { id, caller } = chatOf(c, c.req.param('chat'));
-			const { status } = await askSession(c, id, (one) => one.cancel(caller, handlingOf(c)));
-			if (status === 404) throw new RunletError('not_found', 'There is no such session.');
-			return new Response(null, { status: 204 });
+			const how = { ...handlingOf(c), format: { type: 'ui' } as const };
+			const response = await askSession(c, id, (one) => one.cancel(caller, how));
+			if (!response.ok) return response;
+			await response.body?.cancel();
+			return c.body(null, 204);
 		})
 		.all('/:agent/:chat/stream', notAllowed('GET', 'DELETE'))
 		.get('/:agent/:chat/messages', serves(operations.listChat), async (c) => {

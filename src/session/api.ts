@@ -2,6 +2,7 @@ import type { Message, MessagePart, ToolChoice, ToolMessage } from '../chat/inde
 import type { ClientTool } from '../compat/client-tool.ts';
 import type { Format } from '../compat/format.ts';
 import type { Limit } from '../ledger/budget.ts';
+import type { TokenRequest } from './admission.ts';
 import type { Attachment } from './attachment.ts';
 
 /** How the caller of a run wants its answer: as events, as the result, or only that it was accepted. */
@@ -30,10 +31,12 @@ export interface Handling {
 }
 
 /**
- * Who calls: the owner that an API key stands for, or the holder of a token that the session signed. An admin may read and
+ * Who calls: the owner that an API key stands for, and that key, or the holder of a token that the session signed. An admin may read and
  * remove the sessions of all owners; the routes say so for these operations only.
  */
-export type Caller = { readonly owner: string; readonly isAdmin?: true } | { readonly token: string };
+export type Caller =
+	| { readonly owner: string; readonly keyId?: string | undefined; readonly isAdmin?: true }
+	| { readonly token: string };
 
 /** A message to a session. */
 export interface Input {
@@ -106,6 +109,8 @@ export interface CreateInput {
 	readonly metadata?: Readonly<Record<string, string>> | undefined;
 	/** Who it belongs to. */
 	readonly owner: string;
+	/** The API key that its first token goes with. */
+	readonly keyId?: string | undefined;
 	/** What it may spend; what its agent says, if nobody says. */
 	readonly budget?: Limit | undefined;
 	/** How long after its last activity it is removed, in milliseconds. */
@@ -130,7 +135,9 @@ export interface SessionApi {
 	change(caller: Caller, to: { readonly budget: Limit }): Promise<Response>;
 	messages(caller: Caller, page: PageQuery): Promise<Response>;
 	/** A new token for this session. Not with a token. */
-	token(caller: Caller, expiresInSeconds: number): Promise<Response>;
+	token(caller: Caller, asked: TokenRequest): Promise<Response>;
+	/** Takes a token back; streams that are read with it end. Not with a token. */
+	revokeToken(caller: Caller, id: string): Promise<Response>;
 	/** One message, with all that its tool gave. */
 	message(caller: Caller, seq: number): Promise<Response>;
 	send(caller: Caller, input: Input, how: Handling): Promise<Response>;
@@ -154,7 +161,7 @@ export interface SessionApi {
 	/** The conversation as a page shows it, without the answer that is being written. */
 	pageMessages(caller: Caller, agent: string): Promise<Response>;
 	/** One that comes again under its key changes nothing: it may come late, when another run goes on. */
-	cancel(caller: Caller, how: Pick<Handling, 'once'>): Promise<Response>;
+	cancel(caller: Caller, how: Pick<Handling, 'once' | 'format'>): Promise<Response>;
 	/** Everything of the session, as a stream. Not with a token. */
 	export(caller: Caller, form: 'json' | 'ndjson'): Promise<Response>;
 	/** Stops what runs and removes everything: the session is not there any more. Not with a token. */

@@ -1,21 +1,33 @@
 import { close } from '../chat/sse.ts';
 import { protocolOf } from '../compat/format.ts';
 import type { Protocol, RunWriter } from '../compat/protocol.ts';
+import type { RunletError } from '../errors.ts';
 import { type Cursor, RunLog } from './log.ts';
 import { formatPosition, type Position } from './position.ts';
 
 /** A silent connection gets a comment this often, in milliseconds, so that no proxy closes it. */
 const keepAliveMs = 15_000;
 
+/** How long a reader may read. */
+export interface Lease {
+	/** Why it is over; nothing while it is not. */
+	ended(): RunletError | undefined;
+	/** Milliseconds until its time is over. */
+	left(): number;
+	/** Calls when it may have been taken back, until what is given is called. */
+	watch(wake: () => void): () => void;
+}
+
 /**
  * A run's events behind a position as `text/event-stream` bytes in a protocol's words, until its last one; of a run that
  * waits for its turn from its beginning on. Each reader pulls at its own pace: what piled up meanwhile comes in few large events.
- * Cancelling the stream ends the reader, never the run.
+ * Cancelling the stream ends the reader, never the run; so does the end of its lease, which the reader is told.
  */
 export function follow(
 	run: RunLog | Promise<RunLog>,
 	from?: Position,
 	protocol: Protocol = protocolOf(undefined),
+	lease?: Lease,
 ): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
 	let reader: { readonly log: RunLog; readonly cursor: Cursor; readonly writer: RunWriter } | undefined;
@@ -24,12 +36,23 @@ export function follow(
 	};
 	if (run instanceof RunLog) open(run);
 	else run.then(open, () => {});
-	let gone: (() => void) | undefined;
+	let wake: ((why: 'gone' | 'over') => void) | undefined;
+	const unwatch = lease?.watch(() => wake?.('over'));
+	const isShut = (controller: ReadableByteStreamController): boolean => {
+		const why = lease?.ended();
+		if (why === undefined) return false;
+		const text = protocol.closed?.(why) ?? '';
+		if (text !== '') controller.enqueue(encoder.encode(text));
+		unwatch?.();
+		close(controller);
+		return true;
+	};
 	/** Waits for something to happen; whether it did. If not, there is nothing more to do now. */
 	const happens = async (what: Promise<unknown>, controller: ReadableByteStreamController): Promise<boolean> => {
-		const why = await first(what, (leave) => {
-			gone = leave;
+		const why = await first(what, lease?.left(), (resolve) => {
+			wake = resolve;
 		});
+		if (why !== 'gone' && isShut(controller)) return false;
 		if (why === 'silence') controller.enqueue(encoder.encode(': keep-alive\n\n'));
 		return why === 'change';
 	};
@@ -37,7 +60,7 @@ export function follow(
 		type: 'bytes',
 		pull: async (controller) => {
 			if (reader === undefined && !(await happens(Promise.resolve(run), controller))) return;
-			if (reader === undefined) return;
+			if (reader === undefined || isShut(controller)) return;
 			const { log, cursor, writer } = reader;
 			for (;;) {
 				const events = log.read(cursor);
@@ -46,27 +69,34 @@ export function follow(
 				const text = isOver ? written + writer.end() : written;
 				// A protocol may have no words for an event, and no reader is woken for nothing.
 				if (text !== '') controller.enqueue(encoder.encode(text));
-				if (isOver) close(controller);
+				if (isOver) {
+					unwatch?.();
+					close(controller);
+				}
 				if (text !== '' || isOver) return;
 				if (!(await happens(log.changed(), controller))) return;
 			}
 		},
-		cancel: () => gone?.(),
+		cancel: () => {
+			unwatch?.();
+			wake?.('gone');
+		},
 	});
 }
 
-/** What comes first: the change, silence for a while, or that the reader leaves. */
+/** What comes first: the change, silence for a while, or that the reader leaves or may stay no longer. */
 async function first(
 	change: Promise<unknown>,
-	onLeave: (leave: () => void) => void,
-): Promise<'change' | 'silence' | 'gone'> {
+	leftMs: number = keepAliveMs,
+	onWake: (wake: (why: 'gone' | 'over') => void) => void,
+): Promise<'change' | 'silence' | 'gone' | 'over'> {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	try {
 		return await Promise.race([
 			change.then(() => 'change' as const),
-			new Promise<'silence' | 'gone'>((resolve) => {
-				timer = setTimeout(() => resolve('silence'), keepAliveMs);
-				onLeave(() => resolve('gone'));
+			new Promise<'silence' | 'gone' | 'over'>((resolve) => {
+				timer = setTimeout(() => resolve('silence'), Math.max(0, Math.min(keepAliveMs, leftMs)));
+				onWake(resolve);
 			}),
 		]);
 	} finally {

@@ -1,6 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
 import { findAgent, modelFor } from '../agents/index.ts';
-import { signToken, verifyToken } from '../auth/token.ts';
 import type { Format } from '../compat/format.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { config, type Env } from '../config.ts';
@@ -9,7 +8,8 @@ import type { Limit } from '../ledger/budget.ts';
 import { failureFields, log } from '../log.ts';
 import type { session } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
-import { tokenSeconds } from '../wire/token.ts';
+import type { TokenScope } from '../wire/token.ts';
+import { Admission, noSuchSession, type Pass, type TokenRequest } from './admission.ts';
 import type { Runtime } from './agent.ts';
 import {
 	type Caller,
@@ -38,12 +38,21 @@ import type { LiveRun } from './run.ts';
 import { Runner } from './runner.ts';
 import { assertAllowed, type Operation } from './status.ts';
 import { SessionStore } from './store.ts';
+import { openAnswers } from './submission.ts';
 import { headOf, uiMessages } from './ui.ts';
 
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;
 
 const pageFormat = { type: 'ui' } as const;
+
+const messageScope: readonly TokenScope[] = ['message'];
+
+/** What answers to calls need: to allow one, or not to, is more than to say what came of it. */
+function scopesOf(answers: readonly Submission[]): readonly TokenScope[] {
+	const decisions = answers.filter((answer) => 'approve' in answer).length;
+	return [...(decisions > 0 ? (['approve'] as const) : []), ...(decisions < answers.length ? messageScope : [])];
+}
 
 /** An alarm that failed comes again after this many milliseconds. */
 const alarmAgainMs = 5_000;
@@ -58,6 +67,7 @@ export function createSessionClass(runtime: Runtime) {
 		readonly #store: SessionStore;
 		readonly #runner: Runner;
 		readonly #inbox: Inbox;
+		readonly #admission: Admission;
 		/** Whether what an earlier life of the object left was taken up. */
 		#isAwake = false;
 		/** Whether the session is being removed: nothing may begin any more. */
@@ -68,7 +78,9 @@ export function createSessionClass(runtime: Runtime) {
 			const { storage } = ctx;
 			this.#store = new SessionStore(storage);
 			this.#runner = new Runner({ runtime, store: this.#store, config: () => config(env) });
-			this.#inbox = new Inbox(this.#store, this.#runner, runtime.agents, () => this.#assertExists());
+			const assertExists = () => this.#assertExists();
+			this.#inbox = new Inbox(this.#store, this.#runner, runtime.agents, assertExists);
+			this.#admission = new Admission(this.#store, () => config(env), assertExists);
 			try {
 				this.#wake();
 			} catch (cause) {
@@ -79,10 +91,10 @@ export function createSessionClass(runtime: Runtime) {
 
 		create(given: CreateInput, how: Handling): Promise<Response> {
 			return this.#answer(async () => {
-				const { owner, input } = given;
-				const headers = { location: `/v1/sessions/${this.ctx.id}` };
+				const { owner, keyId = '', input } = given;
+				const headers = { location: `/v1/sessions/${this.ctx.id}`, 'cache-control': 'no-store' };
 				const frame = async () => {
-					const token = await this.#token();
+					const token = await this.#admission.first(keyId);
 					return { status: 201, headers, about: () => ({ ...this.#state(), ...token }) };
 				};
 				// An id is made for one request, so the session is here only where that request comes again.
@@ -104,7 +116,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		state(caller: Caller): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#assertOpen(caller);
+				await this.#admission.open(caller, ['read']);
 				// What the owner's other sessions spend is nothing to who holds a token of this one.
 				const day = 'owner' in caller ? await this.#runner.owner.day() : undefined;
 				const owner = 'owner' in caller && caller.isAdmin ? this.#store.session().owner : undefined;
@@ -114,22 +126,30 @@ export function createSessionClass(runtime: Runtime) {
 
 		change(caller: Caller, { budget }: { readonly budget: Limit }): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#assertOwned(caller);
+				await this.#admission.own(caller);
 				this.#store.setBudget(budget);
 				return Response.json(this.#state());
 			});
 		}
 
-		token(caller: Caller, expiresInSeconds: number): Promise<Response> {
+		token(caller: Caller, asked: TokenRequest): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#assertOwned(caller);
-				return Response.json(await this.#token(Date.now() + expiresInSeconds * 1000), { status: 201 });
+				const made = await this.#admission.make(await this.#admission.own(caller), asked);
+				return Response.json(made, { status: 201, headers: { 'cache-control': 'no-store' } });
+			});
+		}
+
+		revokeToken(caller: Caller, id: string): Promise<Response> {
+			return this.#answer(async () => {
+				await this.#admission.own(caller);
+				this.#admission.revoke(id);
+				return new Response(null, { status: 204 });
 			});
 		}
 
 		messages(caller: Caller, { cursor, limit = 100 }: PageQuery): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#assertOpen(caller);
+				await this.#admission.open(caller, ['read']);
 				const { records, next } = this.#store.messages.page({ from: cursor ?? 0, limit, bytes: pageBytes });
 				const runIds = new Map<number, string | undefined>();
 				const messages = records.map((record) => {
@@ -142,7 +162,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		message(caller: Caller, seq: number): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#assertOpen(caller);
+				await this.#admission.open(caller, ['read']);
 				const record = this.#store.messages.get(seq);
 				if (record === undefined) throw new RunletError('not_found', 'There is no such message in this session.');
 				const runId = this.#store.runs.get(record.run)?.id;
@@ -166,7 +186,7 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		submit(caller: Caller, answers: readonly Submission[], how: Handling): Promise<Response> {
-			return this.#take(caller, 'submit', how, () => this.#inbox.submit(answers, how));
+			return this.#take(caller, 'submit', how, () => this.#inbox.submit(answers, how), scopesOf(answers));
 		}
 
 		continue(caller: Caller, how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<Response> {
@@ -178,7 +198,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		events(caller: Caller, lastEventId: string | undefined): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#assertOpen(caller);
+				const { lease } = await this.#admission.open(caller, ['read']);
 				const newest = this.#store.runs.get();
 				const seen = lastEventId === undefined || lastEventId === '' ? undefined : parsePosition(lastEventId);
 				if (newest === undefined) return new Response(null, { status: 204 });
@@ -188,7 +208,7 @@ export function createSessionClass(runtime: Runtime) {
 				if (from.run > newest.n) return new Response(null, { status: 204 });
 				const { live } = this.#runner;
 				const log = live?.record.n === from.run ? live.log : pastLog(this.#store, from.run);
-				return eventStream(follow(log, from));
+				return eventStream(follow(log, from, undefined, lease));
 			});
 		}
 
@@ -196,35 +216,38 @@ export function createSessionClass(runtime: Runtime) {
 			return this.#answer(async () => {
 				const { agent, input } = post;
 				this.#createMissing(caller, input?.create);
-				await this.#assertOpen(caller, agent);
+				const pass = await this.#admission.open(caller, [], agent);
+				const isOpen = this.#store.status === 'awaiting_tools';
+				const open = isOpen ? openAnswers(pendingOf(this.#store).calls, post.answers ?? []) : [];
+				for (const scope of input === undefined ? scopesOf(open) : messageScope) pass.assert(scope);
 				const before = this.#inbox.delivered(how.once);
 				const run = before === undefined ? await this.#inbox.post(post, how) : this.#inbox.redelivered(before);
 				const format = { type: 'ui', isContinued: post.answers !== undefined } as const;
 				if (run === undefined) return this.#nothingToSay();
 				await this.#accepted(run.record);
-				return deliver(run, { delivery: 'stream', format }, this.#pageFrame());
+				return deliver(run, { delivery: 'stream', format }, this.#pageFrame(pass));
 			}, pageFormat);
 		}
 
 		resume(caller: Caller, agent: string): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#assertOpen(caller, agent);
+				const pass = await this.#admission.open(caller, ['read'], agent);
 				const { live } = this.#runner;
 				if (live === undefined) return new Response(null, { status: 204 });
-				return deliver(live, { delivery: 'stream', format: pageFormat }, this.#pageFrame());
+				return deliver(live, { delivery: 'stream', format: pageFormat }, this.#pageFrame(pass));
 			}, pageFormat);
 		}
 
 		pageMessages(caller: Caller, agent: string): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#assertOpen(caller, agent);
+				await this.#admission.open(caller, ['read'], agent);
 				return Response.json({ messages: uiMessages(this.#store) }, this.#pageFrame());
 			}, pageFormat);
 		}
 
-		cancel(caller: Caller, { once }: Pick<Handling, 'once'>): Promise<Response> {
+		cancel(caller: Caller, { once, format }: Pick<Handling, 'once' | 'format'>): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#assertOpen(caller);
+				await this.#admission.open(caller, messageScope);
 				if (this.#inbox.delivered(once) === undefined) {
 					assertAllowed(this.#store.status, 'cancel');
 					await this.#runner.cancel();
@@ -233,12 +256,12 @@ export function createSessionClass(runtime: Runtime) {
 						this.#store.deliveries.add(once, 0, Date.now());
 				}
 				return Response.json(this.#state());
-			});
+			}, format);
 		}
 
 		export(caller: Caller, form: ExportForm): Promise<Response> {
 			return answer(async () => {
-				await this.#assertOwned(caller);
+				await this.#admission.own(caller);
 				const { owner, title, expiresAfterMs, clientTools } = this.#store.session();
 				const about = { ...this.#state(), owner, title, expiresAfterMs, clientTools };
 				const isThere = () => !this.#isLeaving && this.#store.exists();
@@ -248,7 +271,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		delete(caller: Caller): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#assertOwned(caller);
+				await this.#admission.own(caller);
 				await this.#remove();
 				return new Response(null, { status: 204 });
 			});
@@ -301,19 +324,20 @@ export function createSessionClass(runtime: Runtime) {
 			operation: Operation | undefined | (() => Operation),
 			how: Handling & Pick<Input, 'create'>,
 			work: () => LiveRun | Upcoming | undefined,
+			scopes: readonly TokenScope[] = messageScope,
 		): Promise<Response> {
 			return this.#answer(async () => {
 				this.#createMissing(caller, how.create);
-				await this.#assertOpen(caller);
+				const { lease } = await this.#admission.open(caller, scopes);
 				const before = this.#inbox.delivered(how.once);
-				if (before !== undefined) return this.#redeliver(before, how);
+				if (before !== undefined) return this.#redeliver(before, how, { lease });
 				const hasOpenCalls = pendingOf(this.#store).calls?.length !== 0;
 				const named = typeof operation === 'function' ? operation() : operation;
 				if (named !== undefined) assertAllowed(this.#store.status, named, hasOpenCalls);
 				const run = work();
 				if (run === undefined) return Response.json(this.#state());
 				await this.#accepted(run.record);
-				return deliver(run, how);
+				return deliver(run, how, { lease });
 			}, how.format);
 		}
 
@@ -323,9 +347,9 @@ export function createSessionClass(runtime: Runtime) {
 			return eventStream(new Response(text).body ?? new ReadableStream(), 200, { ...uiHeaders, ...headers });
 		}
 
-		#pageFrame() {
+		#pageFrame({ lease }: Partial<Pass> = {}) {
 			const context = { uiHead: (run: number, isContinued: boolean) => headOf(this.#store, run, isContinued) };
-			return { status: 200, headers: { 'runlet-session': this.ctx.id.toString() }, context };
+			return { status: 200, headers: { 'runlet-session': this.ctx.id.toString() }, context, lease };
 		}
 
 		async #accepted({ n }: { readonly n: number }): Promise<void> {
@@ -362,35 +386,6 @@ export function createSessionClass(runtime: Runtime) {
 			if ('owner' in caller && caller.owner === given.owner) this.#create(given);
 		}
 
-		/** A token for this session: without a time, for a day from its creation on, so that a repeated request gets the same. */
-		async #token(expiresAtMs = this.#store.session().createdAt + tokenSeconds * 1000) {
-			const expiresAt = Math.floor(expiresAtMs / 1000);
-			const token = await signToken({ session: this.ctx.id.toString(), expiresAt }, this.#store.makeTokenKey());
-			return { token, tokenExpiresAt: new Date(expiresAt * 1000).toISOString() };
-		}
-
-		/** Throws what an unknown session throws, unless the caller is its owner or holds its token. */
-		async #assertOpen(caller: Caller, agent = this.#store.exists() ? this.#store.session().agent : ''): Promise<void> {
-			this.#assertExists();
-			if ('token' in caller) {
-				await verifyToken(caller.token, this.#store.tokenKey, Date.now());
-				this.#assertExists();
-				if (!config(this.env).knows(this.#store.session().owner))
-					throw new RunletError('auth', 'Authorization: the key that this token came from was revoked.');
-			} else if (caller.owner !== this.#store.session().owner && caller.isAdmin !== true) throw noSuchSession();
-			if (agent !== this.#store.session().agent) throw noSuchSession();
-		}
-
-		/** As `#assertOpen`, and throws `forbidden` for who holds but a token. */
-		async #assertOwned(caller: Caller): Promise<void> {
-			await this.#assertOpen(caller);
-			if ('token' in caller)
-				throw new RunletError(
-					'forbidden',
-					'A session token may not do this. Use an API key, which no page should hold.',
-				);
-		}
-
 		#assertExists(): void {
 			if (this.#isLeaving || !this.#store.exists()) throw noSuchSession();
 		}
@@ -417,8 +412,4 @@ export function createSessionClass(runtime: Runtime) {
 			};
 		}
 	};
-}
-
-function noSuchSession(): RunletError {
-	return new RunletError('not_found', 'There is no such session.');
 }

@@ -4,7 +4,7 @@ import { logUnexpected } from '../log.ts';
 import type { shownMessage } from '../wire/message.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { Handling } from './api.ts';
-import { follow } from './follow.ts';
+import { follow, type Lease } from './follow.ts';
 import type { MessageRecord } from './rows/message.ts';
 import type { LiveRun } from './run.ts';
 import { runStatusOf } from './status.ts';
@@ -17,6 +17,8 @@ export interface Frame {
 	readonly about?: () => object;
 	/** What the answer's protocol is told of the session. */
 	readonly context?: ProtocolContext | undefined;
+	/** How long its stream may be read. */
+	readonly lease?: Lease | undefined;
 }
 
 /** The work's response, or the error as one: what a session's object answers with, whatever happens. */
@@ -39,13 +41,13 @@ export interface Upcoming {
 export async function deliver(
 	run: LiveRun | Upcoming,
 	{ delivery, format }: Pick<Handling, 'delivery' | 'format'>,
-	{ status = 200, headers = {}, about = () => ({}), context }: Frame = {},
+	{ status = 200, headers = {}, about = () => ({}), context, lease }: Frame = {},
 ): Promise<Response> {
 	const { record } = run;
 	const protocol = protocolOf(format, context);
 	if (delivery === 'stream') {
 		const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;
-		return eventStream(follow(log, undefined, protocol), status, { ...protocol.headers, ...headers });
+		return eventStream(follow(log, undefined, protocol, lease), status, { ...protocol.headers, ...headers });
 	}
 	if (delivery === 'accepted') return Response.json({ ...about(), runId: record.id }, { status: 202, headers });
 	const live = 'begun' in run ? await run.begun : run;

@@ -14,7 +14,7 @@
  * `Idempotency-Key`, or which webhook, and the run that it began, 0 for none; `queue` the messages that wait for a run to
  * end; `spending` what each request to a model cost, and the sum up to it (`input_tokens`, `input_usd`: what it sends,
  * estimated; `output_usd`: the price of a token of its answer); `callback` who is to be told of a run's end,
- * and was not yet.
+ * and was not yet; `token` who holds a token of the session: what is not there opens nothing.
  */
 export const migrations: readonly string[] = [
 	`CREATE TABLE session (
@@ -82,4 +82,7 @@ export const migrations: readonly string[] = [
 	ALTER TABLE spending ADD COLUMN input_usd REAL NOT NULL DEFAULT 0;
 	ALTER TABLE spending ADD COLUMN output_usd REAL NOT NULL DEFAULT 0;`,
 	`ALTER TABLE run ADD COLUMN progress INTEGER NOT NULL DEFAULT 0;`,
+	`CREATE TABLE token (
+		id TEXT PRIMARY KEY, key_id TEXT NOT NULL, scopes TEXT NOT NULL, is_first INTEGER NOT NULL, expires_at INTEGER NOT NULL
+	) WITHOUT ROWID;`,
 ];

@@ -10,6 +10,7 @@ import { MessageRows } from './rows/message.ts';
 import { QueueRows } from './rows/queue.ts';
 import { RunRows } from './rows/run.ts';
 import { SpendingRows } from './rows/spending.ts';
+import { TokenRows } from './rows/token.ts';
 import { migrations } from './schema.ts';
 import { type Status, sessionStatus } from './status.ts';
 import { guardStorage, type Storage } from './storage.ts';
@@ -47,6 +48,7 @@ export class SessionStore {
 	readonly queue: QueueRows;
 	readonly deliveries: DeliveryRows;
 	readonly callbacks: CallbackRows;
+	readonly tokens: TokenRows;
 	readonly #storage: Storage;
 
 	constructor(given: Storage) {
@@ -60,6 +62,7 @@ export class SessionStore {
 		this.queue = new QueueRows(sql);
 		this.deliveries = new DeliveryRows(sql);
 		this.callbacks = new CallbackRows(sql);
+		this.tokens = new TokenRows(sql);
 	}
 
 	/** Brings the tables of an earlier version up to date. Call it before anything else is asked of them. */

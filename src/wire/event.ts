@@ -8,7 +8,10 @@ const id = v.string();
 const iteration = v.number();
 const toolResult = v.object({ id, output: v.unknown(), isError: v.boolean() });
 
-/** What a run streams, one `data:` an event. Exactly one of the last five comes, and it comes last. */
+/**
+ * What a run streams, one `data:` an event. Exactly one of the last five comes, and it comes last; in a stream that its
+ * reader may read no longer `closed` comes last, and the run goes on.
+ */
 export const runEvent = v.variant('type', [
 	v.object({ type: v.literal('run.started'), runId: v.string(), attempt: v.number() }),
 	v.object({ type: v.literal('text'), text }),
@@ -31,6 +34,7 @@ export const runEvent = v.variant('type', [
 	}),
 	v.object({ type: v.literal('warning'), code: v.string(), message: v.string() }),
 	v.object({ type: v.literal('turn.restarted'), iteration }),
+	v.object({ type: v.literal('closed'), code: v.string(), message: v.string() }),
 	v.object({ type: v.literal('done'), text, usage, budget: v.optional(budgetState) }),
 	v.object({
 		type: v.literal('awaiting'),

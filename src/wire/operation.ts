@@ -121,6 +121,7 @@ export function operation<const O extends Operation>(given: O): O {
 /** What the parameters of paths are. */
 export const pathParameters: Readonly<Record<string, { readonly says: string; readonly example: string }>> = {
 	id: { says: 'The session’s id.', example: '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708' },
+	tokenId: { says: 'The token’s id.', example: '4f0c9b1e2a7d8356' },
 	message: { says: 'The message’s id.', example: '65536' },
 	agent: { says: 'The agent’s name.', example: 'assistant' },
 	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },

@@ -1,5 +1,15 @@
 import * as v from 'valibot';
 
+/**
+ * What a token may do: read the session; talk in it, which is also to answer what its tools ask and to stop it; decide
+ * about calls that wait for an approval.
+ */
+export const tokenScopes = ['read', 'message', 'approve'] as const;
+export type TokenScope = (typeof tokenScopes)[number];
+
+/** What a token may do where nobody says: a page shows what waits for an approval, and somebody else decides. */
+export const defaultTokenScopes: readonly TokenScope[] = ['read', 'message'];
+
 /** How long a token opens its session, in seconds, where nobody says: a day. */
 export const tokenSeconds = 86_400;
 
@@ -17,7 +27,22 @@ export const tokenBody = v.strictObject({
 			v.description('A day, where it is missing.'),
 		),
 	),
+	scopes: v.optional(
+		v.pipe(
+			v.array(v.picklist(tokenScopes)),
+			v.nonEmpty(),
+			v.maxLength(tokenScopes.length),
+			v.description(
+				'What it may do: `read` the session, `message` (say something, answer what tools ask, stop), `approve` (decide about calls that wait for an approval). `read` and `message`, where it is missing.',
+			),
+		),
+	),
 });
 
 /** A token that opens one session only. */
-export const sessionToken = v.object({ token: v.string(), tokenExpiresAt: v.pipe(v.string(), v.isoTimestamp()) });
+export const sessionToken = v.object({
+	token: v.string(),
+	tokenId: v.pipe(v.string(), v.description('What it is revoked by.')),
+	tokenScopes: v.array(v.picklist(tokenScopes)),
+	tokenExpiresAt: v.pipe(v.string(), v.isoTimestamp()),
+});

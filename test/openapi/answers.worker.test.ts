@@ -128,7 +128,8 @@ test('a session is created with nothing, with a result, with events, and with a 
 	expect(await ask(described.createSession, { json, headers: { 'idempotency-key': 'asks' } })).toEqual(asked);
 	await ask(described.listSessions);
 	const id = String(asked.id);
-	await ask(described.createToken, { id, json: {} });
+	const { tokenId } = await ask(described.createToken, { id, json: {} });
+	await ask(described.revokeToken, { id, path: String(tokenId) });
 	await ask(described.changeSession, { id, json: { budget: { usd: 3 } } });
 	await ask(described.deleteSession, { id });
 	await ask(described.getSession, { id });

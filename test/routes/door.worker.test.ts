@@ -125,7 +125,7 @@ test('who asks too often is told so before anything is done, a key and a token e
 		},
 	};
 	const session = 'ab'.repeat(32);
-	const token = `rls_${session}_zzzzzz_${'a'.repeat(43)}`;
+	const token = `rls_${session}_${'0'.repeat(16)}_zzzzzz_${'A'.repeat(43)}`;
 	for (const credential of [keys.alice, token]) {
 		const response = await ask(
 			'/v1/sessions',

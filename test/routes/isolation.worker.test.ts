@@ -58,6 +58,7 @@ const operations: Readonly<Record<string, { readonly body?: unknown; readonly ne
 	'POST /tool-results': { body: [{ id: 'call-1', output: 'done' }] },
 	'POST /continue': {},
 	'POST /step': {},
+	[`DELETE /token/${'0'.repeat(16)}`]: { needsKey: true },
 	'GET /events': {},
 	'POST /cancel': {},
 };
@@ -65,7 +66,10 @@ const operations: Readonly<Record<string, { readonly body?: unknown; readonly ne
 test('every operation of a session is tried', () => {
 	const routes = worker.routes
 		.filter(({ path, method }) => path.startsWith('/v1/sessions/:id') && method !== 'ALL')
-		.map(({ path, method }) => `${method} ${path.slice('/v1/sessions/:id'.length).replace(':message', '1000') || '/'}`);
+		.map(
+			({ path, method }) =>
+				`${method} ${path.slice('/v1/sessions/:id'.length).replace(':message', '1000').replace(':tokenId', '0'.repeat(16)) || '/'}`,
+		);
 	expect(new Set(routes)).toEqual(new Set(Object.keys(operations)));
 });
 
@@ -149,23 +153,25 @@ describe('a credential that is wrong', () => {
 	test('opens nothing, whatever is done to it', async () => {
 		const { id, token } = await create(keys.alice);
 		const bobs = await create(keys.bob);
-		const [, , expiry = ''] = token.split('_');
+		const [, , tokenId = '', expiry = ''] = token.split('_');
 		const mac = token.slice(-43);
 		const tokenKey = await runInDurableObject(objectOf(id), (_, ctx) =>
 			String(ctx.storage.sql.exec('SELECT token_key FROM session').one().token_key),
 		);
 		const expiresAt = Math.floor(Date.now() / 1000);
 		const expired = [
-			await signToken({ session: id, expiresAt: expiresAt - 1 }, tokenKey),
-			await signToken({ session: id, expiresAt: 0 }, tokenKey),
+			await signToken({ session: id, id: tokenId, expiresAt: expiresAt - 1 }, tokenKey),
+			await signToken({ session: id, id: tokenId, expiresAt: 0 }, tokenKey),
 		];
 		const forged = [
-			await signToken({ session: id, expiresAt: expiresAt + 1_000 }, makeTokenKey()),
-			await signToken({ session: id, expiresAt: expiresAt + 1_000 }, id),
-			`rls_${id}_${expiry}_${bobs.token.split('_').slice(3).join('_')}`,
-			`rls_${id}_zzzzzzz_${token.slice(-43)}`,
-			`rls_${id}_${expiry}_${'A'.repeat(43)}`,
-			`rls_${id}_${expiry}_${[...token.slice(-43)].reverse().join('')}`,
+			await signToken({ session: id, id: tokenId, expiresAt: expiresAt + 1_000 }, makeTokenKey()),
+			await signToken({ session: id, id: tokenId, expiresAt: expiresAt + 1_000 }, id),
+			// Signed as it should be, and given to nobody.
+			await signToken({ session: id, id: '0'.repeat(16), expiresAt: expiresAt + 1_000 }, tokenKey),
+			`rls_${id}_${tokenId}_${expiry}_${bobs.token.split('_').slice(4).join('_')}`,
+			`rls_${id}_${tokenId}_zzzzzzz_${token.slice(-43)}`,
+			`rls_${id}_${tokenId}_${expiry}_${'A'.repeat(43)}`,
+			`rls_${id}_${tokenId}_${expiry}_${[...token.slice(-43, -1)].reverse().join('')}${token.slice(-1)}`,
 		];
 		const none = [
 			token.slice(0, -1),

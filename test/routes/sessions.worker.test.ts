@@ -30,8 +30,12 @@ test('the agents are listed with their model, tools and skills', async () => {
 test('a new session says where it is, and is idle', async () => {
 	const response = await request('/v1/sessions', { agent: 'scripted', metadata: { customer: '42' } });
 	expect(response.status).toBe(201);
-	const { token, tokenExpiresAt, ...session } = await response.json<{ id: string; [more: string]: unknown }>();
+	const { token, tokenId, tokenScopes, tokenExpiresAt, ...session } = await response.json<{
+		id: string;
+		[more: string]: unknown;
+	}>();
 	expect([token, tokenExpiresAt]).toEqual([expect.stringMatching(/^rls_/), expect.stringMatching(/Z$/)]);
+	expect([tokenId, tokenScopes]).toEqual([expect.stringMatching(/^[0-9a-f]{16}$/), ['read', 'message']]);
 	expect(session).toMatchObject({ agent: 'scripted', model: 'scripted', status: 'idle', metadata: { customer: '42' } });
 	expect(response.headers.get('location')).toBe(`/v1/sessions/${session.id}`);
 	expect(await (await request(`/v1/sessions/${session.id}`)).json()).toEqual(session);

@@ -19,6 +19,7 @@ export function uiProtocol(headOf: (run: number) => UiMessageHead): Protocol {
 				end: () => uiStreamEnd,
 			};
 		},
+		closed: ({ message: errorText }) => toUiSse({ type: 'error', errorText }) + uiStreamEnd,
 		failure: uiFailure,
 	};
 }

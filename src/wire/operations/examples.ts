@@ -32,7 +32,9 @@ export const waiting = {
 };
 
 export const token = {
-	token: `rls_${id}_tixe8g_1rYb0XxZ4k8mS2nqQJv7uHcT5wLgDfEaPo3iKyBtVzM`,
+	token: `rls_${id}_4f0c9b1e2a7d8356_tixe8g_1rYb0XxZ4k8mS2nqQJv7uHcT5wLgDfEaPo3iKyBtVzM`,
+	tokenId: '4f0c9b1e2a7d8356',
+	tokenScopes: ['read', 'message'],
 	tokenExpiresAt: '2026-11-22T12:00:00.000Z',
 };
 export const accepted = { runId };

@@ -179,11 +179,24 @@ export const createToken = operation({
 	path: '/v1/sessions/:id/token',
 	tag: 'Sessions',
 	summary: 'Make a token for a session',
-	description: 'It opens this session and nothing else: a page holds it instead of an API key.',
+	description:
+		'It opens this session and nothing else, for what its scopes say: a page holds it instead of an API key. It goes with the key that made it. To rotate one make the next, hand it on, and revoke the first.',
 	access: 'owner',
 	json: tokenBody,
-	examples: { hour: { expiresInSeconds: 3_600 } },
+	examples: { hour: { expiresInSeconds: 3_600 }, clerk: { scopes: ['read', 'approve'] } },
 	answers: { 201: { says: 'The token.', json: sessionToken, examples: { token: example.token } } },
+	errors: [404],
+});
+
+export const revokeToken = operation({
+	id: 'revokeToken',
+	method: 'delete',
+	path: '/v1/sessions/:id/token/:tokenId',
+	tag: 'Sessions',
+	summary: 'Revoke a token of a session',
+	description: 'At once: it opens nothing any more, and streams that are read with it end with an event `closed`.',
+	access: 'owner',
+	answers: { 204: { says: 'It is revoked.' } },
 	errors: [404],
 });
 
