@@ -35,6 +35,8 @@ export async function reach<T>(call: () => PromiseLike<T>, { what, isSafe, timeo
 		try {
 			return await (timeoutMs === undefined ? answer : withTimeLimit(answer, timeoutMs, what));
 		} catch (cause) {
+			// What was wrong before the object was called is its caller's to hear.
+			if (cause instanceof RunletError && cause.code !== 'timeout') throw cause;
 			if (isSafe && tries < mostTries && isMarked(cause, 'retryable') && !isMarked(cause, 'overloaded')) {
 				await new Promise((resolve) => setTimeout(resolve, 50 * 4 ** (tries - 1) * Math.random()));
 				continue;

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { RunletError } from '../src/errors.ts';
 import { reach } from '../src/reach.ts';
 import { kvResolver } from '../src/skill/index.ts';
 import worker from './worker.ts';
@@ -30,6 +31,14 @@ describe('a call to another object', () => {
 		if (most === 2) expect(answer).toBe('answer');
 		else expect(answer).toMatchObject({ code: 'overloaded', status: 503, data: { retryAfter: 5 } });
 		expect(calls).toBe(most);
+	});
+
+	test('that was wrong before it was made says what was wrong', async () => {
+		const wrong = new RunletError('invalid_request', 'No.');
+		const call = (): Promise<never> => {
+			throw wrong;
+		};
+		await expect(reach(call, { what: 'It', isSafe: true })).rejects.toBe(wrong);
 	});
 
 	test('that hangs ends in its time', async () => {
