@@ -33,6 +33,8 @@ export interface CallsRequest {
 	readonly asked: readonly Question[];
 	/** Why a call of this turn that ended before stops the run. */
 	readonly haltedReason: string | undefined;
+	/** Whether more than one call may be left to somebody else. */
+	readonly parallel: boolean;
 	/** Has noted that a tool begins with a call, before it does. */
 	readonly onCall?: ((call: ToolCall, tool: Tool) => void | Promise<void>) | undefined;
 	/** Has noted what a call asks the person. */
@@ -111,7 +113,10 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 			await room.shown;
 		};
 
-		const { together, alone, manual } = await partition(request);
+		const { together, alone, manual: waiting } = await partition(request);
+		const manual = request.parallel ? waiting : waiting.slice(0, 1);
+		for (const call of waiting.slice(manual.length))
+			await settle(call, { id: call.id, output: onlyOne, isError: true });
 		await inPool(together, runOne);
 		for (const call of alone) {
 			if (outcome.question !== undefined || outcome.haltedReason !== undefined) break;
@@ -121,6 +126,8 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 	};
 	return pushed(work, onEvent);
 }
+
+const onlyOne = 'Not run: one call at a time is possible here. Call it again when the other one is answered.';
 
 /** Calls by the way they run. One that cannot run is refused as any other, and never put before a person. */
 async function partition({ calls, tools, context, timeoutMs, approved, refused }: CallsRequest) {

@@ -15,7 +15,7 @@ import { type AssistantMessage, insertResult, type Message, openCalls } from './
 import type { ChatOptions, MessageContext, Turn } from './options.ts';
 import { anyObjectWords, isAnyObject, type OutputOutcome, readOutput } from './output.ts';
 import { abortable, abortError, longestTimer } from './signal.ts';
-import type { TurnRequest } from './turn.ts';
+import { offeredTools, type TurnRequest } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** How a run ended, when it did not fail. */
@@ -159,6 +159,7 @@ export async function* loop(
 								onEvent: setting.onEvent,
 								onCall: options.onToolCall,
 								onQuestion: options.onQuestion,
+								parallel: options.parallelToolCalls ?? true,
 								store: (message, haltedReason) => {
 									insertResult(messages, message);
 									return store(message, haltedReason === undefined ? {} : { haltedReason });
@@ -257,7 +258,8 @@ async function* ask(
 	const form = isAnyObject(options.outputSchema) ? anyObjectWords : undefined;
 	const said = [options.system, index, form].filter((text) => text !== undefined && text !== '');
 	const system = said.join('\n\n') || undefined;
-	const tools = await availableTools(all, { ...context, timeoutMs: toolMsOf(options) });
+	const available = await availableTools(all, { ...context, timeoutMs: toolMsOf(options) });
+	const tools = offeredTools(available, options, conversation.messages);
 	const request = { options, system, tools: tools.length > 0 ? tools : undefined, stream, signal, restart };
 	return yield* fittingTurn(request, conversation);
 }

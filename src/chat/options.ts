@@ -19,6 +19,11 @@ export interface Turn {
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 }
 
+/** The turn is offered these tools only, and has to call one. */
+export interface OneOfTools {
+	readonly oneOf: readonly string[];
+}
+
 /** What came with a message: for whoever stores it and wants to show the run again. */
 export interface MessageContext {
 	/** The model turn, of an assistant message. */
@@ -75,7 +80,12 @@ export interface ChatOptions {
 	readonly modelContextWindow?: number | ProviderRegistration['contextWindow'] | undefined;
 	readonly maxOutputTokens?: number | undefined;
 	/** For the turn that answers a message; once tools have answered, the model is free again, or the run would not end. */
-	readonly toolChoice?: ToolChoice | undefined;
+	readonly toolChoice?: ToolChoice | OneOfTools | undefined;
+	/**
+	 * `false`: of the calls of a turn that are left to somebody else only the first one is. The model is told that the
+	 * others were not run.
+	 */
+	readonly parallelToolCalls?: boolean | undefined;
 	/**
 	 * The final reply's text is JSON of this schema: JSON Schema, or valibot, Zod and the like. It is checked, and a model
 	 * that did not keep to it is told what is wrong and asked again, twice at most; then the run fails with

@@ -56,6 +56,8 @@ export interface CallOptions {
 	/** The longest reply, in tokens. */
 	readonly maxOutputTokens?: number | undefined;
 	readonly toolChoice?: ToolChoice | undefined;
+	/** `false`: at most one call in a reply, where the provider knows how to ask for that. */
+	readonly parallelToolCalls?: boolean | undefined;
 	/** The reply's text is JSON of this schema. */
 	readonly outputSchema?: JsonSchema | undefined;
 	readonly reasoningEffort?: ReasoningEffort | undefined;

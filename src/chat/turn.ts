@@ -161,17 +161,33 @@ function isCut({ code }: RunletError): boolean {
 
 /** What a call is told. A forced tool is forced once: with its result there the model may answer. */
 function callOptions(
-	{ toolChoice, outputSchema, reasoningEffort }: ChatOptions,
+	{ toolChoice, parallelToolCalls, outputSchema, reasoningEffort }: ChatOptions,
 	messages: readonly Message[],
 ): Omit<CallOptions, 'maxOutputTokens'> {
-	const forced = toolChoice === 'required' || typeof toolChoice === 'object';
+	const asked = typeof toolChoice === 'object' && 'oneOf' in toolChoice ? 'required' : toolChoice;
+	const isForced = asked === 'required' || typeof asked === 'object';
 	return {
-		toolChoice: forced && messages.at(-1)?.role === 'tool' ? 'auto' : toolChoice,
+		toolChoice: isForced && isAnswered(messages) ? 'auto' : asked,
+		parallelToolCalls,
 		outputSchema: isAnyObject(outputSchema) ? undefined : toPlainSchema(outputSchema),
 		reasoningEffort,
 		maxRetries: 0,
 		timeouts: unwatched,
 	};
+}
+
+/** The tools of a turn that has to call one of them; all others are offered whatever there is. */
+export function offeredTools(
+	tools: readonly Tool[],
+	{ toolChoice }: ChatOptions,
+	messages: readonly Message[],
+): readonly Tool[] {
+	if (typeof toolChoice !== 'object' || !('oneOf' in toolChoice) || isAnswered(messages)) return tools;
+	return tools.filter(({ name }) => toolChoice.oneOf.includes(name));
+}
+
+function isAnswered(messages: readonly Message[]): boolean {
+	return messages.at(-1)?.role === 'tool';
 }
 
 function toPlainSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefined {

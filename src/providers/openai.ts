@@ -93,6 +93,7 @@ function adapterOf(dialect: ResponsesDialect, post: Post, more: Json | undefined
 function bodyOf(request: ModelRequest, dialect: ResponsesDialect) {
 	const { model, messages, system, tools, toolChoice, maxOutputTokens, outputSchema, reasoningEffort, stream } =
 		request;
+	const { parallelToolCalls } = request;
 	const steps = stepsOf(model, dialect);
 	const encrypted = steps.length > 0 || dialect.alwaysEncrypts;
 	const effort = nearest(reasoningEffort, steps);
@@ -115,6 +116,7 @@ function bodyOf(request: ModelRequest, dialect: ResponsesDialect) {
 			...(toolChoice !== undefined && {
 				tool_choice: typeof toolChoice === 'object' ? { type: 'function', name: toolChoice.name } : toolChoice,
 			}),
+			...(parallelToolCalls === false && { parallel_tool_calls: false }),
 		}),
 		// The API takes no less than 16.
 		...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(16, maxOutputTokens) }),

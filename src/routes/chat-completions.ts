@@ -1,5 +1,6 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { type Agent, toolNamesOf } from '../agents/index.ts';
+import { type AnswerForm, readAnswerForm } from '../compat/openai/answer.ts';
 import { conversationOf } from '../compat/openai/conversation.ts';
 import { createCompletion } from '../compat/openai/operations.ts';
 import type { CompletionFormat } from '../compat/openai/protocol.ts';
@@ -11,7 +12,7 @@ import type { Runtime } from '../session/agent.ts';
 import type { Exchange, Handling } from '../session/api.ts';
 import { askSession } from './ask-session.ts';
 import { ownerOf, type RouteEnv } from './identity.ts';
-import { agentNamed } from './model-list.ts';
+import { findModel } from './model-list.ts';
 import { serves } from './operation.ts';
 import { handlingOf, newSessionId, notAllowed } from './request.ts';
 
@@ -24,10 +25,12 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 		.post('/', ownersOnly, serves(createCompletion), async (c) => {
 			const owner = ownerOf(c);
 			const body = c.req.valid('json');
-			const agent = agentNamed(agents, body.model);
-			const how = handlingFor(c, body);
+			const { agent, model } = findModel(agents, body.model, config(c.env).model);
+			const form = readAnswerForm(body);
+			const how = handlingFor(c, body, form);
 			const { id, isNew } = sessionFor(c, owner, agent, how);
-			const exchange = await exchangeOf(body, { agent, owner, isKept: c.req.header(sessionHeader) !== undefined });
+			const isKept = c.req.header(sessionHeader) !== undefined;
+			const exchange = await exchangeOf(body, { agent, model, owner, isKept, form });
 			const { create, ...rest } = exchange;
 			const answered = await askSession(c, id, (one) => one.converse({ owner }, isNew ? exchange : rest, how));
 			const response = new Response(answered.body, answered);
@@ -46,12 +49,14 @@ const ownersOnly: MiddlewareHandler<RouteEnv> = async (c, next) => {
 };
 
 /** The body says whether the answer is streamed. */
-function handlingFor(c: Context<RouteEnv>, body: CompletionRequest): Handling {
+function handlingFor(c: Context<RouteEnv>, body: CompletionRequest, { outputSchema, stop }: AnswerForm): Handling {
 	const format: CompletionFormat = {
 		type: 'chat.completions',
 		model: body.model,
 		includeUsage: body.stream_options?.include_usage ?? false,
 		tools: body.tool_choice === 'none' ? [] : (body.tools ?? []).map((tool) => tool.function.name),
+		isJson: outputSchema !== undefined,
+		stop,
 	};
 	return { ...handlingOf(c, body), delivery: body.stream ? 'stream' : 'result', format };
 }
@@ -73,10 +78,17 @@ function sessionFor(c: Context<RouteEnv>, owner: string, { name }: Agent, how: H
 	}
 }
 
-async function exchangeOf(
-	body: CompletionRequest,
-	{ agent, owner, isKept }: { readonly agent: Agent; readonly owner: string; readonly isKept: boolean },
-): Promise<Exchange> {
+/** What is known of a request beside its body. */
+interface Known {
+	readonly agent: Agent;
+	readonly model: string | undefined;
+	readonly owner: string;
+	/** Whether the session stays. */
+	readonly isKept: boolean;
+	readonly form: AnswerForm;
+}
+
+async function exchangeOf(body: CompletionRequest, { agent, model, owner, isKept, form }: Known): Promise<Exchange> {
 	const meant = { name: agent.name, toolNames: toolNamesOf(agent) };
 	assertOwnCalls(body, meant);
 	const clientTools = clientToolsOf(body, meant);
@@ -88,9 +100,14 @@ async function exchangeOf(
 	const expiresAfterMs = Math.min(agent.expiresAfterMs ?? fleetingMs, fleetingMs);
 	return {
 		agent: agent.name,
+		model,
 		results,
 		clientTools,
 		toolChoice: toolChoiceOf(body),
+		terms: {
+			...(form.outputSchema !== undefined && { outputSchema: form.outputSchema }),
+			...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
+		},
 		maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
 		...(message !== undefined && { input: { ...said, sender: owner, transport: 'chat-completions' } }),
 		...(isWhole && { create: { agent: agent.name, owner, history, ...(!isKept && { expiresAfterMs }) } }),

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { type Agent, findAgent } from '../agents/index.ts';
+import { type Agent, findAgent, modelFor } from '../agents/index.ts';
 import { sessionIdForm } from '../auth/token.ts';
 import { check } from '../check.ts';
 import { answersOf, contentOf } from '../compat/ui/request.ts';
@@ -27,6 +27,7 @@ export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 			const body = c.req.valid('json');
 			const { id, caller } = chatOf(c, body.id);
 			const agent = findAgent(agents, c.req.param('agent'));
+			modelFor(agent, body.model ?? undefined, config(c.env).model);
 			const post = postOf(agent, body, caller);
 			return askSession(c, id, (one) => one.post(caller, post, handlingOf(c, body)));
 		})
@@ -71,12 +72,12 @@ function chatOf(c: Context<RouteEnv>, id: string) {
 
 function postOf(
 	{ name: agent }: Agent,
-	{ id, messages, trigger, messageId }: v.InferOutput<typeof uiPost>,
+	{ id, messages, trigger, messageId, model }: v.InferOutput<typeof uiPost>,
 	caller: Caller,
 ): PagePost {
 	const { role, parts, id: ownId } = check(postedMessage, messages.at(-1), 'messages');
 	const isAgain = trigger === 'regenerate-message';
-	const about = { agent, isAgain, messageId: messageId || undefined };
+	const about = { agent, model: model ?? undefined, isAgain, messageId: messageId || undefined };
 	if (role === 'assistant') {
 		if (!isAgain) return { ...about, answers: answersOf(parts) };
 		throw new RunletError('invalid_request', 'messages: the last one must be the message that is answered again.', {
@@ -95,7 +96,15 @@ function postOf(
 	const create = isNamed ? { create: { agent, owner: caller.owner } } : {};
 	return {
 		...about,
-		input: { text, attachments, messageId: ownId || undefined, transport: 'ui', ...sender, ...create },
+		input: {
+			text,
+			attachments,
+			model: about.model,
+			messageId: ownId || undefined,
+			transport: 'ui',
+			...sender,
+			...create,
+		},
 	};
 }
 

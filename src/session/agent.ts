@@ -20,7 +20,8 @@ export interface Runtime {
 export function optionsFor(
 	runtime: Runtime,
 	config: Config,
-	session: Pick<SessionRecord, 'agent' | 'model' | 'clientTools'> & Pick<RunRecord, 'maxOutputTokens' | 'toolChoice'>,
+	session: Pick<SessionRecord, 'agent' | 'model' | 'clientTools'> &
+		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { system, skillTools, maxIterations, maxToolCalls, maxContextTokens } = agent;
@@ -43,6 +44,7 @@ export function optionsFor(
 		contextFull,
 		mode,
 		toolChoice: session.toolChoice,
+		...session.terms,
 		maxOutputTokens: shorter(agent.maxOutputTokens, session.maxOutputTokens),
 		fallbacks,
 		maxRetries,

@@ -1,9 +1,10 @@
-import type { Message, MessagePart, ToolChoice, ToolMessage } from '../chat/index.ts';
+import type { ChatOptions, Message, MessagePart, ToolMessage } from '../chat/index.ts';
 import type { ClientTool } from '../compat/client-tool.ts';
 import type { Format } from '../compat/format.ts';
 import type { Limit } from '../ledger/budget.ts';
 import type { TokenRequest } from './admission.ts';
 import type { Attachment } from './attachment.ts';
+import type { RunTerms } from './rows/run.ts';
 
 /** How the caller of a run wants its answer: as events, as the result, or only that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';
@@ -74,6 +75,8 @@ export type Submission =
 export interface PagePost {
 	/** The agent that the page talks to. */
 	readonly agent: string;
+	/** The model from now on; the one that the session has, if nobody says. */
+	readonly model?: string | undefined;
 	/** The person's message, where that is the last; `messageId` is what the page calls it. */
 	readonly input?: Input | undefined;
 	/** Answers to calls that the assistant's last message holds: also those that were given before, and made-up ones. */
@@ -90,6 +93,8 @@ export interface Exchange {
 	readonly agent: string;
 	/** What it says now. */
 	readonly input?: Input | undefined;
+	/** The model of this run and those after it; the one that the session has, if nobody says. */
+	readonly model?: string | undefined;
 	/** What its tools gave, for all calls that are open. */
 	readonly results: readonly ToolMessage[];
 	/** The tools that it has now. */
@@ -97,7 +102,8 @@ export interface Exchange {
 	/** The longest reply of the model, in tokens, where the agent does not want it shorter. */
 	readonly maxOutputTokens?: number | undefined;
 	/** Which tool the model is to call first. */
-	readonly toolChoice?: ToolChoice | undefined;
+	readonly toolChoice?: ChatOptions['toolChoice'];
+	readonly terms?: RunTerms | undefined;
 	/** What the session is created with, where it is not there yet. */
 	readonly create?: CreateInput | undefined;
 }

@@ -50,22 +50,26 @@ export class Inbox {
 
 	/** What is new in a conversation that a client tells as a whole. */
 	converse(exchange: Exchange, { once }: Pick<Handling, 'once'>): LiveRun {
-		const { input, clientTools, maxOutputTokens, toolChoice } = exchange;
+		const { input, clientTools, model, maxOutputTokens, toolChoice, terms } = exchange;
 		const results = newResults(this.#store, exchange);
 		const given = input && this.#given(input);
 		const said = given === undefined ? [] : [results.length > 0 ? given.message : this.#asAnswer(given.message)];
 		this.#store.setClientTools(clientTools);
-		const about = { once, maxOutputTokens, toolChoice, inbound: given?.inbound };
+		const about = { once, model, maxOutputTokens, toolChoice, terms, inbound: given?.inbound };
 		return this.#runner.begin([...results, ...said], about);
 	}
 
 	/** Answers to open calls, all of them or none: the run that the last of them begins. */
-	submit(answers: readonly Submission[], { once }: Pick<Handling, 'once'>): LiveRun | undefined {
+	submit(
+		answers: readonly Submission[],
+		{ once }: Pick<Handling, 'once'>,
+		model?: string | undefined,
+	): LiveRun | undefined {
 		const store = this.#store;
 		const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(this.#agents, store.session().agent);
 		const everAsked = store.calls.askedIds();
 		const { messages, approved, isLast } = submitted(pendingOf(store), answers, { approvalMs, everAsked });
-		if (isLast) return this.#runner.begin(messages, { once, approved });
+		if (isLast) return this.#runner.begin(messages, { once, model, approved });
 		store.transaction(() => {
 			const now = Date.now();
 			for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
@@ -77,13 +81,13 @@ export class Inbox {
 	}
 
 	/** The run that a page gets for what it posts, which it may have begun before; nothing where there is nothing to say. */
-	async post({ input, answers = [], isAgain = false, messageId }: PagePost, how: Pick<Handling, 'once'>) {
+	async post({ input, model, answers = [], isAgain = false, messageId }: PagePost, how: Pick<Handling, 'once'>) {
 		if (input === undefined) {
 			const { live } = this.#runner;
 			if (live !== undefined) return live;
 			const isOpen = this.#store.status === 'awaiting_tools';
 			const open = isOpen ? openAnswers(pendingOf(this.#store).calls, answers) : [];
-			if (open.length > 0) return this.submit(open, how);
+			if (open.length > 0) return this.submit(open, how, model);
 			return wasAnswered(this.#store, answers) ? pastRun(this.#store, this.#runner.nextRun - 1) : undefined;
 		}
 		const given = this.#given(input);
@@ -100,7 +104,7 @@ export class Inbox {
 				const { record, isEdited } = found;
 				const asked = askedAgain(this.#store, record, isEdited ? given.message : undefined);
 				const inbound = isEdited ? given.inbound : inboundAgain(record, given.inbound);
-				return this.#runner.begin(asked, { once: how.once, inbound, replaces: record.seq });
+				return this.#runner.begin(asked, { once: how.once, model, inbound, replaces: record.seq });
 			}
 			// Meanwhile another request may have had the same done.
 			await this.#runner.cancel();

@@ -1,10 +1,10 @@
 import {
+	type ChatOptions,
 	type Message,
 	messageText,
 	type RunEvent,
 	resolveRegistration,
 	type TerminalEvent,
-	type ToolChoice,
 } from '../chat/index.ts';
 import type { Resumption } from '../chat/loop.ts';
 import type { Config } from '../config.ts';
@@ -30,7 +30,7 @@ import { Queue } from './queue.ts';
 import { giveUp, takeUp } from './recovery.ts';
 import { replay } from './replay.ts';
 import type { Waiting } from './rows/queue.ts';
-import type { RunRecord } from './rows/run.ts';
+import type { RunRecord, RunTerms } from './rows/run.ts';
 import { carryOut, type LiveRun, newRunId, runThatWasNot } from './run.ts';
 import { runStatusOf, sessionStatus, takesNext } from './status.ts';
 import { isStorageError } from './storage.ts';
@@ -54,7 +54,8 @@ export interface BeginOptions {
 	/** The longest reply that its client wants, in tokens. */
 	readonly maxOutputTokens?: number | undefined;
 	/** Which tool its client wants called first. */
-	readonly toolChoice?: ToolChoice | undefined;
+	readonly toolChoice?: ChatOptions['toolChoice'];
+	readonly terms?: RunTerms | undefined;
 	/** The request that it answers. */
 	readonly once?: Once | undefined;
 	/** Calls that were allowed. */
@@ -124,11 +125,11 @@ export class Runner {
 	 * unknown. Throws before anything is stored.
 	 */
 	begin(given: readonly Message[], how: BeginOptions = {}): LiveRun {
-		const { model, stopAfter, maxOutputTokens, toolChoice, once, approved = [] } = how;
+		const { model, stopAfter, maxOutputTokens, toolChoice, terms, once, approved = [] } = how;
 		const { together, inbound, replaces, callback, waited } = how;
 		const { record, options } = this.#store.transaction(() => {
 			together?.();
-			const options = this.#optionsOn({ model, maxOutputTokens, toolChoice });
+			const options = this.#optionsOn({ model, maxOutputTokens, toolChoice, terms });
 			const input = [...(replaces === undefined ? this.#unknownResults(options.tools) : []), ...given];
 			const { messages, calls, runs, deliveries, callbacks, queue } = this.#store;
 			if (replaces !== undefined) this.#store.replace(replaces);
@@ -144,6 +145,7 @@ export class Runner {
 				stopAfter,
 				maxOutputTokens,
 				toolChoice,
+				terms,
 				boot: this.#boot,
 				firstSeq: isNew ? messages.nextPlace() : messages.lastTurn(),
 				createdAt,
@@ -387,10 +389,11 @@ export class Runner {
 		return crashPoints(this.#options.runtime.crashPoint, this.#store.session().id, n);
 	}
 
-	#optionsOn({ model, maxOutputTokens, toolChoice }: Pick<RunRecord, 'model' | 'maxOutputTokens' | 'toolChoice'>) {
+	#optionsOn({ model, ...asked }: Pick<RunRecord, 'model' | 'maxOutputTokens' | 'toolChoice' | 'terms'>) {
+		const { maxOutputTokens, toolChoice, terms } = asked;
 		const session = this.#store.session();
-		const asked = { ...session, model: model ?? session.model, maxOutputTokens, toolChoice };
-		return optionsFor(this.#options.runtime, this.#options.config(), asked);
+		const about = { ...session, model: model ?? session.model, maxOutputTokens, toolChoice, terms };
+		return optionsFor(this.#options.runtime, this.#options.config(), about);
 	}
 
 	#limit(): Limit {

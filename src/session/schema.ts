@@ -85,4 +85,5 @@ export const migrations: readonly string[] = [
 	`CREATE TABLE token (
 		id TEXT PRIMARY KEY, key_id TEXT NOT NULL, scopes TEXT NOT NULL, is_first INTEGER NOT NULL, expires_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
+	`ALTER TABLE run ADD COLUMN terms TEXT;`,
 ];

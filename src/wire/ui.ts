@@ -21,6 +21,14 @@ export const uiPost = v.object({
 			v.description('The message that is edited, or whose answer is asked for again.'),
 		),
 	),
+	model: v.nullish(
+		v.pipe(
+			v.string(),
+			v.nonEmpty('must not be empty'),
+			v.maxLength(200),
+			v.description('The model from now on, of those that the agent allows; the chat keeps it.'),
+		),
+	),
 });
 
 /** The last message of a post. Parts of kinds that nobody here knows are passed over. */

@@ -81,6 +81,17 @@ describe('how much a model thinks', () => {
 	});
 });
 
+test('one call at a time is asked for, whatever tool is chosen', async () => {
+	for (const [toolChoice, type] of [
+		[undefined, 'auto'],
+		['required', 'any'],
+		[{ name: 'look' }, 'tool'],
+	] as const) {
+		const body = await sent(hello, { options: { toolChoice, parallelToolCalls: false }, tools: [look] });
+		expect(body.tool_choice).toMatchObject({ type, disable_parallel_tool_use: true });
+	}
+});
+
 describe('a turn that goes back', () => {
 	test('has no empty text, and citations without their files', async () => {
 		const thought = { type: 'thinking', thinking: '', signature: 'sig' };

@@ -1,5 +1,13 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type ChatReply, chat, type Message, providers, RunletError, type ToolCall } from '../../src/index.ts';
+import {
+	type ChatReply,
+	chat,
+	type Message,
+	providers,
+	RunletError,
+	type Tool,
+	type ToolCall,
+} from '../../src/index.ts';
 import { isStrict } from '../../src/providers/adapter/schema.ts';
 
 type Settings = Partial<Parameters<typeof providers.openai>[0]>;
@@ -408,4 +416,12 @@ describe('isStrict', () => {
 		['a root that is no object', { type: 'array', items: closed }, false],
 		['a root that is a choice', { ...closed, anyOf: [closed] }, false],
 	])('%s: %s', (_, schema, expected) => expect(isStrict(schema)).toBe(expected));
+});
+
+test('one call at a time is asked for', async () => {
+	const look: Tool = { name: 'look', inputSchema: { type: 'object' } };
+	const { provider, requests } = at([done([])]);
+	await provider.chatFn?.('gpt-5.4', hello, undefined, [look], { parallelToolCalls: false });
+	await provider.chatFn?.('gpt-5.4', hello, undefined, [look]);
+	expect(requests.map(({ body }) => Object(body).parallel_tool_calls)).toEqual([false, undefined]);
 });

@@ -1,7 +1,10 @@
 import { addUsage, type ChatUsage, type RunEvent, type TerminalEvent, type WaitingCall } from '../../chat/index.ts';
+import { findJson } from '../../chat/output.ts';
 import { RunletError } from '../../errors.ts';
 import { toInputText } from '../../tool/input.ts';
+import type { CompletionFormat } from './protocol.ts';
 import type { CompletionUsage, Delta, FinishReason } from './schema.ts';
+import { createStopper } from './stop.ts';
 
 /** What a run's event comes to in a chat completion: more of the answer, its end, or why there is none. */
 export type Piece =
@@ -18,9 +21,17 @@ export type Piece =
  * A turn that was begun again has to say again what was shown of it, for nothing can be taken back; if it says
  * something else, that is a failure.
  *
- * @param tools names of the client's tools. Their calls come at the end, whole: one that the run refused is never shown.
+ * An answer that is JSON is the last turn's text and nothing else. It comes in one piece, for it was checked first; a run
+ * that asks or was halted has none.
+ *
+ * `tools` are names of the client's tools. Their calls come at the end, whole: one that the run refused is never shown.
  */
-export function pieces(tools: readonly string[]): (event: RunEvent) => Piece[] {
+export function pieces({
+	tools,
+	isJson = false,
+	stop: stopWords = [],
+}: Pick<CompletionFormat, 'tools' | 'isJson' | 'stop'>): (event: RunEvent) => Piece[] {
+	const stopper = createStopper(stopWords);
 	/** Whether a turn that is over said something, and what the current one has said. */
 	let hasSpoken = false;
 	let turn = '';
@@ -33,14 +44,16 @@ export function pieces(tools: readonly string[]): (event: RunEvent) => Piece[] {
 	let stopReason = 'end_turn';
 	let isOver = false;
 
+	const show = (content: string): Piece[] => (content === '' ? [] : [{ type: 'delta', delta: { content } }]);
 	const say = (more: string): Piece[] => {
+		if (isJson) return [];
 		if (!owed.startsWith(more) && !more.startsWith(owed)) return fail(restarted());
 		const said = more.slice(owed.length);
 		owed = owed.slice(more.length);
 		if (said === '') return [];
 		const content = hasSpoken && turn === '' ? `\n\n${said}` : said;
 		turn += said;
-		return [{ type: 'delta', delta: { content } }];
+		return show(stopper.take(content));
 	};
 	const close = (): void => {
 		hasSpoken ||= turn !== '';
@@ -54,13 +67,17 @@ export function pieces(tools: readonly string[]): (event: RunEvent) => Piece[] {
 	};
 	const end = (reason: FinishReason, of: ChatUsage = usage): Piece[] => {
 		isOver = true;
-		return [{ type: 'end', reason, usage: wireUsage(of) }];
+		return [...show(stopper.end()), { type: 'end', reason, usage: wireUsage(of) }];
 	};
+	const answer = (text: string): Piece[] => (isJson ? show(findJson(text) ?? text) : []);
+	const asked = (question: string): Piece[] =>
+		isJson ? fail(new RunletError('awaiting_user', `A tool asks: ${question}`)) : [...say(question), ...end('stop')];
 	const ended = (event: TerminalEvent): Piece[] => {
 		switch (event.type) {
 			case 'done':
-				return end(finishReasons[stopReason] ?? 'stop', event.usage);
+				return [...answer(event.text), ...end(finishReasons[stopReason] ?? 'stop', event.usage)];
 			case 'halted':
+				if (isJson) return fail(new RunletError('halted', `A tool stopped the run: ${event.reason}.`));
 				return [...(hasSpoken || turn !== '' ? [] : say(event.reason)), ...end('stop')];
 			case 'cancelled':
 				return fail(new RunletError('cancelled', 'The run was cancelled.'));
@@ -68,7 +85,7 @@ export function pieces(tools: readonly string[]): (event: RunEvent) => Piece[] {
 				return fail(new RunletError(event.code, event.message, event.data));
 			case 'awaiting': {
 				close();
-				if (event.question !== undefined) return [...say(event.question.question), ...end('stop')];
+				if (event.question !== undefined) return asked(event.question.question);
 				const calls = event.toolCalls ?? [];
 				const others = calls.filter(({ name, kind }) => kind !== undefined || !tools.includes(name));
 				if (others.length > 0) return fail(waitsForOthers(others));
@@ -134,13 +151,14 @@ function callPieces({ id, name, input }: WaitingCall, index: number): Piece[] {
 
 function wireUsage(usage: ChatUsage): CompletionUsage {
 	const { inputTokens = 0, outputTokens = 0, totalTokens = inputTokens + outputTokens } = usage;
-	const { cachedInputTokens = 0, reasoningTokens = 0 } = usage;
+	const { cachedInputTokens = 0, reasoningTokens = 0, costUsd } = usage;
 	return {
 		prompt_tokens: inputTokens,
 		completion_tokens: outputTokens,
 		total_tokens: totalTokens,
 		prompt_tokens_details: { cached_tokens: cachedInputTokens },
 		completion_tokens_details: { reasoning_tokens: reasoningTokens },
+		...(costUsd !== undefined && { cost: costUsd }),
 	};
 }
 

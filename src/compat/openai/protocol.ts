@@ -14,6 +14,10 @@ export interface CompletionFormat {
 	readonly includeUsage: boolean;
 	/** Names of the client's tools. */
 	readonly tools: readonly string[];
+	/** Whether the answer is JSON and nothing else. */
+	readonly isJson?: boolean | undefined;
+	/** In front of which texts the answer ends. */
+	readonly stop?: readonly string[] | undefined;
 }
 
 /** OpenAI's Chat Completions: the events of a run as chunks, or put together as one completion. */
@@ -31,8 +35,8 @@ function frameOf({ model }: CompletionFormat, runId: string) {
 }
 
 function chunkWriter(format: CompletionFormat): RunWriter {
-	const { includeUsage, tools } = format;
-	const read = pieces(tools);
+	const { includeUsage } = format;
+	const read = pieces(format);
 	let frame = frameOf(format, '');
 	const chunk = (choices: Chunk['choices'], usage: CompletionUsage | null = null): string => {
 		const body: Chunk = { ...frame, object: 'chat.completion.chunk', choices, ...(includeUsage && { usage }) };
@@ -63,7 +67,7 @@ function data(text: string): string {
 }
 
 function resultOf(format: CompletionFormat, events: readonly RunEvent[]): Response {
-	const read = pieces(format.tools);
+	const read = pieces(format);
 	const runId = events.find((event) => event.type === 'run.started')?.runId ?? '';
 	const deltas: Delta[] = [];
 	for (const piece of withoutRestarted(events).flatMap(read)) {

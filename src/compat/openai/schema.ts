@@ -106,11 +106,29 @@ const toolSchema = v.object({
 });
 
 const tokens = v.nullish(v.pipe(v.number(), v.safeInteger(), v.minValue(1)));
-const oneWay = 'Expected auto, none, or one of your tools: the agent may use its own in front of any other';
 const toolChoice = v.union(
-	[v.picklist(['auto', 'none']), v.object({ type: v.literal('function'), function: v.object({ name: v.string() }) })],
-	oneWay,
+	[
+		v.picklist(['auto', 'none', 'required']),
+		v.object({ type: v.literal('function'), function: v.object({ name: v.pipe(v.string(), v.maxLength(200)) }) }),
+	],
+	'Expected auto, none, required, or one of your tools',
 );
+
+const responseFormat = v.variant('type', [
+	v.object({ type: v.literal('text') }),
+	v.object({ type: v.literal('json_object') }),
+	v.object({
+		type: v.literal('json_schema'),
+		json_schema: v.object({
+			name: v.optional(v.pipe(v.string(), v.maxLength(200))),
+			description: v.nullish(v.pipe(v.string(), v.maxLength(10_000))),
+			schema: v.nullish(v.record(v.string(), v.unknown())),
+			strict: v.nullish(v.boolean()),
+		}),
+	}),
+]);
+
+const stopText = v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(500));
 
 /**
  * `POST /v1/chat/completions`. Fields that would change what the answer means, and are not possible, are refused; any
@@ -126,15 +144,13 @@ export const completionRequest = v.object({
 	max_tokens: tokens,
 	max_completion_tokens: tokens,
 	n: v.nullish(v.literal(1, 'An agent gives one answer: leave it out')),
-	response_format: v.nullish(
-		v.object({ type: v.literal('text', 'An agent answers in text: say in a message which form you want') }),
-	),
-	parallel_tool_calls: v.nullish(v.literal(true, 'A turn may have several calls: leave it out, and answer them all')),
+	response_format: v.nullish(responseFormat),
+	parallel_tool_calls: v.nullish(v.boolean()),
 	logprobs: v.nullish(v.literal(false, 'No probabilities are known here: leave it out')),
 	top_logprobs: v.nullish(v.literal(0, 'No probabilities are known here: leave it out')),
 	modalities: v.nullish(v.array(v.literal('text', 'An agent answers in text: leave it out'))),
 	audio: without('An agent answers in text: leave it out'),
-	stop: without('Cut the answer yourself, or say in a message where it is to end'),
+	stop: v.nullish(v.union([stopText, listOf(stopText, 4)], 'Expected a text, or a list of at most 4')),
 	functions: without('Use tools'),
 	function_call: without('Use tools'),
 	web_search_options: without('Use an agent that has a tool for it'),
@@ -153,6 +169,8 @@ const usageSchema = v.object({
 	total_tokens: count,
 	prompt_tokens_details: v.object({ cached_tokens: count }),
 	completion_tokens_details: v.object({ reasoning_tokens: count }),
+	/** US dollars, as OpenRouter has it; missing where a price is not known. */
+	cost: v.optional(v.number()),
 });
 
 const finishReason = v.picklist(['stop', 'length', 'tool_calls', 'content_filter']);

@@ -1,4 +1,4 @@
-import type { ToolChoice } from '../../chat/index.ts';
+import type { ChatOptions } from '../../chat/index.ts';
 import { RunletError } from '../../errors.ts';
 import { define, providerName } from '../../tool/index.ts';
 import { createSchemaReader } from '../client-schema.ts';
@@ -36,14 +36,23 @@ export function clientToolsOf(
 	return tool_choice === 'none' ? [] : offered;
 }
 
-/** The tool that the client wants called. Throws `invalid_request` where it is none of the client's. */
+/**
+ * What the client wants called: one of its tools, or any of them, so not one of the agent's. Throws `invalid_request`
+ * where it has none such.
+ */
 export function toolChoiceOf({
 	tools,
 	tool_choice: choice,
-}: Pick<CompletionRequest, 'tools' | 'tool_choice'>): ToolChoice | undefined {
+}: Pick<CompletionRequest, 'tools' | 'tool_choice'>): ChatOptions['toolChoice'] {
+	const names = (tools ?? []).map((tool) => tool.function.name);
+	if (choice === 'required') {
+		const [name, ...more] = names;
+		if (name === undefined) throw refused('tool_choice', 'required means one of your tools, and there are none');
+		return more.length === 0 ? { name } : { oneOf: names };
+	}
 	if (typeof choice === 'string') return undefined;
 	const { name } = choice.function;
-	if ((tools ?? []).some((tool) => tool.function.name === name)) return { name };
+	if (names.includes(name)) return { name };
 	throw refused('tool_choice.function.name', 'none of your tools has this name');
 }
 

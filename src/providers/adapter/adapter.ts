@@ -17,6 +17,7 @@ export interface ModelRequest {
 	readonly system: string | undefined;
 	readonly tools: readonly WireTool[];
 	readonly toolChoice: ToolChoice | undefined;
+	readonly parallelToolCalls: boolean | undefined;
 	readonly maxOutputTokens: number | undefined;
 	readonly outputSchema: JsonSchema | undefined;
 	readonly reasoningEffort: CallOptions['reasoningEffort'];

@@ -142,7 +142,7 @@ function requestOf(given: {
 	readonly signal: AbortSignal;
 }): ModelRequest {
 	const { model, messages, system, tools, options, stream, signal } = given;
-	const { toolChoice, maxOutputTokens, outputSchema, reasoningEffort } = options;
+	const { toolChoice, parallelToolCalls, maxOutputTokens, outputSchema, reasoningEffort } = options;
 	return {
 		model,
 		messages,
@@ -153,6 +153,7 @@ function requestOf(given: {
 			inputSchema: toCurrentDraft(inputSchema),
 		})),
 		toolChoice: typeof toolChoice === 'object' ? { name: providerName(toolChoice.name) } : toolChoice,
+		parallelToolCalls,
 		maxOutputTokens,
 		outputSchema: outputSchema && toCurrentDraft(outputSchema),
 		reasoningEffort,

@@ -1,6 +1,7 @@
-import type { RunEvent, SideEvent, TerminalEvent, ToolChoice } from '../../chat/index.ts';
+import type { ChatOptions, RunEvent, SideEvent, TerminalEvent } from '../../chat/index.ts';
 import { RunletError } from '../../errors.ts';
 import type { Sql } from '../../migrate.ts';
+import type { JsonSchema } from '../../tool/index.ts';
 import type { RunStatus } from '../status.ts';
 
 export interface RunRecord {
@@ -15,7 +16,9 @@ export interface RunRecord {
 	/** The longest reply that its client wants, in tokens. */
 	readonly maxOutputTokens?: number | undefined;
 	/** Which tool its client wants called first. */
-	readonly toolChoice?: ToolChoice | undefined;
+	readonly toolChoice?: ChatOptions['toolChoice'];
+	/** What else its client asks of it. */
+	readonly terms?: RunTerms | undefined;
 	/** The life of the object that runs it: another one's run is dead. */
 	readonly boot: string;
 	/** Lives that it has had. */
@@ -35,6 +38,14 @@ export interface RunRecord {
 	readonly tail?: RunTail | undefined;
 	readonly createdAt: number;
 	readonly endedAt?: number | undefined;
+}
+
+/** What a client may ask of a run beside its message. */
+export interface RunTerms {
+	/** The answer is JSON of this schema. */
+	readonly outputSchema?: JsonSchema | undefined;
+	/** `false`: at most one call is left to the client. */
+	readonly parallelToolCalls?: boolean | undefined;
 }
 
 /** A turn that its model is asked for. */
@@ -65,7 +76,7 @@ export interface RunTail {
 /** A run that is about to begin. */
 export type NewRun = Pick<
 	RunRecord,
-	'n' | 'id' | 'model' | 'stopAfter' | 'maxOutputTokens' | 'toolChoice' | 'boot' | 'firstSeq' | 'createdAt'
+	'n' | 'id' | 'model' | 'stopAfter' | 'maxOutputTokens' | 'toolChoice' | 'terms' | 'boot' | 'firstSeq' | 'createdAt'
 >;
 
 /** What changes when a run is taken up again. */
@@ -82,10 +93,11 @@ export class RunRows {
 	begin(run: NewRun): RunRecord {
 		this.#sql.exec(
 			`INSERT INTO run (
-				n, id, status, model, stop_after, max_output_tokens, tool_choice, boot, attempt, first_seq, journaled, created_at
-			) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, 1, ?, 1, ?)`,
+				n, id, status, model, stop_after, max_output_tokens, tool_choice, terms, boot, attempt, first_seq, journaled,
+				created_at
+			) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?, 1, ?, 1, ?)`,
 			...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.maxOutputTokens ?? null],
-			...[run.toolChoice === undefined ? null : JSON.stringify(run.toolChoice), run.boot, run.firstSeq, run.createdAt],
+			...[asJson(run.toolChoice), asJson(run.terms), run.boot, run.firstSeq, run.createdAt],
 		);
 		return { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0, journaled: true };
 	}
@@ -146,6 +158,7 @@ type Row = {
 	stop_after: number | null;
 	max_output_tokens: number | null;
 	tool_choice: string | null;
+	terms: string | null;
 	boot: string;
 	attempt: number;
 	lost: number;
@@ -159,7 +172,11 @@ type Row = {
 	ended_at: number | null;
 };
 
-function recordOf({ tail, draft, tool_choice: toolChoice, ...row }: Row): RunRecord {
+function asJson(value: object | string | undefined): string | null {
+	return value === undefined ? null : JSON.stringify(value);
+}
+
+function recordOf({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row): RunRecord {
 	return {
 		n: row.n,
 		id: row.id,
@@ -168,6 +185,7 @@ function recordOf({ tail, draft, tool_choice: toolChoice, ...row }: Row): RunRec
 		stopAfter: row.stop_after ?? undefined,
 		maxOutputTokens: row.max_output_tokens ?? undefined,
 		toolChoice: toolChoice === null ? undefined : JSON.parse(toolChoice),
+		terms: terms === null ? undefined : JSON.parse(terms),
 		boot: row.boot,
 		attempt: row.attempt,
 		lost: row.lost,

@@ -63,10 +63,11 @@ async function closedSchema(schema: JsonSchema): Promise<unknown> {
 	}
 }
 
-function toolChoiceOf({ toolChoice }: ModelRequest): Json {
-	if (toolChoice === undefined) return {};
-	if (typeof toolChoice === 'object') return { tool_choice: { type: 'tool', name: toolChoice.name } };
-	return { tool_choice: { type: toolChoice === 'required' ? 'any' : toolChoice } };
+function toolChoiceOf({ toolChoice, parallelToolCalls }: ModelRequest): Json {
+	const single = parallelToolCalls === false && toolChoice !== 'none' ? { disable_parallel_tool_use: true } : undefined;
+	if (toolChoice === undefined) return single ? { tool_choice: { type: 'auto', ...single } } : {};
+	if (typeof toolChoice === 'object') return { tool_choice: { type: 'tool', name: toolChoice.name, ...single } };
+	return { tool_choice: { type: toolChoice === 'required' ? 'any' : toolChoice, ...single } };
 }
 
 /** Major and minor version in a model's name: 4.5 of `claude-sonnet-4-5-20250929`; 99 where it names none. */

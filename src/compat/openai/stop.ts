@@ -1,0 +1,40 @@
+/** Ends a text in front of the first of these words, though it comes in pieces. */
+export interface Stopper {
+	/** What of the text up to here may be shown now. */
+	take(more: string): string;
+	/** The rest, once the text is over. */
+	end(): string;
+}
+
+export function createStopper(words: readonly string[]): Stopper {
+	/** What may be the beginning of a word. */
+	let held = '';
+	let isOver = false;
+	return {
+		take: (more) => {
+			if (isOver) return '';
+			const text = held + more;
+			const places = words.map((word) => text.indexOf(word)).filter((place) => place !== -1);
+			if (places.length > 0) {
+				isOver = true;
+				held = '';
+				return text.slice(0, Math.min(...places));
+			}
+			const kept = Math.max(0, ...words.map((word) => lengthOfBeginning(text, word)));
+			held = text.slice(text.length - kept);
+			return text.slice(0, text.length - kept);
+		},
+		end: () => {
+			const rest = held;
+			held = '';
+			return rest;
+		},
+	};
+}
+
+/** How long the text's end is that is a word's beginning. */
+function lengthOfBeginning(text: string, word: string): number {
+	for (let length = Math.min(text.length, word.length - 1); length > 0; length--)
+		if (text.endsWith(word.slice(0, length))) return length;
+	return 0;
+}
