@@ -6,7 +6,7 @@ import { agentsRoute } from './routes/agents.ts';
 import { chatCompletionsRoute } from './routes/chat-completions.ts';
 import { crossOrigin } from './routes/cors.ts';
 import { health } from './routes/health.ts';
-import { assertMayAnswer, authenticate, type RouteEnv } from './routes/identity.ts';
+import { assertMayAnswer, authenticate, limitStrangers, type RouteEnv } from './routes/identity.ts';
 import { modelsRoute } from './routes/model-list.ts';
 import { describe } from './routes/openapi.ts';
 import { securityHeaders } from './routes/security-headers.ts';
@@ -32,7 +32,7 @@ export function createApp(runtime: Runtime) {
 		const error = new RunletError('not_found', `There is nothing at ${c.req.path}. See README.md for the routes.`);
 		return protocolAt(c.req.path).failure(error);
 	});
-	app.use(accessLog, securityHeaders);
+	app.use(accessLog, securityHeaders, limitStrangers);
 	app.use('/v1/*', crossOrigin, assertMayAnswer);
 	// Authenticated by what their senders sign.
 	app.route('/v1/webhooks', webhooksRoute(runtime));

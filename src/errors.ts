@@ -100,14 +100,32 @@ export function toErrorBody(error: RunletError): ErrorBody {
 /** The error as an HTTP response. Where Runlet itself is at fault, who catches it writes it into the log (`log.ts`). */
 export function toResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
-	return Response.json(toErrorBody(error), { status: error.status, headers: retryHeaders(error) });
+	return Response.json(toErrorBody(error), { status: error.status, headers: toErrorHeaders(error) });
 }
 
-/** When to come again, in seconds, of an error that says so. */
-export function retryHeaders({ status, data }: RunletError): Record<string, string> {
+/** The headers of an error: when to come again, where it says so, and what a client has to show instead. */
+export function toErrorHeaders(error: RunletError): Record<string, string> {
+	const { status, data } = error;
 	const after = data?.retryAfter;
-	if ((status !== 429 && status !== 503) || typeof after !== 'number' || !(after >= 0)) return {};
-	return { 'retry-after': String(Math.ceil(after)) };
+	if ((status === 429 || status === 503) && typeof after === 'number' && after >= 0)
+		return { 'retry-after': String(Math.ceil(after)) };
+	const challenge = challengeOf(error);
+	return challenge === undefined ? {} : { 'www-authenticate': challenge };
+}
+
+/** What a client that was refused has to show (RFC 6750, 3); one that showed nothing is told no more than the scheme. */
+function challengeOf({ status, message, data }: RunletError): string | undefined {
+	const scope = status === 403 && typeof data?.scope === 'string' ? data.scope : undefined;
+	if (status !== 401 && scope === undefined) return undefined;
+	const error = scope === undefined ? data?.challenge : 'insufficient_scope';
+	const fields = {
+		realm: 'runlet',
+		...(typeof error === 'string' && { error, error_description: message }),
+		...(scope !== undefined && { scope }),
+	};
+	// What may stand in the quotes: RFC 6750, 3.
+	const quoted = Object.entries(fields).map(([name, text]) => `${name}="${text.replace(/[^\x20-\x7e]|["\\]/g, '')}"`);
+	return `Bearer ${quoted.join(', ')}`;
 }
 
 /** The text of any thrown value, for messages to a model: never a stack, and without what looks like a secret. */

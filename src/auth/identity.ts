@@ -38,12 +38,13 @@ export async function identify(header: string | undefined, keys: readonly KeyRec
 			text.startsWith('rls_')
 				? 'this session token is not valid. Ask for a new one'
 				: 'this key is not known, or was revoked. npm run keys -- list has those that are; npm start reads them when it starts',
+			'invalid_token',
 		);
 	return { kind: 'key', owner: record.owner, keyId: record.id, scopes: record.scopes };
 }
 
 const nobody = new Uint8Array(32);
 
-function refused(why: string): RunletError {
-	return new RunletError('auth', `Authorization: ${why}.`, { field: 'Authorization' });
+function refused(why: string, challenge?: 'invalid_token'): RunletError {
+	return new RunletError('auth', `Authorization: ${why}.`, { field: 'Authorization', ...(challenge && { challenge }) });
 }

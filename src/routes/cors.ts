@@ -20,6 +20,7 @@ export const crossOrigin = cors({
 		'Location',
 		'Retry-After',
 		'Runlet-Session',
+		'WWW-Authenticate',
 		'X-Vercel-AI-UI-Message-Stream',
 	],
 	maxAge: 3600,

@@ -5,7 +5,7 @@ import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import { isLoopback } from '../net/public-url.ts';
 import type { Caller } from '../session/api.ts';
-import { assertRate } from './rate.ts';
+import { assertRate, assertStrangerRate } from './rate.ts';
 
 /** What a route's context has. */
 export type RouteEnv = { Bindings: Env; Variables: { identity: Identity } };
@@ -34,9 +34,27 @@ export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
 /** Finds out who makes a request; throws `auth` for who cannot say so, and `rate_limited` for who asks too often. */
 export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { keys } = config(c.env);
-	const identity = keys.length === 0 ? localIdentity : await identify(c.req.header('authorization'), keys);
+	const identity = keys.length === 0 ? localIdentity : await identifyStranger(c);
 	if (keys.length > 0) await assertRate(c, counted(c, identity));
 	c.set('identity', identity);
+	await next();
+	// Only the session knows that its token is not valid.
+	if (identity.kind === 'token' && c.res.status === 401) await assertStrangerRate(c);
+};
+
+async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {
+	try {
+		return await identify(c.req.header('authorization'), config(c.env).keys);
+	} catch (error) {
+		await assertStrangerRate(c);
+		throw error;
+	}
+}
+
+/** Counts requests that nobody has to say anything for: of pages that ask what they may, and beside the API. */
+export const limitStrangers: MiddlewareHandler<RouteEnv> = async (c, next) => {
+	const isOpen = c.req.method === 'OPTIONS' || !c.req.path.startsWith('/v1/');
+	if (isOpen && config(c.env).keys.length > 0) await assertStrangerRate(c);
 	await next();
 };
 

@@ -1,4 +1,4 @@
-import { RunletError, retryHeaders, toRunletError } from '../../errors.ts';
+import { RunletError, toErrorHeaders, toRunletError } from '../../errors.ts';
 import type { ErrorBody } from './schema.ts';
 
 /** A failure in the form that OpenAI's clients expect. */
@@ -47,7 +47,7 @@ const mayPass: ReadonlySet<string> = new Set([
 ]);
 
 function responseOf(error: RunletError, mayRetry: boolean, status = statusFor(error)): Response {
-	const after = status === error.status ? retryHeaders(error) : {};
+	const after = status === error.status ? toErrorHeaders(error) : {};
 	return Response.json(errorBody(error), { status, headers: { ...after, 'x-should-retry': String(mayRetry) } });
 }
 
