@@ -11,7 +11,7 @@ import { createPublisherClass } from '../src/publisher/object.ts';
 import { createSessionClass } from '../src/session/object.ts';
 import type { WebhookMapping, WebhookMessage } from '../src/webhooks/index.ts';
 import { now } from './clock.ts';
-import { crashPoint } from './crash.ts';
+import { crashPoint, die, makeMortal } from './crash.ts';
 import { doneOnce } from './effects.ts';
 import { scriptedProvider } from './script.ts';
 import { makeBreakable } from './storage.ts';
@@ -50,6 +50,19 @@ const cheap = tool.define({
 	inputSchema: v.object({ amount: v.number() }),
 	needsApproval: ({ amount }) => Number(amount) > 10,
 	fn: () => new Promise(() => {}),
+});
+
+const lethal = tool.define({
+	name: 'lethal',
+	description: 'Kills the process: while it is asked whether it needs approval, or while it runs.',
+	inputSchema: v.object({ session: v.string(), at: v.picklist(['approval', 'call']) }),
+	passInput: true,
+	retry: 'safe',
+	needsApproval: ({ session, at }) => {
+		if (at === 'approval') void die(String(session), { isDurable: false });
+		return false;
+	},
+	fn: ({ session }) => die(session, { isDurable: false }),
 });
 
 let safeRuns = 0;
@@ -146,7 +159,14 @@ const runtime = {
 			description: 'Plays a script.',
 			model: 'scripted',
 			models: ['demo', 'scripted-unpriced'],
-			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe, last, long, once, again],
+			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe, last, long, once, again, lethal],
+		}),
+		defineAgent({
+			name: 'impatient',
+			description: 'Waits a moment for its model.',
+			model: 'scripted',
+			maxRetries: 0,
+			timeouts: { firstEventMs: 300, idleMs: 300 },
 		}),
 		defineAgent({ name: 'skilled', description: 'Reads skills.', model: 'demo', skills: 'all' }),
 		defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),
@@ -231,6 +251,7 @@ const runtime = {
 export class Session extends createSessionClass(runtime) {
 	constructor(ctx: DurableObjectState, env: Env) {
 		makeBreakable(ctx);
+		makeMortal(ctx);
 		super(ctx, env);
 	}
 }

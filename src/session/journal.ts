@@ -9,9 +9,11 @@ import type { RunRecord } from './rows/run.ts';
 import type { SessionStore } from './store.ts';
 
 /** What a run's loop is told so that it writes its journal. */
-export type JournalHooks = Required<
-	Pick<ChatOptions, 'onMessage' | 'onToolCall' | 'onQuestion' | 'onRestart' | 'steer' | 'meter'>
->;
+export type JournalHooks = {
+	readonly [Hook in 'onMessage' | 'onToolCall' | 'onQuestion' | 'onRestart' | 'steer' | 'meter']: NonNullable<
+		ChatOptions[Hook]
+	>;
+};
 
 /** The journal of one run: each step is in the store before the next one begins. */
 export interface Journal {
@@ -54,13 +56,13 @@ export function createJournal(options: JournalOptions): Journal {
 			store.runs.assertOpen(record);
 			return work();
 		});
-	const onMessage: JournalHooks['onMessage'] = (message, about) => {
+	const onMessage: JournalHooks['onMessage'] = async (message, about) => {
 		const { turn, spent, haltedReason, inFrontOf } = about;
 		const before = [...kept, ...about.before];
 		if (inFrontOf !== undefined) {
 			write(() => store.addSummary(record.n, message, Date.now(), inFrontOf));
 			kept = before;
-			return undefined;
+			return;
 		}
 		const { restarts } = state;
 		const more = {
@@ -78,6 +80,8 @@ export function createJournal(options: JournalOptions): Journal {
 		kept = [];
 		state.sides += before.length;
 		if (turn !== undefined) Object.assign(state, { iteration: turn.iteration, restarts: 0 });
+		// Whatever its calls do to the process, even while they are checked: the model is not asked for them again.
+		if (message.role === 'assistant' && message.toolCalls !== undefined) await sync();
 		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
 	};
 	/** The turn's mark comes before its request, and both are durable before anything of it can be shown. */
@@ -95,9 +99,10 @@ export function createJournal(options: JournalOptions): Journal {
 		hooks: {
 			onMessage,
 			onToolCall: async (call, tool) => {
-				if (tool.retry !== 'safe') write(() => noteBegun(store, call));
-				// A tool that ends the process is counted as begun.
-				await sync();
+				if (tool.retry !== 'safe') {
+					write(() => noteBegun(store, call));
+					await sync();
+				}
 				return atCrashPoint('tool-begin');
 			},
 			onQuestion: (question, call) => write(() => noteBegun(store, call, question)),

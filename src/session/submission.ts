@@ -6,6 +6,7 @@ import type { Tool, ToolCall } from '../tool/index.ts';
 import { isRecord } from '../tool/schema.ts';
 import type { Submission } from './api.ts';
 import type { OpenCall, Pending } from './pending.ts';
+import type { CallRecord } from './rows/call.ts';
 
 /** What answers to open calls come to. */
 export interface Submitted {
@@ -70,11 +71,16 @@ export function unknownResults(
 	const output =
 		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';
 	return open.flatMap(({ call: { id, name, input }, noted }) => {
-		const tool = findByCall(tools, name);
-		const waits = tool?.fn === undefined || tool.manual === true || (noted === undefined && needsApproval(tool, input));
-		const mayHaveBegun = journaled ? noted?.state === 'begun' : !waits && tool.retry !== 'safe';
+		// Whoever takes a run up runs nothing of a tool's before that is stored: it may be what ended the last life.
+		const mayHaveBegun = journaled ? noted?.state === 'begun' : mayRun(findByCall(tools, name), input, noted);
 		return mayHaveBegun && noted?.question === undefined ? [toolResultMessage({ id, output, isError: true })] : [];
 	});
+}
+
+/** Whether a run of an earlier version, which noted no calls, may have begun this one. */
+function mayRun(tool: Tool | undefined, input: unknown, noted: CallRecord | undefined): boolean {
+	if (tool?.fn === undefined || tool.manual === true || tool.retry === 'safe') return false;
+	return noted !== undefined || !needsApproval(tool, input);
 }
 
 /** Whether a call was put before a person; it ran without where these arguments needed no approval. */
