@@ -268,7 +268,7 @@ describe('a model that never ends', () => {
 					async () => hooks.onMessage(message, { before: [] }),
 					async () => hooks.onToolCall({ id: 'c', name: 'pay', input: {} }, { name: 'pay', inputSchema: {} }),
 					async () => hooks.meter.reserve({ model: 'm', inputTokens: 1, maxOutputTokens: 1 }),
-					async () => hooks.onRestart(),
+					async () => hooks.onRestart(1, []),
 					async () => hooks.steer(),
 				];
 				for (const write of writes) await expect(write()).rejects.toMatchObject({ code: 'interrupted' });
