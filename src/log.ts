@@ -42,6 +42,7 @@ const strings = {
 	'http.route': /^\/[\w/:.{}*-]{0,128}$/,
 	'runlet.key.id': id,
 	'runlet.owner': id,
+	'runlet.request.id': id,
 	'runlet.run.id': id,
 	'runlet.run.status': id,
 	'runlet.skill.name': name,

@@ -21,7 +21,7 @@ const version = '0.1.0';
 
 const description = `Agents that stream, sessions that last, skills from KV.
 
-A request is made with an API key as \`Authorization: Bearer\`, or with the token of a session, which opens just that one. Under \`npm start\` this machine needs neither.
+A request is made with an API key as \`Authorization: Bearer\` (or alone, as \`x-api-key\` or \`api-key\`), or with the token of a session, which opens just that one. Under \`npm start\` this machine needs neither.
 
 A run outlives its reader: whoever is cut off connects again with \`Last-Event-ID\`. A \`POST\` that is sent again under its \`Idempotency-Key\` is done once. An error is \`{ "error": { "code", "message", "data"? } }\`, and its message says what to do; routes that speak another protocol have its form.`;
 

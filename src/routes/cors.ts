@@ -21,6 +21,7 @@ export const crossOrigin = cors({
 		'Retry-After',
 		'Runlet-Session',
 		'WWW-Authenticate',
+		'X-Request-Id',
 		'X-Vercel-AI-UI-Message-Stream',
 	],
 	maxAge: 3600,

@@ -44,7 +44,7 @@ export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
 
 async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {
 	try {
-		return await identify(c.req.header('authorization'), config(c.env).keys);
+		return await identify(credential(c), config(c.env).keys);
 	} catch (error) {
 		await assertStrangerRate(c);
 		throw error;
@@ -57,6 +57,13 @@ export const limitStrangers: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	if (isOpen && config(c.env).keys.length > 0) await assertStrangerRate(c);
 	await next();
 };
+
+/** What says who asks: `Authorization` or, as some clients have it, a key or a token alone in a header of its own. */
+function credential(c: Context<RouteEnv>): string | undefined {
+	const bearer = c.req.header('authorization');
+	const alone = (c.req.header('x-api-key') ?? c.req.header('api-key'))?.trim();
+	return (bearer !== undefined && bearer.trim() !== '') || !alone ? bearer : `Bearer ${alone}`;
+}
 
 /** Whose requests are counted together. A token is not verified yet, so whoever claims a session counts for themselves. */
 function counted(c: Context<RouteEnv>, identity: Identity): string {

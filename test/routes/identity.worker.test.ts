@@ -53,6 +53,39 @@ test('without a credential, or with one that is none, nothing is answered but th
 	expect((await ask(keys.alice, '/v1/sessions')).status).toBe(200);
 });
 
+test.each(['x-api-key', 'api-key', 'X-API-Key'])(
+	'a key, or a token, may come alone as %s, on every route',
+	async (name) => {
+		const { id, token } = await create(keys.alice);
+		for (const path of ['/v1/sessions', '/v1/agents', '/v1/models', `/v1/sessions/${id}`]) {
+			expect((await ask(undefined, path, 'GET', undefined, { [name]: keys.alice })).status, path).toBe(200);
+			expect((await ask(undefined, path, 'GET', undefined, { [name]: makeKey().key })).status, path).toBe(401);
+		}
+		const path = `/v1/sessions/${id}`;
+		expect((await ask(undefined, path, 'GET', undefined, { [name]: token })).status).toBe(200);
+		expect((await ask(undefined, path, 'GET', undefined, { [name]: keys.bob })).status).toBe(404);
+		expect((await ask(keys.bob, path, 'GET', undefined, { [name]: keys.alice })).status, 'Authorization wins').toBe(
+			404,
+		);
+	},
+);
+
+test('every answer has an id of its own as x-request-id, refusals and streams too', async () => {
+	const stream = { agent: 'skilled', text: 'Hi' };
+	const answers = await Promise.all([
+		ask(keys.alice, '/v1/sessions'),
+		ask(undefined, '/v1/sessions'),
+		ask(keys.alice, '/nothing'),
+		ask(keys.alice, '/v1/sessions', 'POST', stream, { accept: 'text/event-stream' }),
+		ask(keys.alice, '/v1/chat/completions', 'POST', { model: 'skilled', messages: [{ role: 'user', content: 'Hi' }] }),
+		ask(keys.alice, '/v1/chat/completions', 'POST', { model: 'nobody', messages: [] }),
+	]);
+	const ids = answers.map(({ headers }) => headers.get('x-request-id'));
+	for (const id of ids) expect(id).toMatch(/^req_[0-9a-f-]{36}$/);
+	expect(new Set(ids).size).toBe(ids.length);
+	await Promise.all(answers.map((answer) => answer.text()));
+});
+
 test('a session is there for its owner only', async () => {
 	const { id } = await create(keys.alice);
 	const unknown = await ask(keys.bob, `/v1/sessions/${'0'.repeat(64)}`);

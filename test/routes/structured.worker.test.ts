@@ -114,6 +114,15 @@ describe('response_format', () => {
 	});
 });
 
+test('an answer says what it cost in dollars, where that is known, and has a request id', async () => {
+	const usage = { inputTokens: 10, outputTokens: 4, costUsd: 0.25 };
+	play({ ...{ toolCalls: [{ id: 'e', name: 'echo', input: { text: 'x' } }] }, usage }, { text: 'Fine.', usage }, 'No.');
+	const answer = await completions.create({ model, messages });
+	expect(answer.usage).toMatchObject({ prompt_tokens: 20, cost: 0.5 });
+	expect(answer._request_id).toMatch(/^req_/);
+	expect((await completions.create({ model, messages })).usage).not.toHaveProperty('cost');
+});
+
 describe('tool_choice: required', () => {
 	test('is a call of the client’s one tool, or of any of its tools, but of none of the agent’s', async () => {
 		const { requests } = play(calls('weather'), calls('b'));
