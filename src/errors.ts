@@ -40,6 +40,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 	invalid_output: 502,
 	network: 502,
 	provider_error: 502,
+	reply_too_large: 502,
 	overloaded: 503,
 	storage_unavailable: 503,
 	not_configured: 503,

@@ -49,6 +49,7 @@ const definition = v.strictObject({
 	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	contextFull: v.optional(v.picklist(['fail', 'truncate', 'compact'])),
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	maxReplyBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	reasoningEffort: v.optional(v.picklist(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])),
 	mode: v.optional(v.picklist(['auto', 'manual'])),
 	approvalMs: milliseconds,
@@ -89,6 +90,8 @@ export interface AgentDefinition {
 	/** What happens to a conversation over the context limit: the run fails, or what is oldest is left out, or summed up; `fail`. */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	readonly maxOutputTokens?: number;
+	/** The longest reply of a turn in bytes; 8,388,608. A longer one is broken off as `reply_too_large`. */
+	readonly maxReplyBytes?: number;
 	/** How much its model is to think; missing leaves it to the model. */
 	readonly reasoningEffort?: ReasoningEffort;
 	/** `manual` leaves every call of its model to somebody else, as if all its tools were `manual`. */

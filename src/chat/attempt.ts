@@ -2,6 +2,7 @@ import { RunletError } from '../errors.ts';
 import { isRecord } from '../tool/schema.ts';
 import { isRetryable, retryAfterOf, toModelError, usageOf, withUsage } from './failure.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
+import { deltaMeter, replyTooLarge, sizeOfReply, usualReplyBytes } from './reply-size.ts';
 import { abortable, abortError, delay } from './signal.ts';
 import type { Timeouts } from './timeouts.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
@@ -25,7 +26,8 @@ export type ModelCall = (
 
 /**
  * Makes one call under its timeouts and its caller's signal. Once either has ended it no delta comes through, and the
- * error has what the call cost, if its provider says so at once. Throws `interrupted` where no reply came.
+ * error has what the call cost, if its provider says so at once. Throws `interrupted` where no reply came, and
+ * `reply_too_large` where it is longer than `maxReplyBytes`.
  */
 export async function attempt(
 	call: ModelCall,
@@ -35,22 +37,34 @@ export async function attempt(
 		stream,
 		timeouts,
 		signal,
-	}: { readonly model: string; readonly stream: boolean; readonly timeouts: Timeouts; readonly signal: AbortSignal },
+		maxReplyBytes = usualReplyBytes,
+	}: {
+		readonly model: string;
+		readonly stream: boolean;
+		readonly timeouts: Timeouts;
+		readonly signal: AbortSignal;
+		readonly maxReplyBytes?: number | undefined;
+	},
 ): Promise<ChatReply> {
 	// A whole reply comes when all of it is written.
 	const { firstEventMs = stream ? 120_000 : 600_000, idleMs = 300_000 } = timeouts;
 	const watch = watchdog({ firstEventMs, idleMs }, model);
 	const either = AbortSignal.any([signal, watch.signal]);
+	const meter = deltaMeter(maxReplyBytes);
 	const take: OnDelta = (delta) => {
-		if (either.aborted) return undefined;
+		if (!meter.fits(delta)) watch.abort(replyTooLarge(model, maxReplyBytes));
+		if (either.aborted) return meter.pause();
 		watch.seen();
-		const room = onDelta(delta);
+		const room = onDelta(delta) ?? meter.pause();
 		return room === undefined ? undefined : watch.pause(room);
 	};
 	const replying = call(take, either, watch.seen);
 	try {
 		const reply = await abortable(replying, either);
-		if (isRecord(reply)) return reply;
+		if (isRecord(reply)) {
+			if (sizeOfReply(reply) <= maxReplyBytes) return reply;
+			throw withUsage(replyTooLarge(model, maxReplyBytes), reply.usage ?? {});
+		}
 		throw new RunletError('interrupted', `${model}: the reply broke off before its end. Send the message again.`);
 	} catch (error) {
 		if (!either.aborted) throw error;

@@ -79,6 +79,11 @@ export interface ChatOptions {
 	/** The model's context window, or who knows it by the model's name: the limit where `maxContextTokens` is missing. */
 	readonly modelContextWindow?: number | ProviderRegistration['contextWindow'] | undefined;
 	readonly maxOutputTokens?: number | undefined;
+	/**
+	 * The longest reply of a turn in bytes, its text, thinking and calls together; 8,388,608. A longer one is broken off,
+	 * and the run fails with `reply_too_large`.
+	 */
+	readonly maxReplyBytes?: number | undefined;
 	/** For the turn that answers a message; once tools have answered, the model is free again, or the run would not end. */
 	readonly toolChoice?: ToolChoice | OneOfTools | undefined;
 	/**

@@ -55,6 +55,8 @@ export interface CallOptions {
 	readonly signal?: AbortSignal | undefined;
 	/** The longest reply, in tokens. */
 	readonly maxOutputTokens?: number | undefined;
+	/** The longest reply, in bytes; 8,388,608. A longer one is broken off as `reply_too_large`. */
+	readonly maxReplyBytes?: number | undefined;
 	readonly toolChoice?: ToolChoice | undefined;
 	/** `false`: at most one call in a reply, where the provider knows how to ask for that. */
 	readonly parallelToolCalls?: boolean | undefined;

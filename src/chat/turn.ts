@@ -141,7 +141,7 @@ async function ask(request: TurnRequest, model: string, readers: TurnReaders, ti
 					: dispatchChat(target, messages, tools, call);
 			},
 			reader.take,
-			{ model, stream, timeouts, signal },
+			{ model, stream, timeouts, signal, maxReplyBytes: options.maxReplyBytes },
 		);
 		return await reader.finish(reply, model);
 	} catch (thrown) {
@@ -156,12 +156,12 @@ async function ask(request: TurnRequest, model: string, readers: TurnReaders, ti
 
 /** Whether a call failed on its way: nobody knows how far it came. A refusal, or no connection, has cost nothing. */
 function isCut({ code }: RunletError): boolean {
-	return code === 'interrupted' || code === 'timeout' || code === 'cancelled';
+	return code === 'interrupted' || code === 'timeout' || code === 'cancelled' || code === 'reply_too_large';
 }
 
 /** What a call is told. A forced tool is forced once: with its result there the model may answer. */
 function callOptions(
-	{ toolChoice, parallelToolCalls, outputSchema, reasoningEffort }: ChatOptions,
+	{ toolChoice, parallelToolCalls, outputSchema, reasoningEffort, maxReplyBytes }: ChatOptions,
 	messages: readonly Message[],
 ): Omit<CallOptions, 'maxOutputTokens'> {
 	const asked = typeof toolChoice === 'object' && 'oneOf' in toolChoice ? 'required' : toolChoice;
@@ -171,6 +171,7 @@ function callOptions(
 		parallelToolCalls,
 		outputSchema: isAnyObject(outputSchema) ? undefined : toPlainSchema(outputSchema),
 		reasoningEffort,
+		maxReplyBytes,
 		maxRetries: 0,
 		timeouts: unwatched,
 	};

@@ -8,7 +8,13 @@ import { longestTimer } from './signal.ts';
 export function watchdog(
 	{ firstEventMs, idleMs }: { readonly firstEventMs: number; readonly idleMs: number },
 	model: string,
-): { signal: AbortSignal; seen: () => void; pause: (room: Promise<void>) => Promise<void>; stop: () => void } {
+): {
+	signal: AbortSignal;
+	abort: (why: RunletError) => void;
+	seen: () => void;
+	pause: (room: Promise<void>) => Promise<void>;
+	stop: () => void;
+} {
 	const controller = new AbortController();
 	let last = 0;
 	let waiting = 0;
@@ -35,6 +41,8 @@ export function watchdog(
 	let timer: ReturnType<typeof setTimeout> = setTimeout(lost, limit());
 	return {
 		signal: controller.signal,
+		/** Ends the call for a reason of its caller's. */
+		abort: (why) => controller.abort(why),
 		seen,
 		pause: async (room) => {
 			waiting++;

@@ -1,6 +1,7 @@
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort, renderPart } from '../chat/index.ts';
 import { RunletError, messageOf as textOfError } from '../errors.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
+import { readError } from './adapter/bounded.ts';
 import { nearest } from './adapter/effort.ts';
 import { ProviderComplaint } from './adapter/failure.ts';
 import { isJson, type Json, number, numbers, object, objects, string } from './adapter/json.ts';
@@ -217,7 +218,7 @@ const codes: Readonly<Record<string, readonly [status: number, word: string]>> =
 };
 
 async function complaintOfResponse(response: Response): Promise<ProviderComplaint> {
-	const text = await response.text().catch(() => '');
+	const text = await readError(response).catch(() => '');
 	const body = jsonOf(text);
 	return body === undefined
 		? complaintOfText(text, response.status, response.headers)

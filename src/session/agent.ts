@@ -24,7 +24,7 @@ export function optionsFor(
 		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
-	const { system, skillTools, maxIterations, maxToolCalls, maxContextTokens } = agent;
+	const { system, skillTools, maxIterations, maxToolCalls, maxReplyBytes, maxContextTokens } = agent;
 	const { mode, contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
 	const { clientTools = [] } = session;
 	const model = modelFor(agent, session.model, config.model);
@@ -40,6 +40,7 @@ export function optionsFor(
 		skillResolver: resolverFor(agent, config, providers),
 		maxIterations,
 		maxToolCalls,
+		maxReplyBytes,
 		maxContextTokens,
 		contextFull,
 		mode,

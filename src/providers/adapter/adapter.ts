@@ -19,6 +19,8 @@ export interface ModelRequest {
 	readonly toolChoice: ToolChoice | undefined;
 	readonly parallelToolCalls: boolean | undefined;
 	readonly maxOutputTokens: number | undefined;
+	/** The longest reply, in bytes. */
+	readonly maxReplyBytes: number | undefined;
 	readonly outputSchema: JsonSchema | undefined;
 	readonly reasoningEffort: CallOptions['reasoningEffort'];
 	readonly stream: boolean;

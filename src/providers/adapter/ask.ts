@@ -3,6 +3,7 @@ import type { ChatReply, ChatUsage, OnDelta } from '../../chat/index.ts';
 import { abortError } from '../../chat/signal.ts';
 import { RunletError } from '../../errors.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
+import { readBody, wireBounds } from './bounded.ts';
 import { done, eventBatches } from './events.ts';
 import { type Caller, complaintOf, notTheApi, toProviderError } from './failure.ts';
 import { isJson } from './json.ts';
@@ -45,10 +46,11 @@ async function read(
 	response: Response,
 	reader: ReplyReader,
 	reply: ReplyBuilder,
-	{ stream, signal }: ModelRequest,
+	{ stream, signal, maxReplyBytes }: ModelRequest,
 	caller: Caller,
 	alive: () => void,
 ): Promise<void> {
+	const bounds = wireBounds(caller.model, maxReplyBytes);
 	if (!response.ok) throw await complaintOf(response);
 	const type = response.headers.get('content-type') ?? '';
 	if (type.includes('text/html')) {
@@ -57,7 +59,7 @@ async function read(
 	}
 	// A server that cannot stream may answer with a whole reply.
 	if (!stream || type.includes('application/json')) {
-		const body = parsed(await response.text());
+		const body = parsed(await readBody(response, bounds));
 		if (isJson(body)) return reader.body(body);
 		if (!Array.isArray(body))
 			throw new RunletError('interrupted', 'the answer is no JSON; it was cut or changed on its way.');
@@ -66,7 +68,7 @@ async function read(
 		reader.end?.('eof');
 		return;
 	}
-	for await (const batch of eventBatches(response, signal)) {
+	for await (const batch of eventBatches(response, signal, bounds)) {
 		alive();
 		for (const event of batch) {
 			if (event === done) {

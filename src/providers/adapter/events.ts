@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { RunletError } from '../../errors.ts';
+import { wireBounds, wireMeter } from './bounded.ts';
 import { isJson, type Json } from './json.ts';
 
 /** What stands for the line `data: [DONE]`, with which OpenAI's dialect ends a stream. */
@@ -8,9 +9,13 @@ export const done: Json = Object.freeze({ done: true });
 /**
  * The events of a server-sent stream as JSON, those of one network chunk together; a chunk that completes none is an
  * empty list, and a sign of life. Leaving the generator, or the signal, closes the connection. Throws `interrupted` at
- * an event that is no JSON.
+ * an event that is no JSON, `reply_too_large` where the stream, or one event, is longer than its bounds.
  */
-export async function* eventBatches(response: Response, signal: AbortSignal): AsyncGenerator<Json[], undefined> {
+export async function* eventBatches(
+	response: Response,
+	signal: AbortSignal,
+	bounds = wireBounds('The model'),
+): AsyncGenerator<Json[], undefined> {
 	const reader = response.body?.getReader();
 	if (reader === undefined) return;
 	if (signal.aborted) return void reader.cancel().catch(() => {});
@@ -18,8 +23,10 @@ export async function* eventBatches(response: Response, signal: AbortSignal): As
 	let batch: Json[] = [];
 	let broken: RunletError | undefined;
 	let recent = '';
+	const meter = wireMeter(bounds);
 	const parser = createParser({
 		onEvent: ({ data }) => {
+			meter.ended();
 			try {
 				if (broken === undefined) take(data, batch);
 			} catch {
@@ -37,6 +44,7 @@ export async function* eventBatches(response: Response, signal: AbortSignal): As
 		for (let ended = false; !ended; ) {
 			const { value, done: last } = await reader.read();
 			ended = last;
+			meter.add(value?.byteLength ?? 0);
 			const text = last ? decoder.decode() : decoder.decode(value, { stream: true });
 			recent += text;
 			if (recent.length > 2 * longestBare) recent = recent.slice(-longestBare);

@@ -1,6 +1,7 @@
 import { causeCode, isRetryable, kindOfStatus, parseRetryAfter, toModelError } from '../../chat/failure.ts';
 import { messageOf, RunletError } from '../../errors.ts';
 import { redactSecrets } from '../../redact.ts';
+import { readError } from './bounded.ts';
 import { isJson, type Json, number, object, objects, string } from './json.ts';
 
 /** Whose call failed. */
@@ -33,7 +34,7 @@ export class ProviderComplaint extends Error {
 
 /** A response that is no success, its body read, as what to throw. */
 export async function complaintOf(response: Response): Promise<ProviderComplaint> {
-	const text = await response.text().catch(() => '');
+	const text = await readError(response).catch(() => '');
 	return new ProviderComplaint({ status: response.status, headers: response.headers, body: jsonOr(text) });
 }
 

@@ -66,7 +66,13 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 					return ask(adapter, request, caller(model), named(take, names), alive);
 				},
 				note,
-				{ model, stream, timeouts: { ...timeouts, ...options.timeouts }, signal },
+				{
+					model,
+					stream,
+					timeouts: { ...timeouts, ...options.timeouts },
+					signal,
+					maxReplyBytes: options.maxReplyBytes,
+				},
 			);
 		const reply = await retrying(once, {
 			model,
@@ -142,7 +148,7 @@ function requestOf(given: {
 	readonly signal: AbortSignal;
 }): ModelRequest {
 	const { model, messages, system, tools, options, stream, signal } = given;
-	const { toolChoice, parallelToolCalls, maxOutputTokens, outputSchema, reasoningEffort } = options;
+	const { toolChoice, parallelToolCalls, maxOutputTokens, maxReplyBytes, outputSchema, reasoningEffort } = options;
 	return {
 		model,
 		messages,
@@ -155,6 +161,7 @@ function requestOf(given: {
 		toolChoice: typeof toolChoice === 'object' ? { name: providerName(toolChoice.name) } : toolChoice,
 		parallelToolCalls,
 		maxOutputTokens,
+		maxReplyBytes,
 		outputSchema: outputSchema && toCurrentDraft(outputSchema),
 		reasoningEffort,
 		stream,

@@ -1,0 +1,80 @@
+import { RunletError } from '../errors.ts';
+import { isRecord } from '../tool/schema.ts';
+import type { ChatReply, OnDelta } from './reply.ts';
+
+/** The longest reply of a model, in bytes, where nobody says: text, thinking and the input of calls together. */
+export const usualReplyBytes = 8_388_608;
+
+/** What an event costs beside its text, in bytes, about. */
+const eventBytes = 32;
+
+/** Deltas without a text that pass in one go; then timers have their turn, for only time ends a stream of these. */
+const emptyAtOnce = 1_024;
+
+/** The error that a reply ends with which is too long. It is not asked for again. */
+export function replyTooLarge(model: string, maxBytes: number): RunletError {
+	const message = `${model}: the reply is longer than ${maxBytes} bytes, so it was broken off. Ask for less, or raise maxReplyBytes.`;
+	return new RunletError('reply_too_large', message, { model, maxReplyBytes: maxBytes });
+}
+
+/** Counts the deltas of one reply. */
+export function deltaMeter(maxBytes: number) {
+	let bytes = 0;
+	let empty = 0;
+	return {
+		/** Counts a delta; whether the reply is still short enough. */
+		fits: (delta: Parameters<OnDelta>[0]): boolean => {
+			const size = sizeOfDelta(delta);
+			bytes += size;
+			empty = size === 0 ? empty + 1 : 0;
+			return bytes <= maxBytes;
+		},
+		/** What to wait for before the next delta. */
+		pause: (): undefined | Promise<void> => {
+			if (empty < emptyAtOnce) return undefined;
+			empty = 0;
+			return new Promise((resolve) => setTimeout(resolve, 0));
+		},
+	};
+}
+
+/** Bytes of a whole reply: its text, its thinking, and the input of its calls. */
+export function sizeOfReply({ text = '', reasoning = '', toolCalls = [] }: ChatReply): number {
+	const inputs = toolCalls.reduce((sum, { input }) => sum + eventBytes + sizeOfData(input), 0);
+	return byteLength(text) + byteLength(reasoning) + inputs;
+}
+
+function sizeOfDelta(delta: Parameters<OnDelta>[0]): number {
+	if (!isRecord(delta) || delta.type === 'stop') return 0;
+	if (delta.type === 'text' || delta.type === 'reasoning') return byteLength(delta.text);
+	return eventBytes + Object.values(delta).reduce<number>((sum, value) => sum + byteLength(value), 0);
+}
+
+/** Bytes of the texts and keys of data, at any depth. */
+function sizeOfData(data: unknown): number {
+	const seen = new Set<object>();
+	const open: unknown[] = [data];
+	let size = 0;
+	while (open.length > 0) {
+		const value = open.pop();
+		size += byteLength(value) + 1;
+		if (typeof value !== 'object' || value === null || seen.has(value)) continue;
+		seen.add(value);
+		if (isRecord(value)) for (const key of Object.keys(value)) size += byteLength(key);
+		open.push(...Object.values(value));
+	}
+	return size;
+}
+
+/** Bytes of a text in UTF-8, without writing it; none of anything else. */
+function byteLength(text: unknown): number {
+	if (typeof text !== 'string') return 0;
+	let bytes = text.length;
+	for (let at = 0; at < text.length; at++) {
+		const unit = text.charCodeAt(at);
+		if (unit < 0x80) continue;
+		// Both halves of a pair are four bytes together.
+		bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
+	}
+	return bytes;
+}
