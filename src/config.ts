@@ -6,6 +6,7 @@ import type { DirectoryNamespace } from './directory/api.ts';
 import { RunletError } from './errors.ts';
 import type { LedgerNamespace } from './ledger/api.ts';
 import type { Limit } from './ledger/budget.ts';
+import type { LocalMode } from './net/local.ts';
 import type { AiBinding } from './providers/index.ts';
 import type { PublisherNamespace, SkillsNamespace } from './publisher/api.ts';
 import { createLimitedKv } from './reach.ts';
@@ -55,7 +56,10 @@ export interface Env extends EndpointVariables, WebhookVariables {
 	readonly RATE_LIMITER?: RateLimiter;
 	/** Signs callbacks: `whsec_` and base64, or several. */
 	readonly CALLBACK_SECRET?: string;
-	/** `true` only under `npm start`: answers without an API key. */
+	/**
+	 * Answers without an API key: to the requests that carry this secret, which each `npm start` makes anew for its proxy.
+	 * `true`, for tests, answers whoever names this machine.
+	 */
 	readonly LOCAL?: string;
 }
 
@@ -84,7 +88,7 @@ export interface Config {
 	/** Origins of pages that may call, as a browser sends them. */
 	readonly corsOrigins: readonly string[];
 	readonly rateLimiter: RateLimiter | undefined;
-	readonly local: boolean;
+	readonly local: LocalMode | undefined;
 	readonly metrics: MetricsDataset | undefined;
 	/** Where a provider is, and the key that it asks for, as far as they are set. */
 	readonly endpoint: (name: EndpointName) => Endpoint;
@@ -136,7 +140,17 @@ const variables = v.object({
 		),
 		'',
 	),
-	LOCAL: v.optional(v.picklist(['true', 'false'], 'must be true or false. It is set by npm start'), 'false'),
+	LOCAL: v.optional(
+		v.pipe(
+			v.string(),
+			v.regex(
+				/^(true|false|[\w-]{32,64})$/,
+				'must be true, false or a secret of 32 characters. It is set by npm start',
+			),
+			v.transform((mode) => (mode === 'false' ? undefined : { secret: mode === 'true' ? undefined : mode })),
+		),
+		'false',
+	),
 });
 
 /** A variable that is set to nothing is not set: a `.dev.vars` may wait for its keys. */
@@ -164,7 +178,7 @@ export function config(env: Env): Config {
 		MODEL: model,
 		API_KEYS: keys,
 		CORS_ORIGINS: corsOrigins,
-		LOCAL,
+		LOCAL: local,
 		...caps
 	} = check(variables, env, 'env', 'not_configured');
 	for (const binding of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHERS'] as const) {
@@ -187,7 +201,7 @@ export function config(env: Env): Config {
 		keys,
 		corsOrigins,
 		rateLimiter: env.RATE_LIMITER,
-		local: LOCAL === 'true',
+		local,
 		metrics: env.METRICS,
 		endpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
 		ai: env.AI,

@@ -3,7 +3,7 @@ import { type Identity, identify, localIdentity } from '../auth/identity.ts';
 import type { Scope } from '../auth/key.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
-import { isLoopback } from '../net/public-url.ts';
+import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../net/local.ts';
 import type { Caller } from '../session/api.ts';
 import { assertRate, assertStrangerRate } from './rate.ts';
 
@@ -11,25 +11,51 @@ import { assertRate, assertStrangerRate } from './rate.ts';
 export type RouteEnv = { Bindings: Env; Variables: { identity: Identity } };
 
 /**
- * Fail-closed (design.md, "The wire"): without API keys only the local mode of `npm start` answers, and only under a name
- * of this machine and to its own pages, so that no page on the web reaches it.
+ * Fail-closed (design.md, "The wire"): without API keys only the local mode of `npm start` answers, and only what comes
+ * through its proxy from its own pages or from no page, so that no page on the web and no other one on this machine reaches it.
  */
 export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { keys, local } = config(c.env);
-	if (keys.length === 0 && !local) {
-		throw new RunletError(
-			'not_configured',
-			'API_KEYS: not set, so this Worker answers nobody. Make a key: npm run keys -- make --remote. On your own machine npm start needs none.',
-		);
-	}
-	if (keys.length === 0 && !(isThisMachine(c.req.url) && isOwnPage(c.req.header('origin')))) {
-		throw new RunletError(
-			'forbidden',
-			'Without API keys only this machine is answered: use http://127.0.0.1 or http://localhost.',
-		);
+	if (keys.length === 0) {
+		if (local === undefined) {
+			throw new RunletError(
+				'not_configured',
+				'API_KEYS: not set, so this Worker answers nobody. Make a key: npm run keys -- make --remote. On your own machine npm start needs none.',
+			);
+		}
+		assertLocal(c, local);
 	}
 	await next();
 };
+
+function assertLocal(c: Context<RouteEnv>, local: LocalMode): void {
+	if (!isFromThisMachine(local, c.req.url, c.req.header(localHeader))) {
+		throw new RunletError(
+			'forbidden',
+			'Without API keys only this machine is answered, at the address that npm start printed: http://127.0.0.1 or http://localhost with its port.',
+		);
+	}
+	const origin = c.req.header('origin');
+	if (origin === undefined ? isFromOtherSite(c) : !isAllowedPage(c, origin)) {
+		throw new RunletError(
+			'forbidden',
+			`Origin: a page of ${(origin ?? 'another site').slice(0, 200)} may not call this address. If it is yours: CORS_ORIGINS=… in .dev.vars, with its origin.`,
+			{ field: 'Origin' },
+		);
+	}
+}
+
+/** A browser says `Origin` wherever something is written; `Sec-Fetch-Site` is for one that does not. */
+function isFromOtherSite(c: Context<RouteEnv>): boolean {
+	if (c.req.method === 'GET' || c.req.method === 'HEAD') return false;
+	return !['same-origin', 'none', undefined].includes(c.req.header('sec-fetch-site'));
+}
+
+/** Whether a page may call: one of `CORS_ORIGINS`, or in the local mode the own one. */
+export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
+	const { corsOrigins, keys, local } = config(c.env);
+	return corsOrigins.includes(origin) || (keys.length === 0 && local !== undefined && isOwnPage(origin, c.req.url));
+}
 
 /** Finds out who makes a request; throws `auth` for who cannot say so, and `rate_limited` for who asks too often. */
 export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
@@ -69,11 +95,6 @@ function credential(c: Context<RouteEnv>): string | undefined {
 function counted(c: Context<RouteEnv>, identity: Identity): string {
 	if (identity.kind === 'key') return `key ${identity.keyId}`;
 	return `session ${identity.session} ${c.req.header('cf-connecting-ip') ?? ''}`;
-}
-
-/** Whether an address is this machine's. */
-export function isThisMachine(url: string): boolean {
-	return URL.canParse(url) && isLoopback(new URL(url));
 }
 
 /** Who asks a session for something. A token reaches the session that it was made for, and no other is there for it. */
@@ -128,8 +149,4 @@ function keyOf(c: Context<RouteEnv>) {
 	const { identity } = c.var;
 	if (identity.kind === 'key') return identity;
 	throw new RunletError('forbidden', 'A session token opens its session and nothing else. This needs an API key.');
-}
-
-function isOwnPage(origin: string | undefined): boolean {
-	return origin === undefined || isThisMachine(origin);
 }

@@ -81,7 +81,7 @@ function callbackUrl(c: Context<RouteEnv>, callback: string | undefined): string
 	if (callback === undefined) return undefined;
 	const { callbackSecrets, local } = config(c.env);
 	callbackSecrets();
-	return assertPublicUrl(callback, { allowLoopback: local, field: 'callback' }).href;
+	return assertPublicUrl(callback, { allowLoopback: local !== undefined, field: 'callback' }).href;
 }
 
 type MappedMessage = NonNullable<Awaited<ReturnType<typeof mapped>>>;

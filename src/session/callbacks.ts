@@ -58,7 +58,7 @@ export class Callbacks {
 		const response = await publicFetch(
 			callback.url,
 			{ method: 'POST', headers, body },
-			{ allowLoopback: local, field: 'callback', maxRedirects: 0, maxBytes, timeoutMs },
+			{ allowLoopback: local !== undefined, field: 'callback', maxRedirects: 0, maxBytes, timeoutMs },
 		);
 		await response.body?.cancel();
 		return response.status;

@@ -90,7 +90,7 @@ test('a page that is allowed reads every answer, the refusals too, and is asked 
 	}
 });
 
-test('in the local mode pages of this machine may call, and no others, by any name', async () => {
+test('in the local mode its own pages may call, and no others, by any name', async () => {
 	const local = { ...env, LOCAL: 'true', API_KEYS: '' };
 	const allowed = async (origin: string, host = 'http://127.0.0.1:8787') => {
 		const headers = { origin, 'access-control-request-method': 'POST' };
@@ -99,9 +99,10 @@ test('in the local mode pages of this machine may call, and no others, by any na
 		const names = [preflight, answer].map((one) => one.headers.get('access-control-allow-origin'));
 		return answer.status === 200 && names.every((name) => name === origin);
 	};
-	for (const origin of ['http://localhost:5173', 'http://127.0.0.1:3000', 'http://[::1]:3000'])
+	for (const origin of ['http://localhost:8787', 'http://127.0.0.1:8787', 'http://[::1]:8787'])
 		expect(await allowed(origin), origin).toBe(true);
 	for (const origin of [
+		'http://localhost:5173',
 		'https://evil.example',
 		'http://localhost.evil.example',
 		'http://evil.localhost',
@@ -113,7 +114,7 @@ test('in the local mode pages of this machine may call, and no others, by any na
 	])
 		expect(await allowed(origin), origin).toBe(false);
 	for (const host of ['http://rebound.evil.example:8787', 'http://localhost.evil.example', 'http://10.0.0.1'])
-		expect(await allowed('http://localhost:5173', host), host).toBe(false);
+		expect(await allowed('http://localhost:8787', host), host).toBe(false);
 });
 
 test('who asks too often is told so before anything is done, a key and a token each for itself', async () => {

@@ -235,8 +235,40 @@ test('the local mode answers this machine only, under its own names and to its o
 	const status = async (url: string, origin?: string) =>
 		(await worker.request(url, { headers: origin === undefined ? {} : { origin } }, local)).status;
 	expect(await status('http://127.0.0.1:8787/v1/agents')).toBe(200);
-	expect(await status('http://localhost:8787/v1/agents', 'http://localhost:5173')).toBe(200);
+	expect(await status('http://localhost:8787/v1/agents', 'http://localhost:8787')).toBe(200);
+	expect(await status('http://localhost:8787/v1/agents', 'http://127.0.0.1:8787')).toBe(200);
+	expect(await status('http://localhost:8787/v1/agents', 'http://localhost:5173')).toBe(403);
 	expect(await status('http://evil.example.com/v1/agents')).toBe(403);
 	expect(await status('http://localhost:8787/v1/agents', 'https://evil.example.com')).toBe(403);
 	expect(await status('http://localhost:8787/v1/agents', 'null')).toBe(403);
+});
+
+test('the local mode of npm start answers what comes through its proxy, and nothing else by any name', async () => {
+	const secret = 'f'.repeat(48);
+	const local = { ...env, LOCAL: secret };
+	const status = async (url: string, headers: Record<string, string>) =>
+		(await worker.request(url, { headers }, local)).status;
+	expect(await status('http://127.0.0.1:8787/v1/agents', { 'x-runlet-local': secret })).toBe(200);
+	expect(await status('http://inner.example/v1/agents', { 'x-runlet-local': secret })).toBe(200);
+	for (const wrong of ['', 'true', 'f'.repeat(47), `${secret}f`, `${'f'.repeat(47)}g`])
+		expect(await status('http://127.0.0.1:8787/v1/agents', { 'x-runlet-local': wrong }), wrong).toBe(403);
+	expect(await status('http://127.0.0.1:8787/v1/agents', {})).toBe(403);
+});
+
+test('a page on another port of this machine writes nothing in the local mode, unless CORS_ORIGINS names it', async () => {
+	const put = (headers: Record<string, string>, more: object = {}) =>
+		worker.request(
+			'http://localhost:8787/v1/skills/stolen',
+			{ method: 'PUT', headers: { 'content-type': 'text/markdown', ...headers }, body: '' },
+			{ ...env, LOCAL: 'true', ...more },
+		);
+	const origin = 'http://localhost:5173';
+	const refused = await put({ origin });
+	expect(refused.status).toBe(403);
+	expect(await refused.text()).toContain('CORS_ORIGINS');
+	expect((await put({ 'sec-fetch-site': 'same-site' })).status).toBe(403);
+	// It is let in, and then told what is wrong with its skill.
+	for (const headers of [{}, { origin: 'http://127.0.0.1:8787' }, { 'sec-fetch-site': 'same-origin' }])
+		expect((await put(headers)).status).toBe(400);
+	expect((await put({ origin }, { CORS_ORIGINS: origin })).status).toBe(400);
 });
