@@ -30,12 +30,11 @@ const retryAfter = 5;
  */
 export async function reach<T>(call: () => PromiseLike<T>, { what, isSafe, timeoutMs }: ReachOptions): Promise<T> {
 	for (let tries = 1; ; tries++) {
-		// What it throws before it asks, such as for who may not, is about the request and not about the object.
-		const answer = call();
 		try {
+			const answer = call();
 			return await (timeoutMs === undefined ? answer : withTimeLimit(answer, timeoutMs, what));
 		} catch (cause) {
-			// What was wrong before the object was called is its caller's to hear.
+			// What is wrong before it asks, such as who may not, is about the request and not about the object.
 			if (cause instanceof RunletError && cause.code !== 'timeout') throw cause;
 			if (isSafe && tries < mostTries && isMarked(cause, 'retryable') && !isMarked(cause, 'overloaded')) {
 				await new Promise((resolve) => setTimeout(resolve, 50 * 4 ** (tries - 1) * Math.random()));

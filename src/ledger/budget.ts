@@ -6,6 +6,11 @@ export interface Limit {
 	readonly usd?: number | undefined;
 }
 
+/** Whether there is a cap at all. */
+export function isBounded({ tokens, usd }: Limit): boolean {
+	return tokens !== undefined || usd !== undefined;
+}
+
 /** Where a budget stands. */
 export interface BudgetState {
 	readonly limit: Limit;

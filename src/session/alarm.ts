@@ -13,7 +13,8 @@ const watchMs = 10_000;
 const againMs = 500;
 
 /**
- * The object's one alarm: it keeps watch while a run is open, comes back for callbacks, and ends a session that expires.
+ * The object's one alarm: it keeps watch while a run is open, comes back for callbacks and for what other objects are owed,
+ * and ends a session that expires.
  * Else none is set.
  */
 export class Alarm {
@@ -28,13 +29,13 @@ export class Alarm {
 
 	/** A run is open. Whether the alarm is set now; if not, it will be. */
 	watch(): Promise<boolean> {
-		return this.#set(() => Math.min(Date.now() + watchMs, this.#callsBackAt() ?? Number.POSITIVE_INFINITY));
+		return this.#set(() => Math.min(Date.now() + watchMs, this.#tellsAt() ?? Number.POSITIVE_INFINITY));
 	}
 
 	/** No run is open; a message that waits for one that it can begin keeps watch. Whether it is set, as above. */
 	rest(): Promise<boolean> {
 		if (this.#store.queue.size > 0 && takesNext(this.#store.status)) return this.watch();
-		return this.#set(() => this.#callsBackAt() ?? this.#expiresAt());
+		return this.#set(() => this.#tellsAt() ?? this.#expiresAt());
 	}
 
 	/** Sets the alarm; where the storage fails, again until it is set or another one is asked for. Never rejects. */
@@ -42,7 +43,7 @@ export class Alarm {
 		if (this.#again !== undefined) clearTimeout(this.#again);
 		this.#again = undefined;
 		try {
-			if (this.#store.exists()) await this.#store.setAlarm(at());
+			if (this.#store.hasTables) await this.#store.setAlarm(this.#store.exists() ? at() : this.#store.outbox.nextAt());
 			return true;
 		} catch (cause) {
 			log('warn', 'alarm.not_set', failureFields(cause));
@@ -54,6 +55,12 @@ export class Alarm {
 	/** Whether the session's time is over. It stays as long as somebody is to be told of a run's end. */
 	isDue(): boolean {
 		return this.#callsBackAt() === undefined && (this.#expiresAt() ?? Number.POSITIVE_INFINITY) <= Date.now();
+	}
+
+	/** When somebody is to be told of something, now at the earliest. */
+	#tellsAt(): number | undefined {
+		const times = [this.#callsBackAt(), this.#store.outbox.nextAt()].filter((at) => at !== undefined);
+		return times.length === 0 ? undefined : Math.max(Date.now(), Math.min(...times));
 	}
 
 	/** When the next callback is to be sent, now at the earliest. */

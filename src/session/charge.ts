@@ -32,6 +32,6 @@ export function chargeLost(store: SessionStore, draft?: Draft): boolean {
 	const isOfCall = call === open.call && tokens > 0;
 	const unseen = isOfCall ? (tokens / Math.max(ms, draftMs)) * draftMs * unseenShare : unseenTokens;
 	const outputTokens = Math.ceil((isOfCall ? tokens : 0) + unseen);
-	store.spending.settle(open.call, toAmount(open, { usage: undefined, outputTokens, isCut: true }));
+	store.settle(open, toAmount(open, { usage: undefined, outputTokens, isCut: true }));
 	return true;
 }

@@ -3,13 +3,13 @@ import type { ChatUsage, Message, Meter, MeteredRequest } from '../chat/index.ts
 import { type Amount, amountOf, nothing } from '../ledger/amount.ts';
 import type { LedgerApi } from '../ledger/api.ts';
 import { askLedger } from '../ledger/ask.ts';
-import { type BudgetState, budgetState, type Limit, wouldPass } from '../ledger/budget.ts';
+import { type BudgetState, budgetState, isBounded, type Limit, wouldPass } from '../ledger/budget.ts';
 import { toAmount } from './charge.ts';
 import type { AtCrashPoint } from './crash.ts';
 import { exceeded, type ModelFacts, toReservation } from './reservation.ts';
 import type { RunRecord } from './rows/run.ts';
 import type { Charge } from './rows/spending.ts';
-import type { SessionStore } from './store.ts';
+import { ledgerId, type SessionStore } from './store.ts';
 
 /** The account of one run: what its requests may cost is set aside before them and settled after them. */
 export interface SessionMeter extends Meter {
@@ -25,7 +25,7 @@ export interface MeterOptions extends ModelFacts {
 	readonly record: Pick<RunRecord, 'n' | 'id'>;
 	/** What the session may spend; asked each time, as it may be raised. */
 	readonly limit: () => Limit;
-	/** The ledger of the session's owner, where the owner's days have a limit. */
+	/** The ledger of the session's owner. */
 	readonly owner?: OwnerLedger | undefined;
 	readonly atCrashPoint: AtCrashPoint;
 }
@@ -35,6 +35,8 @@ export interface OwnerLedger {
 	/** A new stub each time: one that has failed stays broken. */
 	readonly ledger: () => LedgerApi;
 	readonly limit: Limit;
+	/** Tells it what earlier calls came to, as far as it can be reached. */
+	readonly settleUp: () => Promise<void>;
 }
 
 /**
@@ -43,10 +45,11 @@ export interface OwnerLedger {
  */
 export function sessionMeter(options: MeterOptions): SessionMeter {
 	const { store, record, limit, owner, atCrashPoint } = options;
+	const bounded = owner !== undefined && isBounded(owner.limit) ? owner : undefined;
 	let open: Charge | undefined;
 
 	const settle = (amount: Amount): void => {
-		if (open !== undefined) store.spending.settle(open.call, amount);
+		if (open !== undefined) store.settle(open, amount);
 		open = undefined;
 	};
 	const charge = (usage: ChatUsage | undefined, outputTokens: number, isCut: boolean): void =>
@@ -55,7 +58,7 @@ export function sessionMeter(options: MeterOptions): SessionMeter {
 	/** Sets aside what fits the session's budget and the owner's day, as far as it is known; gives its state where it refused. */
 	const setAside = async (
 		request: MeteredRequest,
-		day = owner && budgetState(owner.limit, nothing, nothing),
+		day = bounded && budgetState(bounded.limit, nothing, nothing),
 	): Promise<number | undefined | BudgetState> => {
 		const { cap, amount, estimate } = await toReservation(options, request, stateOf(store, limit()), day);
 		const state = stateOf(store, limit());
@@ -63,10 +66,10 @@ export function sessionMeter(options: MeterOptions): SessionMeter {
 		if (day !== undefined && wouldPass(day, amount)) throw exceeded('day', day, amount);
 		const owed = owner !== undefined;
 		open = store.spending.reserve({ run: record.n, model: request.model, amount, owed, estimate }, Date.now());
-		if (owner === undefined) return cap;
+		if (bounded === undefined) return cap;
 		try {
-			const id = idOf(record.id, open.call);
-			const answer = await askLedger(owner.ledger, (one) => one.reserve(id, amount, owner.limit));
+			const id = ledgerId(record.id, open.call);
+			const answer = await askLedger(bounded.ledger, (one) => one.reserve(id, amount, bounded.limit));
 			if (answer.ok) return cap;
 			settle(nothing);
 			return answer.state;
@@ -78,7 +81,7 @@ export function sessionMeter(options: MeterOptions): SessionMeter {
 
 	return {
 		reserve: async (request) => {
-			if (owner !== undefined) await tellOwner(store, owner);
+			if (bounded !== undefined) await owner?.settleUp();
 			const first = await setAside(request);
 			// What is left of the day is known once it refused: a shorter reply may fit.
 			const cap = typeof first === 'object' ? await setAside(request, first) : first;
@@ -105,18 +108,4 @@ function isSaid({ inputTokens, outputTokens, totalTokens }: ChatUsage = {}): boo
 /** Where the session's own budget stands. */
 export function stateOf(store: SessionStore, limit: Limit): BudgetState {
 	return budgetState(limit, amountOf(store.spending.total()), store.spending.open()?.amount ?? nothing);
-}
-
-/** Tells the owner's ledger what the session's settled requests came to. */
-export async function tellOwner(store: SessionStore, { ledger }: OwnerLedger): Promise<void> {
-	for (const { call, run, amount } of store.spending.owed()) {
-		const runId = store.runs.get(run)?.id ?? '';
-		await askLedger(ledger, (one) => one.settle(idOf(runId, call), amount));
-		store.spending.told(call);
-	}
-}
-
-/** A request's name in the ledger. A session that is made again under its key has the same id, but other runs. */
-function idOf(runId: string, call: number): string {
-	return `${runId}.${call}`;
 }

@@ -281,6 +281,7 @@ export function createSessionClass(runtime: Runtime) {
 			try {
 				this.#wake();
 				if (await this.#runner.alarm()) await this.#remove();
+				else if (!this.#store.exists() && this.#store.hasTables) await this.#leave();
 			} catch (cause) {
 				// An alarm that throws is tried a few times only; this one has to come again.
 				log('error', 'session.alarm_failed', failureFields(cause));
@@ -308,14 +309,22 @@ export function createSessionClass(runtime: Runtime) {
 			this.#isLeaving = true;
 			try {
 				await this.#runner.cancel();
-				// What the ledger is not told stays set aside there: more than was spent, never less.
-				await this.#runner.owner.settleUp().catch(() => {});
-				await this.#runner.owner.unlist();
-				await this.ctx.storage.deleteAlarm();
-				await this.ctx.storage.deleteAll();
+				this.#store.erase(Date.now());
+				await this.#leave();
 			} finally {
 				this.#isLeaving = false;
 			}
+		}
+
+		/** Tells what a removed session still owes; nothing stays of it once that was told. */
+		async #leave(): Promise<void> {
+			const { outbox } = this.#runner.owner;
+			await this.ctx.storage.setAlarm(Date.now() + alarmAgainMs);
+			await outbox.send();
+			if (this.#store.exists()) return;
+			if (!outbox.isEmpty) return this.#store.setAlarm(this.#store.outbox.nextAt());
+			await this.ctx.storage.deleteAlarm();
+			await this.ctx.storage.deleteAll();
 		}
 
 		/** An operation, if the status allows it (one without a name it always does); one that was taken before gets the answer that it got. */

@@ -105,7 +105,7 @@ export class Runner {
 	/** The session was created without a message: it is listed, and may expire. */
 	created(): void {
 		void this.#alarm.rest();
-		inBackground(() => this.owner.list());
+		this.#tell();
 	}
 
 	/**
@@ -117,6 +117,7 @@ export class Runner {
 		const run = this.#store.runs.get();
 		if (run?.status === 'running') this.#takeUp(run);
 		this.#beginNext();
+		if (!this.owner.outbox.isEmpty) this.#tell();
 	}
 
 	/**
@@ -134,10 +135,12 @@ export class Runner {
 			const { messages, calls, runs, deliveries, callbacks, queue } = this.#store;
 			if (replaces !== undefined) this.#store.replace(replaces);
 			if (model !== undefined) this.#store.chooseModel(model);
-			if (this.#store.session().title === undefined) this.#store.setTitle(titleOf(given));
 			const createdAt = Date.now();
+			const isNew = this.#store.session().title === undefined;
+			if (isNew) this.#store.setTitle(titleOf(given));
+			this.#store.noteActivity(isNew, createdAt);
 			const n = this.nextRun;
-			const isNew = input.some(({ role }) => role !== 'tool');
+			const isAsked = input.some(({ role }) => role !== 'tool');
 			const run = runs.begin({
 				n,
 				id: waited?.runId ?? newRunId(),
@@ -147,7 +150,7 @@ export class Runner {
 				toolChoice,
 				terms,
 				boot: this.#boot,
-				firstSeq: isNew ? messages.nextPlace() : messages.lastTurn(),
+				firstSeq: isAsked ? messages.nextPlace() : messages.lastTurn(),
 				createdAt,
 			});
 			for (const call of approved) calls.note(messages.lastTurn(), call, 'allowed', createdAt);
@@ -162,7 +165,7 @@ export class Runner {
 			void this.#alarm.watch();
 			return { record: run, options };
 		});
-		inBackground(() => this.owner.list());
+		this.#tell();
 		return this.#carryOut(record, options);
 	}
 
@@ -195,7 +198,7 @@ export class Runner {
 			if (this.#alarm.isDue()) return true;
 		}
 		// An alarm that a crash cuts off comes again.
-		await this.#callbacks.send();
+		await Promise.all([this.#callbacks.send(), this.owner.outbox.send(Date.now())]);
 		if (this.#store.exists() && !(await this.#setAlarm())) throw new Error('the next alarm is not set');
 		return false;
 	}
@@ -208,6 +211,14 @@ export class Runner {
 	/** The number of the next run. */
 	get nextRun(): number {
 		return (this.#store.runs.get()?.n ?? 0) + 1;
+	}
+
+	/** Tells others at once what they are owed; what cannot be told now the alarm tells. */
+	#tell(): void {
+		inBackground(async () => {
+			await this.owner.outbox.send();
+			if (this.#live === undefined && this.#store.exists()) void this.#alarm.rest();
+		});
 	}
 
 	#setAlarm(): Promise<boolean> {
@@ -271,7 +282,7 @@ export class Runner {
 			if (this.#live === live) this.#live = undefined;
 			// What cannot be done now the alarm does.
 			inBackground(async () => this.goOn());
-			inBackground(async () => (store.exists() ? this.owner.settleUp() : undefined));
+			this.#tell();
 		});
 		return live;
 	}

@@ -14,7 +14,8 @@
  * `Idempotency-Key`, or which webhook, and the run that it began, 0 for none; `queue` the messages that wait for a run to
  * end; `spending` what each request to a model cost, and the sum up to it (`input_tokens`, `input_usd`: what it sends,
  * estimated; `output_usd`: the price of a token of its answer); `callback` who is to be told of a run's end,
- * and was not yet; `token` who holds a token of the session: what is not there opens nothing.
+ * and was not yet; `token` who holds a token of the session: what is not there opens nothing; `outbox` what the owner's
+ * ledger and list are to be told, and were not yet. `session.listed_at` is when the list was last told.
  */
 export const migrations: readonly string[] = [
 	`CREATE TABLE session (
@@ -86,4 +87,12 @@ export const migrations: readonly string[] = [
 		id TEXT PRIMARY KEY, key_id TEXT NOT NULL, scopes TEXT NOT NULL, is_first INTEGER NOT NULL, expires_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
 	`ALTER TABLE run ADD COLUMN terms TEXT;`,
+	`ALTER TABLE session ADD COLUMN listed_at INTEGER;
+	CREATE TABLE outbox (
+		id TEXT PRIMARY KEY, body TEXT NOT NULL, failed INTEGER NOT NULL, due_at INTEGER NOT NULL
+	) WITHOUT ROWID;
+	INSERT INTO outbox SELECT 'ledger ' || run.id || '.' || spending.call, json_object(
+		'to', 'ledger', 'owner', session.owner, 'call', run.id || '.' || spending.call,
+		'amount', json_object('tokens', spending.tokens, 'usd', spending.usd)
+	), 0, 0 FROM spending JOIN run ON run.n = spending.run JOIN session WHERE spending.settled = 1 AND spending.owed = 1;`,
 ];

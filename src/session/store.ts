@@ -1,15 +1,17 @@
 import { makeTokenKey } from '../auth/token.ts';
 import type { Message } from '../chat/index.ts';
 import type { ClientTool } from '../compat/client-tool.ts';
+import type { Amount } from '../ledger/amount.ts';
 import type { Limit } from '../ledger/budget.ts';
 import { migrate, storedVersion } from '../migrate.ts';
 import { CallRows } from './rows/call.ts';
 import { CallbackRows } from './rows/callback.ts';
 import { DeliveryRows } from './rows/delivery.ts';
 import { MessageRows } from './rows/message.ts';
+import { OutboxRows, type Outgoing } from './rows/outbox.ts';
 import { QueueRows } from './rows/queue.ts';
 import { RunRows } from './rows/run.ts';
-import { SpendingRows } from './rows/spending.ts';
+import { type Charge, SpendingRows } from './rows/spending.ts';
 import { TokenRows } from './rows/token.ts';
 import { migrations } from './schema.ts';
 import { type Status, sessionStatus } from './status.ts';
@@ -49,6 +51,7 @@ export class SessionStore {
 	readonly deliveries: DeliveryRows;
 	readonly callbacks: CallbackRows;
 	readonly tokens: TokenRows;
+	readonly outbox: OutboxRows;
 	readonly #storage: Storage;
 
 	constructor(given: Storage) {
@@ -63,11 +66,12 @@ export class SessionStore {
 		this.deliveries = new DeliveryRows(sql);
 		this.callbacks = new CallbackRows(sql);
 		this.tokens = new TokenRows(sql);
+		this.outbox = new OutboxRows(sql);
 	}
 
 	/** Brings the tables of an earlier version up to date. Call it before anything else is asked of them. */
 	open(): void {
-		if (this.exists()) this.transaction(() => migrate(this.#storage.sql, migrations));
+		if (this.hasTables) this.transaction(() => migrate(this.#storage.sql, migrations));
 	}
 
 	/** Resolves once all that was written is durable. */
@@ -82,7 +86,50 @@ export class SessionStore {
 
 	/** Whether a session was created here. Asking creates nothing. */
 	exists(): boolean {
+		return this.hasTables && this.#storage.sql.exec('SELECT 1 FROM session').toArray().length > 0;
+	}
+
+	/** Whether there are tables: those of a session, or of what one owed when it was removed. */
+	get hasTables(): boolean {
 		return storedVersion(this.#storage.sql) > 0;
+	}
+
+	/** Removes everything but what is still owed, to which it adds that the session is gone. */
+	erase(now: number): void {
+		const { id, owner } = this.session();
+		type Row = { name: string };
+		const tables = this.#storage.sql.exec<Row>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
+		this.transaction(() => {
+			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.exec(`DELETE FROM "${name}"`);
+			this.outbox.unlist(owner, id, now);
+		});
+	}
+
+	/** What a request to a model came to; the owner's ledger is to be told. */
+	settle({ call, run, owed }: Pick<Charge, 'call' | 'run' | 'owed'>, amount: Amount, now = Date.now()): void {
+		this.transaction(() => {
+			this.spending.settle(call, amount);
+			if (!owed) return;
+			const runId = this.runs.get(run)?.id ?? '';
+			this.outbox.owe(this.session().owner, ledgerId(runId, call), amount, now);
+		});
+	}
+
+	/** The session was active: its owner's list is to be told, unless it was a moment ago and there is nothing new. */
+	noteActivity(isNew: boolean, now: number): void {
+		type Row = { listed_at: number | null };
+		const { listed_at: listedAt } = this.#storage.sql.exec<Row>('SELECT listed_at FROM session').one();
+		if (!isNew && listedAt !== null && now - listedAt < listedForMs) return;
+		this.outbox.list({ activeAt: now, title: this.session().title }, now);
+	}
+
+	/** What was owed was told. */
+	told(outgoing: Outgoing): void {
+		this.transaction(() => {
+			this.outbox.told(outgoing);
+			const { message } = outgoing;
+			if (message.to === 'list') this.#storage.sql.exec('UPDATE session SET listed_at = ?', message.activeAt);
+		});
 	}
 
 	transaction<T>(work: () => T): T {
@@ -98,6 +145,9 @@ export class SessionStore {
 			...[id, agent, owner, model ?? null, jsonOf(metadata), jsonOf(budget), expiresAfterMs ?? null],
 			...[jsonOf(clientTools), createdAt],
 		);
+		// One of the same id may have been removed a moment ago.
+		this.outbox.remove('unlist');
+		this.noteActivity(true, createdAt);
 	}
 
 	session(): SessionRecord {
@@ -182,6 +232,17 @@ export class SessionStore {
 	setBudget(budget: Limit): void {
 		this.#storage.sql.exec('UPDATE session SET budget = ?', jsonOf(budget));
 	}
+}
+
+/** Milliseconds for which the list of sessions is not told again. */
+const listedForMs = 60_000;
+
+/** What stays of a removed session until it was told, and the tables of the platform. */
+const keptTables = /^(outbox|schema_version|_cf_.*|sqlite_.*)$/;
+
+/** A request's name in the ledger. A session that is made again under its key has the same id, but other runs. */
+export function ledgerId(runId: string, call: number): string {
+	return `${runId}.${call}`;
 }
 
 function jsonOf(value: object | undefined): string | null {

@@ -28,6 +28,7 @@ function ledgerOf(reserve: LedgerApi['reserve'], settle: LedgerApi['settle'] = a
 	const stubs: LedgerApi[] = [];
 	const owner = {
 		limit: { tokens: 1_000 },
+		settleUp: async () => {},
 		ledger: () => {
 			stubs.push(ledger);
 			return ledger;
@@ -52,11 +53,13 @@ async function withMeter(
 describe('the owner of a session, whose day has a limit', () => {
 	test('has each request set aside before it and settled after it', async () => {
 		const { owner, asked } = ledgerOf(async () => ({ ok: true }));
-		await withMeter({ owner }, async (meter) => {
+		await withMeter({ owner }, async (meter, store) => {
 			expect(await meter.reserve(request)).toBe(50);
 			meter.settle({ inputTokens: 90, outputTokens: 10 }, said);
 			await meter.reserve(request);
-			expect(asked).toEqual([{ reserve: 150 }, { settle: 100 }, { reserve: 150 }]);
+			expect(asked).toEqual([{ reserve: 150 }, { reserve: 150 }]);
+			const owed = store.outbox.due(Infinity).map(({ message }) => message);
+			expect(owed).toContainEqual({ to: 'ledger', owner: 'local', call: '.1', amount: { tokens: 100, usd: 0 } });
 		});
 	});
 
@@ -104,26 +107,6 @@ describe('the owner of a session, whose day has a limit', () => {
 		await withMeter({ owner: one.owner }, async (meter) => {
 			await Promise.resolve(meter.reserve(request)).catch(() => {});
 			expect(one.stubs).toHaveLength(stubs);
-		});
-	});
-
-	test('is told of what it could not be told before the next request', async () => {
-		let reachable = true;
-		const { owner, asked } = ledgerOf(
-			async () => ({ ok: true }),
-			async () => {
-				if (!reachable) throw new Error('gone');
-			},
-		);
-		await withMeter({ owner }, async (meter, store) => {
-			await meter.reserve(request);
-			meter.settle({ inputTokens: 1, outputTokens: 1 }, said);
-			reachable = false;
-			await expect(meter.reserve(request)).rejects.toMatchObject({ code: 'overloaded' });
-			reachable = true;
-			await meter.reserve(request);
-			expect(asked.at(-2)).toEqual({ settle: 2 });
-			expect(store.spending.owed()).toEqual([]);
 		});
 	});
 });

@@ -245,5 +245,6 @@ test('a session that nobody uses has no alarm', async () => {
 	const id = await createSession();
 	play('done');
 	await allEvents(await send(id, 'go'));
-	expect(await runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm())).toBeNull();
+	// Once its owner's ledger and list were told.
+	await expect.poll(() => runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm())).toBeNull();
 });

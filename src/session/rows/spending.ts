@@ -63,16 +63,6 @@ export class SpendingRows {
 		);
 	}
 
-	/** Requests that are settled here, and of which the owner's ledger was not told yet. */
-	owed(): Charge[] {
-		return this.#sql.exec<Row>('SELECT * FROM spending WHERE settled = 1 AND owed = 1').toArray().map(chargeOf);
-	}
-
-	/** The owner's ledger has it. */
-	told(call: number): void {
-		this.#sql.exec('UPDATE spending SET owed = 0 WHERE call = ?', call);
-	}
-
 	/** At most `limit` requests behind that number, oldest first, with when each was made. */
 	after(call: number, limit: number): (Charge & { readonly isSettled: boolean; readonly createdAt: number })[] {
 		type Dated = Row & { created_at: number };

@@ -1,0 +1,94 @@
+import type { Config } from '../config.ts';
+import { askDirectory } from '../directory/ask.ts';
+import { askLedger } from '../ledger/ask.ts';
+import { failureFields, log } from '../log.ts';
+import type { OutboxMessage } from './rows/outbox.ts';
+import type { SessionStore } from './store.ts';
+
+/** Whom a session owes something. */
+type Receiver = 'ledger' | 'directory';
+
+const receivers = ['ledger', 'directory'] as const;
+const receiverOf: Readonly<Record<OutboxMessage['to'], Receiver>> = {
+	ledger: 'ledger',
+	list: 'directory',
+	unlist: 'directory',
+};
+
+/**
+ * Tells other objects what the session owes them: the ledger what calls cost, the directory that the session is there or
+ * gone. It is stored with what it tells of, tried at once, and by the object's alarm until it was told.
+ */
+export class Outbox {
+	readonly #store: SessionStore;
+	readonly #config: () => Config;
+	readonly #sending = new Map<Receiver, Promise<void>>();
+
+	constructor(store: SessionStore, config: () => Config) {
+		this.#store = store;
+		this.#config = config;
+	}
+
+	/** Whether nothing is owed. */
+	get isEmpty(): boolean {
+		return !this.#store.hasTables || this.#store.outbox.nextAt() === undefined;
+	}
+
+	/** Makes an attempt with what is due, or with all. Never rejects but where the storage fails. */
+	async send(now: number = Number.POSITIVE_INFINITY): Promise<void> {
+		await Promise.all(receivers.map((receiver) => this.sendTo(receiver, now)));
+	}
+
+	/** As `send`, to one receiver: who waits for the ledger does not wait for the list. */
+	async sendTo(receiver: Receiver, now: number = Number.POSITIVE_INFINITY): Promise<void> {
+		// Who comes while it sends wants what was stored since, too.
+		await this.#sending.get(receiver)?.catch(() => {});
+		const before = this.#sending.get(receiver);
+		if (before !== undefined) return before;
+		const sending = this.#send(receiver, now).finally(() => this.#sending.delete(receiver));
+		this.#sending.set(receiver, sending);
+		return sending;
+	}
+
+	async #send(receiver: Receiver, now: number): Promise<void> {
+		if (!this.#store.hasTables) return;
+		let isSilent = false;
+		for (const outgoing of this.#store.outbox.due(now)) {
+			const { message } = outgoing;
+			if (receiverOf[message.to] !== receiver) continue;
+			// Who did not answer is not asked again in this attempt.
+			isSilent ||= !(await this.#tell(message));
+			if (isSilent) this.#store.outbox.retry(outgoing, Date.now());
+			else this.#store.told(outgoing);
+		}
+	}
+
+	async #tell(message: OutboxMessage): Promise<boolean> {
+		try {
+			const { ledgers, directories } = this.#config();
+			switch (message.to) {
+				case 'ledger': {
+					const ledger = () => ledgers.get(ledgers.idFromName(message.owner));
+					await askLedger(ledger, (one) => one.settle(message.call, message.amount));
+					return true;
+				}
+				case 'list': {
+					if (!this.#store.exists()) return true;
+					const { id, agent, owner, createdAt } = this.#store.session();
+					const { activeAt, title } = message;
+					const entry = { id, agent, createdAt, activeAt, ...(title !== undefined && { title }) };
+					await askDirectory(directories, owner, (one) => one.touch(entry, owner));
+					return true;
+				}
+				case 'unlist':
+					await askDirectory(directories, message.owner, (one) => one.remove(message.session));
+					return true;
+				default:
+					return message satisfies never;
+			}
+		} catch (cause) {
+			log('warn', 'owner.not_told', failureFields(cause));
+			return false;
+		}
+	}
+}
