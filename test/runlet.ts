@@ -1,20 +1,35 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
 
+/** A copy of the project that a test may change; its packages are those of the project. */
+export async function copyProject(): Promise<string> {
+	const copy = await mkdtemp(join(tmpdir(), 'runlet-project-'));
+	for (const name of ['src', 'scripts', 'skills', 'examples', 'package.json', 'package-lock.json', 'wrangler.toml'])
+		await cp(join(root, name), join(copy, name), { recursive: true });
+	await cp(join(root, 'tsconfig.json'), join(copy, 'tsconfig.json'));
+	await symlink(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction');
+	return copy;
+}
+
 /**
  * `npm start` as a user would run it, on a free port and with storage of its own, in a process group of its own. Give
  * it back with `close`. `options` are further options of it.
  */
-export async function startRunlet(...options: readonly string[]) {
+export function startRunlet(...options: readonly string[]) {
+	return startRunletIn(root, ...options);
+}
+
+/** The same for a project in another folder. */
+export async function startRunletIn(project: string, ...options: readonly string[]) {
 	const port = await freePort();
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-'));
-	let server = await serve(port, folder, options);
+	let server = await serve(project, port, folder, options);
 	const killNow = (): void => kill(server.group, 'SIGKILL');
 	process.on('exit', killNow);
 
@@ -30,10 +45,15 @@ export async function startRunlet(...options: readonly string[]) {
 		},
 		/** The first group of the expression in what it printed. */
 		printed: (expression: RegExp): string | undefined => expression.exec(server.output())?.[1],
+		/** Resolves once it has printed that. */
+		says: (expression: RegExp): Promise<void> => server.says(expression),
+		/** Forgets what it printed. */
+		forget: (): void => server.forget(),
+		exited: (): Promise<void> => server.exited,
 		stop,
 		restart: async (): Promise<void> => {
 			await stop('SIGTERM');
-			server = await serve(port, folder, options);
+			server = await serve(project, port, folder, options);
 		},
 		close: async (): Promise<void> => {
 			await stop('SIGTERM');
@@ -44,21 +64,33 @@ export async function startRunlet(...options: readonly string[]) {
 	};
 }
 
-async function serve(port: number, folder: string, more: readonly string[]) {
+async function serve(project: string, port: number, folder: string, more: readonly string[]) {
 	const options = ['start', '--', '--port', String(port), '--persist-to', folder, ...more];
-	const child = spawn('npm', options, { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+	const child = spawn('npm', options, { cwd: project, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
 	let output = '';
-	const ready = Promise.withResolvers<void>();
+	const waiting = new Set<() => void>();
 	for (const stream of [child.stdout, child.stderr]) {
 		stream.setEncoding('utf8').on('data', (text: string) => {
 			output += text;
-			if (output.includes('Runlet is at ')) ready.resolve();
+			for (const look of waiting) look();
 		});
 	}
 	const exited = ended(child);
-	void exited.then(() => ready.reject(new Error(`npm start ended before it was ready:\n${output}`)));
-	await ready.promise;
-	return { group: child.pid ?? 0, output: () => output, exited };
+	const says = (expression: RegExp): Promise<void> => {
+		const { promise, resolve, reject } = Promise.withResolvers<void>();
+		const look = (): void => {
+			if (expression.test(output)) resolve();
+		};
+		waiting.add(look);
+		void exited.then(() => reject(new Error(`npm start ended before it said ${expression}:\n${output}`)));
+		look();
+		return promise.finally(() => waiting.delete(look));
+	};
+	await says(/Runlet is at /);
+	const forget = (): void => {
+		output = '';
+	};
+	return { group: child.pid ?? 0, output: () => output, says, forget, exited };
 }
 
 /** When the process and all that writes to its output have ended. */
@@ -74,7 +106,8 @@ function kill(group: number, signal: NodeJS.Signals): void {
 	}
 }
 
-async function freePort(): Promise<number> {
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
 	const server = createServer().listen(0, '127.0.0.1');
 	await once(server, 'listening');
 	const address = server.address();

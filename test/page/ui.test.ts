@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startRunlet } from '../runlet.ts';
+import { freePort, startRunlet } from '../runlet.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const args = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
@@ -13,10 +13,16 @@ const root = resolve(import.meta.dirname, '../..');
 const [, component = ''] = /^```tsx\n(.*?)^```$/ms.exec(readFileSync(resolve(root, 'README.md'), 'utf8')) ?? [];
 
 let browser: Browser;
+/** Where the pages are: another port than Runlet's. */
+let sitePort: number;
 let runlet: Awaited<ReturnType<typeof startRunlet>>;
 beforeAll(async () => {
 	if (!existsSync(executablePath)) throw new Error(`No Chromium at ${executablePath}: set CHROMIUM to where one is.`);
-	[browser, runlet] = await Promise.all([chromium.launch({ executablePath, args }), startRunlet()]);
+	sitePort = await freePort();
+	[browser, runlet] = await Promise.all([
+		chromium.launch({ executablePath, args }),
+		startRunlet('--var', `CORS_ORIGINS:http://127.0.0.1:${sitePort}`),
+	]);
 });
 afterAll(() => Promise.all([browser?.close(), runlet?.close()]));
 
@@ -60,18 +66,20 @@ describe.each([5, 6, 7] as const)('the page of README.md with AI SDK %i', (versi
 					? script
 					: '<!doctype html><link rel="icon" href="data:,"><body><script type="module" src="/page.js"></script>',
 			);
-		}).listen(0, '127.0.0.1');
+		}).listen(sitePort, '127.0.0.1');
 		await once(site, 'listening');
 	});
-	afterAll(() => site?.close());
+	afterAll(async () => {
+		site?.closeAllConnections();
+		await new Promise((resolve) => site?.close(resolve));
+	});
 
 	beforeEach(async () => {
 		complaints = [];
 		page = await browser.newPage();
 		page.setDefaultTimeout(20_000);
 		page.on('pageerror', (error) => complaints.push(String(error)));
-		const address = site.address();
-		await page.goto(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`);
+		await page.goto(`http://127.0.0.1:${sitePort}/`);
 	});
 	afterEach(async () => {
 		await page.close();

@@ -1,0 +1,232 @@
+/** `wrangler dev` as `npm start` keeps it: started again where it dies, and left waiting where the sources have a mistake. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import * as v from 'valibot';
+import { RunletError } from '../../src/errors.ts';
+import { localHeader } from '../../src/net/local.ts';
+import { killMarked } from '../processes.ts';
+import { quietEnv, root, wranglerPath } from '../wrangler.ts';
+import { SourceLines } from './stack.ts';
+import { createOutput, type Meaning } from './wrangler-output.ts';
+
+/** How long a request waits for a server that is starting. */
+const patienceMs = 20_000;
+/** How long Wrangler may take to stop before it is killed. */
+const stopMs = 5_000;
+/** A server that ran for a shorter time died at once; after so many of these in a row it is given up. */
+const atOnceMs = 1_000;
+const maxAtOnce = 4;
+
+const remedy = 'The first error above says why: mend it, then run npm start again.';
+
+export interface DevServerOptions {
+	/** What `wrangler dev` is given. */
+	readonly args: readonly string[];
+	/** What the Worker's own requests carry. */
+	readonly secret: string;
+	/** Prints the Worker's lines as they are. */
+	readonly json: boolean;
+	readonly print: (text: string) => void;
+	/** The Worker runs at this port: for the first time, again, or with other sources. */
+	readonly onUp: (port: number) => void;
+	/** The Worker does not run until its sources are mended. */
+	readonly onMistake: (error: RunletError) => void;
+	/** It is over: the code to exit with, and why. */
+	readonly onEnd: (code: number, why?: string) => void;
+}
+
+const told = v.variant('event', [
+	v.looseObject({ event: v.literal('DEV_SERVER_READY'), port: v.number() }),
+	v.looseObject({ event: v.literal('lost'), name: v.string(), signal: v.string() }),
+	v.looseObject({ event: v.literal('built-in'), folder: v.string() }),
+]);
+
+export class DevServer {
+	readonly #options: DevServerOptions;
+	readonly #mark = randomUUID();
+	readonly #lines = new SourceLines();
+	#child: ChildProcess | undefined;
+	#port: number | undefined;
+	/** When the Worker of this life of Wrangler's began to answer. */
+	#upSince: number | undefined;
+	/** What is wrong with the sources, while it is. */
+	#mistake: RunletError | undefined;
+	#intent: 'run' | 'restart' | 'stop' = 'run';
+	#wasUp = false;
+	#deathsAtOnce = 0;
+	/** Counts the mistakes, so that an answer of before one is not taken for one of after it. */
+	#mistakes = 0;
+	/** Whose first answer is waited for. */
+	#asking: ChildProcess | undefined;
+	/** What Wrangler said last. */
+	#tail = '';
+	readonly #waiting = new Set<() => void>();
+
+	constructor(options: DevServerOptions) {
+		this.#options = options;
+	}
+
+	start(): void {
+		const { args, json, print } = this.#options;
+		this.#tail = '';
+		this.#mistake = undefined;
+		const inside = pathToFileURL(join(import.meta.dirname, 'inside.ts')).href;
+		const child = spawn(process.execPath, ['--no-warnings', '--import', inside, wranglerPath, 'dev', ...args], {
+			cwd: root,
+			// Wrangler tells over IPC where it listens. The process group stays the same: a signal to the group reaches all.
+			// The last one is our own output: who reads that to its end knows that Wrangler ended, too.
+			stdio: ['inherit', 'pipe', 'pipe', 'ipc', 1],
+			env: { ...quietEnv, RUNLET_START: this.#mark, ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
+		});
+		this.#child = child;
+		const onMeaning = (meaning: Meaning) => this.#heed(meaning, child);
+		const read = createOutput({ lines: this.#lines, print, onMeaning, json });
+		for (const stream of [child.stdout, child.stderr]) {
+			stream?.setEncoding('utf8').on('data', (text: string) => {
+				this.#tail = `${this.#tail}${text}`.slice(-4_000);
+				read(text);
+			});
+		}
+		child.on('message', (message) => this.#hear(String(message), child));
+		child.on('error', (error) => this.#options.onEnd(1, `Wrangler could not be started: ${error.message}`));
+		child.on('exit', () => killMarked(`RUNLET_START=${this.#mark}`));
+		// What it said last was read by then.
+		child.on('close', (code, signal) => this.#bury(code, signal));
+	}
+
+	/** Where it listens; waits a moment where it is starting. Throws `not_configured` or `overloaded`. */
+	async findPort(): Promise<number> {
+		const deadline = performance.now() + patienceMs;
+		while (performance.now() < deadline) {
+			if (this.#mistake !== undefined) throw this.#mistake;
+			if (this.#port !== undefined && this.#upSince !== undefined) return this.#port;
+			await this.#change(deadline - performance.now());
+		}
+		throw new RunletError('overloaded', 'The server is still starting. Try again in a second.', { retryAfter: 1 });
+	}
+
+	/** Something was saved: a server that waits for it is started. */
+	retry(): void {
+		if (this.#child === undefined && this.#intent === 'run') this.start();
+	}
+
+	/** Starts it again, with the variables that there are now. */
+	restart(): void {
+		if (this.#child === undefined) this.retry();
+		else if (this.#intent === 'run') this.#end(this.#child, 'restart', 'SIGTERM');
+	}
+
+	stop(signal: NodeJS.Signals): void {
+		if (this.#child === undefined) this.#options.onEnd(0);
+		else this.#end(this.#child, 'stop', signal);
+	}
+
+	#end(child: ChildProcess, intent: 'restart' | 'stop', signal: NodeJS.Signals): void {
+		if (this.#intent === 'run') setTimeout(() => child.kill('SIGKILL'), stopMs).unref();
+		this.#intent = intent;
+		this.#upSince = undefined;
+		child.kill(signal);
+	}
+
+	/** Until something is otherwise, or so many milliseconds have passed. */
+	async #change(ms: number): Promise<void> {
+		const { promise, resolve } = Promise.withResolvers<void>();
+		const timer = setTimeout(resolve, ms);
+		this.#waiting.add(resolve);
+		await promise;
+		clearTimeout(timer);
+		this.#waiting.delete(resolve);
+	}
+
+	#wake(): void {
+		for (const wake of this.#waiting) wake();
+	}
+
+	#hear(message: string, child: ChildProcess): void {
+		const parsed = v.safeParse(told, JSON.parse(message));
+		if (!parsed.success) return;
+		const { output } = parsed;
+		if (output.event === 'built-in') this.#lines.folder = output.folder;
+		if (output.event === 'lost' && this.#intent === 'run') {
+			this.#options.print(`${output.name} was ended by ${output.signal}.`);
+			child.kill('SIGKILL');
+		}
+		if (output.event === 'DEV_SERVER_READY') {
+			this.#port = output.port;
+			void this.#awaitAnswer(child);
+		}
+	}
+
+	#heed(meaning: Meaning, child: ChildProcess): void {
+		if (meaning.kind === 'mistake')
+			this.#wait(`The Worker does not run: ${meaning.what}. Mend it and save: it is tried again.`);
+		if (this.#port !== undefined) void this.#awaitAnswer(child);
+	}
+
+	/** Nothing is answered until something is saved. */
+	#wait(words: string): void {
+		if (this.#mistake?.message === words || this.#intent !== 'run') return;
+		this.#mistake = new RunletError('not_configured', words);
+		this.#mistakes++;
+		this.#options.print(`\n${words}\n`);
+		this.#options.onMistake(this.#mistake);
+		this.#wake();
+	}
+
+	/** Wrangler holds a request until the Worker runs: its answer says that it does. */
+	async #awaitAnswer(child: ChildProcess): Promise<void> {
+		if (this.#asking === child) return;
+		this.#asking = child;
+		const headers = { [localHeader]: this.#options.secret };
+		for (;;) {
+			const mistakes = this.#mistakes;
+			const answer = await fetch(`http://127.0.0.1:${this.#port}/healthz`, { headers }).catch(() => undefined);
+			await answer?.body?.cancel();
+			if (this.#child !== child || this.#port === undefined || this.#intent !== 'run') break;
+			if (answer !== undefined && answer.headers.get('retry-after') === null && mistakes === this.#mistakes) {
+				this.#isUp(this.#port);
+				break;
+			}
+			await this.#change(100);
+		}
+		if (this.#asking === child) this.#asking = undefined;
+	}
+
+	#isUp(port: number): void {
+		this.#mistake = undefined;
+		this.#wasUp = true;
+		this.#upSince ??= performance.now();
+		this.#options.onUp(port);
+		this.#wake();
+	}
+
+	#bury(code: number | null, signal: NodeJS.Signals | null): void {
+		const livedMs = this.#upSince === undefined ? 0 : performance.now() - this.#upSince;
+		const wasUp = this.#upSince !== undefined;
+		const how = signal ?? `code ${code}`;
+		this.#child = this.#port = this.#upSince = undefined;
+		if (this.#intent === 'stop') this.#options.onEnd(0);
+		else if (this.#intent === 'restart') this.#startAgain();
+		else if (this.#mistake !== undefined) this.#wake();
+		else if (!this.#wasUp) this.#options.onEnd(code || 1, `Wrangler ended (${how}) before the Worker ran. ${remedy}`);
+		else if (!wasUp && signal === null)
+			this.#wait(
+				'Wrangler does not start any more: the first error above says why. Mend it and save: it is tried again.',
+			);
+		else {
+			this.#deathsAtOnce = livedMs < atOnceMs ? this.#deathsAtOnce + 1 : 0;
+			if (this.#deathsAtOnce < maxAtOnce)
+				this.#startAgain(`Wrangler ended (${how}). It is started again; the address stays.`);
+			else this.#options.onEnd(1, `Wrangler ended ${maxAtOnce} times at once (${how}). Its last words:\n${this.#tail}`);
+		}
+	}
+
+	#startAgain(words?: string): void {
+		if (words !== undefined) this.#options.print(words);
+		this.#intent = 'run';
+		this.start();
+	}
+}

@@ -1,0 +1,212 @@
+/**
+ * The server behind the address that `npm start` prints. It stands in front of `wrangler dev` and passes everything on as it
+ * is, but what would harm: a foreign `Host`, headers that steer Wrangler, uploads that break off.
+ */
+
+import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer, type ServerOptions } from 'node:https';
+import { pipeline } from 'node:stream';
+import { RunletError, toResponse } from '../../src/errors.ts';
+import { localHeader } from '../../src/net/local.ts';
+import { readUpload, type Upload } from './upload.ts';
+
+export interface ProxyOptions {
+	/** Tells the Worker that a request came through here; without one it is told nothing. */
+	readonly secret: string | undefined;
+	/** Where `wrangler dev` listens; waits a moment for one that is starting. Throws a `RunletError` that says why it does not. */
+	readonly findPort: () => Promise<number>;
+	/** Refuses every `Host` but the names of this machine. */
+	readonly onlyLoopback: boolean;
+	/** A certificate and its key, where the address is an https one. */
+	readonly tls?: ServerOptions | undefined;
+}
+
+export interface Proxy {
+	/** Not yet listening. */
+	readonly server: Server;
+	/** Answers with this error whoever waits for the Worker's answer to begin. */
+	readonly refuseWaiting: (error: RunletError) => void;
+}
+
+export function createProxy(options: ProxyOptions): Proxy {
+	// Below the five seconds after which workerd closes a connection that nobody uses.
+	const agent = new Agent({ keepAlive: true, timeout: 4_000, maxSockets: Number.POSITIVE_INFINITY });
+	const settings = { keepAliveTimeout: 65_000, maxHeaderSize: 65_536 };
+	const waiting = new Set<(error: RunletError) => void>();
+	const way: Way = { ...options, agent, waiting };
+	const answer = (req: IncomingMessage, res: ServerResponse) => void handle(req, res, way);
+	const server =
+		options.tls === undefined
+			? createServer(settings, answer)
+			: createSecureServer({ ...settings, ...options.tls }, answer);
+	return {
+		server,
+		refuseWaiting: (error) => {
+			for (const refuse of waiting) refuse(error);
+		},
+	};
+}
+
+type Way = ProxyOptions & { readonly agent: Agent; readonly waiting: Set<(error: RunletError) => void> };
+
+async function handle(req: IncomingMessage, res: ServerResponse, way: Way): Promise<void> {
+	try {
+		const refused = refuse(req, way);
+		const upload = await readUpload(req);
+		// Nobody is there to be answered.
+		if (upload === undefined) return;
+		if (refused !== undefined) throw refused;
+		await passOn(req, res, upload, way);
+	} catch (error) {
+		await fail(res, error);
+	}
+}
+
+/** Names by which a browser reaches this machine and no other. */
+const loopbackHost = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?$/i;
+
+/** What no page may have Wrangler do: to start a schedule, to reload, to show its own pages. */
+const ownPath = /^\/+cdn-cgi(\/|$)/i;
+
+function refuse({ url = '', headers }: IncomingMessage, { onlyLoopback }: Way): RunletError | undefined {
+	if (onlyLoopback && !loopbackHost.test(headers.host ?? '')) {
+		return new RunletError(
+			'forbidden',
+			'Host: this address answers under the names of this machine only, such as http://127.0.0.1 or http://localhost with the port that npm start printed. npm start -- --keys answers under any name, to who has a key.',
+			{ field: 'Host' },
+		);
+	}
+	if (!url.startsWith('/') && url !== '*')
+		return new RunletError('invalid_request', 'path: expected one that begins with /.');
+	const isPage = headers.origin !== undefined || !['none', undefined].includes(headers['sec-fetch-site']);
+	if (ownPath.test(url) && isPage)
+		return new RunletError('forbidden', 'A page may not ask for what is under /cdn-cgi. Use curl.');
+	return undefined;
+}
+
+/** Asks the Worker, and once more where Wrangler died before it answered and asking again changes nothing. */
+async function passOn(req: IncomingMessage, res: ServerResponse, upload: Upload, way: Way): Promise<void> {
+	const isSafe = req.method === 'GET' || req.method === 'HEAD';
+	for (let attempt = 1; !res.destroyed; attempt++) {
+		const port = await way.findPort();
+		try {
+			return await exchange(req, res, upload, { ...way, port });
+		} catch (error) {
+			if (res.headersSent) return void res.destroy();
+			if (error instanceof RunletError) throw error;
+			// What Node's parser takes, but not its writer.
+			if (error instanceof TypeError)
+				throw new RunletError(
+					'invalid_request',
+					'The request cannot be passed on: its path or a header has characters that no URL or header may have.',
+					undefined,
+					{ cause: error },
+				);
+			const isUnsent = error instanceof Error && Reflect.get(error, 'code') === 'ECONNREFUSED';
+			if (attempt < 3 && (isSafe || isUnsent)) continue;
+			throw new RunletError(
+				'overloaded',
+				'The server was started again before it had answered. What was asked may have been done: look before you ask again.',
+				{ retryAfter: 1 },
+				{ cause: error },
+			);
+		}
+	}
+}
+
+/** One request and its answer, at the answer's pace. Rejects where there is no answer. */
+function exchange(
+	req: IncomingMessage,
+	res: ServerResponse,
+	upload: Upload,
+	{ port, agent, secret, waiting }: Way & { readonly port: number },
+): Promise<void> {
+	const { promise, resolve, reject } = Promise.withResolvers<void>();
+	const { method, url: path } = req;
+	const headers = toHeaders(req, upload, secret);
+	const asked = request({ host: '127.0.0.1', port, agent, method, path, headers, setHost: false });
+	const leave = () => void asked.destroy();
+	// One that breaks off while its upload is read would end Wrangler: it is left once the answer begins.
+	const leaveEarly = upload.length === 0 ? leave : () => {};
+	const refuseWaiting = (error: RunletError) => {
+		reject(error);
+		leaveEarly();
+	};
+	res.once('close', leaveEarly);
+	waiting.add(refuseWaiting);
+	asked.on('error', reject);
+	asked.once('close', () => {
+		waiting.delete(refuseWaiting);
+		reject(new Error('closed without an answer'));
+	});
+	asked.once('response', (answer) => {
+		waiting.delete(refuseWaiting);
+		// Nobody waits for it any more.
+		if (res.destroyed || res.headersSent) return resolve(leave());
+		res.once('close', leave);
+		res.sendDate = false;
+		res.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHops(answer.rawHeaders).flat());
+		res.flushHeaders();
+		// An answer that breaks off breaks off here, too.
+		pipeline(answer, res, () => resolve());
+	});
+	for (const chunk of upload.chunks) asked.write(chunk);
+	asked.end();
+	return promise;
+}
+
+/** What belongs to a connection and not to what is said over it (RFC 9110, 7.6.1). */
+const hops = new Set([
+	'connection',
+	'expect',
+	'http2-settings',
+	'keep-alive',
+	'proxy-authenticate',
+	'proxy-authorization',
+	'proxy-connection',
+	'te',
+	'trailer',
+	'transfer-encoding',
+	'upgrade',
+]);
+
+function withoutHops(rawHeaders: readonly string[]): [name: string, value: string][] {
+	const pairs: [string, string][] = [];
+	for (let index = 0; index < rawHeaders.length; index += 2)
+		pairs.push([rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '']);
+	const named = pairs.flatMap(([name, value]) => (name.toLowerCase() === 'connection' ? value.split(',') : []));
+	const dropped = new Set(named.map((name) => name.trim().toLowerCase()));
+	return pairs.filter(([name]) => !hops.has(name.toLowerCase()) && !dropped.has(name.toLowerCase()));
+}
+
+/** Headers that only Wrangler, Cloudflare and this proxy may say. */
+const inner = /^(mf-|cf-|x-runlet-local)/;
+
+/** What the Worker is told: the caller's own headers, who it is, and that it came through here. */
+function toHeaders(
+	req: IncomingMessage,
+	upload: Upload,
+	secret: string | undefined,
+): Record<string, string | string[]> {
+	const headers: Record<string, string | string[]> = {};
+	for (const [given, value] of withoutHops(req.rawHeaders)) {
+		const name = given.toLowerCase();
+		if (name === 'host' || name === 'content-length' || inner.test(name)) continue;
+		headers[name] = [...[headers[name] ?? []].flat(), value];
+	}
+	headers.host = req.headers.host ?? 'localhost';
+	headers['cf-connecting-ip'] = (req.socket.remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
+	if (secret !== undefined) headers[localHeader] = secret;
+	if (upload.isGiven) headers['content-length'] = String(upload.length);
+	return headers;
+}
+
+/** An error in Runlet's own form, to whoever is still there. */
+async function fail(res: ServerResponse, error: unknown): Promise<void> {
+	if (res.headersSent || res.destroyed) return void res.destroy();
+	const answer = toResponse(error);
+	const body = Buffer.from(await answer.arrayBuffer());
+	const headers = { ...Object.fromEntries(answer.headers), 'x-content-type-options': 'nosniff' };
+	res.writeHead(answer.status, { ...headers, 'content-length': body.length });
+	res.end(body);
+}

@@ -1,0 +1,60 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { root } from '../wrangler.ts';
+
+export interface WatchOptions {
+	/** Wrangler's configuration. */
+	readonly config: string;
+	/** Something of the Worker was saved; Wrangler itself sees it, too, where it runs. */
+	readonly onSource: () => void;
+	/** A file of variables was saved, by its name. */
+	readonly onVariables: (file: string) => void;
+	readonly onSkills: () => void;
+}
+
+/** Editors write a file in several steps. */
+const settleMs = 150;
+
+/** Watches what Wrangler does not, and what it does not while it is down. */
+export function watchFiles({ config, onSource, onVariables, onSkills }: WatchOptions): void {
+	const source = settle(onSource);
+	const variables = settle(onVariables);
+	const skills = settle(onSkills);
+	follow(join(root, 'src'), true, source);
+	follow(join(root, 'skills'), true, skills);
+	follow(root, false, (file) => {
+		if (/^\.(dev\.vars|env)(\.[\w.-]+)?$/.test(file)) variables(file);
+		if (file === 'package.json' || file === 'tsconfig.json') source(file);
+		// It was made, or moved away.
+		if (file === 'skills') {
+			follow(join(root, 'skills'), true, skills);
+			skills(file);
+		}
+	});
+	follow(dirname(config), false, (file) => {
+		if (file === basename(config)) source(file);
+	});
+}
+
+const followed = new Map<string, FSWatcher>();
+
+/** Where a folder is not there, or the system cannot watch it, nothing is told. */
+function follow(folder: string, recursive: boolean, onChange: (file: string) => void): void {
+	const key = `${folder} ${recursive}`;
+	followed.get(key)?.close();
+	try {
+		const watcher = watch(folder, { recursive, persistent: false }, (_, file) => onChange(file ?? ''));
+		watcher.on('error', () => {});
+		if (folder !== root) followed.set(key, watcher);
+	} catch {
+		followed.delete(key);
+	}
+}
+
+function settle(call: (file: string) => void): (file: string) => void {
+	let timer: NodeJS.Timeout | undefined;
+	return (file) => {
+		clearTimeout(timer);
+		timer = setTimeout(() => call(file), settleMs);
+	};
+}

@@ -1,0 +1,139 @@
+/** What Wrangler prints, as a person wants to read it: what says nothing to them is left out. */
+
+import { stripVTControlCharacters, styleText } from 'node:util';
+import * as v from 'valibot';
+import type { SourceLines } from './stack.ts';
+
+/** What a line of Wrangler's means for the server. */
+export type Meaning =
+	| { readonly kind: 'reloading' }
+	/** The sources cannot be built, or do not run; `what` says which line is wrong. */
+	| { readonly kind: 'mistake'; readonly what: string };
+
+export interface OutputOptions {
+	readonly lines: SourceLines;
+	readonly print: (text: string) => void;
+	readonly onMeaning: (meaning: Meaning) => void;
+	/** Leaves the Worker's own lines as they are: JSON. */
+	readonly json: boolean;
+}
+
+const noise = [
+	/^Your Worker has access to the following bindings:/,
+	/^Binding +Resource/,
+	/^env\.\w+/,
+	/^If you think this is a bug/,
+	/^Note that there is a newer version/,
+	/^⎔ (Starting|Reloading) local server/,
+	/^⎔ Local server updated/,
+	/^\[wrangler:info\] (Ready|Updated and ready) on/,
+	/^\[wrangler:info\] ✨ Parsed/,
+	/^\[wrangler:info\] (GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) /,
+	/^\[wrangler:warn\] The Workers runtime crashed/,
+	/^\s*Runtime stderr:/,
+	/^\s*\{"timestamp":"\d+","level":"error","source":"src\/workerd/,
+	/^✘ \[ERROR\] The Workers runtime failed to start/,
+];
+
+const logLine = v.looseObject({ level: v.picklist(['info', 'warn', 'error']), event: v.string() });
+type LogLine = v.InferOutput<typeof logLine>;
+
+/** Reads what Wrangler writes, in pieces of any length, and prints what is left of it. */
+export function createOutput({ lines, print, onMeaning, json }: OutputOptions): (piece: string) => void {
+	let rest = '';
+	const reader = createReader(onMeaning, lines);
+	return (piece) => {
+		const complete = `${rest}${piece}`.split('\n');
+		rest = complete.pop() ?? '';
+		for (const line of complete) {
+			const plain = stripVTControlCharacters(line).trimEnd();
+			reader(plain);
+			const log = json ? undefined : parseLog(plain);
+			if (log !== undefined) {
+				const text = describeLog(log, lines);
+				if (text !== undefined) print(text);
+			} else if (plain !== '' && !noise.some((form) => form.test(plain))) {
+				print(lines.translate(line).replace('service core:user:runlet: ', ''));
+			}
+		}
+	};
+}
+
+/** Finds out from the lines how the server is: a mistake of the build spans several. */
+function createReader(onMeaning: OutputOptions['onMeaning'], lines: SourceLines): (plain: string) => void {
+	let message: string | undefined;
+	let isBuild = false;
+	return (plain) => {
+		if (/^⎔ (Starting|Reloading) local server/.test(plain)) {
+			lines.refresh();
+			onMeaning({ kind: 'reloading' });
+		}
+		const [, error] = /✘ \[ERROR\] (.*)$/.exec(plain) ?? [];
+		if (error !== undefined) {
+			isBuild ||= error.startsWith('Build failed');
+			const [, uncaught] = /(Uncaught .*)$/.exec(error) ?? [];
+			message = error.startsWith('Build failed') ? undefined : (uncaught ?? error);
+			if (!isBuild && uncaught === undefined) message = undefined;
+			return;
+		}
+		if (message === undefined) return;
+		const at = isBuild ? /^\s+(\S.*:\d+:\d+):$/.exec(plain)?.[1] : /^\s+at (.*)$/.exec(plain)?.[1];
+		if (at === undefined) return;
+		const where = (/[^\s()]+:\d+:\d+/.exec(lines.translate(at))?.[0] ?? at).trim();
+		onMeaning({ kind: 'mistake', what: `${where}: ${message.replace(/^Uncaught (Error: )?/, '')}` });
+		message = undefined;
+		isBuild = false;
+	};
+}
+
+/** A line of `src/log.ts`; Wrangler puts a heading in front of warnings and errors. */
+function parseLog(plain: string): LogLine | undefined {
+	const text = plain.replace(/^(▲ \[WARNING\]|✘ \[ERROR\]) /, '');
+	if (!text.startsWith('{"level":')) return undefined;
+	try {
+		const parsed = v.safeParse(logLine, JSON.parse(text));
+		return parsed.success ? parsed.output : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+/** One line for a person; nothing where the proxy says it. */
+function describeLog(line: LogLine, lines: SourceLines): string | undefined {
+	const stack = line['exception.stacktrace'];
+	const frames = typeof stack === 'string' ? `\n${lines.translate(stack).replace(/^/gm, '    ')}` : '';
+	if (line.event === 'http.request') return frames === '' ? undefined : paint('red', `${words(line)}${frames}`);
+	if (line.event === 'run') return describeRun(line);
+	return paint(line.level === 'error' ? 'red' : 'yellow', `${line.event} ${words(line)}${frames}`);
+}
+
+function describeRun(line: LogLine): string {
+	const status = String(line['runlet.run.status']);
+	const error = line['error.type'];
+	const [input, output] = [line['gen_ai.usage.input_tokens'], line['gen_ai.usage.output_tokens']];
+	const usd = Number(line['runlet.cost.usd'] ?? 0);
+	const calls = Number(line['runlet.run.tool_calls'] ?? 0);
+	const parts = [
+		`run ${status}${error === undefined ? '' : ` (${error})`}`,
+		line['gen_ai.agent.name'],
+		line['gen_ai.request.model'],
+		input === undefined ? undefined : `${input} + ${output ?? 0} tokens`,
+		calls === 0 ? undefined : `${calls} tool ${calls === 1 ? 'call' : 'calls'}`,
+		usd === 0 ? undefined : `$${usd.toFixed(4)}`,
+		`${line['runlet.duration_ms']} ms`,
+	];
+	return paint(error === undefined ? 'dim' : 'red', `  ${parts.filter((part) => part !== undefined).join(' · ')}`);
+}
+
+/** The values of a line, without those that a person does not ask for. */
+function words(line: LogLine): string {
+	const hidden = new Set(['level', 'event', 'exception.stacktrace', 'runlet.key.id', 'runlet.owner']);
+	return Object.entries(line)
+		.filter(([name]) => !hidden.has(name))
+		.map(([, value]) => String(value))
+		.join(' ');
+}
+
+function paint(style: 'dim' | 'red' | 'yellow', text: string): string {
+	return styleText(style, text, { stream: process.stdout });
+}

@@ -1,0 +1,109 @@
+/** What does not end `npm start`: deaths of what it starts, uploads that break off, mistakes in what is saved. */
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { copyProject, startRunletIn } from '../runlet.ts';
+
+let project: string;
+let runlet: Awaited<ReturnType<typeof startRunletIn>>;
+beforeAll(async () => {
+	project = await copyProject();
+	runlet = await startRunletIn(project);
+});
+afterAll(async () => {
+	await runlet?.close();
+	await rm(project, { recursive: true, force: true });
+});
+
+const agents = () => fetch(`${runlet.url}/v1/agents`);
+
+/** The living processes of that name: `wrangler` is the one of Node that runs it. */
+function find(name: string): number[] {
+	const { stdout } = spawnSync('ps', ['-o', 'pid=,args=', '-g', String(runlet.group)], { encoding: 'utf8' });
+	return stdout.split('\n').flatMap((line) => {
+		const [pid = '', command = '', ...args] = line.trim().split(/\s+/);
+		const isWrangler = args.some((arg) => arg.endsWith('cli.js')) && args.includes('dev');
+		return (name === 'wrangler' ? isWrangler : command.endsWith(name)) ? [Number(pid)] : [];
+	});
+}
+
+test('an upload that breaks off does not reach Wrangler, which goes on as it was', async () => {
+	const before = find('wrangler');
+	const { port, hostname } = new URL(runlet.url);
+	for (let count = 0; count < 5; count++) {
+		const socket = connect(Number(port), hostname);
+		await once(socket, 'connect');
+		socket.write('POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n{"agent":"');
+		const gone = once(socket, 'close');
+		socket.destroy();
+		await gone;
+		expect((await agents()).status).toBe(200);
+	}
+	expect(find('wrangler')).toEqual(before);
+});
+
+test('a body that is too long is refused in the words of the Worker, however long it is', async () => {
+	for (const bytes of [5_000_000, 40_000_000]) {
+		const body = `{"agent":"${'x'.repeat(bytes)}"}`;
+		const headers = { 'content-type': 'application/json' };
+		const response = await fetch(`${runlet.url}/v1/sessions`, { method: 'POST', headers, body });
+		expect([response.status, await response.text()]).toEqual([413, expect.stringContaining('4000000 bytes')]);
+	}
+	expect((await agents()).status).toBe(200);
+});
+
+test.each(['wrangler', 'workerd'])(
+	'when %s is killed it is started again at the same address, and a line says so',
+	async (name) => {
+		runlet.forget();
+		for (const pid of find(name)) process.kill(pid, 'SIGKILL');
+		await runlet.says(/It is started again/);
+		expect((await agents()).status).toBe(200);
+		await runlet.says(/Runlet runs/);
+	},
+);
+
+const file = 'src/agents/assistant.ts';
+const mistakes = [
+	[
+		'a syntax error',
+		(good: string) => `${good}\nconst x = ;\n`,
+		/assistant\.ts:\d+:11: Unexpected ";"|assistant\.ts:\d+:10: Unexpected ";"/,
+	],
+	[
+		'an import that does not exist',
+		(good: string) => `import './nowhere.ts';\n${good}`,
+		/assistant\.ts:1:7: Could not resolve "\.\/nowhere\.ts"/,
+	],
+	[
+		'an exception at load',
+		(good: string) => `${good}\n\nthrow new TypeError('at load');\n`,
+		/assistant\.ts:\d+:\d+: TypeError: at load/,
+	],
+	[
+		'an agent that is wrong',
+		(good: string) => good.replace("name: 'assistant'", "name: 'Assistant!'"),
+		/name: Use a-z, 0-9 and single hyphens/,
+	],
+] as const;
+
+test.each(mistakes)(
+	'%s does not end it: it says where, answers 503 with that, and goes on when it is mended',
+	async (_, spoil, says) => {
+		const path = join(project, file);
+		const good = await readFile(path, 'utf8');
+		runlet.forget();
+		await writeFile(path, spoil(good));
+		await runlet.says(/The Worker does not run: /);
+		expect(runlet.printed(/(The Worker does not run: .*)/)).toMatch(says);
+		expect(runlet.printed(/The Worker does not run: (\S+?):/)).toMatch(/^src\//);
+		const response = await agents();
+		expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('Mend it and save')]);
+		await writeFile(path, good);
+		await runlet.says(/Runlet runs what was saved/);
+		expect((await agents()).status).toBe(200);
+	},
+);

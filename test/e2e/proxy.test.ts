@@ -1,0 +1,193 @@
+/** The server behind the address that `npm start` prints, in front of one that says what reached it. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { createProxy, type ProxyOptions, type Proxy as Standing } from '../../scripts/start/proxy.ts';
+import { RunletError } from '../../src/errors.ts';
+
+const open: Server[] = [];
+afterEach(() => {
+	for (const server of open.splice(0)) {
+		server.closeAllConnections();
+		server.close();
+	}
+});
+
+async function listen(server: Server): Promise<number> {
+	open.push(server.listen(0, '127.0.0.1'));
+	await once(server, 'listening');
+	const address = server.address();
+	return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+type Handler = (req: IncomingMessage, res: ServerResponse) => void;
+
+const tell: Handler = (req, res) => {
+	res.setHeader('content-type', 'application/json');
+	res.end(JSON.stringify({ path: req.url, headers: req.headers }));
+};
+
+async function stand(
+	handler: Handler = tell,
+	options: Partial<ProxyOptions> = {},
+): Promise<{ proxy: Standing; port: number; url: string }> {
+	const inner = await listen(createServer(handler));
+	const proxy = createProxy({ secret: 'the-secret', findPort: async () => inner, onlyLoopback: true, ...options });
+	const port = await listen(proxy.server);
+	return { proxy, port, url: `http://127.0.0.1:${port}` };
+}
+
+/** What comes back for bytes that no client would send. */
+async function raw(port: number, text: string): Promise<string> {
+	const socket = connect(port, '127.0.0.1');
+	socket.write(text);
+	let answer = '';
+	for await (const chunk of socket.setEncoding('utf8')) answer += chunk;
+	return answer;
+}
+
+const get = (port: number, host: string, more = '', path = '/v1/agents') =>
+	raw(port, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${more}Connection: close\r\n\r\n`);
+
+test('a request under a name that is not of this machine is refused, whatever else it says', async () => {
+	const { port } = await stand();
+	for (const host of [
+		'evil.example',
+		`evil.example:${port}`,
+		`localhost.evil.example:${port}`,
+		'127.0.0.1.evil.example',
+		'0.0.0.0',
+		'[::2]',
+		'10.0.0.1',
+	])
+		expect(await get(port, host, `MF-Original-URL: http://127.0.0.1:${port}/\r\n`), host).toMatch(/^HTTP\/1.1 403 /);
+	expect(await get(port, 'localhost', '', 'http://127.0.0.1/v1/agents')).toMatch(/^HTTP\/1.1 400 /);
+	for (const host of ['localhost', `localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`])
+		expect(await get(port, host), host).toMatch(/^HTTP\/1.1 200 /);
+});
+
+test('headers that steer Wrangler, and the secret, are taken out of what comes from outside', async () => {
+	const { url, port } = await stand();
+	const sent = {
+		'mf-original-url': 'http://evil.example/',
+		'MF-Proxy-Shared-Secret': 'x',
+		'cf-connecting-ip': '10.9.8.7',
+		'x-runlet-local': 'a guess',
+		'x-own': 'kept',
+	};
+	const { headers }: { headers: Record<string, string> } = JSON.parse(
+		await (await fetch(url, { headers: sent })).text(),
+	);
+	expect(headers).toMatchObject({ 'x-own': 'kept', 'x-runlet-local': 'the-secret', 'cf-connecting-ip': '127.0.0.1' });
+	expect(headers.host).toBe(`127.0.0.1:${port}`);
+	expect(Object.keys(headers).filter((name) => name.startsWith('mf-'))).toEqual([]);
+});
+
+test('a page cannot have Wrangler do its own things', async () => {
+	const { url } = await stand();
+	const path = `${url}/cdn-cgi/handler/scheduled`;
+	expect((await fetch(path)).status).toBe(200);
+	expect((await fetch(path, { headers: { origin: 'http://localhost:3000' } })).status).toBe(403);
+	expect((await fetch(path, { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(403);
+	expect((await fetch(`${url}//cdn-cgi/handler/scheduled`, { headers: { origin: 'null' } })).status).toBe(403);
+});
+
+test('an upload that breaks off never reaches the server behind, and one that does not reaches it whole', async () => {
+	const reached: string[] = [];
+	const { url, port } = await stand(async (req, res) => {
+		let body = '';
+		for await (const piece of req.setEncoding('utf8')) body += piece;
+		reached.push(`${req.headers['content-length']} ${body}`);
+		res.end();
+	});
+	for (const framing of ['Content-Length: 100', 'Transfer-Encoding: chunked']) {
+		const socket = connect(port, '127.0.0.1');
+		await once(socket, 'connect');
+		socket.write(`POST / HTTP/1.1\r\nHost: localhost\r\n${framing}\r\n\r\n5\r\nhal`);
+		const gone = once(socket, 'close');
+		socket.destroy();
+		await gone;
+	}
+	await fetch(url, { method: 'POST', body: 'whole' });
+	expect(reached).toEqual(['5 whole']);
+});
+
+test('an answer flows through piece by piece, byte for byte, and one that breaks off breaks off', async () => {
+	let inner: ServerResponse | undefined;
+	const { url } = await stand((_, res) => {
+		inner = res;
+		res.writeHead(200, { 'content-type': 'text/event-stream', 'set-cookie': ['a=1', 'b=2'] });
+		res.flushHeaders();
+	});
+	const response = await fetch(url);
+	expect(response.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
+	const reader = response.body?.getReader();
+	for (const piece of ['data: ü', '\n\n', '\r\n: comment\r\n']) {
+		inner?.write(piece);
+		expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(piece);
+	}
+	inner?.destroy();
+	await expect(reader?.read()).rejects.toThrow();
+});
+
+test('a reader that leaves is gone for the server behind, too', async () => {
+	const left = Promise.withResolvers<void>();
+	const { url } = await stand((_, res) => {
+		res.on('close', left.resolve);
+		res.write('data: 1\n\n');
+	});
+	const leave = new AbortController();
+	await fetch(url, { signal: leave.signal });
+	leave.abort();
+	await left.promise;
+});
+
+test('a reader that does not read holds the server behind back', async () => {
+	let sent = 0;
+	const full = Promise.withResolvers<void>();
+	const { port } = await stand((_, res) => {
+		const piece = Buffer.alloc(1_000_000);
+		const write = (): void => {
+			while (sent < 1_000) {
+				sent++;
+				if (res.write(piece)) continue;
+				res.once('drain', write);
+				full.resolve();
+				break;
+			}
+		};
+		write();
+	});
+	const socket = connect(port, '127.0.0.1');
+	socket.pause();
+	socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+	await full.promise;
+	// Of a thousand megabytes only what fits into the buffers on the way is sent.
+	for (let seen = -1; seen !== sent; await new Promise((resolve) => setImmediate(resolve))) seen = sent;
+	expect(sent).toBeLessThan(100);
+	socket.destroy();
+});
+
+test('who waits for an answer while the sources are broken is told which line it is', async () => {
+	const asked = Promise.withResolvers<void>();
+	const { proxy, url } = await stand(() => asked.resolve());
+	const waiting = fetch(url);
+	await asked.promise;
+	proxy.refuseWaiting(new RunletError('not_configured', 'src/agents/host.ts:3:1: Unexpected "}"'));
+	const response = await waiting;
+	expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('src/agents/host.ts:3:1')]);
+});
+
+test('a read that was cut off by a death is asked again, a write is not', async () => {
+	const reached: string[] = [];
+	const { url } = await stand((req, res) => {
+		reached.push(req.method ?? '');
+		if (reached.length === 1 || req.method === 'POST') req.socket.destroy();
+		else res.end('answer');
+	});
+	expect(await (await fetch(url)).text()).toBe('answer');
+	const refused = await fetch(url, { method: 'POST', body: '{}' });
+	expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+	expect(reached).toEqual(['GET', 'GET', 'POST']);
+});
