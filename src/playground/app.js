@@ -1,16 +1,19 @@
 /**
  * The page: picks an agent, chats, and finds its way back to a session by `?session=ID`.
  *
- * @import { Agent, Message, RunEvent } from './session.js'
+ * @import { Agent, Answer, Message, RunEvent } from './session.js'
+ * @import { CallView } from './tool-call.js'
  */
 
+import { createAttachments, createFileList } from './attachments.js';
 import { element } from './element.js';
+import { listenForFiles } from './file-drop.js';
 import { createKeyForm, createKeyHeaders } from './key.js';
-import { createOpenCalls } from './open-calls.js';
+import { createOpenCalls, pointAtOpenCall } from './open-calls.js';
 import { createRunView, eventsOf } from './run-view.js';
 import { ClientError, createClient } from './session.js';
 import { createTail } from './tail.js';
-import { describeAnswer, describeModel, textOf } from './words.js';
+import { describeAnswer, describeModel, saidIn, textOf } from './words.js';
 
 const page = {
 	agent: find('#agent', HTMLSelectElement),
@@ -23,6 +26,15 @@ const page = {
 	stop: find('#stop', HTMLButtonElement),
 	status: find('#status', HTMLElement),
 };
+const elements = {
+	attach: find('#attach', HTMLButtonElement),
+	picker: find('#picker', HTMLInputElement),
+	text: page.text,
+	target: page.composer,
+};
+const attachments = createAttachments(find('#files', HTMLElement), find('#files-note', HTMLElement), () =>
+	page.text.focus(),
+);
 
 const tail = createTail(find('#scroller', HTMLElement));
 const headers = createKeyHeaders();
@@ -32,6 +44,8 @@ const client = createClient({ headers, onRetry: () => setStatus('Connection lost
 let agents = [];
 /** @type {string | undefined} */
 let sessionId;
+/** The calls that are shown, by their ids. @type {Map<string, CallView>} */
+let calls = new Map();
 let isRunning = false;
 /** Aborted when the page turns to another chat: whatever still runs for the old one stops and touches nothing. */
 let chat = new AbortController();
@@ -43,6 +57,7 @@ async function open() {
 	const { signal } = chat;
 	sessionId = new URL(location.href).searchParams.get('session') ?? undefined;
 	page.transcript.replaceChildren();
+	calls = new Map();
 	page.welcome.hidden = true;
 	page.send.disabled = true;
 	setRunning(false);
@@ -90,11 +105,13 @@ function showHistory(messages) {
 			view = undefined;
 		}
 		runId = message.runId;
-		if (message.role === 'user' || (message.role === 'tool' && !view)) {
-			showMessage(textOf(message.content));
+		if (message.role === 'tool')
+			calls.get(message.toolCallId ?? '')?.setResult(message.content, message.isError === true);
+		if (message.role === 'user' || (message.role === 'tool' && !view && message.isInput)) {
+			showMessage(saidIn(message), message.attachments);
 			continue;
 		}
-		view ??= createRunView(page.transcript);
+		view ??= createRunView(page.transcript, calls);
 		for (const event of eventsOf(message)) view.apply(event);
 	}
 	view?.end();
@@ -102,20 +119,23 @@ function showHistory(messages) {
 
 /** @param {string} text */
 async function send(text) {
-	if (isRunning || page.send.disabled || text.trim() === '') return;
+	if (isRunning || page.send.disabled || (text.trim() === '' && attachments.isEmpty)) return;
+	if (isHeldUp()) return;
 	const { signal } = chat;
+	setRunning(true);
+	const files = await attachments.take();
+	if (signal.aborted) return attachments.restore(files);
 	page.welcome.hidden = true;
-	const bubble = showMessage(text);
+	const bubble = showMessage(text.trim() === '' ? '' : text, files);
 	page.text.value = '';
 	page.text.focus();
-	setRunning(true);
 	tail.toEnd();
 	try {
 		if (sessionId === undefined) {
 			sessionId = (await client.createSession({ agent: page.agent.value }, { signal })).id;
 			history.pushState(null, '', `?session=${encodeURIComponent(sessionId)}`);
 		}
-		await play(client.send(sessionId, text, { signal }), signal);
+		await play(client.send(sessionId, text.trim() === '' ? '' : text, { attachments: files, signal }), signal);
 	} catch (error) {
 		if (signal.aborted) return;
 		setRunning(false);
@@ -123,9 +143,18 @@ async function send(text) {
 		if (!isAccepted) {
 			bubble.remove();
 			page.text.value ||= text;
+			attachments.restore(files);
 		}
 		showFailure(error);
+		if (error instanceof ClientError && error.code === 'conflict') await showOpenCalls(signal);
 	}
+}
+
+/** Whether a call waits for a person: then no message can be sent, and the call is pointed at. */
+function isHeldUp() {
+	const todo = pointAtOpenCall(page.transcript);
+	if (todo !== undefined) setStatus(`${todo} Your message is kept here.`);
+	return todo !== undefined;
 }
 
 /**
@@ -135,7 +164,7 @@ async function send(text) {
  * @param {AbortSignal} signal
  */
 async function play(events, signal) {
-	const view = createRunView(page.transcript);
+	const view = createRunView(page.transcript, calls);
 	/** @type {RunEvent[]} */
 	let queue = [];
 	let frame = 0;
@@ -182,8 +211,11 @@ async function showOpenCalls(signal) {
 	const id = sessionId;
 	const { toolCalls = [] } = await client.session(id, { signal });
 	if (toolCalls.length === 0) return;
+	for (const old of page.transcript.querySelectorAll('.open-calls')) old.remove();
 	const box = createOpenCalls(toolCalls, async (answer) => {
 		const bubble = showMessage(describeAnswer(answer));
+		setStatus('');
+		showAnswer(answer);
 		if (box.querySelector('input:enabled') === null) box.remove();
 		try {
 			await play(client.submit(id, [answer], { signal }), signal);
@@ -191,12 +223,25 @@ async function showOpenCalls(signal) {
 			if (signal.aborted) return;
 			bubble.remove();
 			box.remove();
+			calls.get(answer.id)?.wait();
 			showFailure(error);
 			await showOpenCalls(signal);
 		}
 	});
 	page.transcript.append(box);
 	tail.toEnd();
+}
+
+/**
+ * Shows at a call what a person said of it: its result, or that it may run now.
+ *
+ * @param {Answer} answer
+ */
+function showAnswer(answer) {
+	const call = calls.get(answer.id);
+	if (!('approve' in answer)) call?.setResult(answer.output, answer.isError === true);
+	else if (answer.approve) call?.resume();
+	else call?.setResult(describeAnswer(answer), true);
 }
 
 async function stop() {
@@ -216,9 +261,13 @@ function startNewChat() {
 	page.text.focus();
 }
 
-/** @param {string} text */
-function showMessage(text) {
+/**
+ * @param {string} text
+ * @param {readonly { name: string, size: number }[]} [files] that came with it
+ */
+function showMessage(text, files = []) {
 	const bubble = element('div', 'message', element('span', 'visually-hidden', 'You: '), text);
+	if (files.length > 0) bubble.append(createFileList(files));
 	page.transcript.append(bubble);
 	return bubble;
 }
@@ -348,6 +397,13 @@ page.text.addEventListener('keydown', (event) => {
 	if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
 	event.preventDefault();
 	send(page.text.value);
+});
+page.text.addEventListener('input', () => {
+	if (page.text.value !== '') isHeldUp();
+});
+listenForFiles(elements, (files) => {
+	attachments.add(files);
+	page.text.focus();
 });
 page.agent.addEventListener('change', startNewChat);
 page.newChat.addEventListener('click', startNewChat);

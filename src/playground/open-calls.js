@@ -30,6 +30,10 @@ function createForm({ id, name, input, kind }, onAnswer) {
 	const no = element('button', 'retry', isApproval ? 'Deny' : 'Failed');
 	const what = element('p', '', element('b', '', name), ' ', element('code', '', JSON.stringify(input)));
 	const form = element('form', 'open-call', what, text, yes, no);
+	form.setAttribute('aria-label', `${name} waits`);
+	form.dataset.todo = isApproval
+		? `${name} waits: allow or deny it first.`
+		: `${name} waits: say what came of it first.`;
 	form.addEventListener('submit', (event) => {
 		event.preventDefault();
 		for (const control of [text, yes, no]) control.disabled = true;
@@ -39,4 +43,18 @@ function createForm({ id, name, input, kind }, onAnswer) {
 		else onAnswer(isYes ? { id, approve: true } : { id, approve: false, ...reason });
 	});
 	return form;
+}
+
+/**
+ * Points at the first call that waits for a person, where one does.
+ *
+ * @param {Element} root
+ * @returns {string | undefined} what to do, in words
+ */
+export function pointAtOpenCall(root) {
+	const form = root.querySelector('.open-call:has(input:enabled)');
+	if (!(form instanceof HTMLElement)) return undefined;
+	form.classList.add('pointed');
+	form.scrollIntoView({ block: 'nearest' });
+	return form.dataset.todo;
 }

@@ -2,6 +2,7 @@
  * One run of an agent as a part of the page: it takes events and adds nodes, a constant amount of work each.
  *
  * @import { Message, RunEvent } from './session.js'
+ * @import { CallView } from './tool-call.js'
  * @typedef {ReturnType<typeof createRunView>} RunView
  */
 
@@ -10,15 +11,17 @@ import { createMarkdown } from './markdown.js';
 import { createToolCall } from './tool-call.js';
 import { describeAwaiting, describeHalt, describeStop, describeUsage, textOf } from './words.js';
 
-/** @param {HTMLElement} parent */
-export function createRunView(parent) {
+/**
+ * @param {HTMLElement} parent
+ * @param {Map<string, CallView>} [calls] those of the whole chat, by their ids: a later run may bring the result of a
+ *   call that waited for somebody
+ */
+export function createRunView(parent, calls = new Map()) {
 	const root = element('article', 'run');
 	root.setAttribute('aria-label', 'Agent');
 	root.setAttribute('aria-busy', 'true');
 	parent.append(root);
 
-	/** @type {Map<string, ReturnType<typeof createToolCall>>} */
-	const calls = new Map();
 	/** @type {HTMLElement | undefined} */
 	let turn;
 	/** @type {ReturnType<typeof createMarkdown> | undefined} */
@@ -130,6 +133,8 @@ export function createRunView(parent) {
 					return end();
 				}
 				case 'awaiting':
+					for (const { id } of event.toolCalls ?? []) calls.get(id)?.wait();
+					if (typeof event.question === 'object') calls.get(event.question.callId ?? '')?.wait();
 					addLine('question', describeAwaiting(event));
 					return end();
 				case 'halted':

@@ -7,6 +7,7 @@
  * @typedef {'idle' | 'running' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error'} Status
  * @typedef {{ id: string, agent: string, model?: string, status: Status, run?: { id: string, status: string }, toolCalls?: ToolCall[] }} Session
  * @typedef {{ id: string, name: string, input: unknown, kind?: string }} ToolCall what waits for approval is of that kind
+ * @typedef {{ name: string, type: string, size: number, contentBase64: string }} Attachment
  * @typedef {{ id: string, output: unknown, isError?: boolean } | { id: string, approve: boolean, reason?: string }} Answer
  * @typedef {object} Message
  * @property {string} id
@@ -19,6 +20,8 @@
  * @property {ToolCall[]} [toolCalls]
  * @property {string} [toolCallId]
  * @property {boolean} [isError]
+ * @property {{ kind: string, text?: string, name?: string }[]} [parts]
+ * @property {{ name: string, type: string, size: number }[]} [attachments]
  *
  * @typedef {{ inputTokens?: number, outputTokens?: number, totalTokens?: number, costUsd?: number }} Usage
  * @typedef {{ callId?: string, question: string }} Question
@@ -224,13 +227,16 @@ export function createClient({
 		 *
 		 * @param {string} id
 		 * @param {string} text
-		 * @param {Signal} [options]
+		 * @param {{ attachments?: Attachment[] } & Signal} [options]
 		 * @returns {AsyncGenerator<RunEvent, void, void>}
 		 */
-		async *send(id, text, { signal } = {}) {
+		async *send(id, text, { attachments = [], signal } = {}) {
 			const response = await request(`${pathOf(id)}/messages`, {
 				method: 'POST',
-				body: { text },
+				body: {
+					...(text === '' && attachments.length > 0 ? {} : { text }),
+					...(attachments.length > 0 ? { attachments } : {}),
+				},
 				headers: { accept: 'text/event-stream' },
 				signal,
 			});

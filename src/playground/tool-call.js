@@ -3,7 +3,15 @@
 import { element, withoutTurns } from './element.js';
 import { parseInput, skillOf } from './words.js';
 
-const wordsOfState = { running: 'running', done: 'done', failed: 'failed', open: 'no result' };
+const wordsOfState = {
+	running: 'running',
+	waiting: 'waits for somebody',
+	done: 'done',
+	failed: 'failed',
+	open: 'no result',
+};
+
+/** @typedef {ReturnType<typeof createToolCall>} CallView */
 
 /** @param {string} name */
 export function createToolCall(name) {
@@ -56,6 +64,16 @@ export function createToolCall(name) {
 			output.textContent = text;
 			const isShort = text.length <= 80 && !text.includes('\n');
 			answer.textContent = isError || (isShort && !root.classList.contains('skill')) ? text.slice(0, 200) : '';
+		},
+
+		/** It was allowed, so its result is to come. */
+		resume() {
+			setState('running');
+		},
+
+		/** A person has to allow it, or to give its result. */
+		wait() {
+			setState('waiting');
 		},
 
 		/** The run is over: a call without a result stays without one. */

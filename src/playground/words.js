@@ -15,6 +15,27 @@ export function textOf(content) {
 }
 
 /**
+ * What a person said, without the files that came with it: these stand in the last parts.
+ *
+ * @param {import('./session.js').Message} message
+ * @returns {string}
+ */
+export function saidIn({ content, parts = [], attachments = [] }) {
+	if (attachments.length === 0) return textOf(content);
+	return textOf(parts.slice(0, Math.max(0, parts.length - attachments.length)));
+}
+
+/**
+ * @param {number} bytes
+ * @returns {string} such as 1.2 MB
+ */
+export function describeSize(bytes) {
+	if (bytes < 1_000) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
+	if (bytes < 999_500) return `${Math.round(bytes / 1_000)} KB`;
+	return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/**
  * @param {string} name of a tool that was called
  * @param {unknown} input
  * @returns {string | undefined} the skill that the call uses, if it is one that uses a skill

@@ -1,0 +1,176 @@
+/**
+ * Files that are to be sent with the next message: picked, dropped or pasted, each shown with its size and a button that
+ * takes it away again.
+ *
+ * @import { Attachment } from './session.js'
+ * @typedef {{ attachment: Attachment, node: HTMLElement }} Item
+ */
+
+import { element } from './element.js';
+import { describeSize } from './words.js';
+
+/** Files of one message, and bytes of all of them: in base64 they and a text fit into a request of 4 MB. */
+export const mostFiles = 16;
+export const mostBytes = 2_800_000;
+
+/** Images that a browser shows as nothing but an image. */
+const shownTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
+
+/**
+ * @param {HTMLElement} list shows them
+ * @param {HTMLElement} note says how much there is, and why a file was not taken
+ * @param {() => void} onRemoved
+ */
+export function createAttachments(list, note, onRemoved) {
+	/** @type {Item[]} */
+	let items = [];
+	/** Files that are being read are counted from their beginning. */
+	let reading = { files: 0, bytes: 0 };
+	/** @type {Promise<unknown>} */
+	let work = Promise.resolve();
+
+	const bytes = () => items.reduce((sum, { attachment }) => sum + attachment.size, 0) + reading.bytes;
+	const files = () => items.length + reading.files;
+
+	/** @param {string[]} refusals */
+	function show(refusals = []) {
+		list.replaceChildren(...items.map(({ node }) => node));
+		list.hidden = items.length === 0;
+		const used = `${files()} of ${mostFiles} files, ${describeSize(bytes())} of ${describeSize(mostBytes)}`;
+		note.textContent = [...refusals, ...(files() > 0 ? [used] : [])].join(' ');
+		note.hidden = note.textContent === '';
+		note.classList.toggle('refused', refusals.length > 0);
+	}
+
+	/** @param {Attachment} attachment */
+	function place(attachment) {
+		const { name, type, size, contentBase64 } = attachment;
+		const remove = element('button', 'remove', '×');
+		remove.type = 'button';
+		remove.setAttribute('aria-label', `Remove ${name}`);
+		const node = element('li', 'file', element('span', 'file-name', name), element('span', 'size', describeSize(size)));
+		if (shownTypes.has(type)) {
+			const image = element('img');
+			image.alt = '';
+			image.src = `data:${type};base64,${contentBase64}`;
+			node.prepend(image);
+		}
+		node.append(remove);
+		const item = { attachment, node };
+		remove.addEventListener('click', () => {
+			items = items.filter((one) => one !== item);
+			show();
+			onRemoved();
+		});
+		items.push(item);
+	}
+
+	/**
+	 * @param {readonly File[]} given
+	 * @param {string[]} refusals
+	 */
+	async function read(given, refusals) {
+		for (const file of given) {
+			try {
+				place(await toAttachment(file));
+			} catch {
+				refusals.push(`${file.name || 'A file'} could not be read. Folders cannot be sent.`);
+			}
+			reading = { files: reading.files - 1, bytes: reading.bytes - file.size };
+		}
+		show(refusals);
+	}
+
+	return {
+		/**
+		 * Takes those that fit, and says of the others why not.
+		 *
+		 * @param {Iterable<File>} given
+		 */
+		add(given) {
+			/** @type {string[]} */
+			const refusals = [];
+			const taken = [...given].filter((file) => {
+				if (files() >= mostFiles) {
+					refusals.push(`${file.name} is one too many: a message may have ${mostFiles} files.`);
+					return false;
+				}
+				if (bytes() + file.size > mostBytes) {
+					const most = `all files of a message may have ${describeSize(mostBytes)} together`;
+					refusals.push(`${file.name} (${describeSize(file.size)}) is too large: ${most}.`);
+					return false;
+				}
+				reading = { files: reading.files + 1, bytes: reading.bytes + file.size };
+				return true;
+			});
+			work = work.then(() => read(taken, refusals));
+			return work;
+		},
+
+		/** All of them, once they are read; there are none any more. */
+		async take() {
+			await work;
+			const taken = items.map(({ attachment }) => attachment);
+			items = [];
+			show();
+			return taken;
+		},
+
+		/**
+		 * Puts back what could not be sent.
+		 *
+		 * @param {Attachment[]} attachments
+		 */
+		restore(attachments) {
+			for (const attachment of attachments) place(attachment);
+			show();
+		},
+
+		get isEmpty() {
+			return files() === 0;
+		},
+	};
+}
+
+/**
+ * The files that were sent with a message, by their names.
+ *
+ * @param {readonly { name: string, size: number }[]} attachments
+ */
+export function createFileList(attachments) {
+	const files = attachments.map(({ name, size }) =>
+		element('li', 'file', element('span', 'file-name', name), element('span', 'size', describeSize(size))),
+	);
+	const list = element('ul', 'files', ...files);
+	list.setAttribute('aria-label', 'Files of the message');
+	return list;
+}
+
+/**
+ * @param {File} file
+ * @returns {Promise<Attachment>}
+ */
+async function toAttachment(file) {
+	const bytes = new Uint8Array(await file.arrayBuffer());
+	const [given = ''] = file.type.split(';');
+	const type = /^[\w.+-]+\/[\w.+-]+$/.test(given) ? given : isText(bytes) ? 'text/plain' : 'application/octet-stream';
+	const name = file.name.replace(/[/\\\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '_').slice(-255);
+	return { name: /^\.{0,2}$/.test(name) ? 'file' : name, type, size: bytes.length, contentBase64: toBase64(bytes) };
+}
+
+/** @param {Uint8Array} bytes */
+function isText(bytes) {
+	try {
+		return !new TextDecoder('utf-8', { fatal: true }).decode(bytes).includes('\0');
+	} catch {
+		return false;
+	}
+}
+
+/** @param {Uint8Array} bytes */
+function toBase64(bytes) {
+	const pieces = [];
+	for (let from = 0; from < bytes.length; from += 8_192)
+		pieces.push(String.fromCharCode(...bytes.subarray(from, from + 8_192)));
+	return btoa(pieces.join(''));
+}

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { extname, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../../src/playground');
+const types: Readonly<Record<string, string>> = {
+	'.html': 'text/html',
+	'.js': 'text/javascript',
+	'.css': 'text/css',
+};
+
+/** The page under its policy, with the API of another server under the same address. */
+export async function startSite(api: string) {
+	const server = createServer((given, response) => {
+		void (given.url?.startsWith('/v1/') ? forward(api, given, response) : serveFile(given, response));
+	}).listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const address = server.address();
+	return {
+		url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
+		close: () => {
+			server.closeAllConnections();
+			server.close();
+		},
+	};
+}
+
+async function serveFile({ url = '/' }: IncomingMessage, response: ServerResponse): Promise<void> {
+	const { pathname } = new URL(url, 'http://127.0.0.1');
+	const path = pathname === '/' ? '/index.html' : pathname;
+	const policy = /Content-Security-Policy: (.*)/.exec(await readFile(resolve(root, '_headers'), 'utf8'))?.[1] ?? '';
+	try {
+		const body = await readFile(resolve(root, `.${path}`));
+		response.writeHead(200, { 'content-type': types[extname(path)] ?? '', 'content-security-policy': policy });
+		response.end(body);
+	} catch {
+		response.writeHead(404).end();
+	}
+}
+
+function forward(api: string, given: IncomingMessage, response: ServerResponse): void {
+	const { hostname, port } = new URL(api);
+	const { method, headers, url: path } = given;
+	const far = request({ hostname, port, method, headers, path }, (answer) => {
+		response.writeHead(answer.statusCode ?? 502, answer.headers);
+		answer.pipe(response);
+	});
+	far.on('error', () => response.destroy());
+	response.on('close', () => far.destroy());
+	given.pipe(far);
+}

@@ -1,0 +1,317 @@
+/** Calls that wait for a person, and files that come with a message, on the page. */
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
+import { startSite } from './site.ts';
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const args = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
+
+let browser: Browser;
+let stage: Stage;
+let site: Awaited<ReturnType<typeof startSite>>;
+let page: Page;
+let complaints: string[];
+
+beforeAll(async () => {
+	if (!existsSync(executablePath)) throw new Error(`No Chromium at ${executablePath}: set CHROMIUM to where one is.`);
+	[browser, stage] = await Promise.all([chromium.launch({ executablePath, args }), startStage()]);
+	site = await startSite(stage.url);
+});
+afterAll(async () => {
+	site?.close();
+	await Promise.all([browser?.close(), stage?.close()]);
+});
+
+beforeEach(async () => {
+	complaints = [];
+	page = await browser.newPage({ viewport: { width: 900, height: 640 } });
+	page.setDefaultTimeout(20_000);
+	page.on('console', (message) => {
+		if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+	});
+	page.on('pageerror', (error) => complaints.push(String(error)));
+	await page.goto(site.url);
+	await page.locator('#welcome').waitFor();
+});
+afterEach(async () => {
+	await page.close();
+	expect(complaints).toEqual([]);
+});
+
+const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
+const textsOf = (selector: string) => page.locator(selector).allTextContents();
+const shotIn = process.env.SHOTS;
+const shoot = async (name: string) => {
+	if (shotIn !== undefined) await page.screenshot({ path: `${shotIn}/${name}.png` });
+};
+
+async function say(message: string) {
+	await page.fill('#text', message);
+	await page.press('#text', 'Enter');
+}
+
+/** What a call shows: its state, and all of it when it is opened. */
+async function shownOf(name: string) {
+	const one = page.locator('.call', { has: page.locator('.name', { hasText: name }) }).last();
+	return {
+		state: await one.getAttribute('data-state'),
+		answer: await one.locator('.answer').textContent(),
+		result: await one.locator('pre').last().textContent(),
+	};
+}
+
+describe('a call that has to be allowed', () => {
+	test('shows its result once it was allowed, live and after a reload', async () => {
+		stage.play([call('p1', 'pay', { amount: 5 })], [text('It is paid.')]);
+		await say('Pay 5, please.');
+		await sees('.open-call', 'pay {"amount":5}');
+		expect((await shownOf('pay')).state).toBe('waiting');
+		await shoot('approval');
+		await page.click('.open-call >> text=Allow');
+		await sees('.prose', 'It is paid.');
+		const expected = {
+			state: 'done',
+			answer: expect.stringMatching(/^payment \d+: 5$/),
+			result: expect.stringMatching(/^payment/),
+		};
+		expect(await shownOf('pay')).toEqual(expected);
+		await page.locator('#send').waitFor();
+		await shoot('allowed');
+		await page.reload();
+		await sees('.prose', 'It is paid.');
+		expect(await shownOf('pay')).toEqual(expected);
+		expect(await textsOf('.message')).toEqual(['You: Pay 5, please.']);
+		expect(await page.locator('.call').count()).toBe(1);
+		// And once another run stands behind it.
+		stage.play([text('Bye.')]);
+		await say('Thanks.');
+		await sees('.prose', 'Bye.');
+		await page.reload();
+		await sees('.prose', 'Bye.');
+		expect(await shownOf('pay')).toEqual(expected);
+		expect(await textsOf('.message')).toEqual(['You: Pay 5, please.', 'You: Thanks.']);
+	});
+
+	test('that was denied shows what the model was told, live and after a reload', async () => {
+		stage.play([call('p1', 'pay', { amount: 6 })], [text('Then not.')]);
+		await say('Pay 6, please.');
+		await sees('.open-call', 'pay');
+		await page.fill('.open-call input', 'too much');
+		await page.click('.open-call >> text=Deny');
+		await sees('.prose', 'Then not.');
+		for (const reload of [false, true]) {
+			if (reload) await page.reload();
+			await sees('.prose', 'Then not.');
+			expect(await shownOf('pay')).toMatchObject({ state: 'failed', result: expect.stringContaining('too much') });
+		}
+	});
+
+	test('ids that come again in a later turn are other calls: each shows its own result', async () => {
+		stage.play([call('same', 'add', { x: 1, y: 2 })], [call('same', 'pay', { amount: 7 })], [text('Both.')]);
+		await say('Add, then pay.');
+		await sees('.open-call', 'pay');
+		await page.click('.open-call >> text=Allow');
+		await sees('.prose', 'Both.');
+		for (const reload of [false, true]) {
+			if (reload) await page.reload();
+			await sees('.prose', 'Both.');
+			expect((await shownOf('add')).answer).toBe('3');
+			expect((await shownOf('pay')).answer).toMatch(/: 7$/);
+		}
+	});
+
+	test('a result that a person gave stands at its call, live and after a reload', async () => {
+		stage.play([call('l1', 'locate')], [text('In Oslo, then.')]);
+		await say('Where am I?');
+		await sees('.open-call', 'locate');
+		await page.fill('.open-call input', 'Oslo');
+		await page.click('.open-call >> text=Done');
+		await sees('.prose', 'In Oslo, then.');
+		for (const reload of [false, true]) {
+			if (reload) await page.reload();
+			await sees('.prose', 'In Oslo, then.');
+			expect(await shownOf('locate')).toMatchObject({ state: 'done', answer: 'Oslo' });
+			expect(await textsOf('.message')).toEqual(['You: Where am I?', 'You: Oslo']);
+		}
+	});
+});
+
+describe('a message while a call waits', () => {
+	test('is kept in the box, and what to do first is said and pointed at', async () => {
+		stage.play([call('p1', 'pay', { amount: 8 })], [text('Paid.')], [text('You are welcome.')]);
+		await say('Pay 8.');
+		await sees('.open-call', 'pay');
+		await page.locator('#text').pressSequentially('Th');
+		await sees('#status', 'pay waits: allow or deny it first. Your message is kept here.');
+		await page.fill('#text', 'Thank you!');
+		await page.press('#text', 'Enter');
+		expect(await page.inputValue('#text')).toBe('Thank you!');
+		expect(await page.locator('.open-call.pointed').count()).toBe(1);
+		expect(await page.evaluate(() => document.activeElement?.id)).toBe('text');
+		expect(await textsOf('.message')).toEqual(['You: Pay 8.']);
+		expect(await textsOf('.failure')).toEqual([]);
+		await shoot('held-up');
+		await page.click('.open-call >> text=Allow');
+		await sees('.prose', 'Paid.');
+		await page.locator('#send').waitFor();
+		expect(await page.inputValue('#text')).toBe('Thank you!');
+		await page.press('#text', 'Enter');
+		await sees('.prose', 'You are welcome.');
+	});
+
+	test('that another window cannot know of gets the same, when the server refuses it', async () => {
+		stage.play([text('Hello.')], [call('p1', 'pay', { amount: 9 })], [text('Paid.')]);
+		await say('Hi.');
+		await sees('.prose', 'Hello.');
+		await page.locator('#send').waitFor();
+		const id = new URL(page.url()).searchParams.get('session');
+		await fetch(`${stage.url}/v1/sessions/${id}/messages`, {
+			method: 'POST',
+			headers: { 'content-type': 'application/json' },
+			body: '{"text":"Pay 9."}',
+		});
+		await say('And then?');
+		await sees('.failure', 'awaiting_tools');
+		await sees('.open-call', 'pay');
+		expect(await page.inputValue('#text')).toBe('And then?');
+		complaints = complaints.filter((line) => !line.includes('409'));
+	});
+});
+
+describe('files', () => {
+	const note = () => page.locator('#files-note').textContent();
+	const png = Buffer.from(
+		'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAGElEQVR4nGNkYPjPgA0wYRUdtBIAO/IBD0dkjYwAAAAASUVORK5CYII=',
+		'base64',
+	);
+	const csv = { name: 'prices.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') };
+
+	test('are picked, shown with a preview, taken away again, and sent with the message', async () => {
+		const sent = stage.play([text('Seen.')]);
+		const chooser = page.waitForEvent('filechooser');
+		await page.getByRole('button', { name: 'Attach files' }).press('Enter');
+		await (await chooser).setFiles([
+			csv,
+			{ name: 'dot.png', mimeType: 'image/png', buffer: png },
+			{ ...csv, name: 'no.csv' },
+		]);
+		await sees('#files .file', 'no.csv');
+		expect(await textsOf('#files .file-name')).toEqual(['prices.csv', 'dot.png', 'no.csv']);
+		expect(await page.locator('#files img').getAttribute('src')).toMatch(/^data:image\/png;base64,/);
+		expect(await page.locator('#files img').evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(8);
+		expect(await note()).toMatch(/^3 of 16 files, \d+ bytes of 2\.8 MB$/);
+		await shoot('files');
+		await page.getByRole('button', { name: 'Remove no.csv' }).press('Enter');
+		expect(await page.evaluate(() => document.activeElement?.id)).toBe('text');
+		await say('What is this?');
+		await sees('.prose', 'Seen.');
+		expect(await page.locator('#files').isVisible()).toBe(false);
+		const shown = ['You: What is this?prices.csv8 bytesdot.png77 bytes'];
+		expect(await textsOf('.message')).toEqual(shown);
+		const parts = JSON.stringify(sent[0]?.at(-1));
+		expect(parts).toContain('a,b\\n1,2');
+		expect(parts).toContain(png.toString('base64'));
+		expect(parts).not.toContain('no.csv');
+		await page.reload();
+		await sees('.prose', 'Seen.');
+		expect(await textsOf('.message')).toEqual(shown);
+		await shoot('files-sent');
+	});
+
+	test('are sent without a text, too', async () => {
+		stage.play([text('A table.')]);
+		await page.setInputFiles('#picker', csv);
+		await sees('#files .file', 'prices.csv');
+		await page.click('#send');
+		await sees('.prose', 'A table.');
+		expect(await textsOf('.message')).toEqual(['You: prices.csv8 bytes']);
+	});
+
+	/** Drops or pastes files, as a browser tells a page of it. */
+	const transfer = (type: 'drop' | 'paste', names: readonly string[], plain?: string) =>
+		page.evaluate(
+			([type, names, plain]) => {
+				const data = new DataTransfer();
+				for (const name of names) data.items.add(new File(['dropped'], name, { type: '' }));
+				if (plain !== null) data.items.add(plain, 'text/plain');
+				const event =
+					type === 'drop'
+						? new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true })
+						: new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
+				document.querySelector('#text')?.dispatchEvent(event);
+				return event.defaultPrevented;
+			},
+			[type, names, plain ?? null] as const,
+		);
+
+	test('are dropped and pasted', async () => {
+		expect(await transfer('drop', ['a.txt'])).toBe(true);
+		await sees('#files .file', 'a.txt');
+		expect(await transfer('paste', ['b.txt'])).toBe(true);
+		await sees('#files .file', 'b.txt');
+		expect(await transfer('paste', ['table.png'], 'a text')).toBe(false);
+		expect(await textsOf('#files .file-name')).toEqual(['a.txt', 'b.txt']);
+		const sent = stage.play([text('Two.')]);
+		await say('These');
+		await sees('.prose', 'Two.');
+		expect(JSON.stringify(sent[0]?.at(-1))).toContain('text/plain');
+	});
+
+	test('that are too large or too many are refused in words before anything is sent', async () => {
+		const large = { name: 'film.mp4', mimeType: 'video/mp4', buffer: Buffer.alloc(2_800_001) };
+		await page.setInputFiles('#picker', [large, csv]);
+		await sees('#files .file', 'prices.csv');
+		expect(await note()).toMatch(
+			/^film\.mp4 \(2\.8 MB\) is too large: all files of a message may have 2\.8 MB together\. 1 of 16 files/,
+		);
+		await shoot('refused');
+		await page.setInputFiles(
+			'#picker',
+			Array.from({ length: 16 }, (_, index) => ({ ...csv, name: `${index}.csv` })),
+		);
+		await sees('#files-note', '15.csv is one too many: a message may have 16 files. 16 of 16 files');
+		expect(await page.locator('#files .file').count()).toBe(16);
+	});
+
+	test('that the largest message may have are taken by the server', async () => {
+		stage.play([text('Large.')]);
+		await page.setInputFiles('#picker', { name: 'large.bin', mimeType: '', buffer: Buffer.alloc(2_800_000, 200) });
+		await sees('#files .file', 'large.bin');
+		await say('x'.repeat(100_000));
+		await sees('.prose', 'Large.');
+	});
+
+	test('are kept with the text when the server refuses them', async () => {
+		await page.route('**/messages', (route) =>
+			route.fulfill({ status: 400, json: { error: { code: 'invalid_request', message: 'attachments.0.type: no.' } } }),
+		);
+		await page.setInputFiles('#picker', csv);
+		await sees('#files .file', 'prices.csv');
+		await say('Look');
+		await sees('.failure', 'attachments.0.type: no.');
+		expect(await page.inputValue('#text')).toBe('Look');
+		expect(await textsOf('#files .file-name')).toEqual(['prices.csv']);
+		complaints = complaints.filter((line) => !line.includes('400'));
+	});
+});
+
+test.each(['light', 'dark'] as const)('all of it fits 420 pixels, in the %s theme', async (colorScheme) => {
+	await page.emulateMedia({ colorScheme });
+	await page.setViewportSize({ width: 420, height: 760 });
+	await shoot(`empty-${colorScheme}`);
+	stage.play([call('p1', 'pay', { amount: 8 })]);
+	await say('Pay 8, for a reason that takes a whole line of this narrow page to write down.');
+	await sees('.open-call', 'pay');
+	await page.setInputFiles('#picker', [
+		{ name: `${'a-very-long-name-'.repeat(6)}.txt`, mimeType: 'text/plain', buffer: Buffer.from('x') },
+		{ name: 'b.txt', mimeType: 'text/plain', buffer: Buffer.from('x') },
+	]);
+	await sees('#files .file', 'b.txt');
+	await page.fill('#text', 'Thank you!');
+	await page.press('#text', 'Enter');
+	await shoot(`narrow-${colorScheme}`);
+	const width = await page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth));
+	expect(width).toBeLessThanOrEqual(420);
+});
