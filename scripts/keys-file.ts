@@ -93,6 +93,17 @@ export async function newKey(about: Partial<Pick<KeyRecord, 'name' | 'owner' | '
 	return { key, record };
 }
 
+/**
+ * A second key for the owner of one that there is, which may do the same; the first one ends after so many days, so that
+ * whoever holds it has this time to change.
+ */
+export async function rotateKey(before: KeyRecord, days: number): Promise<NewKey & { readonly ends: KeyRecord }> {
+	const { name, owner, scopes, budget } = before;
+	const made = await newKey({ ...(name !== undefined && { name }), owner, scopes, ...(budget && { budget }) });
+	const at = new Date(Date.now() + days * 86_400_000).toISOString().replace(/\.\d+Z$/, 'Z');
+	return { ...made, ends: { ...before, expiresAt: at } };
+}
+
 /** What is wrong with what somebody gave for it. */
 const refusals: Readonly<Record<string, string>> = {
 	owner: '--owner: expected a–z, 0–9 and hyphens, 64 at most.',
@@ -104,12 +115,13 @@ const secretBytes = 5_000;
 
 /** The list as the Worker reads it (`API_KEYS`): what it needs of each key and no more. Throws where it is too long. */
 export function secretOf(keys: readonly KeyRecord[]): string {
-	const records = keys.map(({ id, owner, hash, scopes, budget }) => ({
+	const records = keys.map(({ id, owner, hash, scopes, budget, expiresAt }) => ({
 		id,
 		...(owner !== id && { owner }),
 		hash,
 		...(scopes.join() !== 'run' && { scopes }),
 		...(budget && { budget }),
+		...(expiresAt && { expiresAt }),
 	}));
 	const secret = JSON.stringify(records);
 	const bytes = Buffer.byteLength(secret);

@@ -2,20 +2,22 @@
 
 import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type KeyRecord, keyIdOf, type Scope, scopes } from '../src/auth/key.ts';
+import { isOver, type KeyRecord, keyIdOf, type Scope, scopes } from '../src/auth/key.ts';
 import { messageOf } from '../src/errors.ts';
-import { changeKeys, defaultKeysFile, type Keys, newKey, readKeys, secretOf } from './keys-file.ts';
+import { changeKeys, defaultKeysFile, type Keys, newKey, readKeys, rotateKey, secretOf } from './keys-file.ts';
 import { isPushed, pushKeys } from './keys-remote.ts';
 import { assertNotSwallowed } from './swallowed.ts';
 import { root, type Target } from './wrangler.ts';
 
 const usage = `npm run keys -- make [NAME]   makes an API key, and shows it once
 npm run keys -- list          the keys that there are
+npm run keys -- rotate ID     makes a second key for its owner, and lets the first one end in 7 days
 npm run keys -- revoke ID     takes one away
   --remote            at the deployed Worker too, at once
   --owner OWNER       make: whose sessions it opens (its own; the owner of another key shares that one's)
   --scope run,admin   make: what it allows (run)
   --day-tokens N, --day-usd N   make: what its owner may spend on a UTC day
+  --days N            rotate: for how long both are good (7; 0 ends the first one now)
   --replace           with --remote: also where the deployed Worker has keys that are not known here
   --keys-file FILE    where their hashes are kept (keys.json)
   --config FILE, --env NAME    as for wrangler`;
@@ -24,7 +26,7 @@ const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
 async function main(args: string[]): Promise<number> {
-	assertNotSwallowed(['remote', 'owner', 'scope', 'day-tokens', 'day-usd', 'replace', 'keys-file', 'config']);
+	assertNotSwallowed(['remote', 'owner', 'scope', 'day-tokens', 'day-usd', 'days', 'replace', 'keys-file', 'config']);
 	const { values, positionals } = parseArgs({
 		args,
 		allowPositionals: true,
@@ -34,6 +36,7 @@ async function main(args: string[]): Promise<number> {
 			scope: text,
 			'day-tokens': text,
 			'day-usd': text,
+			days: text,
 			replace: flag,
 			'keys-file': { ...text, default: defaultKeysFile },
 			config: { ...text, short: 'c', default: `${root}/wrangler.toml` },
@@ -69,10 +72,7 @@ async function main(args: string[]): Promise<number> {
 				...(Object.keys(budget).length > 0 && { budget }),
 			});
 			const keys = await changeKeys(file, (before) => withKey(before, record));
-			say(`${describe(record)}\n\n  ${key}\n`);
-			say(
-				`This is the only time that it is shown: ${relative(process.cwd(), file)} has its hash, and nothing has the key.`,
-			);
+			show(key, record, file);
 			const code = await tell(keys, 'The deployed Worker does not take it yet: npm run keys -- list --remote');
 			const url = remote ? (keys.remotes[target.env ?? '']?.url ?? 'https://ADDRESS') : undefined;
 			say(`${remote ? 'To try it' : 'To try it, with npm start -- --keys'}:\n\n${curlLine(key, url)}\n`);
@@ -89,6 +89,19 @@ async function main(args: string[]): Promise<number> {
 					: 'The deployed Worker has another list: npm run keys -- list --remote',
 			);
 		}
+		case 'rotate': {
+			const days = daysOf(values.days);
+			const old = findKey(await readKeys(file), name);
+			const { key, record, ends } = await rotateKey(old, days);
+			const keys = await changeKeys(file, (before) => withKey(withEnd(before, ends), record));
+			show(key, record, file);
+			say(
+				days === 0
+					? `${ends.id} has ended: it opens nothing any more.`
+					: `Both keys are good until ${ends.expiresAt}: then ${ends.id} ends, and so do the session tokens that it made.`,
+			);
+			return tell(keys, 'The deployed Worker knows of neither change yet: npm run keys -- list --remote');
+		}
 		case 'revoke': {
 			if (name === undefined)
 				throw new TypeError('Which one? npm run keys -- revoke ID (npm run keys -- list has the ids).');
@@ -104,6 +117,14 @@ async function main(args: string[]): Promise<number> {
 	}
 }
 
+/** Shows a key that was just made. */
+function show(key: string, record: KeyRecord, file: string): void {
+	say(`${describe(record)}\n\n  ${key}\n`);
+	say(
+		`This is the only time that it is shown: ${relative(process.cwd(), file)} has its hash, and nothing has the key.`,
+	);
+}
+
 /** What makes a request to the API with this key. */
 export function curlLine(key: string, url = 'http://127.0.0.1:8787'): string {
 	return `  curl ${url}/v1/agents -H 'authorization: Bearer ${key}'`;
@@ -117,7 +138,7 @@ export function withKey(before: Keys, record: KeyRecord): Keys {
 }
 
 /** A key in a line. */
-export function describe({ id, name, owner, scopes, budget, createdAt }: KeyRecord): string {
+export function describe({ id, name, owner, scopes, budget, createdAt, ...record }: KeyRecord): string {
 	const caps = [
 		budget?.tokens === undefined ? [] : `${budget.tokens} tokens a day`,
 		budget?.usd === undefined ? [] : `$${budget.usd} a day`,
@@ -129,8 +150,31 @@ export function describe({ id, name, owner, scopes, budget, createdAt }: KeyReco
 		scopes.join('+'),
 		caps,
 		createdAt ?? [],
+		record.expiresAt === undefined ? [] : `${isOver(record) ? 'ended' : 'ends'} ${record.expiresAt}`,
 	];
 	return parts.flat().join(', ');
+}
+
+/** The key of that id, to be replaced. */
+function findKey({ keys }: Keys, given: string | undefined): KeyRecord {
+	if (given === undefined)
+		throw new TypeError('Which one? npm run keys -- rotate ID (npm run keys -- list has the ids).');
+	const id = keyIdOf(given) ?? given;
+	const key = keys.find((one) => one.id === id);
+	if (key === undefined) throw new Error(`There is no key ${id}. npm run keys -- list has the ids.`);
+	if (key.expiresAt === undefined) return key;
+	throw new Error(`The key ${id} ends on ${key.expiresAt}: another one took its place. Rotate that one.`);
+}
+
+function withEnd(before: Keys, ends: KeyRecord): Keys {
+	return { ...before, keys: before.keys.map((key) => (key.id === ends.id ? ends : key)) };
+}
+
+/** Days that two keys are good side by side. */
+function daysOf(given = '7'): number {
+	const days = Number(given);
+	if (/^\d+$/.test(given) && days <= 365) return days;
+	throw new TypeError(`--days ${given}: expected a whole number from 0 to 365.`);
 }
 
 function withoutKey(before: Keys, id: string): Keys {

@@ -7,6 +7,7 @@ import { chatCompletionsRoute } from './routes/chat-completions.ts';
 import { crossOrigin } from './routes/cors.ts';
 import { health } from './routes/health.ts';
 import { assertMayAnswer, authenticate, limitStrangers, type RouteEnv } from './routes/identity.ts';
+import { keys } from './routes/keys.ts';
 import { modelsRoute } from './routes/model-list.ts';
 import { describe } from './routes/openapi.ts';
 import { securityHeaders } from './routes/security-headers.ts';
@@ -42,6 +43,7 @@ export function createApp(runtime: Runtime) {
 		.route('/healthz', health)
 		.route('/v1/agents', agentsRoute(runtime))
 		.route('/v1/chat/completions', chatCompletionsRoute(runtime))
+		.route('/v1/keys', keys)
 		.route('/v1/models', modelsRoute(runtime))
 		.route('/v1/sessions', sessions)
 		.route('/v1/skills', skills)

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { localIdentity, webhookOwner } from './auth/identity.ts';
-import { type KeyRecord, parseKeys } from './auth/key.ts';
+import { isOver, type KeyRecord, parseKeys } from './auth/key.ts';
 import { check } from './check.ts';
 import type { DirectoryNamespace } from './directory/api.ts';
 import { RunletError } from './errors.ts';
@@ -80,7 +80,7 @@ export interface Config {
 	 * nothing once the last of its keys is revoked, so that its runs stop.
 	 */
 	readonly dayBudgetOf: (owner: string) => Limit;
-	/** Whether a key was not revoked, so that what came from it is good. */
+	/** Whether a key was not revoked, and is not over, so that what came from it is good. */
 	readonly knowsKey: (id: string) => boolean;
 	readonly model: string;
 	/** Nobody but this machine is answered where there are none. */
@@ -195,7 +195,7 @@ export function config(env: Env): Config {
 		directories: env.DIRECTORIES,
 		skills: createLimitedKv(env.SKILLS),
 		publishers: env.PUBLISHERS,
-		knowsKey: (id) => keys.length === 0 || keys.some((key) => key.id === id),
+		knowsKey: (id) => keys.length === 0 || keys.some((key) => key.id === id && !isOver(key)),
 		dayBudgetOf: (owner) => (isKnown(keys, owner) ? capsOf(keys, owner, dayBudget) : { tokens: 0 }),
 		model,
 		keys,
@@ -216,13 +216,13 @@ export function config(env: Env): Config {
 const keyless: ReadonlySet<string> = new Set([localIdentity.owner, webhookOwner]);
 
 function isKnown(keys: readonly KeyRecord[], owner: string): boolean {
-	return keys.length === 0 || keyless.has(owner) || keys.some((key) => key.owner === owner);
+	return keys.length === 0 || keyless.has(owner) || keys.some((key) => key.owner === owner && !isOver(key));
 }
 
 /** The tightest cap of each kind that the keys of an owner have, else what holds for everybody. */
 function capsOf(keys: readonly KeyRecord[], owner: string, everybody: Limit): Limit {
 	const cap = (unit: keyof Limit) => {
-		const caps = keys.flatMap((key) => (key.owner === owner ? (key.budget?.[unit] ?? []) : []));
+		const caps = keys.flatMap((key) => (key.owner === owner && !isOver(key) ? (key.budget?.[unit] ?? []) : []));
 		return caps.length === 0 ? everybody[unit] : Math.min(...caps);
 	};
 	return { tokens: cap('tokens'), usd: cap('usd') };

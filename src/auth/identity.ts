@@ -1,6 +1,6 @@
 import { fromBase64Url } from '../bytes.ts';
 import { RunletError } from '../errors.ts';
-import { digestOf, type KeyRecord, keyIdOf, type Scope, scopes } from './key.ts';
+import { digestOf, isOver, type KeyRecord, keyIdOf, type Scope, scopes } from './key.ts';
 import { readToken } from './token.ts';
 
 /** Who makes a request: the holder of an API key, or of a token that opens one session. */
@@ -38,6 +38,11 @@ export async function identify(header: string | undefined, keys: readonly KeyRec
 			text.startsWith('rls_')
 				? 'this session token is not valid. Ask for a new one'
 				: 'this key is not known, or was revoked. npm run keys -- list has those that are; npm start reads them when it starts',
+			'invalid_token',
+		);
+	if (isOver(record))
+		throw refused(
+			`this key ended on ${record.expiresAt}: another one of its owner took its place. Use that one`,
 			'invalid_token',
 		);
 	return { kind: 'key', owner: record.owner, keyId: record.id, scopes: record.scopes };

@@ -21,13 +21,20 @@ export interface KeyRecord {
 	readonly budget?: { readonly tokens?: number | undefined; readonly usd?: number | undefined } | undefined;
 	/** ISO 8601. */
 	readonly createdAt?: string | undefined;
+	/** When it opens nothing any more, as ISO 8601: another key of its owner took its place. */
+	readonly expiresAt?: string | undefined;
+}
+
+/** Whether a key's time is over. `now` is in milliseconds since 1970. */
+export function isOver({ expiresAt }: Pick<KeyRecord, 'expiresAt'>, now = Date.now()): boolean {
+	return expiresAt !== undefined && Date.parse(expiresAt) <= now;
 }
 
 const idForm = /^[a-z0-9]{8,32}$/;
 const keyForm = /^rl_([a-z0-9]{8,32})_[\w-]{43}$/;
 const aboveZero = v.pipe(v.number(), v.gtValue(0), v.finite());
 
-const fields = new Set(['id', 'name', 'owner', 'hash', 'scopes', 'budget', 'tokens', 'usd', 'createdAt']);
+const fields = new Set(['id', 'name', 'owner', 'hash', 'scopes', 'budget', 'tokens', 'usd', 'createdAt', 'expiresAt']);
 
 const recordSchema = v.pipe(
 	v.strictObject({
@@ -38,6 +45,7 @@ const recordSchema = v.pipe(
 		scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.nonEmpty()), () => ['run'] as const),
 		budget: v.optional(v.strictObject({ tokens: v.optional(aboveZero), usd: v.optional(aboveZero) })),
 		createdAt: v.optional(v.string()),
+		expiresAt: v.optional(v.pipe(v.string(), v.isoTimestamp())),
 	}),
 	v.transform((record): KeyRecord => ({ ...record, owner: record.owner ?? record.id })),
 );

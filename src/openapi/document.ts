@@ -31,6 +31,7 @@ const tags = [
 	{ name: 'Sessions', description: 'Conversations that last.' },
 	{ name: 'Messages', description: 'What is said in a session, and the answers to what it asks.' },
 	{ name: 'Runs', description: 'The work on a message: followed, stopped and taken up again.' },
+	{ name: 'Keys', description: 'Which API keys this Worker knows.' },
 	{ name: 'AI SDK pages', description: 'What `useChat` of the AI SDK, versions 5, 6 and 7, posts to.' },
 	{ name: 'Webhooks', description: 'Events of other services, which begin runs.' },
 	{ name: 'Skills', description: 'Texts that agents read when they need them.' },

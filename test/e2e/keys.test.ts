@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { secretOf } from '../../scripts/keys-file.ts';
 import { hashOf, keyIdOf, parseKeys } from '../../src/auth/key.ts';
 import { startRunlet } from '../runlet.ts';
 import { fakeCloudflare } from './cloudflare.ts';
@@ -65,7 +66,37 @@ describe('npm run keys', () => {
 		expect(await records()).toEqual([]);
 	});
 
+	test('rotates a key: a second one that may do the same, and an end for the first', async () => {
+		const made = shown((await keys('make --scope run,admin --day-usd 2.5')).stdout);
+		const [first] = await records();
+		const { stdout, code } = await keys(`rotate ${first?.id} --days 3`);
+		expect(code).toBe(0);
+		const [old, next] = await records();
+		const { id = '', expiresAt = '' } = old ?? {};
+		expect(old).toEqual({ ...first, expiresAt });
+		expect(Date.parse(expiresAt) - Date.now()).toBeGreaterThan(2.9 * 86_400_000);
+		expect(Date.parse(expiresAt) - Date.now()).toBeLessThanOrEqual(3 * 86_400_000);
+		const { owner, scopes, budget } = first ?? {};
+		expect(next).toMatchObject({ owner, scopes, budget, hash: await hashOf(shown(stdout)) });
+		expect(next?.id).not.toBe(id);
+		expect(stdout).toContain(`Both keys are good until ${expiresAt}`);
+		expect((await keys('list')).stdout).toMatch(
+			new RegExp(`^key ${id}, .*, ends ${expiresAt}\nkey ${next?.id}, owner ${id}, `),
+		);
+		expect(await keys(`rotate ${made}`)).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining('another one took its place'),
+		});
+		expect((await keys(`rotate ${next?.id} --days 0`)).stdout).toContain(`${next?.id} has ended`);
+		expect((await keys('list')).stdout).toContain(', ended 20');
+		expect(secretOf(await records())).toContain(`"expiresAt":"${expiresAt}"`);
+	});
+
 	test.each([
+		['rotate', 2, 'Which one? npm run keys -- rotate ID'],
+		['rotate nobody', 1, 'There is no key nobody'],
+		['rotate nobody --days 1.5', 2, '--days 1.5: expected a whole number from 0 to 365'],
+		['rotate nobody --days 400', 2, '--days 400'],
 		['make --scope root', 2, '--scope root: expected run, admin'],
 		['make --day-usd 0', 2, '--day-usd 0: expected a number above 0'],
 		['make --day-tokens 1.5', 2, '--day-tokens 1.5'],

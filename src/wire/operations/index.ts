@@ -1,4 +1,5 @@
 /** What the typed client can ask. */
+export * from './keys.ts';
 export * from './service.ts';
 export * from './sessions.ts';
 export * from './skills.ts';
