@@ -147,7 +147,11 @@ describe('who cannot say who they are is counted by address', () => {
 			(
 				await ask(
 					'/v1/sessions',
-					{ origin: 'https://app.example.com', 'access-control-request-method': 'POST' },
+					{
+						origin: 'https://app.example.com',
+						'access-control-request-method': 'POST',
+						'cf-connecting-ip': '203.0.113.9',
+					},
 					own,
 					'OPTIONS',
 				)
