@@ -46,6 +46,8 @@ let agents = [];
 let sessionId;
 /** The calls that are shown, by their ids. @type {Map<string, CallView>} */
 let calls = new Map();
+/** The call whose question the next message answers. @type {string | undefined} */
+let asking;
 let isRunning = false;
 /** Aborted when the page turns to another chat: whatever still runs for the old one stops and touches nothing. */
 let chat = new AbortController();
@@ -58,6 +60,7 @@ async function open() {
 	sessionId = new URL(location.href).searchParams.get('session') ?? undefined;
 	page.transcript.replaceChildren();
 	calls = new Map();
+	asking = undefined;
 	page.welcome.hidden = true;
 	page.send.disabled = true;
 	setRunning(false);
@@ -130,6 +133,8 @@ async function send(text) {
 	page.text.value = '';
 	page.text.focus();
 	tail.toEnd();
+	const asked = calls.get(asking ?? '');
+	asked?.setResult(text, false);
 	try {
 		if (sessionId === undefined) {
 			sessionId = (await client.createSession({ agent: page.agent.value }, { signal })).id;
@@ -142,6 +147,7 @@ async function send(text) {
 		const isAccepted = error instanceof ClientError && error.code === 'connection_lost';
 		if (!isAccepted) {
 			bubble.remove();
+			asked?.wait();
 			page.text.value ||= text;
 			attachments.restore(files);
 		}
@@ -185,6 +191,7 @@ async function play(events, signal) {
 			if (signal.aborted) return;
 			setStatus('Answering…');
 			waits = event.type === 'awaiting' && event.toolCalls !== undefined;
+			asking = event.type === 'awaiting' && typeof event.question === 'object' ? event.question.callId : undefined;
 			queue.push(event);
 			frame ||= requestAnimationFrame(draw);
 		}

@@ -122,6 +122,22 @@ describe('a call that has to be allowed', () => {
 		}
 	});
 
+	test('an answer to a question stands at the call that asked, live and after a reload', async () => {
+		stage.play([call('q1', 'ask', { question: 'For which day?' })], [text('Friday it is.')]);
+		await say('Book a table.');
+		await sees('.question', 'For which day?');
+		expect((await shownOf('ask')).state).toBe('waiting');
+		await page.locator('#send').waitFor();
+		await say('Friday');
+		await sees('.prose', 'Friday it is.');
+		for (const reload of [false, true]) {
+			if (reload) await page.reload();
+			await sees('.prose', 'Friday it is.');
+			expect(await shownOf('ask')).toMatchObject({ state: 'done', answer: 'Friday' });
+			expect(await textsOf('.message')).toEqual(['You: Book a table.', 'You: Friday']);
+		}
+	});
+
 	test('a result that a person gave stands at its call, live and after a reload', async () => {
 		stage.play([call('l1', 'locate')], [text('In Oslo, then.')]);
 		await say('Where am I?');
