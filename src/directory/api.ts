@@ -31,6 +31,10 @@ export interface DirectoryApi {
 	 * comes twice, and none is left out but those that were active in the meantime: they stand in front.
 	 */
 	list(page: { readonly cursor?: string | undefined; readonly limit: number }): Promise<DirectoryPage>;
+	/** Notes which session a request goes to, by a hash of it; a later one of the same hash takes its place. */
+	noteSent(request: string, session: string): Promise<void>;
+	/** The session that the newest request of that hash went to, if that was within the hour. */
+	findSent(request: string): Promise<string | undefined>;
 	/** Puts an owner on the list of owners. Only of the directory named `everybody`. */
 	addOwner(owner: string): Promise<void>;
 	/** At most `limit` owners that ever had a session, by name. Only of the directory named `everybody`. */

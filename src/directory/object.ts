@@ -30,6 +30,14 @@ export function createDirectoryClass(now: () => number = Date.now) {
 			return this.#store.list(page);
 		}
 
+		async noteSent(request: string, session: string): Promise<void> {
+			this.#store.noteSent(request, session, now());
+		}
+
+		async findSent(request: string): Promise<string | undefined> {
+			return this.#store.findSent(request, now());
+		}
+
 		async addOwner(owner: string): Promise<void> {
 			this.#store.addOwner(owner);
 		}

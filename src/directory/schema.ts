@@ -12,4 +12,7 @@ export const migrations: readonly string[] = [
 	CREATE INDEX session_by_activity ON session (removed, active_at);`,
 	// In the directory of everybody all owners; in that of one owner its name, once it stands there.
 	'CREATE TABLE owner (name TEXT PRIMARY KEY) WITHOUT ROWID;',
+	// Which session a request went to whose client may send it again, by a hash of the request.
+	`CREATE TABLE sent (request TEXT PRIMARY KEY, session TEXT NOT NULL, sent_at INTEGER NOT NULL) WITHOUT ROWID;
+	CREATE INDEX sent_by_time ON sent (sent_at);`,
 ];

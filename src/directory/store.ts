@@ -10,6 +10,9 @@ const rememberedMs = 86_400_000;
 /** Removed sessions that are forgotten at a time; one is added at a time, so they do not pile up. */
 const forgottenAtOnce = 100;
 
+/** Milliseconds for which a request is known that its client may send again: longer than any waits for an answer. */
+const sentMs = 3_600_000;
+
 /** A directory's rows. Every method is synchronous. What each promises stands in `DirectoryApi`. */
 export class DirectoryStore {
 	readonly #storage: DurableObjectStorage;
@@ -53,6 +56,32 @@ export class DirectoryStore {
 				now,
 			);
 		});
+	}
+
+	noteSent(request: string, session: string, now: number): void {
+		const { sql } = this.#storage;
+		this.#storage.transactionSync(() => {
+			sql.exec(
+				'DELETE FROM sent WHERE request IN (SELECT request FROM sent WHERE sent_at <= ? ORDER BY sent_at LIMIT ?)',
+				now - sentMs,
+				forgottenAtOnce,
+			);
+			sql.exec(
+				`INSERT INTO sent (request, session, sent_at) VALUES (?, ?, ?)
+				ON CONFLICT (request) DO UPDATE SET session = excluded.session, sent_at = excluded.sent_at`,
+				...[request, session, now],
+			);
+		});
+	}
+
+	findSent(request: string, now: number): string | undefined {
+		type Row = { session: string };
+		const rows = this.#storage.sql.exec<Row>(
+			'SELECT session FROM sent WHERE request = ? AND sent_at > ?',
+			request,
+			now - sentMs,
+		);
+		return rows.toArray()[0]?.session;
 	}
 
 	list({ cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number }): DirectoryPage {

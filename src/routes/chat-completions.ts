@@ -9,12 +9,13 @@ import { assertOwnCalls, clientToolsOf, toolChoiceOf } from '../compat/openai/to
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Runtime } from '../session/agent.ts';
-import type { Exchange, Handling } from '../session/api.ts';
+import type { Exchange, Handling, Once } from '../session/api.ts';
 import { askSession } from './ask-session.ts';
 import { ownerOf, type RouteEnv } from './identity.ts';
 import { findModel } from './model-list.ts';
 import { serves } from './operation.ts';
 import { handlingOf, newSessionId, notAllowed } from './request.ts';
+import { findResent, noteSent, readResend } from './resend.ts';
 
 /** How long after its last activity the session of a request that names none is removed, in milliseconds. */
 const fleetingMs = 3_600_000;
@@ -27,12 +28,17 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 			const body = c.req.valid('json');
 			const { agent, model } = findModel(agents, body.model, config(c.env).model);
 			const form = readAnswerForm(body);
-			const how = handlingFor(c, body, form);
-			const { id, isNew } = sessionFor(c, owner, agent, how);
+			const resend = await readResend(c);
+			const given = handlingFor(c, body, form);
+			const how = { ...given, once: given.once ?? resend };
+			const { id, isNew, isUnknown } = await sessionFor(c, owner, agent, how, resend);
 			const isKept = c.req.header(sessionHeader) !== undefined;
 			const exchange = await exchangeOf(body, { agent, model, owner, isKept, form });
 			const { create, ...rest } = exchange;
-			const answered = await askSession(c, id, (one) => one.converse({ owner }, isNew ? exchange : rest, how));
+			const [answered] = await Promise.all([
+				askSession(c, id, (one) => one.converse({ owner }, isNew ? exchange : rest, how)),
+				isUnknown && resend && noteSent(c, owner, resend, id.toString()),
+			]);
 			const response = new Response(answered.body, answered);
 			if (response.status !== 404) response.headers.set(sessionHeader, id.toString());
 			return response;
@@ -61,10 +67,33 @@ function handlingFor(c: Context<RouteEnv>, body: CompletionRequest, { outputSche
 	return { ...handlingOf(c, body), delivery: body.stream ? 'stream' : 'result', format };
 }
 
-/** The session of a request: the one that the header names, by its id or by a name of the client's, or one of its own. */
-function sessionFor(c: Context<RouteEnv>, owner: string, { name }: Agent, how: Handling) {
+/** Where a request goes. */
+interface Place {
+	readonly id: DurableObjectId;
+	/** Whether the session may be made. */
+	readonly isNew: boolean;
+	/** Whether the request may be sent again, and nobody would find the session then. */
+	readonly isUnknown?: boolean;
+}
+
+/**
+ * The session of a request: the one that the header names, by its id or by a name of the client's, or one of its own,
+ * which is that of its first try, if it is sent again.
+ */
+async function sessionFor(
+	c: Context<RouteEnv>,
+	owner: string,
+	{ name }: Agent,
+	how: Handling,
+	resend: Once | undefined,
+): Promise<Place> {
 	const { sessions } = config(c.env);
 	const given = c.req.header(sessionHeader);
+	if (given === undefined && resend !== undefined) {
+		const before = await findResent(c, owner, resend);
+		if (before !== undefined) return { id: sessions.idFromString(before), isNew: true };
+		return { id: sessions.newUniqueId(), isNew: true, isUnknown: true };
+	}
 	if (given === undefined) return { id: newSessionId(c, owner, how), isNew: true };
 	const text = given.trim();
 	if (text === '' || text.length > 200) {

@@ -8,7 +8,7 @@ import type { Caller } from '../session/api.ts';
 import { assertRate, assertStrangerRate } from './rate.ts';
 
 /** What a route's context has. */
-export type RouteEnv = { Bindings: Env; Variables: { identity: Identity } };
+export type RouteEnv = { Bindings: Env; Variables: { identity: Identity; bodyText?: string } };
 
 /**
  * Fail-closed (design.md, "The wire"): without API keys only the local mode of `npm start` answers, and only what comes

@@ -25,7 +25,10 @@ export function serves<const O extends Operation>(operation: O): MiddlewareHandl
 		assertAccess(c, operation);
 		if (ignoresQuery === undefined) assertQuery(new URL(c.req.url).searchParams, Object.keys(query?.entries ?? {}));
 		if (query !== undefined) c.req.addValidatedData('query', check(query, c.req.query(), 'query'));
-		if (json !== undefined) c.req.addValidatedData('json', await jsonBody(c.req.raw, json));
+		if (json !== undefined) {
+			const body = await jsonBody(c.req.raw, json, (text) => c.set('bodyText', text));
+			c.req.addValidatedData('json', body);
+		}
 		await next();
 	};
 	return Object.assign(middleware, {

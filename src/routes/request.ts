@@ -12,8 +12,16 @@ import type { RouteEnv } from './identity.ts';
 /** Bytes of a request's body. */
 const maxBody = 4_000_000;
 
-/** The JSON body of a request, checked. Every refusal is a 4xx that names the field and says what is wrong with it. */
-export async function jsonBody<S extends v.GenericSchema>(request: Request, schema: S): Promise<v.InferOutput<S>> {
+/**
+ * The JSON body of a request, checked. Every refusal is a 4xx that names the field and says what is wrong with it.
+ *
+ * @param onText told of the body as it came
+ */
+export async function jsonBody<S extends v.GenericSchema>(
+	request: Request,
+	schema: S,
+	onText: (text: string) => void = () => {},
+): Promise<v.InferOutput<S>> {
 	const type = mediaTypeOf(request);
 	if (type === '' && request.body === null) {
 		// Who has nothing to say need not say it, where nothing has to be said.
@@ -28,6 +36,7 @@ export async function jsonBody<S extends v.GenericSchema>(request: Request, sche
 	const text = await readText(request);
 	if (text.trim() === '')
 		throw new RunletError('invalid_request', 'body: empty. Send a JSON object.', { field: 'body' });
+	onText(text);
 	return check(schema, parseJson(text), 'body');
 }
 

@@ -13,6 +13,8 @@ export type Delivery = 'stream' | 'result' | 'accepted';
 export interface Once {
 	readonly key: string;
 	readonly request: string;
+	/** Whether the client sends it for the first time: what came under the key before was another request of the same words. */
+	readonly isFirst?: boolean | undefined;
 }
 
 /** What a delivery is known by in its session: with a space, so that it is nobody's `Idempotency-Key`. */

@@ -114,7 +114,7 @@ export class Inbox {
 
 	/** The run that a request began when it came before, 0 for none, below 0 one that waits; nothing for one that is new. */
 	delivered(once: Once | undefined): number | undefined {
-		const before = once === undefined ? undefined : this.#store.deliveries.get(once.key);
+		const before = once === undefined || once.isFirst ? undefined : this.#store.deliveries.get(once.key);
 		if (before === undefined || before.request === once?.request) return before?.run;
 		const message = 'Idempotency-Key: this key belongs to another request. Use a new one for each request.';
 		throw new RunletError('conflict', message, { field: 'Idempotency-Key' });

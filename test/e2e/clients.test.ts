@@ -2,11 +2,13 @@ import { ChatOpenAI } from '@langchain/openai';
 import { createOpenAICompatible as compatible5 } from 'ai-compatible5';
 import { createOpenAICompatible as compatible6 } from 'ai-compatible6';
 import { createOpenAICompatible as compatible7 } from 'ai-compatible7';
-import { generateText as generateText5, streamText as streamText5 } from 'ai5';
-import { generateText as generateText6, streamText as streamText6 } from 'ai6';
-import { generateText as generateText7, streamText as streamText7 } from 'ai7';
+import { generateText as generateText5, Output as Output5, streamText as streamText5 } from 'ai5';
+import { generateText as generateText6, Output as Output6, streamText as streamText6 } from 'ai6';
+import { generateText as generateText7, Output as Output7, streamText as streamText7 } from 'ai7';
 import OpenAI from 'openai';
+import { zodResponseFormat } from 'openai/helpers/zod';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { call, type Stage, startStage, text } from './ui/stage.ts';
 
 let stage: Stage;
@@ -94,4 +96,76 @@ describe.each([
 		expect(sent).toHaveLength(1);
 		await expect.poll(async () => (await waiting()).length).toBe(before.length + 1);
 	});
+});
+
+describe('a structured answer', () => {
+	const city = z.object({ city: z.string(), people: z.number() });
+	const oslo = { city: 'Oslo', people: 700_000 };
+	const turns = [[call('a', 'add', { x: 1, y: 2 })], [text('Oslo!')], [text(JSON.stringify(oslo))]];
+	const about = { prompt, onError };
+
+	test('is parsed by openai', async () => {
+		stage.play(...turns);
+		const { choices } = await new OpenAI(settings()).chat.completions.parse({
+			model,
+			messages: [{ role: 'user', content: prompt }],
+			response_format: zodResponseFormat(city, 'city'),
+		});
+		expect(choices[0]?.message.parsed).toEqual(oslo);
+	});
+
+	test.each(['jsonSchema', 'jsonMode'] as const)('is that of LangChain, as %s', async (method) => {
+		stage.play(...turns);
+		const chat = new ChatOpenAI({ model, apiKey, configuration: settings() });
+		expect(await chat.withStructuredOutput(city, { method }).invoke(prompt)).toEqual(oslo);
+	});
+
+	test('is that of LangChain, as a call', async () => {
+		stage.play([call('a', 'extract', oslo)]);
+		const chat = new ChatOpenAI({ model, apiKey, configuration: settings() });
+		const structured = chat.withStructuredOutput(city, { method: 'functionCalling', name: 'extract' });
+		expect(await structured.invoke(prompt)).toEqual(oslo);
+	});
+
+	test('is that of the AI SDK, whether it sends its schema or not', async () => {
+		for (const supportsStructuredOutputs of [true, false]) {
+			const provider = { ...settings(), supportsStructuredOutputs };
+			stage.play(...turns);
+			const five = generateText5({
+				model: compatible5(provider).chatModel(model),
+				experimental_output: Output5.object({ schema: city }),
+				prompt,
+			});
+			expect((await five).experimental_output).toEqual(oslo);
+			stage.play(...turns);
+			const output6 = Output6.object({ schema: city });
+			const six = await generateText6({ model: compatible6(provider).chatModel(model), output: output6, prompt });
+			expect(six.output).toEqual(oslo);
+			stage.play(...turns);
+			const output7 = Output7.object({ schema: city });
+			const seven = streamText7({ model: compatible7(provider).chatModel(model), output: output7, ...about });
+			expect(await seven.output).toEqual(oslo);
+		}
+	});
+});
+
+test('what openai sends again when it has waited too long joins the run of its first try', async () => {
+	const tries = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+	let count = 0;
+	const client = new OpenAI({
+		...settings(),
+		timeout: 1_000,
+		fetch: (url, init) => {
+			tries[count++]?.resolve();
+			return fetch(url, init);
+		},
+	});
+	const sent = stage.play(async (turn) => {
+		await tries[1]?.promise;
+		turn.say(text('Once.'));
+	});
+	const { choices } = await client.chat.completions.create({ model, messages: [{ role: 'user', content: prompt }] });
+	expect(choices[0]?.message.content).toBe('Once.');
+	expect(count).toBeGreaterThan(1);
+	expect(sent).toHaveLength(1);
 });

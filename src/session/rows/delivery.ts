@@ -1,8 +1,9 @@
 import type { Sql } from '../../migrate.ts';
 import type { Once } from '../api.ts';
 
-/** How long a webhook is known after it came, in milliseconds. */
+/** How long a webhook is known after it came, and a request that its client may send again, in milliseconds. */
 const keptMs = 30 * 86_400_000;
+const resentMs = 86_400_000;
 
 /** The requests that were taken under an `Idempotency-Key`, and the webhooks. */
 export class DeliveryRows {
@@ -17,7 +18,8 @@ export class DeliveryRows {
 	add({ key, request }: Once, run: number, createdAt: number): void {
 		this.#prune(createdAt);
 		this.#sql.exec(
-			'INSERT INTO delivery (key, request, run, created_at) VALUES (?, ?, ?, ?)',
+			`INSERT INTO delivery (key, request, run, created_at) VALUES (?, ?, ?, ?)
+			ON CONFLICT (key) DO UPDATE SET request = excluded.request, run = excluded.run, created_at = excluded.created_at`,
 			...[key, request, run, createdAt],
 		);
 	}
@@ -33,13 +35,17 @@ export class DeliveryRows {
 		this.#sql.exec('UPDATE delivery SET run = ? WHERE key = ?', run, key);
 	}
 
-	/** Forgets the webhooks of a month ago and more, whose senders have stopped trying: once in the object's life. */
+	/** Forgets what nobody sends again: webhooks of a month ago and more, and such; once in the object's life. */
 	#prune(now: number): void {
 		if (this.#isPruned) return;
 		this.#isPruned = true;
 		this.#sql.exec(
 			"DELETE FROM delivery WHERE key >= 'webhook ' AND key < 'webhook!' AND created_at < ? AND run >= 0",
 			now - keptMs,
+		);
+		this.#sql.exec(
+			"DELETE FROM delivery WHERE key >= 'resent ' AND key < 'resent!' AND created_at < ? AND run >= 0",
+			now - resentMs,
 		);
 	}
 }

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { request } from '../client.ts';
+import { play } from '../script.ts';
+
+const body = (content: string, more = {}) => ({ model: 'scripted', messages: [{ role: 'user', content }], ...more });
+const send = (given: object, count?: number, headers: Record<string, string> = {}) =>
+	request('/v1/chat/completions', given, {
+		...headers,
+		...(count !== undefined && { 'x-stainless-retry-count': String(count) }),
+	});
+const sessionOf = (response: Response) => response.headers.get('runlet-session');
+const textOf = async (response: Response) =>
+	(await response.json<{ choices: { message: { content: string } }[] }>()).choices[0]?.message.content;
+
+describe('a request that openai sends again', () => {
+	test('joins the run that goes on, and gets its answer, streamed or not', async () => {
+		for (const stream of [false, true]) {
+			const going = Promise.withResolvers<string>();
+			const { requests } = play(() => going.promise, 'Not this.');
+			const given = body(`join ${stream}`, { stream });
+			const first = send(given, 0);
+			await expect.poll(() => requests.length).toBe(1);
+			const again = [send(given, 1), send(given, 2)];
+			if (stream) await Promise.all(again);
+			going.resolve('Once.');
+			const all = await Promise.all([first, ...again]);
+			for (const response of all) expect(await response.text()).toContain('Once.');
+			expect(new Set(all.map(sessionOf)).size).toBe(1);
+			expect(requests).toHaveLength(1);
+		}
+	});
+
+	test('gets the answer of a run that has ended meanwhile', async () => {
+		const { requests } = play('Once.', 'Not this.');
+		const first = await send(body('ended'), 0);
+		const again = await send(body('ended'), 1);
+		expect([await textOf(first), await textOf(again)]).toEqual(['Once.', 'Once.']);
+		expect(again.headers.get('idempotent-replayed')).toBe('true');
+		expect(requests).toHaveLength(1);
+	});
+
+	test('joins the newest of several requests of the same words, each of which is a run of its own', async () => {
+		const { requests } = play('One.', 'Two.', 'Three.');
+		expect(await textOf(await send(body('twice'), 0))).toBe('One.');
+		expect(await textOf(await send(body('twice'), 0))).toBe('Two.');
+		expect(await textOf(await send(body('twice')))).toBe('Three.');
+		expect(await textOf(await send(body('twice'), 1))).toBe('Two.');
+		expect(requests).toHaveLength(3);
+	});
+
+	test('begins its run where the first try did not come here, and is joined itself', async () => {
+		const { requests } = play('One.', 'Not this.');
+		expect(await textOf(await send(body('lost'), 1))).toBe('One.');
+		expect(await textOf(await send(body('lost'), 2))).toBe('One.');
+		expect(requests).toHaveLength(1);
+	});
+
+	test('is another request with another byte in it, and with another key', async () => {
+		const { requests } = play('One.', 'Two.', 'Three.');
+		await send(body('byte'), 0);
+		expect(await textOf(await send(body('byte', { seed: 1 }), 1))).toBe('Two.');
+		expect(await textOf(await send(body('byte'), 1, { 'idempotency-key': 'resend-own' }))).toBe('Three.');
+		expect(requests).toHaveLength(3);
+	});
+
+	test('joins its run in a kept session, too, where the same words said later are a message of their own', async () => {
+		const { requests } = play('One.', 'Two.', 'Not this.');
+		const headers = { 'runlet-session': 'resend kept' };
+		expect(await textOf(await send(body('yes'), 0, headers))).toBe('One.');
+		expect(await textOf(await send(body('yes'), 1, headers))).toBe('One.');
+		expect(await textOf(await send(body('yes'), 0, headers))).toBe('Two.');
+		expect(await textOf(await send(body('yes'), 1, headers))).toBe('Two.');
+		expect(requests).toHaveLength(2);
+	});
+});
