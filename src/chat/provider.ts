@@ -71,7 +71,10 @@ export interface CallOptions {
 	readonly timeouts?: Timeouts | undefined;
 }
 
-/** How much a model is to think before it answers. A model that has fewer steps takes the nearest one. */
+/**
+ * How much a model is to think before it answers. A model that has fewer steps takes the nearest one; of two, the one that
+ * thinks more, unless that is `max`.
+ */
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
 /** `auto`, `none`, `required` (any tool), or one tool by name. */

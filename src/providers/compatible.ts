@@ -1,5 +1,5 @@
 import type { ProviderRegistration } from '../chat/index.ts';
-import { nearest } from './adapter/effort.ts';
+import { roundEffort } from './adapter/effort.ts';
 import { checkSettings, type ProviderSettings } from './adapter/settings.ts';
 import { openaiChat } from './openai-chat.ts';
 
@@ -20,7 +20,7 @@ export function groq(settings: ProviderSettings): ProviderRegistration {
 			pdf: false,
 			// console.groq.com/docs/reasoning: other models refuse the field.
 			effort: (effort, model) => {
-				if (/gpt-oss/.test(model)) return { reasoning_effort: nearest(effort, ['low', 'medium', 'high']) };
+				if (/gpt-oss/.test(model)) return { reasoning_effort: roundEffort(effort, ['low', 'medium', 'high']) };
 				return /qwen/.test(model) ? { reasoning_effort: effort === 'none' ? 'none' : 'default' } : {};
 			},
 		},
@@ -72,7 +72,7 @@ export function mistral(settings: ProviderSettings): ProviderRegistration {
 			afterTool: 'OK',
 			// Magistral always thinks; of the others, the newer small and medium ones can.
 			effort: (effort, model) =>
-				/^mistral-(small|medium)/.test(model) ? { reasoning_effort: nearest(effort, ['none', 'high']) } : {},
+				/^mistral-(small|medium)/.test(model) ? { reasoning_effort: roundEffort(effort, ['none', 'high']) } : {},
 		},
 	});
 }
@@ -89,7 +89,7 @@ export function ollama(settings: Partial<ProviderSettings> = {}): ProviderRegist
 		quirks: {
 			audio: false,
 			pdf: false,
-			effort: (effort) => ({ reasoning_effort: nearest(effort, ['none', 'low', 'medium', 'high']) }),
+			effort: (effort) => ({ reasoning_effort: roundEffort(effort, ['none', 'low', 'medium', 'high']) }),
 		},
 	});
 }

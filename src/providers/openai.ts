@@ -1,6 +1,7 @@
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
 import { RunletError } from '../errors.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
+import { efforts, roundEffort } from './adapter/effort.ts';
 import { isJson, type Json, number } from './adapter/json.ts';
 import { openaiPost, type Post } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
@@ -96,7 +97,7 @@ function bodyOf(request: ModelRequest, dialect: ResponsesDialect) {
 	const { parallelToolCalls } = request;
 	const steps = stepsOf(model, dialect);
 	const encrypted = steps.length > 0 || dialect.alwaysEncrypts;
-	const effort = nearest(reasoningEffort, steps);
+	const effort = reasoningEffort && roundEffort(reasoningEffort, steps);
 	const summary = steps.length > 0 ? dialect.reasoningSummary : undefined;
 	const schema = outputSchema && { schema: outputSchema, strict: isStrict(outputSchema) };
 	return {
@@ -148,19 +149,7 @@ const xaiEfforts: ResponsesDialect['efforts'] = [
 	[/^/, 'low medium high'],
 ];
 
-const allSteps: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-
-function stepsOf(model: string, { efforts }: ResponsesDialect): readonly string[] {
-	const steps = efforts.find(([pattern]) => pattern.test(model))?.[1] ?? '';
-	return allSteps.filter((step) => steps.split(' ').includes(step));
-}
-
-/** The step that is nearest to what was asked for; the weaker one of two. */
-function nearest(wanted: ReasoningEffort | undefined, steps: readonly string[]): string | undefined {
-	if (wanted === undefined) return undefined;
-	const far = (step: string): number => Math.abs(allSteps.indexOf(step) - allSteps.indexOf(wanted));
-	return steps.reduce<string | undefined>(
-		(best, s) => (best === undefined || far(s) < far(best) ? s : best),
-		undefined,
-	);
+function stepsOf(model: string, dialect: ResponsesDialect): readonly ReasoningEffort[] {
+	const steps = dialect.efforts.find(([pattern]) => pattern.test(model))?.[1] ?? '';
+	return efforts.filter((step) => steps.split(' ').includes(step));
 }

@@ -2,7 +2,7 @@ import { type ProviderRegistration, prefixDetector, type ReasoningEffort, render
 import { RunletError, messageOf as textOfError } from '../errors.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
 import { readError } from './adapter/bounded.ts';
-import { nearest } from './adapter/effort.ts';
+import { roundEffort } from './adapter/effort.ts';
 import { ProviderComplaint } from './adapter/failure.ts';
 import { isJson, type Json, number, numbers, object, objects, string } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
@@ -111,7 +111,7 @@ const efforts: readonly (readonly [model: RegExp, steps: readonly ReasoningEffor
 /** A model that cannot be told not to think is told to think little. */
 function effortOf(effort: ReasoningEffort, model: string): Json {
 	const steps = efforts.find(([pattern]) => pattern.test(model))?.[1] ?? [];
-	if (steps.length > 0) return { reasoning_effort: nearest(effort, steps) };
+	if (steps.length > 0) return { reasoning_effort: roundEffort(effort, steps) };
 	return /kimi/i.test(model) ? {} : { chat_template_kwargs: { enable_thinking: effort !== 'none' } };
 }
 

@@ -126,4 +126,31 @@ describe('a meter', () => {
 		expect(sent[1]).toBeGreaterThan(24_000);
 		expect(sent[1]).toBeLessThan(27_000);
 	});
+
+	test('is told that a request was cut which took too long, before and after its first word, so that it is charged', async () => {
+		const { meter, told } = noting();
+		const silent: Parameters<typeof providers.scripted>[0][number] = () => new Promise(() => {});
+		const begins: Parameters<typeof providers.scripted>[0][number] = async (_, onDelta) => {
+			await onDelta({ type: 'text', text: 'So' });
+			return new Promise(() => {});
+		};
+		const scripted = providers.scripted([silent, begins]);
+		const timeouts = { firstEventMs: 5, idleMs: 5 };
+		const options = {
+			model: 'scripted',
+			fallbacks: ['scripted-b'],
+			maxRetries: 0,
+			providers: [scripted],
+			meter,
+			timeouts,
+		};
+		const run = chat.run(options, [chat.userMessage('hi')]);
+		await expect(run.result).rejects.toMatchObject({ code: 'timeout' });
+		expect(told).toEqual([
+			['reserve', 'scripted'],
+			['lost', undefined, true, 0],
+			['reserve', 'scripted-b'],
+			['lost', undefined, true, expect.any(Number)],
+		]);
+	});
 });

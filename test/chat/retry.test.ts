@@ -119,6 +119,19 @@ describe('the wait before a retry', () => {
 		expect((await timed([httpError(503, { headers }), 'Hi'])).waited).toBe(9_000);
 	});
 
+	test.each([
+		['in an error of its own', (seconds: number) => httpError(429, { headers: { 'retry-after': String(seconds) } })],
+		['in the data of a RunletError', (retryAfter: number) => new RunletError('overloaded', 'wait', { retryAfter })],
+	])('is what the provider asked for up to a minute: beyond it the call has failed at once, %s', async (_, failure) => {
+		const waited = await timed([failure(60), 'Hi']);
+		expect([waited.result?.text, waited.waited]).toEqual(['Hi', 60_000]);
+		const refused = await timed([failure(61), 'never']);
+		expect([refused.error?.data?.retryAfter, refused.waited, refused.requests.length]).toEqual([61, 0, 1]);
+		const other = await timed([failure(3_600), 'Hi'], { fallbacks: ['scripted-b'] });
+		expect([other.result?.text, other.waited]).toEqual(['Hi', 0]);
+		expect(other.requests.map(({ model }) => model)).toEqual(['scripted', 'scripted-b']);
+	});
+
 	test('a date that has passed is no wait', async () => {
 		const headers = new Headers({ 'retry-after': 'Sat, 21 Nov 2020 12:00:09 GMT' });
 		expect((await timed([httpError(503, { headers }), 'Hi'])).waited).toBe(0);
@@ -172,6 +185,18 @@ describe('fallbacks', () => {
 		const script = [busy, calling(echoCall('a')), 'Hi'];
 		const { requests } = await timed(script, { fallbacks: models, maxRetries: 0, tools: [echo] });
 		expect(requests.map(({ model }) => model)).toEqual(['scripted', 'scripted-b', 'scripted']);
+	});
+
+	test('the usage of all models before counts: in the turn, in the run, and in an error', async () => {
+		const spending = (inputTokens: number) => new RunletError('overloaded', 'busy', { usage: { inputTokens } });
+		const options = { fallbacks: models, maxRetries: 1 };
+		const last = { text: 'Hi', usage: { inputTokens: 10_000 } };
+		const script = [spending(1), spending(10), spending(100), spending(1_000), last];
+		const { result } = await timed(script, options);
+		expect(result?.usage).toEqual({ inputTokens: 11_111 });
+		expect(result?.steps[0]?.usage).toEqual({ inputTokens: 11_111 });
+		const lost = await timed([...script.slice(0, 4), spending(10_000), spending(100_000)], options);
+		expect(lost.error?.data?.usage).toEqual({ inputTokens: 111_111 });
 	});
 
 	test('are not needed where the model answers', async () => {

@@ -275,7 +275,7 @@ describe('openai: a request', () => {
 		['o3', 'none', 'low', true],
 		['gpt-5-mini', 'none', 'minimal', true],
 		['gpt-5.1', 'max', 'high', true],
-		['gpt-5.4', 'minimal', 'none', true],
+		['gpt-5.4', 'minimal', 'low', true],
 		['gpt-5.6-sol', 'max', 'max', true],
 	] as const)('to %s with the effort %s says %s', async (model, reasoningEffort, effort, encrypted) => {
 		const body = await sent(hello, { model, options: { reasoningEffort } });
@@ -286,7 +286,7 @@ describe('openai: a request', () => {
 	test.each([
 		['grok-4-fast-reasoning', 'high', undefined],
 		['grok-4.1-fast', 'high', undefined],
-		['grok-3-mini', 'medium', 'low'],
+		['grok-3-mini', 'medium', 'high'],
 		['grok-4.3', 'none', 'none'],
 		['grok-4.5', 'none', 'low'],
 		['grok-4.5', 'xhigh', 'high'],

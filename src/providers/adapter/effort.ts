@@ -1,9 +1,28 @@
 import type { ReasoningEffort } from '../../chat/index.ts';
 
-const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies ReasoningEffort[];
+/** All steps of effort, from the one that thinks least. */
+export const efforts = [
+	'none',
+	'minimal',
+	'low',
+	'medium',
+	'high',
+	'xhigh',
+	'max',
+] as const satisfies ReasoningEffort[];
 
-/** The step that is nearest to the wanted one; of two, the one that thinks more. */
-export function nearest(wanted: ReasoningEffort, steps: readonly ReasoningEffort[]): ReasoningEffort {
+/**
+ * The step of a model that is nearest to the wanted one; of two, the one that thinks more, unless that is `max`, which
+ * has no limit. Every provider rounds by this, so that an effort means the same everywhere. Nothing for a model without
+ * steps.
+ */
+export function roundEffort(wanted: ReasoningEffort, steps: readonly ReasoningEffort[]): ReasoningEffort | undefined {
 	const distance = (step: ReasoningEffort): number => Math.abs(efforts.indexOf(step) - efforts.indexOf(wanted));
-	return steps.reduce((best, step) => (distance(step) <= distance(best) ? step : best));
+	let best: ReasoningEffort | undefined;
+	for (const step of efforts) {
+		if (!steps.includes(step)) continue;
+		const nearer = best === undefined ? 1 : distance(best) - distance(step);
+		if (nearer > 0 || (nearer === 0 && step !== 'max')) best = step;
+	}
+	return best;
 }

@@ -3,11 +3,13 @@ import {
 	type Message,
 	type MessagePart,
 	messageText,
+	type ReasoningEffort,
 	renderPart,
 	type ToolMessage,
 } from '../../../chat/index.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
+import { roundEffort } from '../../adapter/effort.ts';
 import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
 import { type Media, mediaOf } from '../../adapter/parts.ts';
 
@@ -73,6 +75,10 @@ function toolConfigOf({ toolChoice }: ModelRequest): Json {
 
 const budgets = { none: 0, minimal: 512, low: 1_024, medium: 8_192, high: 24_576, xhigh: 32_768, max: 32_768 };
 
+const levels: readonly ReasoningEffort[] = ['minimal', 'low', 'medium', 'high'];
+const proLevels: readonly ReasoningEffort[] = ['low', 'high'];
+const laterProLevels: readonly ReasoningEffort[] = ['low', 'medium', 'high'];
+
 /** Models since 3 think by levels, those of 2.5 within a budget; each takes the nearest that it has. */
 function thinkingOf({ model, reasoningEffort: effort }: ModelRequest): Json | undefined {
 	const version = versionOf(model);
@@ -83,9 +89,7 @@ function thinkingOf({ model, reasoningEffort: effort }: ModelRequest): Json | un
 		const [least, most] = pro ? [128, 32_768] : [effort === 'none' ? 0 : 512, 24_576];
 		return { thinkingBudget: Math.min(Math.max(budgets[effort], least), most), ...shown };
 	}
-	if (effort === 'none' || effort === 'minimal') return { thinkingLevel: pro ? 'low' : 'minimal', ...shown };
-	if (effort === 'low') return { thinkingLevel: 'low', ...shown };
-	return { thinkingLevel: effort === 'medium' && !(pro && version === 3) ? 'medium' : 'high', ...shown };
+	return { thinkingLevel: roundEffort(effort, pro ? (version === 3 ? proLevels : laterProLevels) : levels), ...shown };
 }
 
 /** Contents in the order of the conversation; neighbours of one role are one content, as parallel results must be. */

@@ -3,12 +3,14 @@ import {
 	type Message,
 	type MessagePart,
 	messageText,
+	type ReasoningEffort,
 	renderPart,
 	type ToolMessage,
 } from '../../../chat/index.ts';
 import { messageOf, RunletError } from '../../../errors.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
+import { roundEffort } from '../../adapter/effort.ts';
 import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
 import { isImage, mediaOf, textOf } from '../../adapter/parts.ts';
 
@@ -82,6 +84,9 @@ function longestReply(model: string): number {
 	return version >= 4 ? 32_000 : version >= 3.5 ? 8_192 : 4_096;
 }
 
+const olderEfforts: readonly ReasoningEffort[] = ['low', 'medium', 'high', 'max'];
+const newerEfforts: readonly ReasoningEffort[] = ['low', 'medium', 'high', 'xhigh', 'max'];
+
 const budgets = { minimal: 1_024, low: 2_048, medium: 8_192, high: 16_384, xhigh: 24_576, max: 31_000 };
 
 /**
@@ -99,8 +104,8 @@ function thinkingOf({ model, reasoningEffort, toolChoice }: ModelRequest, maxTok
 		return /sonnet/i.test(model) ? { thinking: { type: 'between_tools' } } : { effort: 'low' };
 	}
 	if (version >= 4.6) {
-		const high = version < 4.7 || /mythos-preview/i.test(model) ? 'high' : 'xhigh';
-		const effort = reasoningEffort === 'minimal' ? 'low' : reasoningEffort === 'xhigh' ? high : reasoningEffort;
+		const steps = version < 4.7 || /mythos-preview/i.test(model) ? olderEfforts : newerEfforts;
+		const effort = roundEffort(reasoningEffort, steps);
 		// Models since 4.7 keep their thoughts to themselves unless they are asked for them.
 		const shown = version >= 4.7 && { display: 'summarized' };
 		return { effort, thinking: forced ? undefined : { type: 'adaptive', ...shown } };
