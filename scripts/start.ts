@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { messageOf, type RunletError } from '../src/errors.ts';
 import { readKeys, secretOf } from './keys-file.ts';
 import { watchParent } from './processes.ts';
-import { writeBanner } from './start/banner.ts';
+import { inspect, writeBanner } from './start/banner.ts';
 import { DevServer } from './start/dev-server.ts';
 import { OptionError, readOptions, type StartOptions, usage } from './start/options.ts';
 import { createProxy } from './start/proxy.ts';
@@ -34,7 +34,7 @@ async function main(options: StartOptions): Promise<void> {
 	const keys = await keyOptions(options.keysFile);
 	const secret = randomBytes(24).toString('hex');
 	const proxy = createProxy({
-		secret: options.isPrivate ? secret : undefined,
+		secret: options.isPrivate && options.keysFile === undefined ? secret : undefined,
 		findPort: () => server.findPort(),
 		onlyLoopback: options.isPrivate && options.keysFile === undefined,
 		tls: options.tls,
@@ -42,6 +42,22 @@ async function main(options: StartOptions): Promise<void> {
 	const url = await listen(proxy.server, options);
 	await publishSkills(options);
 	let isAnnounced = false;
+	let told = '';
+	/** The banner, once the Worker answers with its agents; what is wrong, whenever that is something else than before. */
+	const show = async (port: number): Promise<void> => {
+		const found = await inspect({ port, secret });
+		const problems = found.problems.map((problem) => `  ${problem}`).join('\n');
+		const { isPrivate, keysFile } = options;
+		if (found.answers && !isAnnounced)
+			print(writeBanner({ url, port, secret, hasKeys: keysFile !== undefined, isPrivate }, found));
+		else if (found.answers) print('Runlet runs what was saved.');
+		if (problems !== told && problems !== '')
+			print(
+				`\n${found.answers ? 'Something is to be mended:' : 'Runlet does not answer until this is mended:'}\n${problems}\n`,
+			);
+		isAnnounced ||= found.answers;
+		told = problems;
+	};
 	const server = new DevServer({
 		args: [
 			...(options.isPrivate ? ['--var', `LOCAL:${secret}`] : []),
@@ -58,12 +74,7 @@ async function main(options: StartOptions): Promise<void> {
 			if (why !== undefined) console.error(`\n${why}`);
 			process.exit(code);
 		},
-		onUp: (port) => {
-			if (isAnnounced) return print('Runlet runs what was saved.');
-			isAnnounced = true;
-			const { isPrivate, keysFile } = options;
-			void writeBanner({ url, port, secret, hasKeys: keysFile !== undefined, isPrivate }).then(print);
-		},
+		onUp: (port) => void show(port),
 	});
 	for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.stop(signal));
 	onParentDeath(() => server.stop('SIGTERM'));

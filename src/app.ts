@@ -5,7 +5,7 @@ import { accessLog } from './routes/access-log.ts';
 import { agentsRoute } from './routes/agents.ts';
 import { chatCompletionsRoute } from './routes/chat-completions.ts';
 import { crossOrigin } from './routes/cors.ts';
-import { health } from './routes/health.ts';
+import { healthRoute } from './routes/health.ts';
 import { assertMayAnswer, authenticate, limitStrangers, type RouteEnv } from './routes/identity.ts';
 import { keys } from './routes/keys.ts';
 import { modelsRoute } from './routes/model-list.ts';
@@ -40,7 +40,7 @@ export function createApp(runtime: Runtime) {
 	// Behind this line everybody is known; a way in that knows its callers by other means is mounted in front of it.
 	app.use('/v1/*', authenticate);
 	const routed = app
-		.route('/healthz', health)
+		.route('/healthz', healthRoute(runtime))
 		.route('/v1/agents', agentsRoute(runtime))
 		.route('/v1/chat/completions', chatCompletionsRoute(runtime))
 		.route('/v1/keys', keys)

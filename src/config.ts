@@ -3,7 +3,7 @@ import { localIdentity, webhookOwner } from './auth/identity.ts';
 import { isOver, type KeyRecord, parseKeys } from './auth/key.ts';
 import { check } from './check.ts';
 import type { DirectoryNamespace } from './directory/api.ts';
-import { RunletError } from './errors.ts';
+import { messageOf, RunletError } from './errors.ts';
 import type { LedgerNamespace } from './ledger/api.ts';
 import type { Limit } from './ledger/budget.ts';
 import type { LocalMode } from './net/local.ts';
@@ -181,10 +181,7 @@ export function config(env: Env): Config {
 		LOCAL: local,
 		...caps
 	} = check(variables, env, 'env', 'not_configured');
-	for (const binding of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHERS'] as const) {
-		if (env[binding] === undefined)
-			throw new RunletError('not_configured', `${binding}: this binding is missing in wrangler.toml.`);
-	}
+	for (const name of bindingNames) assertBound(env, name);
 	const dayBudget = { tokens: caps.DAY_BUDGET_TOKENS, usd: caps.DAY_BUDGET_USD };
 	const endpoints = new Map(endpointNames.map((name) => [name, endpointIn(env, name)]));
 	const secrets = new Map(sourceNames.map((source) => [source, secretsIn(env, secretNames[source])]));
@@ -210,6 +207,53 @@ export function config(env: Env): Config {
 	};
 	known.set(env, read);
 	return read;
+}
+
+/** Who is let in: what can be known where another variable is wrong. Throws as `config` does for these two. */
+export function readDoor(env: Env): Pick<Config, 'keys' | 'local'> {
+	const cached = known.get(env);
+	if (cached !== undefined) return cached;
+	const door = v.pick(variables, ['API_KEYS', 'LOCAL']);
+	const { API_KEYS: keys, LOCAL: local } = check(door, env, 'env', 'not_configured');
+	return { keys, local };
+}
+
+/** Something that has to be mended before all works. */
+export interface Problem {
+	/** The variable, binding or agent. */
+	readonly where: string;
+	/** What is wrong with it, and what to do. */
+	readonly message: string;
+}
+
+/** Everything that `config` refuses, and not only the first of it. */
+export function findConfigProblems(env: Env): readonly Problem[] {
+	const checks = [
+		...Object.entries(variables.entries).map(
+			([name, schema]) =>
+				() =>
+					check(v.object({ [name]: schema }), env, name, 'not_configured'),
+		),
+		...bindingNames.map((name) => () => assertBound(env, name)),
+		...endpointNames.map((name) => () => endpointIn(env, name)),
+		...[...Object.values(secretNames), 'CALLBACK_SECRET' as const].map((name) => () => secretsIn(env, name)),
+	];
+	return checks.flatMap((run) => {
+		try {
+			run();
+			return [];
+		} catch (error) {
+			const [, where = 'env', message = messageOf(error)] = /^(\w+): (.*)$/s.exec(messageOf(error)) ?? [];
+			return [{ where, message }];
+		}
+	});
+}
+
+const bindingNames = ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHERS'] as const;
+
+function assertBound(env: Env, name: (typeof bindingNames)[number]): void {
+	if (env[name] === undefined)
+		throw new RunletError('not_configured', `${name}: this binding is missing in wrangler.toml.`);
 }
 
 /** Owners without a key: this machine, and senders of webhooks, which sign what they send. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { messageOf } from '../../src/errors.ts';
 import { localHeader } from '../../src/net/local.ts';
 import { describeModel } from '../../src/playground/words.js';
 
@@ -22,14 +23,14 @@ const agentList = v.object({
 });
 
 /** What is shown when the Worker answers: its address, and how to talk to it. */
-export async function writeBanner(options: BannerOptions): Promise<string> {
+export function writeBanner(options: BannerOptions, { agents }: Inspection): string {
 	const { url, hasKeys } = options;
 	const chat = url === 'http://127.0.0.1:8787' ? 'npm run chat' : `npm run chat -- --url ${url}`;
 	const body = JSON.stringify({ agent: 'assistant', text: 'What is 17 + 25?' });
 	const key = hasKeys ? ` -H 'authorization: Bearer '$RUNLET_API_KEY` : '';
 	return `
   Runlet is at ${url}
-${await findUnready(options)}
+${describeUnready(agents)}
   In a terminal   ${chat}
   With curl       curl -N ${url}/v1/sessions -H 'content-type: application/json' -H 'accept: text/event-stream'${key} -d '${body}'
   Stop            Ctrl-C
@@ -43,17 +44,49 @@ function describeAccess({ hasKeys, isPrivate }: BannerOptions): string {
 	return '\n  Others can reach this address, so it answers nobody without an API key: npm start -- --keys\n';
 }
 
-/** The default models that cannot answer yet, a line each; what cannot be found out is left out. */
-async function findUnready({ port, secret }: BannerOptions): Promise<string> {
-	try {
-		const response = await fetch(`http://127.0.0.1:${port}/v1/agents`, {
+/** The default models that cannot answer yet, a line each. */
+function describeUnready(agents: Inspection['agents']): string {
+	const described = new Set(agents.map(describeModel).filter((text) => text.includes('(')));
+	return [...described].map((text) => `  ${text}\n`).join('');
+}
+
+const problemList = v.looseObject({
+	problems: v.array(v.object({ where: v.string(), message: v.string() })),
+});
+const failure = v.looseObject({ error: v.looseObject({ message: v.string() }) });
+
+/** What the Worker says of itself. */
+export interface Inspection {
+	/** Whether it answers with its agents, at least to who has a key. */
+	readonly answers: boolean;
+	readonly agents: v.InferOutput<typeof agentList>['agents'];
+	/** What has to be mended, a line each. */
+	readonly problems: readonly string[];
+}
+
+/** Asks a Worker that runs whether it can work. */
+export async function inspect({ port, secret }: Pick<BannerOptions, 'port' | 'secret'>): Promise<Inspection> {
+	const ask = async (path: string) => {
+		const response = await fetch(`http://127.0.0.1:${port}${path}`, {
 			headers: { [localHeader]: secret },
-			signal: AbortSignal.timeout(5_000),
+			signal: AbortSignal.timeout(20_000),
 		});
-		const { agents } = v.parse(agentList, await response.json());
-		const described = new Set(agents.map(describeModel).filter((text) => text.includes('(')));
-		return [...described].map((text) => `  ${text}\n`).join('');
-	} catch {
-		return '';
+		const body: unknown = await response.json().catch(() => undefined);
+		return { status: response.status, body };
+	};
+	try {
+		const [{ body: health }, { status, body }] = [await ask('/healthz?deep'), await ask('/v1/agents')];
+		const listed = v.safeParse(agentList, body);
+		const why = v.is(failure, body) ? body.error.message : `GET /v1/agents answers ${status}`;
+		const answers = listed.success || status === 401 || why.startsWith('API_KEYS: not set');
+		const found = v.is(problemList, health) ? health.problems : [];
+		const problems = found.map(({ where, message }) => `${where}: ${message}`);
+		return {
+			answers,
+			agents: listed.success ? listed.output.agents : [],
+			problems: problems.length === 0 && !answers ? [why] : problems,
+		};
+	} catch (error) {
+		return { answers: false, agents: [], problems: [`The Worker does not answer: ${messageOf(error)}`] };
 	}
 }

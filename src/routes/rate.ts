@@ -26,7 +26,8 @@ export async function assertStrangerRate<E extends { Bindings: Env }>(c: Context
 	const address = toAddressKey(c.req.header('cf-connecting-ip'));
 	if (address === undefined) return;
 	const key = `address ${address}`;
-	const { rateLimiter } = config(c.env);
+	// Asked for where another variable may be wrong, too.
+	const { RATE_LIMITER: rateLimiter } = c.env;
 	if (rateLimiter === undefined ? isWithin(key, Date.now()) : (await rateLimiter.limit({ key })).success) return;
 	throw tooMany();
 }

@@ -8,9 +8,22 @@ export const getHealth = operation({
 	path: '/healthz',
 	tag: 'Service',
 	summary: 'Whether the Worker is there',
+	description:
+		'With `?deep`, and a key, also whether all that it is set up with can work: its variables, its agents, their models and skills. What is wrong is 503, with `problems`.',
 	access: 'anybody',
+	query: v.object({ deep: v.optional(v.string()) }),
 	answers: {
-		200: { says: 'It is.', json: v.object({ status: v.literal('ok') }), examples: { ok: { status: 'ok' } } },
+		200: {
+			says: 'It is.',
+			json: v.object({
+				status: v.literal('ok'),
+				problems: v.optional(v.array(v.object({ where: v.string(), message: v.string() }))),
+			}),
+			examples: { ok: { status: 'ok' } },
+		},
+	},
+	ownErrors: {
+		503: 'Something is wrong with how it is set up: `problems` is a list of `{ where, message }`, each with the variable or the agent, and what to do.',
 	},
 });
 

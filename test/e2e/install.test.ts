@@ -1,0 +1,22 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { root } from '../../scripts/wrangler.ts';
+
+/** The script that runs before all others, as a Node of that version would run it. */
+function runOn(version: string) {
+	const pretend = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`;
+	return spawnSync(process.execPath, ['--import', pretend, join(root, 'scripts/install.mjs')], { encoding: 'utf8' });
+}
+
+test('a Node that is too old is told in one sentence, before anything is installed', () => {
+	for (const version of ['12.22.12', '16.20.2', '18.20.8']) {
+		const { status, stderr } = runOn(version);
+		expect(status).toBe(1);
+		expect(stderr).toMatch(new RegExp(`^Runlet needs Node 20 or newer, and this is Node ${version}\\. .*\\n$`));
+	}
+});
+
+test('every Node that engines names gets on, the first of them, too', () => {
+	for (const version of ['20.0.0', '22.0.0', '24.0.0']) expect(runOn(version)).toMatchObject({ status: 0, stderr: '' });
+});

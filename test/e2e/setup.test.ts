@@ -1,0 +1,84 @@
+/** What is wrong with how a Worker is set up is said when it starts, and not by every request. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { root } from '../../scripts/wrangler.ts';
+import { freePort } from '../runlet.ts';
+import { runScript } from './scripts.ts';
+
+let folder: string;
+beforeAll(async () => {
+	folder = await mkdtemp(join(tmpdir(), 'runlet-setup-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** What `npm start` prints up to the line that matches. */
+async function startUntil(expression: RegExp, ...options: readonly string[]): Promise<string> {
+	const args = [
+		'scripts/start.ts',
+		'--port',
+		String(await freePort()),
+		'--persist-to',
+		folder,
+		'--no-types',
+		...options,
+	];
+	const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+	let output = '';
+	const matched = Promise.withResolvers<void>();
+	for (const stream of [child.stdout, child.stderr])
+		stream.setEncoding('utf8').on('data', (text: string) => {
+			output += text;
+			if (expression.test(output)) matched.resolve();
+		});
+	const closed = once(child, 'close').then(() => matched.reject(new Error(`ended before ${expression}:\n${output}`)));
+	await matched.promise;
+	child.kill('SIGTERM');
+	await closed;
+	return output;
+}
+
+test('a variable that is wrong takes the place of the banner', async () => {
+	const output = await startUntil(
+		/CORS_ORIGINS: .*\n/,
+		'--var',
+		'DAY_BUDGET_USD:lots',
+		'--var',
+		'CORS_ORIGINS:example.com',
+	);
+	expect(output).toMatch(/DAY_BUDGET_USD: must be a number above 0, such as 2.50/);
+	expect(output).not.toContain('Runlet is at');
+});
+
+test('a model that nobody knows is said beside the banner', async () => {
+	const output = await startUntil(/MODEL: .*\n/, '--var', 'MODEL:gtp-5');
+	expect(output).toMatch(/Runlet is at[\s\S]*MODEL: "gtp-5" is no model/);
+});
+
+describe('what was typed wrong is told in our own words, before anything is started', () => {
+	test.each([
+		[['--port', 'abc'], /--port abc: expected a number from 1 to 65535/],
+		[['--port'], /--port: its value is missing/],
+		[['--prot', '8799'], /--prot: there is no such option. Did you mean --port\?/],
+		[['--local-protocol', 'https'], /--https-key-path FILE/],
+		[['8799'], /npm start -- --port 8799/],
+	])('%j', async (args, words) => {
+		const { code, stderr } = await runScript('start.ts', args);
+		expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);
+		expect(stderr).not.toMatch(/\n {4}at /);
+	});
+
+	test('a port that somebody has', async () => {
+		const { createServer } = await import('node:net');
+		const server = createServer().listen(0, '127.0.0.1');
+		await once(server, 'listening');
+		const address = server.address();
+		const port = typeof address === 'object' && address !== null ? address.port : 0;
+		const { code, stderr } = await runScript('start.ts', ['--port', String(port)]);
+		server.close();
+		expect([code, stderr]).toEqual([1, expect.stringMatching(`--port: ${port} is in use.*--port ${port + 1}`)]);
+	});
+});
