@@ -17,7 +17,7 @@ npm run keys -- revoke ID     takes one away
   --owner OWNER       make: whose sessions it opens (its own; the owner of another key shares that one's)
   --scope run,admin   make: what it allows (run)
   --day-tokens N, --day-usd N   make: what its owner may spend on a UTC day
-  --days N            rotate: for how long both are good (7; 0 ends the first one now)
+  --overlap-days N    rotate: for how long both are good (7; 0 ends the first one now)
   --replace           with --remote: also where the deployed Worker has keys that are not known here
   --keys-file FILE    where their hashes are kept (keys.json)
   --config FILE, --env NAME    as for wrangler`;
@@ -26,7 +26,17 @@ const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
 async function main(args: string[]): Promise<number> {
-	assertNotSwallowed(['remote', 'owner', 'scope', 'day-tokens', 'day-usd', 'days', 'replace', 'keys-file', 'config']);
+	assertNotSwallowed([
+		'remote',
+		'owner',
+		'scope',
+		'day-tokens',
+		'day-usd',
+		'overlap-days',
+		'replace',
+		'keys-file',
+		'config',
+	]);
 	const { values, positionals } = parseArgs({
 		args,
 		allowPositionals: true,
@@ -36,7 +46,7 @@ async function main(args: string[]): Promise<number> {
 			scope: text,
 			'day-tokens': text,
 			'day-usd': text,
-			days: text,
+			'overlap-days': text,
 			replace: flag,
 			'keys-file': { ...text, default: defaultKeysFile },
 			config: { ...text, short: 'c', default: `${root}/wrangler.toml` },
@@ -90,7 +100,7 @@ async function main(args: string[]): Promise<number> {
 			);
 		}
 		case 'rotate': {
-			const days = daysOf(values.days);
+			const days = daysOf(values['overlap-days']);
 			const old = findKey(await readKeys(file), name);
 			const { key, record, ends } = await rotateKey(old, days);
 			const keys = await changeKeys(file, (before) => withKey(withEnd(before, ends), record));
@@ -174,7 +184,7 @@ function withEnd(before: Keys, ends: KeyRecord): Keys {
 function daysOf(given = '7'): number {
 	const days = Number(given);
 	if (/^\d+$/.test(given) && days <= 365) return days;
-	throw new TypeError(`--days ${given}: expected a whole number from 0 to 365.`);
+	throw new TypeError(`--overlap-days ${given}: expected a whole number from 0 to 365.`);
 }
 
 function withoutKey(before: Keys, id: string): Keys {

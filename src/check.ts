@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { RunletError } from './errors.ts';
+import { findNearest } from './nearest.ts';
 
 /**
  * A value from outside, checked by a schema and typed by it. What is wrong throws a `RunletError` with that code, whose
@@ -14,8 +15,25 @@ export function check<const S extends v.GenericSchema>(
 	// The first mistake is enough, and finding all of them in a large body is slow.
 	const parsed = v.safeParse(schema, value, { abortEarly: true });
 	if (parsed.success) return parsed.output;
-	const { field, message } = explain(parsed.issues, where);
+	const { field, message } = explainMistyped(schema, value) ?? explain(parsed.issues, where);
 	throw new RunletError(code, message, { field });
+}
+
+/** Fields that are looked at, of those that there are not. */
+const mostMistyped = 16;
+
+/** What is wrong where a field is there under a name that is nearly right: else it would only be told as missing. */
+function explainMistyped(schema: v.GenericSchema, value: unknown): { field: string; message: string } | undefined {
+	const isStrict = schema.type === 'strict_object' && 'entries' in schema;
+	if (!isStrict || typeof value !== 'object' || value === null) return undefined;
+	const known = Object.keys(Object(schema.entries));
+	const unknown = Object.keys(value).filter((name) => !known.includes(name));
+	for (const field of unknown.slice(0, mostMistyped)) {
+		const free = known.filter((name) => !Object.hasOwn(value, name));
+		const meant = findNearest(field, free);
+		if (meant !== undefined) return { field, message: `${field}: no such field. Did you mean ${meant}?` };
+	}
+	return undefined;
 }
 
 /** The first thing that is wrong, and the field that it is wrong with. */

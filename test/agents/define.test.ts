@@ -24,7 +24,12 @@ test('an agent needs a name and a description, and has no tools and skills unles
 test.each<[what: string, definition: object, field: string, says: RegExp]>([
 	['a name that cannot stand in a URL', { name: 'Host One' }, 'name', /^name: .*hyphens.*\(agent Host One\)/],
 	['an empty description', { description: '' }, 'description', /^description: .*\(agent host\)/],
-	['a field that is misspelt', { sytem: 'Be brief.' }, 'sytem', /^sytem: no such field \(agent host\)/],
+	[
+		'a field that is misspelt',
+		{ sytem: 'Be brief.' },
+		'sytem',
+		/^sytem: no such field\. Did you mean system\? \(agent host\)/,
+	],
 	[
 		'a webhook of a source that is none',
 		{ webhooks: { gitlab: () => 'x' } },

@@ -69,7 +69,7 @@ describe('npm run keys', () => {
 	test('rotates a key: a second one that may do the same, and an end for the first', async () => {
 		const made = shown((await keys('make --scope run,admin --day-usd 2.5')).stdout);
 		const [first] = await records();
-		const { stdout, code } = await keys(`rotate ${first?.id} --days 3`);
+		const { stdout, code } = await keys(`rotate ${first?.id} --overlap-days 3`);
 		expect(code).toBe(0);
 		const [old, next] = await records();
 		const { id = '', expiresAt = '' } = old ?? {};
@@ -87,7 +87,7 @@ describe('npm run keys', () => {
 			code: 1,
 			stderr: expect.stringContaining('another one took its place'),
 		});
-		expect((await keys(`rotate ${next?.id} --days 0`)).stdout).toContain(`${next?.id} has ended`);
+		expect((await keys(`rotate ${next?.id} --overlap-days 0`)).stdout).toContain(`${next?.id} has ended`);
 		expect((await keys('list')).stdout).toContain(', ended 20');
 		expect(secretOf(await records())).toContain(`"expiresAt":"${expiresAt}"`);
 	});
@@ -95,8 +95,8 @@ describe('npm run keys', () => {
 	test.each([
 		['rotate', 2, 'Which one? npm run keys -- rotate ID'],
 		['rotate nobody', 1, 'There is no key nobody'],
-		['rotate nobody --days 1.5', 2, '--days 1.5: expected a whole number from 0 to 365'],
-		['rotate nobody --days 400', 2, '--days 400'],
+		['rotate nobody --overlap-days 1.5', 2, '--overlap-days 1.5: expected a whole number from 0 to 365'],
+		['rotate nobody --overlap-days 400', 2, '--overlap-days 400'],
 		['make --scope root', 2, '--scope root: expected run, admin'],
 		['make --day-usd 0', 2, '--day-usd 0: expected a number above 0'],
 		['make --day-tokens 1.5', 2, '--day-tokens 1.5'],

@@ -69,6 +69,20 @@ test('a field of the wrong type is named', async () => {
 	);
 });
 
+test('a field that is nearly right is named, with the one that was meant, and not as missing', async () => {
+	const says = async (body: object, words: RegExp, path = '/v1/sessions') =>
+		refused(await request(path, body), 400, 'invalid_request', words);
+	await says({ agnet: 'scripted' }, /^agnet: no such field\. Did you mean agent\?$/);
+	await says({ agent: 'scripted', tex: 'Hello' }, /^tex: no such field\. Did you mean text\?$/);
+	await says({ agent: 'scripted', nothing: 1 }, /^nothing: no such field$/);
+	await says({ nothing: 1 }, /^agent: missing$/);
+	await says(
+		{ whenbusy: 'steer', text: 'Hi' },
+		/^whenbusy: .*whenBusy\?$/,
+		`/v1/sessions/${await createSession()}/messages`,
+	);
+});
+
 test('an unknown agent is refused, and the known ones are named', async () => {
 	await refused(
 		await request('/v1/sessions', { agent: 'nobody' }),
