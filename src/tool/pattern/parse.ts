@@ -1,11 +1,21 @@
 /** A pattern of JSON Schema, read: ECMA-262 with the `u` flag, without what no automaton can match. */
 export type Node =
-	| { readonly type: 'char'; readonly matches: (point: number) => boolean }
+	| Char
 	| { readonly type: 'at'; readonly place: 'start' | 'end' | 'word' | 'not word' }
 	| { readonly type: 'look'; readonly body: Node; readonly isNegative: boolean }
+	| { readonly type: 'behind'; readonly characters: readonly Char[]; readonly isNegative: boolean }
 	| { readonly type: 'sequence'; readonly nodes: readonly Node[] }
 	| { readonly type: 'choice'; readonly nodes: readonly Node[] }
 	| { readonly type: 'repeat'; readonly body: Node; readonly least: number; readonly most: number };
+
+/** One character of some. */
+export interface Char {
+	readonly type: 'char';
+	readonly matches: (point: number) => boolean;
+}
+
+/** Characters that a pattern may look behind. */
+const maxBehind = 100;
 
 /** Groups within groups. */
 const maxNesting = 50;
@@ -14,8 +24,8 @@ const maxNesting = 50;
 export const maxPatternLength = 4_000;
 
 /**
- * Reads a pattern. Throws a plain `Error` that says why, for one that is not valid, and for back references and looks
- * behind, which cannot be matched in linear time.
+ * Reads a pattern. Throws a plain `Error` that says why, for one that is not valid, and for what cannot be matched in linear
+ * time: back references, and looks behind by a length that varies.
  */
 export function parsePattern(pattern: string): Node {
 	if (pattern.length > maxPatternLength) throw new Error(`is longer than ${maxPatternLength} characters`);
@@ -90,9 +100,14 @@ class Reader {
 	#group(): Node {
 		const [opening = ''] = this.#taken(/\?(?:<?[=!]|:|<[^>=!][^>]*>|[a-z-]+:)/y) ?? [];
 		if (/^\?[a-z-]/.test(opening)) throw new Error('changes its flags');
-		if (/^\?<[=!]/.test(opening)) throw new Error('looks behind, which takes too long to match');
 		const body = this.#choice();
 		this.#took(')');
+		if (opening === '?<=' || opening === '?<!') {
+			const characters = charactersOf(body);
+			if (characters === undefined)
+				throw new Error('looks behind by a length that varies, which takes too long to match');
+			return { type: 'behind', characters, isNegative: opening === '?<!' };
+		}
 		const isLook = opening === '?=' || opening === '?!';
 		return isLook ? { type: 'look', body, isNegative: opening === '?!' } : body;
 	}
@@ -111,8 +126,22 @@ class Reader {
 	}
 }
 
+/** The characters that a node of one length stands for. */
+function charactersOf(node: Node): readonly Char[] | undefined {
+	if (node.type === 'char') return [node];
+	if (node.type === 'repeat') {
+		const once = charactersOf(node.body);
+		if (once === undefined || node.least !== node.most || node.least * once.length > maxBehind) return undefined;
+		return Array.from({ length: node.least }, () => once).flat();
+	}
+	if (node.type !== 'sequence') return undefined;
+	const parts = node.nodes.map(charactersOf);
+	const characters = parts.flatMap((part) => part ?? []);
+	return parts.includes(undefined) || characters.length > maxBehind ? undefined : characters;
+}
+
 /** What one character may be. Only that one is shown to the regular expression, so it cannot take long. */
-function toChar(source: string): Node {
+function toChar(source: string): Char {
 	const own = source.codePointAt(0) ?? 0;
 	if (source !== '.' && source.length === (own > 0xffff ? 2 : 1))
 		return { type: 'char', matches: (point) => point === own };

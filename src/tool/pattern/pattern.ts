@@ -1,9 +1,10 @@
-import { type Node, parsePattern } from './parse.ts';
+import { type Char, type Node, parsePattern } from './parse.ts';
 
 /** A step of a program. All but `match`, `jump` and `split` go on with the step behind them. */
 type Step =
 	| { readonly type: 'match' }
-	| { readonly type: 'char'; readonly matches: (point: number) => boolean }
+	| Char
+	| Extract<Node, { type: 'behind' }>
 	| { readonly type: 'at'; readonly place: Extract<Node, { type: 'at' }>['place'] }
 	| { readonly type: 'look'; readonly program: Program; readonly isNegative: boolean }
 	| { readonly type: 'jump'; to: number }
@@ -64,6 +65,10 @@ function write(node: Node, program: Program, budget: { left: number }, depth: nu
 	switch (node.type) {
 		case 'char':
 		case 'at':
+			push(node, program, budget);
+			return;
+		case 'behind':
+			budget.left -= node.characters.length;
 			push(node, program, budget);
 			return;
 		case 'look': {
@@ -154,6 +159,8 @@ function runs({ steps }: Program, points: readonly number[]): { readonly at: Uin
 					return behind[place + 1] === 1 && index < points.length && step.matches(points[index] ?? 0);
 				case 'at':
 					return here[place + 1] === 1 && isAt(step.place, points, index);
+				case 'behind':
+					return here[place + 1] === 1 && isBehind(step.characters, points, index) !== step.isNegative;
 				case 'look':
 					return here[place + 1] === 1 && (looks.get(step)?.[index] === 1) !== step.isNegative;
 				case 'jump':
@@ -164,6 +171,11 @@ function runs({ steps }: Program, points: readonly number[]): { readonly at: Uin
 		}
 	}
 	return { at, some };
+}
+
+function isBehind(characters: readonly Char[], points: readonly number[], index: number): boolean {
+	const from = index - characters.length;
+	return from >= 0 && characters.every(({ matches }, at) => matches(points[from + at] ?? 0));
 }
 
 function isAt(place: Extract<Node, { type: 'at' }>['place'], points: readonly number[], index: number): boolean {
