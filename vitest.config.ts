@@ -5,7 +5,7 @@ import { callbackSecret, senders } from './test/webhooks/senders.ts';
 
 /** Tests that need no platform; those of the loop run here and in workerd. */
 const pure = [
-	'test/{auth,net,tool,skill,chat,providers,toolboxes,agents,compat,webhooks,openapi,session,ledger,directory}/**/*.test.ts',
+	'test/{source,auth,net,tool,skill,chat,providers,toolboxes,agents,compat,webhooks,openapi,session,ledger,directory}/**/*.test.ts',
 ];
 const workerd = ['test/**/*.worker.test.ts'];
 const both = ['test/{chat,tool,webhooks}/**/*.test.ts', 'test/net/{public-url,fetch}.test.ts'];

@@ -24,7 +24,7 @@ const aboutBody = v.strictObject({
 	session: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(512))),
 	sender: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(255))),
 	metadata: v.optional(metadata),
-	callback: v.optional(v.string()),
+	callback: v.optional(v.pipe(v.string(), v.maxLength(2_048))),
 });
 
 /** What a session answers to a message that it has accepted, now or before. */

@@ -8,6 +8,7 @@ import type { GenericSchema } from 'valibot';
 import { messageOf, RunletError } from '../errors.ts';
 import { isTooDeep, maxLevels } from '../json.ts';
 import { compileSchema } from './json-schema/compile.ts';
+import { toCurrentDraft } from './json-schema/draft.ts';
 import { findReferred, isRecord, type JsonSchema } from './json-schema/keywords.ts';
 import { findIssues } from './json-schema/validate.ts';
 
@@ -89,6 +90,7 @@ const outputChecks = new WeakMap<JsonSchema, (output: unknown) => Checked>();
 
 /** Checks what a model or a tool gave, as it stands: unlike in `checkInput`, a `null` is one. */
 export async function checkOutput(schema: JsonSchema | AnySchema, output: unknown): Promise<Checked> {
+	if (isTooDeep(output)) return { issues: [`nested more than ${maxLevels} levels deep`] };
 	if (isSchema(schema)) return checkWithSchema(schema, output);
 	const check = outputChecks.get(schema) ?? jsonSchemaCheck(schema);
 	outputChecks.set(schema, check);
@@ -142,7 +144,7 @@ function fromStandard(schema: AnySchema): JsonSchema {
 }
 
 function jsonSchemaCheck(schema: JsonSchema): (input: unknown) => Checked {
-	const compiled = compileSchema(schema);
+	const compiled = compileSchema(toCurrentDraft(schema));
 	return (input) => {
 		const issues = findIssues(compiled, input);
 		return issues.length === 0 ? { value: input } : { issues };

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isBase64 } from '../bytes.ts';
+import { longText } from './length.ts';
 import { mediaType } from './part.ts';
 import { fileUrlField } from './url.ts';
 
@@ -24,8 +25,8 @@ export const attachment = v.pipe(
 		name: nameField,
 		type: mediaType,
 		size: v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.description('Bytes.')),
-		contentText: v.optional(v.string()),
-		contentBase64: v.optional(v.pipe(v.string(), v.check(isBase64, 'Expected base64'))),
+		contentText: v.optional(longText),
+		contentBase64: v.optional(v.pipe(longText, v.check(isBase64, 'Expected base64'))),
 		contentUrl: v.optional(fileUrlField),
 	}),
 	v.forward(

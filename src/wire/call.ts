@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { chosen } from './chosen.ts';
+import { maxId, shortText } from './length.ts';
 
 /** A tool call of a model. */
 export const toolCall = v.object({ id: v.string(), name: v.string(), input: v.unknown() });
@@ -19,7 +20,7 @@ export const question = v.object({
 	options: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description('Free data for whoever shows it.'))),
 });
 
-const callId = v.pipe(v.string(), v.nonEmpty());
+const callId = v.pipe(shortText(maxId), v.nonEmpty());
 
 /** The result of a call that somebody else carried out. */
 export const resultEntry = v.strictObject({

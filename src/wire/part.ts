@@ -1,16 +1,21 @@
 import * as v from 'valibot';
+import { isBase64 } from '../bytes.ts';
+import { longText, maxName, shortText } from './length.ts';
 import { fileUrlField } from './url.ts';
 
 /** Characters of one message's text. */
 const maxText = 1_000_000;
 
-export const mediaType = v.pipe(v.string(), v.regex(/^[\w.+-]+\/[\w.+-]+$/, 'Expected a media type such as image/png'));
+export const mediaType = v.pipe(
+	shortText(maxName),
+	v.regex(/^[\w.+-]+\/[\w.+-]+$/, 'Expected a media type such as image/png'),
+);
 
 /** A message's text. */
 export const textField = v.pipe(
 	v.string(),
-	v.check((text) => text.trim() !== '', 'must not be empty'),
 	v.maxLength(maxText, ({ received }) => `at most ${maxText} characters, got ${received}`),
+	v.check((text) => text.trim() !== '', 'must not be empty'),
 );
 
 /** One element of a message that mixes text with images, audio and files. */
@@ -18,7 +23,7 @@ export const part = v.strictObject({
 	kind: v.picklist(['text', 'image', 'audio', 'file']),
 	text: v.optional(v.pipe(v.string(), v.maxLength(maxText))),
 	mime: v.optional(mediaType),
-	data: v.optional(v.pipe(v.string(), v.base64(), v.description('The bytes, in base64.'))),
+	data: v.optional(v.pipe(longText, v.check(isBase64, 'Expected base64'), v.description('The bytes, in base64.'))),
 	url: v.optional(fileUrlField),
 	name: v.optional(v.pipe(v.string(), v.maxLength(255))),
 });

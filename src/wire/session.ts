@@ -3,6 +3,7 @@ import { attachmentsField } from './attachment.ts';
 import { budgetSchema, budgetState } from './budget.ts';
 import { question, waitingCall } from './call.ts';
 import { expirySchema } from './expiry.ts';
+import { longText, maxName, shortText } from './length.ts';
 import { bothGiven, modelField } from './message.ts';
 import { count, cursor, nextCursor, sessionCursor } from './page.ts';
 import { content } from './part.ts';
@@ -11,7 +12,7 @@ import { sessionToken } from './token.ts';
 
 /** What a client keeps with a session. */
 export const metadata = v.pipe(
-	v.record(v.string(), v.unknown()),
+	v.record(longText, v.unknown()),
 	v.maxEntries(16),
 	v.record(v.pipe(v.string(), v.maxLength(64)), v.pipe(v.string(), v.maxLength(512))),
 	v.description('Up to 16 texts of your own.'),
@@ -20,7 +21,7 @@ export const metadata = v.pipe(
 /** What a session is created with; with a message it begins to run. */
 export const sessionBody = v.pipe(
 	v.strictObject({
-		agent: v.pipe(v.string(), v.nonEmpty()),
+		agent: v.pipe(shortText(maxName), v.nonEmpty()),
 		model: modelField,
 		metadata: v.optional(metadata),
 		budget: v.optional(budgetSchema),

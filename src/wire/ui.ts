@@ -3,7 +3,8 @@ import * as v from 'valibot';
 /** Characters of a chat's, and of a message's, id. */
 const maxId = 256;
 
-const parts = v.array(v.unknown());
+/** Parts of one message: an answer of many turns has a few hundred. */
+const parts = v.pipe(v.array(v.unknown()), v.maxLength(10_000, 'at most 10000 parts'));
 
 /** What a page of the AI SDK posts. Only its last message is read: the session keeps the history. */
 export const uiPost = v.object({
@@ -11,6 +12,7 @@ export const uiPost = v.object({
 	messages: v.pipe(
 		v.array(v.unknown()),
 		v.minLength(1, 'must hold a message'),
+		v.maxLength(10_000, 'at most 10000 messages'),
 		v.description('UI messages. Only the last one is read: the session keeps the history.'),
 	),
 	trigger: v.optional(v.picklist(['submit-message', 'regenerate-message']), 'submit-message'),

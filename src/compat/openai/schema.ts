@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { isBase64 } from '../../bytes.ts';
 import { isPublicUrl } from '../../net/public-url.ts';
+import { longText, maxContent, maxId, maxName, shortText } from '../../wire/length.ts';
 
 /** Messages of one request. */
 const mostMessages = 10_000;
@@ -37,12 +38,12 @@ function isNothing(value: unknown): boolean {
 	return value === undefined || value === null || value === '';
 }
 
-const textPart = v.object({ type: v.literal('text'), text: v.string() });
+const textPart = v.object({ type: v.literal('text'), text: longText });
 const imagePart = v.object({
 	type: v.literal('image_url'),
 	image_url: v.object({
 		url: v.pipe(
-			v.string(),
+			longText,
 			v.check(isImageUrl, 'Expected an https URL at a public name, or a data: URL of an image in base64'),
 		),
 		detail: v.nullish(v.pipe(v.string(), v.maxLength(20))),
@@ -51,7 +52,7 @@ const imagePart = v.object({
 const audioPart = v.object({
 	type: v.literal('input_audio'),
 	input_audio: v.object({
-		data: v.pipe(v.string(), v.nonEmpty('Expected base64'), v.check(isBase64, 'Expected base64')),
+		data: v.pipe(longText, v.nonEmpty('Expected base64'), v.check(isBase64, 'Expected base64')),
 		format: v.picklist(['wav', 'mp3']),
 	}),
 });
@@ -60,24 +61,25 @@ const filePart = v.object({
 	file: v.object({
 		file_data: v.pipe(
 			v.string('missing. Nothing is kept here under a file_id: send the file itself, as a data: URL in base64'),
+			v.maxLength(maxContent),
 			v.check((url) => readDataUrl(url) !== undefined, 'Expected a data: URL in base64'),
 		),
 		filename: v.nullish(v.pipe(v.string(), v.maxLength(255))),
 	}),
 });
 
-const texts = v.union([v.string(), listOf(textPart, mostCalls, 1)]);
+const texts = v.union([longText, listOf(textPart, mostCalls, 1)]);
 const userContent = v.union([
-	v.string(),
+	longText,
 	listOf(v.variant('type', [textPart, imagePart, audioPart, filePart]), mostCalls, 1),
 ]);
-const refusalPart = v.object({ type: v.literal('refusal'), refusal: v.string() });
-const assistantContent = v.union([v.string(), listOf(v.variant('type', [textPart, refusalPart]), mostCalls)]);
+const refusalPart = v.object({ type: v.literal('refusal'), refusal: longText });
+const assistantContent = v.union([longText, listOf(v.variant('type', [textPart, refusalPart]), mostCalls)]);
 
 const callSchema = v.object({
 	id: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(256)),
 	type: v.optional(v.literal('function', 'Only functions can be called here'), 'function'),
-	function: v.object({ name: v.pipe(v.string(), v.nonEmpty('must not be empty')), arguments: v.string() }),
+	function: v.object({ name: v.pipe(shortText(maxName), v.nonEmpty('must not be empty')), arguments: longText }),
 });
 
 /** A message of the client. What a model's answer holds beside these fields may be sent back and says nothing. */
@@ -87,12 +89,12 @@ export const messageSchema = v.variant('role', [
 	v.object({
 		role: v.literal('assistant'),
 		content: v.nullish(assistantContent),
-		refusal: v.nullish(v.string()),
+		refusal: v.nullish(longText),
 		tool_calls: v.nullish(listOf(callSchema, mostCalls)),
 		function_call: without('Use tool_calls'),
 		audio: without('Send what was said as content'),
 	}),
-	v.object({ role: v.literal('tool'), tool_call_id: v.string(), content: texts }),
+	v.object({ role: v.literal('tool'), tool_call_id: shortText(maxId), content: texts }),
 ]);
 
 /** A function of the client's: a call of it is left to the client. */
@@ -100,8 +102,8 @@ const toolSchema = v.object({
 	type: v.literal('function', 'Only functions are possible here'),
 	function: v.object({
 		name: v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'Expected 1 to 64 letters, digits, _ and -')),
-		description: v.nullish(v.string()),
-		parameters: v.nullish(v.record(v.string(), v.unknown())),
+		description: v.nullish(shortText(100_000)),
+		parameters: v.nullish(v.record(longText, v.unknown())),
 	}),
 });
 
@@ -122,7 +124,7 @@ const responseFormat = v.variant('type', [
 		json_schema: v.object({
 			name: v.optional(v.pipe(v.string(), v.maxLength(200))),
 			description: v.nullish(v.pipe(v.string(), v.maxLength(10_000))),
-			schema: v.nullish(v.record(v.string(), v.unknown())),
+			schema: v.nullish(v.record(longText, v.unknown())),
 			strict: v.nullish(v.boolean()),
 		}),
 	}),
@@ -148,7 +150,7 @@ export const completionRequest = v.object({
 	parallel_tool_calls: v.nullish(v.boolean()),
 	logprobs: v.nullish(v.literal(false, 'No probabilities are known here: leave it out')),
 	top_logprobs: v.nullish(v.literal(0, 'No probabilities are known here: leave it out')),
-	modalities: v.nullish(v.array(v.literal('text', 'An agent answers in text: leave it out'))),
+	modalities: v.nullish(v.pipe(v.array(v.literal('text', 'An agent answers in text: leave it out')), v.maxLength(10))),
 	audio: without('An agent answers in text: leave it out'),
 	stop: v.nullish(v.union([stopText, listOf(stopText, 4)], 'Expected a text, or a list of at most 4')),
 	functions: without('Use tools'),

@@ -1,19 +1,20 @@
 import * as v from 'valibot';
+import { longText, maxId, maxName, shortText } from '../../wire/length.ts';
 
-const textPart = v.object({ type: v.literal('text'), text: v.string() });
-const filePart = v.object({
+export const textPart = v.object({ type: v.literal('text'), text: longText });
+export const filePart = v.object({
 	type: v.literal('file'),
-	mediaType: v.string(),
-	url: v.string(),
-	filename: v.nullish(v.string()),
+	mediaType: shortText(maxName),
+	url: longText,
+	filename: v.nullish(shortText(maxName)),
 });
-const answeredPart = v.variant('state', [
-	v.object({ toolCallId: v.string(), state: v.literal('output-available'), output: v.optional(v.unknown()) }),
-	v.object({ toolCallId: v.string(), state: v.literal('output-error'), errorText: v.optional(v.string(), '') }),
+export const answeredPart = v.variant('state', [
+	v.object({ toolCallId: shortText(maxId), state: v.literal('output-available'), output: v.optional(v.unknown()) }),
+	v.object({ toolCallId: shortText(maxId), state: v.literal('output-error'), errorText: v.optional(longText, '') }),
 	v.object({
-		toolCallId: v.string(),
+		toolCallId: shortText(maxId),
 		state: v.picklist(['approval-responded', 'output-denied']),
-		approval: v.object({ approved: v.optional(v.boolean(), false), reason: v.nullish(v.string()) }),
+		approval: v.object({ approved: v.optional(v.boolean(), false), reason: v.nullish(longText) }),
 	}),
 ]);
 
@@ -83,5 +84,5 @@ function decoded(text: string): string {
 }
 
 function extensionOf(type: string): string {
-	return /[a-z0-9]+$/i.exec(type)?.[0] ?? 'bin';
+	return type.split(/[^a-z0-9]/i).at(-1) || 'bin';
 }
