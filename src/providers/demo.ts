@@ -13,6 +13,7 @@ import {
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { isRecord, propertiesOf, requiredOf } from '../tool/schema.ts';
 import { demoEmbedding } from './demo-embedding.ts';
+import { findSum } from './demo-sum.ts';
 
 export interface DemoOptions {
 	/** Pause between two deltas, in milliseconds, so that a person sees the stream; 0. */
@@ -148,7 +149,7 @@ const operators: Readonly<Record<string, { readonly words: RegExp; readonly tool
 function arithmetic(text: string, tools: readonly Tool[]): Action[] {
 	let plain = text.replace(/\d{4}-\d{2}-\d{2}/g, ' ');
 	for (const [sign, { words }] of Object.entries(operators)) plain = plain.replace(words, sign);
-	const expression = /\(*-?\d[\d.]*(?:\s*\)*\s*[-+*/^%]\s*\(*\s*-?\d[\d.]*)+\)*/.exec(plain)?.[0].trim();
+	const expression = findSum(plain);
 	if (expression === undefined) return [];
 	const calculator = tools.find(({ inputSchema }) => 'expression' in propertiesOf(inputSchema));
 	if (calculator !== undefined) return [{ tool: calculator.name, input: { expression } }];

@@ -19,7 +19,7 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 	// The key goes in a header, never in the URL: URLs are logged.
 	const send = providerFetch(settings, { 'x-goog-api-key': apiKey });
 	const post = (model: string, method: string, body: Json, signal: AbortSignal): Promise<Response> => {
-		const url = `${baseURL.replace(/\/+$/, '')}/v1beta/models/${encodeURIComponent(model)}:${method}`;
+		const url = `${withoutEndSlashes(baseURL)}/v1beta/models/${encodeURIComponent(model)}:${method}`;
 		return send(url, {
 			method: 'POST',
 			headers: { 'content-type': 'application/json' },
@@ -66,4 +66,10 @@ const embeddingsAtOnce = 100;
 
 function bare(model: string): string {
 	return model.replace(/^models\//i, '');
+}
+
+function withoutEndSlashes(url: string): string {
+	let end = url.length;
+	while (url[end - 1] === '/') end--;
+	return url.slice(0, end);
 }

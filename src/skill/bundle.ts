@@ -73,7 +73,7 @@ function toolsOf({ tools = [], frontMatter }: Skill, offered: readonly Tool[]): 
 /** The names in an `allowed-tools`: `Read Bash(git diff:*)` has `Read` and `Bash`. */
 function namesIn(allowed: unknown): ReadonlySet<string> {
 	if (typeof allowed !== 'string') return new Set();
-	return new Set(allowed.replaceAll(/\([^)]*\)/g, ' ').split(/[\s,]+/));
+	return new Set(allowed.replaceAll(/\([^)]*(?:\)|$)/g, ' ').split(/[\s,]+/));
 }
 
 const made = new WeakMap<object, readonly Tool[]>();

@@ -26,6 +26,9 @@ export type FrontMatter =
 	  }
 	| { readonly ok: false; readonly violation: Violation };
 
+/** Characters of a front matter: reading YAML takes time. */
+const maxLength = 32_000;
+
 /**
  * Splits a SKILL.md into front matter and body. Never throws.
  *
@@ -43,6 +46,8 @@ export function readFrontMatter(text: string): FrontMatter {
 	if (close === null) return fail('is never closed: write a line `---` after its last key', 1);
 	const body = text.slice(closing.lastIndex).replace(/^\r?\n/, '');
 	// It starts with the line break of the opening `---`, so that a line of it is a line of the file.
+	if (close.index > maxLength)
+		return fail(`has ${close.index} characters, and ${maxLength} are allowed: put long text in the body`, 1);
 	const yaml = text.slice(open.length, close.index).replaceAll('\r\n', '\n');
 	const { entries, problems } = parse(yaml);
 	const [problem] = problems;
@@ -128,38 +133,79 @@ function entriesOf(
 	return entries;
 }
 
-/**
- * `key: plain text` with its deeper indented lines. Text that a quote, block, collection, anchor, tag or comment starts is
- * left alone, and a line below that looks like a key of its own is never swallowed: quoting must not hide another mistake.
- */
-const plainValue =
-	/^( *)([\w.-]+):[ \t]+([^\s"'|>[\]{}&!#,][^\n]*(?:\n+\1[ \t]+(?![a-z][\w.-]*:(?:\s|$))[^\s#][^\n]*)*)/gm;
+/** A line `key: plain text`. Text that a quote, block, collection, anchor, tag or comment starts is left alone. */
+const plainLine = /^( *)([\w.-]+):[ \t]+([^\s"'|>[\]{}&!#,].*)$/s;
+
+/** A line that goes on with the text above it: one that looks like a key of its own never does, as quoting must not hide another mistake. */
+const nextLine = /^[ \t]+(?![a-z][\w.-]*:(?:\s|$))[^\s#]/;
+
+/** A value that is plain text, with its deeper indented lines. */
+interface PlainValue {
+	readonly indent: string;
+	readonly key: string;
+	readonly text: string;
+	/** Where it begins in the YAML, with its key, and the first line behind it. */
+	readonly at: number;
+	readonly length: number;
+	readonly next: number;
+}
+
+function readPlainValue(lines: readonly string[], first: number, at: number): PlainValue | undefined {
+	const [line = '', indent = '', key = '', start = ''] = plainLine.exec(lines[first] ?? '') ?? [];
+	if (key === '') return undefined;
+	let next = first + 1;
+	for (let index = next; index < lines.length; index++) {
+		const below = lines[index] ?? '';
+		if (below === '') continue;
+		if (!below.startsWith(indent) || !nextLine.test(below.slice(indent.length))) break;
+		next = index + 1;
+	}
+	const more = lines
+		.slice(first + 1, next)
+		.map((below) => `\n${below}`)
+		.join('');
+	return { indent, key, text: start + more, at, length: line.length + more.length, next };
+}
 
 interface Repaired {
 	readonly entries: ReadonlyMap<string, Entry>;
 	readonly repairs: readonly Violation[];
 }
 
+/** How often the YAML is read again, each time with more of it in quotes. */
+const mostRounds = 10;
+
 /** Quotes each plain value that has a problem in it (most often an unquoted `: `), if the YAML can be read after that. */
-function repair(yaml: string, problems: readonly Problem[]): Repaired | undefined {
+function repair(yaml: string, problems: readonly Problem[], round = 1): Repaired | undefined {
 	const repairs: Violation[] = [];
-	const quoted = yaml.replace(
-		plainValue,
-		(whole: string, indent: string, key: string, value: string, start: number) => {
-			const problem = problems.find(({ at }) => at >= start && at < start + whole.length);
-			if (problem === undefined) return whole;
+	const open = problems.toSorted((one, other) => one.at - other.at);
+	const lines = yaml.split('\n');
+	const written: string[] = [];
+	let at = 0;
+	let reached = 0;
+	for (let index = 0; index < lines.length; ) {
+		const value = readPlainValue(lines, index, at);
+		const next = value?.next ?? index + 1;
+		const whole = lines.slice(index, next).join('\n');
+		while ((open[reached]?.at ?? Infinity) < at) reached++;
+		const problem = open[reached];
+		if (value === undefined || problem === undefined || problem.at >= at + value.length) written.push(whole);
+		else {
+			const { indent, key, text } = value;
 			repairs.push({
 				field: indent === '' ? key : 'frontMatter',
 				message: `${key} is not valid YAML without quotes (${problem.message}): put the whole value in quotes`,
 				line: problem.line,
 			});
-			return `${indent}${key}: '${value.trimEnd().replaceAll("'", "''")}'`;
-		},
-	);
-	if (repairs.length === 0) return undefined;
-	const { entries, problems: left } = parse(quoted);
+			written.push(`${indent}${key}: '${text.trimEnd().replaceAll("'", "''")}'`);
+		}
+		at += whole.length + 1;
+		index = next;
+	}
+	if (repairs.length === 0 || round > mostRounds) return undefined;
+	const { entries, problems: left } = parse(written.join('\n'));
 	if (left.length === 0) return { entries, repairs };
-	const rest = repair(quoted, left);
+	const rest = repair(written.join('\n'), left, round + 1);
 	return rest && { entries: rest.entries, repairs: [...repairs, ...rest.repairs] };
 }
 

@@ -22,12 +22,13 @@ const empty = new Set(
 /** An English word without its ending: `testing`, `tests` and `tested` are `test`. Rough; both sides are made by it. */
 function stem(word: string): string {
 	if (word.length < 5) return word.length === 4 && /[^s]s$/.test(word) ? word.slice(0, -1) : word;
-	const stemmed = word
+	const bare = word
 		.replace(/(?:ies|ied)$/, 'y')
 		.replace(/(?<=[^s])s$/, '')
 		.replace(/(?<=.{3})(?:ations?|ings?|ers?|ed|ion|ment|ly)$/, '')
-		.replace(/e$/, '')
-		.replace(/([^aeiouls])\1$/, '$1');
+		.replace(/e$/, '');
+	const isDoubled = bare.at(-1) === bare.at(-2) && /[^aeiouls]$/.test(bare);
+	const stemmed = isDoubled ? bare.slice(0, -1) : bare;
 	return stemmed.length < 3 ? word : stemmed;
 }
 

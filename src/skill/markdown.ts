@@ -163,7 +163,7 @@ const checks: Readonly<Record<string, (entry: Entry, directory: string | undefin
 	'allowed-tools': (entry) => {
 		const violations = checkText('allowed-tools', entry);
 		// A comma in parentheses belongs to a tool's pattern: `Bash(cut -d, *)`.
-		if (entry.text?.replaceAll(/\([^)]*\)/g, '').includes(',')) {
+		if (entry.text?.replaceAll(/\([^)]*(?:\)|$)/g, '').includes(',')) {
 			const message = 'allowed-tools has to be separated by spaces, not by commas';
 			violations.push({ field: 'allowed-tools', message, line: entry.line });
 		}

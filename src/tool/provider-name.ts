@@ -7,8 +7,10 @@ const valid = /^[a-zA-Z0-9_-]{1,64}$/;
  */
 export function providerName(name: string): string {
 	if (valid.test(name)) return name;
-	const readable = name.replace(/[^a-zA-Z0-9_-]+/g, '_').replace(/^_+|_+$/g, '');
-	return `${readable.slice(0, 48)}_${hash(name)}`.replace(/^_/, 't_');
+	const readable = name.replace(/[^a-zA-Z0-9_-]+/g, '_').replace(/^_+/, '');
+	let end = readable.length;
+	while (readable[end - 1] === '_') end--;
+	return `${readable.slice(0, Math.min(end, 48))}_${hash(name)}`.replace(/^_/, 't_');
 }
 
 /** cyrb53: 53 well-mixed bits as 11 letters and digits; short, synchronous, and not for secrets. */
