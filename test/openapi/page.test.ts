@@ -3,7 +3,7 @@ import { createApp } from '../../src/app.ts';
 import * as operations from './operations.ts';
 
 const app = createApp({ agents: [], providers: () => [] });
-const response = await app.request('https://runlet.example/docs');
+const response = await app.request('https://runlet.example/docs', {}, {});
 const page = await response.text();
 
 test('the page has every operation under its name, with a line for the shell', () => {
@@ -30,7 +30,7 @@ test('the page runs no script and loads nothing from anywhere else', () => {
 });
 
 test('the name that a request gives itself is text on the page', async () => {
-	const odd = await app.request('http://x/docs', { headers: { host: '"><b>' } });
+	const odd = await app.request('http://x/docs', { headers: { host: '"><b>' } }, {});
 	expect(await odd.text()).not.toContain('"><b>');
 	expect(page).toContain('-H &#39;content-type: application/json&#39;');
 });
