@@ -25,7 +25,10 @@ export type EndpointName = (typeof endpointNames)[number];
 type EndpointVariables = { readonly [N in EndpointName as `${N}_API_KEY` | `${N}_BASE_URL`]?: string };
 
 /** Each may hold several secrets, with spaces or commas, while a sender changes from one to another. */
-type WebhookVariables = { readonly [S in SourceName as `${Uppercase<S>}_WEBHOOK_SECRET`]?: string };
+type WebhookVariables = { readonly [S in SourceName as `${Uppercase<S>}_WEBHOOK_SECRET`]?: string } & {
+	/** Of one agent: its name in capitals, hyphens as underscores. */
+	readonly [own: `${Uppercase<SourceName>}_WEBHOOK_SECRET_${string}`]: string | undefined;
+};
 
 /** What `wrangler.toml` binds, and what the environment may set. */
 export interface Env extends EndpointVariables, WebhookVariables {
@@ -93,8 +96,11 @@ export interface Config {
 	/** Where a provider is, and the key that it asks for, as far as they are set. */
 	readonly endpoint: (name: EndpointName) => Endpoint;
 	readonly ai: AiBinding | undefined;
-	/** The active secrets of a source, one at least; throws `not_configured` where there is none. */
-	readonly webhookSecrets: (source: SourceName) => readonly string[];
+	/**
+	 * The active secrets of a source, one at least; throws `not_configured` where there is none. An agent that has secrets
+	 * of its own takes no others: what was signed for another agent is not signed for it.
+	 */
+	readonly webhookSecrets: (source: SourceName, agent: string) => readonly string[];
 	/** What callbacks are signed with, one at least; throws `not_configured` where there is none. */
 	readonly callbackSecrets: () => readonly string[];
 }
@@ -202,7 +208,11 @@ export function config(env: Env): Config {
 		metrics: env.METRICS,
 		endpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
 		ai: env.AI,
-		webhookSecrets: (source) => given(secrets.get(source) ?? [], secretNames[source]),
+		webhookSecrets: (source, agent) => {
+			const own = `${secretNames[source]}_${agent.toUpperCase().replaceAll('-', '_')}` as const;
+			if (env[own] !== undefined) return given(secretsIn(env, own), own);
+			return given(secrets.get(source) ?? [], secretNames[source]);
+		},
 		callbackSecrets: () => given(callbackSecrets, 'CALLBACK_SECRET'),
 	};
 	known.set(env, read);
@@ -293,7 +303,7 @@ const secretNames = {
 	hmac: 'HMAC_WEBHOOK_SECRET',
 } as const satisfies Record<SourceName, keyof WebhookVariables>;
 
-function secretsIn(env: Env, name: keyof WebhookVariables | 'CALLBACK_SECRET'): readonly string[] {
+function secretsIn(env: Env, name: string): readonly string[] {
 	const all = check(v.object({ [name]: text }), env, name, 'not_configured')[name] ?? '';
 	return all.split(/[\s,]+/).filter((secret) => secret !== '');
 }

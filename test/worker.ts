@@ -142,8 +142,12 @@ const told: Skill = {
 	bodyFn: (context: Readonly<Record<string, unknown>>) => JSON.stringify(context),
 };
 
+/** What a mapping waits for, of an event that is `slow`. */
+export const slowMapping: { wait: Promise<string> } = { wait: Promise.resolve('') };
+
 /** Makes of an event the message that its payload holds, whatever it is; `throws` is thrown. */
-const mapping: WebhookMapping = ({ payload: { message, throws } }) => {
+const mapping: WebhookMapping = ({ payload: { message, throws, slow } }) => {
+	if (slow !== undefined) return slowMapping.wait;
 	if (throws !== undefined) throw new Error(String(throws));
 	return v.parse(
 		v.custom<WebhookMessage | string | undefined>(() => true),
@@ -217,6 +221,12 @@ const runtime = {
 			model: 'scripted',
 			tools: [ask, byHand, stop],
 			webhooks: { standard: mapping, github: mapping, stripe: mapping, slack: mapping, hmac: mapping },
+		}),
+		defineAgent({
+			name: 'hooked-wide',
+			description: 'Takes more.',
+			model: 'scripted',
+			webhooks: { github: mapping, hmac: { map: mapping, maxBytes: 3_000_000, sameBody: 'again' } },
 		}),
 		defineAgent({ name: 'hasty', description: 'Waits a moment only.', model: 'scripted', tools: [pay], approvalMs: 1 }),
 		...([undefined, 'compact', 'truncate'] as const).map((contextFull) =>

@@ -13,8 +13,19 @@ const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
 const toolEntry = v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object');
 const toolList = v.optional(v.union([v.array(toolEntry), v.record(v.string(), toolEntry)]));
 
+const toMessage = v.custom<WebhookMapping>((entry) => typeof entry === 'function', 'must be a function of the event');
 const mapping = v.optional(
-	v.custom<WebhookMapping>((entry) => typeof entry === 'function', 'must be a function of the event'),
+	v.union(
+		[
+			toMessage,
+			v.strictObject({
+				map: toMessage,
+				maxBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(25_000_000))),
+				sameBody: v.optional(v.picklist(['once', 'again'])),
+			}),
+		],
+		'must be a function of the event, or { map, maxBytes?, sameBody? }',
+	),
 );
 
 const definition = v.strictObject({

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import { bytesOf } from '../bytes.ts';
+import { deferred } from '../chat/deferred.ts';
 import { check } from '../check.ts';
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
@@ -117,12 +118,19 @@ async function readText(request: Request, limit = maxBody): Promise<string> {
 	}
 }
 
-/** The body as it came, its bytes counted as they come: `Content-Length` may be missing, or lie. */
-export async function readBytes(request: Request, limit = maxBody): Promise<Uint8Array<ArrayBuffer>> {
+/**
+ * The body as it came, its bytes counted as they come: `Content-Length` may be missing, or lie. Throws `timeout` where it
+ * is not whole in time.
+ */
+export async function readBytes(
+	request: Request,
+	limit = maxBody,
+	timeoutMs = Number.POSITIVE_INFINITY,
+): Promise<Uint8Array<ArrayBuffer>> {
 	if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit);
 	const chunks: Uint8Array[] = [];
 	let length = 0;
-	for await (const chunk of received(request.body)) {
+	for await (const chunk of received(request.body, timeoutMs)) {
 		length += chunk.byteLength;
 		if (length > limit) throw tooLarge(limit);
 		chunks.push(chunk);
@@ -131,17 +139,37 @@ export async function readBytes(request: Request, limit = maxBody): Promise<Uint
 }
 
 /** The pieces of a body. One that its sender breaks off, or frames wrongly, is refused like any other that is not whole. */
-async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
+async function* received(body: ReadableStream<Uint8Array> | null, timeoutMs: number): AsyncGenerator<Uint8Array, void> {
+	if (body === null) return;
+	const reader = body.getReader();
+	const isLate = deferred<'late'>();
+	const timer = Number.isFinite(timeoutMs) ? setTimeout(() => isLate.resolve('late'), timeoutMs) : undefined;
 	try {
-		yield* body ?? [];
+		for (;;) {
+			const next = await Promise.race([reader.read(), isLate.promise]);
+			if (next === 'late') throw tooSlow(timeoutMs);
+			if (next.done) return;
+			yield next.value;
+		}
 	} catch (cause) {
+		if (cause instanceof RunletError) throw cause;
 		throw new RunletError(
 			'invalid_request',
 			'body: ended before it was whole. Send it again.',
 			{ field: 'body' },
 			{ cause },
 		);
+	} finally {
+		clearTimeout(timer);
+		// What is still to come is not waited for.
+		reader.cancel().catch(() => {});
 	}
+}
+
+function tooSlow(timeoutMs: number): RunletError {
+	return new RunletError('timeout', `body: not whole after ${timeoutMs / 1_000} seconds. Send it again.`, {
+		field: 'body',
+	});
 }
 
 function tooLarge(limit: number): RunletError {

@@ -2,29 +2,47 @@ import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { Agent } from '../agents/index.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
+import { deferred } from '../chat/deferred.ts';
 import { check } from '../check.ts';
 import { config } from '../config.ts';
 import { messageOf, RunletError } from '../errors.ts';
+import { logUnexpected } from '../log.ts';
 import { assertPublicUrl } from '../net/public-url.ts';
 import type { Runtime } from '../session/agent.ts';
 import { type Input, replayed, webhookKey } from '../session/api.ts';
-import { sources, verify, type WebhookEvent, type WebhookMapping } from '../webhooks/index.ts';
+import {
+	assertSigned,
+	sources,
+	type Verified,
+	verify,
+	type WebhookEvent,
+	type WebhookOptions,
+} from '../webhooks/index.ts';
 import { messageBody } from '../wire/message.ts';
 import { receiveWebhook } from '../wire/operations/webhooks.ts';
 import { metadata } from '../wire/session.ts';
 import { askSession } from './ask-session.ts';
 import type { RouteEnv } from './identity.ts';
 import { serves } from './operation.ts';
+import { assertStrangerRate } from './rate.ts';
 import { notAllowed, readBytes } from './request.ts';
 
 /** When a sender that was turned away may come again, in seconds. */
 const retryAfter = 30;
+
+/** Bytes of a body, where the agent does not say. */
+const maxBytes = 1_000_000;
+/** How long a body may take to come, in milliseconds: GitHub itself waits no longer for its answer. */
+const readMs = 10_000;
+/** How soon a person is shown that it was heard, in milliseconds: Slack waits for 3 seconds. */
+const shownMs = 2_000;
 
 const aboutBody = v.strictObject({
 	session: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(512))),
 	sender: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(255))),
 	metadata: v.optional(metadata),
 	callback: v.optional(v.pipe(v.string(), v.maxLength(2_048))),
+	answers: v.optional(v.boolean()),
 });
 
 /** What a session answers to a message that it has accepted, now or before. */
@@ -37,13 +55,17 @@ const accepted = v.object({ runId: v.optional(v.string()) });
 export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
 		.post('/:agent/:source', serves(receiveWebhook), async (c) => {
-			const { agent, source, mapping } = endpointOf(agents, c.req.param());
-			const secrets = config(c.env).webhookSecrets(source.name);
-			const delivery = { body: await readBytes(c.req.raw), headers: c.req.raw.headers };
-			const { event, reply } = await verify(source, delivery, { secrets, now: Date.now() });
-			if (reply !== undefined) return c.text(reply);
-			const message = await mapped(c, agent, mapping, event);
-			return message === undefined ? c.body(null, 204) : take(c, agent, event, message);
+			const { agent, source, options } = endpointOf(agents, c.req.param());
+			const secrets = config(c.env).webhookSecrets(source.name, agent.name);
+			const { headers } = c.req.raw;
+			const verified = await orStranger(c, async () => {
+				assertSigned(source, headers, { now: Date.now() });
+				const body = await readBytes(c.req.raw, options.maxBytes ?? maxBytes, readMs);
+				return verify(source, { body, headers }, { secrets, now: Date.now() });
+			});
+			if (verified.reply !== undefined) return c.text(verified.reply);
+			const work = handle(c, agent, options, verified);
+			return verified.isShown ? shown(c, work) : work;
 		})
 		.all('/:agent/:source', notAllowed('POST'));
 }
@@ -53,20 +75,67 @@ function endpointOf(agents: readonly Agent[], { agent: name, source: from }: { a
 	const agent = agents.find((one) => one.name === name);
 	const source = Object.values(sources).find((one) => one.name === from);
 	const mapping = source && agent?.webhooks?.[source.name];
-	if (agent !== undefined && source !== undefined && mapping !== undefined) return { agent, source, mapping };
+	const options = typeof mapping === 'function' ? { map: mapping } : mapping;
+	if (agent !== undefined && source !== undefined && options !== undefined) return { agent, source, options };
 	throw new RunletError(
 		'not_found',
 		'There is no such webhook: the agent, or its webhooks in defineAgent, has no such name.',
 	);
 }
 
-/** What the agent makes of an event, checked; nothing where it wants none of it. */
-async function mapped(c: Context<RouteEnv>, agent: Agent, mapping: WebhookMapping, event: WebhookEvent) {
+/** The work of a delivery; who sends what is not signed is counted by address, so that guessing ends. */
+async function orStranger<T>(c: Context<RouteEnv>, work: () => Promise<T>): Promise<T> {
 	try {
-		const given = await mapping(event);
+		return await work();
+	} catch (error) {
+		if (error instanceof RunletError && error.code === 'auth') await assertStrangerRate(c);
+		throw error;
+	}
+}
+
+/** A message that its session has, or `204` for an event that the agent does not want. */
+async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOptions, { event, body }: Verified) {
+	const message = await mapped(c, agent, options, event);
+	if (message === undefined) return c.body(null, 204);
+	return take(c, agent, { ...event, body: options.sameBody === 'again' ? undefined : body }, message);
+}
+
+/**
+ * The answer of a source that shows it to the person who clicked or typed: nothing, in time. Work that takes longer goes
+ * on behind it; what fails before is told.
+ */
+async function shown(c: Context<RouteEnv>, work: Promise<Response>): Promise<Response> {
+	const late = deferred<undefined>();
+	const timer = setTimeout(() => late.resolve(undefined), shownMs);
+	// A failure that nobody waits for any more is in the log.
+	keepAlive(c, work.catch(logUnexpected));
+	try {
+		const response = await Promise.race([work, late.promise]);
+		if (response !== undefined && !response.ok) return response;
+		await response?.body?.cancel();
+		return c.body('');
+	} finally {
+		clearTimeout(timer);
+	}
+}
+
+/** What goes on when the answer was given; outside of Workers nothing has to be said. */
+function keepAlive(c: Context<RouteEnv>, work: Promise<unknown>): void {
+	try {
+		c.executionCtx.waitUntil(work);
+	} catch {
+		// There is none.
+	}
+}
+
+/** What the agent makes of an event, checked; nothing where it wants none of it. */
+async function mapped(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOptions, event: WebhookEvent) {
+	try {
+		const given = await map(event);
 		if (given === undefined) return undefined;
-		const { session, sender, metadata, callback, ...message } = typeof given === 'string' ? { text: given } : given;
-		const about = check(aboutBody, { session, sender, metadata, callback }, 'message');
+		const { session, sender, metadata, callback, answers, ...message } =
+			typeof given === 'string' ? { text: given } : given;
+		const about = check(aboutBody, { session, sender, metadata, callback, answers }, 'message');
 		return { ...check(messageBody, message, 'message'), ...about, callback: callbackUrl(c, callback) };
 	} catch (cause) {
 		if (cause instanceof RunletError && cause.code === 'not_configured') throw cause;
@@ -90,17 +159,25 @@ type MappedMessage = NonNullable<Awaited<ReturnType<typeof mapped>>>;
 async function take(
 	c: Context<RouteEnv>,
 	{ name: agent }: Agent,
-	{ source, id }: WebhookEvent,
-	{ session, metadata, sender = source, ...message }: MappedMessage,
+	{ source, id, body }: WebhookEvent & Pick<Verified, 'body'>,
+	{ session, metadata, sender = source, answers, ...message }: MappedMessage,
 ): Promise<Response> {
 	const { sessions, keys } = config(c.env);
 	const owner = keys.length === 0 ? localIdentity.owner : webhookOwner;
 	const caller = { owner };
-	const key = session === undefined ? `delivery ${id}` : `session ${session}`;
+	// Where anybody may send a body again, under whatever id, it has to find the session that has it.
+	const key = session === undefined ? `delivery ${body ?? id}` : `session ${session}`;
 	const sessionId = sessions.idFromName(`webhook ${owner} ${agent} ${source} ${key}`);
 	const create = { agent, owner, metadata };
-	const input: Input = { ...message, sender, transport: `webhook:${source}`, isPatient: true, create };
-	const once = { key: webhookKey(source, id), request: 'webhook' };
+	const input: Input = {
+		...message,
+		sender,
+		transport: `webhook:${source}`,
+		isPatient: true,
+		mayAnswer: answers,
+		create,
+	};
+	const once = { key: webhookKey(source, id), request: 'webhook', body: body && webhookKey(source, body) };
 	const response = await askSession(
 		c,
 		sessionId,

@@ -15,6 +15,8 @@ export interface Once {
 	readonly request: string;
 	/** Whether the client sends it for the first time: what came under the key before was another request of the same words. */
 	readonly isFirst?: boolean | undefined;
+	/** A hash of its body, where one that says the same is the same, whatever its key. */
+	readonly body?: string | undefined;
 }
 
 /** What a delivery is known by in its session: with a space, so that it is nobody's `Idempotency-Key`. */
@@ -61,6 +63,8 @@ export interface Input {
 	readonly callback?: string | undefined;
 	/** Whether it waits for a session that waits for results of calls, too, instead of being refused: its sender cannot come again. */
 	readonly isPatient?: boolean | undefined;
+	/** Whether a patient one may be the answer to what a tool has asked; else it waits for that, too. */
+	readonly mayAnswer?: boolean | undefined;
 	/** What the session is created with, where it is not there yet. */
 	readonly create?: CreateInput | undefined;
 }

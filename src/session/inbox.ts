@@ -114,7 +114,8 @@ export class Inbox {
 
 	/** The run that a request began when it came before, 0 for none, below 0 one that waits; nothing for one that is new. */
 	delivered(once: Once | undefined): number | undefined {
-		const before = once === undefined || once.isFirst ? undefined : this.#store.deliveries.get(once.key);
+		const isNew = once === undefined || once.isFirst === true;
+		const before = isNew ? undefined : this.#store.deliveries.find(once, Date.now());
 		if (before === undefined || before.request === once?.request) return before?.run;
 		const message = 'Idempotency-Key: this key belongs to another request. Use a new one for each request.';
 		throw new RunletError('conflict', message, { field: 'Idempotency-Key' });
@@ -129,8 +130,14 @@ export class Inbox {
 	}
 
 	#sent(given: Given, input: Input, { once }: Pick<Handling, 'once'>) {
-		const { whenBusy = 'queue', isPatient = false, model, callback } = input;
-		const isAsking = isPatient && this.#store.status === 'awaiting_tools';
+		const { whenBusy = 'queue', isPatient = false, mayAnswer = false, model, callback } = input;
+		const { status } = this.#store;
+		const isQuestion = isPatient && !mayAnswer && status === 'awaiting_user';
+		const isAsking = isQuestion || (isPatient && status === 'awaiting_tools');
+		if (isQuestion && whenBusy === 'reject')
+			throw new RunletError('conflict', 'whenBusy: the session waits for an answer of somebody else.', {
+				field: 'whenBusy',
+			});
 		if (whenBusy !== 'reject' && (isAsking || this.#runner.live !== undefined))
 			return this.#wait(given, whenBusy === 'steer', { model, callback }, once);
 		assertAllowed(this.#store.status, 'reply', pendingOf(this.#store).calls?.length !== 0);

@@ -11,7 +11,7 @@
  * the client that it runs with now.
  *
  * `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request came under which
- * `Idempotency-Key`, or which webhook, and the run that it began, 0 for none; `queue` the messages that wait for a run to
+ * `Idempotency-Key`, or which webhook (`body`: a hash of it), and the run that it began, 0 for none; `queue` the messages that wait for a run to
  * end; `spending` what each request to a model cost, and the sum up to it (`input_tokens`, `input_usd`: what it sends,
  * estimated; `output_usd`: the price of a token of its answer); `callback` who is to be told of a run's end,
  * and was not yet; `token` who holds a token of the session: what is not there opens nothing; `outbox` what the owner's
@@ -95,4 +95,6 @@ export const migrations: readonly string[] = [
 		'to', 'ledger', 'owner', session.owner, 'call', run.id || '.' || spending.call,
 		'amount', json_object('tokens', spending.tokens, 'usd', spending.usd)
 	), 0, 0 FROM spending JOIN run ON run.n = spending.run JOIN session WHERE spending.settled = 1 AND spending.owed = 1;`,
+	`ALTER TABLE delivery ADD COLUMN body TEXT;
+	CREATE INDEX delivery_body ON delivery (body) WHERE body IS NOT NULL;`,
 ];

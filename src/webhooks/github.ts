@@ -6,9 +6,10 @@ import type { Source } from './source.ts';
 export const github: Source = {
 	name: 'github',
 	keyOf: (secret) => bytesOf(secret),
-	signed({ body, headers }) {
+	isRepeatable: true,
+	signed(headers) {
 		const signature = sha256Signature(headers.get('x-hub-signature-256'));
-		return signature && { content: body, signatures: [signature] };
+		return signature && { prefix: '', signatures: [signature] };
 	},
 	describe({ action }, headers) {
 		const event = headers.get('x-github-event') ?? '';

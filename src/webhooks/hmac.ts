@@ -9,9 +9,10 @@ import type { Source } from './source.ts';
 export const hmac: Source = {
 	name: 'hmac',
 	keyOf: (secret) => bytesOf(secret),
-	signed({ body, headers }) {
+	isRepeatable: true,
+	signed(headers) {
 		const signature = sha256Signature(headers.get('x-signature-256') ?? headers.get('x-hub-signature-256'));
-		return signature && { content: body, signatures: [signature] };
+		return signature && { prefix: '', signatures: [signature] };
 	},
 	describe: ({ type }, headers) => ({
 		type: typeof type === 'string' ? type : undefined,

@@ -7,8 +7,8 @@ import type { Source, SourceName } from './source.ts';
 import { standard } from './standard.ts';
 import { stripe } from './stripe.ts';
 
-export type { WebhookMapping, WebhookMappings, WebhookMessage } from './mapping.ts';
+export type { WebhookMapping, WebhookMappings, WebhookMessage, WebhookOptions } from './mapping.ts';
 export { type RawDelivery, type SourceName, sourceNames, type WebhookEvent } from './source.ts';
-export { type Verified, verify } from './verify.ts';
+export { assertSigned, type Verified, verify } from './verify.ts';
 
 export const sources: Readonly<Record<SourceName, Source>> = { standard, github, stripe, slack, hmac };

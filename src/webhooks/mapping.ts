@@ -26,6 +26,8 @@ export interface WebhookMessage {
 	readonly model?: string | undefined;
 	/** Where a run of the session goes on: wait for its end (the default), or be taken up by it. */
 	readonly whenBusy?: 'queue' | 'steer' | undefined;
+	/** Whether it may be the answer to what a tool has asked the person; else it waits until somebody has answered. */
+	readonly answers?: boolean | undefined;
 	/** An https URL that is told how the run ended. */
 	readonly callback?: string | undefined;
 }
@@ -39,5 +41,17 @@ export type WebhookMapping = (event: WebhookEvent) => Mapped | Promise<Mapped>;
 
 type Mapped = string | WebhookMessage | undefined;
 
+/** A mapping, with what else holds for deliveries of its source. */
+export interface WebhookOptions {
+	readonly map: WebhookMapping;
+	/** Bytes of a body; 1,000,000. */
+	readonly maxBytes?: number | undefined;
+	/**
+	 * What a body is that came before, under another id, from a source that signs neither id nor time (`github`, `hmac`):
+	 * nothing new for 30 days, as somebody may have caught it (`once`, the default), or another event (`again`).
+	 */
+	readonly sameBody?: 'once' | 'again' | undefined;
+}
+
 /** An agent's mappings, by source; from a source without one it takes nothing. */
-export type WebhookMappings = { readonly [S in SourceName]?: WebhookMapping };
+export type WebhookMappings = { readonly [S in SourceName]?: WebhookMapping | WebhookOptions };

@@ -9,23 +9,29 @@ import type { Source } from './source.ts';
 export const slack: Source = {
 	name: 'slack',
 	keyOf: (secret) => bytesOf(secret),
-	signed({ body, headers }) {
+	signed(headers) {
 		const time = headers.get('x-slack-request-timestamp') ?? '';
 		const at = timeOf(time);
 		const signature = headers.get('x-slack-signature') ?? '';
 		const digest = signature.startsWith('v0=') ? digestFromHex(signature.slice('v0='.length)) : undefined;
-		return at === undefined || digest === undefined
-			? undefined
-			: { content: bytesOf(`v0:${time}:`, body), signatures: [digest], at };
+		return at === undefined || digest === undefined ? undefined : { prefix: `v0:${time}:`, signatures: [digest], at };
 	},
-	describe({ type, event, event_id: id, trigger_id: trigger, challenge, command }) {
+	describe({ type, event, event_id: id, trigger_id: trigger, challenge, command, ssl_check: check }) {
 		const inner = typeof event === 'object' && event !== null && 'type' in event ? event.type : undefined;
 		const own = typeof command === 'string' ? 'slash_command' : type;
 		const named = type === 'event_callback' ? inner : own;
+		const isChallenge = type === 'url_verification' && typeof challenge === 'string';
 		return {
 			type: typeof named === 'string' ? named : undefined,
 			id: [id, trigger].find((one) => typeof one === 'string'),
-			...(type === 'url_verification' && typeof challenge === 'string' && { reply: challenge }),
+			// Whatever is no event is the command or the click of a person, who is shown the answer.
+			isShown: typeof own === 'string' && !events.has(own),
+			...(isChallenge && { reply: challenge }),
+			// Slack looks whether our certificate is good, and nothing else.
+			...(check !== undefined && { reply: '' }),
 		};
 	},
 };
+
+/** What Slack sends of itself: https://docs.slack.dev/apis/events-api */
+const events: ReadonlySet<string> = new Set(['event_callback', 'url_verification', 'app_rate_limited']);

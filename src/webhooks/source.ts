@@ -27,15 +27,17 @@ export interface Source {
 	readonly name: SourceName;
 	/** The key that a secret stands for; throws where it is no secret of this source. */
 	keyOf(secret: string): Uint8Array<ArrayBuffer>;
-	/** What is signed, as the delivery has it; nothing where it is not signed at all. */
-	signed(delivery: RawDelivery): Signed | undefined;
+	/** What the headers say of the signature; nothing where it is not signed at all. The body is not needed for that. */
+	signed(headers: Headers): Signed | undefined;
+	/** Whether a delivery that was caught may be sent again under another id: neither id nor time is signed. */
+	readonly isRepeatable?: true;
 	/** What a verified payload says of itself. */
 	describe(payload: WebhookEvent['payload'], headers: Headers): Description;
 }
 
 export interface Signed {
-	/** The bytes that the signatures are over. */
-	readonly content: Uint8Array<ArrayBuffer>;
+	/** What the signatures are over in front of the body. */
+	readonly prefix: string;
 	/** Each with another secret, while the sender changes it. */
 	readonly signatures: readonly Uint8Array<ArrayBuffer>[];
 	/** When it was signed, in seconds since 1970; missing where the source does not sign a time. */
@@ -48,4 +50,6 @@ export interface Description {
 	readonly id?: string | undefined;
 	/** What the source wants to hear at once: nothing has happened. */
 	readonly reply?: string | undefined;
+	/** Whether the source shows a person what it is answered, and so wants an empty answer, soon. */
+	readonly isShown?: boolean | undefined;
 }

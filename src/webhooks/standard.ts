@@ -1,4 +1,4 @@
-import { bytesOf, digestFromBase64, fromBase64 } from '../bytes.ts';
+import { digestFromBase64, fromBase64 } from '../bytes.ts';
 import { RunletError } from '../errors.ts';
 import { timeOf } from './signature.ts';
 import type { Source } from './source.ts';
@@ -10,7 +10,7 @@ const idForm = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 export const standard: Source = {
 	name: 'standard',
 	keyOf: (secret) => standardKey(secret, 'STANDARD_WEBHOOK_SECRET'),
-	signed({ body, headers }) {
+	signed(headers) {
 		const id = headers.get('webhook-id') ?? '';
 		const time = headers.get('webhook-timestamp') ?? '';
 		const at = timeOf(time);
@@ -19,7 +19,7 @@ export const standard: Source = {
 			const [version, text = ''] = entry.split(',');
 			return version === 'v1' ? [digestFromBase64(text)] : [];
 		});
-		return { content: bytesOf(`${id}.${time}.`, body), signatures: signatures.filter((one) => one !== undefined), at };
+		return { prefix: `${id}.${time}.`, signatures: signatures.filter((one) => one !== undefined), at };
 	},
 	describe: ({ type }, headers) => ({
 		type: typeof type === 'string' ? type : undefined,

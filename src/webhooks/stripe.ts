@@ -6,13 +6,13 @@ import type { Source } from './source.ts';
 export const stripe: Source = {
 	name: 'stripe',
 	keyOf: (secret) => bytesOf(secret),
-	signed({ body, headers }) {
+	signed(headers) {
 		const fields = (headers.get('stripe-signature') ?? '').split(',').map((field) => field.trim().split('='));
 		const [time = '', ...others] = fields.flatMap(([name, value = '']) => (name === 't' ? [value] : []));
 		const at = timeOf(time);
 		if (at === undefined || others.length > 0) return undefined;
 		const signatures = fields.flatMap(([name, value = '']) => (name === 'v1' ? [digestFromHex(value)] : []));
-		return { content: bytesOf(`${time}.`, body), signatures: signatures.filter((one) => one !== undefined), at };
+		return { prefix: `${time}.`, signatures: signatures.filter((one) => one !== undefined), at };
 	},
 	describe: ({ id, type }) => ({
 		type: typeof type === 'string' ? type : undefined,

@@ -1,8 +1,8 @@
-import { toHex } from '../bytes.ts';
+import { bytesOf, toHex } from '../bytes.ts';
 import { RunletError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { isSigned } from './signature.ts';
-import type { RawDelivery, Source, WebhookEvent } from './source.ts';
+import type { RawDelivery, Signed, Source, WebhookEvent } from './source.ts';
 
 /** How far the sender's clock may be from this one, in seconds, where it signs a time. */
 const toleranceSeconds = 300;
@@ -12,6 +12,10 @@ export interface Verified {
 	readonly event: WebhookEvent;
 	/** What the source wants to hear at once: there is nothing to be done. */
 	readonly reply?: string | undefined;
+	/** Whether a person is shown the answer. */
+	readonly isShown?: boolean | undefined;
+	/** SHA-256 of the body, of a source whose deliveries anybody may send again. */
+	readonly body?: string | undefined;
 }
 
 export interface VerifyOptions {
@@ -27,16 +31,28 @@ export interface VerifyOptions {
  * `not_configured` where a secret is none.
  */
 export async function verify(source: Source, delivery: RawDelivery, options: VerifyOptions): Promise<Verified> {
-	if (!(await isAuthentic(source, delivery, options)))
-		throw new RunletError(
-			'auth',
-			'The signature of this delivery is missing, too old, or not right. Have sender and Worker the same secret?',
-		);
+	if (!(await isAuthentic(source, delivery, options))) throw notAuthentic();
 	const { body, headers } = delivery;
 	const payload = payloadOf(body);
-	const { type = '', id, reply } = source.describe(payload, headers);
-	const event = { source: source.name, type, id: await deliveryId(id, body), payload, headers };
-	return { event, reply };
+	const { type = '', id, reply, isShown } = source.describe(payload, headers);
+	const hash = await hashOf(body);
+	const event = { source: source.name, type, id: isId(id) ? id : hash, payload, headers };
+	return { event, reply, isShown, ...(source.isRepeatable && { body: hash }) };
+}
+
+/**
+ * Throws as `verify` does where the headers alone say that a delivery cannot be authentic: before anybody waits for its
+ * body, or keeps it.
+ */
+export function assertSigned(source: Source, headers: Headers, { now }: Pick<VerifyOptions, 'now'>): void {
+	if (timelySignature(source, headers, now) === undefined) throw notAuthentic();
+}
+
+function notAuthentic(): RunletError {
+	return new RunletError(
+		'auth',
+		'The signature of this delivery is missing, too old, or not right. Have sender and Worker the same secret?',
+	);
 }
 
 /** Whether the source has signed a delivery, with one of the secrets, and not too long ago. */
@@ -45,11 +61,19 @@ export async function isAuthentic(
 	delivery: RawDelivery,
 	{ secrets, now }: VerifyOptions,
 ): Promise<boolean> {
-	const signed = source.signed(delivery);
+	const signed = timelySignature(source, delivery.headers, now);
 	if (signed === undefined) return false;
-	const { content, signatures, at = now / 1_000 } = signed;
-	if (Math.abs(now / 1_000 - at) > toleranceSeconds) return false;
+	const { prefix, signatures } = signed;
+	const content = prefix === '' ? delivery.body : bytesOf(prefix, delivery.body);
 	return isSigned(content, signatures, secrets.map(source.keyOf));
+}
+
+/** What the headers say of a signature that may be right: there is one, and its time is about now. */
+function timelySignature(source: Source, headers: Headers, now: number): Signed | undefined {
+	const signed = source.signed(headers);
+	if (signed === undefined || signed.signatures.length === 0) return undefined;
+	const { at = now / 1_000 } = signed;
+	return Math.abs(now / 1_000 - at) > toleranceSeconds ? undefined : signed;
 }
 
 /**
@@ -80,8 +104,11 @@ function objectOf(text: string): WebhookEvent['payload'] {
 	throw new RunletError('invalid_request', 'body: expected a JSON object.', { field: 'body' });
 }
 
-/** What a delivery is known by; one without an id of its own by its body. */
-async function deliveryId(id: string | undefined, body: Uint8Array<ArrayBuffer>): Promise<string> {
-	if (id !== undefined && /^[\x21-\x7e]{1,255}$/.test(id)) return id;
+function isId(id: string | undefined): id is string {
+	return id !== undefined && /^[\x21-\x7e]{1,255}$/.test(id);
+}
+
+/** What a delivery without an id of its own is known by. */
+async function hashOf(body: Uint8Array<ArrayBuffer>): Promise<string> {
 	return `sha256:${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', body)))}`;
 }

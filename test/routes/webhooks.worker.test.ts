@@ -1,16 +1,17 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import examples from '@octokit/webhooks-examples';
 import * as v from 'valibot';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { hashOf, makeKey } from '../../src/auth/key.ts';
 import { webhookKey } from '../../src/session/api.ts';
 import { type SourceName, sourceNames } from '../../src/webhooks/index.ts';
 import { allEvents, follow, historyOf, objectOf, request, restart, stateOf } from '../client.ts';
+import { keysFor } from '../credentials.ts';
 import { createRandom } from '../endurance/random.ts';
 import { play } from '../script.ts';
 import { deliver, post, type Taken } from '../webhooks/deliver.ts';
 import { senders } from '../webhooks/senders.ts';
-import worker from '../worker.ts';
+import worker, { slowMapping } from '../worker.ts';
 
 const unique = () => crypto.randomUUID();
 const taken = async (response: Pick<Response, 'json'>): Promise<Taken> => v.parse(takenBody, await response.json());
@@ -196,17 +197,20 @@ describe('a delivery', () => {
 		}
 	});
 
-	test('is read up to 4 MB, whatever its Content-Length says', async () => {
-		const body = JSON.stringify({ text: 'x'.repeat(4_000_000) });
+	test('is read up to 1 MB, or what its agent says, whatever its Content-Length says', async () => {
+		const body = JSON.stringify({ text: 'x'.repeat(1_000_000) });
 		expect((await deliver(body)).status).toBe(413);
+		expect((await deliver(body, { agent: 'hooked-wide' })).status).toBe(204);
+		expect((await deliver({ text: 'x'.repeat(3_000_000) }, { agent: 'hooked-wide' })).status).toBe(413);
 		const long = new ReadableStream({
 			start: (controller) => {
 				for (let n = 0; n < 100; n++) controller.enqueue(new Uint8Array(65_536));
 				controller.close();
 			},
 		});
-		expect((await post('/v1/webhooks/hooked/hmac', long, { 'x-signature-256': 'sha256=' })).status).toBe(413);
-		expect((await deliver({ text: 'x'.repeat(3_900_000) })).status).toBe(204);
+		const signature = { 'x-signature-256': `sha256=${'0'.repeat(64)}` };
+		expect((await post('/v1/webhooks/hooked/hmac', long, signature)).status).toBe(413);
+		expect((await deliver({ text: 'x'.repeat(900_000) })).status).toBe(204);
 	});
 
 	test('is of a session that its owner sees, with the way that it came', async () => {
@@ -336,14 +340,272 @@ describe('who may deliver', () => {
 		const failed = { method: 'POST', body: failing, headers: signed };
 		expect(await (await ask(path, failed)).text()).not.toContain('secret-in-a-mapping');
 		expect(await (await deliver({ throws: 'secret-in-a-mapping' })).text()).toContain('secret-in-a-mapping');
-		// Neither this machine's owner nor a Worker without keys has it.
-		expect((await request(`/v1/sessions/${sessionId}`)).status).toBe(404);
+		// Another owner does not see it, and a Worker without keys answers nobody.
+		const other = await keysFor({ bob: ['run'] });
+		const byBob = { authorization: `Bearer ${other.keys.bob}` };
+		expect((await ask(`/v1/sessions/${sessionId}`, { headers: byBob }, other.bindings)).status).toBe(404);
 		expect((await ask(path, delivery, { ...env, LOCAL: 'false' })).status).toBe(503);
 		expect((await ask(path, delivery, env)).status).toBe(403);
 	});
 });
 
+describe('a delivery that cannot be authentic', () => {
+	/** A body that never ends, and whether anybody waits for it. */
+	function endless() {
+		let read = 0;
+		const body = new ReadableStream<Uint8Array>(
+			{ pull: () => new Promise<void>(() => void read++) },
+			{ highWaterMark: 0 },
+		);
+		return { body, read: () => read };
+	}
+
+	test.each(sourceNames)('of %s is refused before its body is read', async (source) => {
+		const { secret, headers, signedHeaders, isTimed } = senders[source];
+		const now = Math.floor(Date.now() / 1_000);
+		const signed = { ...headers('{}', { id: unique(), at: now, secrets: [secret] }) };
+		const old = { ...headers('{}', { id: unique(), at: now - 301, secrets: [secret] }) };
+		const early = { ...headers('{}', { id: unique(), at: now + 301, secrets: [secret] }) };
+		const without = signedHeaders.map((name) => ({ ...signed, [name]: '' }));
+		// Any text may be an id.
+		const formed = signedHeaders.filter((name) => name !== 'webhook-id');
+		const garbled = formed.map((name) => ({ ...signed, [name]: 'x' }));
+		for (const wrong of [{}, ...without, ...garbled, ...(isTimed ? [old, early] : [])]) {
+			const { body, read } = endless();
+			const request = new Request(`http://localhost/v1/webhooks/hooked/${source}`, {
+				method: 'POST',
+				body,
+				headers: wrong,
+			});
+			const response = await worker.request(request, undefined, env);
+			expect(response.status, JSON.stringify(wrong)).toBe(401);
+			expect(read(), JSON.stringify(wrong)).toBe(0);
+			expect(request.bodyUsed).toBe(false);
+		}
+	});
+
+	test('is counted by address, signed wrongly or not at all; one that is right is not', async () => {
+		const counts = new Map<string, number>();
+		const limit = async ({ key }: { key: string }) => {
+			counts.set(key, (counts.get(key) ?? 0) + 1);
+			return { success: (counts.get(key) ?? 0) <= 2 };
+		};
+		const { secret, otherSecret, headers } = senders.hmac;
+		const send = async (by: string | undefined, ip: string) => {
+			const signed = by === undefined ? {} : headers('{}', { id: unique(), at: 0, secrets: [by] });
+			const init = { method: 'POST', body: '{}', headers: { ...signed, 'cf-connecting-ip': ip } };
+			const own = { ...env, RATE_LIMITER: { limit } };
+			return (await worker.request('http://localhost/v1/webhooks/hooked/hmac', init, own)).status;
+		};
+		expect([await send(undefined, '203.0.113.7'), await send(otherSecret, '203.0.113.7')]).toEqual([401, 401]);
+		expect([await send(undefined, '203.0.113.7'), await send(otherSecret, '203.0.113.7')]).toEqual([429, 429]);
+		// Senders share addresses: who signs is not shut out by who does not.
+		expect(await send(secret, '203.0.113.7')).toBe(204);
+		expect(await send(undefined, '203.0.113.8')).toBe(401);
+		const nearby = [await send(undefined, '2001:db8::1'), await send(undefined, '2001:db8::2')];
+		expect([...nearby, await send(undefined, '2001:db8::3')]).toEqual([401, 401, 429]);
+	});
+
+	test('a body that does not come is not waited for longer than its time', async () => {
+		vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+		try {
+			const { secret, headers } = senders.hmac;
+			let isCancelled = false;
+			const slow = new ReadableStream<Uint8Array>({
+				start: (controller) => controller.enqueue(new TextEncoder().encode('{')),
+				cancel: () => {
+					isCancelled = true;
+				},
+			});
+			const signed = headers('{}', { id: unique(), at: 0, secrets: [secret] });
+			const answer = post('/v1/webhooks/hooked/hmac', slow, signed);
+			await vi.advanceTimersByTimeAsync(10_000);
+			const response = await answer;
+			expect(response.status).toBe(408);
+			expect(await response.json()).toMatchObject({ error: { code: 'timeout', data: { field: 'body' } } });
+			expect(isCancelled).toBe(true);
+		} finally {
+			vi.useRealTimers();
+		}
+	});
+});
+
+describe('an agent with a secret of its own', () => {
+	const own = 'of-this-agent-only';
+	const send = async (agent: string, secret: string, variables: object = { HMAC_WEBHOOK_SECRET_HOOKED_WIDE: own }) => {
+		const signed = senders.hmac.headers('{}', { id: unique(), at: 0, secrets: [secret] });
+		const init = { method: 'POST', body: '{}', headers: { ...signed } };
+		return worker.request(`http://localhost/v1/webhooks/${agent}/hmac`, init, { ...env, ...variables });
+	};
+
+	test('takes what was signed for it, and what was signed for all others does not pass', async () => {
+		const general = senders.hmac.secret;
+		expect((await send('hooked-wide', own)).status).toBe(204);
+		expect((await send('hooked-wide', general)).status).toBe(401);
+		expect((await send('hooked', general)).status).toBe(204);
+		expect((await send('hooked', own)).status).toBe(401);
+		// Another source of the same agent has the general one, as it has none of its own.
+		expect((await deliver({ other: true }, { agent: 'hooked-wide', source: 'github' })).status).toBe(204);
+	});
+
+	test('may have several; set to nothing it takes none, rather than all others', async () => {
+		for (const secret of ['one', 'two'])
+			expect((await send('hooked-wide', secret, { HMAC_WEBHOOK_SECRET_HOOKED_WIDE: 'one, two' })).status).toBe(204);
+		const response = await send('hooked-wide', senders.hmac.secret, { HMAC_WEBHOOK_SECRET_HOOKED_WIDE: ' ' });
+		expect(response.status).toBe(503);
+		expect(await response.text()).toContain('wrangler secret put HMAC_WEBHOOK_SECRET_HOOKED_WIDE');
+	});
+});
+
+describe('a body that was caught and is sent again', () => {
+	test.each(['github', 'hmac'] as const)(
+		'under another id of %s starts nothing, in a session of its own or another',
+		async (source) => {
+			const { requests } = play('Once.', 'Twice.', 'Thrice.');
+			for (const session of [undefined, unique()]) {
+				const payload = { message: { text: `Pay ${unique()}.`, session } };
+				const first = await deliver(payload, { source });
+				expect(first.status).toBe(202);
+				const { sessionId, runId } = await taken(first);
+				await allEvents(await follow(sessionId));
+				await restart(sessionId);
+				for (let n = 0; n < 3; n++) {
+					const again = await deliver(payload, { source });
+					expect(again.status).toBe(200);
+					expect(await taken(again)).toEqual({ sessionId, runId });
+				}
+				expect(await historyOf(sessionId)).toHaveLength(2);
+			}
+			expect(requests).toHaveLength(2);
+		},
+	);
+
+	test('five times at once under five ids begins one run', async () => {
+		const { requests } = play('Once.', 'Twice.');
+		const payload = { message: `Pay ${unique()}.` };
+		const answers = await Promise.all(Array.from({ length: 5 }, () => deliver(payload)));
+		expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 202]);
+		const [{ sessionId } = { sessionId: '' }] = await Promise.all(answers.map(taken));
+		await allEvents(await follow(sessionId));
+		expect(requests).toHaveLength(1);
+	});
+
+	test('is new where its agent says that its sender repeats itself, and where the id or the time is signed', async () => {
+		const { requests } = play('One.', 'Two.', 'Three.', 'Four.', 'Five.', 'Six.');
+		for (const given of [{ agent: 'hooked-wide' }, { source: 'standard' as const }]) {
+			for (const session of [undefined, unique()]) {
+				const payload = { message: { text: 'Tick.', session } };
+				const ids: string[] = [];
+				for (let n = 0; n < 2; n++) {
+					const response = await deliver(payload, given);
+					expect(response.status).toBe(202);
+					const { sessionId, runId } = await taken(response);
+					ids.push(runId);
+					await allEvents(await follow(sessionId));
+				}
+				expect(new Set(ids).size).toBe(2);
+			}
+		}
+		expect(requests.length).toBeGreaterThan(5);
+	});
+
+	test('is known for 30 days', async () => {
+		play('One.', 'Two.');
+		const payload = { message: { text: 'Tick.', session: unique() } };
+		const { sessionId } = await taken(await deliver(payload));
+		await allEvents(await follow(sessionId));
+		const age = (days: number) =>
+			runInDurableObject(objectOf(sessionId), (_, { storage }) =>
+				storage.sql.exec('UPDATE delivery SET created_at = ?', Date.now() - days * 86_400_000).toArray(),
+			);
+		await age(29.9);
+		expect((await deliver(payload)).status).toBe(200);
+		await age(30.1);
+		expect((await deliver(payload)).status).toBe(202);
+	});
+});
+
+describe('an event for a session in which a tool has asked', () => {
+	const asks = { toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which day?' } }] };
+
+	test('waits until somebody has answered: a stranger’s comment is no answer', async () => {
+		for (const whenBusy of [undefined, 'steer'] as const) {
+			play(asks, 'On Friday.', 'And more.');
+			const session = unique();
+			const { sessionId } = await taken(await deliver({ message: { text: 'Book.', session } }));
+			await allEvents(await follow(sessionId));
+			expect((await deliver({ message: { text: 'Spam.', session, whenBusy } })).status).toBe(202);
+			expect(await stateOf(sessionId)).toMatchObject({ status: 'awaiting_user', waiting: 1 });
+			await request(`/v1/sessions/${sessionId}/answer`, { text: 'Friday.' });
+			const said = async () => (await historyOf(sessionId)).slice(2).map(({ role, content }) => `${role}: ${content}`);
+			const own = ['tool: Friday.', 'assistant: On Friday.', 'user: Spam.', 'assistant: And more.'];
+			// One that steers is taken up by the run that goes on.
+			const steered = ['tool: Friday.', 'user: Spam.', 'assistant: On Friday.'];
+			await expect.poll(said).toEqual(whenBusy === 'steer' ? steered : own);
+		}
+		const session = unique();
+		play(asks);
+		await allEvents(await follow((await taken(await deliver({ message: { text: 'Book.', session } }))).sessionId));
+		expect((await deliver({ message: { text: 'Spam.', session, whenBusy: 'reject' } })).status).toBe(503);
+	});
+
+	test('answers where the mapping says that it may', async () => {
+		play(asks, 'On Friday.');
+		const session = unique();
+		const { sessionId } = await taken(await deliver({ message: { text: 'Book.', session } }));
+		await allEvents(await follow(sessionId));
+		expect((await deliver({ message: { text: 'Friday.', session, answers: true } })).status).toBe(202);
+		const roles = async () => (await historyOf(sessionId)).map(({ role }) => role);
+		await expect.poll(roles).toEqual(['user', 'assistant', 'tool', 'assistant']);
+	});
+});
+
 describe('what a source wants to hear at once', () => {
+	test('Slack’s commands and interactions are acknowledged with nothing, whatever becomes of them', async () => {
+		play('Done.', 'Done.', 'Done.', 'Done.', 'Done.');
+		const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
+		const interactive = (payload: object) => form({ payload: JSON.stringify({ trigger_id: unique(), ...payload }) });
+		for (const message of [{ text: 'go' }, undefined]) {
+			for (const body of [
+				interactive({ type: 'block_actions', message }),
+				interactive({ type: 'view_submission', message }),
+				interactive({ type: 'shortcut', message }),
+			]) {
+				const response = await deliver(body, { source: 'slack' });
+				expect([response.status, await response.text()]).toEqual([200, '']);
+			}
+		}
+		const command = form({ command: '/ask', text: 'hello', trigger_id: unique(), message: 'go' });
+		const response = await deliver(command, { source: 'slack' });
+		expect([response.status, await response.text()]).toEqual([200, '']);
+		// An event is not shown to anybody, and its sender comes again.
+		const event = { type: 'event_callback', event_id: unique(), event: { type: 'app_mention' }, message: 'go' };
+		expect((await deliver(event, { source: 'slack' })).status).toBe(202);
+		// What fails in time is told.
+		expect((await deliver(interactive({ type: 'shortcut', throws: 'x' }), { source: 'slack' })).status).toBe(500);
+	});
+
+	test('a command is acknowledged in time, also where its mapping takes longer', async () => {
+		const gate = Promise.withResolvers<string>();
+		slowMapping.wait = gate.promise;
+		const body = new URLSearchParams({ command: '/ask', text: 'x', trigger_id: unique(), slow: '1' }).toString();
+		const { requests } = play('Done.');
+		const response = await deliver(body, { source: 'slack' });
+		expect([response.status, await response.text()]).toEqual([200, '']);
+		expect(requests).toHaveLength(0);
+		gate.resolve('Late, and done nevertheless.');
+		await expect.poll(() => requests.length).toBe(1);
+	});
+
+	test('Slack’s look at the certificate starts nothing', async () => {
+		const { requests } = play();
+		for (const check of ['ssl_check=1&token=x', 'ssl_check=1&command=%2Fask&text=x&message=go']) {
+			const response = await deliver(check, { source: 'slack' });
+			expect([response.status, await response.text()]).toEqual([200, '']);
+		}
+		expect(requests).toHaveLength(0);
+	});
+
 	test("GitHub's ping is acknowledged", async () => {
 		const response = await deliver(
 			{ zen: 'Design for failure.' },

@@ -5,6 +5,12 @@ import type { Once } from '../api.ts';
 const keptMs = 30 * 86_400_000;
 const resentMs = 86_400_000;
 
+/** A request that was taken, and the run that it began. */
+interface Delivery {
+	readonly request: string;
+	readonly run: number;
+}
+
 /** The requests that were taken under an `Idempotency-Key`, and the webhooks. */
 export class DeliveryRows {
 	readonly #sql: Sql;
@@ -15,19 +21,24 @@ export class DeliveryRows {
 	}
 
 	/** Notes that a request was taken: the run that it began, 0 for none, or its place in the queue, below 0. */
-	add({ key, request }: Once, run: number, createdAt: number): void {
+	add({ key, request, body }: Once, run: number, createdAt: number): void {
 		this.#prune(createdAt);
 		this.#sql.exec(
-			`INSERT INTO delivery (key, request, run, created_at) VALUES (?, ?, ?, ?)
+			`INSERT INTO delivery (key, request, run, created_at, body) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (key) DO UPDATE SET request = excluded.request, run = excluded.run, created_at = excluded.created_at`,
-			...[key, request, run, createdAt],
+			...[key, request, run, createdAt, body ?? null],
 		);
 	}
 
-	/** What came under a key before. */
-	get(key: string): { readonly request: string; readonly run: number } | undefined {
+	/** What came before: under the same key, or with the same body. */
+	find({ key, body }: Pick<Once, 'key' | 'body'>, now: number): Delivery | undefined {
+		const byKey = this.#read('key = ?', key);
+		return byKey ?? (body === undefined ? undefined : this.#read('body = ? AND created_at > ?', body, now - keptMs));
+	}
+
+	#read(where: string, ...values: (string | number)[]): Delivery | undefined {
 		type Row = { request: string; run: number };
-		return this.#sql.exec<Row>('SELECT request, run FROM delivery WHERE key = ?', key).toArray()[0];
+		return this.#sql.exec<Row>(`SELECT request, run FROM delivery WHERE ${where} LIMIT 1`, ...values).toArray()[0];
 	}
 
 	/** What waited in the queue has its run, or none: 0. */

@@ -17,7 +17,7 @@ export const receiveWebhook = operation({
 	tag: 'Webhooks',
 	summary: 'Deliver a webhook',
 	description:
-		'An event of another service, for an agent that takes its webhooks. The body is that service’s own, up to 4 MB, and its signature is what authenticates it, in the headers of that service (`webhook-signature`, `x-hub-signature-256`, `stripe-signature`, `x-slack-signature`, `x-signature-256`): no key is asked for. It is done once, however often it is delivered.',
+		'An event of another service, for an agent that takes its webhooks. The body is that service’s own, up to 1 MB unless the agent says more, and its signature is what authenticates it, in the headers of that service (`webhook-signature`, `x-hub-signature-256`, `stripe-signature`, `x-slack-signature`, `x-signature-256`): no key is asked for. It is done once, however often it is delivered.',
 	access: 'sender',
 	ignoresQuery: true,
 	body: {
@@ -26,7 +26,7 @@ export const receiveWebhook = operation({
 	},
 	answers: {
 		200: {
-			says: 'It was delivered before; or a ping or a challenge of the service, answered.',
+			says: 'It was delivered before; or a ping or a challenge of the service, answered; or, with no body, a command or click of Slack, taken.',
 			json: taken,
 			examples: { repeat: example },
 			also: { 'text/plain': { example: 'pong' } },
@@ -34,5 +34,5 @@ export const receiveWebhook = operation({
 		202: { says: 'It is stored, and its run begins or waits.', json: taken, examples: { new: example } },
 		204: { says: 'The agent wants nothing of this event. Nothing was stored.' },
 	},
-	errors: [400, 403, 404, 413, 500],
+	errors: [400, 403, 404, 408, 413, 429, 500],
 });
