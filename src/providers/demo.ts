@@ -13,6 +13,7 @@ import {
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { isRecord, propertiesOf, requiredOf } from '../tool/schema.ts';
 import { demoEmbedding } from './demo-embedding.ts';
+import { toForm } from './demo-output.ts';
 import { findSum } from './demo-sum.ts';
 
 export interface DemoOptions {
@@ -23,16 +24,17 @@ export interface DemoOptions {
 /**
  * The model that needs no key and no network (design.md, "Models"): deterministic, and honest about what it is. It uses
  * the tools and skills that it is offered: answers arithmetic with the arithmetic tool, reads a skill whose triggers a
- * message has, asks when a required argument is missing. Serves the model `demo`.
+ * message has, asks when a required argument is missing, fills in a form. Serves the model `demo`.
  */
 export function demo({ delayMs = 0 }: DemoOptions = {}): ProviderRegistration {
 	const reply = (
 		messages: readonly Message[],
 		system: string | undefined,
 		tools: readonly Tool[] | undefined,
-		{ maxOutputTokens = Number.POSITIVE_INFINITY }: CallOptions = {},
+		{ maxOutputTokens = Number.POSITIVE_INFINITY, outputSchema }: CallOptions = {},
 	): ChatReply => {
-		const { text, toolCalls } = answer(messages, system ?? '', tools ?? []);
+		const { text: said, toolCalls } = answer(messages, system ?? '', tools ?? []);
+		const text = toolCalls.length > 0 ? said : toForm(said, outputSchema, system);
 		const inputTokens = countTokensHeuristic(messages) + estimateSystemTokens(system) + estimateToolsTokens(tools);
 		const outputTokens = Math.ceil((text.length + JSON.stringify(toolCalls).length) / 4);
 		const usage = makeUsage(

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { type ChatOptions, chat, fn, type Message, providers, type RunEvent } from '../../src/index.ts';
+import { type ChatOptions, chat, fn, type Message, providers, type RunEvent, toolbox } from '../../src/index.ts';
 
 const integer = v.pipe(v.number(), v.integer());
 const add = fn(
@@ -176,4 +176,40 @@ test('reads a number in front of its name, also where a full stop follows the na
 	const slow = fn({ name: 'slow_job', doc: 'Do a slow job.', params: [['seconds', v.number()]] }, (seconds) => seconds);
 	for (const text of ['Do a slow job for 2 seconds', 'Do a slow job for 2 seconds.'])
 		expect(await say(text, { tools: [slow] })).toContain('2');
+});
+
+test('it answers in the form that it is asked for: a sample of the schema with its answer in it', async () => {
+	const outputSchema = {
+		type: 'object',
+		properties: {
+			answer: { type: 'string' },
+			sum: { type: 'integer', maximum: 100 },
+			kind: { enum: ['a', 'b'] },
+			day: { type: ['string', 'null'], format: 'date' },
+			more: { type: 'array', items: { $ref: '#/$defs/more' }, minItems: 2 },
+			either: { anyOf: [{ type: 'boolean' }, { type: 'null' }] },
+		},
+		required: ['answer', 'sum', 'kind', 'day', 'more', 'either'],
+		additionalProperties: false,
+		$defs: { more: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } },
+	};
+	const run = { model: 'demo', providers: [providers.demo()], tools: Object.values(toolbox.basic()) };
+	const asked = [chat.userMessage('What is 17 + 25?')];
+	expect((await chat.run({ ...run, outputSchema }, asked).result).output).toEqual({
+		...{ answer: '17 + 25 is 42.', sum: 42, kind: 'a', day: '2026-01-01', more: [{ n: 42 }, { n: 42 }], either: false },
+	});
+	const any = await chat.run({ ...run, outputSchema: { type: 'object' } }, asked).result;
+	expect(any.output).toEqual({ answer: '17 + 25 is 42.' });
+});
+
+test('a form that goes in circles is filled in as far as it is short', async () => {
+	const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
+	const outputSchema = {
+		type: 'object',
+		properties: Object.fromEntries(names.map((name) => [name, { anyOf: [{ $ref: '#' }, { type: 'null' }] }])),
+	};
+	const { output } = await chat.run({ model: 'demo', providers: [providers.demo()], outputSchema }, [
+		chat.userMessage('Hi'),
+	]).result;
+	expect(JSON.stringify(output).length).toBeLessThan(200_000);
 });

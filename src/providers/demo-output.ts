@@ -1,0 +1,82 @@
+import { anyObjectWords } from '../chat/output.ts';
+import type { JsonSchema } from '../tool/index.ts';
+import { findReferred } from '../tool/json-schema/keywords.ts';
+import { isRecord, propertiesOf } from '../tool/schema.ts';
+
+/** Levels of a sample, values in it, and fields of one: a schema may go in a circle, and in several at once. */
+const deepest = 12;
+const mostValues = 1_000;
+const mostFields = 100;
+
+/** A text of the demo model in the form that was asked for: a sample of the schema, with the text in it. */
+export function toForm(text: string, schema: JsonSchema | undefined, system: string | undefined): string {
+	if (schema !== undefined)
+		return JSON.stringify(sample(schema, { text, root: schema, level: 0, count: { values: 0 } }));
+	return system?.includes(anyObjectWords) ? JSON.stringify({ answer: text }) : text;
+}
+
+interface About {
+	readonly text: string;
+	readonly root: JsonSchema;
+	readonly level: number;
+	readonly count: { values: number };
+}
+
+function sample(schema: unknown, about: About): unknown {
+	if (!isRecord(schema) || about.level > deepest || about.count.values++ > mostValues) return null;
+	const within = { ...about, level: about.level + 1 };
+	if (typeof schema.$ref === 'string') return sample(findReferred(schema.$ref, about.root), within);
+	if ('const' in schema) return schema.const;
+	if (Array.isArray(schema.enum)) return schema.enum[0];
+	const [choice] = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => (Array.isArray(list) ? list : []));
+	if (choice !== undefined) return sample(choice, within);
+	const types = Array.isArray(schema.type) ? schema.type : [schema.type];
+	switch (types.find((type) => type !== 'null')) {
+		case 'string':
+			return sampleText(schema, about.text);
+		case 'integer':
+			return Math.round(sampleNumber(schema, about.text));
+		case 'number':
+			return sampleNumber(schema, about.text);
+		case 'boolean':
+			return false;
+		case 'array': {
+			const length = Math.min(typeof schema.minItems === 'number' ? schema.minItems : 1, 10);
+			return Array.from({ length }, () => sample(schema.items, within));
+		}
+		case 'object':
+			return Object.fromEntries(
+				Object.entries(propertiesOf(schema))
+					.slice(0, mostFields)
+					.map(([name, property]) => [name, sample(property, within)]),
+			);
+		default:
+			return null;
+	}
+}
+
+const formats: Readonly<Record<string, string>> = {
+	date: '2026-01-01',
+	time: '12:00:00Z',
+	'date-time': '2026-01-01T12:00:00Z',
+	email: 'demo@example.com',
+	uri: 'https://example.com',
+	uuid: '00000000-0000-4000-8000-000000000000',
+};
+
+function sampleText({ format, maxLength }: JsonSchema, text: string): string {
+	if (typeof format === 'string' && Object.hasOwn(formats, format)) return formats[format] ?? '';
+	return typeof maxLength === 'number' ? text.slice(0, maxLength) : text;
+}
+
+/** The last number of the text, which a sum ends with, within the bounds of the schema. */
+function sampleNumber({ minimum, maximum }: JsonSchema, text: string): number {
+	const found = Number(
+		text
+			.slice(-200)
+			.match(/-?\d{1,15}(?:\.\d{1,15})?/g)
+			?.at(-1) ?? 0,
+	);
+	const least = typeof minimum === 'number' ? Math.max(minimum, found) : found;
+	return typeof maximum === 'number' ? Math.min(maximum, least) : least;
+}
