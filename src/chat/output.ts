@@ -65,7 +65,7 @@ function countRepairs(messages: readonly Message[]): number {
 
 async function checkText(text: string, schema: JsonSchema | AnySchema): Promise<Checked> {
 	const json = findJson(text);
-	if (json === undefined) return { issues: ['It is not JSON.'] };
+	if (json === undefined) return { issues: ['it is not JSON'] };
 	const value: unknown = JSON.parse(json);
 	return checkOutput(schema, value);
 }
@@ -82,7 +82,7 @@ function isJsonText(text: string): boolean {
 function invalidOutput(issues: readonly string[]): RunletError {
 	return new RunletError(
 		'invalid_output',
-		`The model did not answer as outputSchema says, also when asked again: ${issues[0] ?? 'it is not JSON'} Simplify the schema, or use another model.`,
+		`The model did not answer as outputSchema says, also when asked again (${issues.join('; ')}). Simplify the schema, or use another model.`,
 		{ issues },
 	);
 }

@@ -2,6 +2,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { type Agent, toolNamesOf } from '../agents/index.ts';
 import { type AnswerForm, readAnswerForm } from '../compat/openai/answer.ts';
 import { conversationOf } from '../compat/openai/conversation.ts';
+import { runFailureResponse } from '../compat/openai/error.ts';
 import { createCompletion } from '../compat/openai/operations.ts';
 import type { CompletionFormat } from '../compat/openai/protocol.ts';
 import type { CompletionRequest } from '../compat/openai/schema.ts';
@@ -36,7 +37,10 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 			const exchange = await exchangeOf(body, { agent, model, owner, isKept, form });
 			const { create, ...rest } = exchange;
 			const [answered] = await Promise.all([
-				askSession(c, id, (one) => one.converse({ owner }, isNew ? exchange : rest, how)),
+				askSession(c, id, (one) => one.converse({ owner }, isNew ? exchange : rest, how)).catch((error: unknown) => {
+					if (how.once !== undefined || !mayHaveBegun(error)) throw error;
+					return runFailureResponse(lost());
+				}),
 				isUnknown && resend && noteSent(c, owner, resend, id.toString()),
 			]);
 			const response = new Response(answered.body, answered);
@@ -47,6 +51,18 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 }
 
 const sessionHeader = 'Runlet-Session';
+
+/** Whether a session could not be reached any more, though it may have taken the request: one that refused it had too much to do. */
+function mayHaveBegun(error: unknown): boolean {
+	if (!(error instanceof RunletError) || error.code !== 'overloaded') return false;
+	return Reflect.get(Object(error.cause), 'overloaded') !== true;
+}
+
+/** A request that would begin another run if it were sent again, for nothing tells that it was. */
+function lost(): RunletError {
+	const remedy = `Look into the session that ${sessionHeader} names, or send an Idempotency-Key with the next request`;
+	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
+}
 
 /** Who may not ask is told so before anybody reads what is asked. */
 const ownersOnly: MiddlewareHandler<RouteEnv> = async (c, next) => {

@@ -53,7 +53,7 @@ describe('a reply to an outputSchema', () => {
 	test('is asked for again twice at most; then the run fails and says why', async () => {
 		const { error, requests } = await fail(['a', 'b', 'c', good], schema);
 		expect(requests).toHaveLength(3);
-		expect(error).toMatchObject({ code: 'invalid_output', data: { issues: ['It is not JSON.'] } });
+		expect(error).toMatchObject({ code: 'invalid_output', data: { issues: ['it is not JSON'] } });
 	});
 
 	test('counts how often it was asked for by the history: a run that is taken up counts on', async () => {

@@ -1,5 +1,6 @@
+import { env } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { request } from '../client.ts';
+import { request, restart, stateOf } from '../client.ts';
 import { play } from '../script.ts';
 
 const body = (content: string, more = {}) => ({ model: 'scripted', messages: [{ role: 'user', content }], ...more });
@@ -71,5 +72,32 @@ describe('a request that openai sends again', () => {
 		expect(await textOf(await send(body('yes'), 0, headers))).toBe('Two.');
 		expect(await textOf(await send(body('yes'), 1, headers))).toBe('Two.');
 		expect(requests).toHaveLength(2);
+	});
+});
+
+describe('a request whose session is lost while it runs', () => {
+	const begin = async (content: string, count?: number) => {
+		const { requests } = play(() => new Promise(() => {}), 'Here.');
+		const name = `lost ${content}`;
+		const sent = send(body(content), count, { 'runlet-session': name });
+		await expect.poll(() => requests.length).toBe(1);
+		const id = env.SESSIONS.idFromName(`chat local scripted ${name}`).toString();
+		await restart(id);
+		return { response: await sent, id };
+	};
+
+	test('is not sent again by clients that would begin another run: its own goes on', async () => {
+		const { response, id } = await begin('no key');
+		expect([response.status, sessionOf(response)]).toEqual([406, id]);
+		expect(await response.json()).toMatchObject({ error: { code: 'interrupted' } });
+		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
+	});
+
+	test('is sent again by openai, and joins its run', async () => {
+		const { response, id } = await begin('counted', 0);
+		expect([response.status, response.headers.get('x-should-retry')]).toEqual([503, 'true']);
+		await response.text();
+		const again = await send(body('counted'), 1, { 'runlet-session': 'lost counted' });
+		expect([sessionOf(again), await textOf(again)]).toEqual([id, 'Here.']);
 	});
 });
