@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
 import { messageOf } from '../src/errors.ts';
+import { findDeployProblems } from './deploy-check.ts';
 import { curlLine, describe, withKey } from './keys.ts';
 import { changeKeys, defaultKeysFile, type Keys, newKey, readKeys, secretOf } from './keys-file.ts';
 import { hasRemoteKeys, pushed } from './keys-remote.ts';
@@ -61,15 +62,17 @@ async function main(args: string[]): Promise<number> {
 async function dryRun(file: string, target: Target, outdir: string | undefined): Promise<number> {
 	const { keys } = await readKeys(file);
 	secretOf(keys);
-	await within(async (folder) => {
-		const command = ['deploy', '--dry-run', '--outdir', outdir ?? folder, ...targetOptions(target)];
-		await wrangler(command, { show: true });
+	const problems = await within(async (folder) => {
+		const built = outdir ?? folder;
+		await wrangler(['deploy', '--dry-run', '--outdir', built, ...targetOptions(target)], { show: true });
+		return findDeployProblems(built, target);
 	});
+	for (const problem of problems) console.error(problem);
 	const valid = skills(['--check'], target);
 	console.log(
 		`Nothing was deployed. ${keys.length} API ${keys.length === 1 ? 'key' : 'keys'}; none is made by a dry run.`,
 	);
-	return valid ? 0 : 1;
+	return valid && problems.length === 0 ? 0 : 1;
 }
 
 const account = v.object({ loggedIn: v.literal(false) });

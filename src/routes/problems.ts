@@ -6,10 +6,13 @@ import { type Runtime, resolverFor } from '../session/agent.ts';
 
 /** What keeps the Worker or one of its agents from working: its variables, its agents, their models and skills. */
 export async function findProblems(runtime: Runtime, env: Env): Promise<readonly Problem[]> {
-	const problems = [...findConfigProblems(env), ...findNamesakes(runtime.agents)];
-	// Without its variables nobody knows which models there are.
-	if (findConfigProblems(env).length > 0) return problems;
-	const settings = config(env);
+	const wrong = findConfigProblems(env);
+	const problems = [...wrong, ...findNamesakes(runtime.agents)];
+	// What is wrong stands aside, so that nothing hides behind it; without a binding there is no more to be known.
+	const unset = Object.fromEntries(wrong.map(({ where }) => [where, undefined]));
+	const rest: Env = { ...env, ...unset };
+	if (findConfigProblems(rest).length > 0) return problems;
+	const settings = config(rest);
 	const providers = runtime.providers(settings);
 	const found = runtime.agents.map(async (agent) => [
 		...findUnknownModels(agent, settings, providers),

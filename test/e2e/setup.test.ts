@@ -1,12 +1,12 @@
 /** What is wrong with how a Worker is set up is said when it starts, and not by every request. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../../scripts/wrangler.ts';
-import { freePort } from '../runlet.ts';
+import { copyProject, freePort } from '../runlet.ts';
 import { runScript } from './scripts.ts';
 
 let folder: string;
@@ -80,5 +80,50 @@ describe('what was typed wrong is told in our own words, before anything is star
 		const { code, stderr } = await runScript('start.ts', ['--port', String(port)]);
 		server.close();
 		expect([code, stderr]).toEqual([1, expect.stringMatching(`--port: ${port} is in use.*--port ${port + 1}`)]);
+	});
+});
+
+describe('npm run deploy -- --dry-run runs what would be deployed, and says what is wrong with it', () => {
+	let project: string;
+	beforeAll(async () => {
+		project = await copyProject();
+	});
+	afterAll(() => rm(project, { recursive: true, force: true }));
+
+	/** What it says of the project with one file changed. */
+	async function dryRun(file: string, change: (text: string) => string): Promise<readonly [number | null, string]> {
+		const path = join(project, file);
+		const before = await readFile(path, 'utf8');
+		await writeFile(path, change(before));
+		const { status, stderr } = spawnSync(process.execPath, ['scripts/deploy.ts', '--dry-run'], {
+			cwd: project,
+			encoding: 'utf8',
+		});
+		await writeFile(path, before);
+		return [status, stderr];
+	}
+
+	test('variables and models', async () => {
+		const [status, stderr] = await dryRun('wrangler.toml', (text) =>
+			text.replace('[assets]', '[vars]\nDAY_BUDGET_USD = "lots"\nMODEL = "gtp-5"\n\n[assets]'),
+		);
+		expect(status).toBe(1);
+		expect(stderr).toMatch(/^DAY_BUDGET_USD: must be a number above 0/m);
+		expect(stderr).toMatch(/^MODEL: "gtp-5" is no model/m);
+	});
+
+	test('two agents of one name, with the line', async () => {
+		const [status, stderr] = await dryRun('src/agents/index.ts', (text) =>
+			text.replace('distinct([assistant, ', 'distinct([assistant, assistant, '),
+		);
+		expect(status).toBe(1);
+		expect(stderr).toMatch(/src\/agents\/define\.ts:\d+:\d+.*two agents are named assistant/);
+	});
+
+	test('a skill that no folder has', async () => {
+		const [status, stderr] = await dryRun('src/agents/support.ts', (text) =>
+			text.replace("'escalation'", "'escalations'"),
+		);
+		expect([status, stderr]).toEqual([1, expect.stringMatching(/^agent support: .*skills\/escalations\/SKILL\.md/m)]);
 	});
 });

@@ -44,8 +44,9 @@ test('a model that nobody knows is named, wherever it is written', async () => {
 		{ name: 'plain', description: 'On MODEL.' },
 		{ name: 'own', description: 'On its own.', model: 'gtp-4', models: ['demo', 'gtp-5'], fallbacks: ['gtp-6'] },
 	);
-	const { problems } = await look(worker, { MODEL: 'nope-1' });
+	const { problems } = await look(worker, { MODEL: 'nope-1', DAY_BUDGET_TOKENS: 'many' });
 	expect(problems.map(({ where, message }) => `${where}: ${/"[^"]*"/.exec(message)}`)).toEqual([
+		'DAY_BUDGET_TOKENS: null',
 		'MODEL: "nope-1"',
 		'agent own: "gtp-4"',
 		'agent own: "gtp-5"',

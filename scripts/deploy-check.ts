@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { Log, LogLevel, Miniflare } from 'miniflare';
+import * as v from 'valibot';
+import { unstable_getMiniflareWorkerOptions, unstable_readConfig } from 'wrangler';
+import { messageOf } from '../src/errors.ts';
+import { localHeader } from '../src/net/local.ts';
+import { skillsKv } from './skills-kv.ts';
+import { publishSkills } from './skills-publish.ts';
+import { SourceLines } from './start/stack.ts';
+import { root, type Target } from './wrangler.ts';
+
+const health = v.looseObject({ problems: v.array(v.object({ where: v.string(), message: v.string() })) });
+
+/**
+ * Runs a built Worker once, with the variables and the skills that it would be deployed with, and asks it what is wrong.
+ * Gives a line a problem; what is a secret at Cloudflare is not known here, and not missed.
+ */
+export async function findDeployProblems(folder: string, { config, env }: Target): Promise<readonly string[]> {
+	const { compatibilityDate, compatibilityFlags, durableObjects } = unstable_getMiniflareWorkerOptions(
+		config,
+		env,
+	).workerOptions;
+	const { vars } = unstable_readConfig({ config, ...(env !== undefined && { env }) }, { hideWarnings: true });
+	const secret = randomBytes(24).toString('hex');
+	let said = '';
+	const miniflare = new Miniflare({
+		modules: [{ type: 'ESModule', path: join(folder, 'worker.js') }],
+		modulesRoot: folder,
+		...(compatibilityDate !== undefined && { compatibilityDate }),
+		...(compatibilityFlags !== undefined && { compatibilityFlags }),
+		...(durableObjects !== undefined && { durableObjects }),
+		kvNamespaces: ['SKILLS'],
+		bindings: { ...toBindings(vars), LOCAL: secret },
+		cf: false,
+		log: new Log(LogLevel.NONE),
+		handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
+			stdout.resume();
+			stderr.setEncoding('utf8').on('data', (text: string) => {
+				said += text;
+			});
+		},
+	});
+	try {
+		await publishSkills(skillsKv(await miniflare.getKVNamespace('SKILLS')), { directory: join(root, 'skills') });
+		const response = await miniflare.dispatchFetch('http://localhost/healthz?deep', {
+			headers: { [localHeader]: secret },
+		});
+		const { problems } = v.parse(health, await response.json());
+		return problems.map(({ where, message }) => `${where}: ${message}`);
+	} catch (error) {
+		await miniflare.dispose().catch(() => {});
+		return [`The Worker does not start: ${explain(said, folder) ?? messageOf(error)}`];
+	} finally {
+		await miniflare.dispose().catch(() => {});
+	}
+}
+
+/** The exception that its sources throw, with the line. */
+function explain(said: string, folder: string): string | undefined {
+	const [, message, at] = /Uncaught (?:Error: )?([^\n]*)(?:\n\s+at ([^\n]*))?/.exec(said) ?? [];
+	if (message === undefined) return undefined;
+	const lines = new SourceLines();
+	lines.folder = folder;
+	lines.refresh();
+	return at === undefined ? message : `${lines.translate(at)}: ${message}`;
+}
+
+/** Variables as a Worker gets them: those that are no text, as `wrangler.toml` has them. */
+function toBindings(vars: Record<string, unknown>): Record<string, string | number | boolean> {
+	const form = v.union([v.string(), v.number(), v.boolean()]);
+	return Object.fromEntries(
+		Object.entries(vars).map(([name, value]) => [name, v.is(form, value) ? value : JSON.stringify(value)]),
+	);
+}
