@@ -6,7 +6,7 @@
  */
 
 import { createAttachments, createFileList } from './attachments.js';
-import { element } from './element.js';
+import { element, withoutTurns } from './element.js';
 import { listenForFiles } from './file-drop.js';
 import { createKeyForm, createKeyHeaders } from './key.js';
 import { createOpenCalls, pointAtOpenCall } from './open-calls.js';
@@ -381,7 +381,8 @@ function setRunning(value) {
 
 /** @param {string} text */
 function setStatus(text) {
-	if (page.status.textContent !== text) page.status.textContent = text;
+	const shown = withoutTurns(text);
+	if (page.status.textContent !== shown) page.status.textContent = shown;
 }
 
 /**

@@ -6,7 +6,7 @@
  * @typedef {{ attachment: Attachment, node: HTMLElement }} Item
  */
 
-import { element } from './element.js';
+import { element, withoutTurns } from './element.js';
 import { describeSize } from './words.js';
 
 /** Files of one message, and bytes of all of them: in base64 they and a text fit into a request of 4 MB. */
@@ -37,7 +37,7 @@ export function createAttachments(list, note, onRemoved) {
 		list.replaceChildren(...items.map(({ node }) => node));
 		list.hidden = items.length === 0;
 		const used = `${files()} of ${mostFiles} files, ${describeSize(bytes())} of ${describeSize(mostBytes)}`;
-		note.textContent = [...refusals, ...(files() > 0 ? [used] : [])].join(' ');
+		note.textContent = withoutTurns([...refusals, ...(files() > 0 ? [used] : [])].join(' '));
 		note.hidden = note.textContent === '';
 		note.classList.toggle('refused', refusals.length > 0);
 	}

@@ -34,6 +34,12 @@ function createForm({ id, name, input, kind }, onAnswer) {
 	form.dataset.todo = isApproval
 		? `${name} waits: allow or deny it first.`
 		: `${name} waits: say what came of it first.`;
+	text.addEventListener('keydown', (event) => {
+		// Enter would press the first button: who writes why not must not allow it thereby.
+		if (!isApproval || event.key !== 'Enter') return;
+		event.preventDefault();
+		no.focus();
+	});
 	form.addEventListener('submit', (event) => {
 		event.preventDefault();
 		for (const control of [text, yes, no]) control.disabled = true;

@@ -13,8 +13,8 @@ import { assertScope, ownerOf, type RouteEnv } from './identity.ts';
 type Query = v.InferOutput<typeof sessionQuery>;
 type Page = Shown<typeof sessionPage>;
 
-/** Owners whose sessions are listed together, at most. */
-const mostOwners = 1_000;
+/** Owners whose sessions are listed together, at most: a request may make about so many calls to objects. */
+const mostOwners = 900;
 
 /** Directories that are asked at a time. */
 const atOnce = 16;

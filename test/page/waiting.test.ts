@@ -108,6 +108,19 @@ describe('a call that has to be allowed', () => {
 		}
 	});
 
+	test('is not allowed by Enter behind a reason why not: that leads to the button that denies it', async () => {
+		stage.play([call('p1', 'pay', { amount: 6 })], [text('Then not.')]);
+		await say('Pay 6, please.');
+		await sees('.open-call', 'pay');
+		await page.fill('.open-call input', 'too much');
+		await page.press('.open-call input', 'Enter');
+		expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Deny');
+		expect((await shownOf('pay')).state).toBe('waiting');
+		await page.keyboard.press('Enter');
+		await sees('.prose', 'Then not.');
+		expect((await shownOf('pay')).state).toBe('failed');
+	});
+
 	test('ids that come again in a later turn are other calls: each shows its own result', async () => {
 		stage.play([call('same', 'add', { x: 1, y: 2 })], [call('same', 'pay', { amount: 7 })], [text('Both.')]);
 		await say('Add, then pay.');
