@@ -11,7 +11,7 @@ export const getHealth = operation({
 	description:
 		'With `?deep`, and a key, also whether all that it is set up with can work: its variables, its agents, their models and skills. What is wrong is 503, with `problems`.',
 	access: 'anybody',
-	query: v.object({ deep: v.optional(v.string()) }),
+	query: v.object({ deep: v.optional(v.pipe(v.string(), v.maxLength(20))) }),
 	answers: {
 		200: {
 			says: 'It is.',
