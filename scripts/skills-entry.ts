@@ -4,30 +4,39 @@ import type { SkillProblem } from '../src/skill/plan.ts';
 import { bytesIn, maxValueBytes, type ToPublish, toPublish } from '../src/skill/publish.ts';
 import type { SkillFolder } from './skills-read.ts';
 
-/** What is published of some folders, and why the others are not. Of two skills with one name the second is a problem. */
+/**
+ * What is published of some folders, and why the others are not. Of two skills with one name the second is a problem.
+ * `warnings` are of skills that are published all the same.
+ */
 export function readSkills(folders: readonly SkillFolder[]) {
 	const skills = new Map<string, ToPublish & { readonly path: string }>();
 	const problems: SkillProblem[] = [];
+	const warnings: SkillProblem[] = [];
 	for (const folder of folders) {
 		const result = toSkill(folder);
 		if (Array.isArray(result)) problems.push(...result);
 		else {
 			const first = skills.get(folder.name);
-			if (first === undefined) skills.set(folder.name, { ...result, path: folder.path });
-			else problems.push(problemOf(folder, `name "${folder.name}" is the name of ${first.path} already`));
+			if (first === undefined) {
+				skills.set(folder.name, { ...result.skill, path: folder.path });
+				warnings.push(...result.warnings);
+			} else problems.push(problemOf(folder, `name "${folder.name}" is the name of ${first.path} already`));
 		}
 	}
-	return { skills: [...skills.values()], problems };
+	return { skills: [...skills.values()], problems, warnings };
 }
 
-function toSkill(folder: SkillFolder): ToPublish | SkillProblem[] {
+function toSkill(
+	folder: SkillFolder,
+): { readonly skill: ToPublish; readonly warnings: readonly SkillProblem[] } | SkillProblem[] {
 	const {
 		name,
 		files: { 'SKILL.md': text, ...files },
 	} = folder;
 	if (text === undefined) return [problemOf(folder, 'is missing: a folder of skills/ holds one skill')];
 	const violations = validateMarkdown(text, { directory: name });
-	if (violations.length > 0) return violations.map(({ message, line }) => problemOf(folder, message, line));
+	const found = violations.map(({ message, line }) => problemOf(folder, message, line));
+	if (violations.some(({ severity }) => severity === 'error')) return found;
 	try {
 		const published = toPublish(name, text, { files });
 		const bytes = bytesIn(published.body);
@@ -35,7 +44,7 @@ function toSkill(folder: SkillFolder): ToPublish | SkillProblem[] {
 			const message = `and the files beside it have ${bytes} bytes: an entry of KV holds ${maxValueBytes}`;
 			return [problemOf(folder, message)];
 		}
-		return published;
+		return { skill: published, warnings: found };
 	} catch (error) {
 		return [problemOf(folder, messageOf(error))];
 	}

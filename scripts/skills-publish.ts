@@ -24,6 +24,8 @@ export interface Published {
 	readonly unchanged: readonly string[];
 	readonly removed: readonly string[];
 	readonly problems: readonly SkillProblem[];
+	/** What is not valid of skills that are published all the same. */
+	readonly warnings: readonly SkillProblem[];
 }
 
 /** What goes to KV at once: a bulk write takes 10,000 keys and 100 MB (https://developers.cloudflare.com/kv/api/write-key-value-pairs/). */
@@ -39,7 +41,7 @@ export async function publishSkills(
 	kv: SkillsKv,
 	{ directory, prefix = 'skill:', embed, now = Date.now(), onProgress = () => {} }: PublishOptions,
 ): Promise<Published> {
-	const { skills, problems } = readSkills(await readSkillFolders(directory));
+	const { skills, problems, warnings } = readSkills(await readSkillFolders(directory));
 	const vectors =
 		embed && (await embedSkills(kv, prefix, skills, embed, (done, total) => onProgress('embedded', done, total)));
 	const [index, retired, keys] = await Promise.all([
@@ -50,7 +52,7 @@ export async function publishSkills(
 	const plan = planSkills({ index, retired, keys }, { skills, problems, vectors }, { prefix, now });
 	await carryOut(kv, plan, onProgress);
 	const { published, unchanged, removed } = plan;
-	return { published, unchanged, removed, problems: plan.problems };
+	return { published, unchanged, removed, problems: plan.problems, warnings };
 }
 
 /** Writes a plan in its order, many entries at once. */

@@ -8,7 +8,7 @@ import type { SkillProblem } from '../src/skill/plan.ts';
 import type { Embedder } from './skills-embed.ts';
 import { readSkills } from './skills-entry.ts';
 import { openLocal, openRemote } from './skills-kv.ts';
-import { publishSkills } from './skills-publish.ts';
+import { type Published, publishSkills } from './skills-publish.ts';
 import { readSkillFolders } from './skills-read.ts';
 import { assertNotSwallowed } from './swallowed.ts';
 import { root } from './wrangler.ts';
@@ -17,7 +17,7 @@ const usage = `npm run skills [-- OPTIONS]: publishes the folder skills/ to Work
   --local             to the KV of \`npm start\` (the default)
   --persist-to DIR    where that one is kept (.wrangler/state)
   --remote            to the KV of the deployed Worker
-  --check             only report what is not valid
+  --check             only report what is not valid; warnings do not fail
   --dry-run           only say what would be done
   --directory DIR     another folder than skills/; it may hold skills at any depth
   --embed MODEL       with vectors by this model (its key from the environment), for a search by meaning
@@ -48,10 +48,13 @@ async function main(args: string[]): Promise<number> {
 	const { directory, config, env } = values;
 	if (values.check) {
 		const folders = await readSkillFolders(directory);
-		const { problems } = readSkills(folders);
-		const bad = new Set(problems.map(({ file }) => file)).size;
-		const found = problems.length === 0 ? 'no problems' : `${count(problems.length, 'problem')} in ${bad} of them`;
-		return report(directory, problems, `skills: ${folders.length} checked, ${found}`);
+		const { problems, warnings } = readSkills(folders);
+		const said = [counted(problems, 'problem'), counted(warnings, 'warning')].filter((text) => text !== undefined);
+		return report(
+			directory,
+			{ problems, warnings },
+			`skills: ${folders.length} checked, ${said.join(', ') || 'no problems'}`,
+		);
 	}
 	const where = { config, env, persistTo: values['persist-to'] };
 	const { kv, close } = values.remote ? openRemote(where) : await openLocal(where);
@@ -61,13 +64,17 @@ async function main(args: string[]): Promise<number> {
 			if (total > 100) console.error(`skills: ${done} of ${total} ${what}`);
 		};
 		const embed = values.embed === undefined ? undefined : embedder(values.embed);
-		const { published, unchanged, removed, problems } = values['dry-run']
+		const { published, unchanged, removed, problems, warnings } = values['dry-run']
 			? await publishSkills(dry, { directory })
 			: await publishSkills(kv, { directory, embed, onProgress });
 		const say = (names: readonly string[], what: string) =>
 			names.length === 0 ? [] : [`${names.length} ${what}${names.length > 8 ? '' : ` (${names.join(', ')})`}`];
 		const counts = [...say(published, 'published'), ...say(removed, 'removed'), `${unchanged.length} unchanged`];
-		return report(directory, problems, `skills${values['dry-run'] ? ' (dry run)' : ''}: ${counts.join(', ')}`);
+		return report(
+			directory,
+			{ problems, warnings },
+			`skills${values['dry-run'] ? ' (dry run)' : ''}: ${counts.join(', ')}`,
+		);
 	} finally {
 		await close();
 	}
@@ -94,12 +101,26 @@ function count(number: number, noun: string): string {
 	return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** The exit code. */
-function report(directory: string, problems: readonly SkillProblem[], summary: string): number {
-	for (const { file, line, message } of problems) {
-		const path = file && `${relative(process.cwd(), join(directory, file))}${line === undefined ? '' : `:${line}`}: `;
-		console.error(`${path}${message}`);
-	}
+/** How many there are, and in how many skills. */
+function counted(found: readonly SkillProblem[], noun: string): string | undefined {
+	if (found.length === 0) return undefined;
+	return `${count(found.length, noun)} in ${new Set(found.map(({ file }) => file)).size} of them`;
+}
+
+/** The exit code: warnings do not fail. */
+function report(
+	directory: string,
+	{ problems, warnings }: Pick<Published, 'problems' | 'warnings'>,
+	summary: string,
+): number {
+	const say = (found: readonly SkillProblem[], mark: string): void => {
+		for (const { file, line, message } of found) {
+			const path = file && `${relative(process.cwd(), join(directory, file))}${line === undefined ? '' : `:${line}`}: `;
+			console.error(`${path}${mark}${message}`);
+		}
+	};
+	say(warnings, 'warning: ');
+	say(problems, '');
 	console.log(summary);
 	return problems.length === 0 ? 0 : 1;
 }

@@ -6,7 +6,7 @@ import { log } from '../log.ts';
 import type { Condition, Outcome, PublisherApi } from '../publisher/api.ts';
 import { publishedPrefix } from '../publisher/prefix.ts';
 import { reach } from '../reach.ts';
-import { type KvResolverOptions, kvResolver, toMarkdown, validateMarkdown } from '../skill/index.ts';
+import { type KvResolverOptions, kvResolver, toMarkdown, type Violation, validateMarkdown } from '../skill/index.ts';
 import { bodyKey, bodySchema, type Entry, indexKey, readSkillSet } from '../skill/kv-index.ts';
 import { etagOf } from '../skill/publish.ts';
 import { withDescriptions } from '../skill/published.ts';
@@ -55,12 +55,15 @@ export const skills = new Hono<RouteEnv>()
 		const condition = conditionOf(c);
 		const markdown = await markdownBody(c.req.raw);
 		const violations = validateMarkdown(markdown, { directory: name });
-		const [first] = violations;
+		const first = violations.find(({ severity }) => severity === 'error');
 		if (first !== undefined) {
 			const more = violations.length > 1 ? ` (and ${violations.length - 1} more, in data.violations)` : '';
-			throw new RunletError('invalid_skill', `body: ${first.message}${more}.`, { field: first.field, violations });
+			throw new RunletError('invalid_skill', `body: ${first.message}${more}.`, {
+				field: first.field,
+				violations: violations.slice(0, mostViolations),
+			});
 		}
-		return answer(c, await publish(c, (one) => one.put(name, markdown, condition)), condition);
+		return answer(c, await publish(c, (one) => one.put(name, markdown, condition)), condition, violations);
 	})
 	.delete('/:name', serves(operations.deleteSkill), async (c) => {
 		const condition = conditionOf(c);
@@ -69,6 +72,9 @@ export const skills = new Hono<RouteEnv>()
 	.all('/:name', notAllowed('GET', 'PUT', 'DELETE'));
 
 type Ctx = Context<RouteEnv>;
+
+/** Violations that an answer lists. */
+const mostViolations = 100;
 
 /** How long a change of a skill may take, in milliseconds: KV takes one write of the index a second. */
 const publishLimitMs = 60_000;
@@ -108,13 +114,14 @@ function wireEntry({ hash, ...entry }: Entry): Shown<typeof listedSkill> {
 	return { ...entry, etag: etagOf({ hash, ...entry }) };
 }
 
-function answer(c: Ctx, result: Outcome, { ifMatch }: Condition): Response {
+function answer(c: Ctx, result: Outcome, { ifMatch }: Condition, violations: readonly Violation[] = []): Response {
+	const said = violations.length > 0 ? { warnings: violations.slice(0, mostViolations) } : {};
 	if (result.outcome === 'created' || result.outcome === 'replaced') c.header('etag', `"${result.etag}"`);
 	switch (result.outcome) {
 		case 'created':
-			return c.json({ name: c.req.param('name'), etag: result.etag }, 201);
+			return c.json({ name: c.req.param('name'), etag: result.etag, ...said }, 201);
 		case 'replaced':
-			return c.json({ name: c.req.param('name'), etag: result.etag });
+			return c.json({ name: c.req.param('name'), etag: result.etag, ...said });
 		case 'removed':
 			return c.body(null, 204);
 		case 'missing':

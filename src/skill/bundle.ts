@@ -1,6 +1,7 @@
 import { forAgent } from '../tool/define.ts';
 import type { AnyFn, Tool } from '../tool/index.ts';
 import { providerName } from '../tool/provider-name.ts';
+import { toolNames } from './allowed-tools.ts';
 import { findIn, type SkillResolver } from './resolver.ts';
 import type { Skill } from './skill.ts';
 
@@ -66,14 +67,8 @@ export function bundleOf(there: readonly Tool[], skills: readonly Skill[], offer
 }
 
 function toolsOf({ tools = [], frontMatter }: Skill, offered: readonly Tool[]): readonly Tool[] {
-	const named = namesIn(frontMatter?.['allowed-tools']);
+	const named = toolNames(frontMatter?.['allowed-tools']);
 	return [...ownTools(tools), ...offered.filter(({ name }) => named.has(name))];
-}
-
-/** The names in an `allowed-tools`: `Read Bash(git diff:*)` has `Read` and `Bash`. */
-function namesIn(allowed: unknown): ReadonlySet<string> {
-	if (typeof allowed !== 'string') return new Set();
-	return new Set(allowed.replaceAll(/\([^)]*(?:\)|$)/g, ' ').split(/[\s,]+/));
 }
 
 const made = new WeakMap<object, readonly Tool[]>();

@@ -1,7 +1,11 @@
 import { isMap, isScalar, LineCounter, type ParsedNode, parseDocument, visit, type YAMLMap } from 'yaml';
 
-/** One breach of the SKILL.md format. `line` counts from 1 in the file; `field` is a key of the front matter, or `frontMatter`. */
+/**
+ * One breach of the SKILL.md format. `line` counts from 1 in the file; `field` is a key of the front matter, or
+ * `frontMatter`. With an `error` the skill cannot work here; with a `warning` it does, but perhaps not everywhere.
+ */
 export interface Violation {
+	readonly severity: 'error' | 'warning';
 	readonly field: string;
 	readonly message: string;
 	readonly line?: number;
@@ -193,6 +197,7 @@ function repair(yaml: string, problems: readonly Problem[], round = 1): Repaired
 		else {
 			const { indent, key, text } = value;
 			repairs.push({
+				severity: 'warning',
 				field: indent === '' ? key : 'frontMatter',
 				message: `${key} is not valid YAML without quotes (${problem.message}): put the whole value in quotes`,
 				line: problem.line,
@@ -210,5 +215,8 @@ function repair(yaml: string, problems: readonly Problem[], round = 1): Repaired
 }
 
 function fail(message: string, line: number): FrontMatter {
-	return { ok: false, violation: { field: 'frontMatter', message: `The front matter ${message}`, line } };
+	return {
+		ok: false,
+		violation: { severity: 'error', field: 'frontMatter', message: `The front matter ${message}`, line },
+	};
 }

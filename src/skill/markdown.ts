@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import { RunletError } from '../errors.ts';
+import { withoutPatterns } from './allowed-tools.ts';
 import { type Entry, readFrontMatter, type Violation } from './front-matter.ts';
 import type { Skill } from './skill.ts';
 
@@ -84,7 +85,7 @@ export function toMarkdown({ name, description, body = '', bodyFn, frontMatter =
 /**
  * Every breach of the SKILL.md format (https://agentskills.io/specification), read to the letter: empty when the file is
  * valid. A character is a Unicode code point. `field` is a key, `metadata.KEY`, or `frontMatter` for the block as a whole.
- * Never throws.
+ * With an `error` a skill cannot be published; with a `warning` it works here. Never throws.
  */
 export function validateMarkdown(text: string, { directory }: MarkdownOptions = {}): Violation[] {
 	const frontMatter = readFrontMatter(text);
@@ -92,14 +93,14 @@ export function validateMarkdown(text: string, { directory }: MarkdownOptions = 
 	const { entries, repairs } = frontMatter;
 	const violations = [...repairs];
 	for (const field of ['name', 'description']) {
-		if (!entries.has(field)) violations.push({ field, message: `${field} is required`, line: 1 });
+		if (!entries.has(field)) violations.push({ severity: 'error', field, message: `${field} is required`, line: 1 });
 	}
 	for (const [field, entry] of entries) {
 		const check = isKnown(field) ? checks[field] : undefined;
 		if (check !== undefined) violations.push(...check(entry, directory));
 		else {
 			const message = `${field} is not a key of the format (${Object.keys(checks).join(', ')}): move it under metadata`;
-			violations.push({ field, message, line: entry.line });
+			violations.push({ severity: 'warning', field, message, line: entry.line });
 		}
 	}
 	return violations;
@@ -140,32 +141,35 @@ function asValue({ text, value }: Entry): unknown {
 const checks: Readonly<Record<string, (entry: Entry, directory: string | undefined) => Violation[]>> = {
 	name: (entry, directory) => {
 		const { value, line } = entry;
-		const violations = checkText('name', entry, 64);
+		const violations = checkText('name', entry, 64).map((found) => ({ ...found, severity: 'error' as const }));
 		if (typeof value !== 'string' || value.trim() === '') return violations;
 		if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(value)) {
 			const message = `name "${value}" may hold only a-z, 0-9 and single hyphens between them`;
-			violations.push({ field: 'name', message, line });
+			violations.push({ severity: 'error', field: 'name', message, line });
 		}
 		if (directory !== undefined && value !== directory) {
 			const message = `name "${value}" has to equal the name of its folder, "${directory}"`;
-			violations.push({ field: 'name', message, line });
+			violations.push({ severity: 'error', field: 'name', message, line });
 		}
 		return violations;
 	},
-	description: (entry) => checkText('description', entry, 1024),
+	description: (entry) => {
+		const isRead = (entry.text ?? '').trim() !== '';
+		return checkText('description', entry, 1024).map((found) => ({ ...found, severity: isRead ? 'warning' : 'error' }));
+	},
 	license: (entry) => checkText('license', entry),
 	compatibility: (entry) => checkText('compatibility', entry, 500),
 	metadata: ({ entries, line }) => {
 		if (entries === undefined)
-			return [{ field: 'metadata', message: 'metadata has to be a map of text to text', line }];
+			return [{ severity: 'warning', field: 'metadata', message: 'metadata has to be a map of text to text', line }];
 		return [...entries].flatMap(([key, entry]) => checkText(`metadata.${key}`, entry));
 	},
 	'allowed-tools': (entry) => {
 		const violations = checkText('allowed-tools', entry);
 		// A comma in parentheses belongs to a tool's pattern: `Bash(cut -d, *)`.
-		if (entry.text?.replaceAll(/\([^)]*(?:\)|$)/g, '').includes(',')) {
+		if (withoutPatterns(entry.text ?? '').includes(',')) {
 			const message = 'allowed-tools has to be separated by spaces, not by commas';
-			violations.push({ field: 'allowed-tools', message, line: entry.line });
+			violations.push({ severity: 'warning', field: 'allowed-tools', message, line: entry.line });
 		}
 		return violations;
 	},
@@ -177,16 +181,17 @@ function isKnown(key: string): boolean {
 
 /** With a `limit`, the text may not be empty either. */
 function checkText(field: string, { value, text, line }: Entry, limit?: number): Violation[] {
+	const severity = 'warning';
 	if (typeof value !== 'string') {
 		const advice = text ? `put ${text} in quotes` : 'write it as one text, or leave the key out';
-		return [{ field, message: `${field} has to be text: ${advice}`, line }];
+		return [{ severity, field, message: `${field} has to be text: ${advice}`, line }];
 	}
 	if (limit === undefined) return [];
 	if (value.trim() === '')
-		return [{ field, message: `${field} is empty: it has to have 1 to ${limit} characters`, line }];
+		return [{ severity, field, message: `${field} is empty: it has to have 1 to ${limit} characters`, line }];
 	const { length } = [...value];
 	if (length <= limit) return [];
-	return [{ field, message: `${field} has ${length} characters: ${limit} are allowed`, line }];
+	return [{ severity, field, message: `${field} has ${length} characters: ${limit} are allowed`, line }];
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -197,7 +202,7 @@ function isScalarValue(value: unknown): value is string | number | boolean {
 	return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
-function refusal({ field, message, line }: Violation, directory: string | undefined): RunletError {
+function refusal({ field, message, line }: Omit<Violation, 'severity'>, directory: string | undefined): RunletError {
 	const where = [
 		`SKILL.md${directory ? ` of "${directory}"` : ''}`,
 		...(line === undefined ? [] : [`line ${line}`]),

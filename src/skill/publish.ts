@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { toAllowedText } from './allowed-tools.ts';
 import { hashOf } from './content-hash.ts';
 import { type Entry, entrySchema } from './kv-index.ts';
 import { fromMarkdown } from './markdown.ts';
@@ -41,12 +42,12 @@ export function toPublish(
 		...(paths.length > 0 && { files: Object.fromEntries(paths.map((path) => [path, files[path]])) }),
 		...(keepsFrontMatter && frontMatter && { frontMatter }),
 	});
-	const allowed = frontMatter?.['allowed-tools'];
+	const allowed = toAllowedText(frontMatter?.['allowed-tools']);
 	const about = {
 		...(when && { when: [...when] }),
 		...(modalities && { modalities: [...modalities] }),
 		...(requires && { requires: [...requires] }),
-		...(typeof allowed === 'string' && { 'allowed-tools': allowed }),
+		...(allowed !== undefined && { 'allowed-tools': allowed }),
 	};
 	const entry = { name, description, ...about, hash: hashOf(content), ...(paths.length > 0 && { files: paths }) };
 	return { entry, body: content };

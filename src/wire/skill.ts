@@ -24,7 +24,23 @@ export const skill = v.object({
 });
 
 /** What was published. */
-export const publishedSkill = v.object({ name: v.string(), etag: v.string() });
+export const publishedSkill = v.object({
+	name: v.string(),
+	etag: v.string(),
+	warnings: v.optional(
+		v.pipe(
+			v.array(
+				v.object({
+					severity: v.picklist(['error', 'warning']),
+					field: v.string(),
+					message: v.string(),
+					line: v.optional(v.number()),
+				}),
+			),
+			v.description('What of the format it breaches; it works here all the same.'),
+		),
+	),
+});
 
 export const skillQuery = v.pipe(
 	v.object({

@@ -576,7 +576,9 @@ describe('npm run skills -- --check', () => {
 	test('every breach in 268 real skills is a line with its file and line, and so is every name that stands twice', async () => {
 		const { code, stdout, stderr } = await check(join(import.meta.dirname, '../fixtures/skills-corpus'));
 		const breaches = corpus.flatMap(({ path, text, directory }) =>
-			validateMarkdown(text, { directory }).map(({ message, line }) => `${path}:${line}: ${message}`),
+			validateMarkdown(text, { directory }).map(({ severity, message, line }) => {
+				return `${path}:${line}: ${severity === 'warning' ? 'warning: ' : ''}${message}`;
+			}),
 		);
 		const lines = stderr.trim().split('\n');
 		const twice = lines.filter((line: string) => line.includes('is the name of'));
@@ -585,7 +587,7 @@ describe('npm run skills -- --check', () => {
 			'openai+skills/skills/.system/skill-creator/SKILL.md',
 		]);
 		expect(lines.filter((line: string) => !twice.includes(line)).sort()).toEqual(breaches.sort());
-		expect(stdout).toBe(`skills: 268 checked, ${breaches.length + 2} problems in 48 of them\n`);
+		expect(stdout).toBe('skills: 268 checked, 3 problems in 3 of them, 49 warnings in 45 of them\n');
 		expect(code).toBe(1);
 	});
 

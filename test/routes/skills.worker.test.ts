@@ -139,6 +139,22 @@ test('writes that come together all end in the index', async () => {
 	for (const name of all) expect(await read(name)).toMatchObject({ body: `Text of ${name}.\n` });
 });
 
+test('a skill that works all the same is published, with warnings', async () => {
+	const lines = ['name: list', 'description: Text.', 'version: 2', 'allowed-tools: [pay, Read]', 'metadata:', '  n: 1'];
+	const response = await put('list', `---\n${lines.join('\n')}\n---\n\nText.`);
+	expect(response.status).toBe(201);
+	expect(await response.json()).toEqual({
+		name: 'list',
+		etag: expect.any(String),
+		warnings: [
+			{ severity: 'warning', field: 'version', message: expect.any(String), line: 4 },
+			{ severity: 'warning', field: 'allowed-tools', message: expect.any(String), line: 5 },
+			{ severity: 'warning', field: 'metadata.n', message: expect.any(String), line: 7 },
+		],
+	});
+	expect(await read('list')).toMatchObject({ body: 'Text.', 'allowed-tools': 'pay Read' });
+});
+
 test('a skill that is not valid is refused with every violation, and nothing changes', async () => {
 	const data = await refused(
 		await put('tone', '---\nname: Tone\n---\n\nx'),
@@ -147,9 +163,9 @@ test('a skill that is not valid is refused with every violation, and nothing cha
 		/^body: .*data\.violations/,
 	);
 	expect(data?.violations).toEqual([
-		{ field: 'description', message: 'description is required', line: 1 },
-		{ field: 'name', message: expect.stringMatching(/a-z/), line: 2 },
-		{ field: 'name', message: expect.stringMatching(/equal/), line: 2 },
+		{ severity: 'error', field: 'description', message: 'description is required', line: 1 },
+		{ severity: 'error', field: 'name', message: expect.stringMatching(/a-z/), line: 2 },
+		{ severity: 'error', field: 'name', message: expect.stringMatching(/equal/), line: 2 },
 	]);
 	await refused(await put('tone', ''), 400, 'invalid_skill', /^body: /);
 	await refused(await put('tone', markdown('other')), 400, 'invalid_skill', /equal/);

@@ -6,6 +6,7 @@ import { providerName } from '../../src/tool/provider-name.ts';
 
 const named = (name: string) => fn({ name }, () => name);
 const [pay, post] = tool.forAgent([named('pay'), named('post')]);
+const toolOf = (name: string) => ({ name, inputSchema: { type: 'object' } });
 const make = (name: string, more: Partial<Skill> = {}): Skill => ({ name, description: `About ${name}`, ...more });
 const allowing = (name: string, text: string) => make(name, { frontMatter: { 'allowed-tools': text } });
 const load = (skills: readonly Skill[]) =>
@@ -112,14 +113,30 @@ describe('the tools of skills', () => {
 		expect(names([], [one], [])).toEqual({ tools: ['f.pay'], taken: [] });
 	});
 
-	test('are none for an allowed-tools that is no text', () => {
-		const odd = make('a', { frontMatter: { 'allowed-tools': ['pay'] } });
-		expect(
-			names(
-				[],
-				[odd],
-				[pay].flatMap((one) => one ?? []),
-			),
-		).toEqual({ tools: [], taken: [] });
+	test.each([
+		['a list', ['pay', 'Read', 'Bash(git diff:*)']],
+		['spaces', 'Read pay Bash(git diff:*)'],
+		['commas', 'Read,pay,Bash(cut -d, *)'],
+		['commas and spaces', 'Bash(git diff:*), pay'],
+		['a list of texts with several each', ['Read, pay', 'Bash']],
+		['patterns without a space between', 'Bash(a)pay(b)Read'],
+		['a pattern that is never closed', 'pay Bash(pay'],
+	])('are those that allowed-tools names, written as %s', (_, allowed) => {
+		const one = make('a', { frontMatter: { 'allowed-tools': allowed } });
+		const offered = ['pay', 'Other', 'git', 'cut', 'diff:*'].map(toolOf);
+		expect(names([], [one], offered)).toEqual({ tools: ['a.pay'], taken: [] });
+	});
+
+	test.each([[undefined], [7], [{ pay: true }], [['pay', 7]], ['']])(
+		'are none for an allowed-tools that is %j',
+		(allowed) => {
+			const odd = make('a', { frontMatter: { 'allowed-tools': allowed } });
+			expect(names([], [odd], [toolOf('pay')])).toEqual({ tools: [], taken: [] });
+		},
+	);
+
+	test('an allowed-tools of a megabyte of parentheses is read at once', () => {
+		const odd = make('a', { frontMatter: { 'allowed-tools': `pay ${'('.repeat(1_000_000)}` } });
+		expect(names([], [odd], [toolOf('pay')])).toEqual({ tools: ['a.pay'], taken: [] });
 	});
 });

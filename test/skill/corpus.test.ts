@@ -49,6 +49,15 @@ describe('268 real skills', () => {
 		expect(found.map(({ field, line }) => `${field}:${line}`).sort()).toEqual(breaches(file.text, file.directory));
 	});
 
+	test('one of them cannot be published: its name is another than that of its folder', () => {
+		const found = corpus.flatMap((file) =>
+			validateMarkdown(file.text, file).map((one) => ({ ...one, path: file.path })),
+		);
+		const errors = found.filter(({ severity }) => severity === 'error');
+		expect(errors).toMatchObject([{ path: expect.stringContaining('skills/postgresql/'), field: 'name' }]);
+		expect(new Set(found.map(({ severity }) => severity))).toEqual(new Set(['error', 'warning']));
+	});
+
 	test('46 of them breach a rule: a key that the format has not, a comma, a length, a name', () => {
 		const fields = corpus.flatMap(({ text, directory }) =>
 			validateMarkdown(text, { directory }).map(({ field }) => field),

@@ -14,7 +14,12 @@ describe('a SKILL.md that somebody wrote to take long', () => {
 	])('with %s has one violation: its length', (_, lines) => {
 		const text = wrap(lines);
 		expect(skill.validateMarkdown(text)).toEqual([
-			{ field: 'frontMatter', line: 1, message: expect.stringMatching(/has \d+ characters, and 32000 are allowed/) },
+			{
+				severity: 'error',
+				field: 'frontMatter',
+				line: 1,
+				message: expect.stringMatching(/has \d+ characters, and 32000 are allowed/),
+			},
 		]);
 		expect(() => skill.fromMarkdown(text)).toThrow(/32000 are allowed/);
 	});

@@ -147,7 +147,7 @@ describe('YAML that only quotes make valid', () => {
 		const text = fileOf('name: a', line, 'license: MIT');
 		expect(fromMarkdown(text)).toMatchObject({ name: 'a', description, frontMatter: { license: 'MIT' } });
 		expect(validateMarkdown(text)).toEqual([
-			{ field: 'description', message: expect.stringContaining('in quotes'), line: 3 },
+			{ severity: 'warning', field: 'description', message: expect.stringContaining('in quotes'), line: 3 },
 		]);
 	});
 
@@ -379,25 +379,34 @@ describe('validateMarkdown', () => {
 		['allowed-tools with commas', ['allowed-tools: Read, Grep'], 'allowed-tools', 4],
 	])('%s is reported with its line', (_what, lines, field, line) => {
 		const found = validateMarkdown(fileOf('name: a', 'description: b', ...lines));
-		expect(found).toEqual([{ field, line, message: expect.stringContaining(field) }]);
+		expect(found).toEqual([{ severity: 'warning', field, line, message: expect.stringContaining(field) }]);
 	});
 
 	test.each(['A', '-a', 'a-', 'a--b', 'a_b', 'a b', 'é', 'a'.repeat(65), '""', '404', 'true', '[a]', '" a"', ''])(
 		'the name %j is reported once',
 		(name) => {
 			const found = validateMarkdown(fileOf(`name: ${name}`, 'description: b'));
-			expect(found).toEqual([{ field: 'name', line: 2, message: expect.any(String) }]);
+			expect(found).toEqual([{ severity: 'error', field: 'name', line: 2, message: expect.any(String) }]);
 		},
 	);
 
 	test('a name that differs from its folder is reported', () => {
 		const found = validateMarkdown(plain, { directory: 'docs' });
-		expect(found).toEqual([{ field: 'name', line: 2, message: expect.stringContaining('"docs"') }]);
+		expect(found).toEqual([{ severity: 'error', field: 'name', line: 2, message: expect.stringContaining('"docs"') }]);
 	});
 
-	test.each(['""', '"  "', 'x'.repeat(1025), '7', '[b]', ''])('the description %j is reported', (description) => {
-		const found = validateMarkdown(fileOf('name: a', `description: ${description}`));
-		expect(found).toEqual([{ field: 'description', line: 3, message: expect.any(String) }]);
+	test.each([
+		['""', 'error'],
+		['"  "', 'error'],
+		['[b]', 'error'],
+		['', 'error'],
+		['x'.repeat(1025), 'warning'],
+		['7', 'warning'],
+	])('the description %j is reported: an error where there is none to be read', (description, severity) => {
+		const text = fileOf('name: a', `description: ${description}`);
+		expect(validateMarkdown(text)).toEqual([{ severity, field: 'description', line: 3, message: expect.any(String) }]);
+		if (severity === 'error') expect(() => fromMarkdown(text)).toThrow('description');
+		else expect(fromMarkdown(text).description).toBe(description);
 	});
 
 	test('missing keys are all reported at once', () => {

@@ -59,7 +59,8 @@ export const putSkill = operation({
 	path: '/v1/skills/:name',
 	tag: 'Skills',
 	summary: 'Publish a skill',
-	description: 'One that is there is replaced only under its newest `ETag`. Files beside the text stay.',
+	description:
+		'One that is there is replaced only under its newest `ETag`. Files beside the text stay. What breaches the format and works all the same is published, with `warnings`.',
 	access: 'admin',
 	headers: ['if-match', 'if-none-match'],
 	body: { 'text/markdown': { example: markdown } },
