@@ -1,25 +1,44 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { checkReading } from './history.ts';
+import { type Reading, read } from './reader.ts';
 import { threeTools } from './script.ts';
 import { outcomes, type Sent, untilQuiet } from './settled.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
 /** Runs at once. */
 const inFlight = 8;
+/** Readers of each second run: those between them have none, and end by the alarm alone. */
+const readersEach = 3;
+/** Bytes after which a reader goes away and comes back. */
+const cuts = [20, 4_000] as const;
 /** A run that was cut off makes room for a new one after so long, in milliseconds. */
 const roomMs = 5_000;
 
+/** A run that is followed through all lives of its object. */
+interface Followed extends Sent {
+	readonly readings: readonly Promise<Reading>[];
+}
+
 /**
  * SIGKILLs at random moments of runs with three tools, while new ones begin. Nothing that was acknowledged is lost, every
- * run ends within a minute of the last kill though nobody asks for it, and no tool has an effect twice.
+ * run ends within a minute of the last kill though nobody asks for it, no tool has an effect twice, and every reader has
+ * read what is stored, by however many deaths and cuts.
  */
 export function kills({ count = 200, seed }: Options): Promise<Figures> {
 	const world = { script: threeTools(400), pieceLength: 20, paceMs: 20, toolMs: 300, seed };
 	return onStage(world, async (stage) => {
 		const { server, random, outside } = stage;
 		const sent: Sent[] = [];
+		const followed: Followed[] = [];
 		let isOver = false;
 		const clients = Array.from({ length: inFlight }, async (_, n) => {
-			for (let round = 0; !isOver; round++) sent.push(await runOne(stage, `run-${n}-${round}`));
+			for (let round = 0; !isOver; round++) {
+				const tag = `run-${n}-${round}`;
+				const session = await stage.client.begin(tag);
+				sent.push({ tag, session });
+				if (round % 2 === 0) followed.push({ tag, session, readings: follow(stage, session) });
+				await untilRoom(stage, tag);
+			}
 		});
 		const killing = async (): Promise<void> => {
 			for (let n = 0; n < count; n++) {
@@ -31,6 +50,7 @@ export function kills({ count = 200, seed }: Options): Promise<Figures> {
 		await Promise.all([killing(), ...clients]);
 		const quietMs = await untilQuiet(stage, sent);
 		const { completed, interrupted } = await outcomes(stage, sent);
+		const { readers, restarted } = await checkAll(stage, sent, followed);
 		return {
 			seed: stage.seed,
 			kills: count,
@@ -42,15 +62,44 @@ export function kills({ count = 200, seed }: Options): Promise<Figures> {
 			'model calls cut': outside.upstream.asks.filter(({ state }) => state === 'cut').length,
 			'safe calls repeated under their key': outside.effects.repeated('keyed') + outside.effects.repeated('lookup'),
 			'unsafe calls repeated': outside.effects.repeated('unsafe'),
+			'readers through all lives, texts wrong': `${readers}, 0`,
+			'turns that they were told are asked again': restarted,
 		};
 	});
 }
 
-/** Begins a run; resolves when it is over, or long enough ago. */
-async function runOne({ client, outside }: Stage, tag: string): Promise<Sent> {
-	const session = await client.begin(tag);
+/** Readers of one run; all but the first cut themselves off at random, too. */
+function follow({ client, random }: Stage, session: string): readonly Promise<Reading>[] {
+	const readings = Array.from({ length: readersEach }, (_, n) =>
+		read(client, session, n === 0 ? {} : { cutAfter: () => random(...cuts) }),
+	);
+	// They are waited for at the end.
+	for (const reading of readings) reading.catch(() => {});
+	return readings;
+}
+
+/** Holds all that was read, and each run read anew, against the histories. */
+async function checkAll({ client }: Stage, sent: readonly Sent[], followed: readonly Followed[]) {
+	let readers = 0;
+	let restarted = 0;
+	for (const { tag, session } of sent) {
+		const messages = await client.history(session);
+		const whole = await read(client, session);
+		const own = followed.find((one) => one.session === session)?.readings ?? [];
+		for (const { transcript } of [whole, ...(await Promise.all(own))]) {
+			checkReading(tag, transcript, messages);
+			if (transcript.end?.type !== whole.transcript.end?.type)
+				throw new Error(`${tag}: one reader was told ${transcript.end?.type}, another ${whole.transcript.end?.type}`);
+		}
+		readers += own.length;
+		for (const { transcript } of await Promise.all(own)) restarted += transcript.restarted;
+	}
+	return { readers, restarted };
+}
+
+/** Resolves when a run is over, or has begun long enough ago. */
+async function untilRoom({ outside }: Stage, tag: string): Promise<void> {
 	const late = new AbortController();
 	await Promise.race([outside.upstream.final(tag), pause(roomMs, undefined, { signal: late.signal }).catch(() => {})]);
 	late.abort();
-	return { tag, session };
 }
