@@ -22,6 +22,7 @@ export interface ProtocolContext {
 }
 
 const own: Protocol = {
+	isSame: true,
 	writer: () => ({ event: toSse, end: () => '' }),
 	closed: ({ code, message }) => `event: closed\ndata: ${JSON.stringify({ type: 'closed', code, message })}\n\n`,
 	failure: toResponse,

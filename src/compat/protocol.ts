@@ -13,6 +13,8 @@ export interface RunWriter {
 export interface Protocol {
 	/** Headers of a streamed answer, beside those of every event stream. */
 	readonly headers?: Readonly<Record<string, string>>;
+	/** Whether an event is written alike for every reader. */
+	readonly isSame?: boolean;
 	/** A writer for one more reader of a run, by its number. */
 	writer(run: number): RunWriter;
 	/** The answer that is not streamed, however the run ended: made from all of its events. Missing means Runlet's own. */

@@ -1,3 +1,4 @@
+import type { RunEvent } from '../chat/index.ts';
 import { close } from '../chat/sse.ts';
 import { protocolOf } from '../compat/format.ts';
 import type { Protocol, RunWriter } from '../compat/protocol.ts';
@@ -36,6 +37,12 @@ export function follow(
 	};
 	if (run instanceof RunLog) open(run);
 	else run.then(open, () => {});
+	/** What was written and is not taken yet. */
+	const unread: Uint8Array[] = [];
+	const add = (event: RunEvent, id: string | undefined, writer: RunWriter): void => {
+		const bytes = protocol.isSame === true ? sharedBytes(event, id, writer) : encoder.encode(writer.event(event, id));
+		if (bytes.length > 0) unread.push(bytes);
+	};
 	let wake: ((why: 'gone' | 'over') => void) | undefined;
 	const unwatch = lease?.watch(() => wake?.('over'));
 	const isShut = (controller: ReadableByteStreamController): boolean => {
@@ -63,17 +70,19 @@ export function follow(
 			if (reader === undefined || isShut(controller)) return;
 			const { log, cursor, writer } = reader;
 			for (;;) {
-				const events = log.read(cursor);
-				const isOver = log.done(cursor);
-				const written = events.map(({ event, at }) => writer.event(event, at && formatPosition(at))).join('');
-				const text = isOver ? written + writer.end() : written;
+				if (unread.length === 0) {
+					for (const { event, at } of log.read(cursor)) add(event, at && formatPosition(at), writer);
+					if (log.done(cursor)) unread.push(encoder.encode(writer.end()));
+				}
+				const bytes = takePiece(unread);
 				// A protocol may have no words for an event, and no reader is woken for nothing.
-				if (text !== '') controller.enqueue(encoder.encode(text));
+				if (bytes !== undefined) controller.enqueue(bytes);
+				const isOver = unread.length === 0 && log.done(cursor);
 				if (isOver) {
 					unwatch?.();
 					close(controller);
 				}
-				if (text !== '' || isOver) return;
+				if (bytes !== undefined || isOver) return;
 				if (!(await happens(log.changed(), controller))) return;
 			}
 		},
@@ -82,6 +91,42 @@ export function follow(
 			wake?.('gone');
 		},
 	});
+}
+
+/** Bytes of a piece that a reader takes at a time. */
+const pieceBytes = 65_536;
+
+/** The next piece, a copy, as whoever takes bytes takes what they stand in; neighbours that are small go together. */
+function takePiece(unread: Uint8Array[]): Uint8Array<ArrayBuffer> | undefined {
+	while (unread[0]?.length === 0) unread.shift();
+	if (unread.length === 0) return undefined;
+	const size = Math.min(
+		pieceBytes,
+		unread.reduce((sum, { length }) => sum + length, 0),
+	);
+	const piece = new Uint8Array(size);
+	for (let at = 0; at < size; ) {
+		const [first = piece] = unread;
+		const part = first.subarray(0, size - at);
+		piece.set(part, at);
+		at += part.length;
+		if (part.length === first.length) unread.shift();
+		else unread[0] = first.subarray(part.length);
+	}
+	return piece;
+}
+
+/** Large events as they are written, for as long as somebody holds the event: readers of one log share them. */
+const shared = new WeakMap<RunEvent, { readonly id: string | undefined; readonly bytes: Uint8Array }>();
+
+function sharedBytes(event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array {
+	const known = shared.get(event);
+	if (known !== undefined && known.id === id) return known.bytes;
+	const bytes = new TextEncoder().encode(writer.event(event, id));
+	// A piece of a text is cut for one reader.
+	if (bytes.length > pieceBytes && event.type !== 'text' && event.type !== 'reasoning')
+		shared.set(event, { id, bytes });
+	return bytes;
 }
 
 /** What comes first: the change, silence for a while, or that the reader leaves or may stay no longer. */

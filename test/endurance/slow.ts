@@ -14,11 +14,13 @@ const sampleMs = 100;
 const watchMs = 10_000;
 /** Replies with one reader, before memory is compared: they bring the heap to its size. */
 const warmUps = 3;
+/** How long after the last reader left memory is looked at, in milliseconds. */
+const afterMs = 5_000;
 const writer = { agent: 'writer' };
 
 /**
  * Many readers that hardly read, of one long reply. While they do the server's memory stays within bounds, and the model's
- * stream ends when they are all at its beginning. Let go, each of them gets all of it.
+ * stream ends when they are all at its beginning. Let go, each of them gets all of it, and memory returns when they left.
  */
 export function slow({ count = 50, size = 5_000_000, seed }: Options): Promise<Figures> {
 	const world = { script: oneReply(size), pieceLength: 2_000, paceMs: 1, toolMs: 0, seed };
@@ -27,8 +29,9 @@ export function slow({ count = 50, size = 5_000_000, seed }: Options): Promise<F
 		let aloneMs = 0;
 		for (let n = 0; n < warmUps; n++) aloneMs = await alone(stage, `alone-${n}`);
 		const before = server.memory();
-		const { modelMs, readAtMost, memory } = await withSlowReaders(stage, count, size);
-		if (memory - before > growth) throw new Error(`memory grew by ${megabytes(memory - before)}`);
+		const { modelMs, readAtMost, memory, atFullSpeed, afterwards } = await withSlowReaders(stage, count, size);
+		const most = Math.max(memory, afterwards);
+		if (most - before > growth) throw new Error(`memory grew by ${megabytes(most - before)}`);
 		return {
 			seed,
 			'slow readers': count,
@@ -39,6 +42,8 @@ export function slow({ count = 50, size = 5_000_000, seed }: Options): Promise<F
 			ratio: (modelMs / aloneMs).toFixed(2),
 			'memory before': megabytes(before),
 			'memory with slow readers, at most': megabytes(memory),
+			'memory while all of them read to the end, at most': megabytes(atFullSpeed),
+			'memory after they left': megabytes(afterwards),
 		};
 	});
 }
@@ -70,11 +75,16 @@ async function withSlowReaders({ client, server, outside }: Stage, count: number
 	const readAtMost = Math.max(...taken);
 	if (readAtMost > size / 2) throw new Error(`a slow reader had ${readAtMost} bytes when the model had ended`);
 	await pause(watchMs);
-	clearInterval(sampling);
+	const slowly = memory;
+	memory = 0;
 	released.abort();
+	const all = await Promise.all(readings);
+	await pause(afterMs);
+	clearInterval(sampling);
+	const afterwards = server.memory();
 	const messages = await client.history(session);
-	for (const { transcript } of await Promise.all(readings)) checkReading(tag, transcript, messages);
-	return { modelMs: msOf(outside, tag), readAtMost, memory };
+	for (const { transcript } of all) checkReading(tag, transcript, messages);
+	return { modelMs: msOf(outside, tag), readAtMost, memory: slowly, atFullSpeed: memory, afterwards };
 }
 
 function msOf({ upstream }: Stage['outside'], tag: string): number {

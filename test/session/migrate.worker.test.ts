@@ -1,5 +1,6 @@
 import { env, runInDurableObject } from 'cloudflare:test';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { migrations } from '../../src/session/schema.ts';
 import { hash } from '../../src/tool/provider-name.ts';
 import { allEvents, follow, historyOf, request, restart, send, stateOf, textOf } from '../client.ts';
 import { play } from '../script.ts';
@@ -185,4 +186,61 @@ test('one of the third version begins what waits, and has what came since: token
 	await (await request('/v1/ui/scripted', post)).text();
 	expect((await historyOf(id)).map(({ content }) => content)).toContain('Again.');
 	expect(await stateOf(id)).toMatchObject({ status: 'completed' });
+});
+
+describe('one of the fourth version', () => {
+	const fourth = `
+		CREATE TABLE schema_version (version INTEGER NOT NULL);
+		INSERT INTO schema_version VALUES (4);
+		${migrations.slice(0, 4).join('\n')}
+		INSERT INTO message (seq, part, run, stored, body, created_at)
+			VALUES (65536, 0, 1, 0, '{"message":{"role":"user","content":"go"},"input":true}', 1);
+	`;
+	const run = (status: string, more: Readonly<Record<string, string>> = {}) => {
+		const row = {
+			n: '1',
+			id: "'run_1'",
+			status: `'${status}'`,
+			boot: "'b'",
+			attempt: '2',
+			first_seq: '65536',
+			...more,
+		};
+		const all = { ...row, created_at: '1', model: "'scripted'", journaled: '1' };
+		return `INSERT INTO run (${Object.keys(all).join(', ')}) VALUES (${Object.values(all).join(', ')});`;
+	};
+
+	test('whose run was asked again goes on where its readers are, with a request open and no draft stored', async () => {
+		const id = await stored(
+			fourth,
+			run('running', { lost: '1', taken_up_at: '2', stalled_at: '2', restarts: '1' }),
+			`INSERT INTO spending (call, run, model, tokens, usd, total_tokens, total_usd, settled, owed, created_at)
+				VALUES (1, 1, 'scripted', 10, 0, 0, 0, 0, 0, 1)`,
+		);
+		play('Whole.');
+		const inTheSecondLife = '1.0.1.0.0.0.4.0.0.0';
+		const events = await allEvents(await follow(id, inTheSecondLife));
+		expect(events.map(({ type }) => type)).toEqual(['turn.restarted', 'text', 'stop', 'step', 'done']);
+		expect(textOf(events)).toBe('Whole.');
+		expect(await stateOf(id)).toMatchObject({ status: 'completed', budget: { reserved: { tokens: 0 } } });
+	});
+
+	test('that waits for an approval keeps it under its id', async () => {
+		const id = await stored(
+			fourth,
+			run('awaiting_tools', {
+				tail: `'{"before":[],"draft":[],"steps":1,"event":{"type":"awaiting","status":"awaiting_tools","toolCalls":[{"id":"p","name":"pay","input":null,"kind":"approval"}]}}'`,
+				ended_at: '2',
+			}),
+			`INSERT INTO message (seq, part, run, stored, body, created_at) VALUES (131072, 0, 1, 0,
+				'{"message":{"role":"assistant","content":"","toolCalls":[{"id":"p","name":"pay","input":{"amount":5}}]},"turn":{"iteration":1,"model":"scripted","stopReason":"tool_use","usage":{}}}',
+				1)`,
+		);
+		expect((await allEvents(await follow(id))).at(-1)).toMatchObject({ data: { toolCalls: [{ id: 'p' }] } });
+		play('Paid.');
+		const path = `/v1/sessions/${id}/tool-results`;
+		const answered = await request(path, [{ id: 'p', approve: true }], { accept: 'text/event-stream' });
+		expect(textOf(await allEvents(answered))).toBe('Paid.');
+		expect((await historyOf(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'paid 5' }]);
+	});
 });

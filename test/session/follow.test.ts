@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import type { RunEvent } from '../../src/chat/index.ts';
+import { follow } from '../../src/session/follow.ts';
+import { RunLog } from '../../src/session/log.ts';
+
+const text = 'Ünïcödé 🎈 '.repeat(30_000);
+const step = { type: 'step', iteration: 1, model: 'm', text, toolCalls: [], toolResults: [], usage: {} } as const;
+
+/** A run that is over, with a long reply, and how often its step was written. */
+function longRun() {
+	let written = 0;
+	const counted: RunEvent = Object.assign(
+		{ ...step, stopReason: 'end_turn' },
+		{
+			toJSON: () => {
+				written++;
+				return step;
+			},
+		},
+	);
+	const log = new RunLog(1, [
+		{ type: 'run.started', runId: 'r', attempt: 1 },
+		{ type: 'text', text },
+		{ type: 'stop', reason: 'end_turn', usage: {} },
+		counted,
+		{ type: 'done', text, usage: {} },
+	]);
+	return { log, written: () => written };
+}
+
+async function chunksOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array[]> {
+	const chunks: Uint8Array[] = [];
+	for await (const chunk of stream) chunks.push(chunk);
+	return chunks;
+}
+
+test('a reader takes a large event in pieces, and holds no more of it than it has asked for', async () => {
+	const chunks = await chunksOf(follow(longRun().log));
+	expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(65_536);
+	const decoder = new TextDecoder();
+	const all = chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('');
+	const events = all.split('\n\n').flatMap((block) => /^data: (.*)$/m.exec(block)?.[1] ?? []);
+	const read = events.map((data): { type: string; text?: string } => JSON.parse(data));
+	expect(read.flatMap((event) => (event.type === 'text' ? (event.text ?? '') : [])).join('')).toBe(text);
+	expect(read.slice(-2)).toMatchObject([
+		{ type: 'step', text },
+		{ type: 'done', text },
+	]);
+});
+
+test('many readers of one large event share what is written of it', async () => {
+	const { log, written } = longRun();
+	const all = await Promise.all(Array.from({ length: 20 }, () => chunksOf(follow(log))));
+	expect(written()).toBe(1);
+	expect(new Set(all.map((chunks) => chunks.reduce((sum, { length }) => sum + length, 0))).size).toBe(1);
+});
+
+test('a reader that leaves in the middle of a large event leaves the others theirs', async () => {
+	const { log } = longRun();
+	const reader = follow(log).getReader();
+	await reader.read();
+	await reader.read();
+	await reader.cancel();
+	const [first, second] = await Promise.all([chunksOf(follow(log)), chunksOf(follow(log))]);
+	expect(first).toEqual(second);
+});
