@@ -13,6 +13,7 @@ export function breakStorage(when: Fails = () => true): void {
 /** Writes are stored again. */
 export function mendStorage(): void {
 	fails = undefined;
+	writes = 0;
 }
 
 /** Writes since the storage was broken, those that failed included. */
