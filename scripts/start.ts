@@ -13,10 +13,14 @@ import { DevServer } from './start/dev-server.ts';
 import { OptionError, readOptions, type StartOptions, usage } from './start/options.ts';
 import { createProxy } from './start/proxy.ts';
 import { watchFiles } from './start/watch.ts';
+import { describeAnswer } from './start/wrangler-output.ts';
 import { assertNotSwallowed } from './swallowed.ts';
 import { quietEnv, root } from './wrangler.ts';
 
 const print = (text: string): void => console.log(text);
+const printLine = (text: string | undefined): void => {
+	if (text !== undefined) print(text);
+};
 
 try {
 	assertNotSwallowed(['port', 'persist-to', 'var', 'ip', 'config', 'remote', 'keys', 'keys-file']);
@@ -38,6 +42,7 @@ async function main(options: StartOptions): Promise<void> {
 		findPort: () => server.findPort(),
 		onlyLoopback: options.isPrivate && options.keysFile === undefined,
 		tls: options.tls,
+		onAnswer: options.json ? undefined : (line) => printLine(describeAnswer(line)),
 	});
 	const url = await listen(proxy.server, options);
 	await publishSkills(options);

@@ -17,8 +17,19 @@ export interface ProxyOptions {
 	readonly findPort: () => Promise<number>;
 	/** Refuses every `Host` but the names of this machine. */
 	readonly onlyLoopback: boolean;
+	/** Told of each answer when it begins. */
+	readonly onAnswer?: ((line: AnswerLine) => void) | undefined;
 	/** A certificate and its key, where the address is an https one. */
 	readonly tls?: ServerOptions | undefined;
+}
+
+/** One request, for a person to read. */
+export interface AnswerLine {
+	readonly method: string;
+	/** Without its query, which may hold a secret. */
+	readonly path: string;
+	readonly status: number;
+	readonly ms: number;
 }
 
 export interface Proxy {
@@ -49,7 +60,16 @@ export function createProxy(options: ProxyOptions): Proxy {
 
 type Way = ProxyOptions & { readonly agent: Agent; readonly waiting: Set<(error: RunletError) => void> };
 
-async function handle(req: IncomingMessage, res: ServerResponse, way: Way): Promise<void> {
+type Report = (status: number) => void;
+type Told = { readonly report: Report };
+
+async function handle(req: IncomingMessage, res: ServerResponse, shared: Way): Promise<void> {
+	const began = performance.now();
+	const report = (status: number): void => {
+		const [path = ''] = (req.url ?? '').split('?');
+		shared.onAnswer?.({ method: req.method ?? '', path, status, ms: performance.now() - began });
+	};
+	const way = { ...shared, report };
 	try {
 		const refused = refuse(req, way);
 		const upload = await readUpload(req);
@@ -58,7 +78,7 @@ async function handle(req: IncomingMessage, res: ServerResponse, way: Way): Prom
 		if (refused !== undefined) throw refused;
 		await passOn(req, res, upload, way);
 	} catch (error) {
-		await fail(res, error);
+		await fail(res, error, report);
 	}
 }
 
@@ -85,7 +105,7 @@ function refuse({ url = '', headers }: IncomingMessage, { onlyLoopback }: Way): 
 }
 
 /** Asks the Worker, and once more where Wrangler died before it answered and asking again changes nothing. */
-async function passOn(req: IncomingMessage, res: ServerResponse, upload: Upload, way: Way): Promise<void> {
+async function passOn(req: IncomingMessage, res: ServerResponse, upload: Upload, way: Way & Told): Promise<void> {
 	const isSafe = req.method === 'GET' || req.method === 'HEAD';
 	for (let attempt = 1; !res.destroyed; attempt++) {
 		const port = await way.findPort();
@@ -119,7 +139,7 @@ function exchange(
 	req: IncomingMessage,
 	res: ServerResponse,
 	upload: Upload,
-	{ port, agent, secret, waiting }: Way & { readonly port: number },
+	{ port, agent, secret, waiting, report }: Way & Told & { readonly port: number },
 ): Promise<void> {
 	const { promise, resolve, reject } = Promise.withResolvers<void>();
 	const { method, url: path } = req;
@@ -145,6 +165,7 @@ function exchange(
 		if (res.destroyed || res.headersSent) return resolve(leave());
 		res.once('close', leave);
 		res.sendDate = false;
+		report(answer.statusCode ?? 502);
 		res.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHops(answer.rawHeaders).flat());
 		res.flushHeaders();
 		// An answer that breaks off breaks off here, too.
@@ -202,11 +223,12 @@ function toHeaders(
 }
 
 /** An error in Runlet's own form, to whoever is still there. */
-async function fail(res: ServerResponse, error: unknown): Promise<void> {
+async function fail(res: ServerResponse, error: unknown, report: Report): Promise<void> {
 	if (res.headersSent || res.destroyed) return void res.destroy();
 	const answer = toResponse(error);
 	const body = Buffer.from(await answer.arrayBuffer());
 	const headers = { ...Object.fromEntries(answer.headers), 'x-content-type-options': 'nosniff' };
+	report(answer.status);
 	res.writeHead(answer.status, { ...headers, 'content-length': body.length });
 	res.end(body);
 }

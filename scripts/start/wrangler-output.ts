@@ -2,6 +2,7 @@
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import * as v from 'valibot';
+import type { AnswerLine } from './proxy.ts';
 import type { SourceLines } from './stack.ts';
 
 /** What a line of Wrangler's means for the server. */
@@ -123,6 +124,16 @@ function describeRun(line: LogLine): string {
 		`${line['runlet.duration_ms']} ms`,
 	];
 	return paint(error === undefined ? 'dim' : 'red', `  ${parts.filter((part) => part !== undefined).join(' · ')}`);
+}
+
+/** A request as a line; nothing for a file of the page, which a browser asks for by the dozen. */
+export function describeAnswer({ method, path, status, ms }: AnswerLine): string | undefined {
+	if (status < 400 && method === 'GET' && /^\/$|\.(js|css|svg|ico|png|map)$/.test(path)) return undefined;
+	const shown = stripVTControlCharacters(path).slice(0, 120);
+	return paint(
+		status < 400 ? 'dim' : status < 500 ? 'yellow' : 'red',
+		`${method} ${shown} ${status} ${Math.round(ms)} ms`,
+	);
 }
 
 /** The values of a line, without those that a person does not ask for. */

@@ -65,6 +65,17 @@ test('the example skills are published, and the agents see those that they name'
 	expect(skillsOf('support')).toEqual(['customer-tone', 'escalation']);
 });
 
+test('a request is one short line in the terminal, and so is a run; neither has the query', async () => {
+	const headers = { 'content-type': 'application/json' };
+	const body = JSON.stringify({ agent: 'assistant', text: 'What is 17 + 25?' });
+	await (await fetch(`${runlet.url}/v1/sessions`, { method: 'POST', headers, body })).text();
+	await fetch(`${runlet.url}/v1/nothing?key=secret-in-query`);
+	await runlet.says(/POST \/v1\/sessions 201 \d+ ms\n/);
+	await runlet.says(/run completed · assistant · demo · \d+ \+ \d+ tokens · 1 tool call · \d+ ms\n/);
+	await runlet.says(/GET \/v1\/nothing 404 \d+ ms\n/);
+	expect(runlet.printed(/(\{"level".*|\[wrangler:info\].*|.*secret-in-query.*)/)).toBeUndefined();
+});
+
 test('a session survives a restart of the server on the same folder', async () => {
 	const created = await fetch(`${runlet.url}/v1/sessions`, {
 		method: 'POST',
