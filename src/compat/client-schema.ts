@@ -7,7 +7,7 @@ import type { JsonSchema } from '../tool/json-schema/keywords.ts';
 const most: SchemaLimits = { length: 100_000, schemas: 2_000, patterns: 5_000 };
 
 /** The most that all schemas of one request may be together. */
-const mostTogether: SchemaLimits = { length: 1_000_000, schemas: 20_000, patterns: 20_000 };
+const mostTogether: SchemaLimits = { length: 1_000_000, schemas: 10_000, patterns: 20_000 };
 
 /**
  * Reads the JSON Schemas of one request: every schema that a client sends, for a tool or for an answer, comes in here. It

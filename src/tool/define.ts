@@ -94,6 +94,9 @@ export function findByCall(tools: readonly Tool[], name: string): Tool | undefin
 	return findByName(tools, name) ?? tools.find((tool) => providerName(tool.name) === name);
 }
 
+/** Characters of a tool's name. */
+const maxName = 1_000;
+
 const checkedTools = new WeakSet<Tool>();
 
 function checked(record: {
@@ -106,6 +109,7 @@ function checked(record: {
 	if (isKnown(record)) return record;
 	const { name, inputSchema, outputSchema, ...rest } = record;
 	if (typeof name !== 'string' || name === '') throw invalid('name', 'a text', name);
+	if (name.length > maxName) throw invalid('name', `at most ${maxName} characters`, name);
 	const tool: Tool = {
 		...rest,
 		name,

@@ -21,7 +21,10 @@ export async function dispatch(
 async function invokeCall(tools: readonly Tool[], call: ToolCall, context: InvokeContext): Promise<Outcome> {
 	const tool = findByCall(tools, call.name);
 	if (tool === undefined || !(await isAvailable(tool, context))) {
-		return failure('unknown_tool', `There is no tool named ${call.name}. ${await offered(tools, context)}`);
+		return failure(
+			'unknown_tool',
+			`There is no tool named ${call.name.slice(0, 200)}. ${await offered(tools, context)}`,
+		);
 	}
 	return invoke(tool, call.input, { ...context, callId: call.id });
 }

@@ -2,7 +2,7 @@ import { validate as validateByLibrary } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { type JsonSchema, tool, toolbox } from '../../src/index.ts';
+import { chat, fn, type JsonSchema, providers, skill, tool, toolbox } from '../../src/index.ts';
 import { compileSchema } from '../../src/tool/json-schema/compile.ts';
 import { findIssues } from '../../src/tool/json-schema/validate.ts';
 
@@ -298,6 +298,34 @@ describe('a schema of an older draft', () => {
 			expect(await call(old, wrong)).toMatchObject({ isError: true });
 	});
 
+	test('a provider is sent the words of 2020-12, from wherever a tool has its schema', async () => {
+		const pair = v.object({ pair: v.tuple([v.string(), v.number()]) });
+		const tools = [
+			{ name: 'raw', description: 'd', inputSchema: old },
+			tool.define({ name: 'valibot', description: 'd', inputSchema: pair }),
+			tool.fromFn(fn({ name: 'signature', params: [['pair', v.tuple([v.string(), v.number()])]] }, () => 1)),
+		];
+		let sent = '';
+		const anthropic = providers.anthropic({
+			apiKey: 'any',
+			maxRetries: 0,
+			fetch: async (_, init) => {
+				sent = String(init?.body);
+				return new Response('{}', { status: 400 });
+			},
+		});
+		const asked = chat.run({ model: 'claude-sonnet-4-5', providers: [anthropic], tools, outputSchema: old }, [
+			chat.userMessage('hi'),
+		]);
+		await asked.result.catch(() => {});
+		const body = JSON.parse(sent);
+		expect(JSON.stringify(body.output_config)).toContain('prefixItems');
+		expect(body.tools).toHaveLength(3);
+		for (const { input_schema } of body.tools)
+			expect(input_schema.properties.pair).toMatchObject({ type: 'array', prefixItems: [{ type: 'string' }, {}] });
+		expect(JSON.stringify(body.tools)).not.toMatch(/"items":\[\{"type":"string"|definitions|draft-07/);
+	});
+
 	test('a schema of 2020-12 stays the object that it is', () => {
 		const current = of({ prefixItems: [{}] });
 		expect(take(current).inputSchema).toBe(current);
@@ -315,6 +343,13 @@ describe('the strict form', () => {
 		const own = tool.define({ name: 'it', description: 'd', inputSchema: v.object({ a: v.tuple([v.string()]) }) });
 		expect(own.inputSchema).toMatchObject({ properties: { a: { type: 'array', prefixItems: [{ type: 'string' }] } } });
 		expect(toolbox.spec('it', toolbox.build([own]))?.function).toMatchObject({ strict: true, parameters: closed });
+	});
+
+	test('leaves the context of apply_skill open', () => {
+		const builtins = toolbox.build(skill.builtins([{ name: 'a', description: 'b', body: 'c' }]));
+		const spec = toolbox.spec('apply_skill', builtins)?.function;
+		expect(spec?.strict).toBe(false);
+		expect(JSON.stringify(spec?.parameters.properties)).not.toContain('"additionalProperties":false');
 	});
 
 	test.each<[string, unknown]>([

@@ -50,7 +50,8 @@ export function compileSchema(root: JsonSchema, limits: SchemaLimits = defaultLi
 	if (text.length > length) throw new SchemaError([], `larger than ${length} characters`);
 	const patterns = new Map<string, Pattern>();
 	const references = new Map<JsonSchema, JsonSchema | boolean>();
-	const known = new Set<JsonSchema>();
+	/** Each schema, with those within it that look at the same value. */
+	const known = new Map<JsonSchema, readonly unknown[]>();
 	let tracks = false;
 	let patternLength = 0;
 	const open: (readonly [path: readonly string[], schema: unknown])[] = [[[], root]];
@@ -59,7 +60,11 @@ export function compileSchema(root: JsonSchema, limits: SchemaLimits = defaultLi
 		if (typeof schema === 'boolean') continue;
 		if (!isRecord(schema)) throw new SchemaError(path, 'expected a schema: an object, true or false');
 		if (known.has(schema)) continue;
-		known.add(schema);
+		const within = innerSchemas(schema);
+		known.set(
+			schema,
+			within.flatMap((inner) => (inner.isInPlace ? [inner.schema] : [])),
+		);
 		if (known.size > schemas) throw new SchemaError([], `more than ${schemas} schemas within it`);
 		assertForms(schema, path);
 		tracks ||= 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema;
@@ -69,7 +74,7 @@ export function compileSchema(root: JsonSchema, limits: SchemaLimits = defaultLi
 		const target = readReference(schema, path, root);
 		if (target !== undefined) references.set(schema, target);
 		if (target !== undefined) open.push([[...path, '$ref'], target]);
-		for (const inner of innerSchemas(schema)) open.push([[...path, ...inner.path], inner.schema]);
+		for (const inner of within) open.push([[...path, ...inner.path], inner.schema]);
 	}
 	assertFinite(root, known, references);
 	return {
@@ -126,7 +131,7 @@ function readReference(
 /** Throws where a value would be looked at by the same schema without end, or by too many. */
 function assertFinite(
 	root: JsonSchema,
-	known: ReadonlySet<JsonSchema>,
+	known: ReadonlyMap<JsonSchema, readonly unknown[]>,
 	references: ReadonlyMap<JsonSchema, JsonSchema | boolean>,
 ): void {
 	const sizes = new Map<JsonSchema, { readonly count: number; readonly depth: number }>();
@@ -139,8 +144,7 @@ function assertFinite(
 		if (before !== undefined) return before;
 		if (path.includes(schema)) throw new SchemaError([], 'a $ref leads in a circle');
 		if (path.length > maxChain) throw tooLong();
-		const within = innerSchemas(schema).flatMap((inner) => (inner.isInPlace ? [inner.schema] : []));
-		const inner = [...within, references.get(schema)].map((one) => measure(one, [...path, schema]));
+		const inner = [...(known.get(schema) ?? []), references.get(schema)].map((one) => measure(one, [...path, schema]));
 		const count = inner.reduce((sum, one) => sum + one.count, 1);
 		const depth = inner.reduce((most, one) => Math.max(most, one.depth + 1), 1);
 		if (count > maxInPlace) throw new SchemaError([], 'its references and choices multiply: use fewer of them');
@@ -149,7 +153,7 @@ function assertFinite(
 		sizes.set(schema, size);
 		return size;
 	};
-	for (const schema of [root, ...known]) measure(schema, []);
+	for (const schema of [root, ...known.keys()]) measure(schema, []);
 }
 
 function tooLong(): SchemaError {

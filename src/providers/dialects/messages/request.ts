@@ -9,6 +9,7 @@ import {
 } from '../../../chat/index.ts';
 import { messageOf, RunletError } from '../../../errors.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
+import { mapInner } from '../../../tool/json-schema/keywords.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';
 import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
@@ -59,10 +60,16 @@ export function withoutThinking(body: Json): Json {
 async function closedSchema(schema: JsonSchema): Promise<unknown> {
 	const { transformJSONSchema } = await import('../../adapter/anthropic-sdk.ts');
 	try {
-		return transformJSONSchema({ ...schema });
+		return transformJSONSchema(withoutClosedLists(schema));
 	} catch (error) {
 		throw new RunletError('invalid_request', `outputSchema: ${messageOf(error)}`, { field: 'outputSchema' });
 	}
+}
+
+/** What is not in a list cannot be said there; the answer is checked by the whole schema. */
+function withoutClosedLists(schema: JsonSchema): Record<string, unknown> {
+	const { items, ...rest } = mapInner(schema, withoutClosedLists);
+	return typeof items === 'boolean' || items === undefined ? rest : { ...rest, items };
 }
 
 function toolChoiceOf({ toolChoice, parallelToolCalls }: ModelRequest): Json {
