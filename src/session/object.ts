@@ -37,6 +37,7 @@ import { answer, deliver, eventStream, type Frame, type Upcoming, wireMessage } 
 import type { LiveRun } from './run.ts';
 import { Runner } from './runner.ts';
 import { assertAllowed, type Operation } from './status.ts';
+import { isStorageError } from './storage.ts';
 import { SessionStore } from './store.ts';
 import { openAnswers } from './submission.ts';
 import { headOf, uiMessages } from './ui.ts';
@@ -54,8 +55,8 @@ function scopesOf(answers: readonly Submission[]): readonly TokenScope[] {
 	return [...(decisions > 0 ? (['approve'] as const) : []), ...(decisions < answers.length ? messageScope : [])];
 }
 
-/** An alarm that failed comes again after this many milliseconds. */
-const alarmAgainMs = 5_000;
+/** An alarm that failed comes again after so many milliseconds: soon where the storage failed, which passes. */
+const [storageAgainMs, alarmAgainMs] = [5_000, 60_000];
 
 /**
  * The Durable Object class of a session, for a runtime's agents: one method an operation, which says whether it may be,
@@ -285,7 +286,8 @@ export function createSessionClass(runtime: Runtime) {
 			} catch (cause) {
 				// An alarm that throws is tried a few times only; this one has to come again.
 				log('error', 'session.alarm_failed', failureFields(cause));
-				await this.ctx.storage.setAlarm(Date.now() + alarmAgainMs);
+				const pauseMs = isStorageError(cause) ? storageAgainMs : alarmAgainMs;
+				await this.ctx.storage.setAlarm(Date.now() + pauseMs);
 			}
 		}
 
