@@ -41,7 +41,7 @@ async function ask(
 	const where = `${name} ${response.status}`;
 	seen.add(where);
 	if (!response.ok && response.status !== 304) {
-		expect(Object.keys(failures), where).toContain(String(response.status));
+		expect(Object.keys({ ...failures, ...operation.ownErrors }), where).toContain(String(response.status));
 		return fits(operation.failure?.json ?? errorBody, await response.json(), where);
 	}
 	const answer = new Map<string, Answer>(Object.entries(operation.answers)).get(String(response.status));

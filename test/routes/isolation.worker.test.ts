@@ -75,7 +75,9 @@ test('every operation of a session is tried', () => {
 
 /** All that an answer shows. */
 async function seen(response: Response) {
-	return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() };
+	const { 'x-request-id': id, ...headers } = Object.fromEntries(response.headers);
+	expect(id).toMatch(/^req_/);
+	return { status: response.status, headers, body: await response.text() };
 }
 
 /** All that the owner sees of sessions. */
@@ -228,7 +230,8 @@ describe('a credential that is wrong', () => {
 		])
 			expect(await bare({ authorization }), authorization).toBe(401);
 		expect(await bare({ cookie: `authorization=Bearer ${alice}` })).toBe(401);
-		expect(await bare({ 'x-api-key': alice })).toBe(401);
+		expect(await bare({ 'x-api-key': `Bearer ${alice}` })).toBe(401);
+		expect(await bare({ 'x-api-key': alice.toUpperCase() })).toBe(401);
 		expect(await bare({}, `?api_key=${alice}&token=${alice}&authorization=Bearer%20${alice}`)).toBe(401);
 	});
 });
