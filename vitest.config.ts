@@ -28,7 +28,8 @@ export default defineConfig({
 						main: './test/worker.ts',
 						wrangler: { configPath: './wrangler.toml' },
 						miniflare: {
-							bindings: { LOCAL: 'true', ...secrets },
+							// Tests of budgets bring their own.
+							bindings: { LOCAL: 'true', SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none', ...secrets },
 							analyticsEngineDatasets: { METRICS: { dataset: 'runlet' } },
 							// Tests ask as fast as they can; that of the rate brings its own.
 							ratelimits: { RATE_LIMITER: { namespace_id: '8787', simple: { limit: 1_000_000, period: 10 } } },

@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
 import { messageOf } from '../src/errors.ts';
+import { defaultBudgets } from '../src/ledger/defaults.ts';
+import { budgetLine } from './budget-line.ts';
 import { findDeployProblems } from './deploy-check.ts';
 import { curlLine, describe, withKey } from './keys.ts';
 import { changeKeys, defaultKeysFile, type Keys, newKey, readKeys, secretOf } from './keys-file.ts';
@@ -24,6 +26,9 @@ const usage = `npm run deploy [-- OPTIONS]: puts the Worker on Cloudflare, with 
 
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
+
+/** Where wrangler.toml says nothing else. */
+const budgetsText = `${budgetLine(defaultBudgets.session, defaultBudgets.day)}, unless wrangler.toml says else.`;
 
 async function main(args: string[]): Promise<number> {
 	assertNotSwallowed(['dry-run', 'yes', 'outdir', 'keys-file', 'config']);
@@ -52,6 +57,7 @@ async function main(args: string[]): Promise<number> {
 	if (given !== undefined) await pushed(file, given.keys, target, url);
 	const published = skills(['--remote'], target);
 	console.log(`\nRunlet is at ${url ?? 'the address above'}\n`);
+	console.log(`${budgetsText}\n`);
 	console.log(`${curlLine(given?.newKey ?? "'$RUNLET_API_KEY'", url ?? 'https://ADDRESS')}\n`);
 	if (!published)
 		console.error('Not all skills could be published: mend what is said above, then npm run skills -- --remote');
@@ -70,7 +76,7 @@ async function dryRun(file: string, target: Target, outdir: string | undefined):
 	for (const problem of problems) console.error(problem);
 	const valid = skills(['--check'], target);
 	console.log(
-		`Nothing was deployed. ${keys.length} API ${keys.length === 1 ? 'key' : 'keys'}; none is made by a dry run.`,
+		`${budgetsText}\nNothing was deployed. ${keys.length} API ${keys.length === 1 ? 'key' : 'keys'}; none is made by a dry run.`,
 	);
 	return valid && problems.length === 0 ? 0 : 1;
 }

@@ -54,7 +54,7 @@ async function main(options: StartOptions): Promise<void> {
 		const problems = found.problems.map((problem) => `  ${problem}`).join('\n');
 		const { isPrivate, keysFile } = options;
 		if (found.answers && !isAnnounced)
-			print(writeBanner({ url, port, secret, hasKeys: keysFile !== undefined, isPrivate }, found));
+			print(await writeBanner({ url, port, secret, hasKeys: keysFile !== undefined, isPrivate }, found));
 		else if (found.answers) print('Runlet runs what was saved.');
 		if (problems !== told && problems !== '')
 			print(

@@ -14,6 +14,7 @@ import { securityHeaders } from './routes/security-headers.ts';
 import { sessions } from './routes/sessions.ts';
 import { skills } from './routes/skills.ts';
 import { uiRoute } from './routes/ui.ts';
+import { usage } from './routes/usage.ts';
 import { webhooksRoute } from './routes/webhooks.ts';
 import type { Runtime } from './session/agent.ts';
 
@@ -47,6 +48,7 @@ export function createApp(runtime: Runtime) {
 		.route('/v1/models', modelsRoute(runtime))
 		.route('/v1/sessions', sessions)
 		.route('/v1/skills', skills)
-		.route('/v1/ui', uiRoute(runtime));
+		.route('/v1/ui', uiRoute(runtime))
+		.route('/v1/usage', usage);
 	return describe(routed);
 }

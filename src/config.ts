@@ -6,6 +6,7 @@ import type { DirectoryNamespace } from './directory/api.ts';
 import { messageOf, RunletError } from './errors.ts';
 import type { LedgerNamespace } from './ledger/api.ts';
 import type { Limit } from './ledger/budget.ts';
+import { defaultBudgets } from './ledger/defaults.ts';
 import type { LocalMode } from './net/local.ts';
 import type { AiBinding } from './providers/index.ts';
 import type { PublisherNamespace, SkillsNamespace } from './publisher/api.ts';
@@ -51,6 +52,9 @@ export interface Env extends EndpointVariables, WebhookVariables {
 	/** The most that an owner may spend on a UTC day: tokens, and US dollars. In `wrangler.toml` a number may be one. */
 	readonly DAY_BUDGET_TOKENS?: string | number;
 	readonly DAY_BUDGET_USD?: string | number;
+	/** The most that a session may spend whose agent has no budget, likewise. */
+	readonly SESSION_BUDGET_TOKENS?: string | number;
+	readonly SESSION_BUDGET_USD?: string | number;
 	/** The hashes of the API keys, as `npm run keys` writes them. */
 	readonly API_KEYS?: string;
 	/** Origins of pages on other hosts that may call this Worker: `https://app.example.com`, several with commas. */
@@ -83,6 +87,10 @@ export interface Config {
 	 * nothing once the last of its keys is revoked, so that its runs stop.
 	 */
 	readonly dayBudgetOf: (owner: string) => Limit;
+	/** What a session may spend that has no budget of its own and none of its agent's. */
+	readonly sessionBudget: Limit;
+	/** What an owner may spend on a UTC day whose keys do not say. */
+	readonly dayBudget: Limit;
 	/** Whether a key was not revoked, and is not over, so that what came from it is good. */
 	readonly knowsKey: (id: string) => boolean;
 	readonly model: string;
@@ -110,26 +118,32 @@ export interface Endpoint {
 	readonly baseURL: string | undefined;
 }
 
-/** Set to nothing it is refused: who writes a budget down does not want to have none. */
+const none = 'none';
+
+/** `none` is no cap. Set to nothing it is refused: who writes a budget down does not want to have none. */
 const budget = (form: RegExp, message: string) =>
 	v.optional(
 		v.pipe(
 			v.union([v.string(), v.number()], message),
 			v.transform((value) => String(value).trim()),
-			v.regex(form, message),
-			v.transform(Number),
-			v.check((value) => value > 0 && value <= Number.MAX_SAFE_INTEGER, message),
+			v.check((value) => value === none || form.test(value), message),
+			v.transform((value) => (value === none ? none : Number(value))),
+			v.check((value) => value === none || (value > 0 && value <= Number.MAX_SAFE_INTEGER), message),
 		),
 	);
-const noBudget = 'Set it under [vars] in wrangler.toml, or leave it out for no limit';
+const noBudget = 'Set it under [vars] in wrangler.toml, or to none for no limit';
+const tokenBudget = budget(/^\d{1,16}$/, `must be a whole number above 0, such as 2000000. ${noBudget}`);
+const dollarBudget = budget(/^\d{1,16}(\.\d{1,16})?$/, `must be a number above 0, such as 2.50. ${noBudget}`);
 
 const variables = v.object({
 	MODEL: v.optional(
 		v.pipe(v.string(), v.trim(), v.nonEmpty('must not be empty. Set it under [vars] in wrangler.toml')),
 		'demo',
 	),
-	DAY_BUDGET_TOKENS: budget(/^\d+$/, `must be a whole number above 0, such as 2000000. ${noBudget}`),
-	DAY_BUDGET_USD: budget(/^\d+(\.\d+)?$/, `must be a number above 0, such as 2.50. ${noBudget}`),
+	DAY_BUDGET_TOKENS: tokenBudget,
+	DAY_BUDGET_USD: dollarBudget,
+	SESSION_BUDGET_TOKENS: tokenBudget,
+	SESSION_BUDGET_USD: dollarBudget,
 	API_KEYS: v.optional(
 		v.pipe(
 			v.string(),
@@ -188,7 +202,8 @@ export function config(env: Env): Config {
 		...caps
 	} = check(variables, env, 'env', 'not_configured');
 	for (const name of bindingNames) assertBound(env, name);
-	const dayBudget = { tokens: caps.DAY_BUDGET_TOKENS, usd: caps.DAY_BUDGET_USD };
+	const dayBudget = limitOf(caps.DAY_BUDGET_TOKENS, caps.DAY_BUDGET_USD, defaultBudgets.day);
+	const sessionBudget = limitOf(caps.SESSION_BUDGET_TOKENS, caps.SESSION_BUDGET_USD, defaultBudgets.session);
 	const endpoints = new Map(endpointNames.map((name) => [name, endpointIn(env, name)]));
 	const secrets = new Map(sourceNames.map((source) => [source, secretsIn(env, secretNames[source])]));
 	const callbackSecrets = secretsIn(env, 'CALLBACK_SECRET');
@@ -199,6 +214,8 @@ export function config(env: Env): Config {
 		skills: createLimitedKv(env.SKILLS),
 		publishers: env.PUBLISHERS,
 		knowsKey: (id) => keys.length === 0 || keys.some((key) => key.id === id && !isOver(key)),
+		dayBudget,
+		sessionBudget,
 		dayBudgetOf: (owner) => (isKnown(keys, owner) ? capsOf(keys, owner, dayBudget) : { tokens: 0 }),
 		model,
 		keys,
@@ -264,6 +281,16 @@ const bindingNames = ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHER
 function assertBound(env: Env, name: (typeof bindingNames)[number]): void {
 	if (env[name] === undefined)
 		throw new RunletError('not_configured', `${name}: this binding is missing in wrangler.toml.`);
+}
+
+/** What two variables say; where neither is set, what holds by itself. */
+function limitOf(
+	tokens: number | typeof none | undefined,
+	usd: number | typeof none | undefined,
+	byItself: Limit,
+): Limit {
+	if (tokens === undefined && usd === undefined) return byItself;
+	return { tokens: tokens === none ? undefined : tokens, usd: usd === none ? undefined : usd };
 }
 
 /** Owners without a key: this machine, and senders of webhooks, which sign what they send. */

@@ -1,7 +1,9 @@
 import * as v from 'valibot';
 import { messageOf } from '../../src/errors.ts';
+import { defaultBudgets } from '../../src/ledger/defaults.ts';
 import { localHeader } from '../../src/net/local.ts';
 import { describeModel } from '../../src/playground/words.js';
+import { budgetLine, limitSchema } from '../budget-line.ts';
 
 export interface BannerOptions {
 	readonly url: string;
@@ -23,7 +25,7 @@ const agentList = v.object({
 });
 
 /** What is shown when the Worker answers: its address, and how to talk to it. */
-export function writeBanner(options: BannerOptions, { agents }: Inspection): string {
+export async function writeBanner(options: BannerOptions, { agents }: Inspection): Promise<string> {
 	const { url, hasKeys } = options;
 	const chat = url === 'http://127.0.0.1:8787' ? 'npm run chat' : `npm run chat -- --url ${url}`;
 	const body = JSON.stringify({ agent: 'assistant', text: 'What is 17 + 25?' });
@@ -34,7 +36,7 @@ ${describeUnready(agents)}
   In a terminal   ${chat}
   With curl       curl -N ${url}/v1/sessions -H 'content-type: application/json' -H 'accept: text/event-stream'${key} -d '${body}'
   Stop            Ctrl-C
-${describeAccess(options)}`;
+${await describeBudgets(options)}${describeAccess(options)}`;
 }
 
 /** Who is answered. */
@@ -42,6 +44,22 @@ function describeAccess({ hasKeys, isPrivate }: BannerOptions): string {
 	if (hasKeys) return '\n  Only who has a key of npm run keys is answered: export RUNLET_API_KEY=rl_…\n';
 	if (isPrivate) return '\n  Nobody but this machine can reach it, so it asks for no key (npm start -- --keys does).\n';
 	return '\n  Others can reach this address, so it answers nobody without an API key: npm start -- --keys\n';
+}
+
+const budgets = v.looseObject({ budgets: v.object({ session: limitSchema, day: limitSchema }) });
+
+/** What may be spent where nobody says, as far as it may be asked: with keys only an admin may. */
+async function describeBudgets({ port, secret }: BannerOptions): Promise<string> {
+	try {
+		const response = await fetch(`http://127.0.0.1:${port}/v1/usage?days=1`, {
+			headers: { [localHeader]: secret },
+			signal: AbortSignal.timeout(5_000),
+		});
+		const { session, day } = v.parse(budgets, await response.json()).budgets;
+		return `\n  ${budgetLine(session, day)}\n`;
+	} catch {
+		return `\n  ${budgetLine(defaultBudgets.session, defaultBudgets.day)}, unless wrangler.toml says else\n`;
+	}
 }
 
 /** The default models that cannot answer yet, a line each. */

@@ -4,6 +4,14 @@ import type { BudgetState, Limit } from './budget.ts';
 /** Whether an amount was set aside; if not, where the budget stands. */
 export type Reserved = { readonly ok: true } | { readonly ok: false; readonly state: BudgetState };
 
+/** What was spent on a day, in UTC, such as `2026-11-22`. */
+export interface Day {
+	readonly day: string;
+	readonly spent: Amount;
+	/** Set aside for calls that go on. */
+	readonly reserved: Amount;
+}
+
 /**
  * What may be asked of the ledger of one owner: what that owner's calls to models cost, by the UTC day (design.md,
  * "Budgets"). An `id` names one call: one that is made again after a failure has another id. The ledger remembers an id
@@ -28,6 +36,8 @@ export interface LedgerApi {
 	settle(id: string, amount: Amount): Promise<void>;
 	/** Where the day of now stands. */
 	state(limit: Limit): Promise<BudgetState>;
+	/** The last `count` days, today included, as far as something was spent on them; the newest first. */
+	days(count: number): Promise<Day[]>;
 }
 
 /** The namespace of ledgers, named by their owners. */

@@ -1,7 +1,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../config.ts';
 import type { Amount } from './amount.ts';
-import type { LedgerApi, Reserved } from './api.ts';
+import type { Day, LedgerApi, Reserved } from './api.ts';
 import type { BudgetState, Limit } from './budget.ts';
 import { dayOf, LedgerStore } from './store.ts';
 
@@ -25,6 +25,10 @@ export function createLedgerClass(now: () => number = Date.now) {
 
 		async state(limit: Limit): Promise<BudgetState> {
 			return this.#store.state(dayOf(now()), limit);
+		}
+
+		async days(count: number): Promise<Day[]> {
+			return this.#store.days(dayOf(now()) - count + 1);
 		}
 	};
 }

@@ -2,7 +2,8 @@
  * The tables of a ledger, one entry a version. Never change an entry that was released: append the next.
  *
  * A `day` is a number of days since 1970, in UTC, and holds the sums of its `call`s, so that no sum is made twice. A call
- * stands under the day that it was first heard of; its amount is what is reserved, once `settled` what it came to.
+ * stands under the day that it was first heard of; its amount is what is reserved, once `settled` what it came to. A `past`
+ * day is one whose calls are forgotten.
  */
 export const migrations: readonly string[] = [
 	`CREATE TABLE day (
@@ -12,5 +13,9 @@ export const migrations: readonly string[] = [
 	CREATE TABLE call (
 		day INTEGER NOT NULL, id TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL, settled INTEGER NOT NULL,
 		PRIMARY KEY (day, id)
+	) WITHOUT ROWID;`,
+	`CREATE TABLE past (
+		day INTEGER PRIMARY KEY, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL, reserved_tokens INTEGER NOT NULL,
+		reserved_usd REAL NOT NULL
 	) WITHOUT ROWID;`,
 ];

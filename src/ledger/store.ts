@@ -1,7 +1,7 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { migrate } from '../migrate.ts';
 import { type Amount, amountOf, minus, nothing, plus } from './amount.ts';
-import type { Reserved } from './api.ts';
+import type { Day, Reserved } from './api.ts';
 import { type BudgetState, budgetState, type Limit, wouldPass } from './budget.ts';
 import { migrations } from './schema.ts';
 
@@ -20,6 +20,20 @@ interface Call {
 	readonly day: number;
 	readonly amount: Amount;
 	readonly settled: boolean;
+}
+
+type TotalsRow = { spent_tokens: number; spent_usd: number; reserved_tokens: number; reserved_usd: number };
+
+function totalsOf(row: TotalsRow): Totals {
+	return {
+		spent: { tokens: row.spent_tokens, usd: row.spent_usd },
+		reserved: { tokens: row.reserved_tokens, usd: row.reserved_usd },
+	};
+}
+
+/** A day as people write it: `2026-11-22`. */
+function nameOf(day: number): string {
+	return new Date(day * 86_400_000).toISOString().slice(0, 10);
 }
 
 /** The day of a time in milliseconds since 1970: days since then, in UTC. */
@@ -92,15 +106,10 @@ export class LedgerStore {
 	}
 
 	#totals(day: number): Totals {
-		type Row = { spent_tokens: number; spent_usd: number; reserved_tokens: number; reserved_usd: number };
 		const [row] = this.#storage.sql
-			.exec<Row>('SELECT spent_tokens, spent_usd, reserved_tokens, reserved_usd FROM day WHERE day = ?', day)
+			.exec<TotalsRow>('SELECT spent_tokens, spent_usd, reserved_tokens, reserved_usd FROM day WHERE day = ?', day)
 			.toArray();
-		if (row === undefined) return { spent: nothing, reserved: nothing };
-		return {
-			spent: { tokens: row.spent_tokens, usd: row.spent_usd },
-			reserved: { tokens: row.reserved_tokens, usd: row.reserved_usd },
-		};
+		return row === undefined ? { spent: nothing, reserved: nothing } : totalsOf(row);
 	}
 
 	#saveTotals(day: number, { spent, reserved }: Totals): void {
@@ -115,8 +124,19 @@ export class LedgerStore {
 		);
 	}
 
-	/** Forgets the days before `first` at once, and removes what is left of them bit by bit. */
+	/** The days from `first` on in which something was spent, the newest first. */
+	days(first: number): Day[] {
+		const rows = this.#storage.sql.exec<TotalsRow & { day: number }>(
+			`SELECT * FROM day WHERE day >= ?1 UNION ALL
+			SELECT * FROM past WHERE day >= ?1 AND day NOT IN (SELECT day FROM day) ORDER BY day DESC`,
+			first,
+		);
+		return rows.toArray().map(({ day, ...row }) => ({ day: nameOf(day), ...totalsOf(row) }));
+	}
+
+	/** Forgets the calls of the days before `first` at once, and removes what is left of them bit by bit. */
 	#forget(first: number): void {
+		this.#storage.sql.exec('INSERT OR REPLACE INTO past SELECT * FROM day WHERE day < ?', first);
 		this.#storage.sql.exec('DELETE FROM day WHERE day < ?', first);
 		this.#storage.sql.exec(
 			'DELETE FROM call WHERE (day, id) IN (SELECT day, id FROM call WHERE day < ? LIMIT ?)',

@@ -43,7 +43,7 @@ export async function listSessions(c: Context<RouteEnv>, { owner, ...page }: Que
 }
 
 /** Owners that have a key, and those that ever had a session. */
-async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
+export async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
 	const { directories, keys } = config(c.env);
 	const listed = await askDirectory(directories, everybody, (one) => one.owners(mostOwners + 1));
 	const owners = [...new Set([...listed, webhookOwner, ...keys.map((key) => key.owner)])];

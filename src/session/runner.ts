@@ -409,7 +409,8 @@ export class Runner {
 
 	#limit(): Limit {
 		const { budget, agent } = this.#store.session();
-		return budget ?? this.#options.runtime.agents.find(({ name }) => name === agent)?.budget ?? {};
+		const own = budget ?? this.#options.runtime.agents.find(({ name }) => name === agent)?.budget;
+		return own ?? this.#options.config().sessionBudget;
 	}
 }
 

@@ -13,8 +13,8 @@ export const budgetSchema = v.pipe(
 	v.description('The most that may be spent: tokens (input and output together), US dollars, or both.'),
 );
 
-const amount = v.object({ tokens: v.number(), usd: v.number() });
-const limit = v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) });
+export const amount = v.object({ tokens: v.number(), usd: v.number() });
+export const limit = v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) });
 
 /** Where a budget stands. */
 export const budgetState = v.object({

@@ -265,7 +265,13 @@ test('skills, agents and the rest are described', async () => {
 	await ask({ ...described.listSkills, path: '/v1/skills?query=it' });
 	await ask(described.deleteSkill, { path: 'described' });
 	await ask(described.deleteSkill, { path: 'described' });
-	for (const operation of [described.listAgents, described.getHealth, described.getDocument, described.getDocs])
+	for (const operation of [
+		described.listAgents,
+		described.getHealth,
+		described.getDocument,
+		described.getDocs,
+		described.getUsage,
+	])
 		await ask(operation);
 });
 

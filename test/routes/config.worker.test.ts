@@ -2,10 +2,12 @@ import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { config } from '../../src/config.ts';
 
-const budgetOf = (variables: object) => config({ ...env, ...variables }).dayBudgetOf('somebody');
+const { DAY_BUDGET_TOKENS: _, ...bindings } = { DAY_BUDGET_TOKENS: undefined, ...env };
+const budgetOf = (variables: object) => config({ ...bindings, ...variables }).dayBudgetOf('somebody');
 
-test('without its variables a day has no budget; each of them sets its own cap, as text or as a number', () => {
-	expect(budgetOf({})).toEqual({});
+test('without its variables a day has a usual budget, and with none it has none; each of them sets its own cap, as text or as a number', () => {
+	expect(budgetOf({})).toEqual({ tokens: 20_000_000 });
+	expect(budgetOf({ DAY_BUDGET_TOKENS: 'none' })).toEqual({});
 	expect(budgetOf({ DAY_BUDGET_TOKENS: ' 2000000 ' })).toEqual({ tokens: 2_000_000 });
 	expect(budgetOf({ DAY_BUDGET_USD: '2.50' })).toEqual({ usd: 2.5 });
 	expect(budgetOf({ DAY_BUDGET_TOKENS: 1, DAY_BUDGET_USD: 0.01 })).toEqual({ tokens: 1, usd: 0.01 });

@@ -24,6 +24,7 @@ function ledgerOf(reserve: LedgerApi['reserve'], settle: LedgerApi['settle'] = a
 			return settle(id, amount);
 		},
 		state: async (limit) => budgetState(limit, nothing, nothing),
+		days: async () => [],
 	};
 	const stubs: LedgerApi[] = [];
 	const owner = {

@@ -215,9 +215,13 @@ test('a run ends and the session goes on, however much its tools said at the end
 test('the rows that a turn writes do not depend on the number of deltas', async () => {
 	const written = async (deltas: number): Promise<number> => {
 		const id = await createSession();
+		const alarm = () => runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm());
+		// What is owed to others is told in its own time, and counts.
+		await expect.poll(alarm).toBeNull();
 		const rows = await countingRows(id);
 		play({ text: 'x'.repeat(deltas), deltas: Array.from({ length: deltas }, () => ({ type: 'text', text: 'x' })) });
 		await allEvents(await send(id, 'go'));
+		await expect.poll(alarm).toBeNull();
 		return rows();
 	};
 	const [few, many] = [await written(10), await written(10_000)];

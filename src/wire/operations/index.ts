@@ -4,3 +4,4 @@ export * from './service.ts';
 export * from './sessions.ts';
 export * from './skills.ts';
 export * from './ui.ts';
+export * from './usage.ts';

@@ -1,0 +1,19 @@
+import * as v from 'valibot';
+
+export const limitSchema = v.object({ tokens: v.exactOptional(v.number()), usd: v.exactOptional(v.number()) });
+
+type Limit = v.InferOutput<typeof limitSchema>;
+
+/** What may be spent where nobody says, in a sentence, and how to change it. */
+export function budgetLine(session: Limit, day: Limit): string {
+	const line = `A session may spend ${amountText(session)}, an owner ${amountText(day)} a day (UTC)`;
+	return `${line}: SESSION_BUDGET_TOKENS, DAY_BUDGET_TOKENS (a number, or none)`;
+}
+
+function amountText({ tokens, usd }: Limit): string {
+	const parts = [
+		...(tokens === undefined ? [] : [`${tokens.toLocaleString('en')} tokens`]),
+		...(usd === undefined ? [] : [`$${usd}`]),
+	];
+	return parts.join(' and ') || 'without limit';
+}
