@@ -63,6 +63,10 @@ export interface Env extends EndpointVariables, WebhookVariables {
 	readonly RATE_LIMITER?: RateLimiter;
 	/** Signs callbacks: `whsec_` and base64, or several. */
 	readonly CALLBACK_SECRET?: string;
+	/** Posts comments to issues of GitHub; may write issues, and nothing else. */
+	readonly GITHUB_TOKEN?: string;
+	/** Where GitHub's API is, of a GitHub of one's own: `https://api.github.com`. */
+	readonly GITHUB_API_URL?: string;
 	/**
 	 * Answers without an API key: to the requests that carry this secret, which each `npm start` makes anew for its proxy.
 	 * `true`, for tests, answers whoever names this machine.
@@ -111,6 +115,8 @@ export interface Config {
 	readonly webhookSecrets: (source: SourceName, agent: string) => readonly string[];
 	/** What callbacks are signed with, one at least; throws `not_configured` where there is none. */
 	readonly callbackSecrets: () => readonly string[];
+	/** What comments are posted to GitHub with. */
+	readonly github: { readonly token: string | undefined; readonly baseURL: string };
 }
 
 export interface Endpoint {
@@ -231,6 +237,7 @@ export function config(env: Env): Config {
 			return given(secrets.get(source) ?? [], secretNames[source]);
 		},
 		callbackSecrets: () => given(callbackSecrets, 'CALLBACK_SECRET'),
+		github: githubIn(env),
 	};
 	known.set(env, read);
 	return read;
@@ -319,6 +326,12 @@ function endpointIn(env: Env, name: EndpointName): Endpoint {
 		apiKey: check(v.object({ [key]: text }), env, key, 'not_configured')[key],
 		baseURL: check(v.object({ [base]: url }), env, base, 'not_configured')[base],
 	};
+}
+
+function githubIn(env: Env): Config['github'] {
+	const { GITHUB_TOKEN: token } = check(v.object({ GITHUB_TOKEN: text }), env, 'GITHUB_TOKEN', 'not_configured');
+	const { GITHUB_API_URL: base } = check(v.object({ GITHUB_API_URL: url }), env, 'GITHUB_API_URL', 'not_configured');
+	return { token, baseURL: (base ?? 'https://api.github.com').replace(/\/$/, '') };
 }
 
 /** The variable of each source's secrets. */

@@ -18,6 +18,8 @@ import {
 	type WebhookEvent,
 	type WebhookOptions,
 } from '../webhooks/index.ts';
+import type { WebhookMessage } from '../webhooks/mapping.ts';
+import { assertSlackUrl, formatReplyTarget } from '../webhooks/reply.ts';
 import { messageBody } from '../wire/message.ts';
 import { receiveWebhook } from '../wire/operations/webhooks.ts';
 import { metadata } from '../wire/session.ts';
@@ -43,6 +45,18 @@ const aboutBody = v.strictObject({
 	metadata: v.optional(metadata),
 	callback: v.optional(v.pipe(v.string(), v.maxLength(2_048))),
 	answers: v.optional(v.boolean()),
+	responseUrl: v.optional(v.pipe(v.string(), v.maxLength(2_048))),
+	isPublic: v.optional(v.boolean()),
+	comment: v.optional(
+		v.strictObject({
+			repository: v.pipe(
+				v.string(),
+				v.maxLength(201),
+				v.regex(/^[\w.-]{1,100}\/[\w.-]{1,100}$/, 'expected OWNER/NAME'),
+			),
+			issue: v.pipe(v.number(), v.integer(), v.minValue(1)),
+		}),
+	),
 });
 
 /** What a session answers to a message that it has accepted, now or before. */
@@ -133,10 +147,14 @@ async function mapped(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOption
 	try {
 		const given = await map(event);
 		if (given === undefined) return undefined;
-		const { session, sender, metadata, callback, answers, ...message } =
+		const { session, sender, metadata, callback, answers, responseUrl, isPublic, comment, ...message } =
 			typeof given === 'string' ? { text: given } : given;
-		const about = check(aboutBody, { session, sender, metadata, callback, answers }, 'message');
-		return { ...check(messageBody, message, 'message'), ...about, callback: callbackUrl(c, callback) };
+		const whole = { session, sender, metadata, callback, answers, responseUrl, isPublic, comment };
+		const { responseUrl: _, isPublic: __, comment: ___, ...about } = check(aboutBody, whole, 'message');
+		const told = [callback, responseUrl, comment].filter((one) => one !== undefined).length;
+		if (told > 1)
+			throw new RunletError('invalid_request', 'callback, responseUrl, comment: expected one of them at most.');
+		return { ...check(messageBody, message, 'message'), ...about, callback: receiverOf(c, whole) };
 	} catch (cause) {
 		if (cause instanceof RunletError && cause.code === 'not_configured') throw cause;
 		// Whoever is at this machine wrote the mapping; a sender is told nothing of it.
@@ -144,6 +162,21 @@ async function mapped(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOption
 		const message = `The agent ${agent.name} failed at this event: see webhooks.${event.source} in its definition. ${why}.`;
 		throw new RunletError('internal', message, undefined, { cause });
 	}
+}
+
+/** Who is told how the run ends, as it is kept; nobody where a comment is wanted and there is no token for it. */
+function receiverOf(
+	c: Context<RouteEnv>,
+	{ callback, responseUrl, isPublic = false, comment }: Omit<WebhookMessage, 'text'>,
+): string | undefined {
+	const { local, github } = config(c.env);
+	if (responseUrl !== undefined) {
+		const url = assertSlackUrl(responseUrl, local !== undefined);
+		return formatReplyTarget({ kind: 'slack', url, isPublic });
+	}
+	if (comment !== undefined)
+		return github.token === undefined ? undefined : formatReplyTarget({ kind: 'github', ...comment });
+	return callbackUrl(c, callback);
 }
 
 function callbackUrl(c: Context<RouteEnv>, callback: string | undefined): string | undefined {

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { failureFields, type LogFields, log } from '../log.ts';
 import { publicFetch } from '../net/fetch.ts';
 import { retryDelay, signedHeaders } from '../webhooks/callback.ts';
+import { mayPostAgain, parseReplyTarget, toReplyRequest } from '../webhooks/reply.ts';
 import { pastRun } from './past.ts';
 import type { Callback } from './rows/callback.ts';
 import { runStatusOf } from './status.ts';
@@ -17,7 +18,7 @@ const atOnce = 6;
 
 /**
  * Tells who asked for it how a run ended (README, "Webhooks"): signed as Standard Webhooks has it, at least once, under the
- * same id each time. What is not delivered stands in the store, and the object's alarm comes back for it.
+ * same id each time; or posts its answer to Slack or GitHub. What is not delivered stands in the store, and the object's alarm comes back for it.
  */
 export class Callbacks {
 	readonly #store: SessionStore;
@@ -42,7 +43,9 @@ export class Callbacks {
 		// The session may have been removed meanwhile.
 		if (!this.#store.exists()) return;
 		const isDelivered = status !== undefined && status >= 200 && status < 300;
-		const delay = isDelivered || status === 410 ? undefined : retryDelay(failed + 1);
+		const isReply = parseReplyTarget(callback.url) !== undefined;
+		const isOver = status !== undefined && (isReply ? !mayPostAgain(status) : status === 410);
+		const delay = isDelivered || isOver ? undefined : retryDelay(failed + 1);
 		if (delay !== undefined) this.#store.callbacks.retry(id, Date.now() + delay);
 		else {
 			if (!isDelivered) tell('callback.given_up', callback, { 'http.response.status_code': status });
@@ -51,12 +54,12 @@ export class Callbacks {
 	}
 
 	async #post(callback: Callback): Promise<number> {
-		const { local, callbackSecrets } = this.#config();
-		const body = JSON.stringify(await this.#outcome(callback));
-		const signed = await signedHeaders(body, { id: callback.id, secrets: callbackSecrets(), now: Date.now() });
-		const headers = { 'content-type': 'application/json', 'user-agent': 'runlet', ...signed };
+		const { local } = this.#config();
+		const request = await this.#request(callback);
+		if (request === undefined) return 204;
+		const { url, headers, body } = request;
 		const response = await publicFetch(
-			callback.url,
+			url,
 			{ method: 'POST', headers, body },
 			{ allowLoopback: local !== undefined, field: 'callback', maxRedirects: 0, maxBytes, timeoutMs },
 		);
@@ -64,16 +67,43 @@ export class Callbacks {
 		return response.status;
 	}
 
+	/** What is sent; nothing where there is no answer to be posted. */
+	async #request(callback: Callback) {
+		const { callbackSecrets, github } = this.#config();
+		const target = parseReplyTarget(callback.url);
+		if (target !== undefined) {
+			const text = replyText(await this.#event(callback), target.kind === 'github');
+			return text === undefined ? undefined : toReplyRequest(target, text, github);
+		}
+		const body = JSON.stringify(await this.#outcome(callback));
+		const signed = await signedHeaders(body, { id: callback.id, secrets: callbackSecrets(), now: Date.now() });
+		const headers = { 'content-type': 'application/json', 'user-agent': 'runlet', ...signed };
+		return { url: callback.url, headers, body };
+	}
+
+	async #event({ run }: Callback): Promise<TerminalEvent> {
+		return (await pastRun(this.#store, run)?.ended) ?? { type: 'cancelled' };
+	}
+
 	/** What is sent: how the run ended, as its last event has it. */
-	async #outcome({ run, runId }: Callback): Promise<object> {
+	async #outcome(callback: Callback): Promise<object> {
+		const { run, runId } = callback;
 		const { id: sessionId, agent, metadata, createdAt } = this.#store.session();
-		const past = pastRun(this.#store, run);
-		const event: TerminalEvent = (await past?.ended) ?? { type: 'cancelled' };
+		const event = await this.#event(callback);
 		const { type, ...outcome } = event;
 		const timestamp = new Date(this.#store.runs.get(run)?.endedAt ?? createdAt).toISOString();
 		const data = { sessionId, runId, agent, status: runStatusOf(event), ...(metadata && { metadata }), ...outcome };
 		return { type: `run.${words[type]}`, timestamp, data };
 	}
+}
+
+/** What a person is told of a run's end; in public only what the agent itself says. */
+function replyText(event: TerminalEvent, isComment: boolean): string | undefined {
+	if (event.type === 'done') return event.text.trim() || (isComment ? undefined : 'There is no answer.');
+	if (event.type === 'awaiting' && event.question !== undefined) return event.question.question;
+	if (isComment) return undefined;
+	if (event.type === 'awaiting') return 'Somebody has to decide about this first.';
+	return event.type === 'error' ? 'That did not work. Try it again in a moment.' : 'This was stopped.';
 }
 
 const words: Readonly<Record<TerminalEvent['type'], string>> = {

@@ -30,6 +30,11 @@ export interface WebhookMessage {
 	readonly answers?: boolean | undefined;
 	/** An https URL that is told how the run ended. */
 	readonly callback?: string | undefined;
+	/** The `response_url` of Slack that gets the answer, instead of a callback; `isPublic` shows it to the whole channel. */
+	readonly responseUrl?: string | undefined;
+	readonly isPublic?: boolean | undefined;
+	/** The issue of GitHub that gets the answer as a comment, instead of a callback, where `GITHUB_TOKEN` is set. */
+	readonly comment?: { readonly repository: string; readonly issue: number } | undefined;
 }
 
 /**

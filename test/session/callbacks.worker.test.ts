@@ -1,12 +1,14 @@
-import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
 import * as v from 'valibot';
 import { describe, expect, inject, test } from 'vitest';
+import { config } from '../../src/config.ts';
 import { retryDelay } from '../../src/webhooks/callback.ts';
 import { allEvents, follow, objectOf, request, restart } from '../client.ts';
 import { play } from '../script.ts';
 import { deliver } from '../webhooks/deliver.ts';
-import { callbackSecret } from '../webhooks/senders.ts';
+import { callbackSecret, senders } from '../webhooks/senders.ts';
+import worker from '../worker.ts';
 
 const received = v.array(v.object({ headers: v.record(v.string(), v.string()), body: v.string() }));
 const takenBody = v.object({ sessionId: v.string(), runId: v.string() });
@@ -270,4 +272,118 @@ test('a run that nobody wants to be told of sends nothing and keeps no alarm', a
 	await allEvents(await follow(sessionId));
 	expect(await pending(sessionId)).toEqual([]);
 	await expect.poll(() => alarmOf(sessionId)).toBeNull();
+});
+
+describe('the answer to somebody in Slack', () => {
+	const asks = { toolCalls: [{ id: 'a', name: 'ask', input: { question: 'Which <day>?' } }] };
+	test.each([
+		['its text', 'Done & <!channel>.', { text: 'Done &amp; &lt;!channel&gt;.', response_type: 'ephemeral' }],
+		['its question', asks, { text: 'Which &lt;day&gt;?' }],
+		[
+			'that it failed, and not why',
+			Object.assign(new Error('sk-secret'), { status: 401 }),
+			{ text: /^That did not work/ },
+		],
+	])('is posted to its response_url: %s', async (_, turn, data) => {
+		play(turn);
+		const { url, received } = await place();
+		const { sessionId } = await begin({ text: 'go', responseUrl: url });
+		await expect.poll(async () => (await received()).length).toBe(1);
+		const [{ headers, body } = { headers: {}, body: '{}' }] = await received();
+		const { text, ...more } = JSON.parse(body);
+		expect(more).toEqual({ response_type: 'ephemeral', replace_original: false });
+		if (data.text instanceof RegExp) expect(text).toMatch(data.text);
+		else expect(text).toBe(data.text);
+		// Slack is no receiver of webhooks.
+		expect(headers).not.toHaveProperty('webhook-signature');
+		await expect.poll(() => pending(sessionId)).toEqual([]);
+	});
+
+	test('may be shown to the whole channel, and is tried again by the alarm, but not where the address is used up', async () => {
+		play('Later.', 'Never.');
+		const [down, used] = [await place(503, 0), await place(404)];
+		const first = await begin({ text: 'go', responseUrl: down.url, isPublic: true });
+		await expect.poll(() => pending(first.sessionId)).toMatchObject([{ failed: 1 }]);
+		await laterAt(first.sessionId);
+		await expect.poll(() => pending(first.sessionId)).toMatchObject([{ failed: 2 }]);
+		await restart(first.sessionId);
+		await laterAt(first.sessionId);
+		await expect.poll(() => pending(first.sessionId)).toEqual([]);
+		expect(JSON.parse((await down.received()).at(-1)?.body ?? '')).toMatchObject({
+			text: 'Later.',
+			response_type: 'in_channel',
+		});
+		const second = await begin({ text: 'go', responseUrl: used.url });
+		await expect.poll(() => pending(second.sessionId)).toEqual([]);
+		expect(await used.received()).toHaveLength(1);
+	});
+
+	test.each([
+		'https://example.com/',
+		'https://hooks.slack.com.evil.example/a',
+		'https://evil.example/?https://hooks.slack.com/',
+		'http://hooks.slack.com/a',
+		'https://user@hooks.slack.com/a',
+		'https://hooks.slack.com:8443/a',
+		'https://10.0.0.1/',
+		'slack:ephemeral:https://hooks.slack.com/',
+		'',
+	])('goes to Slack only, not to %j', async (responseUrl) => {
+		expect((await deliver({ message: { text: 'go', responseUrl } })).status).toBe(500);
+	});
+
+	test('is told to one only', async () => {
+		const { url } = await place();
+		expect((await deliver({ message: { text: 'go', responseUrl: url, callback: url } })).status).toBe(500);
+	});
+});
+
+describe('the answer to an issue of GitHub', () => {
+	const issueEvent = (about: string, body: string) => ({
+		action: 'opened',
+		repository: { full_name: about.split('#')[0] },
+		issue: { number: Number(about.split('#')[1]), title: 'Typo in the README', body, user: { login: 'ada' } },
+		sender: { login: 'ada', type: 'User' },
+	});
+	const opened = { source: 'github', agent: 'triage', headers: { 'x-github-event': 'issues' } } as const;
+
+	test('is posted as a comment by the agent triage, with the token, and never answered by it', async () => {
+		const about = `you/shop-${crypto.randomUUID()}#7`;
+		// Without a token it stays a draft, in the session that the next event goes on with.
+		const drafted = v.parse(takenBody, await (await deliver(issueEvent(about, 'First.'), opened)).json());
+		await allEvents(await follow(drafted.sessionId));
+		expect(await pending(drafted.sessionId)).toEqual([]);
+		const api = await place();
+		const comments = `${api.url}/repos/${about.replace('#', '/issues/')}/comments`;
+		await fetch(comments, { method: 'PUT', body: '[502]' });
+		const github = { GITHUB_TOKEN: 'token-of-github', GITHUB_API_URL: api.url };
+		const own = await runInDurableObject(objectOf(drafted.sessionId), (object) => config(Reflect.get(object, 'env')));
+		const before = own.github;
+		Object.assign(own, { github: { token: github.GITHUB_TOKEN, baseURL: github.GITHUB_API_URL } });
+		const send = (payload: object, event: string) => {
+			const body = JSON.stringify(payload);
+			const signed = senders.github.headers(body, { id: crypto.randomUUID(), at: 0, secrets: [senders.github.secret] });
+			const init = { method: 'POST', body, headers: { ...signed, 'x-github-event': event } };
+			return worker.request('http://localhost/v1/webhooks/triage/github', init, { ...env, ...github });
+		};
+		const response = await send(issueEvent(about, 'Second.'), 'issues');
+		expect(v.parse(takenBody, await response.json()).sessionId).toBe(drafted.sessionId);
+		// GitHub is down at first.
+		await expect.poll(() => pending(drafted.sessionId)).toMatchObject([{ failed: 1 }]);
+		await laterAt(drafted.sessionId);
+		await expect.poll(() => pending(drafted.sessionId)).toEqual([]);
+		Object.assign(own, { github: before });
+		const posted = v.parse(received, await (await fetch(comments)).json());
+		expect(posted).toHaveLength(2);
+		expect(posted.at(-1)?.headers).toMatchObject({
+			authorization: 'Bearer token-of-github',
+			accept: 'application/vnd.github+json',
+		});
+		const { body } = JSON.parse(posted.at(-1)?.body ?? '{}');
+		expect(body).toMatch(/\S\n\n<!-- runlet -->$/);
+		// The comment comes back as an event, by whoever the token belongs to.
+		const comment = { body, user: { login: 'ada', type: 'User' } };
+		const echo = { ...issueEvent(about, 'Second.'), action: 'created', comment };
+		expect((await send(echo, 'issue_comment')).status).toBe(204);
+	});
 });
