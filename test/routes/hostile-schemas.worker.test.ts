@@ -133,3 +133,24 @@ describe('input of a model that is nested deep', () => {
 		expect(JSON.stringify(provider.requests.at(-1))).toContain('100 levels');
 	});
 });
+
+describe('a file of a page', () => {
+	const post = (file: object) => {
+		const parts = [
+			{ type: 'text', text: 'See.' },
+			{ type: 'file', mediaType: 'text/plain', url: 'data:text/plain,hi', ...file },
+		];
+		const messages = [{ role: 'user', parts }];
+		return request('/v1/ui/scripted', { id: crypto.randomUUID(), messages });
+	};
+
+	test.each<[string, object, string]>([
+		['media type', { mediaType: `${'a'.repeat(1_000_000)}!` }, 'type'],
+		['name', { filename: 'a'.repeat(1_000_000) }, 'name'],
+		['URL', { url: `https://example.com/${'a'.repeat(1_000_000)}` }, 'contentUrl'],
+	])('whose %s is 1 MB long is refused, with the field', async (_, file, field) => {
+		const response = await post(file);
+		expect(response.status).toBe(400);
+		expect(await response.text()).toMatch(new RegExp(`^0\\.${field}: `));
+	});
+});

@@ -1,12 +1,13 @@
 import * as v from 'valibot';
-import { longText, maxId, maxName, shortText } from '../../wire/length.ts';
+import { longText, maxId, shortText } from '../../wire/length.ts';
 
 export const textPart = v.object({ type: v.literal('text'), text: longText });
 export const filePart = v.object({
 	type: v.literal('file'),
-	mediaType: shortText(maxName),
+	// What is too long for a name or a type is refused with its field, as an attachment, and not passed over here.
+	mediaType: longText,
 	url: longText,
-	filename: v.nullish(shortText(maxName)),
+	filename: v.nullish(longText),
 });
 export const answeredPart = v.variant('state', [
 	v.object({ toolCallId: shortText(maxId), state: v.literal('output-available'), output: v.optional(v.unknown()) }),
