@@ -271,6 +271,7 @@ test('skills, agents and the rest are described', async () => {
 		described.getDocument,
 		described.getDocs,
 		described.getUsage,
+		described.listKeys,
 	])
 		await ask(operation);
 });
