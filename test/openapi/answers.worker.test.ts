@@ -265,6 +265,7 @@ test('skills, agents and the rest are described', async () => {
 	await ask({ ...described.listSkills, path: '/v1/skills?query=it' });
 	await ask(described.deleteSkill, { path: 'described' });
 	await ask(described.deleteSkill, { path: 'described' });
+	await ask(described.listKeys);
 	for (const operation of [
 		described.listAgents,
 		described.getHealth,
