@@ -1,4 +1,4 @@
-import { RunletError, toRunletError } from './errors.ts';
+import { messageOf, RunletError, toRunletError } from './errors.ts';
 import { redactSecrets } from './redact.ts';
 
 /**
@@ -9,7 +9,11 @@ import { redactSecrets } from './redact.ts';
  * has one (https://opentelemetry.io/docs/specs/semconv/), and begin with `runlet.` where it has none.
  */
 export function log(level: LogLevel, event: string, fields: LogFields = {}): void {
-	const line: Record<string, unknown> = { level, event };
+	write(level, event, fields);
+}
+
+function write(level: LogLevel, event: string, fields: LogFields, more: Readonly<Record<string, string>> = {}): void {
+	const line: Record<string, unknown> = { level, event, ...more };
 	for (const [name, value] of Object.entries(fields)) {
 		const form = forms.get(name);
 		if (form !== undefined && value !== undefined) line[name] = fits(value, form) ? value : 'redacted';
@@ -38,6 +42,7 @@ const strings = {
 	'gen_ai.operation.name': id,
 	'gen_ai.provider.name': name,
 	'gen_ai.request.model': name,
+	'gen_ai.tool.name': name,
 	'http.request.method': /^[A-Z_]{1,16}$/,
 	'http.route': /^\/[\w/:.{}*-]{0,128}$/,
 	'runlet.key.id': id,
@@ -93,6 +98,17 @@ export function failureFields(
 			'exception.stacktrace': root instanceof Error ? framesOf(root) : undefined,
 		}),
 	};
+}
+
+/**
+ * Tells of what a tool's function threw: by its class and the lines of its stack. On a developer's own machine, and
+ * nowhere else, also by its message.
+ */
+export function logThrown(tool: string, thrown: unknown, { local }: { readonly local: boolean }): void {
+	const { 'exception.type': type, 'exception.stacktrace': stack } = failureFields(thrown);
+	const fields = { 'gen_ai.tool.name': tool, 'exception.type': type, 'exception.stacktrace': stack };
+	const message = local ? redactSecrets(messageOf(thrown)).slice(0, 1_000) : undefined;
+	write('error', 'tool.threw', fields, message === undefined ? {} : { 'exception.message': message });
 }
 
 /** Tells of a failure that is Runlet's own fault; of one that its caller can mend the answer tells. */

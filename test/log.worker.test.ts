@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { hashOf, makeKey } from '../src/auth/key.ts';
 import { RunletError } from '../src/errors.ts';
-import { failureFields, log } from '../src/log.ts';
+import { failureFields, log, logThrown } from '../src/log.ts';
 import { createSession, request, send } from './client.ts';
 import { play } from './script.ts';
 import worker from './worker.ts';
@@ -77,6 +77,25 @@ describe('what is said of a failure', () => {
 	])('never repeats a message that %s', (_, thrown) => {
 		watch();
 		log('error', 'failure', failureFields(thrown));
+		expect(JSON.stringify(lines())).not.toContain('canary');
+	});
+});
+
+describe('what a tool threw', () => {
+	test('is told by its class and its lines; by its message on the own machine only, and never with a secret', () => {
+		watch();
+		const thrown = new TypeError(`no ${canary}`);
+		logThrown('book_table', thrown, { local: false });
+		logThrown('book_table', thrown, { local: true });
+		const [deployed, local] = lines();
+		expect(deployed).toMatchObject({
+			event: 'tool.threw',
+			'gen_ai.tool.name': 'book_table',
+			'exception.type': 'TypeError',
+		});
+		expect(deployed?.['exception.stacktrace']).toMatch(/^at .*log\.worker\.test\.ts:\d+:\d+/);
+		expect(deployed).not.toHaveProperty('exception.message');
+		expect(local?.['exception.message']).toMatch(/^no /);
 		expect(JSON.stringify(lines())).not.toContain('canary');
 	});
 });

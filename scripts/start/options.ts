@@ -16,7 +16,6 @@ export const usage = `npm start [-- OPTIONS]: serves everything on this machine,
   --keys              asks for the keys of npm run keys, and answers under any name
   --keys-file FILE    where their hashes are (keys.json)
   --json              the Worker's log as it is: a line of JSON an event
-  --no-types          does not check types beside it
   --help              this text
 All other options go to wrangler dev: npx wrangler dev --help has them.`;
 
@@ -43,7 +42,6 @@ const own = {
 	keys: flag,
 	'keys-file': text,
 	json: flag,
-	types: flag,
 	help: { ...flag, short: 'h' },
 } as const;
 
@@ -62,7 +60,6 @@ export interface StartOptions {
 	/** Whose keys it asks for, where it shall. */
 	readonly keysFile: string | undefined;
 	readonly json: boolean;
-	readonly types: boolean;
 	readonly config: string;
 	readonly env: string | undefined;
 	/** For `npm run skills`: the same storage. */
@@ -116,7 +113,6 @@ export function readOptions(args: readonly string[]): StartOptions {
 		tls: readTls(readText('local-protocol'), readText('https-key-path'), readText('https-cert-path')),
 		keysFile: readText('keys-file') ?? (values.keys === true ? defaultKeysFile : undefined),
 		json: values.json === true,
-		types: values.types !== false,
 		config: readText('config') ?? join(root, 'wrangler.toml'),
 		env: readText('env'),
 		target: ['persist-to', 'config', 'env'].flatMap((name) => {

@@ -105,6 +105,10 @@ function describeLog(line: LogLine, lines: SourceLines): string | undefined {
 	const frames = typeof stack === 'string' ? `\n${lines.translate(stack).replace(/^/gm, '    ')}` : '';
 	if (line.event === 'http.request') return frames === '' ? undefined : paint('red', `${words(line)}${frames}`);
 	if (line.event === 'run') return describeRun(line);
+	if (line.event === 'tool.threw') {
+		const { 'gen_ai.tool.name': tool, 'exception.type': type = 'Error', 'exception.message': message = '' } = line;
+		return paint('red', `  tool ${tool} threw ${type}: ${message}${frames}`);
+	}
 	return paint(line.level === 'error' ? 'red' : 'yellow', `${line.event} ${words(line)}${frames}`);
 }
 

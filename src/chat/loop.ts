@@ -224,6 +224,7 @@ function prepare(options: ChatOptions, signal: AbortSignal, onEvent: Setting['on
 		signal,
 		runId,
 		sessionId,
+		onThrow: options.onToolThrow,
 		get skillContext(): SkillContext {
 			const { skillContext = options.context?.skillContext ?? {} } = options;
 			return typeof skillContext === 'function' ? skillContext() : skillContext;

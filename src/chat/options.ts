@@ -123,6 +123,8 @@ export interface ChatOptions {
 	readonly signal?: AbortSignal | undefined;
 	/** Who is calling: reaches tools as their context. */
 	readonly context?: Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext'>> | undefined;
+	/** Told what a tool's function threw, with its stack: the model and the readers get its message only. Never throws. */
+	readonly onToolThrow?: ((tool: string, thrown: unknown) => void) | undefined;
 	/** Has stored a message before the run's next step begins; what it throws ends the run. */
 	readonly onMessage?: ((message: Message, about: MessageContext) => void | Promise<void>) | undefined;
 	/** Has noted that a tool is about to carry out a call, before it does; what it throws ends the run. */

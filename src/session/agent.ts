@@ -1,7 +1,7 @@
 import { type Agent, findAgent, modelFor } from '../agents/index.ts';
 import { type ChatOptions, embed, type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
 import type { Config } from '../config.ts';
-import { log } from '../log.ts';
+import { log, logThrown } from '../log.ts';
 import { inMemoryResolver, kvResolver, type SkillResolver } from '../skill/index.ts';
 import { joinedResolver } from '../skill/resolver.ts';
 import type { CrashPoint } from './crash.ts';
@@ -38,6 +38,7 @@ export function optionsFor(
 		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
 		skillTools,
 		skillResolver: resolverFor(agent, config, providers),
+		onToolThrow: (tool, thrown) => logThrown(tool, thrown, { local: config.local !== undefined }),
 		maxIterations,
 		maxToolCalls,
 		maxReplyBytes,

@@ -18,7 +18,11 @@ export type Outcome<T = unknown> =
 	| { readonly ok: false; readonly error: ToolFailure };
 
 /** What `invoke` may be told: everything a tool sees, and how long it may take. */
-export type InvokeContext = Partial<ToolContext> & { readonly timeoutMs?: number | undefined };
+export type InvokeContext = Partial<ToolContext> & {
+	readonly timeoutMs?: number | undefined;
+	/** Told what a tool's function threw: the result has its message only. Never throws. */
+	readonly onThrow?: ((tool: string, thrown: unknown) => void) | undefined;
+};
 
 /**
  * Runs one tool: checks the input, reads the arguments, shows the notes, calls the function within its time. Every
@@ -26,7 +30,7 @@ export type InvokeContext = Partial<ToolContext> & { readonly timeoutMs?: number
  */
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
 	return inTime(tool.name, context, async (signal) => {
-		const { timeoutMs: _, ...shown } = context;
+		const { timeoutMs: _, onThrow, ...shown } = context;
 		const emit = neverThrowing(context.emit, signal);
 		const arranged = await readArguments(tool, input);
 		if (!arranged.ok) {
@@ -38,7 +42,8 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 		const args = (): unknown => (tool.readArgs === undefined ? copyData(arranged.value) : arranged.value);
 		if (tool.fn === undefined) return failure('failed', `${tool.name} has no function: its result comes from outside.`);
 		note(emit, () => tool.onRequest?.(args()));
-		const outcome = await outcomeOf(tool, args(), { callId: '', skillContext: {}, ...shown, emit, signal });
+		const own = { callId: '', skillContext: {}, ...shown, emit, signal };
+		const outcome = await outcomeOf(tool, args(), own, onThrow);
 		if (outcome.ok) note(emit, () => resultNote(tool, args(), outcome.value));
 		else note(emit, () => errorNote(tool, args(), outcome.error.message));
 		return outcome;
@@ -132,7 +137,12 @@ export async function inTime(
 	}
 }
 
-async function outcomeOf(tool: Tool, args: unknown, context: ToolContext): Promise<Outcome> {
+async function outcomeOf(
+	tool: Tool,
+	args: unknown,
+	context: ToolContext,
+	onThrow: InvokeContext['onThrow'],
+): Promise<Outcome> {
 	try {
 		const value = await call(tool, args, context);
 		throwIfAborted(context.signal);
@@ -140,6 +150,7 @@ async function outcomeOf(tool: Tool, args: unknown, context: ToolContext): Promi
 	} catch (error) {
 		throwIfAborted(context.signal);
 		const refused = error instanceof RunletError && error.code === 'invalid_argument';
+		if (!refused) onThrow?.(tool.name, error);
 		return failure(refused ? 'invalid_argument' : 'failed', messageOf(error));
 	}
 }

@@ -107,3 +107,25 @@ test.each(mistakes)(
 		expect((await agents()).status).toBe(200);
 	},
 );
+
+test('what a tool throws is shown with its stack in lines of the sources, and not to the client', async () => {
+	const path = join(project, file);
+	const good = await readFile(path, 'utf8');
+	const broken = good.replace(
+		'Object.values(toolbox.basic())',
+		'Object.values(toolbox.basic()).map((tool) => ({ ...tool, fn: explode }))',
+	);
+	runlet.forget();
+	await writeFile(path, `${broken}\nfunction explode(): never {\n\tthrow new RangeError('out of range');\n}\n`);
+	await runlet.says(/Runlet runs what was saved/);
+	const response = await fetch(`${runlet.url}/v1/sessions`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+		body: JSON.stringify({ agent: 'assistant', text: 'What is 17 + 25?' }),
+	});
+	const events = await response.text();
+	await runlet.says(/tool \S+ threw RangeError: out of range\n\s+at .*explode.*src\/agents\/assistant\.ts:\d+:\d+/);
+	expect(events).toContain('out of range');
+	expect(events).not.toMatch(/assistant\.ts|worker\.js/);
+	await writeFile(path, good);
+});
