@@ -17,15 +17,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** What `npm start` prints up to the line that matches. */
 async function startUntil(expression: RegExp, ...options: readonly string[]): Promise<string> {
-	const args = [
-		'scripts/start.ts',
-		'--port',
-		String(await freePort()),
-		'--persist-to',
-		folder,
-		'--no-types',
-		...options,
-	];
+	const args = ['scripts/start.ts', '--port', String(await freePort()), '--persist-to', folder, ...options];
 	const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
 	let output = '';
 	const matched = Promise.withResolvers<void>();
