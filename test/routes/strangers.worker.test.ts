@@ -85,6 +85,13 @@ describe('who cannot say who they are is counted by address', () => {
 		expect([await statusOf(one), await statusOf(two), await statusOf(one)]).toEqual([first, first, 429]);
 	});
 
+	test('also where something else is wrong with the setup: that the Worker is alive is answered', async () => {
+		const { own } = limiterOf(1);
+		const broken = { ...own, CORS_ORIGINS: 'no origin' };
+		const statusOf = async () => (await ask('/healthz', { 'cf-connecting-ip': '203.0.113.10' }, broken)).status;
+		expect([await statusOf(), await statusOf()]).toEqual([200, 429]);
+	});
+
 	test('a key and a token are not, so nobody is shut out by a stranger of the same address', async () => {
 		const { own, asked } = limiterOf(2);
 		const from = { 'cf-connecting-ip': '203.0.113.7' };
