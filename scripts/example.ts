@@ -19,5 +19,5 @@ if (name !== undefined && names.includes(name)) {
 	});
 } else {
 	console.log(`npm run example NAME, where NAME is one of: ${names.join(', ')}`);
-	process.exitCode = name === undefined ? 0 : 1;
+	process.exitCode = name === undefined || name === '--help' ? 0 : 1;
 }

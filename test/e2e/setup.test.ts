@@ -5,7 +5,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { root } from '../../scripts/wrangler.ts';
+import { wranglerNames } from '../../scripts/start/options.ts';
+import { root, wrangler } from '../../scripts/wrangler.ts';
 import { copyProject, freePort } from '../runlet.ts';
 import { runScript } from './scripts.ts';
 
@@ -61,6 +62,19 @@ describe('what was typed wrong is told in our own words, before anything is star
 		const { code, stderr } = await runScript('start.ts', args);
 		expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);
 		expect(stderr).not.toMatch(/\n {4}at /);
+	});
+
+	test('an option that wrangler dev has is none of these', async () => {
+		const help = await wrangler(['dev', '--help']);
+		const names = [...help.matchAll(/(?<=^|[\s,])--([a-z][a-z-]*)/gm)].map(([, name = '']) => name);
+		const known = new Set(wranglerNames);
+		expect(names.length).toBeGreaterThan(30);
+		expect(names.filter((name) => !known.has(name) && !known.has(name.replace(/^no-/, '')))).toEqual([]);
+	});
+
+	test('--help is ours', async () => {
+		const { code, stdout } = await runScript('start.ts', ['--help']);
+		expect([code, stdout]).toEqual([0, expect.stringContaining('npm start [-- OPTIONS]')]);
 	});
 
 	test('a port that somebody has', async () => {
