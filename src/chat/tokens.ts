@@ -62,13 +62,13 @@ function asciiWeight(kind: Kind, before: Kind): number {
 		case digit:
 			return before === digit ? 0.34 : before === space ? 1 : 0.75;
 		default:
-			return before === mark ? 0.45 : 0.35;
+			return before === mark ? 0.45 : 0.28;
 	}
 }
 
 /** From which code unit on a character weighs how much. */
 const scripts: readonly (readonly [from: number, weight: number])[] = [
-	[0x0080, 0.45], // Latin with accents
+	[0x0080, 0.35], // Latin with accents
 	[0x0300, 0.8], // accents by themselves
 	[0x0370, 0.7], // Greek
 	[0x0400, 0.42], // Cyrillic
@@ -84,12 +84,12 @@ const scripts: readonly (readonly [from: number, weight: number])[] = [
 	[0x1200, 2], // Ethiopic, and what is rarer
 	[0x1e00, 0.75], // Latin with two accents, Vietnamese
 	[0x1f00, 1.2],
-	[0x2000, 0.6], // dashes and quotation marks
+	[0x2000, 0.3], // dashes and quotation marks
 	[0x2070, 1.2], // symbols, arrows, mathematics, boxes
-	[0x2e80, 1.05], // Han, Kana
+	[0x2e80, 1], // Han, Kana
 	[0xa000, 2],
 	[0xac00, 0.85], // Hangul
-	[0xd7b0, 0.9], // halves of what is beyond: emoji, rare Han
+	[0xd7b0, 0.5], // halves of what is beyond: emoji, rare Han
 	[0xe000, 2],
 	[0xf900, 1.05], // Han again, full width
 	[0xfb00, 1.2],

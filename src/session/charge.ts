@@ -16,7 +16,7 @@ export function toAmount({ amount, estimate }: Charge, seen: Omit<SeenCall, 'inp
 }
 
 /** Tokens that a model writes, about, before the first draft of its turn is stored. */
-const unseenTokens = 50;
+const unseenTokens = 75;
 
 /** How much of the time between two drafts is lost with an object, about. */
 const unseenShare = 0.6;

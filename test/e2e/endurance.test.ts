@@ -10,6 +10,7 @@ import { points } from '../endurance/points.ts';
 import { report } from '../endurance/programmes.ts';
 import { slow } from '../endurance/slow.ts';
 import type { Figures } from '../endurance/stage.ts';
+import { stops } from '../endurance/stops.ts';
 import { webhooks } from '../endurance/webhooks.ts';
 
 const timeout = 600_000;
@@ -24,6 +25,10 @@ async function show(name: string, programme: Promise<Figures>): Promise<void> {
 
 test('runs survive kills at random moments, though nobody asks for them', { timeout }, () =>
 	show('kills', kills({ count: 20 })),
+);
+
+test('answers that are stopped are charged what they cost, with and without a budget', { timeout }, () =>
+	show('stops', stops({ count: 10 })),
 );
 
 test('runs survive a crash right after each of their writes', { timeout }, () => show('points', points({ count: 1 })));

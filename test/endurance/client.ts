@@ -79,6 +79,9 @@ export function createClient(server: Server, retries = 0) {
 			const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
 			return request(`/v1/sessions/${session}/events`, { headers, signal }, async (response) => response);
 		},
+		cancel: (session: string): Promise<unknown> => request(`/v1/sessions/${session}/cancel`, { method: 'POST' }, whole),
+		/** What was spent today. */
+		usage: (): Promise<unknown> => request('/v1/usage?days=1', {}, whole),
 		state: async (session: string): Promise<SessionState> =>
 			v.parse(state, await request(`/v1/sessions/${session}`, {}, whole)),
 		history: async (session: string): Promise<StoredMessage[]> => {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { checkCharges } from './charges.ts';
 import { checkReading } from './history.ts';
 import { type Reading, read } from './reader.ts';
 import { threeTools } from './script.ts';
@@ -21,11 +22,14 @@ interface Followed extends Sent {
 
 /**
  * SIGKILLs at random moments of runs with three tools, while new ones begin. Nothing that was acknowledged is lost, every
- * run ends within a minute of the last kill though nobody asks for it, no tool has an effect twice, and every reader has
- * read what is stored, by however many deaths and cuts.
+ * run ends within a minute of the last kill though nobody asks for it, no tool has an effect twice, every reader has read
+ * what is stored, by however many deaths and cuts, and sessions are charged about what the model billed.
  */
-export function kills({ count = 200, seed }: Options): Promise<Figures> {
-	const world = { script: threeTools(400), pieceLength: 20, paceMs: 20, toolMs: 300, seed };
+export function kills(
+	{ count = 200, seed }: Options,
+	variables: Readonly<Record<string, string>> = {},
+): Promise<Figures> {
+	const world = { script: threeTools(400), pieceLength: 20, paceMs: 20, toolMs: 300, seed, variables };
 	return onStage(world, async (stage) => {
 		const { server, random, outside } = stage;
 		const sent: Sent[] = [];
@@ -51,7 +55,9 @@ export function kills({ count = 200, seed }: Options): Promise<Figures> {
 		const quietMs = await untilQuiet(stage, sent);
 		const { completed, interrupted } = await outcomes(stage, sent);
 		const { readers, restarted } = await checkAll(stage, sent, followed);
+		const charges = await checkCharges(stage, sent);
 		return {
+			...charges,
 			seed: stage.seed,
 			kills: count,
 			'runs acknowledged': sent.length,

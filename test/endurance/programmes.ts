@@ -8,11 +8,15 @@ import { leave } from './leave.ts';
 import { points } from './points.ts';
 import { slow } from './slow.ts';
 import type { Figures, Options } from './stage.ts';
+import { stops } from './stops.ts';
 import { webhooks } from './webhooks.ts';
 
 /** What must be shown, each by a programme that throws where it does not hold. Their defaults are the long forms. */
 export const programmes = {
 	kills,
+	/** The same where nothing has a cap. */
+	uncapped: (options: Options) => kills(options, { SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' }),
+	stops,
 	points,
 	cuts,
 	leave,

@@ -159,7 +159,7 @@ describe('a call that was cut off', () => {
 	};
 
 	test('is charged its input and what was streamed, a little more, and the same without a budget', async () => {
-		expect(await charges((meter) => meter.lost(undefined, true, 200))).toEqual([1_260, 1_260]);
+		expect(await charges((meter) => meter.lost(undefined, true, 200))).toEqual([1_236, 1_236]);
 	});
 
 	test('is charged what its provider had said, where that covers what was streamed', async () => {
@@ -167,15 +167,15 @@ describe('a call that was cut off', () => {
 			1_010, 1_010,
 		]);
 		expect(await charges((meter) => meter.lost({ inputTokens: 800, outputTokens: 1 }, true, 200))).toEqual([
-			1_010, 1_010,
+			1_006, 1_006,
 		]);
 	});
 
 	test('whose provider says zero was not free', async () => {
 		const zero = { inputTokens: 0, outputTokens: 0, totalTokens: 0, costUsd: 0 };
-		expect(await charges((meter) => meter.lost(zero, true, 200))).toEqual([1_260, 1_260]);
+		expect(await charges((meter) => meter.lost(zero, true, 200))).toEqual([1_236, 1_236]);
 		const message = { role: 'assistant', content: 'word '.repeat(160) } as const;
-		expect(await charges((meter) => meter.settle(zero, message))).toEqual([1_260, 1_260]);
+		expect(await charges((meter) => meter.settle(zero, message))).toEqual([1_236, 1_236]);
 	});
 
 	test('by a crash is charged what its draft holds, and what that may lack', async () => {
@@ -185,14 +185,14 @@ describe('a call that was cut off', () => {
 			chargeLost(store, { ...draft, call });
 		});
 		expect(spent).toBe(same);
-		expect(spent).toBeGreaterThan(1_050 + 200);
-		expect(spent).toBeLessThan(1_050 + 2 * 200);
+		expect(spent).toBeGreaterThan(1_030 + 200);
+		expect(spent).toBeLessThan(1_030 + 2 * 200);
 		const [early = 0] = await charges((_, store) => {
 			// The draft of another call says nothing of this one.
 			chargeLost(store, { ...draft, call: 99 });
 		});
-		expect(early).toBeGreaterThan(1_050);
-		expect(early).toBeLessThan(1_050 + 150);
+		expect(early).toBeGreaterThan(1_030);
+		expect(early).toBeLessThan(1_030 + 150);
 	});
 
 	test('costs dollars by the price of its input and of what was streamed', async () => {
@@ -201,7 +201,7 @@ describe('a call that was cut off', () => {
 		await withMeter({ priceOf }, async (meter, store) => {
 			await meter.reserve({ model: 'm', inputTokens: 1_000, maxOutputTokens: undefined });
 			meter.lost({ inputTokens: 1_000 }, true, 200);
-			expect(stateOf(store, {}).spent.usd).toBeCloseTo(0.003 + (15 * 210) / 1e6, 9);
+			expect(stateOf(store, {}).spent.usd).toBeCloseTo(0.003 + (15 * 206) / 1e6, 9);
 		});
 	});
 });

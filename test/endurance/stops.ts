@@ -1,0 +1,38 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { checkCharges } from './charges.ts';
+import { oneReply } from './script.ts';
+import type { Sent } from './settled.ts';
+import { type Figures, type Options, onStage } from './stage.ts';
+
+/** Runs at once. */
+const atOnce = 10;
+
+/** Answers that are stopped while they stream are charged what the model billed, with and without a budget. */
+export async function stops({ count = 100, seed }: Options): Promise<Figures> {
+	const world = { script: oneReply(20_000), pieceLength: 20, paceMs: 20, toolMs: 50, seed };
+	const figures: Record<string, number | string> = {};
+	for (const [name, budget] of [
+		['with a budget', '2000000'],
+		['without one', 'none'],
+	] as const) {
+		const variables = { SESSION_BUDGET_TOKENS: budget, DAY_BUDGET_TOKENS: budget };
+		await onStage({ ...world, variables }, async (stage) => {
+			const { client, random } = stage;
+			const sent: Sent[] = [];
+			const worker = async (_: unknown, n: number): Promise<void> => {
+				for (let round = n; round < count; round += atOnce) {
+					const tag = `stop-${round}`;
+					const session = await client.begin(tag);
+					await pause(random(200, 2_000));
+					await client.cancel(session);
+					sent.push({ tag, session });
+				}
+			};
+			await Promise.all(Array.from({ length: Math.min(atOnce, count) }, worker));
+			for (const [label, figure] of Object.entries(await checkCharges(stage, sent)))
+				figures[`${name}: ${label}`] = figure;
+			figures.seed = stage.seed;
+		});
+	}
+	return { stops: count, ...figures };
+}
