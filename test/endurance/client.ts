@@ -15,6 +15,7 @@ const storedMessage = v.looseObject({
 	isError: v.optional(v.boolean()),
 });
 const page = v.object({ messages: v.array(storedMessage), cursor: v.optional(v.string()) });
+const list = v.object({ sessions: v.array(v.looseObject({ id: v.string() })), cursor: v.optional(v.string()) });
 const created = v.looseObject({ id: v.string() });
 
 export type SessionState = v.InferOutput<typeof state>;
@@ -80,6 +81,17 @@ export function createClient(server: Server, retries = 0) {
 			return request(`/v1/sessions/${session}/events`, { headers, signal }, async (response) => response);
 		},
 		cancel: (session: string): Promise<unknown> => request(`/v1/sessions/${session}/cancel`, { method: 'POST' }, whole),
+		/** The ids of all sessions, by the owner's list of them. */
+		listed: async (): Promise<ReadonlySet<string>> => {
+			const ids = new Set<string>();
+			for (let next: string | undefined = ''; next !== undefined; ) {
+				const query: string = next === '' ? '' : `&cursor=${encodeURIComponent(next)}`;
+				const { sessions, cursor } = v.parse(list, await request(`/v1/sessions?limit=100${query}`, {}, whole));
+				for (const { id } of sessions) ids.add(id);
+				next = cursor;
+			}
+			return ids;
+		},
 		/** What was spent today. */
 		usage: (): Promise<unknown> => request('/v1/usage?days=1', {}, whole),
 		state: async (session: string): Promise<SessionState> =>

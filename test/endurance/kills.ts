@@ -23,7 +23,8 @@ interface Followed extends Sent {
 /**
  * SIGKILLs at random moments of runs with three tools, while new ones begin. Nothing that was acknowledged is lost, every
  * run ends within a minute of the last kill though nobody asks for it, no tool has an effect twice, every reader has read
- * what is stored, by however many deaths and cuts, and sessions are charged about what the model billed.
+ * what is stored, by however many deaths and cuts, sessions are charged about what the model billed, and the owner's list
+ * has all of them.
  */
 export function kills(
 	{ count = 200, seed }: Options,
@@ -56,11 +57,15 @@ export function kills(
 		const { completed, interrupted } = await outcomes(stage, sent);
 		const { readers, restarted } = await checkAll(stage, sent, followed);
 		const charges = await checkCharges(stage, sent);
+		const listed = await stage.client.listed();
+		const missing = sent.filter(({ session }) => !listed.has(session));
+		if (missing.length > 0) throw new Error(`${missing.length} of ${sent.length} sessions are not in the list`);
 		return {
 			...charges,
 			seed: stage.seed,
 			kills: count,
 			'runs acknowledged': sent.length,
+			'sessions that are not in the list': missing.length,
 			completed,
 			'out of attempts': interrupted,
 			'seconds from the last kill to the last end': (quietMs / 1_000).toFixed(1),
