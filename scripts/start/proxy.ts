@@ -21,6 +21,8 @@ export interface ProxyOptions {
 	readonly onAnswer?: ((line: AnswerLine) => void) | undefined;
 	/** A certificate and its key, where the address is an https one. */
 	readonly tls?: ServerOptions | undefined;
+	/** Milliseconds after which an upload that stands still is refused. */
+	readonly silenceMs?: number | undefined;
 }
 
 /** One request, for a person to read. */
@@ -72,7 +74,7 @@ async function handle(req: IncomingMessage, res: ServerResponse, shared: Way): P
 	const way = { ...shared, report };
 	try {
 		const refused = refuse(req, way);
-		const upload = await readUpload(req);
+		const upload = await readUpload(req, shared.silenceMs);
 		// Nobody is there to be answered.
 		if (upload === undefined) return;
 		if (refused !== undefined) throw refused;
@@ -229,6 +231,8 @@ async function fail(res: ServerResponse, error: unknown, report: Report): Promis
 	const body = Buffer.from(await answer.arrayBuffer());
 	const headers = { ...Object.fromEntries(answer.headers), 'x-content-type-options': 'nosniff' };
 	report(answer.status);
+	// What is still to come of the request would be taken for the next one.
+	if (!res.req.complete) res.shouldKeepAlive = false;
 	res.writeHead(answer.status, { ...headers, 'content-length': body.length });
 	res.end(body);
 }

@@ -19,20 +19,39 @@ const maxUpload = 32_000_000;
 /** Bytes of all bodies that are being read. */
 const maxUploads = 512_000_000;
 
+/** How long a sender may send nothing before its upload is over. */
+const maxSilenceMs = 30_000;
+
 let held = 0;
 
 /**
  * A body as a whole, so that Wrangler never sees one that breaks off. `undefined` where its sender left. Throws
- * `overloaded` where too many are being read.
+ * `overloaded` where too many are being read, and `timeout` where the sender falls silent; who called then closes the
+ * connection, since the rest may still come.
  */
-export async function readUpload(req: IncomingMessage): Promise<Upload | undefined> {
+export async function readUpload(req: IncomingMessage, silenceMs = maxSilenceMs): Promise<Upload | undefined> {
 	const isGiven = req.headers['content-length'] !== undefined || req.headers['transfer-encoding'] !== undefined;
 	if (!isGiven) return { isGiven, chunks: [], length: 0 };
+	const { promise: silence, reject } = Promise.withResolvers<never>();
+	const timer = setTimeout(() => {
+		const words = `The upload stopped: nothing came for ${silenceMs / 1_000} seconds. Send the whole body, as long as Content-Length says.`;
+		reject(new RunletError('timeout', words));
+	}, silenceMs);
+	try {
+		return await Promise.race([readAll(req, () => timer.refresh()), silence]);
+	} finally {
+		clearTimeout(timer);
+	}
+}
+
+/** Goes on until the sender is done or gone, also when nobody waits for it any more. */
+async function readAll(req: IncomingMessage, onChunk: () => void): Promise<Upload | undefined> {
 	const chunks: Buffer[] = [];
 	let length = 0;
 	let isRefused = false;
 	try {
 		for await (const chunk of req) {
+			onChunk();
 			if (length >= maxUpload || isRefused) continue;
 			if (held + chunk.length > maxUploads) {
 				isRefused = true;
@@ -49,5 +68,5 @@ export async function readUpload(req: IncomingMessage): Promise<Upload | undefin
 	}
 	if (isRefused)
 		throw new RunletError('overloaded', 'Too many uploads at once. Try again in a second.', { retryAfter: 1 });
-	return { isGiven, chunks, length };
+	return { isGiven: true, chunks, length };
 }

@@ -1,9 +1,10 @@
 /** The server behind the address that `npm start` prints, in front of one that says what reached it. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { connect } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { connect, Socket } from 'node:net';
+import { afterEach, expect, test, vi } from 'vitest';
 import { createProxy, type ProxyOptions, type Proxy as Standing } from '../../scripts/start/proxy.ts';
+import { readUpload } from '../../scripts/start/upload.ts';
 import { RunletError } from '../../src/errors.ts';
 
 const open: Server[] = [];
@@ -111,6 +112,48 @@ test('an upload that breaks off never reaches the server behind, and one that do
 	}
 	await fetch(url, { method: 'POST', body: 'whole' });
 	expect(reached).toEqual(['5 whole']);
+});
+
+test.each([
+	['a declared length', 'Content-Length: 1000', '{'],
+	['a declared length and nothing of it', 'Content-Length: 1000', ''],
+	['chunks', 'Transfer-Encoding: chunked', '5\r\nhello\r\n'],
+])('an upload that stands still is refused in our form, and its connection closed: %s', async (_, framing, piece) => {
+	let reached = 0;
+	const lines: number[] = [];
+	const { url, port } = await stand(
+		(_req, res) => {
+			reached++;
+			res.end();
+		},
+		{ silenceMs: 50, onAnswer: ({ status }) => lines.push(status) },
+	);
+	// The answer is read to the end of the connection, which its sender never closes.
+	const answer = await raw(port, `POST / HTTP/1.1\r\nHost: localhost\r\n${framing}\r\n\r\n${piece}`);
+	expect(answer).toMatch(/^HTTP\/1.1 408 /);
+	expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toEqual({
+		error: { code: 'timeout', message: expect.stringContaining('nothing came for 0.05 seconds') },
+	});
+	expect([reached, lines]).toEqual([0, [408]]);
+	expect((await fetch(url)).status).toBe(200);
+});
+
+test('an upload that is slow, but never stands still for so long, arrives', async () => {
+	vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+	try {
+		const req = new IncomingMessage(new Socket());
+		req.headers['content-length'] = '5';
+		const upload = readUpload(req);
+		for (const letter of 'whole') {
+			req.push(letter);
+			await new Promise((resolve) => setImmediate(resolve));
+			vi.advanceTimersByTime(20_000);
+		}
+		req.push(null);
+		expect((await upload)?.length).toBe(5);
+	} finally {
+		vi.useRealTimers();
+	}
 });
 
 test('an answer flows through piece by piece, byte for byte, and one that breaks off breaks off', async () => {
