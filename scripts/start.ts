@@ -12,6 +12,7 @@ import { inspect, writeBanner } from './start/banner.ts';
 import { DevServer } from './start/dev-server.ts';
 import { OptionError, readOptions, type StartOptions, usage } from './start/options.ts';
 import { createProxy } from './start/proxy.ts';
+import { TypeCheck } from './start/types.ts';
 import { watchFiles } from './start/watch.ts';
 import { describeAnswer } from './start/wrangler-output.ts';
 import { assertNotSwallowed } from './swallowed.ts';
@@ -46,6 +47,7 @@ async function main(options: StartOptions): Promise<void> {
 	});
 	const url = await listen(proxy.server, options);
 	await publishSkills(options);
+	const types = options.checksTypes ? new TypeCheck({ print }) : undefined;
 	let isAnnounced = false;
 	let told = '';
 	/** The banner, once the Worker answers with its agents; what is wrong, whenever that is something else than before. */
@@ -60,6 +62,7 @@ async function main(options: StartOptions): Promise<void> {
 			print(
 				`\n${found.answers ? 'Something is to be mended:' : 'Runlet does not answer until this is mended:'}\n${problems}\n`,
 			);
+		if (found.answers && !isAnnounced) types?.start();
 		isAnnounced ||= found.answers;
 		told = problems;
 	};
@@ -86,6 +89,7 @@ async function main(options: StartOptions): Promise<void> {
 	watchFiles({
 		config: options.config,
 		onSource: () => server.retry(),
+		onTypeScript: () => isAnnounced && types?.start(),
 		onVariables: (file) => {
 			print(`${file} was saved: starting again with its variables.`);
 			server.restart();

@@ -15,6 +15,7 @@ export const usage = `npm start [-- OPTIONS]: serves everything on this machine,
   --persist-to DIR    where sessions and skills are kept (.wrangler/state)
   --keys              asks for the keys of npm run keys, and answers under any name
   --keys-file FILE    where their hashes are (keys.json)
+  --no-type-check     does not check the types of what is saved
   --json              the Worker's log as it is: a line of JSON an event
   --help              this text
 All other options go to wrangler dev: npx wrangler dev --help has them.`;
@@ -42,6 +43,7 @@ const own = {
 	keys: flag,
 	'keys-file': text,
 	json: flag,
+	'type-check': flag,
 	help: { ...flag, short: 'h' },
 } as const;
 
@@ -60,6 +62,8 @@ export interface StartOptions {
 	/** Whose keys it asks for, where it shall. */
 	readonly keysFile: string | undefined;
 	readonly json: boolean;
+	/** Says what is wrong with the types, beside everything else. */
+	readonly checksTypes: boolean;
 	readonly config: string;
 	readonly env: string | undefined;
 	/** For `npm run skills`: the same storage. */
@@ -113,6 +117,7 @@ export function readOptions(args: readonly string[]): StartOptions {
 		tls: readTls(readText('local-protocol'), readText('https-key-path'), readText('https-cert-path')),
 		keysFile: readText('keys-file') ?? (values.keys === true ? defaultKeysFile : undefined),
 		json: values.json === true,
+		checksTypes: values['type-check'] !== false,
 		config: readText('config') ?? join(root, 'wrangler.toml'),
 		env: readText('env'),
 		target: ['persist-to', 'config', 'env'].flatMap((name) => {

@@ -7,6 +7,8 @@ export interface WatchOptions {
 	readonly config: string;
 	/** Something of the Worker was saved; Wrangler itself sees it, too, where it runs. */
 	readonly onSource: () => void;
+	/** TypeScript was saved, and nothing more for a moment. */
+	readonly onTypeScript: () => void;
 	/** A file of variables was saved, by its name. */
 	readonly onVariables: (file: string) => void;
 	readonly onSkills: () => void;
@@ -14,17 +16,25 @@ export interface WatchOptions {
 
 /** Editors write a file in several steps. */
 const settleMs = 150;
+/** Who saves one file often saves the next. */
+const typesSettleMs = 1_000;
 
 /** Watches what Wrangler does not, and what it does not while it is down. */
-export function watchFiles({ config, onSource, onVariables, onSkills }: WatchOptions): void {
+export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkills }: WatchOptions): void {
 	const source = settle(onSource);
 	const variables = settle(onVariables);
 	const skills = settle(onSkills);
-	follow(join(root, 'src'), true, source);
+	const types = settle(onTypeScript, typesSettleMs);
+	follow(join(root, 'src'), true, (file) => {
+		source(file);
+		// The system does not always say which one it was.
+		if (file === '' || /\.[cm]?ts$/.test(file)) types(file);
+	});
 	follow(join(root, 'skills'), true, skills);
 	follow(root, false, (file) => {
 		if (/^\.(dev\.vars|env)(\.[\w.-]+)?$/.test(file)) variables(file);
 		if (file === 'package.json' || file === 'tsconfig.json') source(file);
+		if (file === 'tsconfig.json') types(file);
 		// It was made, or moved away.
 		if (file === 'skills') {
 			follow(join(root, 'skills'), true, skills);
@@ -51,10 +61,10 @@ function follow(folder: string, recursive: boolean, onChange: (file: string) => 
 	}
 }
 
-function settle(call: (file: string) => void): (file: string) => void {
+function settle(call: (file: string) => void, ms = settleMs): (file: string) => void {
 	let timer: NodeJS.Timeout | undefined;
 	return (file) => {
 		clearTimeout(timer);
-		timer = setTimeout(() => call(file), settleMs);
+		timer = setTimeout(() => call(file), ms);
 	};
 }

@@ -1,7 +1,7 @@
 /** What does not end `npm start`: deaths of what it starts, uploads that break off, mistakes in what is saved. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ let project: string;
 let runlet: Awaited<ReturnType<typeof startRunletIn>>;
 beforeAll(async () => {
 	project = await copyProject();
-	runlet = await startRunletIn(project);
+	runlet = await startRunletIn(project, '--type-check');
 });
 afterAll(async () => {
 	await runlet?.close();
@@ -128,4 +128,53 @@ test('what a tool throws is shown with its stack in lines of the sources, and no
 	expect(events).toContain('out of range');
 	expect(events).not.toMatch(/assistant\.ts|worker\.js/);
 	await writeFile(path, good);
+});
+
+test('a wrong type is a warning with its line, while the Worker runs what was saved; once it is right, a line says so', async () => {
+	const path = join(project, file);
+	const good = await readFile(path, 'utf8');
+	runlet.forget();
+	await writeFile(path, `${good}\nexport const wrong: number = 'text';\n`);
+	const line = good.split('\n').length + 1;
+	await runlet.says(
+		new RegExp(`src/agents/assistant\\.ts:${line}:14 Type 'string' is not assignable to type 'number'`),
+	);
+	expect(runlet.printed(/(A type error)/)).toBeDefined();
+	expect((await agents()).status).toBe(200);
+	await writeFile(path, good);
+	// While that is being checked, it is saved again.
+	await expect.poll(() => find('tsc').length, { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
+	await writeFile(path, `${good}\n`);
+	await runlet.says(/The types are right again\./);
+	await writeFile(path, good);
+});
+
+test('a variable saved in .dev.vars is what the Worker answers with, at the same address', async () => {
+	const models = async () => {
+		const body: { agents: { name: string; model: string }[] } = JSON.parse(await (await agents()).text());
+		return body.agents.find(({ name }) => name === 'assistant')?.model;
+	};
+	expect(await models()).toBe('demo');
+	for (const model of ['claude-sonnet-4-6', 'gpt-5.4']) {
+		runlet.forget();
+		await writeFile(join(project, '.dev.vars'), `MODEL=${model}\n`);
+		await runlet.says(/\.dev\.vars was saved/);
+		expect(await models()).toBe(model);
+	}
+	runlet.forget();
+	await rm(join(project, '.dev.vars'));
+	await runlet.says(/\.dev\.vars was saved/);
+	expect(await models()).toBe('demo');
+});
+
+test('a skill that is saved is published again, and a new one too', async () => {
+	const read = async (name: string) => (await fetch(`${runlet.url}/v1/skills/${name}`)).text();
+	const path = join(project, 'skills/receipts/SKILL.md');
+	const text = await readFile(path, 'utf8');
+	expect(await read('receipts')).not.toContain('A sentence that is new.');
+	await writeFile(path, `${text}\nA sentence that is new.\n`);
+	await expect.poll(() => read('receipts'), { timeout: 60_000 }).toContain('A sentence that is new.');
+	await mkdir(join(project, 'skills/stamps'));
+	await writeFile(join(project, 'skills/stamps/SKILL.md'), text.replace(/^name: .*$/m, 'name: stamps'));
+	await expect.poll(() => read('stamps'), { timeout: 60_000 }).toContain('"stamps"');
 });
