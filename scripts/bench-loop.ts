@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: what a delta costs on its way from a provider to a reader, beside a loop that only writes the event's
+ * The first part of `npm run bench`: what a delta costs on its way from a provider to a reader, beside a loop that only writes the event's
  * bytes. Ratios of one run; the microseconds are this machine's.
  */
 import { start } from '../src/chat/run.ts';

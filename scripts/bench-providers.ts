@@ -1,5 +1,5 @@
 /**
- * The second half of `npm run bench`: what a delta costs on its way from a provider's bytes to `onDelta`, through the SDK
+ * The second part of `npm run bench`: what a delta costs on its way from a provider's bytes to `onDelta`, through the SDK
  * and the adapter, beside a loop by hand that only splits the stream, parses each event and hands it on. Processor time;
  * ratios of one run.
  */

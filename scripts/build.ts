@@ -5,19 +5,27 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
 import { messageOf } from '../src/errors.ts';
+import { isAsked } from './options.ts';
 import { root } from './wrangler.ts';
+
+const usage = `npm run build: makes the library in dist/ (ESM and declarations), and loads every export of package.json
+  --help              this text`;
 
 const target = v.object({ types: v.string(), default: v.string() });
 const manifest = v.object({ exports: v.record(v.string(), v.union([v.string(), target])) });
 
-rmSync(join(root, 'dist'), { recursive: true, force: true });
-const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
-const failures = status === 0 ? await checkExports() : [`tsc ended with ${status ?? 'a signal'}`];
-for (const failure of failures) console.error(`build: ${failure}`);
-// An incomplete dist/ must not be packed by accident.
-if (failures.length > 0) rmSync(join(root, 'dist'), { recursive: true, force: true });
-process.exitCode = failures.length > 0 ? 1 : 0;
+if (isAsked('npm run build', usage)) await build();
+
+async function build(): Promise<void> {
+	rmSync(join(root, 'dist'), { recursive: true, force: true });
+	const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+	const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
+	const failures = status === 0 ? await checkExports() : [`tsc ended with ${status ?? 'a signal'}`];
+	for (const failure of failures) console.error(`build: ${failure}`);
+	// An incomplete dist/ must not be packed by accident.
+	if (failures.length > 0) rmSync(join(root, 'dist'), { recursive: true, force: true });
+	process.exitCode = failures.length > 0 ? 1 : 0;
+}
 
 async function checkExports(): Promise<string[]> {
 	const { exports } = v.parse(manifest, JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));

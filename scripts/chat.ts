@@ -1,7 +1,8 @@
 /** A chat in the terminal with an agent of a running Runlet: `npm run chat -- --help`. */
 
 import { createInterface } from 'node:readline';
-import { parseArgs, styleText } from 'node:util';
+import { styleText } from 'node:util';
+import { messageOf } from '../src/errors.ts';
 import {
 	type Answer,
 	type Client,
@@ -20,6 +21,7 @@ import {
 	skillOf,
 	textOf,
 } from '../src/playground/words.js';
+import { parseOptions } from './options.ts';
 import { assertNotSwallowed } from './swallowed.ts';
 
 const usage = `npm run chat -- [options] [message]
@@ -86,14 +88,13 @@ function readArguments(args: string[]) {
 	try {
 		assertNotSwallowed(['agent', 'model', 'session', 'key', 'url']);
 		const text = { type: 'string' } as const;
-		return parseArgs({
+		return parseOptions('npm run chat', {
 			args,
 			options: { agent: text, model: text, session: text, key: text, url: text, help: { type: 'boolean', short: 'h' } },
 			allowPositionals: true,
 		});
 	} catch (error) {
-		const { message } = error as Error;
-		throw new UsageError(`${message.split('. ')[0]}. See npm run chat -- --help.`);
+		throw new UsageError(messageOf(error));
 	}
 }
 

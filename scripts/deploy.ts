@@ -5,7 +5,6 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { parseArgs } from 'node:util';
 import * as v from 'valibot';
 import { messageOf } from '../src/errors.ts';
 import { defaultBudgets } from '../src/ledger/defaults.ts';
@@ -14,6 +13,7 @@ import { findDeployProblems } from './deploy-check.ts';
 import { curlLine, describe, withKey } from './keys.ts';
 import { changeKeys, defaultKeysFile, type Keys, newKey, readKeys, secretOf } from './keys-file.ts';
 import { hasRemoteKeys, pushed } from './keys-remote.ts';
+import { parseOptions } from './options.ts';
 import { assertNotSwallowed } from './swallowed.ts';
 import { quietEnv, root, type Target, targetOptions, WranglerError, wrangler } from './wrangler.ts';
 
@@ -22,7 +22,8 @@ const usage = `npm run deploy [-- OPTIONS]: puts the Worker on Cloudflare, with 
   --yes               makes a first API key where there is none, without asking
   --outdir DIR        --dry-run: where the built Worker goes
   --keys-file FILE    where the hashes of the keys are (keys.json)
-  --config FILE, --env NAME    as for wrangler`;
+  --config FILE, --env NAME    as for wrangler
+  --help              this text`;
 
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
@@ -32,7 +33,7 @@ const budgetsText = `${budgetLine(defaultBudgets.session, defaultBudgets.day)}, 
 
 async function main(args: string[]): Promise<number> {
 	assertNotSwallowed(['dry-run', 'yes', 'outdir', 'keys-file', 'config']);
-	const { values } = parseArgs({
+	const { values } = parseOptions('npm run deploy', {
 		args,
 		options: {
 			'dry-run': flag,

@@ -18,6 +18,8 @@ if (name !== undefined && names.includes(name)) {
 		process.exitCode = 1;
 	});
 } else {
-	console.log(`npm run example NAME, where NAME is one of: ${names.join(', ')}`);
-	process.exitCode = name === undefined || name === '--help' ? 0 : 1;
+	const isAsked = name === undefined || ['--help', '-h'].includes(name);
+	if (!isAsked) console.error(`${name}: there is no such ${name.startsWith('-') ? 'option' : 'example'}.`);
+	console.log(`npm run example NAME: runs a file of examples/, where NAME is one of: ${names.join(', ')}`);
+	process.exitCode = isAsked ? 0 : 1;
 }

@@ -1,11 +1,11 @@
 /** `npm run keys`: makes, lists and revokes API keys (design.md, "The wire"). */
 
 import { relative } from 'node:path';
-import { parseArgs } from 'node:util';
 import { isOver, type KeyRecord, keyIdOf, type Scope, scopes } from '../src/auth/key.ts';
 import { messageOf } from '../src/errors.ts';
 import { changeKeys, defaultKeysFile, type Keys, newKey, readKeys, rotateKey, secretOf } from './keys-file.ts';
 import { isPushed, pushKeys } from './keys-remote.ts';
+import { parseOptions } from './options.ts';
 import { assertNotSwallowed } from './swallowed.ts';
 import { root, type Target } from './wrangler.ts';
 
@@ -20,7 +20,8 @@ npm run keys -- revoke ID     takes one away
   --overlap-days N    rotate: for how long both are good (7; 0 ends the first one now)
   --replace           with --remote: also where the deployed Worker has keys that are not known here
   --keys-file FILE    where their hashes are kept (keys.json)
-  --config FILE, --env NAME    as for wrangler`;
+  --config FILE, --env NAME    as for wrangler
+  --help              this text`;
 
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
@@ -37,7 +38,7 @@ async function main(args: string[]): Promise<number> {
 		'keys-file',
 		'config',
 	]);
-	const { values, positionals } = parseArgs({
+	const { values, positionals } = parseOptions('npm run keys', {
 		args,
 		allowPositionals: true,
 		options: {

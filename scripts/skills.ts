@@ -1,10 +1,10 @@
 /** `npm run skills`: publishes the folder skills/ to Workers KV (design.md, "Skills"). */
 
 import { join, relative } from 'node:path';
-import { parseArgs } from 'node:util';
 import { messageOf } from '../src/errors.ts';
 import { providers } from '../src/index.ts';
 import type { SkillProblem } from '../src/skill/plan.ts';
+import { parseOptions } from './options.ts';
 import type { Embedder } from './skills-embed.ts';
 import { readSkills } from './skills-entry.ts';
 import { openLocal, openRemote } from './skills-kv.ts';
@@ -21,11 +21,12 @@ const usage = `npm run skills [-- OPTIONS]: publishes the folder skills/ to Work
   --dry-run           only say what would be done
   --directory DIR     another folder than skills/; it may hold skills at any depth
   --embed MODEL       with vectors by this model (its key from the environment), for a search by meaning
-  --config FILE, --env NAME    as for wrangler`;
+  --config FILE, --env NAME    as for wrangler
+  --help              this text`;
 
 async function main(args: string[]): Promise<number> {
 	assertNotSwallowed(['local', 'remote', 'check', 'dry-run', 'persist-to', 'embed', 'directory', 'config']);
-	const { values } = parseArgs({
+	const { values } = parseOptions('npm run skills', {
 		args,
 		options: {
 			local: { type: 'boolean' },

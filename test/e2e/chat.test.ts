@@ -145,7 +145,7 @@ describe('npm run chat', () => {
 	test('names an unknown option, and --help shows those that there are', async () => {
 		const server = await startServer([]);
 		const wrong = await run(server, ['--agnet', 'x']);
-		expect(wrong.stderr).toContain("Unknown option '--agnet'");
+		expect(wrong.stderr).toContain('--agnet: there is no such option. Did you mean --agent?');
 		expect(wrong.code).toBe(1);
 		const help = await run(server, ['--help']);
 		for (const option of ['--agent', '--session', '--url']) expect(help.stdout).toContain(option);

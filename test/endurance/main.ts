@@ -2,14 +2,18 @@
  * `npm run endurance`: shows that sessions survive (hardening.md, "What must be shown"), and prints what it measured. All
  * programmes in their long form, or the one that is named: `npm run endurance -- kills --count 200 --seed 7`.
  */
-import { parseArgs } from 'node:util';
+import { parseOptions } from '../../scripts/options.ts';
+import { messageOf } from '../../src/errors.ts';
 import { programmes, report } from './programmes.ts';
 
+const usage = `npm run endurance [-- NAMES OPTIONS]: shows what sessions survive, by all programmes or those that are named
+  ${Object.keys(programmes).join(' | ')}
+  --count N, --kills N, --size N   how much of it
+  --seed N            the same chance again
+  --help              this text`;
+
 const number = { type: 'string' } as const;
-const { values, positionals } = parseArgs({
-	allowPositionals: true,
-	options: { count: number, kills: number, seed: number, size: number },
-});
+const { values, positionals } = readArguments();
 const read = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
 const options = {
 	count: read(values.count),
@@ -20,8 +24,12 @@ const options = {
 
 const names = Object.keys(programmes);
 const unknown = positionals.find((name) => !names.includes(name));
+if (values.help) {
+	console.log(usage);
+	process.exit(0);
+}
 if (unknown !== undefined || Object.values(options).some(Number.isNaN)) {
-	console.error(`Usage: npm run endurance -- [${names.join(' | ')}] [--count N] [--kills N] [--seed N] [--size N]`);
+	console.error(usage);
 	process.exit(1);
 }
 for (const [name, programme] of Object.entries(programmes)) {
@@ -32,5 +40,18 @@ for (const [name, programme] of Object.entries(programmes)) {
 	} catch (error) {
 		console.error(`${name}: FAILED: ${error instanceof Error ? error.message : error}`);
 		process.exitCode = 1;
+	}
+}
+
+function readArguments() {
+	try {
+		return parseOptions('npm run endurance', {
+			args: process.argv.slice(2),
+			allowPositionals: true,
+			options: { count: number, kills: number, seed: number, size: number, help: { type: 'boolean', short: 'h' } },
+		});
+	} catch (error) {
+		console.error(messageOf(error));
+		process.exit(2);
 	}
 }

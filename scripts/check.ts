@@ -1,0 +1,25 @@
+/** `npm run check`: everything that reads the sources without running them. The first that fails ends it. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { isAsked } from './options.ts';
+import { root } from './wrangler.ts';
+
+const usage = `npm run check: format, lint, one-way imports and types; changes nothing (npm run fix does)
+  --help              this text`;
+
+const biome = ['@biomejs/biome/bin/biome', 'check', '.'];
+const tsc = 'typescript/bin/tsc';
+
+if (isAsked('npm run check', usage)) {
+	for (const [tool = '', ...args] of [
+		biome,
+		[tsc],
+		[tsc, '-p', 'scripts'],
+		[tsc, '-p', 'tsconfig.build.json', '--noEmit'],
+	]) {
+		const command = [join(root, 'node_modules', tool), ...args];
+		const { status } = spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' });
+		process.exitCode = status ?? 1;
+		if (status !== 0) break;
+	}
+}
