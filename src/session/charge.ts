@@ -32,6 +32,10 @@ export function chargeLost(store: SessionStore, draft?: Draft): boolean {
 	const isOfCall = call === open.call && tokens > 0;
 	const unseen = isOfCall ? (tokens / Math.max(ms, draftMs)) * draftMs * unseenShare : unseenTokens;
 	const outputTokens = Math.ceil((isOfCall ? tokens : 0) + unseen);
-	store.settle(open, toAmount(open, { usage: undefined, outputTokens, isCut: true }));
+	const seen = toAmount(open, { usage: undefined, outputTokens, isCut: true });
+	// The model was told how long its reply may be, so it cost no more than was set aside for that.
+	const isBounded = open.amount.tokens > (open.estimate?.inputTokens ?? 0);
+	const { tokens: most, usd: mostUsd } = isBounded ? open.amount : seen;
+	store.settle(open, { tokens: Math.min(seen.tokens, most), usd: Math.min(seen.usd, mostUsd) });
 	return true;
 }

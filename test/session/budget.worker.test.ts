@@ -145,7 +145,7 @@ describe('the budget of a session', () => {
 	});
 
 	test('is charged with a request that a crash cut off, before the model is asked again', async () => {
-		const id = await createSession('thrifty');
+		const id = await make({ budget: { tokens: 40_000 } });
 		const { requests } = play(() => new Promise(() => {}), { text: 'done', usage: usage(10, 10) });
 		for await (const event of eventsOf(await send(id, 'go'))) if (event.type === 'run.started') break;
 		await expect.poll(() => requests.length).toBe(1);
