@@ -2,6 +2,7 @@
 
 import childProcess from 'node:child_process';
 import fs from 'node:fs';
+import { registerHooks } from 'node:module';
 
 const { ppid } = process;
 const { spawn } = childProcess;
@@ -40,3 +41,20 @@ Object.assign(fs, {
 		return folder;
 	},
 });
+
+/** Where Wrangler's command turns the inspector on. It has no option against it, though its own code has the value. */
+const inspectorSetting = /inspector: \{\s*hostname: args\.inspectorIp,\s*port: args\.inspectorPort\s*\}/;
+
+// Who reaches the inspector runs code in the Worker. It asks nobody for anything, and any page may open a WebSocket.
+if (!process.argv.some((arg) => /^--inspector-?(port|ip)\b/i.test(arg))) {
+	registerHooks({
+		load(url, context, nextLoad) {
+			const loaded = nextLoad(url, context);
+			if (!url.endsWith('/wrangler-dist/cli.js')) return loaded;
+			const source = fs.readFileSync(new URL(url), 'utf8');
+			if (!inspectorSetting.test(source))
+				throw new Error('The inspector of this version of Wrangler cannot be turned off: see scripts/start/inside.ts.');
+			return { ...loaded, source: source.replace(inspectorSetting, 'inspector: false') };
+		},
+	});
+}

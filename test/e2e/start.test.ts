@@ -23,6 +23,14 @@ test('npm start prints the address, and a curl line that works as printed', asyn
 	expect(stdout).toContain('17 + 25 is 42.');
 });
 
+test('no page can debug the Worker: neither Wrangler nor workerd opens an inspector', async () => {
+	const { stdout } = await shell('ps -eo pgid=,args=');
+	const own = stdout.split('\n').filter((line) => Number.parseInt(line, 10) === runlet.group);
+	const workers = own.filter((line) => line.includes('workerd') && line.includes(' serve '));
+	expect(workers).not.toEqual([]);
+	expect(workers.filter((line) => line.includes('--inspector-addr'))).toEqual([]);
+});
+
 test('the first event of the stream arrives before the last one is produced', async () => {
 	const response = await fetch(`${runlet.url}/v1/sessions`, {
 		method: 'POST',
