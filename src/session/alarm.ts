@@ -21,6 +21,8 @@ export class Alarm {
 	readonly #store: SessionStore;
 	readonly #agents: readonly Agent[];
 	#again: ReturnType<typeof setTimeout> | undefined;
+	/** What was asked for last; an older one that fails later is not set again in its place. */
+	#asked: (() => number | undefined) | undefined;
 
 	constructor(store: SessionStore, agents: readonly Agent[]) {
 		this.#store = store;
@@ -42,12 +44,13 @@ export class Alarm {
 	async #set(at: () => number | undefined): Promise<boolean> {
 		if (this.#again !== undefined) clearTimeout(this.#again);
 		this.#again = undefined;
+		this.#asked = at;
 		try {
 			if (this.#store.hasTables) await this.#store.setAlarm(this.#store.exists() ? at() : this.#store.outbox.nextAt());
 			return true;
 		} catch (cause) {
 			log('warn', 'alarm.not_set', failureFields(cause));
-			this.#again ??= setTimeout(() => void this.#set(at), againMs);
+			if (this.#asked === at) this.#again = setTimeout(() => void this.#set(at), againMs);
 			return false;
 		}
 	}
