@@ -179,7 +179,12 @@ function withoutOptionalNulls(schema: unknown, input: unknown, walk: Walk): unkn
 	const within = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => (Array.isArray(list) ? list : []));
 	if (typeof schema.$ref === 'string') within.push(findReferred(schema.$ref, walk.root));
 	const trimmed = within.reduce<unknown>((value, branch) => withoutOptionalNulls(branch, value, walk), input);
-	if (Array.isArray(trimmed)) return trimmed.map((item) => withoutOptionalNulls(schema.items, item, walk));
+	if (Array.isArray(trimmed)) {
+		const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
+		return trimmed.map((item, index) =>
+			withoutOptionalNulls(index < first.length ? first[index] : schema.items, item, walk),
+		);
+	}
 	if (!isRecord(trimmed)) return trimmed;
 	const required = requiredOf(schema);
 	const properties = propertiesOf(schema);
@@ -189,7 +194,11 @@ function withoutOptionalNulls(schema: unknown, input: unknown, walk: Walk): unkn
 	return Object.fromEntries(
 		kept.map(([name, value]) => [
 			name,
-			Object.hasOwn(properties, name) ? withoutOptionalNulls(properties[name], value, walk) : value,
+			withoutOptionalNulls(
+				Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties,
+				value,
+				walk,
+			),
 		]),
 	);
 }

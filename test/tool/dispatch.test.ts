@@ -63,6 +63,23 @@ describe('dispatch', () => {
 		expect(await dispatch('greet', { name: 'Ada', greeting: null })).toMatchObject({ output: 'Hello, Ada' });
 	});
 
+	test('null for what may be left out counts as left out inside a tuple and a map, too', async () => {
+		const deep = tool.define({
+			name: 'deep',
+			description: '',
+			inputSchema: v.object({
+				pair: v.tuple([v.object({ a: v.optional(v.string()) }), v.object({ a: v.nullable(v.string()) })]),
+				byName: v.record(v.string(), v.object({ b: v.optional(v.number()) })),
+			}),
+			fn: (...args: unknown[]) => args,
+		});
+		const input = { pair: [{ a: null }, { a: null }], byName: { k: { b: null } } };
+		expect(await dispatch('deep', input, [deep])).toMatchObject({
+			isError: false,
+			output: [[{}, { a: null }], { k: {} }],
+		});
+	});
+
 	test('null for a required argument is an error', async () => {
 		expect(await dispatch('greet', { name: null })).toMatchObject({ isError: true });
 	});
