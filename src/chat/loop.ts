@@ -13,7 +13,7 @@ import { usageOf, withUsage } from './failure.ts';
 import { fittingTurn } from './fit.ts';
 import { type AssistantMessage, insertResult, type Message, openCalls } from './message.ts';
 import type { ChatOptions, MessageContext, Turn } from './options.ts';
-import { anyObjectWords, isAnyObject, type OutputOutcome, readOutput } from './output.ts';
+import { anyObjectWords, assertReadable, isAnyObject, type OutputOutcome, readOutput } from './output.ts';
 import { abortable, abortError, longestTimer } from './signal.ts';
 import { offeredTools, type TurnRequest } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
@@ -213,6 +213,7 @@ function prepare(options: ChatOptions, signal: AbortSignal, onEvent: Setting['on
 	if (typeof options.model !== 'string' || options.model === '') {
 		throw new RunletError('invalid_request', 'model: missing. Name one, such as "demo".', { field: 'model' });
 	}
+	assertReadable(options.outputSchema);
 	const { sessionId, runId = crypto.randomUUID() } = options.context ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);
 	let tools: readonly Tool[] = [];

@@ -1,6 +1,6 @@
-import { RunletError } from '../errors.ts';
+import { messageOf, RunletError } from '../errors.ts';
 import type { AnySchema, JsonSchema } from '../tool/index.ts';
-import { type Checked, checkOutput, isSchema } from '../tool/schema.ts';
+import { type Checked, checkOutput, isSchema, prepareOutputCheck } from '../tool/schema.ts';
 import { type Message, type UserMessage, userMessage } from './message.ts';
 
 /** How often a model is asked again whose reply is not what `outputSchema` says. */
@@ -27,6 +27,17 @@ export async function readOutput(
 	const issues = checked.issues.slice(0, mostIssues).map((issue) => issue.slice(0, longestIssue));
 	if (countRepairs(messages) >= mostRepairs) throw invalidOutput(issues);
 	return { repair: userMessage([repairBegins, ...issues.map((issue) => `- ${issue}`), repairEnds].join('\n')) };
+}
+
+/** Throws `invalid_request` where no reply could be read by the schema, before one is paid for. */
+export function assertReadable(schema: JsonSchema | AnySchema | undefined): void {
+	if (schema === undefined || isSchema(schema)) return;
+	try {
+		prepareOutputCheck(schema);
+	} catch (cause) {
+		const message = `outputSchema: ${messageOf(cause)}. Correct the schema.`;
+		throw new RunletError('invalid_request', message, { field: 'outputSchema' }, { cause });
+	}
 }
 
 /** The JSON in a reply: the whole of it or, of one in a code fence, what stands in the fence. Nothing where it is none. */

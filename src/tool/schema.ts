@@ -91,10 +91,14 @@ const outputChecks = new WeakMap<JsonSchema, (output: unknown) => Checked>();
 /** Checks what a model or a tool gave, as it stands: unlike in `checkInput`, a `null` is one. */
 export async function checkOutput(schema: JsonSchema | AnySchema, output: unknown): Promise<Checked> {
 	if (isTooDeep(output)) return { issues: [`nested more than ${maxLevels} levels deep`] };
-	if (isSchema(schema)) return checkWithSchema(schema, output);
+	return isSchema(schema) ? checkWithSchema(schema, output) : prepareOutputCheck(schema)(output);
+}
+
+/** Makes ready to check outputs. Throws a `SchemaError` for a schema that they cannot be checked by. */
+export function prepareOutputCheck(schema: JsonSchema): (output: unknown) => Checked {
 	const check = outputChecks.get(schema) ?? jsonSchemaCheck(schema);
 	outputChecks.set(schema, check);
-	return check(output);
+	return check;
 }
 
 /**

@@ -121,4 +121,16 @@ describe('a reply to an outputSchema', () => {
 		const { result } = await finish(['{"a":null}', '{}'], { outputSchema });
 		expect(result.output).toEqual({});
 	});
+
+	test('is asked for only by a schema that replies can be read by', async () => {
+		for (const [own, says] of [
+			[{ pattern: '(' }, 'pattern'],
+			[{ $ref: '#/nowhere' }, '$ref'],
+		] as const) {
+			const { error, requests } = await fail([good], { outputSchema: { type: 'object', properties: { city: own } } });
+			expect(error).toMatchObject({ code: 'invalid_request', data: { field: 'outputSchema' } });
+			expect(error.message).toContain(`outputSchema: properties.city.${says}`);
+			expect(requests).toEqual([]);
+		}
+	});
 });
