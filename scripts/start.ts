@@ -72,8 +72,6 @@ async function main(options: StartOptions): Promise<void> {
 			...(options.tls === undefined ? [] : ['--upstream-protocol', 'https']),
 			...keys,
 			...options.rest,
-			// Several may run at once, and all would take the same port for their debugger.
-			...(options.rest.some((option) => option.startsWith('--inspector-port')) ? [] : ['--inspector-port', '0']),
 			...['--ip', '127.0.0.1', '--port', '0'],
 		],
 		secret,
