@@ -77,7 +77,7 @@ export function follow(
 				const bytes = takePiece(unread);
 				// A protocol may have no words for an event, and no reader is woken for nothing.
 				if (bytes !== undefined) controller.enqueue(bytes);
-				const isOver = unread.length === 0 && log.done(cursor);
+				const isOver = unread.length === 0 && (log.done(cursor) || log.isLeft);
 				if (isOver) {
 					unwatch?.();
 					close(controller);

@@ -42,6 +42,7 @@ export class RunLog {
 	#steps = 0;
 	#joinAt = joinAt;
 	#ended = false;
+	#isLeft = false;
 	#changed: Deferred<void> | undefined;
 
 	constructor(run: number, events: readonly RunEvent[] = []) {
@@ -52,6 +53,11 @@ export class RunLog {
 	/** Whether the run's last event is there. */
 	get ended(): boolean {
 		return this.#ended;
+	}
+
+	/** Whether nothing more comes, though the run's last event is not there: its readers come back for the rest. */
+	get isLeft(): boolean {
+		return this.#isLeft;
 	}
 
 	/** Whether the model writes: something of its turn was shown, and its end was not. */
@@ -100,11 +106,21 @@ export class RunLog {
 			this.#join();
 			this.#joinAt = this.#events.length + joinAt;
 		}
+		this.#wake();
+	}
+
+	/** Ends the log of a run whose end cannot be stored: a later life of the run has a log of its own. */
+	leave(): void {
+		this.#isLeft = true;
+		this.#wake();
+	}
+
+	#wake(): void {
 		this.#changed?.resolve();
 		this.#changed = undefined;
 	}
 
-	/** Resolves when something was added after this call. */
+	/** Resolves when something was added after this call, or the log was left. */
 	changed(): Promise<void> {
 		this.#changed ??= deferred<void>();
 		return this.#changed.promise;

@@ -94,7 +94,11 @@ export function carryOut(work: Work): LiveRun {
 			} catch (cause) {
 				writeLog('error', 'run.end_not_stored', { 'runlet.run.id': record.id, ...failureFields(cause) });
 				if (!isStorageError(cause)) {
-					if (isShort) return event;
+					if (isShort) {
+						// Nobody is told of an end that is not stored: readers come back to what becomes of the run.
+						log.leave();
+						return event;
+					}
 					// It may be the end itself that cannot be stored.
 					isShort = true;
 					event = notStored(cause);

@@ -64,3 +64,18 @@ test('a reader that leaves in the middle of a large event leaves the others thei
 	const [first, second] = await Promise.all([chunksOf(follow(log)), chunksOf(follow(log))]);
 	expect(first).toEqual(second);
 });
+
+test('a reader of a run whose end could not be stored is let go, without an end', async () => {
+	const log = new RunLog(1, [
+		{ type: 'run.started', runId: 'r', attempt: 1 },
+		{ type: 'text', text: 'so far' },
+	]);
+	const [early, late] = [chunksOf(follow(log)), Promise.resolve().then(() => chunksOf(follow(log)))];
+	await Promise.resolve();
+	log.leave();
+	for (const chunks of [await early, await late, await chunksOf(follow(log))]) {
+		const read = chunks.map((chunk) => new TextDecoder().decode(chunk)).join('');
+		expect(read).toContain('so far');
+		expect(read).not.toMatch(/event: (done|error|cancelled)/);
+	}
+});
