@@ -162,7 +162,7 @@ export class DevServer {
 
 	#heed(meaning: Meaning, child: ChildProcess): void {
 		if (meaning.kind === 'mistake')
-			this.#wait(`The Worker does not run: ${meaning.what}. Mend it and save: it is tried again.`);
+			this.#wait(`The Worker does not run: ${meaning.what.replace(/\.$/, '')}. Mend it and save: it is tried again.`);
 		if (this.#port !== undefined) void this.#awaitAnswer(child);
 	}
 
