@@ -14,8 +14,8 @@ const sampleMs = 100;
 const watchMs = 10_000;
 /** Replies with one reader, before memory is compared: they bring the heap to its size. */
 const warmUps = 3;
-/** How long after the last reader left memory is looked at, in milliseconds. */
-const afterMs = 5_000;
+/** Replies with one reader after the last slow one left, at most: the heap is collected where it is used. */
+const coolDowns = 10;
 const writer = { agent: 'writer' };
 
 /**
@@ -27,9 +27,16 @@ export function slow({ count = 50, size = 5_000_000, seed }: Options): Promise<F
 	return onStage(world, async (stage) => {
 		const { server, seed } = stage;
 		let aloneMs = 0;
+		const warmingUp = sampleMemory(server);
 		for (let n = 0; n < warmUps; n++) aloneMs = await alone(stage, `alone-${n}`);
-		const before = server.memory();
-		const { modelMs, readAtMost, memory, atFullSpeed, afterwards } = await withSlowReaders(stage, count, size);
+		// The most with one reader is compared with the most with many: the heap grows and shrinks by itself.
+		const before = warmingUp();
+		const { modelMs, readAtMost, memory, atFullSpeed } = await withSlowReaders(stage, count, size);
+		let afterwards = server.memory();
+		for (let n = 0; n < coolDowns && afterwards - before > growth; n++) {
+			await alone(stage, `after-${n}`);
+			afterwards = server.memory();
+		}
 		const most = Math.max(memory, afterwards);
 		if (most - before > growth) throw new Error(`memory grew by ${megabytes(most - before)}`);
 		return {
@@ -67,24 +74,31 @@ async function withSlowReaders({ client, server, outside }: Stage, count: number
 		};
 		return read(client, session, { pace });
 	});
-	let memory = 0;
-	const sampling = setInterval(() => {
-		memory = Math.max(memory, server.memory());
-	}, sampleMs);
+	const reading = sampleMemory(server);
 	await outside.upstream.final(tag);
 	const readAtMost = Math.max(...taken);
 	if (readAtMost > size / 2) throw new Error(`a slow reader had ${readAtMost} bytes when the model had ended`);
 	await pause(watchMs);
-	const slowly = memory;
-	memory = 0;
+	const memory = reading();
+	const leaving = sampleMemory(server);
 	released.abort();
 	const all = await Promise.all(readings);
-	await pause(afterMs);
-	clearInterval(sampling);
-	const afterwards = server.memory();
+	const atFullSpeed = leaving();
 	const messages = await client.history(session);
 	for (const { transcript } of all) checkReading(tag, transcript, messages);
-	return { modelMs: msOf(outside, tag), readAtMost, memory: slowly, atFullSpeed: memory, afterwards };
+	return { modelMs: msOf(outside, tag), readAtMost, memory, atFullSpeed };
+}
+
+/** Looks at the memory of a server again and again; what it gives says the most of it in bytes, and stops. */
+function sampleMemory(server: Stage['server']): () => number {
+	let most = server.memory();
+	const sampling = setInterval(() => {
+		most = Math.max(most, server.memory());
+	}, sampleMs);
+	return () => {
+		clearInterval(sampling);
+		return most;
+	};
 }
 
 function msOf({ upstream }: Stage['outside'], tag: string): number {
