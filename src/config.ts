@@ -208,8 +208,8 @@ export function config(env: Env): Config {
 		...caps
 	} = check(variables, env, 'env', 'not_configured');
 	for (const name of bindingNames) assertBound(env, name);
-	const dayBudget = limitOf(caps.DAY_BUDGET_TOKENS, caps.DAY_BUDGET_USD, defaultBudgets.day);
-	const sessionBudget = limitOf(caps.SESSION_BUDGET_TOKENS, caps.SESSION_BUDGET_USD, defaultBudgets.session);
+	const dayBudget = findLimit(caps.DAY_BUDGET_TOKENS, caps.DAY_BUDGET_USD, defaultBudgets.day);
+	const sessionBudget = findLimit(caps.SESSION_BUDGET_TOKENS, caps.SESSION_BUDGET_USD, defaultBudgets.session);
 	const endpoints = new Map(endpointNames.map((name) => [name, endpointIn(env, name)]));
 	const secrets = new Map(sourceNames.map((source) => [source, secretsIn(env, secretNames[source])]));
 	const callbackSecrets = secretsIn(env, 'CALLBACK_SECRET');
@@ -291,7 +291,7 @@ function assertBound(env: Env, name: (typeof bindingNames)[number]): void {
 }
 
 /** What two variables say; where neither is set, what holds by itself. */
-function limitOf(
+function findLimit(
 	tokens: number | typeof none | undefined,
 	usd: number | typeof none | undefined,
 	byItself: Limit,

@@ -110,12 +110,12 @@ export function toErrorHeaders(error: RunletError): Record<string, string> {
 	const after = data?.retryAfter;
 	if ((status === 429 || status === 503) && typeof after === 'number' && after >= 0)
 		return { 'retry-after': String(Math.ceil(after)) };
-	const challenge = challengeOf(error);
+	const challenge = toChallenge(error);
 	return challenge === undefined ? {} : { 'www-authenticate': challenge };
 }
 
 /** What a client that was refused has to show (RFC 6750, 3); one that showed nothing is told no more than the scheme. */
-function challengeOf({ status, message, data }: RunletError): string | undefined {
+function toChallenge({ status, message, data }: RunletError): string | undefined {
 	const scope = status === 403 && typeof data?.scope === 'string' ? data.scope : undefined;
 	if (status !== 401 && scope === undefined) return undefined;
 	const error = scope === undefined ? data?.challenge : 'insufficient_scope';

@@ -155,7 +155,7 @@ export async function* loop(
 								// A call of a later turn may have the same id, and was asked about by nobody.
 								approved: new Set(last === resume?.last ? options.approved : []),
 								asked: (last === resume?.last ? options.asked : undefined) ?? [],
-								timeoutMs: toolMsOf(options),
+								timeoutMs: findToolMs(options),
 								onEvent: setting.onEvent,
 								onCall: options.onToolCall,
 								onQuestion: options.onQuestion,
@@ -174,7 +174,7 @@ export async function* loop(
 			messages.push(...steered);
 			const goesOn = turn === undefined || turn.calls.length > 0 || last?.stopReason === 'pause_turn';
 			if (!goesOn && steered.length === 0) {
-				const read = await outputOf(options, last, messages);
+				const read = await askForOutput(options, last, messages);
 				if (read === undefined) return ended('completed');
 				if ('value' in read) return ended('completed', { output: read.value });
 				messages.push(read.repair);
@@ -260,19 +260,19 @@ async function* ask(
 	const form = isAnyObject(options.outputSchema) ? anyObjectWords : undefined;
 	const said = [options.system, index, form].filter((text) => text !== undefined && text !== '');
 	const system = said.join('\n\n') || undefined;
-	const available = await availableTools(all, { ...context, timeoutMs: toolMsOf(options) });
+	const available = await availableTools(all, { ...context, timeoutMs: findToolMs(options) });
 	const tools = offeredTools(available, options, conversation.messages);
 	const request = { options, system, tools: tools.length > 0 ? tools : undefined, stream, signal, restart };
 	return yield* fittingTurn(request, conversation);
 }
 
 /** How long a tool may take, in milliseconds. */
-function toolMsOf({ timeouts }: ChatOptions): number {
+function findToolMs({ timeouts }: ChatOptions): number {
 	return Math.min(timeouts?.toolMs ?? 120_000, longestTimer);
 }
 
 /** What came of the reply that ends a run with an `outputSchema`; nothing of one that was cut off or refused. */
-async function outputOf(
+async function askForOutput(
 	{ outputSchema }: ChatOptions,
 	last: LastTurn | undefined,
 	messages: readonly Message[],

@@ -30,7 +30,7 @@ export function mediaTokens({ kind, mime = '', data, text }: MessagePart): numbe
 	if (type.startsWith('video/')) return Math.ceil(bytes / videoBytesPerToken);
 	if (kind === 'audio' || type.startsWith('audio/'))
 		return Math.ceil(bytes / (/wav|pcm|l16/.test(type.slice(0, 40)) ? wavBytesPerToken : audioBytesPerToken));
-	if (type === 'application/pdf') return pdfPage * pagesOf(data);
+	if (type === 'application/pdf') return pdfPage * countPages(data);
 	return text === undefined ? estimateTokens(textOf(data)) : 0;
 }
 
@@ -90,7 +90,7 @@ function sized(width: number, height: number): Size | undefined {
 }
 
 /** Pages of a PDF: those that it names, and by its length where it names none or is packed. */
-function pagesOf(data: string): number {
+function countPages(data: string): number {
 	const bytes = textOf(data);
 	let pages = 0;
 	for (let at = bytes.indexOf('/Type'); at !== -1; at = bytes.indexOf('/Type', at + 5)) {

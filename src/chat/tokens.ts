@@ -24,7 +24,7 @@ export function createTokenCounter(): TokenCounter {
 			for (let index = 0; index < text.length; index++) {
 				const unit = text.charCodeAt(index);
 				const kind = unit < 128 ? kindOfAscii(unit) : other;
-				total += kind === other ? weightOf(unit) : asciiWeight(kind, before);
+				total += kind === other ? findWeight(unit) : asciiWeight(kind, before);
 				before = kind;
 			}
 		},
@@ -101,6 +101,6 @@ const weights = Float32Array.from({ length: 65_536 >> 4 }, (_, block) => {
 	return found?.[1] ?? 0;
 });
 
-function weightOf(unit: number): number {
+function findWeight(unit: number): number {
 	return weights[unit >> 4] ?? 1;
 }
