@@ -136,11 +136,17 @@ export interface Agent extends Omit<AgentDefinition, 'tools' | 'skillTools'> {
  */
 export function defineAgent(given: AgentDefinition): Agent {
 	try {
-		check(definition, given, 'agent', 'invalid_agent');
+		return toAgent(given);
 	} catch (error) {
-		if (!(error instanceof RunletError) || typeof given?.name !== 'string') throw error;
-		throw new RunletError(error.code, `${error.message} (agent ${given.name})`, error.data);
+		if (!(error instanceof RunletError)) throw error;
+		const isNamed = error.code === 'invalid_agent' && typeof given?.name === 'string';
+		const message = isNamed ? `${error.message} (agent ${given.name})` : error.message;
+		throw withCallerFirst(new RunletError(error.code, message, error.data), defineAgent);
 	}
+}
+
+function toAgent(given: AgentDefinition): Agent {
+	check(definition, given, 'agent', 'invalid_agent');
 	const tools = forAgent(given.tools ?? []);
 	const skillTools = forAgent(given.skillTools ?? []);
 	// Of two with one name only the first could ever be called.
@@ -153,9 +159,25 @@ export function defineAgent(given: AgentDefinition): Agent {
 /** Agents as a Worker serves them; two of one name are `invalid_agent`. */
 export function distinct(agents: readonly Agent[]): readonly Agent[] {
 	const names = agents.map(({ name }) => name);
-	const twice = names.find((name, index) => names.indexOf(name) !== index);
-	if (twice === undefined) return agents;
-	throw new RunletError('invalid_agent', `name: two agents are named ${twice}. Rename one.`, { field: 'name' });
+	const at = names.findIndex((name, index) => names.indexOf(name) !== index);
+	const [other, agent] = [agents[names.indexOf(names[at] ?? '')], agents[at]];
+	if (other === undefined || agent === undefined) return agents;
+	const message =
+		other === agent
+			? `name: the agent ${agent.name} is in the list twice. Take one of them out.`
+			: `name: two agents are named ${agent.name} (${toLine(other)} and ${toLine(agent)}). Give one of them another name in its defineAgent.`;
+	throw withCallerFirst(new RunletError('invalid_agent', message, { field: 'name' }), distinct);
+}
+
+/** What tells an agent from its namesake. */
+function toLine({ description }: Agent): string {
+	return JSON.stringify(description.length > 80 ? `${description.slice(0, 79)}…` : description);
+}
+
+/** The error with a stack that begins where the function was called: whoever reads it is shown a line of their own. */
+function withCallerFirst(error: RunletError, called: (...args: never[]) => unknown): RunletError {
+	Error.captureStackTrace(error, called);
+	return error;
 }
 
 /** The model of a session: the one it asked for, if the agent allows it, else the agent's, else the Worker's. */

@@ -63,10 +63,27 @@ test('two tools of one name are refused, also where one is for skills only', () 
 	});
 });
 
-test('two agents of one name are refused', () => {
+test('two agents of one name are refused: the message tells them apart, and says what to do', () => {
 	const host = defineAgent(given);
-	expect(() => distinct([host, host])).toThrow(/two agents are named host/);
+	const other = defineAgent({ ...given, description: 'The other one.' });
+	expect(() => distinct([host, other])).toThrow(
+		`two agents are named host ("${host.description}" and "The other one."). Give one of them another name`,
+	);
+	expect(() => distinct([host, host])).toThrow('the agent host is in the list twice. Take one of them out.');
 	expect(distinct([host])).toEqual([host]);
+});
+
+test('a mistake is at the line that made it, not at ours', () => {
+	const host = defineAgent(given);
+	for (const make of [() => distinct([host, host]), () => defineAgent({ ...given, maxRetries: -1 })]) {
+		try {
+			make();
+			expect.unreachable();
+		} catch (error) {
+			const [first] = /\n\s+at .*/.exec(error instanceof Error ? (error.stack ?? '') : '') ?? [];
+			expect(first).toContain('define.test.ts');
+		}
+	}
 });
 
 test('a session runs on the model that it asked for if the agent allows it, else on the agent’s, else on the Worker’s', () => {
