@@ -114,19 +114,27 @@ export function toErrorHeaders(error: RunletError): Record<string, string> {
 	return challenge === undefined ? {} : { 'www-authenticate': challenge };
 }
 
-/** What a client that was refused has to show (RFC 6750, 3); one that showed nothing is told no more than the scheme. */
+/**
+ * What a client that was refused has to show (RFC 9110, 11.6.1): a key or a token (RFC 6750, 3), or a signature in the
+ * header of its field. A client that showed nothing is told no more than the scheme.
+ */
 function toChallenge({ status, message, data }: RunletError): string | undefined {
 	const scope = status === 403 && typeof data?.scope === 'string' ? data.scope : undefined;
 	if (status !== 401 && scope === undefined) return undefined;
+	if (data?.scheme === 'Signature') return writeChallenge('Signature', { header: String(data.field) });
 	const error = scope === undefined ? data?.challenge : 'insufficient_scope';
-	const fields = {
-		realm: 'runlet',
+	return writeChallenge('Bearer', {
 		...(typeof error === 'string' && { error, error_description: message }),
 		...(scope !== undefined && { scope }),
-	};
+	});
+}
+
+function writeChallenge(scheme: string, fields: Readonly<Record<string, string>>): string {
 	// What may stand in the quotes: RFC 6750, 3.
-	const quoted = Object.entries(fields).map(([name, text]) => `${name}="${text.replace(/[^\x20-\x7e]|["\\]/g, '')}"`);
-	return `Bearer ${quoted.join(', ')}`;
+	const quoted = Object.entries({ realm: 'runlet', ...fields }).map(
+		([name, text]) => `${name}="${text.replace(/[^\x20-\x7e]|["\\]/g, '')}"`,
+	);
+	return `${scheme} ${quoted.join(', ')}`;
 }
 
 /** The text of any thrown value, for messages to a model: never a stack, and without what looks like a secret. */

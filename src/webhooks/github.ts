@@ -5,10 +5,11 @@ import type { Source } from './source.ts';
 /** GitHub: the body, `X-Hub-Signature-256: sha256=` and hex. It signs no time, and neither the event's name nor its id. */
 export const github: Source = {
 	name: 'github',
+	signatureHeader: 'x-hub-signature-256',
 	keyOf: (secret) => bytesOf(secret),
 	isRepeatable: true,
 	signed(headers) {
-		const signature = sha256Signature(headers.get('x-hub-signature-256'));
+		const signature = sha256Signature(headers.get(this.signatureHeader));
 		return signature && { prefix: '', signatures: [signature] };
 	},
 	describe({ action }, headers) {

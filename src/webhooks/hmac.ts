@@ -8,10 +8,11 @@ import type { Source } from './source.ts';
  */
 export const hmac: Source = {
 	name: 'hmac',
+	signatureHeader: 'x-signature-256',
 	keyOf: (secret) => bytesOf(secret),
 	isRepeatable: true,
 	signed(headers) {
-		const signature = sha256Signature(headers.get('x-signature-256') ?? headers.get('x-hub-signature-256'));
+		const signature = sha256Signature(headers.get(this.signatureHeader) ?? headers.get('x-hub-signature-256'));
 		return signature && { prefix: '', signatures: [signature] };
 	},
 	describe: ({ type }, headers) => ({

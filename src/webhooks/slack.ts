@@ -8,11 +8,12 @@ import type { Source } from './source.ts';
  */
 export const slack: Source = {
 	name: 'slack',
+	signatureHeader: 'x-slack-signature',
 	keyOf: (secret) => bytesOf(secret),
 	signed(headers) {
 		const time = headers.get('x-slack-request-timestamp') ?? '';
 		const at = timeOf(time);
-		const signature = headers.get('x-slack-signature') ?? '';
+		const signature = headers.get(this.signatureHeader) ?? '';
 		const digest = signature.startsWith('v0=') ? digestFromHex(signature.slice('v0='.length)) : undefined;
 		return at === undefined || digest === undefined ? undefined : { prefix: `v0:${time}:`, signatures: [digest], at };
 	},

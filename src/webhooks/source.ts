@@ -25,6 +25,8 @@ export interface WebhookEvent {
 /** How a source signs its deliveries, and what stands in them. */
 export interface Source {
 	readonly name: SourceName;
+	/** The header that holds the signature, in lower case. */
+	readonly signatureHeader: string;
 	/** The key that a secret stands for; throws where it is no secret of this source. */
 	keyOf(secret: string): Uint8Array<ArrayBuffer>;
 	/** What the headers say of the signature; nothing where it is not signed at all. The body is not needed for that. */

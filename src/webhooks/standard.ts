@@ -9,13 +9,14 @@ const idForm = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 /** Standard Webhooks 1.0: `webhook-id.webhook-timestamp.body`, HMAC-SHA256, `v1,` and base64. */
 export const standard: Source = {
 	name: 'standard',
+	signatureHeader: 'webhook-signature',
 	keyOf: (secret) => standardKey(secret, 'STANDARD_WEBHOOK_SECRET'),
 	signed(headers) {
 		const id = headers.get('webhook-id') ?? '';
 		const time = headers.get('webhook-timestamp') ?? '';
 		const at = timeOf(time);
 		if (!idForm.test(id) || at === undefined) return undefined;
-		const signatures = (headers.get('webhook-signature') ?? '').split(' ').flatMap((entry) => {
+		const signatures = (headers.get(this.signatureHeader) ?? '').split(' ').flatMap((entry) => {
 			const [version, text = ''] = entry.split(',');
 			return version === 'v1' ? [digestFromBase64(text)] : [];
 		});

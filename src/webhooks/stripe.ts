@@ -5,9 +5,10 @@ import type { Source } from './source.ts';
 /** Stripe: `t.body`, `Stripe-Signature: t=…,v1=…` in hex, one `v1` for each secret that is active there. */
 export const stripe: Source = {
 	name: 'stripe',
+	signatureHeader: 'stripe-signature',
 	keyOf: (secret) => bytesOf(secret),
 	signed(headers) {
-		const fields = (headers.get('stripe-signature') ?? '').split(',').map((field) => field.trim().split('='));
+		const fields = (headers.get(this.signatureHeader) ?? '').split(',').map((field) => field.trim().split('='));
 		const [time = '', ...others] = fields.flatMap(([name, value = '']) => (name === 't' ? [value] : []));
 		const at = timeOf(time);
 		if (at === undefined || others.length > 0) return undefined;

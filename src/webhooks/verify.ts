@@ -31,7 +31,7 @@ export interface VerifyOptions {
  * `not_configured` where a secret is none.
  */
 export async function verify(source: Source, delivery: RawDelivery, options: VerifyOptions): Promise<Verified> {
-	if (!(await isAuthentic(source, delivery, options))) throw notAuthentic();
+	if (!(await isAuthentic(source, delivery, options))) throw notAuthentic(source);
 	const { body, headers } = delivery;
 	const payload = payloadOf(body);
 	const { type = '', id, reply, isShown } = source.describe(payload, headers);
@@ -45,14 +45,13 @@ export async function verify(source: Source, delivery: RawDelivery, options: Ver
  * body, or keeps it.
  */
 export function assertSigned(source: Source, headers: Headers, { now }: Pick<VerifyOptions, 'now'>): void {
-	if (timelySignature(source, headers, now) === undefined) throw notAuthentic();
+	if (timelySignature(source, headers, now) === undefined) throw notAuthentic(source);
 }
 
-function notAuthentic(): RunletError {
-	return new RunletError(
-		'auth',
-		'The signature of this delivery is missing, too old, or not right. Have sender and Worker the same secret?',
-	);
+function notAuthentic({ signatureHeader: field }: Source): RunletError {
+	const message =
+		'The signature of this delivery is missing, too old, or not right. Have sender and Worker the same secret?';
+	return new RunletError('auth', message, { field, scheme: 'Signature' });
 }
 
 /** Whether the source has signed a delivery, with one of the secrets, and not too long ago. */
