@@ -31,7 +31,7 @@ export function mediaTokens({ kind, mime = '', data, text }: MessagePart): numbe
 	if (kind === 'audio' || type.startsWith('audio/'))
 		return Math.ceil(bytes / (/wav|pcm|l16/.test(type.slice(0, 40)) ? wavBytesPerToken : audioBytesPerToken));
 	if (type === 'application/pdf') return pdfPage * countPages(data);
-	return text === undefined ? estimateTokens(textOf(data)) : 0;
+	return text === undefined ? estimateTokens(decodeText(data)) : 0;
 }
 
 /** By its size in pixels, where its first bytes say it; else the most. */
@@ -91,7 +91,7 @@ function sized(width: number, height: number): Size | undefined {
 
 /** Pages of a PDF: those that it names, and by its length where it names none or is packed. */
 function countPages(data: string): number {
-	const bytes = textOf(data);
+	const bytes = decodeText(data);
 	let pages = 0;
 	for (let at = bytes.indexOf('/Type'); at !== -1; at = bytes.indexOf('/Type', at + 5)) {
 		const name = bytes.slice(at + 5, at + 12).trimStart();
@@ -101,7 +101,7 @@ function countPages(data: string): number {
 }
 
 /** The bytes as characters, one each, where they are base64. */
-function textOf(data: string): string {
+function decodeText(data: string): string {
 	try {
 		return atob(data);
 	} catch {
@@ -110,7 +110,7 @@ function textOf(data: string): string {
 }
 
 function bytesFrom(data: string): Uint8Array {
-	return Uint8Array.from(textOf(data.slice(0, data.length - (data.length % 4))), (character) =>
+	return Uint8Array.from(decodeText(data.slice(0, data.length - (data.length % 4))), (character) =>
 		character.charCodeAt(0),
 	);
 }

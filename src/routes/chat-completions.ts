@@ -6,7 +6,7 @@ import { runFailureResponse } from '../compat/openai/error.ts';
 import { createCompletion } from '../compat/openai/operations.ts';
 import type { CompletionFormat } from '../compat/openai/protocol.ts';
 import type { CompletionRequest } from '../compat/openai/schema.ts';
-import { assertOwnCalls, clientToolsOf, toolChoiceOf } from '../compat/openai/tools.ts';
+import { assertOwnCalls, readClientTools, readToolChoice } from '../compat/openai/tools.ts';
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Runtime } from '../session/agent.ts';
@@ -136,7 +136,7 @@ interface Known {
 async function exchangeOf(body: CompletionRequest, { agent, model, owner, isKept, form }: Known): Promise<Exchange> {
 	const meant = { name: agent.name, toolNames: toolNamesOf(agent) };
 	assertOwnCalls(body, meant);
-	const clientTools = clientToolsOf(body, meant);
+	const clientTools = readClientTools(body, meant);
 	const { history, results, message } = conversationOf(body.messages, { open: isKept });
 	const { content: text, parts } = message ?? {};
 	// Results whose calls a session has are no conversation that one could begin with.
@@ -148,7 +148,7 @@ async function exchangeOf(body: CompletionRequest, { agent, model, owner, isKept
 		model,
 		results,
 		clientTools,
-		toolChoice: toolChoiceOf(body),
+		toolChoice: readToolChoice(body),
 		terms: {
 			...(form.outputSchema !== undefined && { outputSchema: form.outputSchema }),
 			...(body.parallel_tool_calls === false && { parallelToolCalls: false }),

@@ -9,7 +9,7 @@ export function errorBody(error: RunletError): ErrorBody {
 		field !== undefined && error.message.startsWith(field)
 			? `${param}${error.message.slice(field.length)}`
 			: error.message;
-	return { error: { message, type: typeOf(error), param, code: codes[error.code] ?? error.code } };
+	return { error: { message, type: toErrorType(error), param, code: codes[error.code] ?? error.code } };
 }
 
 /**
@@ -19,7 +19,7 @@ export function errorBody(error: RunletError): ErrorBody {
 export function refusalResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
 	const isBusy = error.code === 'conflict' && error.data?.status === 'running';
-	return responseOf(error, isBusy || mayPass.has(error.code));
+	return toErrorResponse(error, isBusy || mayPass.has(error.code));
 }
 
 /**
@@ -30,7 +30,7 @@ export function refusalResponse(thrown: unknown): Response {
  */
 export function runFailureResponse(error: RunletError): Response {
 	const status = statusFor(error);
-	return responseOf(ofRun(error), false, status === 400 || status === 402 ? status : 406);
+	return toErrorResponse(ofRun(error), false, status === 400 || status === 402 ? status : 406);
 }
 
 /** A run's failure as it is shown: where a provider refuses the Worker's key, the client's own is not what is wrong. */
@@ -46,7 +46,7 @@ const mayPass: ReadonlySet<string> = new Set([
 	'timeout',
 ]);
 
-function responseOf(error: RunletError, mayRetry: boolean, status = statusFor(error)): Response {
+function toErrorResponse(error: RunletError, mayRetry: boolean, status = statusFor(error)): Response {
 	const after = status === error.status ? toErrorHeaders(error) : {};
 	return Response.json(errorBody(error), { status, headers: { ...after, 'x-should-retry': String(mayRetry) } });
 }
@@ -69,7 +69,7 @@ const statuses: Readonly<Record<string, number>> = {
 	content_filtered: 400,
 };
 
-function typeOf(error: RunletError): string {
+function toErrorType(error: RunletError): string {
 	if (error.code === 'budget_exceeded') return 'insufficient_quota';
 	if (error.code === 'rate_limited') return 'rate_limit_error';
 	return statusFor(error) >= 500 ? 'server_error' : 'invalid_request_error';

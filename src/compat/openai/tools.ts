@@ -16,7 +16,7 @@ export interface Meant {
  * The client's own tools, checked. Throws `invalid_request` that names the field: for a name that is the agent's, or
  * another tool's, and for a schema that no arguments can be checked by.
  */
-export function clientToolsOf(
+export function readClientTools(
 	{ tools, tool_choice }: Pick<CompletionRequest, 'tools' | 'tool_choice'>,
 	{ name: agent, toolNames: own }: Meant,
 ): readonly ClientTool[] {
@@ -40,7 +40,7 @@ export function clientToolsOf(
  * What the client wants called: one of its tools, or any of them, so not one of the agent's. Throws `invalid_request`
  * where it has none such.
  */
-export function toolChoiceOf({
+export function readToolChoice({
 	tools,
 	tool_choice: choice,
 }: Pick<CompletionRequest, 'tools' | 'tool_choice'>): ChatOptions['toolChoice'] {
