@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { reasoningEfforts } from '../chat/effort.ts';
 import type { ReasoningEffort, Timeouts } from '../chat/index.ts';
 import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
@@ -61,7 +62,7 @@ const definition = v.strictObject({
 	contextFull: v.optional(v.picklist(['fail', 'truncate', 'compact'])),
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxReplyBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
-	reasoningEffort: v.optional(v.picklist(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])),
+	reasoningEffort: v.optional(v.picklist(reasoningEfforts)),
 	mode: v.optional(v.picklist(['auto', 'manual'])),
 	approvalMs: milliseconds,
 	budget: v.optional(budgetSchema),

@@ -11,6 +11,7 @@ export {
 } from './budget.ts';
 export { cutOutput } from './cut.ts';
 export { dispatchChat, dispatchChatStream, noopOnDelta } from './dispatch.ts';
+export type { ReasoningEffort } from './effort.ts';
 export { embed } from './embed.ts';
 export type { LoopEvent, Question, RunEvent, SideEvent, Step, TerminalEvent, WaitingCall } from './event.ts';
 export type { RunResult } from './loop.ts';
@@ -38,7 +39,6 @@ export type {
 	Provider,
 	ProviderMeta,
 	ProviderRegistration,
-	ReasoningEffort,
 	ToolChoice,
 } from './provider.ts';
 export {

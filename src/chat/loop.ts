@@ -8,6 +8,7 @@ import { ActiveSkills } from './active-skills.ts';
 import { type CallsOutcome, callsBeyond, mostCalls, runCalls } from './calls.ts';
 import { type Conversation, windowOf } from './context.ts';
 import type { TurnReply } from './deltas.ts';
+import { assertEffort } from './effort.ts';
 import { isSideEvent, type Question, type RunEvent, type SideEvent, type Step, type WaitingCall } from './event.ts';
 import { usageOf, withUsage } from './failure.ts';
 import { fittingTurn } from './fit.ts';
@@ -214,6 +215,7 @@ function prepare(options: ChatOptions, signal: AbortSignal, onEvent: Setting['on
 		throw new RunletError('invalid_request', 'model: missing. Name one, such as "demo".', { field: 'model' });
 	}
 	assertReadable(options.outputSchema);
+	assertEffort(options.reasoningEffort);
 	const { sessionId, runId = crypto.randomUUID() } = options.context ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);
 	let tools: readonly Tool[] = [];

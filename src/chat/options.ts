@@ -1,9 +1,10 @@
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
 import type { AnyFn, AnySchema, JsonSchema, Tool, ToolCall, ToolContext, ToolEntries } from '../tool/index.ts';
+import type { ReasoningEffort } from './effort.ts';
 import type { Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
-import type { ProviderRegistration, ReasoningEffort, TextChatFn, TextChatStreamFn, ToolChoice } from './provider.ts';
+import type { ProviderRegistration, TextChatFn, TextChatStreamFn, ToolChoice } from './provider.ts';
 import type { StopReason } from './reply.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { ChatUsage } from './usage.ts';

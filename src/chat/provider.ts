@@ -1,4 +1,5 @@
 import type { JsonSchema, Tool } from '../tool/index.ts';
+import type { ReasoningEffort } from './effort.ts';
 import type { Message } from './message.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -70,12 +71,6 @@ export interface CallOptions {
 	/** How long this call may wait; the loop watches by itself and says `Infinity`. */
 	readonly timeouts?: Timeouts | undefined;
 }
-
-/**
- * How much a model is to think before it answers. A model that has fewer steps takes the nearest one; of two, the one that
- * thinks more, unless that is `max`.
- */
-export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
 /** `auto`, `none`, `required` (any tool), or one tool by name. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };

@@ -1,7 +1,8 @@
+import { reasoningEfforts } from '../chat/effort.ts';
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
 import { RunletError } from '../errors.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
-import { efforts, roundEffort } from './adapter/effort.ts';
+import { roundEffort } from './adapter/effort.ts';
 import { isJson, type Json, number } from './adapter/json.ts';
 import { openaiPost, type Post } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
@@ -151,5 +152,5 @@ const xaiEfforts: ResponsesDialect['efforts'] = [
 
 function stepsOf(model: string, dialect: ResponsesDialect): readonly ReasoningEffort[] {
 	const steps = dialect.efforts.find(([pattern]) => pattern.test(model))?.[1] ?? '';
-	return efforts.filter((step) => steps.split(' ').includes(step));
+	return reasoningEfforts.filter((step) => steps.split(' ').includes(step));
 }

@@ -1,15 +1,4 @@
-import type { ReasoningEffort } from '../../chat/index.ts';
-
-/** All steps of effort, from the one that thinks least. */
-export const efforts = [
-	'none',
-	'minimal',
-	'low',
-	'medium',
-	'high',
-	'xhigh',
-	'max',
-] as const satisfies ReasoningEffort[];
+import { type ReasoningEffort, reasoningEfforts } from '../../chat/effort.ts';
 
 /**
  * The step of a model that is nearest to the wanted one; of two, the one that thinks more, unless that is `max`, which
@@ -17,9 +6,10 @@ export const efforts = [
  * steps.
  */
 export function roundEffort(wanted: ReasoningEffort, steps: readonly ReasoningEffort[]): ReasoningEffort | undefined {
-	const distance = (step: ReasoningEffort): number => Math.abs(efforts.indexOf(step) - efforts.indexOf(wanted));
+	const distance = (step: ReasoningEffort): number =>
+		Math.abs(reasoningEfforts.indexOf(step) - reasoningEfforts.indexOf(wanted));
 	let best: ReasoningEffort | undefined;
-	for (const step of efforts) {
+	for (const step of reasoningEfforts) {
 		if (!steps.includes(step)) continue;
 		const nearer = best === undefined ? 1 : distance(best) - distance(step);
 		if (nearer > 0 || (nearer === 0 && step !== 'max')) best = step;

@@ -1,4 +1,5 @@
 import { attempt, chargedReply, retrying } from '../../chat/attempt.ts';
+import { assertEffort } from '../../chat/effort.ts';
 import {
 	type CallOptions,
 	type ChatReply,
@@ -41,6 +42,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 		stream: boolean,
 	): Promise<ChatReply> => {
 		const { signal = new AbortController().signal, ...told } = options;
+		assertEffort(told.reasoningEffort);
 		let shown = false;
 		const note: OnDelta = (delta) => {
 			shown = true;

@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { reasoningEfforts } from '../../../src/chat/effort.ts';
 import type { ReasoningEffort } from '../../../src/chat/index.ts';
 import { chat, type ProviderRegistration, providers } from '../../../src/index.ts';
-import { efforts, roundEffort } from '../../../src/providers/adapter/effort.ts';
+import { roundEffort } from '../../../src/providers/adapter/effort.ts';
 
 test.each<[wanted: ReasoningEffort, steps: readonly ReasoningEffort[], step: ReasoningEffort | undefined]>([
 	['medium', ['low', 'medium', 'high'], 'medium'],
@@ -49,8 +50,32 @@ const makers: readonly [
 	],
 ];
 test.each(makers)('%s rounds as all others do', async (_, make, model, steps) => {
-	for (const effort of efforts) {
+	for (const effort of reasoningEfforts) {
 		if (effort === 'none') continue;
 		expect(await wordOf(make, model, effort), effort).toBe(roundEffort(effort, steps));
 	}
 });
+
+test.each(['hihg', 'HIGH', '', null, 3, {}])(
+	'%j is no effort: who wrote it is told which there are, and nobody is asked',
+	async (effort) => {
+		const fetcher = vi.fn<typeof fetch>();
+		const claude = providers.anthropic({ apiKey: 'k', fetch: fetcher });
+		const model = 'claude-sonnet-4-6';
+		const refused = {
+			code: 'invalid_request',
+			message: expect.stringMatching(
+				/^reasoningEffort: expected one of none, minimal, low, medium, high, xhigh, max, got/,
+			),
+			data: { field: 'reasoningEffort' },
+		};
+		const options = { model, providers: [claude], reasoningEffort: effort };
+		await expect(Reflect.apply(chat.runLoop, undefined, [options, 'Hi'])).rejects.toMatchObject(refused);
+		const said = { reasoningEffort: effort };
+		const messages = [chat.userMessage('Hi')];
+		const direct = async () =>
+			Reflect.apply(claude.chatFn ?? expect.unreachable(), undefined, [model, messages, undefined, [], said]);
+		await expect(direct()).rejects.toMatchObject(refused);
+		expect(fetcher).not.toHaveBeenCalled();
+	},
+);

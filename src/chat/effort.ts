@@ -1,0 +1,21 @@
+import { RunletError } from '../errors.ts';
+
+/** All steps of effort, from the one that thinks least. */
+export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+
+/**
+ * How much a model is to think before it answers. A model that has fewer steps takes the nearest one; of two, the one that
+ * thinks more, unless that is `max`.
+ */
+export type ReasoningEffort = (typeof reasoningEfforts)[number];
+
+/** Throws `invalid_request` that lists the steps, for whoever writes no types. Missing is fine. */
+export function assertEffort(effort: ReasoningEffort | undefined): void {
+	if (effort === undefined || reasoningEfforts.includes(effort)) return;
+	const given = typeof effort === 'string' ? JSON.stringify(String(effort).slice(0, 40)) : typeof effort;
+	throw new RunletError(
+		'invalid_request',
+		`reasoningEffort: expected one of ${reasoningEfforts.join(', ')}, got ${given}. Leave it out and the model decides.`,
+		{ field: 'reasoningEffort' },
+	);
+}
