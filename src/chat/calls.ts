@@ -22,7 +22,7 @@ export interface CallsRequest {
 	readonly calls: readonly ToolCall[];
 	readonly tools: readonly Tool[];
 	readonly context: Omit<ToolContext, 'callId' | 'emit'>;
-	readonly timeoutMs: number;
+	readonly timeoutMs: number | undefined;
 	/** Calls that are over the run's limit: they are not run. */
 	readonly refused: ReadonlySet<string>;
 	/** Calls that a person allowed. */

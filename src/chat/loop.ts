@@ -15,7 +15,7 @@ import { fittingTurn } from './fit.ts';
 import { type AssistantMessage, insertResult, type Message, openCalls } from './message.ts';
 import type { ChatOptions, MessageContext, Turn } from './options.ts';
 import { anyObjectWords, assertReadable, isAnyObject, type OutputOutcome, readOutput } from './output.ts';
-import { abortable, abortError, longestTimer } from './signal.ts';
+import { abortable, abortError } from './signal.ts';
 import { offeredTools, type TurnRequest } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
@@ -156,7 +156,7 @@ export async function* loop(
 								// A call of a later turn may have the same id, and was asked about by nobody.
 								approved: new Set(last === resume?.last ? options.approved : []),
 								asked: (last === resume?.last ? options.asked : undefined) ?? [],
-								timeoutMs: findToolMs(options),
+								timeoutMs: options.timeouts?.toolMs,
 								onEvent: setting.onEvent,
 								onCall: options.onToolCall,
 								onQuestion: options.onQuestion,
@@ -262,15 +262,10 @@ async function* ask(
 	const form = isAnyObject(options.outputSchema) ? anyObjectWords : undefined;
 	const said = [options.system, index, form].filter((text) => text !== undefined && text !== '');
 	const system = said.join('\n\n') || undefined;
-	const available = await availableTools(all, { ...context, timeoutMs: findToolMs(options) });
+	const available = await availableTools(all, { ...context, timeoutMs: options.timeouts?.toolMs });
 	const tools = offeredTools(available, options, conversation.messages);
 	const request = { options, system, tools: tools.length > 0 ? tools : undefined, stream, signal, restart };
 	return yield* fittingTurn(request, conversation);
-}
-
-/** How long a tool may take, in milliseconds. */
-function findToolMs({ timeouts }: ChatOptions): number {
-	return Math.min(timeouts?.toolMs ?? 120_000, longestTimer);
 }
 
 /** What came of the reply that ends a run with an `outputSchema`; nothing of one that was cut off or refused. */

@@ -17,8 +17,12 @@ export type Outcome<T = unknown> =
 	| { readonly ok: true; readonly value: T }
 	| { readonly ok: false; readonly error: ToolFailure };
 
+/** Milliseconds that a tool may take where nobody says. */
+const usualToolMs = 120_000;
+
 /** What `invoke` may be told: everything a tool sees, and how long it may take. */
 export type InvokeContext = Partial<ToolContext> & {
+	/** Milliseconds for the call, and for each question that is asked of the tool before it; 120,000. */
 	readonly timeoutMs?: number | undefined;
 	/** Told what a tool's function threw: the result has its message only. Never throws. */
 	readonly onThrow?: ((tool: string, thrown: unknown) => void) | undefined;
@@ -116,7 +120,7 @@ export function failure(kind: ToolFailure['kind'], message: string): { ok: false
 /** The work's outcome, or that it took too long. Its signal aborts with the caller's, and when its time is over. */
 export async function inTime(
 	name: string,
-	{ signal: outer, timeoutMs }: InvokeContext,
+	{ signal: outer, timeoutMs = usualToolMs }: InvokeContext,
 	work: (signal: AbortSignal) => Promise<Outcome>,
 ): Promise<Outcome> {
 	throwIfAborted(outer);
@@ -124,7 +128,6 @@ export async function inTime(
 	const signal = outer === undefined ? own.signal : AbortSignal.any([outer, own.signal]);
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const late = new Promise<Outcome>((resolve) => {
-		if (timeoutMs === undefined) return;
 		const after = Math.min(timeoutMs, 2 ** 31 - 1);
 		timer = setTimeout(() => resolve(failure('failed', `${name} gave no result within ${timeoutMs} ms.`)), after);
 	});

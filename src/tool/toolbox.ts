@@ -3,7 +3,7 @@ import { copyData } from './copy.ts';
 import { forAgent } from './define.ts';
 import { isAvailable } from './dispatch.ts';
 import type { AnyFn } from './fn.ts';
-import { failure, type InvokeContext, invoke, type Outcome, readArguments } from './invoke.ts';
+import { failure, type InvokeContext, inTime, invoke, type Outcome, readArguments } from './invoke.ts';
 import { toCurrentDraft } from './json-schema/draft.ts';
 import { innerSchemas, mapInner } from './json-schema/keywords.ts';
 import { providerName } from './provider-name.ts';
@@ -120,7 +120,7 @@ export async function withArgs<T>(
 	if (!complete.ok) return complete;
 	const tool = find(name, box);
 	if (tool === undefined) return unknownTool(name, box);
-	const read = await readArguments(tool, args);
+	const read = await inTime(tool.name, {}, () => readArguments(tool, args));
 	if (!read.ok) return read;
 	try {
 		return { ok: true, value: await use(isRecord(read.value) ? read.value : {}) };
@@ -140,7 +140,12 @@ export function onRequest(name: string, args: Args, box: Toolbox): Note | undefi
 	const said = (read: unknown): Note | undefined => quietly(() => tool.onRequest?.(read));
 	const read = quietly(() => ({ value: tool.readArgs === undefined ? copyData(args) : tool.readArgs(copyData(args)) }));
 	if (read === undefined) return undefined;
-	return read.value instanceof Promise ? read.value.then(said, () => undefined) : said(read.value);
+	if (!(read.value instanceof Promise)) return said(read.value);
+	const inner = async (): Promise<Outcome> => ({ ok: true, value: await read.value });
+	return inTime(tool.name, {}, inner).then(
+		(outcome) => (outcome.ok ? said(outcome.value) : undefined),
+		() => undefined,
+	);
 }
 
 /** What the tool says when it is done; `undefined` for nothing (document 004, `on_tool_result`). */

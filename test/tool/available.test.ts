@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { chat, providers, RunletError, type Tool, tool, toolbox } from '../../src/index.ts';
 import { refusal } from './support.ts';
 
@@ -62,6 +62,49 @@ describe('a tool whose isAvailable', () => {
 		const run = chat.run({ ...options, timeouts: { toolMs: 5 } }, [chat.userMessage('go')]);
 		expect((await run.result).text).toBe('done');
 		expect(model.requests[0]?.tools ?? []).toEqual([]);
+	});
+});
+
+describe('called by itself, a tool that never answers has the time of a tool in a run:', () => {
+	afterEach(() => void vi.useRealTimers());
+	const never = () => new Promise<never>(() => {});
+	const slow: readonly (readonly [string, () => Promise<unknown>, object])[] = [
+		['isAvailable', () => toolbox.perform('own', {}, { own: own(never) }), { error: { kind: 'unknown_tool' } }],
+		[
+			'isAvailable, dispatched',
+			() => tool.dispatch([own(never)], { id: 'c', name: 'own', input: {} }),
+			{ isError: true },
+		],
+		[
+			'readArgs',
+			() => toolbox.perform('own', {}, { own: own(undefined, { readArgs: never }) }),
+			{ error: { message: 'own gave no result within 120000 ms.' } },
+		],
+		['fn', () => toolbox.perform('own', {}, { own: own(undefined, { fn: never }) }), { error: { kind: 'failed' } }],
+		[
+			'readArgs of withArgs',
+			() => toolbox.withArgs('own', {}, () => 1, { own: own(undefined, { readArgs: never }) }),
+			{ error: { kind: 'failed' } },
+		],
+		[
+			'readArgs of onRequest',
+			async () => ({
+				said: await toolbox.onRequest(
+					'own',
+					{},
+					{ own: own(undefined, { readArgs: never, onRequest: () => 'on it' }) },
+				),
+			}),
+			{ said: undefined },
+		],
+	];
+
+	test.each(slow)('%s', async (_, call, outcome) => {
+		vi.useFakeTimers();
+		const called = call();
+		await vi.advanceTimersByTimeAsync(240_000);
+		expect(vi.getTimerCount()).toBe(0);
+		expect(await called).toMatchObject(outcome);
 	});
 });
 
