@@ -2,11 +2,17 @@
 type Fails = (n: number) => boolean;
 
 let fails: Fails | undefined;
+let only: string | undefined;
 let writes = 0;
 
-/** From now on writes of sessions fail, all of them or as it is told: as a disk that is full, or gone for a while. */
-export function breakStorage(when: Fails = () => true): void {
+/**
+ * From now on writes of sessions fail, all of them or as it is told: as a disk that is full, or gone for a while.
+ *
+ * @param session the only one that is meant
+ */
+export function breakStorage(when: Fails = () => true, session?: string): void {
 	fails = when;
+	only = session;
 	writes = 0;
 }
 
@@ -23,18 +29,19 @@ export function countWrites(): number {
 
 const isWrite = /^\s*(INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\b/i;
 
-function assertWorks(): void {
-	if (fails === undefined) return;
+function assertWorks(session: string): void {
+	if (fails === undefined || (only !== undefined && only !== session)) return;
 	writes++;
 	if (fails(writes)) throw new Error('disk I/O error: SQLITE_IOERR');
 }
 
 /** Makes an object's storage one that can be broken. Call it before anybody uses that. */
-export function makeBreakable({ storage }: DurableObjectState): void {
+export function makeBreakable({ id, storage }: DurableObjectState): void {
+	const session = id.toString();
 	const { sql } = storage;
 	const exec = sql.exec.bind(sql);
 	const failing: typeof exec = (query, ...values) => {
-		if (isWrite.test(query)) assertWorks();
+		if (isWrite.test(query)) assertWorks(session);
 		return exec(query, ...values);
 	};
 	Object.defineProperty(sql, 'exec', { value: failing, configurable: true, writable: true });
@@ -42,13 +49,13 @@ export function makeBreakable({ storage }: DurableObjectState): void {
 	Object.defineProperties(storage, {
 		setAlarm: {
 			value: async (...given: Parameters<typeof setAlarm>) => {
-				assertWorks();
+				assertWorks(session);
 				return setAlarm.apply(storage, given);
 			},
 		},
 		deleteAlarm: {
 			value: async (...given: Parameters<typeof deleteAlarm>) => {
-				assertWorks();
+				assertWorks(session);
 				return deleteAlarm.apply(storage, given);
 			},
 		},

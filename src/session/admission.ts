@@ -54,11 +54,16 @@ export class Admission {
 
 	/** The token that comes with the session: for a day from its creation on, and the same when it is asked for again. */
 	async first(keyId: string): Promise<object> {
+		return this.#shown(this.addFirst(keyId));
+	}
+
+	/** Stores that token, unless it is there. */
+	addFirst(keyId: string): TokenRecord {
 		const now = seconds(Date.now());
 		const first = this.#store.tokens.first(keyId, now);
 		const since = Math.max(now, seconds(this.#store.session().createdAt));
 		const made = { scopes: defaultTokenScopes, expiresAt: since + tokenSeconds, isFirst: true };
-		return this.#shown(first ?? this.#add({ ...made, keyId }));
+		return first ?? this.#add({ ...made, keyId });
 	}
 
 	/** A new token, which goes with the key. */
@@ -112,7 +117,10 @@ export class Admission {
 
 	#add(given: Omit<TokenRecord, 'id'>): TokenRecord {
 		const record = { ...given, id: makeTokenId() };
-		this.#store.tokens.add(record, seconds(Date.now()));
+		this.#store.transaction(() => {
+			this.#store.tokens.add(record, seconds(Date.now()));
+			this.#store.makeTokenKey();
+		});
 		return record;
 	}
 

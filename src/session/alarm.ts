@@ -29,6 +29,11 @@ export class Alarm {
 		this.#agents = agents;
 	}
 
+	/** A session is about to be created: it is looked for after a while. Throws where the storage fails. */
+	announce(): Promise<void> {
+		return this.#store.setAlarm(Date.now() + watchMs);
+	}
+
 	/** A run is open. Whether the alarm is set now; if not, it will be. */
 	watch(): Promise<boolean> {
 		return this.#set(() => Math.min(Date.now() + watchMs, this.#tellsAt() ?? Number.POSITIVE_INFINITY));

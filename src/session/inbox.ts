@@ -19,9 +19,13 @@ const longestQueue = 16;
 
 type Given = ReturnType<typeof inboundOf>;
 
+/** A request as it is stored: call it once that is committed, for the run that it begins or waits for, if any. */
+export type Stored<Run extends LiveRun | Upcoming | undefined = LiveRun | Upcoming> = () => Run;
+
 /**
  * What comes to a session from outside, once it was let in: a message, an answer, what a page posts. Each begins a run,
- * waits for one, or has had one before.
+ * waits for one, or has had one before. All of it but `post` is called inside a transaction, and what it gives once
+ * that is committed.
  */
 export class Inbox {
 	readonly #store: SessionStore;
@@ -38,25 +42,25 @@ export class Inbox {
 	}
 
 	/** A message: it begins its run, or waits for the one that goes on, or for somebody whom the session waits for. */
-	send(input: Input, how: Pick<Handling, 'once'>): LiveRun | Upcoming {
+	send(input: Input, how: Pick<Handling, 'once'>): Stored {
 		return this.#sent(this.#given(input), input, how);
 	}
 
 	/** The answer to a tool's question. */
-	answer(input: Input, { once }: Pick<Handling, 'once'>): LiveRun {
+	answer(input: Input, { once }: Pick<Handling, 'once'>): Stored<LiveRun> {
 		const { message, inbound } = this.#given(input);
-		return this.#runner.begin([this.#asAnswer(message)], { once, inbound });
+		return this.#runner.storeRun([this.#asAnswer(message)], { once, inbound });
 	}
 
 	/** What is new in a conversation that a client tells as a whole. */
-	converse(exchange: Exchange, { once }: Pick<Handling, 'once'>): LiveRun {
+	converse(exchange: Exchange, { once }: Pick<Handling, 'once'>): Stored<LiveRun> {
 		const { input, clientTools, model, maxOutputTokens, toolChoice, terms } = exchange;
 		const results = newResults(this.#store, exchange);
 		const given = input && this.#given(input);
 		const said = given === undefined ? [] : [results.length > 0 ? given.message : this.#asAnswer(given.message)];
 		this.#store.setClientTools(clientTools);
 		const about = { once, model, maxOutputTokens, toolChoice, terms, inbound: given?.inbound };
-		return this.#runner.begin([...results, ...said], about);
+		return this.#runner.storeRun([...results, ...said], about);
 	}
 
 	/** Answers to open calls, all of them or none: the run that the last of them begins. */
@@ -64,52 +68,69 @@ export class Inbox {
 		answers: readonly Submission[],
 		{ once }: Pick<Handling, 'once'>,
 		model?: string | undefined,
-	): LiveRun | undefined {
+	): Stored<LiveRun | undefined> {
 		const store = this.#store;
 		const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(this.#agents, store.session().agent);
 		const everAsked = store.calls.askedIds();
 		const { messages, approved, isLast } = submitted(pendingOf(store), answers, { approvalMs, everAsked });
-		if (isLast) return this.#runner.begin(messages, { once, model, approved });
-		store.transaction(() => {
-			const now = Date.now();
-			for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
-			// They belong to the run that the last answer begins.
-			for (const message of messages) store.messages.add(this.#runner.nextRun, message, now, { input: true });
-			if (once !== undefined) store.deliveries.add(once, 0, now);
-		});
-		return undefined;
+		if (isLast) return this.#runner.storeRun(messages, { once, model, approved });
+		const now = Date.now();
+		for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
+		// They belong to the run that the last answer begins.
+		for (const message of messages) store.messages.add(this.#runner.nextRun, message, now, { input: true });
+		if (once !== undefined) store.deliveries.add(once, 0, now);
+		return () => undefined;
 	}
 
-	/** The run that a page gets for what it posts, which it may have begun before; nothing where there is nothing to say. */
-	async post({ input, model, answers = [], isAgain = false, messageId }: PagePost, how: Pick<Handling, 'once'>) {
-		if (input === undefined) {
-			const { live } = this.#runner;
-			if (live !== undefined) return live;
-			const isOpen = this.#store.status === 'awaiting_tools';
-			const open = isOpen ? openAnswers(pendingOf(this.#store).calls, answers) : [];
-			if (open.length > 0) return this.submit(open, how, model);
-			return wasAnswered(this.#store, answers) ? pastRun(this.#store, this.#runner.nextRun - 1) : undefined;
-		}
-		const given = this.#given(input);
-		const waits = this.#runner.queue.named(input.messageId);
-		if (waits !== undefined) {
-			if (!isAgain && !saysTheSame(waits.message, given.message)) this.#runner.queue.edit({ ...waits, ...given });
-			return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
-		}
+	/**
+	 * The run that a page gets for what it posts, which it may have begun before; nothing where there is nothing to say.
+	 *
+	 * @param createMissing makes the session that is not there yet
+	 */
+	async post(post: PagePost, how: Pick<Handling, 'once'>, createMissing: () => void) {
 		for (;;) {
-			const found = placeOf(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
-			if (found === undefined) return this.#sent(given, input, how);
-			if ('run' in found) return this.redelivered(found.run);
-			if (this.#runner.live === undefined && takesNext(this.#store.status)) {
-				const { record, isEdited } = found;
-				const asked = askedAgain(this.#store, record, isEdited ? given.message : undefined);
-				const inbound = isEdited ? given.inbound : inboundAgain(record, given.inbound);
-				return this.#runner.begin(asked, { once: how.once, model, inbound, replaces: record.seq });
-			}
+			const stored = this.#store.transaction(() => {
+				createMissing();
+				return this.#posted(post, how);
+			});
+			if (stored !== undefined) return stored();
 			// Meanwhile another request may have had the same done.
 			await this.#runner.cancel();
 			this.#assertExists();
 		}
+	}
+
+	/** What a page posts; nothing where a run goes on that has to be cancelled first. */
+	#posted(
+		{ input, model, answers = [], isAgain = false, messageId }: PagePost,
+		how: Pick<Handling, 'once'>,
+	): Stored<LiveRun | Upcoming | undefined> | undefined {
+		if (input === undefined) return this.#answered(answers, how, model);
+		const given = this.#given(input);
+		const waits = this.#runner.queue.named(input.messageId);
+		if (waits !== undefined) {
+			if (!isAgain && !saysTheSame(waits.message, given.message)) this.#runner.queue.edit({ ...waits, ...given });
+			return () => ({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) });
+		}
+		const found = placeOf(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
+		if (found === undefined) return this.#sent(given, input, how);
+		if ('run' in found) return () => this.redelivered(found.run);
+		if (this.#runner.live !== undefined || !takesNext(this.#store.status)) return undefined;
+		const { record, isEdited } = found;
+		const asked = askedAgain(this.#store, record, isEdited ? given.message : undefined);
+		const inbound = isEdited ? given.inbound : inboundAgain(record, given.inbound);
+		return this.#runner.storeRun(asked, { once: how.once, model, inbound, replaces: record.seq });
+	}
+
+	/** Answers that a page posts, new ones and those that it posted before. */
+	#answered(answers: readonly Submission[], how: Pick<Handling, 'once'>, model: string | undefined) {
+		const { live } = this.#runner;
+		if (live !== undefined) return () => live;
+		const isOpen = this.#store.status === 'awaiting_tools';
+		const open = isOpen ? openAnswers(pendingOf(this.#store).calls, answers) : [];
+		if (open.length > 0) return this.submit(open, how, model);
+		const isOver = wasAnswered(this.#store, answers);
+		return () => (isOver ? pastRun(this.#store, this.#runner.nextRun - 1) : undefined);
 	}
 
 	/** The run that a request began when it came before, 0 for none, below 0 one that waits; nothing for one that is new. */
@@ -129,7 +150,7 @@ export class Inbox {
 		return live?.record.n === n ? live : pastRun(this.#store, n);
 	}
 
-	#sent(given: Given, input: Input, { once }: Pick<Handling, 'once'>) {
+	#sent(given: Given, input: Input, { once }: Pick<Handling, 'once'>): Stored {
 		const { whenBusy = 'queue', isPatient = false, mayAnswer = false, model, callback } = input;
 		const { status } = this.#store;
 		const isQuestion = isPatient && !mayAnswer && status === 'awaiting_user';
@@ -141,11 +162,11 @@ export class Inbox {
 		if (whenBusy !== 'reject' && (isAsking || this.#runner.live !== undefined))
 			return this.#wait(given, whenBusy === 'steer', { model, callback }, once);
 		assertAllowed(this.#store.status, 'reply', pendingOf(this.#store).calls?.length !== 0);
-		return this.#runner.begin([this.#asAnswer(given.message)], { once, model, inbound: given.inbound, callback });
+		return this.#runner.storeRun([this.#asAnswer(given.message)], { once, model, inbound: given.inbound, callback });
 	}
 
 	/** A message that came while a run goes on: the run that will answer it. */
-	#wait(given: Given, steers: boolean, { model, callback }: Input, once: Once | undefined): LiveRun | Upcoming {
+	#wait(given: Given, steers: boolean, { model, callback }: Input, once: Once | undefined): Stored<Upcoming> {
 		if (this.#store.queue.size >= longestQueue) {
 			const text = `whenBusy: ${longestQueue} messages wait already. Send it when a run has ended, or cancel.`;
 			throw new RunletError('conflict', text, { field: 'whenBusy', waiting: longestQueue });
@@ -153,7 +174,7 @@ export class Inbox {
 		const { live, queue } = this.#runner;
 		const { id, runId } = queue.add(given, { model, steers, once, callback });
 		const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
-		return { record, begun: queue.run(id) };
+		return () => ({ record, begun: queue.run(id) });
 	}
 
 	/** A message as it enters the history: to a session that asked, it is the answer. */

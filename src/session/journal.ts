@@ -1,4 +1,4 @@
-import type { ChatOptions, Message, Question, SideEvent } from '../chat/index.ts';
+import type { ChatOptions, Question, SideEvent } from '../chat/index.ts';
 import type { Resumption } from '../chat/loop.ts';
 import type { Meter } from '../chat/meter.ts';
 import type { ToolCall } from '../tool/index.ts';
@@ -112,18 +112,23 @@ export function createJournal(options: JournalOptions): Journal {
 				state.sides += repeated.length;
 				await sync();
 			},
-			steer: () =>
-				write((): Message[] =>
-					store.queue.steering().map(({ id, message, inbound, key, callback }) => {
+			steer: () => {
+				const taken = write(() => {
+					const waiting = store.queue.steering();
+					for (const { id, message, inbound, key, callback } of waiting) {
 						store.queue.remove(id);
 						store.messages.add(record.n, message, Date.now(), { input: true, inbound });
-						context.arrived(message, inbound);
 						if (key !== undefined) store.deliveries.begun(key, record.n);
 						if (callback !== undefined) store.callbacks.add({ run: record.n, runId: record.id, url: callback });
-						onSteered(id);
-						return message;
-					}),
-				),
+					}
+					return waiting;
+				});
+				for (const { id, message, inbound } of taken) {
+					context.arrived(message, inbound);
+					onSteered(id);
+				}
+				return taken.map(({ message }) => message);
+			},
 			meter: { reserve, lost: meter.lost },
 		},
 		get iteration() {

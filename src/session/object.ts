@@ -29,7 +29,7 @@ import { operationOf } from './exchange.ts';
 import { type ExportForm, exportResponse, exportStream } from './export.ts';
 import { follow } from './follow.ts';
 import { inboundOf } from './inbound.ts';
-import { Inbox } from './inbox.ts';
+import { Inbox, type Stored } from './inbox.ts';
 import { pastLog } from './past.ts';
 import { pendingOf } from './pending.ts';
 import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
@@ -99,17 +99,22 @@ export function createSessionClass(runtime: Runtime) {
 					return { status: 201, headers, about: () => ({ ...this.#state(), ...token }) };
 				};
 				// An id is made for one request, so the session is here only where that request comes again.
+				if (!this.#store.exists()) await this.#runner.announce();
 				const before = this.#store.exists() ? this.#inbox.delivered(how.once) : undefined;
 				if (before !== undefined) return this.#redeliver(before, how, await frame());
-				if (input === undefined) {
-					this.#create(given, how.once);
+				const begin = this.#store.transaction(() => {
+					this.#create(given, input === undefined ? how.once : undefined);
+					this.#admission.addFirst(keyId);
+					if (input === undefined) return undefined;
+					const { message, inbound } = inboundOf(input, owner);
+					return this.#runner.storeRun([message], { ...how, inbound });
+				});
+				if (begin === undefined) {
 					this.#runner.created();
 					const { about, ...init } = await frame();
 					return Response.json(about(), init);
 				}
-				const { message, inbound } = inboundOf(input, owner);
-				const together = () => this.#create(given);
-				const live = this.#runner.begin([message], { ...how, inbound, together });
+				const live = begin();
 				await this.#accepted(live.record);
 				return deliver(live, how, await frame());
 			}, how.format);
@@ -193,7 +198,7 @@ export function createSessionClass(runtime: Runtime) {
 		continue(caller: Caller, how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<Response> {
 			return this.#take(caller, operation, how, () => {
 				const stopAfter = operation === 'step' ? 1 : undefined;
-				return this.#runner.begin([], { once: how.once, stopAfter });
+				return this.#runner.storeRun([], { once: how.once, stopAfter });
 			});
 		}
 
@@ -216,13 +221,12 @@ export function createSessionClass(runtime: Runtime) {
 		post(caller: Caller, post: PagePost, how: Handling): Promise<Response> {
 			return this.#answer(async () => {
 				const { agent, input } = post;
-				this.#createMissing(caller, input?.create);
-				const pass = await this.#admission.open(caller, [], agent);
-				const isOpen = this.#store.status === 'awaiting_tools';
-				const open = isOpen ? openAnswers(pendingOf(this.#store).calls, post.answers ?? []) : [];
-				for (const scope of input === undefined ? scopesOf(open) : messageScope) pass.assert(scope);
-				const before = this.#inbox.delivered(how.once);
-				const run = before === undefined ? await this.#inbox.post(post, how) : this.#inbox.redelivered(before);
+				const pass = await this.#admit(caller, [], input?.create, agent);
+				for (const scope of input === undefined ? this.#scopesFor(post) : messageScope) pass.assert(scope);
+				const before = this.#store.exists() ? this.#inbox.delivered(how.once) : undefined;
+				const createMissing = () => this.#createMissing(input?.create);
+				const run =
+					before === undefined ? await this.#inbox.post(post, how, createMissing) : this.#inbox.redelivered(before);
 				const format = { type: 'ui', isContinued: post.answers !== undefined } as const;
 				if (run === undefined) return this.#nothingToSay();
 				await this.#accepted(run.record);
@@ -311,6 +315,8 @@ export function createSessionClass(runtime: Runtime) {
 			this.#isLeaving = true;
 			try {
 				await this.#runner.cancel();
+				// Set before it is needed: nobody else comes back for what a removed session owes.
+				await this.ctx.storage.setAlarm(Date.now() + alarmAgainMs);
 				this.#store.erase(Date.now());
 				await this.#leave();
 			} finally {
@@ -321,7 +327,6 @@ export function createSessionClass(runtime: Runtime) {
 		/** Tells what a removed session still owes; nothing stays of it once that was told. */
 		async #leave(): Promise<void> {
 			const { outbox } = this.#runner.owner;
-			await this.ctx.storage.setAlarm(Date.now() + alarmAgainMs);
 			await outbox.send();
 			if (this.#store.exists()) return;
 			if (!outbox.isEmpty) return this.#store.setAlarm(this.#store.outbox.nextAt());
@@ -334,18 +339,21 @@ export function createSessionClass(runtime: Runtime) {
 			caller: Caller,
 			operation: Operation | undefined | (() => Operation),
 			how: Handling & Pick<Input, 'create'>,
-			work: () => LiveRun | Upcoming | undefined,
+			store: () => Stored<LiveRun | Upcoming | undefined>,
 			scopes: readonly TokenScope[] = messageScope,
 		): Promise<Response> {
 			return this.#answer(async () => {
-				this.#createMissing(caller, how.create);
-				const { lease } = await this.#admission.open(caller, scopes);
-				const before = this.#inbox.delivered(how.once);
+				const { lease } = await this.#admit(caller, scopes, how.create);
+				const before = this.#store.exists() ? this.#inbox.delivered(how.once) : undefined;
 				if (before !== undefined) return this.#redeliver(before, how, { lease });
-				const hasOpenCalls = pendingOf(this.#store).calls?.length !== 0;
-				const named = typeof operation === 'function' ? operation() : operation;
-				if (named !== undefined) assertAllowed(this.#store.status, named, hasOpenCalls);
-				const run = work();
+				const begin = this.#store.transaction(() => {
+					this.#createMissing(how.create);
+					const hasOpenCalls = pendingOf(this.#store).calls?.length !== 0;
+					const named = typeof operation === 'function' ? operation() : operation;
+					if (named !== undefined) assertAllowed(this.#store.status, named, hasOpenCalls);
+					return store();
+				});
+				const run = begin();
 				if (run === undefined) return Response.json(this.#state());
 				await this.#accepted(run.record);
 				return deliver(run, how, { lease });
@@ -391,10 +399,26 @@ export function createSessionClass(runtime: Runtime) {
 			});
 		}
 
-		/** Makes a session that is not there yet, for its owner and for nobody else. */
-		#createMissing(caller: Caller, given: CreateInput | undefined): void {
-			if (given === undefined || this.#isLeaving || this.#store.exists()) return;
-			if ('owner' in caller && caller.owner === given.owner) this.#create(given);
+		/** Lets a caller in, also to a session that is not there yet, if this is its owner: `#createMissing` makes it. */
+		async #admit(caller: Caller, scopes: readonly TokenScope[], given?: CreateInput, agent?: string): Promise<Pass> {
+			const isMissing = () => !this.#isLeaving && !this.#store.exists();
+			if (given !== undefined && 'owner' in caller && caller.owner === given.owner && isMissing()) {
+				await this.#runner.announce();
+				if (isMissing()) return { assert: () => {} };
+			}
+			return this.#admission.open(caller, scopes, agent);
+		}
+
+		/** Makes a session that is not there yet, in the transaction that stores what it is made for. */
+		#createMissing(given: CreateInput | undefined): void {
+			if (given !== undefined && !this.#isLeaving && !this.#store.exists()) this.#create(given);
+			this.#assertExists();
+		}
+
+		/** What a page's answers need. */
+		#scopesFor({ answers = [] }: PagePost): readonly TokenScope[] {
+			const isOpen = this.#store.status === 'awaiting_tools';
+			return scopesOf(isOpen ? openAnswers(pendingOf(this.#store).calls, answers) : []);
 		}
 
 		#assertExists(): void {

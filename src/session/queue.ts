@@ -61,18 +61,21 @@ export class Queue {
 		this.#readers.delete(id);
 	}
 
-	/** Drops all that wait; whoever waits for their runs gets runs that were cancelled. */
-	drop(): void {
+	/**
+	 * Drops all that wait, in a transaction of the caller's. Call what it gives once that is committed: whoever waits for
+	 * their runs gets runs that were cancelled.
+	 */
+	drop(): () => void {
 		const dropped = this.#store.queue.all();
 		const n = this.#store.runs.get()?.n ?? 1;
-		this.#store.transaction(() => {
-			for (const { id, key, runId, callback } of dropped) {
-				this.#store.queue.remove(id);
-				if (callback !== undefined) this.#store.callbacks.add({ run: 0, runId, url: callback });
-				// Its place is given to another message: who asks again must not get that one's run.
-				if (key !== undefined) this.#store.deliveries.begun(key, 0);
-			}
-		});
-		for (const { id, runId } of dropped) this.begun(id, runThatWasNot(n, runId, { type: 'cancelled' }));
+		for (const { id, key, runId, callback } of dropped) {
+			this.#store.queue.remove(id);
+			if (callback !== undefined) this.#store.callbacks.add({ run: 0, runId, url: callback });
+			// Its place is given to another message: who asks again must not get that one's run.
+			if (key !== undefined) this.#store.deliveries.begun(key, 0);
+		}
+		return () => {
+			for (const { id, runId } of dropped) this.begun(id, runThatWasNot(n, runId, { type: 'cancelled' }));
+		};
 	}
 }

@@ -31,7 +31,7 @@ import { giveUp, takeUp } from './recovery.ts';
 import { replay } from './replay.ts';
 import type { Waiting } from './rows/queue.ts';
 import type { RunRecord, RunTerms } from './rows/run.ts';
-import { carryOut, type LiveRun, newRunId, runThatWasNot } from './run.ts';
+import { carryOut, type LiveRun, newRunId, runThatWasNot, type Work } from './run.ts';
 import { runStatusOf, sessionStatus, takesNext } from './status.ts';
 import { isStorageError } from './storage.ts';
 import type { SessionStore } from './store.ts';
@@ -68,8 +68,6 @@ export interface BeginOptions {
 	readonly callback?: string | undefined;
 	/** The message that waited for it. */
 	readonly waited?: Waiting | undefined;
-	/** What else is written in the same transaction, before the rest. */
-	readonly together?: (() => void) | undefined;
 }
 
 /**
@@ -102,9 +100,16 @@ export class Runner {
 		return this.#live;
 	}
 
+	/**
+	 * Sets an alarm for a session that is about to be created. An alarm that finds no session is gone with that; a session
+	 * without one would never expire, and its owner's list might never hear of it. Throws where the storage fails.
+	 */
+	announce(): Promise<void> {
+		return this.#alarm.announce();
+	}
+
 	/** The session was created without a message: it is listed, and may expire. */
 	created(): void {
-		void this.#alarm.rest();
 		this.#tell();
 	}
 
@@ -126,10 +131,14 @@ export class Runner {
 	 * unknown. Throws before anything is stored.
 	 */
 	begin(given: readonly Message[], how: BeginOptions = {}): LiveRun {
+		return this.#store.transaction(() => this.storeRun(given, how))();
+	}
+
+	/** The first half of `begin`, inside a transaction of the caller's: call what it gives once that is committed. */
+	storeRun(given: readonly Message[], how: BeginOptions = {}): () => LiveRun {
 		const { model, stopAfter, maxOutputTokens, toolChoice, terms, once, approved = [] } = how;
-		const { together, inbound, replaces, callback, waited } = how;
-		const { record, options } = this.#store.transaction(() => {
-			together?.();
+		const { inbound, replaces, callback, waited } = how;
+		return this.#store.transaction(() => {
 			const options = this.#optionsOn({ model, maxOutputTokens, toolChoice, terms });
 			const input = [...(replaces === undefined ? this.#unknownResults(options.tools) : []), ...given];
 			const { messages, calls, runs, deliveries, callbacks, queue } = this.#store;
@@ -162,11 +171,13 @@ export class Runner {
 			if (waited !== undefined) queue.remove(waited.id);
 			if (waited?.key !== undefined) deliveries.begun(waited.key, n);
 			if (callback !== undefined) callbacks.add({ run: n, runId: run.id, url: callback });
-			void this.#alarm.watch();
-			return { record: run, options };
+			const carryOut = this.#prepare(run, options);
+			return () => {
+				void this.#alarm.watch();
+				this.#tell();
+				return carryOut();
+			};
 		});
-		this.#tell();
-		return this.#carryOut(record, options);
 	}
 
 	/**
@@ -176,13 +187,13 @@ export class Runner {
 	async cancel(): Promise<void> {
 		const cancelling = this.#live?.cancel();
 		cancelling?.catch(() => {});
-		this.queue.drop();
-		if (cancelling !== undefined) {
-			await cancelling;
-			return;
-		}
-		this.#cancelWaiting();
-		if (this.#store.exists()) void this.#setAlarm();
+		const tellDropped = this.#store.transaction(() => {
+			if (cancelling === undefined) this.#cancelWaiting();
+			return this.queue.drop();
+		});
+		tellDropped();
+		if (cancelling !== undefined) await cancelling;
+		else if (this.#store.exists()) void this.#setAlarm();
 	}
 
 	/**
@@ -194,7 +205,7 @@ export class Runner {
 		this.goOn();
 		if (this.#live === undefined && this.#alarm.isDue()) {
 			// Who waits for what begins no more may want to be told so, and the session stays for that.
-			this.queue.drop();
+			this.#store.transaction(() => this.queue.drop())();
 			if (this.#alarm.isDue()) return true;
 		}
 		// An alarm that a crash cuts off comes again.
@@ -225,19 +236,23 @@ export class Runner {
 		return this.#live === undefined ? this.#alarm.rest() : this.#alarm.watch();
 	}
 
-	/** @param taken a run that is taken up: what its readers were shown, and how it goes on. */
-	#carryOut(
+	/**
+	 * Reads all that a run needs, in the transaction that stores it; what it gives lets the run go.
+	 *
+	 * @param taken a run that is taken up: what its readers were shown, and how it goes on.
+	 */
+	#prepare(
 		record: RunRecord,
 		options: ReturnType<typeof optionsFor>,
 		taken: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
-	): LiveRun {
+	): () => LiveRun {
 		const store = this.#store;
 		const counter = new RunCounter(taken.events);
 		const { id: sessionId, owner } = store.session();
 		const history = historyFor(store, options);
 		const inbound = new InboundContext(history, owner);
 		const atCrashPoint = this.#crashPointsOf(record.n);
-		const live: LiveRun = carryOut({
+		const work: Work = {
 			store,
 			record,
 			log: new RunLog(record.n, taken.events),
@@ -266,24 +281,33 @@ export class Runner {
 				owner: this.owner.ledger(),
 			}),
 			lastEvent: (event) => (event.type === 'done' ? { ...event, budget: { ...this.budget() } } : event),
-			onSteered: (id) => this.queue.begun(id, live),
+			onSteered: (id) => {
+				if (this.#live !== undefined) this.queue.begun(id, this.#live);
+			},
 			onEnd: (event) => {
 				const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
 				for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
 				// Nothing is open but where a message could not be stored.
 				chargeLost(store, store.runs.get(record.n)?.draft);
-				void this.#alarm.rest();
 			},
-			onEnded: (event, firstAt) =>
-				this.#report(record, { event, tally: counter.tally, transport: inbound.transport, firstAt }),
-		});
+			onEnded: (event, firstAt) => {
+				void this.#alarm.rest();
+				this.#report(record, { event, tally: counter.tally, transport: inbound.transport, firstAt });
+			},
+		};
+		return () => this.#carryOut(work);
+	}
+
+	#carryOut(work: Work): LiveRun {
+		const live = carryOut(work);
 		this.#live = live;
-		void live.ended.then(() => {
+		const goOn = (): void => {
 			if (this.#live === live) this.#live = undefined;
 			// What cannot be done now the alarm does.
 			inBackground(async () => this.goOn());
 			this.#tell();
-		});
+		};
+		live.ended.then(goOn, goOn);
 		return live;
 	}
 
@@ -298,23 +322,23 @@ export class Runner {
 	#takeUp(run: RunRecord): void {
 		try {
 			const options = this.#optionsOn(run);
-			const taken = this.#store.transaction(() => {
+			const goOn = this.#store.transaction(() => {
 				const next = takeUp(this.#store, run, { boot: this.#boot, tools: options.tools });
-				void (next === undefined ? this.#alarm.rest() : this.#alarm.watch());
-				return next;
+				return next && this.#prepare(next.record, options, next);
 			});
-			if (taken !== undefined) this.#carryOut(taken.record, options, taken);
-			else {
+			if (goOn !== undefined) {
+				void this.#alarm.watch();
+				goOn();
+			} else {
+				void this.#alarm.rest();
 				this.#reportLost(run);
 				void this.#crashPointsOf(run.n)('ended');
 			}
 		} catch (thrown) {
 			if (isStorageError(thrown)) throw thrown;
 			log('error', 'run.not_taken_up', { 'runlet.run.id': run.id, ...failureFields(thrown) });
-			this.#store.transaction(() => {
-				giveUp(this.#store, run, failureOf(toRunletError(thrown)));
-				void this.#alarm.rest();
-			});
+			this.#store.transaction(() => giveUp(this.#store, run, failureOf(toRunletError(thrown))));
+			void this.#alarm.rest();
 			this.#reportLost(run);
 		}
 	}
@@ -346,8 +370,8 @@ export class Runner {
 			if (waited.key !== undefined) deliveries.begun(waited.key, n);
 			runs.end(n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);
 			if (waited.callback !== undefined) callbacks.add({ run: n, runId: waited.runId, url: waited.callback });
-			void this.#alarm.rest();
 		});
+		void this.#alarm.rest();
 		const record = runs.get(n);
 		const { transport } = waited.inbound ?? {};
 		if (record !== undefined) this.#report(record, { event, tally: new RunCounter().tally, transport });
@@ -359,7 +383,7 @@ export class Runner {
 		const run = this.#store.runs.get();
 		const event = { type: 'cancelled' } as const;
 		// One that was stored and not begun, as its history could not be read.
-		if (run?.status === 'running') this.#store.transaction(() => giveUp(this.#store, run, event));
+		if (run?.status === 'running') giveUp(this.#store, run, event);
 		if (run?.status !== 'awaiting_user' && run?.status !== 'awaiting_tools') return;
 		const tail = { before: [], draft: [], ...run.tail, event };
 		this.#store.runs.end(run.n, 'cancelled', tail, Date.now());
