@@ -40,7 +40,7 @@ async function main(options: StartOptions): Promise<void> {
 	const secret = randomBytes(24).toString('hex');
 	const proxy = createProxy({
 		secret: options.isPrivate && options.keysFile === undefined ? secret : undefined,
-		findPort: () => server.findPort(),
+		findAddress: () => server.findAddress(),
 		onlyLoopback: options.isPrivate && options.keysFile === undefined,
 		tls: options.tls,
 		onAnswer: options.json ? undefined : (line) => printLine(describeAnswer(line)),
@@ -74,7 +74,6 @@ async function main(options: StartOptions): Promise<void> {
 			...options.rest,
 			...['--ip', '127.0.0.1', '--port', '0'],
 		],
-		secret,
 		json: options.json,
 		print,
 		onMistake: (error: RunletError) => proxy.refuseWaiting(error),
@@ -82,7 +81,7 @@ async function main(options: StartOptions): Promise<void> {
 			if (why !== undefined) console.error(`\n${why}`);
 			process.exit(code);
 		},
-		onUp: (port) => void show(port),
+		onUp: ({ port }) => void show(port),
 	});
 	for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.stop(signal));
 	onParentDeath(() => server.stop('SIGTERM'));

@@ -6,11 +6,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
 import { RunletError } from '../../src/errors.ts';
-import { localHeader } from '../../src/net/local.ts';
 import { killMarked } from '../processes.ts';
 import { quietEnv, root, wranglerPath } from '../wrangler.ts';
 import { SourceLines } from './stack.ts';
-import { createOutput, type Meaning } from './wrangler-output.ts';
+import { createOutput } from './wrangler-output.ts';
 
 /** How long a request waits for a server that is starting. */
 const patienceMs = 20_000;
@@ -22,16 +21,21 @@ const maxAtOnce = 4;
 
 const remedy = 'The first error above says why: mend it, then run npm start again.';
 
+/** Where the Worker is asked, on this machine. */
+export interface Address {
+	readonly port: number;
+	/** Whether the Worker is told that it was asked over https. */
+	readonly isSecure: boolean;
+}
+
 export interface DevServerOptions {
 	/** What `wrangler dev` is given. */
 	readonly args: readonly string[];
-	/** What the Worker's own requests carry. */
-	readonly secret: string;
 	/** Prints the Worker's lines as they are. */
 	readonly json: boolean;
 	readonly print: (text: string) => void;
-	/** The Worker runs at this port: for the first time, again, or with other sources. */
-	readonly onUp: (port: number) => void;
+	/** The Worker runs here: for the first time, again, or with other sources. */
+	readonly onUp: (address: Address) => void;
 	/** The Worker does not run until its sources are mended. */
 	readonly onMistake: (error: RunletError) => void;
 	/** It is over: the code to exit with, and why. */
@@ -42,6 +46,8 @@ const told = v.variant('event', [
 	v.looseObject({ event: v.literal('DEV_SERVER_READY'), port: v.number() }),
 	v.looseObject({ event: v.literal('lost'), name: v.string(), signal: v.string() }),
 	v.looseObject({ event: v.literal('built-in'), folder: v.string() }),
+	v.looseObject({ event: v.literal('replacing') }),
+	v.looseObject({ event: v.literal('worker'), port: v.optional(v.number()), isSecure: v.optional(v.boolean(), false) }),
 ]);
 
 export class DevServer {
@@ -49,7 +55,12 @@ export class DevServer {
 	readonly #mark = randomUUID();
 	readonly #lines = new SourceLines();
 	#child: ChildProcess | undefined;
+	/** Where Wrangler itself listens. */
 	#port: number | undefined;
+	/** What Wrangler said of the Worker that runs; none while there is none, or while it is replaced. */
+	#worker: { readonly port?: number | undefined; readonly isSecure: boolean } | undefined;
+	/** Where the Worker is asked. */
+	#address: Address | undefined;
 	/** When the Worker of this life of Wrangler's began to answer. */
 	#upSince: number | undefined;
 	/** What is wrong with the sources, while it is. */
@@ -57,10 +68,6 @@ export class DevServer {
 	#intent: 'run' | 'restart' | 'stop' = 'run';
 	#wasUp = false;
 	#deathsAtOnce = 0;
-	/** Counts the mistakes, so that an answer of before one is not taken for one of after it. */
-	#mistakes = 0;
-	/** Whose first answer is waited for. */
-	#asking: ChildProcess | undefined;
 	/** What Wrangler said last. */
 	#tail = '';
 	readonly #waiting = new Set<() => void>();
@@ -82,8 +89,9 @@ export class DevServer {
 			env: { ...quietEnv, RUNLET_START: this.#mark, ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
 		});
 		this.#child = child;
-		const onMeaning = (meaning: Meaning) => this.#heed(meaning, child);
-		const read = createOutput({ lines: this.#lines, print, onMeaning, json });
+		const onMistake = (what: string) =>
+			this.#wait(`The Worker does not run: ${what.replace(/\.$/, '')}. Mend it and save: it is tried again.`);
+		const read = createOutput({ lines: this.#lines, print, onMistake, json });
 		for (const stream of [child.stdout, child.stderr]) {
 			stream?.setEncoding('utf8').on('data', (text: string) => {
 				this.#tail = `${this.#tail}${text}`.slice(-4_000);
@@ -98,11 +106,11 @@ export class DevServer {
 	}
 
 	/** Where it listens; waits a moment where it is starting. Throws `not_configured` or `overloaded`. */
-	async findPort(): Promise<number> {
+	async findAddress(): Promise<Address> {
 		const deadline = performance.now() + patienceMs;
 		while (performance.now() < deadline) {
 			if (this.#mistake !== undefined) throw this.#mistake;
-			if (this.#port !== undefined && this.#upSince !== undefined) return this.#port;
+			if (this.#address !== undefined) return this.#address;
 			await this.#change(deadline - performance.now());
 		}
 		throw new RunletError('overloaded', 'The server is still starting. Try again in a second.', { retryAfter: 1 });
@@ -127,7 +135,7 @@ export class DevServer {
 	#end(child: ChildProcess, intent: 'restart' | 'stop', signal: NodeJS.Signals): void {
 		if (this.#intent === 'run') setTimeout(() => child.kill('SIGKILL'), stopMs).unref();
 		this.#intent = intent;
-		this.#upSince = undefined;
+		this.#upSince = this.#address = undefined;
 		child.kill(signal);
 	}
 
@@ -147,59 +155,37 @@ export class DevServer {
 
 	#hear(message: string, child: ChildProcess): void {
 		const parsed = v.safeParse(told, JSON.parse(message));
-		if (!parsed.success) return;
+		if (!parsed.success || child !== this.#child || this.#intent !== 'run') return;
 		const { output } = parsed;
 		if (output.event === 'built-in') this.#lines.folder = output.folder;
-		if (output.event === 'lost' && this.#intent === 'run') {
+		if (output.event === 'lost') {
 			this.#options.print(`${output.name} was ended by ${output.signal}.`);
+			this.#address = undefined;
 			child.kill('SIGKILL');
 		}
-		if (output.event === 'DEV_SERVER_READY') {
-			this.#port = output.port;
-			void this.#awaitAnswer(child);
-		}
-	}
-
-	#heed(meaning: Meaning, child: ChildProcess): void {
-		if (meaning.kind === 'mistake')
-			this.#wait(`The Worker does not run: ${meaning.what.replace(/\.$/, '')}. Mend it and save: it is tried again.`);
-		if (this.#port !== undefined) void this.#awaitAnswer(child);
+		if (output.event === 'DEV_SERVER_READY') this.#port = output.port;
+		if (output.event === 'replacing') this.#worker = this.#address = undefined;
+		if (output.event === 'worker') [this.#worker, this.#address] = [output, undefined];
+		const port = this.#worker?.port ?? this.#port;
+		if (this.#address === undefined && this.#worker !== undefined && port !== undefined)
+			this.#isUp({ port, isSecure: this.#worker.port !== undefined && this.#worker.isSecure });
 	}
 
 	/** Nothing is answered until something is saved. */
 	#wait(words: string): void {
 		if (this.#mistake?.message === words || this.#intent !== 'run') return;
 		this.#mistake = new RunletError('not_configured', words);
-		this.#mistakes++;
 		this.#options.print(`\n${words}\n`);
 		this.#options.onMistake(this.#mistake);
 		this.#wake();
 	}
 
-	/** Wrangler holds a request until the Worker runs: its answer says that it does. */
-	async #awaitAnswer(child: ChildProcess): Promise<void> {
-		if (this.#asking === child) return;
-		this.#asking = child;
-		const headers = { [localHeader]: this.#options.secret };
-		for (;;) {
-			const mistakes = this.#mistakes;
-			const answer = await fetch(`http://127.0.0.1:${this.#port}/healthz`, { headers }).catch(() => undefined);
-			await answer?.body?.cancel();
-			if (this.#child !== child || this.#port === undefined || this.#intent !== 'run') break;
-			if (answer !== undefined && answer.headers.get('retry-after') === null && mistakes === this.#mistakes) {
-				this.#isUp(this.#port);
-				break;
-			}
-			await this.#change(100);
-		}
-		if (this.#asking === child) this.#asking = undefined;
-	}
-
-	#isUp(port: number): void {
+	#isUp(address: Address): void {
+		this.#address = address;
 		this.#mistake = undefined;
 		this.#wasUp = true;
 		this.#upSince ??= performance.now();
-		this.#options.onUp(port);
+		this.#options.onUp(address);
 		this.#wake();
 	}
 
@@ -207,7 +193,7 @@ export class DevServer {
 		const livedMs = this.#upSince === undefined ? 0 : performance.now() - this.#upSince;
 		const wasUp = this.#upSince !== undefined;
 		const how = signal ?? `code ${code}`;
-		this.#child = this.#port = this.#upSince = undefined;
+		this.#child = this.#port = this.#worker = this.#address = this.#upSince = undefined;
 		if (this.#intent === 'stop') this.#options.onEnd(0);
 		else if (this.#intent === 'restart') this.#startAgain();
 		else if (this.#mistake !== undefined) this.#wake();

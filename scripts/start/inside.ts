@@ -13,7 +13,11 @@ export type Told =
 	/** A process of Wrangler's was killed, without which it answers nothing. */
 	| { readonly event: 'lost'; readonly name: string; readonly signal: string }
 	/** Where the built Worker and its source map stand. */
-	| { readonly event: 'built-in'; readonly folder: string };
+	| { readonly event: 'built-in'; readonly folder: string }
+	/** The sources are read again: the Worker that runs is about to be replaced. */
+	| { readonly event: 'replacing' }
+	/** The Worker runs. Without a port of its own it is asked through Wrangler's. */
+	| { readonly event: 'worker'; readonly port?: number; readonly isSecure?: boolean };
 
 function tell(told: Told): void {
 	if (process.connected) process.send?.(JSON.stringify(told));
@@ -42,19 +46,64 @@ Object.assign(fs, {
 	},
 });
 
-/** Where Wrangler's command turns the inspector on. It has no option against it, though its own code has the value. */
-const inspectorSetting = /inspector: \{\s*hostname: args\.inspectorIp,\s*port: args\.inspectorPort\s*\}/;
+/** What Wrangler tells its own proxy of the Worker. */
+interface ProxyData {
+	readonly userWorkerUrl: { readonly protocol: string; readonly hostname: string; readonly port: string };
+	readonly userWorkerInnerUrlOverrides?: { readonly protocol?: string; readonly hostname?: string };
+}
+
+/**
+ * Wrangler's own proxy keeps connections to the Worker for five seconds, and so does the Worker: a request that comes at
+ * that moment is lost, and Wrangler with it (cloudflare/workers-sdk#14641). So the Worker is asked directly, unless it runs
+ * at Cloudflare or is shown another host name, which is what Wrangler's proxy is needed for.
+ */
+function describeWorker({ userWorkerUrl, userWorkerInnerUrlOverrides: shown }: ProxyData): Told {
+	const isHere = userWorkerUrl.protocol === 'http:' && userWorkerUrl.hostname === '127.0.0.1';
+	if (!isHere || shown?.hostname !== undefined) return { event: 'worker' };
+	return { event: 'worker', port: Number(userWorkerUrl.port), isSecure: shown?.protocol === 'https:' };
+}
+
+process.on('runlet:replacing', () => tell({ event: 'replacing' }));
+process.on('runlet:worker', (data: ProxyData) => tell(describeWorker(data)));
+
+/** A place in Wrangler's code that is changed when it is loaded, because no option does it. */
+interface Change {
+	readonly what: string;
+	readonly place: RegExp;
+	readonly by: string;
+}
+
+const changes: Change[] = [
+	{
+		what: 'The start of a reload',
+		place: /onBundleStart\(data\) \{(?=\s*this\.latestConfig = data\.config;\s*void this\.sendMessageToProxyWorker)/,
+		by: "$& process.emit('runlet:replacing');",
+	},
+	{
+		what: 'The address of the Worker',
+		place: /onReloadComplete\(data\) \{(?=\s*this\.localServerReady\.resolve)/,
+		by: "$& process.emit('runlet:worker', data.proxyData);",
+	},
+];
 
 // Who reaches the inspector runs code in the Worker. It asks nobody for anything, and any page may open a WebSocket.
-if (!process.argv.some((arg) => /^--inspector-?(port|ip)\b/i.test(arg))) {
-	registerHooks({
-		load(url, context, nextLoad) {
-			const loaded = nextLoad(url, context);
-			if (!url.endsWith('/wrangler-dist/cli.js')) return loaded;
-			const source = fs.readFileSync(new URL(url), 'utf8');
-			if (!inspectorSetting.test(source))
-				throw new Error('The inspector of this version of Wrangler cannot be turned off: see scripts/start/inside.ts.');
-			return { ...loaded, source: source.replace(inspectorSetting, 'inspector: false') };
-		},
+if (!process.argv.some((arg) => /^--inspector-?(port|ip)\b/i.test(arg)))
+	changes.push({
+		what: 'The switch of the inspector',
+		place: /inspector: \{\s*hostname: args\.inspectorIp,\s*port: args\.inspectorPort\s*\}/,
+		by: 'inspector: false',
 	});
-}
+
+registerHooks({
+	load(url, context, nextLoad) {
+		const loaded = nextLoad(url, context);
+		if (!url.endsWith('/wrangler-dist/cli.js')) return loaded;
+		let source = fs.readFileSync(new URL(url), 'utf8');
+		for (const { what, place, by } of changes) {
+			if (!place.test(source))
+				throw new Error(`${what} is not found in this version of Wrangler: see scripts/start/inside.ts.`);
+			source = source.replace(place, by);
+		}
+		return { ...loaded, source };
+	},
+});

@@ -8,13 +8,14 @@ import { createServer as createSecureServer, type ServerOptions } from 'node:htt
 import { pipeline } from 'node:stream';
 import { RunletError, toResponse } from '../../src/errors.ts';
 import { localHeader } from '../../src/net/local.ts';
+import type { Address } from './dev-server.ts';
 import { readUpload, type Upload } from './upload.ts';
 
 export interface ProxyOptions {
 	/** Tells the Worker that a request came through here; without one it is told nothing. */
 	readonly secret: string | undefined;
-	/** Where `wrangler dev` listens; waits a moment for one that is starting. Throws a `RunletError` that says why it does not. */
-	readonly findPort: () => Promise<number>;
+	/** Where the Worker is asked; waits a moment for one that is starting. Throws a `RunletError` that says why it does not run. */
+	readonly findAddress: () => Promise<Address>;
 	/** Refuses every `Host` but the names of this machine. */
 	readonly onlyLoopback: boolean;
 	/** Told of each answer when it begins. */
@@ -42,7 +43,7 @@ export interface Proxy {
 }
 
 export function createProxy(options: ProxyOptions): Proxy {
-	// Below the five seconds after which workerd closes a connection that nobody uses.
+	// Well below the five seconds after which workerd closes a connection that nobody uses: one that it closes just then loses its request.
 	const agent = new Agent({ keepAlive: true, timeout: 4_000, maxSockets: Number.POSITIVE_INFINITY });
 	const settings = { keepAliveTimeout: 65_000, maxHeaderSize: 65_536 };
 	const waiting = new Set<(error: RunletError) => void>();
@@ -60,7 +61,7 @@ export function createProxy(options: ProxyOptions): Proxy {
 	};
 }
 
-type Way = ProxyOptions & { readonly agent: Agent; readonly waiting: Set<(error: RunletError) => void> };
+type Way = ProxyOptions & { readonly agent: Agent | false; readonly waiting: Set<(error: RunletError) => void> };
 
 type Report = (status: number) => void;
 type Told = { readonly report: Report };
@@ -110,9 +111,11 @@ function refuse({ url = '', headers }: IncomingMessage, { onlyLoopback }: Way): 
 async function passOn(req: IncomingMessage, res: ServerResponse, upload: Upload, way: Way & Told): Promise<void> {
 	const isSafe = req.method === 'GET' || req.method === 'HEAD';
 	for (let attempt = 1; !res.destroyed; attempt++) {
-		const port = await way.findPort();
+		const address = await way.findAddress();
 		try {
-			return await exchange(req, res, upload, { ...way, port });
+			// Again, but over a connection that nobody used before.
+			const agent = attempt === 1 && way.agent;
+			return await exchange(req, res, upload, { ...way, agent, address });
 		} catch (error) {
 			if (res.headersSent) return void res.destroy();
 			if (error instanceof RunletError) throw error;
@@ -141,12 +144,12 @@ function exchange(
 	req: IncomingMessage,
 	res: ServerResponse,
 	upload: Upload,
-	{ port, agent, secret, waiting, report }: Way & Told & { readonly port: number },
+	{ address, agent, secret, waiting, report }: Way & Told & { readonly address: Address },
 ): Promise<void> {
 	const { promise, resolve, reject } = Promise.withResolvers<void>();
 	const { method, url: path } = req;
-	const headers = toHeaders(req, upload, secret);
-	const asked = request({ host: '127.0.0.1', port, agent, method, path, headers, setHost: false });
+	const headers = toHeaders(req, upload, secret, address);
+	const asked = request({ host: '127.0.0.1', port: address.port, agent, method, path, headers, setHost: false });
 	const leave = () => void asked.destroy();
 	// One that breaks off while its upload is read would end Wrangler: it is left once the answer begins.
 	const leaveEarly = upload.length === 0 ? leave : () => {};
@@ -210,6 +213,7 @@ function toHeaders(
 	req: IncomingMessage,
 	upload: Upload,
 	secret: string | undefined,
+	{ isSecure }: Address,
 ): Record<string, string | string[]> {
 	const headers: Record<string, string | string[]> = {};
 	for (const [given, value] of withoutHops(req.rawHeaders)) {
@@ -220,6 +224,7 @@ function toHeaders(
 	headers.host = req.headers.host ?? 'localhost';
 	headers['cf-connecting-ip'] = (req.socket.remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
 	if (secret !== undefined) headers[localHeader] = secret;
+	if (isSecure && req.url?.startsWith('/')) headers['mf-original-url'] = `https://${headers.host}${req.url}`;
 	if (upload.isGiven) headers['content-length'] = String(upload.length);
 	return headers;
 }

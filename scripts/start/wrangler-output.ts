@@ -5,16 +5,11 @@ import * as v from 'valibot';
 import type { AnswerLine } from './proxy.ts';
 import type { SourceLines } from './stack.ts';
 
-/** What a line of Wrangler's means for the server. */
-export type Meaning =
-	| { readonly kind: 'reloading' }
-	/** The sources cannot be built, or do not run; `what` says which line is wrong. */
-	| { readonly kind: 'mistake'; readonly what: string };
-
 export interface OutputOptions {
 	readonly lines: SourceLines;
 	readonly print: (text: string) => void;
-	readonly onMeaning: (meaning: Meaning) => void;
+	/** The sources cannot be built, or do not run; `what` says which line is wrong. */
+	readonly onMistake: (what: string) => void;
 	/** Leaves the Worker's own lines as they are: JSON. */
 	readonly json: boolean;
 }
@@ -40,9 +35,9 @@ const logLine = v.looseObject({ level: v.picklist(['info', 'warn', 'error']), ev
 type LogLine = v.InferOutput<typeof logLine>;
 
 /** Reads what Wrangler writes, in pieces of any length, and prints what is left of it. */
-export function createOutput({ lines, print, onMeaning, json }: OutputOptions): (piece: string) => void {
+export function createOutput({ lines, print, onMistake, json }: OutputOptions): (piece: string) => void {
 	let rest = '';
-	const reader = createReader(onMeaning, lines);
+	const reader = createReader(onMistake, lines);
 	return (piece) => {
 		const complete = `${rest}${piece}`.split('\n');
 		rest = complete.pop() ?? '';
@@ -61,14 +56,11 @@ export function createOutput({ lines, print, onMeaning, json }: OutputOptions): 
 }
 
 /** Finds out from the lines how the server is: a mistake of the build spans several. */
-function createReader(onMeaning: OutputOptions['onMeaning'], lines: SourceLines): (plain: string) => void {
+function createReader(onMistake: OutputOptions['onMistake'], lines: SourceLines): (plain: string) => void {
 	let message: string | undefined;
 	let isBuild = false;
 	return (plain) => {
-		if (/^⎔ (Starting|Reloading) local server/.test(plain)) {
-			lines.refresh();
-			onMeaning({ kind: 'reloading' });
-		}
+		if (/^⎔ (Starting|Reloading) local server/.test(plain)) lines.refresh();
 		const [, error] = /✘ \[ERROR\] (.*)$/.exec(plain) ?? [];
 		if (error !== undefined) {
 			isBuild ||= error.startsWith('Build failed');
@@ -81,7 +73,7 @@ function createReader(onMeaning: OutputOptions['onMeaning'], lines: SourceLines)
 		const at = isBuild ? /^\s+(\S.*:\d+:\d+):$/.exec(plain)?.[1] : /^\s+at (.*)$/.exec(plain)?.[1];
 		if (at === undefined) return;
 		const where = (/[^\s()]+:\d+:\d+/.exec(lines.translate(at))?.[0] ?? at).trim();
-		onMeaning({ kind: 'mistake', what: `${where}: ${message.replace(/^Uncaught (Error: )?/, '')}` });
+		onMistake(`${where}: ${message.replace(/^Uncaught (Error: )?/, '')}`);
 		message = undefined;
 		isBuild = false;
 	};

@@ -34,7 +34,8 @@ async function stand(
 	options: Partial<ProxyOptions> = {},
 ): Promise<{ proxy: Standing; port: number; url: string }> {
 	const inner = await listen(createServer(handler));
-	const proxy = createProxy({ secret: 'the-secret', findPort: async () => inner, onlyLoopback: true, ...options });
+	const findAddress = async () => ({ port: inner, isSecure: false });
+	const proxy = createProxy({ secret: 'the-secret', findAddress, onlyLoopback: true, ...options });
 	const port = await listen(proxy.server);
 	return { proxy, port, url: `http://127.0.0.1:${port}` };
 }

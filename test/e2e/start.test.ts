@@ -31,6 +31,26 @@ test('no page can debug the Worker: neither Wrangler nor workerd opens an inspec
 	expect(workers.filter((line) => line.includes('--inspector-addr'))).toEqual([]);
 });
 
+test('a request goes straight to the Worker: Wrangler’s own proxy, which loses those that come when a connection times out, may stand still', async () => {
+	const { stdout } = await shell('ps -eo pgid=,pid=,args=');
+	const [proxy] = stdout
+		.split('\n')
+		.filter((line) => Number.parseInt(line, 10) === runlet.group && /workerd\S* serve /.test(line))
+		.map((line) => Number(line.trim().split(/\s+/)[1]))
+		.sort((a, b) => a - b);
+	// The first that Wrangler starts.
+	if (proxy === undefined) throw new Error('There is no workerd.');
+	process.kill(proxy, 'SIGSTOP');
+	try {
+		const statuses = ['/', '/app.js', '/healthz', '/v1/agents'].map(
+			async (path) => (await fetch(runlet.url + path)).status,
+		);
+		expect(await Promise.all(statuses)).toEqual([200, 200, 200, 200]);
+	} finally {
+		process.kill(proxy, 'SIGCONT');
+	}
+});
+
 test('the first event of the stream arrives before the last one is produced', async () => {
 	const response = await fetch(`${runlet.url}/v1/sessions`, {
 		method: 'POST',
