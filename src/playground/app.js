@@ -11,7 +11,7 @@ import { listenForFiles } from './file-drop.js';
 import { createKeyForm, createKeyHeaders } from './key.js';
 import { createOpenCalls, pointAtOpenCall } from './open-calls.js';
 import { createRunView, eventsOf } from './run-view.js';
-import { ClientError, createClient } from './session.js';
+import { ClientError, createClient, isTransient } from './session.js';
 import { createTail } from './tail.js';
 import { describeAnswer, describeModel, saidIn, textOf } from './words.js';
 
@@ -38,7 +38,8 @@ const attachments = createAttachments(find('#files', HTMLElement), find('#files-
 
 const tail = createTail(find('#scroller', HTMLElement));
 const headers = createKeyHeaders();
-const client = createClient({ headers, onRetry: () => setStatus('Connection lost. Trying again…') });
+const onRetry = () => setStatus('Connection lost. Trying again…');
+const client = createClient({ headers, readRetries: 2, onRetry });
 
 /** @type {Agent[]} */
 let agents = [];
@@ -67,11 +68,12 @@ async function open() {
 	setStatus('');
 	try {
 		if (agents.length === 0) showAgents(await client.agents({ signal }));
+		setStatus('');
 		if (sessionId !== undefined) return await showSession(sessionId, signal);
 		showWelcome();
 		page.send.disabled = false;
 	} catch (error) {
-		if (!signal.aborted) showFailure(error);
+		if (!signal.aborted) showFailure(error, isTransient(error));
 	}
 }
 
@@ -289,12 +291,14 @@ function showSummary(text) {
 	page.transcript.append(element('details', 'reasoning', title, element('div', 'body', text)));
 }
 
-/** @param {unknown} error */
-function showFailure(error) {
+/**
+ * @param {unknown} error
+ * @param {boolean} [mayPass] whether opening the chat again may help; by default where there was no answer
+ */
+function showFailure(error, mayPass = error instanceof ClientError && error.status === undefined) {
 	const box = element('div', 'failure', element('p', '', messageOf(error)));
 	box.setAttribute('role', 'alert');
-	const isNetwork = error instanceof ClientError && error.status === undefined;
-	if (isNetwork) box.append(button('retry', 'Try again', open));
+	if (mayPass) box.append(button('retry', 'Try again', open));
 	else if (error instanceof ClientError && error.status === 401) box.append(createKeyForm(headers, open));
 	else if (error instanceof ClientError && error.code === 'not_found')
 		box.append(button('retry', 'New chat', startNewChat));

@@ -77,6 +77,7 @@ export class ClientError extends Error {
  * @param {string} [options.url] where the server is, without a slash at the end; by default the page's own origin
  * @param {Record<string, string>} [options.headers] sent with every request
  * @param {number} [options.retries] how often a dropped stream is taken up again without progress
+ * @param {number} [options.readRetries] how often a read that failed is asked again
  * @param {number} [options.retryDelayMs] wait before the first retry; doubles up to 8 s
  * @param {number} [options.idleMs] a stream silent for so long is dropped; the server sends something every 15 s
  * @param {(attempt: number) => void} [options.onRetry] called before each wait
@@ -85,6 +86,7 @@ export function createClient({
 	url = '',
 	headers = {},
 	retries = 7,
+	readRetries = 0,
 	retryDelayMs = 250,
 	idleMs = 45_000,
 	onRetry,
@@ -122,6 +124,25 @@ export function createClient({
 		} catch (cause) {
 			if (options?.signal?.aborted) throw cause;
 			throw new ClientError('connection_lost', 'The answer of the server broke off.', { cause });
+		}
+	}
+
+	/**
+	 * What a path has. Asked again after a failure that may pass.
+	 *
+	 * @param {string} path
+	 * @param {Signal} [options]
+	 */
+	async function read(path, options) {
+		for (let failures = 0; ; ) {
+			try {
+				return await json(path, options);
+			} catch (error) {
+				if (options?.signal?.aborted || failures === readRetries || !isTransient(error)) throw error;
+			}
+			failures += 1;
+			onRetry?.(failures);
+			await sleep(retryDelayMs * 2 ** (failures - 1), options?.signal);
 		}
 	}
 
@@ -171,7 +192,7 @@ export function createClient({
 		const all = [];
 		for (let cursor; ; ) {
 			const query = cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`;
-			const page = await json(`${pathOf(id)}/messages${query}`, options);
+			const page = await read(`${pathOf(id)}/messages${query}`, options);
 			all.push(...page.messages);
 			if (page.cursor === undefined || page.cursor === null) return all;
 			cursor = page.cursor;
@@ -186,7 +207,7 @@ export function createClient({
 		 * @returns {Promise<Agent[]>}
 		 */
 		async agents(options) {
-			return (await json('/v1/agents', options)).agents;
+			return (await read('/v1/agents', options)).agents;
 		},
 
 		/**
@@ -201,7 +222,7 @@ export function createClient({
 		 * @param {Signal} [options]
 		 * @returns {Promise<Session>}
 		 */
-		session: (id, options) => json(pathOf(id), options),
+		session: (id, options) => read(pathOf(id), options),
 
 		/**
 		 * A session as it is to be shown: `messages` leaves out what `follow` replays of the newest run. What a person said
@@ -212,7 +233,7 @@ export function createClient({
 		 * @returns {Promise<{ session: Session, messages: Message[] }>}
 		 */
 		async load(id, options) {
-			const session = await json(pathOf(id), options);
+			const session = await read(pathOf(id), options);
 			const all = (await messages(id, options)).filter(({ isReplaced }) => isReplaced !== true);
 			const newest = session.run?.id;
 			const isShown = (/** @type {Message} */ { runId, role, isInput }, /** @type {number} */ index) =>
@@ -301,8 +322,12 @@ async function toClientError(response) {
 	return new ClientError(`http_${status}`, `The server answered with status ${status}.`, { status });
 }
 
-/** @param {unknown} error */
-function isTransient(error) {
+/**
+ * Whether the same request may succeed when it is made again.
+ *
+ * @param {unknown} error
+ */
+export function isTransient(error) {
 	if (error instanceof SseBroken) return true;
 	if (!(error instanceof ClientError)) return false;
 	return error.status === undefined || error.status >= 500 || error.status === 429 || error.status === 408;

@@ -313,6 +313,23 @@ describe('a chat', () => {
 		for (const complaint of complaints.splice(0)) expect(complaint).toContain('net::ERR_');
 	});
 
+	test('a server that fails once when the page is opened is asked again; one that goes on failing is told, with a way to try again', async () => {
+		let failures = 1;
+		await page.route('**/v1/agents', (route) =>
+			failures-- > 0 ? route.fulfill({ status: 500, body: 'Network connection lost.' }) : route.continue(),
+		);
+		await page.reload();
+		await page.locator('#welcome').waitFor();
+		expect(await textsOf('.failure, #status')).toEqual(['']);
+		failures = 3;
+		await page.reload();
+		await sees('.failure', 'status 500');
+		await page.click('.failure >> text=Try again');
+		await page.locator('#welcome').waitFor();
+		expect(await textsOf('.failure')).toEqual([]);
+		for (const complaint of complaints.splice(0)) expect(complaint).toContain('500');
+	});
+
 	test('a call that waits for a person is asked for, and its result lets the run go on, also after a reload', async () => {
 		await page.goto(server.url);
 		await page.selectOption('#agent', 'support');
