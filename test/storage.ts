@@ -1,5 +1,10 @@
-/** Whether a write of the object under test fails now. @param n its number since the storage was broken, from 1 */
-type Fails = (n: number) => boolean;
+/**
+ * Whether a write of the object under test fails now, as a disk does or with an error of SQLite's.
+ *
+ * @param n its number since the storage was broken, from 1
+ * @param statement empty where it sets the alarm
+ */
+type Fails = (n: number, statement: string) => boolean | string;
 
 let fails: Fails | undefined;
 let only: string | undefined;
@@ -29,10 +34,11 @@ export function countWrites(): number {
 
 const isWrite = /^\s*(INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\b/i;
 
-function assertWorks(session: string): void {
+function assertWorks(session: string, statement = ''): void {
 	if (fails === undefined || (only !== undefined && only !== session)) return;
 	writes++;
-	if (fails(writes)) throw new Error('disk I/O error: SQLITE_IOERR');
+	const how = fails(writes, statement);
+	if (how !== false) throw new Error(`it failed: ${how === true ? 'SQLITE_IOERR' : how}`);
 }
 
 /** Makes an object's storage one that can be broken. Call it before anybody uses that. */
@@ -41,7 +47,7 @@ export function makeBreakable({ id, storage }: DurableObjectState): void {
 	const { sql } = storage;
 	const exec = sql.exec.bind(sql);
 	const failing: typeof exec = (query, ...values) => {
-		if (isWrite.test(query)) assertWorks(session);
+		if (isWrite.test(query)) assertWorks(session, query);
 		return exec(query, ...values);
 	};
 	Object.defineProperty(sql, 'exec', { value: failing, configurable: true, writable: true });

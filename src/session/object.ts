@@ -30,6 +30,7 @@ import { type ExportForm, exportResponse, exportStream } from './export.ts';
 import { follow } from './follow.ts';
 import { inboundOf } from './inbound.ts';
 import { Inbox, type Stored } from './inbox.ts';
+import { inBackground } from './owner.ts';
 import { pastLog } from './past.ts';
 import { pendingOf } from './pending.ts';
 import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
@@ -71,6 +72,8 @@ export function createSessionClass(runtime: Runtime) {
 		readonly #admission: Admission;
 		/** Whether what an earlier life of the object left was taken up. */
 		#isAwake = false;
+		/** Whether the alarm that the session needs stands, as far as this life of the object knows. */
+		#hasAlarm = false;
 		/** Whether the session is being removed: nothing may begin any more. */
 		#isLeaving = false;
 
@@ -291,7 +294,9 @@ export function createSessionClass(runtime: Runtime) {
 				// An alarm that throws is tried a few times only; this one has to come again.
 				log('error', 'session.alarm_failed', failureFields(cause));
 				const pauseMs = isStorageError(cause) ? storageAgainMs : alarmAgainMs;
-				await this.ctx.storage.setAlarm(Date.now() + pauseMs);
+				// Where this fails, too, the platform tries this one a few times more; then the next request sets it again.
+				this.#hasAlarm = false;
+				await this.#store.setAlarm(Date.now() + pauseMs);
 			}
 		}
 
@@ -303,10 +308,19 @@ export function createSessionClass(runtime: Runtime) {
 			this.#isAwake = true;
 		}
 
+		#renewAlarm(): void {
+			if (this.#hasAlarm) return;
+			this.#hasAlarm = true;
+			inBackground(async () => {
+				this.#hasAlarm = await this.#runner.renewAlarm();
+			});
+		}
+
 		/** The answer to a request, whatever happens. */
 		#answer(work: () => Promise<Response>, format?: Format): Promise<Response> {
 			return answer(async () => {
 				this.#wake();
+				this.#renewAlarm();
 				return work();
 			}, format);
 		}
@@ -316,7 +330,7 @@ export function createSessionClass(runtime: Runtime) {
 			try {
 				await this.#runner.cancel();
 				// Set before it is needed: nobody else comes back for what a removed session owes.
-				await this.ctx.storage.setAlarm(Date.now() + alarmAgainMs);
+				await this.#store.setAlarm(Date.now() + alarmAgainMs);
 				this.#store.erase(Date.now());
 				await this.#leave();
 			} finally {
@@ -330,7 +344,7 @@ export function createSessionClass(runtime: Runtime) {
 			await outbox.send();
 			if (this.#store.exists()) return;
 			if (!outbox.isEmpty) return this.#store.setAlarm(this.#store.outbox.nextAt());
-			await this.ctx.storage.deleteAlarm();
+			await this.#store.setAlarm(undefined);
 			await this.ctx.storage.deleteAll();
 		}
 

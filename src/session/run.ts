@@ -2,7 +2,7 @@ import { isDelta, isSideEvent, isTerminal } from '../chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../chat/index.ts';
 import type { Resumption } from '../chat/loop.ts';
 import { start } from '../chat/run.ts';
-import type { RunletError } from '../errors.ts';
+import { RunletError } from '../errors.ts';
 import { failureFields, log as writeLog } from '../log.ts';
 import { callsInOrder } from './calls-in-order.ts';
 import type { AtCrashPoint } from './crash.ts';
@@ -19,7 +19,7 @@ import { fitting, slim, tailLength } from './tail.ts';
 export interface LiveRun {
 	readonly record: Pick<RunRecord, 'n' | 'id'>;
 	readonly log: RunLog;
-	/** Resolves with how it ended, once that is stored. Never rejects. */
+	/** Resolves with how it ended, once that is stored. Rejects with `storage_unavailable` where that cannot be stored at all. */
 	readonly ended: Promise<TerminalEvent>;
 	/** Stops it at once, so that it ends as `cancelled`; gives its end, or throws `storage_unavailable` while that cannot be stored. */
 	readonly cancel: () => Promise<TerminalEvent>;
@@ -95,9 +95,9 @@ export function carryOut(work: Work): LiveRun {
 				writeLog('error', 'run.end_not_stored', { 'runlet.run.id': record.id, ...failureFields(cause) });
 				if (!isStorageError(cause)) {
 					if (isShort) {
-						// Nobody is told of an end that is not stored: readers come back to what becomes of the run.
+						// Nobody is told of an end that is not stored: who waits for it comes back to what becomes of the run.
 						log.leave();
-						return event;
+						throw endNotStored(cause);
 					}
 					// It may be the end itself that cannot be stored.
 					isShort = true;
@@ -145,6 +145,7 @@ export function carryOut(work: Work): LiveRun {
 		})
 		.finally(drafts.stop)
 		.then(conclude);
+	ended.catch(() => {});
 	const cancel = async (): Promise<TerminalEvent> => {
 		stop.abort();
 		tryNow();
@@ -158,6 +159,13 @@ function notStored(cause: unknown): TerminalEvent {
 		return { type: 'error', code: cause.code, message: cause.message, data: { ...cause.data } };
 	const message = 'The run could not be stored. Send the message again.';
 	return { type: 'error', code: 'internal', message };
+}
+
+/** What is said to who waits for a run that goes on, as its end could not be stored. */
+function endNotStored(cause: unknown): RunletError {
+	const message =
+		'The end of the run could not be stored, so it is taken up again. Send the request once more under its Idempotency-Key to join it, or follow its events.';
+	return new RunletError('storage_unavailable', message, { retryAfter: 2 }, { cause });
 }
 
 export function newRunId(): string {

@@ -214,6 +214,20 @@ export class Runner {
 		return false;
 	}
 
+	/**
+	 * Sets the alarm that the session needs where none stands: the platform gives up one that has failed too often.
+	 * Whether it stands now. Never rejects.
+	 */
+	async renewAlarm(): Promise<boolean> {
+		try {
+			if (!this.#store.hasTables || (await this.#store.alarmAt()) !== undefined) return true;
+		} catch (cause) {
+			log('warn', 'alarm.not_read', failureFields(cause));
+			return false;
+		}
+		return this.#setAlarm();
+	}
+
 	/** Where the session's budget stands. */
 	budget(): BudgetState {
 		return stateOf(this.#store, this.#limit());

@@ -9,7 +9,10 @@ const retryAfter = 2;
 const faultOfStatement = /SQLITE_(CONSTRAINT|ERROR|MISMATCH|MISUSE|RANGE|TOOBIG)\b/;
 
 /** The storage of an object, as far as a session uses it. */
-export type Storage = Pick<DurableObjectStorage, 'transactionSync' | 'setAlarm' | 'deleteAlarm' | 'sync'> & {
+export type Storage = Pick<
+	DurableObjectStorage,
+	'transactionSync' | 'getAlarm' | 'setAlarm' | 'deleteAlarm' | 'sync'
+> & {
 	readonly sql: Sql;
 };
 
@@ -36,6 +39,7 @@ export function guardStorage(storage: Storage): Storage {
 				(error) => (own === undefined ? toStorageError(error) : own.error),
 			);
 		},
+		getAlarm: () => eventually(() => storage.getAlarm()),
 		setAlarm: (at) => eventually(() => storage.setAlarm(at)),
 		deleteAlarm: () => eventually(() => storage.deleteAlarm()),
 		sync: () => eventually(() => storage.sync()),
@@ -55,9 +59,9 @@ function guarded<T>(work: () => T, toError: (error: unknown) => unknown = toStor
 	}
 }
 
-async function eventually(work: () => Promise<void>): Promise<void> {
+async function eventually<T>(work: () => Promise<T>): Promise<T> {
 	try {
-		await work();
+		return await work();
 	} catch (error) {
 		throw toStorageError(error);
 	}

@@ -79,6 +79,11 @@ export class SessionStore {
 		return this.#storage.sync();
 	}
 
+	/** When the object's one alarm is set for, if it is. */
+	async alarmAt(): Promise<number | undefined> {
+		return (await this.#storage.getAlarm()) ?? undefined;
+	}
+
 	/** Sets the object's one alarm, or takes it away. */
 	setAlarm(at: number | undefined): Promise<void> {
 		return at === undefined ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at);
