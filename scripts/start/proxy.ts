@@ -5,11 +5,13 @@
 
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
-import { pipeline } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { RunletError, toResponse } from '../../src/errors.ts';
 import { localHeader } from '../../src/net/local.ts';
+import { sources } from '../../src/webhooks/index.ts';
+import { assertSigned } from '../../src/webhooks/verify.ts';
 import type { Address } from './dev-server.ts';
-import { readUpload, type Upload } from './upload.ts';
+import { createUploads, noBody, type Upload, type UploadLimits } from './upload.ts';
 
 export interface ProxyOptions {
 	/** Tells the Worker that a request came through here; without one it is told nothing. */
@@ -22,8 +24,8 @@ export interface ProxyOptions {
 	readonly onAnswer?: ((line: AnswerLine) => void) | undefined;
 	/** A certificate and its key, where the address is an https one. */
 	readonly tls?: ServerOptions | undefined;
-	/** Milliseconds after which an upload that stands still is refused. */
-	readonly silenceMs?: number | undefined;
+	/** How much of uploads is read, and for how long, where it is not as usual. */
+	readonly limits?: Partial<UploadLimits> | undefined;
 }
 
 /** One request, for a person to read. */
@@ -47,7 +49,7 @@ export function createProxy(options: ProxyOptions): Proxy {
 	const agent = new Agent({ keepAlive: true, timeout: 4_000, maxSockets: Number.POSITIVE_INFINITY });
 	const settings = { keepAliveTimeout: 65_000, maxHeaderSize: 65_536 };
 	const waiting = new Set<(error: RunletError) => void>();
-	const way: Way = { ...options, agent, waiting };
+	const way: Way = { ...options, agent, waiting, readUpload: createUploads(options.limits) };
 	const answer = (req: IncomingMessage, res: ServerResponse) => void handle(req, res, way);
 	const server =
 		options.tls === undefined
@@ -61,7 +63,11 @@ export function createProxy(options: ProxyOptions): Proxy {
 	};
 }
 
-type Way = ProxyOptions & { readonly agent: Agent | false; readonly waiting: Set<(error: RunletError) => void> };
+interface Way extends ProxyOptions {
+	readonly agent: Agent | false;
+	readonly waiting: Set<(error: RunletError) => void>;
+	readonly readUpload: (req: IncomingMessage) => Promise<Upload | undefined>;
+}
 
 type Report = (status: number) => void;
 type Told = { readonly report: Report };
@@ -73,15 +79,16 @@ async function handle(req: IncomingMessage, res: ServerResponse, shared: Way): P
 		shared.onAnswer?.({ method: req.method ?? '', path, status, ms: performance.now() - began });
 	};
 	const way = { ...shared, report };
+	let upload: Upload | undefined;
 	try {
-		const refused = refuse(req, way);
-		const upload = await readUpload(req, shared.silenceMs);
-		// Nobody is there to be answered.
-		if (upload === undefined) return;
-		if (refused !== undefined) throw refused;
-		await passOn(req, res, upload, way);
+		assertAllowed(req, way);
+		upload = isHopeless(req, way) ? noBody : await way.readUpload(req);
+		// Without one nobody is there to be answered.
+		if (upload !== undefined) await passOn(req, res, upload, way);
 	} catch (error) {
 		await fail(res, error, report);
+	} finally {
+		upload?.release();
 	}
 }
 
@@ -91,20 +98,40 @@ const loopbackHost = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,
 /** What no page may have Wrangler do: to start a schedule, to reload, to show its own pages. */
 const ownPath = /^\/+cdn-cgi(\/|$)/i;
 
-function refuse({ url = '', headers }: IncomingMessage, { onlyLoopback }: Way): RunletError | undefined {
+function assertAllowed({ url = '', headers }: IncomingMessage, { onlyLoopback }: Way): void {
 	if (onlyLoopback && !loopbackHost.test(headers.host ?? '')) {
-		return new RunletError(
+		throw new RunletError(
 			'forbidden',
 			'Host: this address answers under the names of this machine only, such as http://127.0.0.1 or http://localhost with the port that npm start printed. npm start -- --keys answers under any name, to who has a key.',
 			{ field: 'Host' },
 		);
 	}
 	if (!url.startsWith('/') && url !== '*')
-		return new RunletError('invalid_request', 'path: expected one that begins with /.');
+		throw new RunletError('invalid_request', 'path: expected one that begins with /.');
 	const isPage = headers.origin !== undefined || !['none', undefined].includes(headers['sec-fetch-site']);
 	if (ownPath.test(url) && isPage)
-		return new RunletError('forbidden', 'A page may not ask for what is under /cdn-cgi. Use curl.');
-	return undefined;
+		throw new RunletError('forbidden', 'A page may not ask for what is under /cdn-cgi. Use curl.');
+}
+
+const credentials = ['authorization', 'x-api-key', 'api-key'];
+
+/**
+ * Whether the headers alone are enough for the Worker to refuse a request: a webhook that is not signed, or, where keys are
+ * needed, a request without one. Its body is not waited for, and the Worker answers without it.
+ */
+function isHopeless({ url = '', headers }: IncomingMessage, { secret }: Way): boolean {
+	const [path = ''] = url.split('?');
+	if (!path.startsWith('/v1/')) return false;
+	if (!path.startsWith('/v1/webhooks/')) return secret === undefined && credentials.every((name) => !headers[name]);
+	const source = Object.values(sources).find(({ name }) => path.endsWith(`/${name}`));
+	if (source === undefined) return false;
+	try {
+		const own = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+		assertSigned(source, new Headers(own), { now: Date.now() });
+		return false;
+	} catch {
+		return true;
+	}
 }
 
 /** Asks the Worker, and once more where Wrangler died before it answered and asking again changes nothing. */
@@ -166,15 +193,21 @@ function exchange(
 	});
 	asked.once('response', (answer) => {
 		waiting.delete(refuseWaiting);
+		// It is not asked again.
+		upload.release();
 		// Nobody waits for it any more.
 		if (res.destroyed || res.headersSent) return resolve(leave());
 		res.once('close', leave);
 		res.sendDate = false;
 		report(answer.statusCode ?? 502);
+		const isWhole = closeUnlessWhole(res);
 		res.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHops(answer.rawHeaders).flat());
 		res.flushHeaders();
 		// An answer that breaks off breaks off here, too.
-		pipeline(answer, res, () => resolve());
+		pipeline(answer, res, { end: isWhole }).then(
+			() => resolve(isWhole ? undefined : endLate(res)),
+			() => resolve(),
+		);
 	});
 	for (const chunk of upload.chunks) asked.write(chunk);
 	asked.end();
@@ -236,8 +269,26 @@ async function fail(res: ServerResponse, error: unknown, report: Report): Promis
 	const body = Buffer.from(await answer.arrayBuffer());
 	const headers = { ...Object.fromEntries(answer.headers), 'x-content-type-options': 'nosniff' };
 	report(answer.status);
-	// What is still to come of the request would be taken for the next one.
-	if (!res.req.complete) res.shouldKeepAlive = false;
+	const isWhole = closeUnlessWhole(res);
 	res.writeHead(answer.status, { ...headers, 'content-length': body.length });
-	res.end(body);
+	res.write(body);
+	if (isWhole) res.end();
+	else endLate(res);
+}
+
+/** Whether all of the request is here; else what is still to come would be taken for the next one. */
+function closeUnlessWhole(res: ServerResponse): boolean {
+	if (!res.req.complete) res.shouldKeepAlive = false;
+	return res.req.complete;
+}
+
+/** How long a sender may go on sending what nobody wants, in milliseconds. */
+const lateMs = 1_000;
+
+/** Ends an answer that was written before its request was read: a connection that is closed on a sender loses the answer. */
+function endLate(res: ServerResponse): void {
+	if (res.req.readableEnded) return void res.end();
+	const timer = setTimeout(() => res.end(), lateMs);
+	res.once('close', () => clearTimeout(timer));
+	res.req.once('end', () => res.end()).resume();
 }

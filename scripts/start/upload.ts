@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { RunletError } from '../../src/errors.ts';
+import { bodyTooLarge, maxBody, maxWebhookBody } from '../../src/wire/body.ts';
 
 /** The body of a request. */
 export interface Upload {
@@ -8,65 +9,93 @@ export interface Upload {
 	readonly chunks: readonly Buffer[];
 	/** Bytes. */
 	readonly length: number;
+	/** Call it when the chunks are not needed any more. */
+	readonly release: () => void;
 }
 
-/**
- * Bytes of a body that are passed on: more than any route of the Worker takes, so that it is the Worker that refuses what
- * is too long, in its own words. What comes behind them is read and forgotten.
- */
-const maxUpload = 32_000_000;
-
-/** Bytes of all bodies that are being read. */
-const maxUploads = 512_000_000;
-
-/** How long a sender may send nothing before its upload is over. */
-const maxSilenceMs = 30_000;
-
-let held = 0;
-
-/**
- * A body as a whole, so that Wrangler never sees one that breaks off. `undefined` where its sender left. Throws
- * `overloaded` where too many are being read, and `timeout` where the sender falls silent; who called then closes the
- * connection, since the rest may still come.
- */
-export async function readUpload(req: IncomingMessage, silenceMs = maxSilenceMs): Promise<Upload | undefined> {
-	const isGiven = req.headers['content-length'] !== undefined || req.headers['transfer-encoding'] !== undefined;
-	if (!isGiven) return { isGiven, chunks: [], length: 0 };
-	const { promise: silence, reject } = Promise.withResolvers<never>();
-	const timer = setTimeout(() => {
-		const words = `The upload stopped: nothing came for ${silenceMs / 1_000} seconds. Send the whole body, as long as Content-Length says.`;
-		reject(new RunletError('timeout', words));
-	}, silenceMs);
-	try {
-		return await Promise.race([readAll(req, () => timer.refresh()), silence]);
-	} finally {
-		clearTimeout(timer);
-	}
+/** How much is read, and for how long. */
+export interface UploadLimits {
+	/** Bytes of one body; by its path, where it is not said. */
+	readonly bytes?: number | undefined;
+	/** Bytes of all bodies together that are held. */
+	readonly bytesHeld: number;
+	/** Bodies that are read at a time. */
+	readonly count: number;
+	/** How long a sender may send nothing, in milliseconds. */
+	readonly silenceMs: number;
+	/** How long one body may take, in milliseconds. */
+	readonly totalMs: number;
 }
 
-/** Goes on until the sender is done or gone, also when nobody waits for it any more. */
-async function readAll(req: IncomingMessage, onChunk: () => void): Promise<Upload | undefined> {
-	const chunks: Buffer[] = [];
-	let length = 0;
-	let isRefused = false;
-	try {
-		for await (const chunk of req) {
-			onChunk();
-			if (length >= maxUpload || isRefused) continue;
-			if (held + chunk.length > maxUploads) {
-				isRefused = true;
-				continue;
-			}
+const usual: UploadLimits = {
+	bytesHeld: 256_000_000,
+	count: 200,
+	silenceMs: 30_000,
+	totalMs: 120_000,
+};
+
+/** A body that is not sent on. */
+export const noBody: Upload = { isGiven: true, chunks: [], length: 0, release: () => {} };
+
+/**
+ * Reads bodies as a whole, so that Wrangler never sees one that breaks off. Gives `undefined` where its sender left. Throws
+ * `too_large`, `timeout`, and `overloaded` where too much is being read: as soon as that is known, while the sender may go
+ * on sending.
+ */
+export function createUploads(given: Partial<UploadLimits> = {}) {
+	const limits = { ...usual, ...given };
+	let count = 0;
+	let held = 0;
+
+	return async (req: IncomingMessage): Promise<Upload | undefined> => {
+		const isGiven = req.headers['content-length'] !== undefined || req.headers['transfer-encoding'] !== undefined;
+		if (!isGiven) return { ...noBody, isGiven };
+		const { bytes = req.url?.startsWith('/v1/webhooks/') ? maxWebhookBody : maxBody } = limits;
+		if (Number(req.headers['content-length'] ?? 0) > bytes) throw bodyTooLarge(bytes);
+		if (count >= limits.count) throw tooMany();
+		const { promise, resolve, reject } = Promise.withResolvers<Upload | undefined>();
+		const chunks: Buffer[] = [];
+		let length = 0;
+		const release = (): void => {
+			held -= length;
+			length = chunks.length = 0;
+		};
+		const silence = setTimeout(() => reject(tooSlow('nothing came for', limits.silenceMs)), limits.silenceMs);
+		const total = setTimeout(() => reject(tooSlow('it was not whole after', limits.totalMs)), limits.totalMs);
+		const take = (chunk: Buffer): void => {
+			silence.refresh();
 			chunks.push(chunk);
 			length += chunk.length;
 			held += chunk.length;
+			if (length > bytes) reject(bodyTooLarge(bytes));
+			else if (held > limits.bytesHeld) reject(tooMany());
+		};
+		req.on('data', take);
+		req.once('end', () => resolve({ isGiven, chunks, length, release }));
+		req.once('close', () => resolve(undefined));
+		req.on('error', () => resolve(undefined));
+		count++;
+		try {
+			const upload = await promise;
+			if (upload === undefined) release();
+			return upload;
+		} catch (error) {
+			release();
+			throw error;
+		} finally {
+			count--;
+			clearTimeout(silence);
+			clearTimeout(total);
+			req.off('data', take);
 		}
-	} catch {
-		return undefined;
-	} finally {
-		held -= length;
-	}
-	if (isRefused)
-		throw new RunletError('overloaded', 'Too many uploads at once. Try again in a second.', { retryAfter: 1 });
-	return { isGiven: true, chunks, length };
+	};
+}
+
+function tooMany(): RunletError {
+	return new RunletError('overloaded', 'Too many uploads at once. Try again in a second.', { retryAfter: 1 });
+}
+
+function tooSlow(what: string, ms: number): RunletError {
+	const words = `The upload stopped: ${what} ${ms / 1_000} seconds. Send the whole body, as long as Content-Length says.`;
+	return new RunletError('timeout', words);
 }

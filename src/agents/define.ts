@@ -6,6 +6,7 @@ import { RunletError } from '../errors.ts';
 import { type Skill, forAgent as skillsForAgent } from '../skill/index.ts';
 import { type AnyFn, forAgent, type Tool, type ToolEntries } from '../tool/index.ts';
 import { sourceNames, type WebhookMapping, type WebhookMappings } from '../webhooks/index.ts';
+import { maxWebhookBody } from '../wire/body.ts';
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
 
@@ -21,7 +22,7 @@ const mapping = v.optional(
 			toMessage,
 			v.strictObject({
 				map: toMessage,
-				maxBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(25_000_000))),
+				maxBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxWebhookBody))),
 				sameBody: v.optional(v.picklist(['once', 'again'])),
 			}),
 		],

@@ -8,10 +8,8 @@ import { RunletError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import type { Delivery, Handling } from '../session/api.ts';
 import { hash } from '../tool/provider-name.ts';
+import { bodyTooLarge, maxBody } from '../wire/body.ts';
 import type { RouteEnv } from './identity.ts';
-
-/** Bytes of a request's body. */
-const maxBody = 4_000_000;
 
 /**
  * The JSON body of a request, checked. Every refusal is a 4xx that names the field and says what is wrong with it.
@@ -127,12 +125,12 @@ export async function readBytes(
 	limit = maxBody,
 	timeoutMs = Number.POSITIVE_INFINITY,
 ): Promise<Uint8Array<ArrayBuffer>> {
-	if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit);
+	if (Number(request.headers.get('content-length') ?? 0) > limit) throw bodyTooLarge(limit);
 	const chunks: Uint8Array[] = [];
 	let length = 0;
 	for await (const chunk of received(request.body, timeoutMs)) {
 		length += chunk.byteLength;
-		if (length > limit) throw tooLarge(limit);
+		if (length > limit) throw bodyTooLarge(limit);
 		chunks.push(chunk);
 	}
 	return bytesOf(...chunks);
@@ -169,13 +167,5 @@ async function* received(body: ReadableStream<Uint8Array> | null, timeoutMs: num
 function tooSlow(timeoutMs: number): RunletError {
 	return new RunletError('timeout', `body: not whole after ${timeoutMs / 1_000} seconds. Send it again.`, {
 		field: 'body',
-	});
-}
-
-function tooLarge(limit: number): RunletError {
-	const advice = limit === maxBody ? 'Send less, or files by their URL' : 'Send less';
-	return new RunletError('too_large', `body: more than ${limit} bytes. ${advice}.`, {
-		field: 'body',
-		limit,
 	});
 }

@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, Socket } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createProxy, type ProxyOptions, type Proxy as Standing } from '../../scripts/start/proxy.ts';
-import { readUpload } from '../../scripts/start/upload.ts';
+import { createUploads } from '../../scripts/start/upload.ts';
 import { RunletError } from '../../src/errors.ts';
 
 const open: Server[] = [];
@@ -127,7 +127,7 @@ test.each([
 			reached++;
 			res.end();
 		},
-		{ silenceMs: 50, onAnswer: ({ status }) => lines.push(status) },
+		{ limits: { silenceMs: 50 }, onAnswer: ({ status }) => lines.push(status) },
 	);
 	// The answer is read to the end of the connection, which its sender never closes.
 	const answer = await raw(port, `POST / HTTP/1.1\r\nHost: localhost\r\n${framing}\r\n\r\n${piece}`);
@@ -144,7 +144,7 @@ test('an upload that is slow, but never stands still for so long, arrives', asyn
 	try {
 		const req = new IncomingMessage(new Socket());
 		req.headers['content-length'] = '5';
-		const upload = readUpload(req);
+		const upload = createUploads()(req);
 		for (const letter of 'whole') {
 			req.push(letter);
 			await new Promise((resolve) => setImmediate(resolve));
@@ -155,6 +155,140 @@ test('an upload that is slow, but never stands still for so long, arrives', asyn
 	} finally {
 		vi.useRealTimers();
 	}
+});
+
+/** A request whose body is sent piece by piece; `answer` is all that comes back until the connection is closed. */
+async function sending(port: number, head: string) {
+	const socket = connect(port, '127.0.0.1');
+	await once(socket, 'connect');
+	socket.write(`${head}\r\nHost: localhost\r\n`);
+	const closed = once(socket, 'close');
+	let answer = '';
+	socket.setEncoding('utf8').on('data', (text: string) => {
+		answer += text;
+	});
+	socket.on('error', () => {});
+	return { socket, answer: () => closed.then(() => answer), first: once(socket, 'data').then(String) };
+}
+
+/** A server behind the proxy that keeps its answers back until it is told to give them. */
+function patient() {
+	const reached: string[] = [];
+	const answers: (() => void)[] = [];
+	const handler: Handler = async (req, res) => {
+		let body = '';
+		for await (const piece of req.setEncoding('utf8')) body += piece;
+		reached.push(`${req.url} ${body}`);
+		answers.push(() => res.end('done'));
+		arrived.resolve();
+		arrived = Promise.withResolvers<void>();
+	};
+	let arrived = Promise.withResolvers<void>();
+	return { reached, answers, handler, next: () => arrived.promise };
+}
+
+describe('an upload that cannot become an answer is refused while it is sent, and reaches nobody:', () => {
+	const cases: readonly (readonly [
+		what: string,
+		head: string,
+		sent: string,
+		limits: object,
+		status: number,
+		says: string,
+	])[] = [
+		['one that says it is too long', 'Content-Length: 11', '', { bytes: 10 }, 413, 'body: more than 10 bytes'],
+		[
+			'one that becomes too long',
+			'Transfer-Encoding: chunked',
+			'b\r\nhello world\r\n',
+			{ bytes: 10 },
+			413,
+			'body: more',
+		],
+		['one of too many bytes at once', 'Content-Length: 99', 'hello world', { bytesHeld: 10 }, 503, 'Too many uploads'],
+		['one too many', 'Content-Length: 99', '', { count: 0 }, 503, 'Too many uploads'],
+	];
+	test.each(cases)('%s', async (_, framing, sent, limits, status, says) => {
+		const { reached, handler } = patient();
+		const { port } = await stand(handler, { limits });
+		const { socket, answer } = await sending(port, 'POST / HTTP/1.1');
+		socket.write(`${framing}\r\n\r\n${sent}`);
+		const text = await answer();
+		expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+		expect(text).toContain(says);
+		expect(reached).toEqual([]);
+	});
+
+	test('one that never stands still, and never ends', async () => {
+		const { reached, handler } = patient();
+		const { port } = await stand(handler, { limits: { totalMs: 100, silenceMs: 60_000 } });
+		const { socket, answer } = await sending(port, 'POST / HTTP/1.1');
+		socket.write('Transfer-Encoding: chunked\r\n\r\n');
+		const drip = setInterval(() => socket.write('1\r\n.\r\n'), 5);
+		const text = await answer();
+		clearInterval(drip);
+		expect(text).toMatch(/^HTTP\/1.1 408 /);
+		expect(text).toContain('it was not whole after 0.1 seconds');
+		expect(reached).toEqual([]);
+	});
+
+	test('one under a foreign name', async () => {
+		const { port } = await stand();
+		const head = 'POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 99\r\n\r\n';
+		expect(await raw(port, head)).toMatch(/^HTTP\/1.1 403 /);
+	});
+});
+
+test('a sender that goes on sending what is refused is answered all the same', async () => {
+	const { url } = await stand(tell, { limits: { bytes: 1_000 } });
+	const response = await fetch(url, { method: 'POST', body: Buffer.alloc(5_000_000) });
+	expect([response.status, JSON.parse(await response.text())]).toMatchObject([413, { error: { code: 'too_large' } }]);
+});
+
+test('bytes of uploads count until the answer begins, over all connections', async () => {
+	const { reached, answers, handler, next } = patient();
+	const { url } = await stand(handler, { limits: { bytesHeld: 10 } });
+	const post = (body: string) => fetch(url, { method: 'POST', body });
+	const arrived = next();
+	const first = post('12345678');
+	await arrived;
+	expect((await post('12345678')).status).toBe(503);
+	answers[0]?.();
+	expect((await first).status).toBe(200);
+	const again = next();
+	const third = post('abcdefgh');
+	await again;
+	answers[1]?.();
+	expect((await third).status).toBe(200);
+	expect(reached).toEqual(['/ 12345678', '/ abcdefgh']);
+});
+
+describe('what the Worker refuses by its headers is not read:', () => {
+	const now = () => Math.floor(Date.now() / 1_000);
+	const slack = (at: number) => `X-Slack-Request-Timestamp: ${at}\r\nX-Slack-Signature: v0=${'ab'.repeat(32)}`;
+	const body = '{"a":"whole body"}';
+	const cases: readonly (readonly [what: string, path: string, more: string, hasKeys: boolean, isRead: boolean])[] = [
+		['a webhook without a signature', '/v1/webhooks/triage/github?x=1', 'X: y', false, false],
+		['a webhook with a signature that is too old', '/v1/webhooks/triage/slack', slack(now() - 1_000), false, false],
+		['but a webhook with a signature is', '/v1/webhooks/triage/slack', slack(now()), false, true],
+		['but one of an unknown source is', '/v1/webhooks/triage/other', 'X: y', false, true],
+		['a request without a key, where keys are needed', '/v1/sessions', 'X: y', true, false],
+		['but one with a key is', '/v1/sessions', 'X-Api-Key: k', true, true],
+		['but one without a key is, where none is needed', '/v1/sessions', 'X: y', false, true],
+	];
+	test.each(cases)('%s', async (_, path, more, hasKeys, isRead) => {
+		const { reached, answers, handler, next } = patient();
+		const { port } = await stand(handler, hasKeys ? { secret: undefined } : {});
+		const { socket, first } = await sending(port, `POST ${path} HTTP/1.1`);
+		const arrived = next();
+		socket.write(`${more}\r\nContent-Length: ${body.length}\r\n\r\n`);
+		if (isRead) socket.write(body);
+		await arrived;
+		answers[0]?.();
+		expect(await first).toMatch(/^HTTP\/1.1 200 /);
+		expect(reached).toEqual([`${path} ${isRead ? body : ''}`]);
+		socket.destroy();
+	});
 });
 
 test('an answer flows through piece by piece, byte for byte, and one that breaks off breaks off', async () => {
