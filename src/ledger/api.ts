@@ -4,6 +4,12 @@ import type { BudgetState, Limit } from './budget.ts';
 /** Whether an amount was set aside; if not, where the budget stands. */
 export type Reserved = { readonly ok: true } | { readonly ok: false; readonly state: BudgetState };
 
+/** What one call came to. */
+export interface Cost {
+	readonly id: string;
+	readonly amount: Amount;
+}
+
 /** What was spent on a day, in UTC, such as `2026-11-22`. */
 export interface Day {
 	readonly day: string;
@@ -27,13 +33,13 @@ export interface LedgerApi {
 	 */
 	reserve(id: string, amount: Amount, limit: Limit): Promise<Reserved>;
 	/**
-	 * Replaces a reservation by what the call came to, on the day of the reservation, also where that passes the limit.
-	 * Nothing for a call that was not made. An id that was settled changes nothing.
+	 * Replaces reservations by what their calls came to, all of them or none: each on the day of the reservation, also
+	 * where that passes the limit. Nothing for a call that was not made. An id that was settled changes nothing.
 	 *
 	 * An id that is not known (the reservation never arrived, or its day is gone) is charged to the day of now, once:
 	 * what was spent counts. A reservation that arrives after its settlement sets nothing aside.
 	 */
-	settle(id: string, amount: Amount): Promise<void>;
+	settle(costs: readonly Cost[]): Promise<void>;
 	/** Where the day of now stands. */
 	state(limit: Limit): Promise<BudgetState>;
 	/** The last `count` days, today included, as far as something was spent on them; the newest first. */

@@ -1,7 +1,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../config.ts';
 import type { Amount } from './amount.ts';
-import type { Day, LedgerApi, Reserved } from './api.ts';
+import type { Cost, Day, LedgerApi, Reserved } from './api.ts';
 import type { BudgetState, Limit } from './budget.ts';
 import { dayOf, LedgerStore } from './store.ts';
 
@@ -19,8 +19,8 @@ export function createLedgerClass(now: () => number = Date.now) {
 			return this.#store.reserve(dayOf(now()), id, amount, limit);
 		}
 
-		async settle(id: string, amount: Amount): Promise<void> {
-			this.#store.settle(dayOf(now()), id, amount);
+		async settle(costs: readonly Cost[]): Promise<void> {
+			this.#store.settle(dayOf(now()), costs);
 		}
 
 		async state(limit: Limit): Promise<BudgetState> {

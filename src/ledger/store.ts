@@ -1,7 +1,7 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { migrate } from '../migrate.ts';
 import { type Amount, amountOf, minus, nothing, plus } from './amount.ts';
-import type { Day, Reserved } from './api.ts';
+import type { Cost, Day, Reserved } from './api.ts';
 import { type BudgetState, budgetState, type Limit, wouldPass } from './budget.ts';
 import { migrations } from './schema.ts';
 
@@ -42,7 +42,7 @@ export function dayOf(time: number): number {
 }
 
 /**
- * A ledger's rows. Every method is synchronous and writes all or nothing: two rows at most, but for what is forgotten.
+ * A ledger's rows. Every method is synchronous and writes all or nothing: two rows a call at most, but for what is forgotten.
  * What each promises stands in `LedgerApi`; `today` is the day of now.
  */
 export class LedgerStore {
@@ -67,16 +67,20 @@ export class LedgerStore {
 		});
 	}
 
-	settle(today: number, id: string, cost: Amount): void {
-		const amount = amountOf(cost);
+	settle(today: number, costs: readonly Cost[]): void {
 		this.#storage.transactionSync(() => {
 			this.#forget(today - keptDays);
-			const call = this.#call(id) ?? { day: today, amount: nothing, settled: false };
-			if (call.settled) return;
-			const { spent, reserved } = this.#totals(call.day);
-			this.#saveTotals(call.day, { spent: plus(spent, amount), reserved: minus(reserved, call.amount) });
-			this.#saveCall(id, { day: call.day, amount, settled: true });
+			for (const cost of costs) this.#settle(today, cost);
 		});
+	}
+
+	#settle(today: number, { id, amount: cost }: Cost): void {
+		const amount = amountOf(cost);
+		const call = this.#call(id) ?? { day: today, amount: nothing, settled: false };
+		if (call.settled) return;
+		const { spent, reserved } = this.#totals(call.day);
+		this.#saveTotals(call.day, { spent: plus(spent, amount), reserved: minus(reserved, call.amount) });
+		this.#saveCall(id, { day: call.day, amount, settled: true });
 	}
 
 	state(today: number, limit: Limit): BudgetState {

@@ -1,8 +1,9 @@
 import type { Config } from '../config.ts';
 import { askDirectory } from '../directory/ask.ts';
+import type { Cost } from '../ledger/api.ts';
 import { askLedger } from '../ledger/ask.ts';
 import { failureFields, log } from '../log.ts';
-import type { OutboxMessage } from './rows/outbox.ts';
+import type { OutboxMessage, Outgoing } from './rows/outbox.ts';
 import type { SessionStore } from './store.ts';
 
 /** Whom a session owes something. */
@@ -52,24 +53,25 @@ export class Outbox {
 
 	async #send(receiver: Receiver, now: number): Promise<void> {
 		if (!this.#store.hasTables) return;
+		const due = this.#store.outbox.due(now).filter(({ message }) => receiverOf[message.to] === receiver);
 		let isSilent = false;
-		for (const outgoing of this.#store.outbox.due(now)) {
-			const { message } = outgoing;
-			if (receiverOf[message.to] !== receiver) continue;
+		for (const [first, ...others] of toParcels(due)) {
+			const parcel = [first, ...others];
 			// Who did not answer is not asked again in this attempt.
-			isSilent ||= !(await this.#tell(message));
-			if (isSilent) this.#store.outbox.retry(outgoing, Date.now());
-			else this.#store.told(outgoing);
+			isSilent ||= !(await this.#tell(first.message, parcel));
+			if (isSilent) this.#store.retry(parcel, Date.now());
+			else this.#store.told(parcel);
 		}
 	}
 
-	async #tell(message: OutboxMessage): Promise<boolean> {
+	/** Tells an object what is for it. Whether it answered. @param parcel what goes in the same call as the message */
+	async #tell(message: OutboxMessage, parcel: readonly Outgoing[]): Promise<boolean> {
 		try {
 			const { ledgers, directories } = this.#config();
 			switch (message.to) {
 				case 'ledger': {
 					const ledger = () => ledgers.get(ledgers.idFromName(message.owner));
-					await askLedger(ledger, (one) => one.settle(message.call, message.amount));
+					await askLedger(ledger, (one) => one.settle(toCosts(parcel)));
 					return true;
 				}
 				case 'list': {
@@ -91,4 +93,23 @@ export class Outbox {
 			return false;
 		}
 	}
+}
+
+/** What goes in one call: the costs of all calls to models that one ledger is owed, anything else by itself. */
+function toParcels(due: readonly Outgoing[]): readonly (readonly [Outgoing, ...Outgoing[]])[] {
+	const parcels = new Map<string, [Outgoing, ...Outgoing[]]>();
+	for (const outgoing of due) {
+		const { id, message } = outgoing;
+		const name = message.to === 'ledger' ? `ledger of ${message.owner}` : id;
+		const parcel = parcels.get(name);
+		if (parcel === undefined) parcels.set(name, [outgoing]);
+		else parcel.push(outgoing);
+	}
+	return [...parcels.values()];
+}
+
+function toCosts(parcel: readonly Outgoing[]): readonly Cost[] {
+	return parcel.flatMap(({ message }) =>
+		message.to === 'ledger' ? [{ id: message.call, amount: message.amount }] : [],
+	);
 }

@@ -1,7 +1,10 @@
 import type { Config } from '../config.ts';
+import { RunletError } from '../errors.ts';
 import { askLedger } from '../ledger/ask.ts';
 import { type BudgetState, isBounded } from '../ledger/budget.ts';
 import { failureFields, log } from '../log.ts';
+import { usualLimitMs } from '../reach.ts';
+import { withTimeLimit } from '../time-limit.ts';
 import type { OwnerLedger } from './meter.ts';
 import { Outbox } from './outbox.ts';
 import type { SessionStore } from './store.ts';
@@ -26,7 +29,17 @@ export class Owner {
 		const { ledgers, dayBudgetOf } = this.#config();
 		const { owner } = this.#store.session();
 		const ledger = () => ledgers.get(ledgers.idFromName(owner));
-		return { limit: dayBudgetOf(owner), ledger, settleUp: () => this.outbox.sendTo('ledger') };
+		return { limit: dayBudgetOf(owner), ledger, settleUp: () => this.#settleUp() };
+	}
+
+	/** Tells the ledger what it is owed; what takes longer than a call may take goes on behind who waits. */
+	async #settleUp(): Promise<void> {
+		try {
+			await withTimeLimit(this.outbox.sendTo('ledger'), usualLimitMs, 'The ledger of this key');
+		} catch (cause) {
+			if (!(cause instanceof RunletError && cause.code === 'timeout')) throw cause;
+			log('warn', 'owner.not_told', failureFields(cause));
+		}
 	}
 
 	/** Where the owner's day stands; nothing where it has no limit, or where the ledger cannot be asked now. */

@@ -129,11 +129,20 @@ export class SessionStore {
 	}
 
 	/** What was owed was told. */
-	told(outgoing: Outgoing): void {
+	told(all: readonly Outgoing[]): void {
 		this.transaction(() => {
-			this.outbox.told(outgoing);
-			const { message } = outgoing;
-			if (message.to === 'list') this.#storage.sql.exec('UPDATE session SET listed_at = ?', message.activeAt);
+			for (const outgoing of all) {
+				this.outbox.told(outgoing);
+				const { message } = outgoing;
+				if (message.to === 'list') this.#storage.sql.exec('UPDATE session SET listed_at = ?', message.activeAt);
+			}
+		});
+	}
+
+	/** What was owed could not be told. */
+	retry(all: readonly Outgoing[], now: number): void {
+		this.transaction(() => {
+			for (const outgoing of all) this.outbox.retry(outgoing, now);
 		});
 	}
 

@@ -32,13 +32,31 @@ test('a call is set aside, then replaced by what it came to', async () => {
 		reserved: ten,
 		left: { tokens: 90, usd: 0.9 },
 	});
-	await ledger.settle('a', { tokens: 7, usd: 0.07 });
+	await ledger.settle([{ id: 'a', amount: { tokens: 7, usd: 0.07 } }]);
 	expect(await ledger.state(limit)).toEqual({
 		limit,
 		spent: { tokens: 7, usd: 0.07 },
 		reserved: nothing,
 		left: { tokens: 93, usd: 0.93 },
 	});
+});
+
+test('calls that are settled together count once each, or none of them where one is no amount', async () => {
+	const ledger = newLedger();
+	await ledger.reserve('a', ten, {});
+	await ledger.reserve('b', ten, {});
+	await ledger.settle([{ id: 'b', amount: ten }]);
+	const costs = ['a', 'b', 'c', 'a'].map((id) => ({ id, amount: { tokens: 3, usd: 0 } }));
+	await runInDurableObject(ledger, (_, { storage }) => {
+		const store = new LedgerStore(storage);
+		const bad = [...costs, { id: 'd', amount: { tokens: -1, usd: 0 } }];
+		expect(() => store.settle(dayOf(Date.now()), bad)).toThrow(/^tokens: must be a number/);
+	});
+	expect(await ledger.state({})).toMatchObject({ spent: ten, reserved: ten });
+	for (const _ of ['first', 'again']) {
+		await ledger.settle(costs);
+		expect(await ledger.state({})).toMatchObject({ spent: { tokens: 16 }, reserved: nothing });
+	}
 });
 
 test('of 50 reservations at once a limit lets through those that fit, and tells the others where it stands', async () => {
@@ -58,16 +76,16 @@ test('a reservation or a settlement that comes again changes nothing', async () 
 	const limit = { tokens: 15 };
 	for (let times = 0; times < 3; times++) expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true });
 	expect((await ledger.state(limit)).reserved).toEqual(ten);
-	await ledger.settle('a', ten);
-	await ledger.settle('a', { tokens: 999, usd: 9 });
+	await ledger.settle([{ id: 'a', amount: ten }]);
+	await ledger.settle([{ id: 'a', amount: { tokens: 999, usd: 9 } }]);
 	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true });
 	expect(await ledger.state(limit)).toMatchObject({ spent: ten, reserved: nothing });
 });
 
 test('what was spent without a reservation is charged once, and a reservation that comes later sets nothing aside', async () => {
 	const ledger = newLedger();
-	await ledger.settle('a', ten);
-	await ledger.settle('a', ten);
+	await ledger.settle([{ id: 'a', amount: ten }]);
+	await ledger.settle([{ id: 'a', amount: ten }]);
 	await ledger.reserve('a', ten, { tokens: 100 });
 	expect(await ledger.state({ tokens: 10 })).toMatchObject({ spent: ten, reserved: nothing, left: { tokens: 0 } });
 });
@@ -75,7 +93,7 @@ test('what was spent without a reservation is charged once, and a reservation th
 test('a call that came to more than was set aside counts whole, and the next is refused', async () => {
 	const ledger = newLedger();
 	await ledger.reserve('a', ten, { tokens: 10 });
-	await ledger.settle('a', { tokens: 25, usd: 1 });
+	await ledger.settle([{ id: 'a', amount: { tokens: 25, usd: 1 } }]);
 	expect(await ledger.reserve('b', nothing, { tokens: 10 })).toMatchObject({
 		ok: false,
 		state: { spent: { tokens: 25, usd: 1 }, left: { tokens: 0 } },
@@ -89,7 +107,7 @@ test('an amount that is none is refused, and what was set aside stays so', async
 		const store = new LedgerStore(storage);
 		const today = dayOf(Date.now());
 		expect(() => store.reserve(today, 'b', { tokens: Number.NaN, usd: 0 }, {})).toThrow(/^tokens: must be a number/);
-		expect(() => store.settle(today, 'a', { tokens: 1, usd: -1 })).toThrow(/^usd: must be a number/);
+		expect(() => store.settle(today, [{ id: 'a', amount: { tokens: 1, usd: -1 } }])).toThrow(/^usd: must be a number/);
 	});
 	expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: ten });
 });
@@ -105,7 +123,7 @@ test('a day has its own budget, a call belongs to the day it was reserved on, an
 	expect(await ledger.reserve('late', ten, limit)).toEqual({ ok: true });
 	expect(await ledger.state(limit)).toMatchObject({ spent: nothing, reserved: nothing });
 	expect(await ledger.reserve('next', ten, limit)).toEqual({ ok: true });
-	await ledger.settle('late', { tokens: 4, usd: 0 });
+	await ledger.settle([{ id: 'late', amount: { tokens: 4, usd: 0 } }]);
 	expect(await ledger.state(limit)).toMatchObject({ spent: nothing, reserved: ten });
 	setClock('2026-03-01T12:00:00Z');
 	expect(await ledger.state(limit)).toMatchObject({ spent: { tokens: 4, usd: 0 }, reserved: ten });
@@ -116,7 +134,7 @@ test('a clock that goes back over midnight charges no call twice', async () => {
 	setClock('2026-03-02T00:00:00.001Z');
 	await ledger.reserve('a', ten, {});
 	setClock('2026-03-01T23:59:59.999Z');
-	await ledger.settle('a', ten);
+	await ledger.settle([{ id: 'a', amount: ten }]);
 	expect((await ledger.state({})).spent).toEqual(nothing);
 	setClock('2026-03-02T12:00:00Z');
 	expect(await ledger.state({})).toMatchObject({ spent: ten, reserved: nothing });
@@ -127,15 +145,15 @@ test('a settlement is told from its repetition for two days more; after that it 
 	setClock('2026-03-01T12:00:00Z');
 	await ledger.reserve('a', ten, {});
 	await ledger.reserve('b', ten, {});
-	await ledger.settle('a', ten);
+	await ledger.settle([{ id: 'a', amount: ten }]);
 	setClock('2026-03-03T23:00:00Z');
-	await ledger.settle('a', ten);
-	await ledger.settle('b', ten);
-	await ledger.settle('b', ten);
+	await ledger.settle([{ id: 'a', amount: ten }]);
+	await ledger.settle([{ id: 'b', amount: ten }]);
+	await ledger.settle([{ id: 'b', amount: ten }]);
 	expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: nothing });
 	setClock('2026-03-04T00:00:00Z');
-	await ledger.settle('a', ten);
-	await ledger.settle('a', ten);
+	await ledger.settle([{ id: 'a', amount: ten }]);
+	await ledger.settle([{ id: 'a', amount: ten }]);
 	expect(await ledger.state({})).toMatchObject({ spent: ten, reserved: nothing });
 });
 
@@ -144,7 +162,7 @@ test('days that are gone are removed when the ledger is next used, thousands of 
 	setClock('2026-03-01T12:00:00Z');
 	await runInDurableObject(ledger, (_, { storage }) => {
 		const store = new LedgerStore(storage);
-		for (let n = 0; n < 2_500; n++) store.settle(20_513, `old ${n}`, ten);
+		for (let n = 0; n < 2_500; n++) store.settle(20_513, [{ id: `old ${n}`, amount: ten }]);
 	});
 	setClock('2026-03-03T12:00:00Z');
 	await ledger.reserve('kept', ten, {});
@@ -163,10 +181,10 @@ test('a restart forgets nothing', async () => {
 	const limit = { tokens: 30 };
 	await ledger.reserve('a', ten, limit);
 	await ledger.reserve('b', ten, limit);
-	await ledger.settle('b', { tokens: 15, usd: 0.2 });
+	await ledger.settle([{ id: 'b', amount: { tokens: 15, usd: 0.2 } }]);
 	await evictDurableObject(ledger);
 	expect(await ledger.state(limit)).toMatchObject({ spent: { tokens: 15, usd: 0.2 }, reserved: ten });
-	await ledger.settle('b', ten);
+	await ledger.settle([{ id: 'b', amount: ten }]);
 	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true });
 	expect(await ledger.reserve('c', ten, limit)).toMatchObject({ ok: false });
 });
@@ -178,7 +196,7 @@ test('a call costs four rows written, and what it reads does not grow with the c
 		const costOf = (id: string) => {
 			rows();
 			store.reserve(2, id, ten, {});
-			store.settle(2, id, ten);
+			store.settle(2, [{ id, amount: ten }]);
 			return rows();
 		};
 		for (let n = 0; n < 3; n++) store.reserve(1 + (n % 2), `few ${n}`, ten, {});
@@ -242,7 +260,7 @@ test('in any order, with repetitions, restarts and midnights: no reservation pas
 					const usd = exact(what.usd);
 					const before = known.get(id);
 					if (what.kind === 'settle') {
-						store.settle(today, id, what);
+						store.settle(today, [{ id, amount: what }]);
 						if (before?.settled !== true) known.set(id, { day: before?.day ?? today, tokens, usd, settled: true });
 					} else {
 						const { ok } = store.reserve(today, id, what, limit);

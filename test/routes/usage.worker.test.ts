@@ -94,9 +94,9 @@ describe('a budget that nobody sets', () => {
 test('a day that is over stays on record when its calls are forgotten', async () => {
 	const ledger = env.LEDGERS.get(env.LEDGERS.newUniqueId());
 	setClock('2026-01-01');
-	await ledger.settle('a', { tokens: 7, usd: 0.5 });
+	await ledger.settle([{ id: 'a', amount: { tokens: 7, usd: 0.5 } }]);
 	setClock('2026-01-20');
-	await ledger.settle('b', { tokens: 8, usd: 0 });
+	await ledger.settle([{ id: 'b', amount: { tokens: 8, usd: 0 } }]);
 	const reserved = { tokens: 0, usd: 0 };
 	expect(await ledger.days(31)).toEqual([
 		{ day: '2026-01-20', spent: { tokens: 8, usd: 0 }, reserved },

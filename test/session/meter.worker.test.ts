@@ -19,9 +19,9 @@ function ledgerOf(reserve: LedgerApi['reserve'], settle: LedgerApi['settle'] = a
 			asked.push({ reserve: amount.tokens });
 			return reserve(id, amount, limit);
 		},
-		settle: (id, amount) => {
-			asked.push({ settle: amount.tokens });
-			return settle(id, amount);
+		settle: (costs) => {
+			for (const { amount } of costs) asked.push({ settle: amount.tokens });
+			return settle(costs);
 		},
 		state: async (limit) => budgetState(limit, nothing, nothing),
 		days: async () => [],

@@ -1,6 +1,10 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { config } from '../../src/config.ts';
+import type { Cost } from '../../src/ledger/api.ts';
+import { usualLimitMs } from '../../src/reach.ts';
+import { Owner } from '../../src/session/owner.ts';
+import { SessionStore } from '../../src/session/store.ts';
 import { allEvents, createSession, objectOf, request, restart, send, stateOf } from '../client.ts';
 import { play } from '../script.ts';
 
@@ -122,6 +126,74 @@ describe('what a call came to', () => {
 		expect((await day()).spent.tokens).toBeGreaterThan(before + 3 * 10);
 		expect(await runInDurableObject(objectOf(id), (_, { storage }) => storage.sql.databaseSize)).toBeLessThan(20_000);
 		expect(await alarmIn(id)).toBe(Number.POSITIVE_INFINITY);
+	});
+
+	test('goes with all else that its ledger is owed in one call, each once, before the model is asked again', async () => {
+		const failing = await changed({ ledgers: namespaceOf(env.LEDGERS, { settle: down }) });
+		const before = (await day()).spent.tokens;
+		const id = await createSession('thrifty');
+		try {
+			for (const _ of [1, 2, 3]) {
+				play({ text: 'done', usage });
+				await allEvents(await send(id, 'go'));
+			}
+		} finally {
+			failing();
+		}
+		expect(await owed(id)).toHaveLength(3);
+		const told: string[][] = [];
+		const settle = async (costs: readonly Cost[]) => {
+			told.push(costs.map((cost) => cost.id));
+			await env.LEDGERS.get(env.LEDGERS.idFromName('local')).settle(costs);
+		};
+		const restore = await changed({
+			dayBudgetOf: () => ({ tokens: 100_000_000 }),
+			ledgers: namespaceOf(env.LEDGERS, { settle }),
+		});
+		try {
+			let atModel: number | undefined;
+			play(() => {
+				atModel = told.length;
+				return { text: 'done', usage };
+			});
+			await allEvents(await send(id, 'go'));
+			expect(atModel).toBe(1);
+			expect(told[0]).toHaveLength(3);
+			await expect.poll(() => owed(id)).toEqual([]);
+			const all = told.flat();
+			expect(all).toHaveLength(4);
+			expect(new Set(all).size).toBe(4);
+		} finally {
+			restore();
+		}
+		expect(await day()).toMatchObject({ spent: { tokens: before + 4 * 42 }, reserved: { tokens: 0 } });
+	});
+
+	test('holds a model up for no longer than one call may take, though another telling goes on already', async () => {
+		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (object, { storage }) => {
+			const store = new SessionStore(storage);
+			store.create({ id: 's', agent: 'thrifty', owner: 'local', createdAt: 1 });
+			store.outbox.owe('local', 'run_1.1', { tokens: 42, usd: 0 }, Date.now());
+			const own = config(Reflect.get(object, 'env'));
+			const owner = new Owner(store, () => ({ ...own, ledgers: namespaceOf(env.LEDGERS, { settle: forever }) }));
+			vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+			try {
+				void owner.outbox.sendTo('ledger');
+				await vi.advanceTimersByTimeAsync(usualLimitMs - 1_000);
+				let isOver = false;
+				void owner
+					.ledger()
+					.settleUp()
+					.then(() => {
+						isOver = true;
+					});
+				await vi.advanceTimersByTimeAsync(usualLimitMs);
+				expect(isOver).toBe(true);
+			} finally {
+				vi.useRealTimers();
+			}
+			expect(store.outbox.due(Number.POSITIVE_INFINITY)).toHaveLength(2);
+		});
 	});
 
 	test('is not waited for by who looks at the session: a ledger that hangs leaves its day out', async () => {
