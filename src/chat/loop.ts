@@ -16,7 +16,8 @@ import { type AssistantMessage, insertResult, type Message, openCalls } from './
 import type { ChatOptions, MessageContext, Turn } from './options.ts';
 import { anyObjectWords, assertReadable, isAnyObject, type OutputOutcome, readOutput } from './output.ts';
 import { abortable, abortError } from './signal.ts';
-import { offeredTools, type TurnRequest } from './turn.ts';
+import { askForCall, offeredTools } from './tool-choice.ts';
+import type { TurnRequest } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** How a run ended, when it did not fail. */
@@ -268,15 +269,16 @@ async function* ask(
 	return yield* fittingTurn(request, conversation);
 }
 
-/** What came of the reply that ends a run with an `outputSchema`; nothing of one that was cut off or refused. */
+/** What came of the reply that ends a run which asked for a call or a value; nothing of one that was cut off or refused. */
 async function askForOutput(
-	{ outputSchema }: ChatOptions,
+	{ outputSchema, toolChoice }: ChatOptions,
 	last: LastTurn | undefined,
 	messages: readonly Message[],
 ): Promise<OutputOutcome | undefined> {
-	if (outputSchema === undefined || last === undefined) return undefined;
-	if (last.stopReason === 'max_tokens' || last.stopReason === 'refusal') return undefined;
-	return readOutput(last.text, outputSchema, messages);
+	if (last === undefined || last.stopReason === 'max_tokens' || last.stopReason === 'refusal') return undefined;
+	const repair = askForCall(toolChoice, messages);
+	if (repair !== undefined) return { repair };
+	return outputSchema && readOutput(last.text, outputSchema, messages);
 }
 
 function turnOf({ model, stopReason, usage = {}, streamedInputs }: TurnReply, iteration: number): Turn {

@@ -63,12 +63,17 @@ export const anyObjectWords = 'Answer with one JSON object and nothing else: no 
 const repairBegins = 'Your answer is not the JSON that was asked for:';
 const repairEnds = 'Answer again, with the whole corrected JSON and nothing else.';
 
+/** Whether the model was asked again with this message. */
+export function isRepair({ content }: UserMessage): boolean {
+	return content.startsWith(repairBegins);
+}
+
 /** How often the model was asked again since somebody else said something. */
 function countRepairs(messages: readonly Message[]): number {
 	let count = 0;
 	for (const message of messages.toReversed()) {
 		if (message.role !== 'user') continue;
-		if (!message.content.startsWith(repairBegins)) break;
+		if (!isRepair(message)) break;
 		count++;
 	}
 	return count;

@@ -14,6 +14,7 @@ import type { CallOptions } from './provider.ts';
 import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
 import { abortable, abortError } from './signal.ts';
 import type { Timeouts } from './timeouts.ts';
+import { toCallChoice } from './tool-choice.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** One request to a model: what it is sent, and what holds for the call. */
@@ -159,15 +160,13 @@ function isCut({ code }: RunletError): boolean {
 	return code === 'interrupted' || code === 'timeout' || code === 'cancelled' || code === 'reply_too_large';
 }
 
-/** What a call is told. A forced tool is forced once: with its result there the model may answer. */
+/** What a call is told. */
 function callOptions(
 	{ toolChoice, parallelToolCalls, outputSchema, reasoningEffort, maxReplyBytes }: ChatOptions,
 	messages: readonly Message[],
 ): Omit<CallOptions, 'maxOutputTokens'> {
-	const asked = typeof toolChoice === 'object' && 'oneOf' in toolChoice ? 'required' : toolChoice;
-	const isForced = asked === 'required' || typeof asked === 'object';
 	return {
-		toolChoice: isForced && isAnswered(messages) ? 'auto' : asked,
+		toolChoice: toCallChoice(toolChoice, messages),
 		parallelToolCalls,
 		outputSchema: isAnyObject(outputSchema) ? undefined : toPlainSchema(outputSchema),
 		reasoningEffort,
@@ -175,20 +174,6 @@ function callOptions(
 		maxRetries: 0,
 		timeouts: unwatched,
 	};
-}
-
-/** The tools of a turn that has to call one of them; all others are offered whatever there is. */
-export function offeredTools(
-	tools: readonly Tool[],
-	{ toolChoice }: ChatOptions,
-	messages: readonly Message[],
-): readonly Tool[] {
-	if (typeof toolChoice !== 'object' || !('oneOf' in toolChoice) || isAnswered(messages)) return tools;
-	return tools.filter(({ name }) => toolChoice.oneOf.includes(name));
-}
-
-function isAnswered(messages: readonly Message[]): boolean {
-	return messages.at(-1)?.role === 'tool';
 }
 
 function toPlainSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefined {

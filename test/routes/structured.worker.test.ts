@@ -134,6 +134,41 @@ describe('tool_choice: required', () => {
 		expect(requests[1]?.tools?.map(({ name }) => name)).toEqual(['a', 'b']);
 	});
 
+	const forced = [
+		['required', 'required' as const, [tool('a'), tool('b')]],
+		['one that is named', { type: 'function' as const, function: { name: 'a' } }, [tool('a'), tool('b')]],
+	] as const;
+	test.each(forced)('is asked for once more where the model answers in words: %s', async (_, tool_choice, tools) => {
+		const { requests } = play('It may rain.', calls('a'));
+		const { choices } = await completions.create({ model, messages, tools: [...tools], tool_choice });
+		expect(choices[0]).toMatchObject({
+			finish_reason: 'tool_calls',
+			message: { tool_calls: [{ function: { name: 'a' } }] },
+		});
+		const choice = tool_choice === 'required' ? 'required' : { name: 'a' };
+		expect(requests.map(({ options }) => options?.toolChoice)).toEqual([choice, choice]);
+		expect(requests[1]?.messages.at(-1)).toMatchObject({
+			role: 'user',
+			content: expect.stringMatching(/^You have to call a tool now/),
+		});
+	});
+
+	test('is an error that no client tries again where the model answers in words twice, streamed or not', async () => {
+		const { requests } = play('One.', 'Two.', 'Three.', 'Four.');
+		const about = { model, messages, tools: [tool('a'), tool('b')], tool_choice: 'required' as const };
+		const refused = { code: 'invalid_output', message: expect.stringContaining('had to call one of a, b') };
+		await expect(completions.create(about)).rejects.toMatchObject({ ...refused, status: 406 });
+		const stream = await completions.create({ ...about, stream: true });
+		await expect(Array.fromAsync(stream)).rejects.toMatchObject(refused);
+		expect(requests).toHaveLength(4);
+	});
+
+	test('is not asked for again where the answer was cut off', async () => {
+		const { requests } = play({ text: 'It may', stopReason: 'max_tokens' });
+		const { choices } = await completions.create({ model, messages, tools: [tool('a')], tool_choice: 'required' });
+		expect([choices[0]?.finish_reason, requests.length]).toEqual(['length', 1]);
+	});
+
 	test('leaves the model free once its call was answered', async () => {
 		const { requests } = play('It rains.');
 		const call = { id: 'c', type: 'function' as const, function: { name: 'a', arguments: '{}' } };
@@ -145,6 +180,19 @@ describe('tool_choice: required', () => {
 		await completions.create({ model, messages: answered, tools: [tool('a'), tool('b')], tool_choice: 'required' });
 		expect(requests[0]?.options?.toolChoice).toBe('auto');
 		expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(expect.arrayContaining(['a', 'b', 'echo']));
+	});
+
+	test('leaves it free, too, where its JSON is asked for again behind the call', async () => {
+		const { requests } = play('no JSON', good);
+		const call = { id: 'c', type: 'function' as const, function: { name: 'a', arguments: '{}' } };
+		const answered: ChatCompletionMessageParam[] = [
+			...messages,
+			{ role: 'assistant', tool_calls: [call] },
+			{ role: 'tool', tool_call_id: 'c', content: 'rain' },
+		];
+		const tools = [tool('a'), tool('b')];
+		await completions.create({ model, messages: answered, tools, tool_choice: 'required', response_format });
+		expect(requests.map(({ options }) => options?.toolChoice)).toEqual(['auto', 'auto']);
 	});
 });
 

@@ -46,13 +46,12 @@ export function readToolChoice({
 }: Pick<CompletionRequest, 'tools' | 'tool_choice'>): ChatOptions['toolChoice'] {
 	const names = (tools ?? []).map((tool) => tool.function.name);
 	if (choice === 'required') {
-		const [name, ...more] = names;
-		if (name === undefined) throw refused('tool_choice', 'required means one of your tools, and there are none');
-		return more.length === 0 ? { name } : { oneOf: names };
+		if (names.length === 0) throw refused('tool_choice', 'required means one of your tools, and there are none');
+		return { oneOf: names };
 	}
 	if (typeof choice === 'string') return undefined;
 	const { name } = choice.function;
-	if (names.includes(name)) return { name };
+	if (names.includes(name)) return { oneOf: [name] };
 	throw refused('tool_choice.function.name', 'none of your tools has this name');
 }
 
