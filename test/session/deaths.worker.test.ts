@@ -5,23 +5,10 @@ import { InboundContext } from '../../src/session/inbound.ts';
 import { createJournal } from '../../src/session/journal.ts';
 import type { RunRecord } from '../../src/session/rows/run.ts';
 import { SessionStore } from '../../src/session/store.ts';
-import {
-	allEvents,
-	createSession,
-	eventsOf,
-	follow,
-	historyOf,
-	objectOf,
-	request,
-	restart,
-	send,
-	stateOf,
-	type WireEvent,
-} from '../client.ts';
+import { allEvents, createSession, follow, historyOf, objectOf, request, restart, send, stateOf } from '../client.ts';
 import { atCrashPoint, die } from '../crash.ts';
 import { play } from '../script.ts';
-
-const forever = () => new Promise<never>(() => {});
+import { forever, halfOf, post, readTo, repliesOf, turnsOf } from './stage.ts';
 
 beforeEach(() => atCrashPoint());
 
@@ -37,44 +24,11 @@ function hangAt(name: CrashPointName): () => Promise<void> {
 	return () => expect.poll(() => isReached, { timeout: 20_000 }).toBe(true);
 }
 
-/** Shows a text of the turn and never ends. */
-function halfOf(text: string) {
-	return async (_: unknown, onDelta: (delta: { type: string; text: string }) => unknown) => {
-		await onDelta({ type: 'text', text });
-		return forever();
-	};
-}
-
-/** Reads until a text came, then goes away. */
-async function readTo(response: Response, text: string): Promise<WireEvent[]> {
-	const seen: WireEvent[] = [];
-	for await (const event of eventsOf(response)) {
-		seen.push(event);
-		if (event.data.text === text) break;
-	}
-	return seen;
-}
-
-/** The text of each turn that a reader has in front of it. */
-function turnsOf(events: readonly WireEvent[]): string[] {
-	const turns = [''];
-	for (const { type, data } of events) {
-		if (type === 'turn.restarted') turns[turns.length - 1] = '';
-		if (type === 'text') turns.push(`${turns.pop()}${data.text}`);
-		if (type === 'step') turns.push('');
-	}
-	return turns.filter((text) => text !== '');
-}
-
-async function repliesOf(id: string): Promise<unknown[]> {
-	return (await historyOf(id)).filter(({ role }) => role === 'assistant').map(({ content }) => content);
-}
-
 describe('a turn whose object dies more than once', () => {
 	test('reads as it is stored to a reader of its first life, also where the second one did not ask the model', async () => {
 		const id = await createSession();
 		play(halfOf('Half of the first'), 'The whole answer.');
-		const seen = await readTo(await send(id, 'go'), 'Half of the first');
+		const seen = await readTo(await send(id, 'go'), { text: 'Half of the first' });
 		const takenUp = hangAt('taken-up');
 		await restart(id);
 		const second = await follow(id);
@@ -89,14 +43,10 @@ describe('a turn whose object dies more than once', () => {
 	test('reads as it is stored to a reader of its second life, which did not ask the model', async () => {
 		const id = await createSession();
 		play(halfOf('Half'), 'The whole answer.');
-		await readTo(await send(id, 'go'), 'Half');
+		await readTo(await send(id, 'go'), { text: 'Half' });
 		const takenUp = hangAt('taken-up');
 		await restart(id);
-		const seen: WireEvent[] = [];
-		for await (const event of eventsOf(await follow(id))) {
-			seen.push(event);
-			if (event.type === 'turn.restarted') break;
-		}
+		const seen = await readTo(await follow(id), { type: 'turn.restarted' });
 		await takenUp();
 		atCrashPoint();
 		await restart(id);
@@ -110,7 +60,7 @@ describe('a run that kills its object whenever it is taken up', () => {
 		test(`ends as interrupted after three lives: at its ${at}, before anything is durable`, async () => {
 			const id = await createSession();
 			const { requests } = play({ toolCalls: [{ id: 'l', name: 'lethal', input: { session: id, at } }] }, 'Over.');
-			await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' });
+			await post(id);
 			const state = async () => {
 				try {
 					return await stateOf(id);
@@ -133,7 +83,7 @@ describe('a run whose lives are used up in the middle of an answer', () => {
 		play(halfOf('One'), halfOf('Two'), halfOf('Three'));
 		let response = await send(id, 'go');
 		for (const text of ['One', 'Two', 'Three']) {
-			await readTo(response, text);
+			await readTo(response, { text });
 			await restart(id);
 			response = await follow(id);
 		}
@@ -148,9 +98,9 @@ describe('a run whose lives are used up in the middle of an answer', () => {
 		const id = await createSession();
 		play(halfOf('One'), halfOf('Two'), halfOf('Three'), 'At last.');
 		let response = await send(id, 'go');
-		await request(`/v1/sessions/${id}/messages`, { text: 'me, too' }, { prefer: 'respond-async' });
+		await post(id, { text: 'me, too' });
 		for (const text of ['One', 'Two', 'Three']) {
-			await readTo(response, text);
+			await readTo(response, { text });
 			await restart(id);
 			if (text !== 'Three') response = await follow(id);
 		}
@@ -168,7 +118,7 @@ test('five reloads within one turn: while its model writes and while its tools r
 		'Done.',
 	);
 	const reload = () => restart(id);
-	const seen = await readTo(await send(id, 'go'), 'Half');
+	const seen = await readTo(await send(id, 'go'), { text: 'Half' });
 	await reload();
 	// The first call hangs in its first life.
 	const reloads = ['model-end', 'tool-begin', 'tool-end'] as const;
@@ -180,7 +130,7 @@ test('five reloads within one turn: while its model writes and while its tools r
 		await reload();
 		await watching;
 	}
-	await readTo(await follow(id), 'Nearly');
+	await readTo(await follow(id), { text: 'Nearly' });
 	await reload();
 	const rest = await allEvents(await follow(id, seen.at(-1)?.id));
 	expect(turnsOf([...seen, ...rest])).toEqual(['Whole.', 'Done.']);

@@ -5,8 +5,8 @@ import { RunletError } from '../../src/errors.ts';
 import type { DataPoint, MetricsDataset } from '../../src/session/metrics.ts';
 import { allEvents, createSession, eventsOf, follow, objectOf, request, restart, send } from '../client.ts';
 import { play } from '../script.ts';
+import { forever, post } from './stage.ts';
 
-const forever = () => new Promise<never>(() => {});
 const call = (id: string, name: string, input: unknown = {}) => ({ id, name, input });
 
 /** The points that sessions write: Miniflare's dataset forgets them. */
@@ -81,7 +81,7 @@ test('a run that is taken up after a crash is one point, with all its lives and 
 test('a run that is given up is one point', async () => {
 	const id = await createSession();
 	play(forever, forever, forever);
-	await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' });
+	await post(id);
 	for (let life = 1; life <= 3; life++) {
 		await restart(id);
 		await request(`/v1/sessions/${id}`);

@@ -16,20 +16,14 @@ import {
 } from '../client.ts';
 import { play } from '../script.ts';
 import { breakStorage, countWrites, mendStorage } from '../storage.ts';
+import { forever, isEnd, post } from './stage.ts';
 
 afterEach(mendStorage);
 
-const forever = () => new Promise<never>(() => {});
-const ends = ['done', 'awaiting', 'halted', 'cancelled', 'error'];
 const echo = { id: 'e', name: 'echo', input: { text: 'hi' } };
 const unavailable = { error: { code: 'storage_unavailable' } };
 
-const isEnd = ({ type }: WireEvent) => ends.includes(type);
 const patient = { timeout: 30_000 };
-
-/** Sends a message that a kept key makes safe to send again. */
-const post = (id: string, key: string) =>
-	request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async', 'idempotency-key': key });
 
 /** Waits until somebody has tried to write so often. */
 const untilWrites = (n: number) => expect.poll(countWrites, patient).toBeGreaterThanOrEqual(n);
@@ -79,14 +73,14 @@ describe('a storage that takes no writes for a while', () => {
 	test('is a 503 with Retry-After to who sends a message, and nothing of it is kept', async () => {
 		const id = await createSession();
 		breakStorage();
-		const refused = await post(id, 'k');
+		const refused = await post(id, { key: 'k' });
 		expect(refused.status).toBe(503);
 		expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
 		expect(await refused.json()).toMatchObject(unavailable);
 		mendStorage();
 		expect(await historyOf(id)).toEqual([]);
 		play('Well.');
-		expect((await post(id, 'k')).status).toBe(202);
+		expect((await post(id, { key: 'k' })).status).toBe(202);
 		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
 	});
 
@@ -99,7 +93,7 @@ describe('a storage that takes no writes for a while', () => {
 			});
 			return forever();
 		});
-		await post(id, 'k');
+		await post(id, { key: 'k' });
 		await expect.poll(() => requests.length).toBe(1);
 		breakStorage();
 		const refused = await request(`/v1/sessions/${id}/cancel`, {});
@@ -115,7 +109,7 @@ describe('a storage that takes no writes for a while', () => {
 	test('keeps who cancels waiting where it comes back soon, and the run ends as cancelled', async () => {
 		const id = await createSession();
 		const { requests } = play(forever);
-		await post(id, 'k');
+		await post(id, { key: 'k' });
 		await expect.poll(() => requests.length).toBe(1);
 		// The queue is empty, so the first write is that of the end.
 		breakStorage((n) => n < 4);
@@ -126,7 +120,7 @@ describe('a storage that takes no writes for a while', () => {
 	test('holds up the taking up of a lost run, not for longer than it lasts', async () => {
 		const id = await createSession();
 		const { requests } = play(forever, 'Whole.');
-		await post(id, 'k');
+		await post(id, { key: 'k' });
 		await expect.poll(() => requests.length).toBe(1);
 		breakStorage();
 		await restart(id);
@@ -142,7 +136,7 @@ describe('a storage that takes no writes for a while', () => {
 	test('does not take away the alarm of a lost run: it is taken up though nobody asks for it', async () => {
 		const id = await createSession();
 		const { requests } = play(forever, 'Whole.');
-		await post(id, 'k');
+		await post(id, { key: 'k' });
 		await expect.poll(() => requests.length).toBe(1);
 		breakStorage();
 		await restart(id);

@@ -7,12 +7,12 @@ import { Owner } from '../../src/session/owner.ts';
 import { SessionStore } from '../../src/session/store.ts';
 import { allEvents, createSession, objectOf, request, restart, send, stateOf } from '../client.ts';
 import { play } from '../script.ts';
+import { forever, post } from './stage.ts';
 
 const usage = { inputTokens: 40, outputTokens: 2 };
 const down = () => {
 	throw new Error('It is down.');
 };
-const forever = () => new Promise<never>(() => {});
 
 /** The configuration of the Worker under test, changed for a while. */
 async function changed(more: object): Promise<() => void> {
@@ -101,7 +101,7 @@ describe('what a call came to', () => {
 		const id = await createSession('thrifty');
 		try {
 			const { requests } = play(forever, forever, forever, 'never');
-			await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' });
+			await post(id);
 			for (const lives of [1, 2, 3]) {
 				await expect.poll(() => requests.length).toBe(lives);
 				await restart(id);

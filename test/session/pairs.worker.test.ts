@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { allEvents, createSession, follow, historyOf, objectOf, request, restart, stateOf } from '../client.ts';
 import { play } from '../script.ts';
 import { breakStorage, mendStorage } from '../storage.ts';
+import { forever, post } from './stage.ts';
 
 /** A disk that fails for a moment, and a statement that would fail each time. */
 const faults = ['SQLITE_IOERR', 'SQLITE_TOOBIG'] as const;
@@ -74,8 +75,8 @@ describe('who waits for the result of a run', () => {
 describe('a session whose alarm failed, and could not be set again', () => {
 	test('has its lost run taken up by the next request', async () => {
 		const id = await createSession();
-		const { requests } = play(() => new Promise(() => {}), 'Whole.');
-		await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' });
+		const { requests } = play(forever, 'Whole.');
+		await post(id);
 		await expect.poll(() => requests.length).toBe(1);
 		breakStorage();
 		await restart(id);

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import {
 	allEvents,
 	createSession,
-	eventsOf,
 	follow,
 	historyOf,
 	objectOf,
@@ -12,22 +11,14 @@ import {
 	send,
 	stateOf,
 	textOf,
-	type WireEvent,
 } from '../client.ts';
 import { play } from '../script.ts';
+import { forever, halfOf, post, readTo } from './stage.ts';
 
 const call = (id: string, name: string, input: unknown = {}) => ({ id, name, input });
-const forever = () => new Promise<never>(() => {});
 
 /** Sends a message and reads the run until an event of that type came. */
-async function until(id: string, type: string): Promise<WireEvent[]> {
-	const seen: WireEvent[] = [];
-	for await (const event of eventsOf(await send(id, 'go'))) {
-		seen.push(event);
-		if (event.type === type) break;
-	}
-	return seen;
-}
+const until = async (id: string, type: string) => readTo(await send(id, 'go'), { type });
 
 const results = (messages: readonly { role: string }[] = []) => messages.filter(({ role }) => role === 'tool');
 
@@ -35,13 +26,7 @@ describe('a run whose object died', () => {
 	test('goes on when its alarm wakes the object, with the turn that was cut off asked again', async () => {
 		const id = await createSession();
 		const woken = Promise.withResolvers<string>();
-		const { requests } = play(
-			async (_, onDelta) => {
-				await onDelta({ type: 'text', text: 'Half of' });
-				return forever();
-			},
-			() => woken.promise,
-		);
+		const { requests } = play(halfOf('Half of'), () => woken.promise);
 		await until(id, 'text');
 		await restart(id);
 		expect(await runDurableObjectAlarm(objectOf(id))).toBe(true);
@@ -54,19 +39,8 @@ describe('a run whose object died', () => {
 
 	test('tells a reader that comes back to drop the text of that turn, before it shows the new one', async () => {
 		const id = await createSession();
-		play(
-			{ text: 'First.', toolCalls: [call('a', 'echo', { text: 'hi' })] },
-			async (_, onDelta) => {
-				await onDelta({ type: 'text', text: 'Half' });
-				return forever();
-			},
-			'Second.',
-		);
-		const seen: WireEvent[] = [];
-		for await (const event of eventsOf(await send(id, 'go'))) {
-			seen.push(event);
-			if (event.data.text === 'Half') break;
-		}
+		play({ text: 'First.', toolCalls: [call('a', 'echo', { text: 'hi' })] }, halfOf('Half'), 'Second.');
+		const seen = await readTo(await send(id, 'go'), { text: 'Half' });
 		await restart(id);
 		const rest = await allEvents(await follow(id, seen.at(-1)?.id));
 		expect(rest.map(({ type }) => type)).toEqual(['turn.restarted', 'text', 'stop', 'step', 'done']);
@@ -86,13 +60,7 @@ describe('a run whose object died', () => {
 	test('keeps what was shown of the turn on a timer: who comes later sees it in front of the restart', async () => {
 		const id = await createSession();
 		const followed = Promise.withResolvers<string>();
-		play(
-			async (_, onDelta) => {
-				await onDelta({ type: 'text', text: 'Half' });
-				return forever();
-			},
-			() => followed.promise,
-		);
+		play(halfOf('Half'), () => followed.promise);
 		await until(id, 'text');
 		await expect.poll(() => draftOf(id), { timeout: 5_000 }).toContain('Half');
 		await restart(id);
@@ -195,7 +163,7 @@ describe('a run whose object died', () => {
 		await allEvents(await send(id, 'go'));
 		play({ toolCalls: [call('s', 'unsafe')] }, 'Too much.');
 		const response = await request(`/v1/sessions/${id}/step`, {}, { accept: 'text/event-stream' });
-		for await (const event of eventsOf(response)) if (event.type === 'stop') break;
+		await readTo(response, { type: 'stop' });
 		await restart(id);
 		expect((await allEvents(await follow(id))).at(-1)).toMatchObject({ type: 'awaiting', data: { toolCalls: [] } });
 	});
@@ -222,7 +190,7 @@ describe('a run whose object died', () => {
 		const id = await createSession();
 		const { requests } = play({ toolCalls: [call('u', 'unsafe')] }, 'I will look.');
 		await until(id, 'stop');
-		await request(`/v1/sessions/${id}/messages`, { text: 'next' }, { prefer: 'respond-async' });
+		await post(id, { text: 'next' });
 		await runInDurableObject(objectOf(id), (_, { storage }) => storage.sql.exec('UPDATE run SET attempt = 10'));
 		await restart(id);
 		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
