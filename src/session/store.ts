@@ -205,8 +205,10 @@ export class SessionStore {
 
 	/** What signs the session's tokens, made when the first one is. */
 	makeTokenKey(): string {
-		const key = this.tokenKey ?? makeTokenKey();
-		this.#storage.sql.exec('UPDATE session SET token_key = ? WHERE token_key IS NULL', key);
+		const known = this.tokenKey;
+		if (known !== undefined) return known;
+		const key = makeTokenKey();
+		this.#storage.sql.exec('UPDATE session SET token_key = ?', key);
 		return key;
 	}
 

@@ -122,3 +122,52 @@ describe.each(Object.entries(ways))('a session that %s makes', (way, { id: toId,
 		120_000,
 	);
 });
+
+test('a session that is created without a message is there with its token or not at all, whichever write failed', async () => {
+	const id = idOf('idempotency local alone');
+	for (let at = 1; ; at++) {
+		breakStorage((n) => n === at, id);
+		const answer = await request('/v1/sessions', { agent: 'fleeting' }, { 'idempotency-key': 'alone' });
+		mendStorage();
+		const { rows } = await storedIn(id);
+		if (answer.status === 201) {
+			expect(rows).toMatchObject({ sessions: 1, tokens: 1 });
+			break;
+		}
+		expect(answer.status, `write ${at}`).toBe(503);
+		expect(rows, `write ${at}`).toEqual(nothing);
+	}
+});
+
+test('a request that is refused for its own fault leaves no session behind that it would have made', async () => {
+	const model = 'nobody-has-this';
+	const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'go' }] }];
+	const refused = await request('/v1/ui/fleeting', { id: 'refused', messages, model });
+	expect(refused.status).toBe(400);
+	const { rows } = await storedIn(idOf(JSON.stringify(['ui', 'local', 'fleeting', 'refused'])));
+	expect(rows).toEqual(nothing);
+});
+
+test('the client’s tools of a session stay as they are where the run that they came with could not be stored', async () => {
+	const named = (name: string) => [{ type: 'function', function: { name, parameters: { type: 'object' } } }];
+	const headers = { 'runlet-session': 'toolish' };
+	const messages = [{ role: 'user', content: 'go' }];
+	const ask = (tool: string) =>
+		request('/v1/chat/completions', { model: 'fleeting', messages, tools: named(tool) }, headers);
+	const id = idOf('chat local fleeting', 'toolish');
+	const toolsIn = () =>
+		runInDurableObject(
+			objectOf(id),
+			(_, { storage }) =>
+				storage.sql.exec<{ client_tools: string }>('SELECT client_tools FROM session').one().client_tools,
+		);
+	play('Done.', 'Done.');
+	expect((await ask('first')).status).toBe(200);
+	await expect.poll(async () => (await storedIn(id)).rows.outbox).toBe(0);
+	breakStorage((_, statement) => statement.startsWith('INSERT INTO run'), id);
+	expect((await ask('second')).status).toBe(503);
+	mendStorage();
+	expect(await toolsIn()).toContain('first');
+	expect((await ask('second')).status).toBe(200);
+	expect(await toolsIn()).toContain('second');
+});
