@@ -2,7 +2,7 @@
  * The first part of `npm run bench`: what a delta costs on its way from a provider to a reader, beside a loop that only writes the event's
  * bytes. Ratios of one run; the microseconds are this machine's.
  */
-import { start } from '../src/chat/run.ts';
+import { startRun } from '../src/chat/run.ts';
 import { toSse } from '../src/chat/sse.ts';
 import { type ChatStreamFn, chat } from '../src/index.ts';
 import { follow } from '../src/session/follow.ts';
@@ -40,7 +40,8 @@ async function throughTheLoop(perChunk: number): Promise<void> {
 async function throughASession(perChunk: number): Promise<void> {
 	const log = new RunLog(1);
 	const reader = drain(follow(log));
-	for await (const batch of start({ model: 'bench', chatStreamFn: model(perChunk) }, []).batches()) log.append(batch);
+	for await (const batch of startRun({ model: 'bench', chatStreamFn: model(perChunk) }, []).batches())
+		log.append(batch);
 	await reader;
 }
 

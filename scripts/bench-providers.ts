@@ -12,7 +12,7 @@ const apiKey = 'bench';
 /** What a provider sends: its events, and where the piece stands in one. */
 interface Stream {
 	readonly events: readonly object[];
-	readonly pieceOf: (event: Json) => unknown;
+	readonly toPiece: (event: Json) => unknown;
 }
 type Json = { readonly [key: string]: Json };
 
@@ -79,14 +79,14 @@ const dialects: Record<
 				{ type: 'text', text: '' },
 				many(() => ({ type: 'text_delta', text: word })),
 			),
-			pieceOf: (event) => event.delta?.text,
+			toPiece: (event) => event.delta?.text,
 		},
 		tool: {
 			events: anthropicFrame(
 				{ type: 'tool_use', id: 'toolu_1', name: 'save', input: {} },
 				fragments.map((partial_json) => ({ type: 'input_json_delta', partial_json })),
 			),
-			pieceOf: (event) => event.delta?.partial_json,
+			toPiece: (event) => event.delta?.partial_json,
 		},
 	},
 	openai: {
@@ -97,14 +97,14 @@ const dialects: Record<
 				{ id: 'i', type: 'message', role: 'assistant', content: [] },
 				many(() => ({ type: 'response.output_text.delta', delta: word })),
 			),
-			pieceOf: (event) => event.delta,
+			toPiece: (event) => event.delta,
 		},
 		tool: {
 			events: responsesFrame(
 				{ id: 'i', type: 'function_call', call_id: 'call_1', name: 'save', arguments: '' },
 				fragments.map((delta) => ({ type: 'response.function_call_arguments.delta', delta })),
 			),
-			pieceOf: (event) => event.delta,
+			toPiece: (event) => event.delta,
 		},
 	},
 	'openai-chat': {
@@ -122,7 +122,7 @@ const dialects: Record<
 				many(() => ({ content: word })),
 				'stop',
 			),
-			pieceOf: (event) => event.choices?.[0]?.delta?.content,
+			toPiece: (event) => event.choices?.[0]?.delta?.content,
 		},
 		tool: {
 			events: chatFrame(
@@ -132,7 +132,7 @@ const dialects: Record<
 				],
 				'tool_calls',
 			),
-			pieceOf: (event) => event.choices?.[0]?.delta?.tool_calls?.[0]?.function?.arguments,
+			toPiece: (event) => event.choices?.[0]?.delta?.tool_calls?.[0]?.function?.arguments,
 		},
 	},
 	gemini: {
@@ -140,12 +140,12 @@ const dialects: Record<
 		provider: (fetching) => providers.gemini({ apiKey, fetch: fetching }),
 		text: {
 			events: geminiFrame(many(() => word)),
-			pieceOf: (event) => event.candidates?.[0]?.content?.parts?.[0]?.text,
+			toPiece: (event) => event.candidates?.[0]?.content?.parts?.[0]?.text,
 		},
 	},
 };
 
-function bytesOf({ events }: Stream): Uint8Array {
+function toBytes({ events }: Stream): Uint8Array {
 	return new TextEncoder().encode(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
 }
 
@@ -162,7 +162,7 @@ function respond(bytes: Uint8Array): Response {
 	return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
 }
 
-async function byHand(bytes: Uint8Array, pieceOf: Stream['pieceOf'], onDelta: (delta: object) => void): Promise<void> {
+async function byHand(bytes: Uint8Array, toPiece: Stream['toPiece'], onDelta: (delta: object) => void): Promise<void> {
 	const reader = respond(bytes).body?.getReader();
 	if (reader === undefined) return;
 	const decoder = new TextDecoder();
@@ -174,7 +174,7 @@ async function byHand(bytes: Uint8Array, pieceOf: Stream['pieceOf'], onDelta: (d
 		rest = lines.pop() ?? '';
 		for (const line of lines) {
 			if (!line.startsWith('data: ')) continue;
-			const piece = pieceOf(JSON.parse(line.slice(6)));
+			const piece = toPiece(JSON.parse(line.slice(6)));
 			if (typeof piece === 'string') onDelta({ type: 'text', text: piece });
 		}
 	}
@@ -199,9 +199,9 @@ for (const [name, { model, provider, text, tool }] of Object.entries(dialects)) 
 		'a call of 1 MB in 10,000 fragments': tool,
 	})) {
 		if (stream === undefined) continue;
-		const bytes = bytesOf(stream);
+		const bytes = toBytes(stream);
 		const { chatStreamFn } = provider(async () => respond(bytes));
-		const hand = await cost(() => byHand(bytes, stream.pieceOf, onDelta));
+		const hand = await cost(() => byHand(bytes, stream.toPiece, onDelta));
 		const adapter = await cost(async () => void (await chatStreamFn?.(model, [], undefined, undefined, onDelta)));
 		const each = (ms: number) => ((1000 * ms) / stream.events.length).toFixed(2);
 		console.log(

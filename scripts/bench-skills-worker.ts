@@ -2,7 +2,7 @@
 import * as v from 'valibot';
 import { demoEmbedding } from '../src/providers/demo-embedding.ts';
 import { kvResolver, type SkillStore } from '../src/skill/kv.ts';
-import { advertised } from '../src/skill/resolver.ts';
+import { listAdvertised } from '../src/skill/resolver.ts';
 
 const turn = { messages: [], model: 'demo' };
 let reads = 0;
@@ -25,7 +25,7 @@ export default {
 		let found = 0;
 		for (let n = 0; n < times; n++) {
 			const resolver = kvResolver(counted, { ...(pathname === '/meaning' && { embedFn }) });
-			if (pathname === '/turn') system = await advertised(resolver, turn);
+			if (pathname === '/turn') system = await listAdvertised(resolver, turn);
 			else found = (await resolver.searchFn?.(queries[n % queries.length] ?? ''))?.length ?? 0;
 		}
 		return Response.json({ reads, system: system.length, found });

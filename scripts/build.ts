@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
-import { messageOf } from '../src/errors.ts';
+import { toMessageText } from '../src/errors.ts';
 import { isAsked } from './options.ts';
 import { root } from './wrangler.ts';
 
@@ -36,7 +36,7 @@ async function checkExports(): Promise<string[]> {
 			await import(pathToFileURL(join(root, paths.default)).href);
 			return [];
 		} catch (error) {
-			return [`${name}: ${paths.default} cannot be imported: ${messageOf(error)}`];
+			return [`${name}: ${paths.default} cannot be imported: ${toMessageText(error)}`];
 		}
 	});
 	return (await Promise.all(failures)).flat();

@@ -2,7 +2,7 @@
 
 import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
-import { messageOf } from '../src/errors.ts';
+import { toMessageText } from '../src/errors.ts';
 import {
 	type Answer,
 	type Client,
@@ -17,9 +17,9 @@ import {
 	describeHalt,
 	describeStop,
 	describeUsage,
+	findSkillName,
 	parseInput,
-	skillOf,
-	textOf,
+	toText,
 } from '../src/playground/words.js';
 import { parseOptions } from './options.ts';
 import { assertNotSwallowed } from './swallowed.ts';
@@ -80,7 +80,7 @@ async function main(): Promise<number> {
 		if (!process.stdin.isTTY) return await sayAll(chat, createInterface({ input: process.stdin }));
 		return await converse(chat, values.session !== undefined);
 	} catch (error) {
-		throw error instanceof ClientError ? new UsageError(wordsOf(error, url)) : error;
+		throw error instanceof ClientError ? new UsageError(toWords(error, url)) : error;
 	}
 }
 
@@ -94,7 +94,7 @@ function readArguments(args: string[]) {
 			allowPositionals: true,
 		});
 	} catch (error) {
-		throw new UsageError(messageOf(error));
+		throw new UsageError(toMessageText(error));
 	}
 }
 
@@ -109,7 +109,7 @@ async function sayAll(chat: Chat, messages: Iterable<string> | AsyncIterable<str
 	process.on('SIGINT', onInterrupt(chat));
 	for await (const message of messages) {
 		if (message.trim() === '') continue;
-		if (!(await show(chat, said(chat, message)))) return 1;
+		if (!(await show(chat, sayLine(chat, message)))) return 1;
 	}
 	return 0;
 }
@@ -126,34 +126,34 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 	if (isKnown) {
 		const { messages } = await client.load(session.id);
 		const last = messages.at(-1);
-		if (last) print('dim', `\n› ${textOf(last.content)}`);
+		if (last) print('dim', `\n› ${toText(last.content)}`);
 		await show(chat, client.follow(session.id));
 		chat.open = (await client.session(session.id)).toolCalls ?? [];
 	}
 	for (;;) {
 		const [call] = chat.open;
-		if (call) print('bold', questionFor(call));
+		if (call) print('bold', toQuestion(call));
 		input.prompt();
 		const { done, value } = await lines.next();
 		if (done) return leave(chat, 0);
-		if (value.trim() !== '') await show(chat, said(chat, value));
+		if (value.trim() !== '') await show(chat, sayLine(chat, value));
 	}
 }
 
 /** What a line means: the answer to the first open call, where the run waits for one, else a message. */
-function said(chat: Chat, line: string): AsyncIterable<RunEvent> {
+function sayLine(chat: Chat, line: string): AsyncIterable<RunEvent> {
 	const [call, ...rest] = chat.open;
 	if (call === undefined) return chat.client.send(chat.session.id, line);
 	chat.open = rest;
-	return chat.client.submit(chat.session.id, [answerOf(call, line)]);
+	return chat.client.submit(chat.session.id, [toAnswer(call, line)]);
 }
 
-function questionFor({ name, input, kind }: ToolCall): string {
+function toQuestion({ name, input, kind }: ToolCall): string {
 	if (kind === 'approval') return `May ${name} ${oneLine(input)} run? (yes, or why not)`;
 	return `Result of ${name} ${oneLine(input)} (begin with ! where it failed)`;
 }
 
-function answerOf({ id, kind }: ToolCall, line: string): Answer {
+function toAnswer({ id, kind }: ToolCall, line: string): Answer {
 	if (kind === 'approval')
 		return /^y(es)?$/i.test(line.trim()) ? { id, approve: true } : { id, approve: false, reason: line };
 	const isError = line.startsWith('!');
@@ -171,7 +171,7 @@ function onInterrupt(chat: Chat): () => void {
 		if (chat.state === 'stopping') leave(chat, 130);
 		chat.state = 'stopping';
 		print('dim', 'Stopping…');
-		chat.client.cancel(chat.session.id).catch((error: ClientError) => print('red', wordsOf(error, chat.url)));
+		chat.client.cancel(chat.session.id).catch((error: ClientError) => print('red', toWords(error, chat.url)));
 	};
 }
 
@@ -193,7 +193,7 @@ async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolea
 		return !writer.hasFailed();
 	} catch (error) {
 		if (!(error instanceof ClientError)) throw error;
-		print('red', wordsOf(error, chat.url));
+		print('red', toWords(error, chat.url));
 		return false;
 	} finally {
 		endLine();
@@ -209,7 +209,7 @@ function createWriter() {
 		const call = calls.get(id);
 		if (!call) return;
 		const input = parseInput(call.json.join(''));
-		const skill = skillOf(call.name, input);
+		const skill = findSkillName(call.name, input);
 		call.isSkill = skill !== undefined;
 		print('dim', skill === undefined ? `→ ${call.name} ${oneLine(input)}` : `→ skill ${skill}`);
 	}
@@ -227,7 +227,7 @@ function createWriter() {
 		write(event: RunEvent) {
 			switch (event.type) {
 				case 'text': {
-					const text = printable(event.text);
+					const text = toPrintable(event.text);
 					process.stdout.write(text);
 					if (text !== '') isInLine = !text.endsWith('\n');
 					return;
@@ -290,11 +290,11 @@ function endLine() {
 /** Writes a line beside the answer. */
 function print(style: 'dim' | 'bold' | 'red' | 'yellow', text: string) {
 	endLine();
-	process.stderr.write(`${styleText(style, printable(text), { stream: process.stderr })}\n`);
+	process.stderr.write(`${styleText(style, toPrintable(text), { stream: process.stderr })}\n`);
 }
 
 /** Without the control characters by which a text could move the cursor or write the clipboard. */
-function printable(text: string): string {
+function toPrintable(text: string): string {
 	return text.replace(/(?![\n\t])\p{Cc}/gu, '');
 }
 
@@ -304,7 +304,7 @@ function oneLine(value: unknown): string {
 	return line.length > 200 ? `${line.slice(0, 200)}…` : line;
 }
 
-function wordsOf(error: ClientError, url: string): string {
+function toWords(error: ClientError, url: string): string {
 	if (error.code === 'unreachable') return `Nothing answers at ${url}. Start it with \`npm start\`, or give --url.`;
 	return error.status === undefined ? error.message : `${error.message} (${error.code})`;
 }

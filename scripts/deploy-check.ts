@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { Log, LogLevel, Miniflare } from 'miniflare';
 import * as v from 'valibot';
 import { unstable_getMiniflareWorkerOptions, unstable_readConfig } from 'wrangler';
-import { messageOf } from '../src/errors.ts';
+import { toMessageText } from '../src/errors.ts';
 import { localHeader } from '../src/net/local.ts';
 import { skillsKv } from './skills-kv.ts';
 import { publishSkills } from './skills-publish.ts';
@@ -51,7 +51,7 @@ export async function findDeployProblems(folder: string, { config, env }: Target
 		return problems.map(({ where, message }) => `${where}: ${message}`);
 	} catch (error) {
 		await miniflare.dispose().catch(() => {});
-		return [`The Worker does not start: ${explain(said, folder) ?? messageOf(error)}`];
+		return [`The Worker does not start: ${explain(said, folder) ?? toMessageText(error)}`];
 	} finally {
 		await miniflare.dispose().catch(() => {});
 	}

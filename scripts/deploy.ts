@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import * as v from 'valibot';
-import { messageOf } from '../src/errors.ts';
+import { toMessageText } from '../src/errors.ts';
 import { defaultBudgets } from '../src/ledger/defaults.ts';
 import { budgetLine } from './budget-line.ts';
 import { findDeployProblems } from './deploy-check.ts';
 import { curlLine, describe, withKey } from './keys.ts';
-import { changeKeys, defaultKeysFile, type Keys, newKey, readKeys, secretOf } from './keys-file.ts';
+import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, toSecret } from './keys-file.ts';
 import { hasRemoteKeys, pushed } from './keys-remote.ts';
 import { parseOptions } from './options.ts';
 import { assertNotSwallowed } from './swallowed.ts';
@@ -53,8 +53,8 @@ async function main(args: string[]): Promise<number> {
 	const target = { config: values.config, env: values.env };
 	if (values['dry-run']) return dryRun(file, target, values.outdir);
 	await assertLoggedIn();
-	const given = await keysFor(file, target, values.yes ?? false);
-	const url = await within(async (folder) => deploy(folder, target, given?.keys));
+	const given = await prepareKeys(file, target, values.yes ?? false);
+	const url = await isWithin(async (folder) => deploy(folder, target, given?.keys));
 	if (given !== undefined) await pushed(file, given.keys, target, url);
 	const published = skills(['--remote'], target);
 	console.log(`\nRunlet is at ${url ?? 'the address above'}\n`);
@@ -68,8 +68,8 @@ async function main(args: string[]): Promise<number> {
 /** What can be known without an account: that it builds, that the keys fit, that the skills are valid. */
 async function dryRun(file: string, target: Target, outdir: string | undefined): Promise<number> {
 	const { keys } = await readKeys(file);
-	secretOf(keys);
-	const problems = await within(async (folder) => {
+	toSecret(keys);
+	const problems = await isWithin(async (folder) => {
 		const built = outdir ?? folder;
 		await wrangler(['deploy', '--dry-run', '--outdir', built, ...targetOptions(target)], { show: true });
 		return findDeployProblems(built, target);
@@ -108,7 +108,7 @@ function isLoggedOut(output: string): boolean {
  * The keys that the Worker gets. Where there are none yet the first one is made, and shown. Nothing where the deployed
  * Worker has keys that were made elsewhere: those stay.
  */
-async function keysFor(
+async function prepareKeys(
 	file: string,
 	target: Target,
 	yes: boolean,
@@ -120,9 +120,9 @@ async function keysFor(
 		return undefined;
 	}
 	if (keys.keys.length > 0) return { keys };
-	if (!yes && !(await agrees('There is no API key yet, and without one the Worker answers nobody. Make one?')))
+	if (!yes && !(await askYesNo('There is no API key yet, and without one the Worker answers nobody. Make one?')))
 		throw new Error('There is no API key: npm run keys -- make, or npm run deploy -- --yes');
-	const { key, record } = await newKey({ name: 'first' });
+	const { key, record } = await createKey({ name: 'first' });
 	const made = await changeKeys(file, (before) => withKey(before, record));
 	console.log(
 		`${describe(record)}\n\n  ${key}\n\nThis is the only time that it is shown: ${file} has its hash, and nothing has the key.\n`,
@@ -130,7 +130,7 @@ async function keysFor(
 	return { keys: made, newKey: key };
 }
 
-async function agrees(question: string): Promise<boolean> {
+async function askYesNo(question: string): Promise<boolean> {
 	if (!process.stdin.isTTY) return false;
 	const prompt = createInterface({ input: process.stdin, output: process.stdout });
 	const answer = await prompt.question(`${question} [Y/n] `);
@@ -147,12 +147,12 @@ const deployed = v.object({ type: v.literal('deploy'), targets: v.optional(v.arr
 async function deploy(folder: string, target: Target, keys: Keys | undefined): Promise<string | undefined> {
 	const secrets = join(folder, 'secrets.json');
 	const told = join(folder, 'deploy.ndjson');
-	if (keys !== undefined) await writeFile(secrets, JSON.stringify({ API_KEYS: secretOf(keys.keys) }), { mode: 0o600 });
+	if (keys !== undefined) await writeFile(secrets, JSON.stringify({ API_KEYS: toSecret(keys.keys) }), { mode: 0o600 });
 	const command = ['deploy', ...targetOptions(target), ...(keys === undefined ? [] : ['--secrets-file', secrets])];
 	try {
 		await wrangler(command, { show: true, env: { WRANGLER_OUTPUT_FILE_PATH: told } });
 	} catch (error) {
-		throw explained(error);
+		throw explainError(error);
 	}
 	const lines = (await readFile(told, 'utf8')).split('\n').filter((line) => line !== '');
 	const entry = lines.map((line): unknown => JSON.parse(line)).find((line) => v.is(deployed, line));
@@ -162,7 +162,7 @@ async function deploy(folder: string, target: Target, keys: Keys | undefined): P
 }
 
 /** A failure of Wrangler's with what to do about it, where its own words do not say. */
-function explained(error: unknown): unknown {
+function explainError(error: unknown): unknown {
 	if (!(error instanceof WranglerError)) return error;
 	if (/\b10089\b/.test(error.output))
 		return new Error(
@@ -178,7 +178,7 @@ function skills(options: readonly string[], target: Target): boolean {
 	return spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit', env: quietEnv }).status === 0;
 }
 
-async function within<T>(work: (folder: string) => Promise<T>): Promise<T> {
+async function isWithin<T>(work: (folder: string) => Promise<T>): Promise<T> {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-deploy-'));
 	try {
 		return await work(folder);
@@ -191,7 +191,7 @@ if (import.meta.main) {
 	try {
 		process.exitCode = await main(process.argv.slice(2));
 	} catch (error) {
-		console.error(`deploy: ${messageOf(error)}`);
+		console.error(`deploy: ${toMessageText(error)}`);
 		if (error instanceof TypeError) console.error(`\n${usage}`);
 		process.exitCode = error instanceof TypeError ? 2 : 1;
 	}

@@ -101,7 +101,7 @@ function tryLock() {
 		writeFileSync(lockFile, String(process.pid), { flag: 'wx' });
 		return true;
 	} catch (error) {
-		if (codeOf(error) !== 'EEXIST') throw error;
+		if (getCode(error) !== 'EEXIST') throw error;
 		if (!isStale()) return false;
 		rmSync(lockFile, { force: true });
 		return tryLock();
@@ -116,12 +116,12 @@ function isStale() {
 		process.kill(owner, 0);
 		return false;
 	} catch (error) {
-		return codeOf(error) === 'ESRCH';
+		return getCode(error) === 'ESRCH';
 	}
 }
 
 /** @param {unknown} error */
-function codeOf(error) {
+function getCode(error) {
 	return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 

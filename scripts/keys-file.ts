@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { hashOf, type KeyRecord, makeKey, parseKeys } from '../src/auth/key.ts';
-import { messageOf } from '../src/errors.ts';
+import { hashKey, type KeyRecord, makeKey, parseKeys } from '../src/auth/key.ts';
+import { toMessageText } from '../src/errors.ts';
 import { root } from './wrangler.ts';
 
 /** Where the keys of this folder stand: their hashes only, and in no repository. */
@@ -78,17 +78,19 @@ export interface NewKey {
 }
 
 /** A new key and the record of it: the key itself is in no file. Throws a `TypeError` for what the Worker would refuse. */
-export async function newKey(about: Partial<Pick<KeyRecord, 'name' | 'owner' | 'scopes' | 'budget'>>): Promise<NewKey> {
+export async function createKey(
+	about: Partial<Pick<KeyRecord, 'name' | 'owner' | 'scopes' | 'budget'>>,
+): Promise<NewKey> {
 	const { key, id } = makeKey();
 	const { name, owner = id, scopes = ['run'], budget } = about;
-	const hash = await hashOf(key);
+	const hash = await hashKey(key);
 	const createdAt = new Date().toISOString();
 	const record = { id, ...(name && { name }), owner, hash, scopes, ...(budget && { budget }), createdAt };
 	try {
 		parseKeys(JSON.stringify([record]));
 	} catch (error) {
-		const [, field = ''] = /\b0\.(\w+)/.exec(messageOf(error)) ?? [];
-		throw new TypeError(refusals[field] ?? messageOf(error), { cause: error });
+		const [, field = ''] = /\b0\.(\w+)/.exec(toMessageText(error)) ?? [];
+		throw new TypeError(refusals[field] ?? toMessageText(error), { cause: error });
 	}
 	return { key, record };
 }
@@ -99,7 +101,7 @@ export async function newKey(about: Partial<Pick<KeyRecord, 'name' | 'owner' | '
  */
 export async function rotateKey(before: KeyRecord, days: number): Promise<NewKey & { readonly ends: KeyRecord }> {
 	const { name, owner, scopes, budget } = before;
-	const made = await newKey({ ...(name !== undefined && { name }), owner, scopes, ...(budget && { budget }) });
+	const made = await createKey({ ...(name !== undefined && { name }), owner, scopes, ...(budget && { budget }) });
 	const at = new Date(Date.now() + days * 86_400_000).toISOString().replace(/\.\d+Z$/, 'Z');
 	return { ...made, ends: { ...before, expiresAt: at } };
 }
@@ -114,7 +116,7 @@ const refusals: Readonly<Record<string, string>> = {
 const secretBytes = 5_000;
 
 /** The list as the Worker reads it (`API_KEYS`): what it needs of each key and no more. Throws where it is too long. */
-export function secretOf(keys: readonly KeyRecord[]): string {
+export function toSecret(keys: readonly KeyRecord[]): string {
 	const records = keys.map(({ id, owner, hash, scopes, budget, expiresAt }) => ({
 		id,
 		...(owner !== id && { owner }),
@@ -135,7 +137,7 @@ export function secretOf(keys: readonly KeyRecord[]): string {
 
 /** What is remembered of a list that a deployed Worker was given. */
 export function listHash(keys: readonly KeyRecord[]): string {
-	return createHash('sha256').update(secretOf(keys)).digest('base64url');
+	return createHash('sha256').update(toSecret(keys)).digest('base64url');
 }
 
 function isCode(error: unknown, code: string): boolean {

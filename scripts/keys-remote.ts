@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { messageOf } from '../src/errors.ts';
-import { changeKeys, type Keys, listHash, secretOf } from './keys-file.ts';
+import { toMessageText } from '../src/errors.ts';
+import { changeKeys, type Keys, listHash, toSecret } from './keys-file.ts';
 import { type Target, targetOptions, wrangler } from './wrangler.ts';
 
 const secretNames = v.array(v.object({ name: v.string() }));
@@ -11,7 +11,7 @@ export async function hasRemoteKeys(target: Target): Promise<boolean> {
 		const printed = await wrangler(['secret', 'list', '--format', 'json', ...targetOptions(target)]);
 		return v.parse(secretNames, JSON.parse(printed)).some(({ name }) => name === 'API_KEYS');
 	} catch (error) {
-		if (/Worker "[^"]*" not found|\b(10007|10090)\b/.test(messageOf(error))) return false;
+		if (/Worker "[^"]*" not found|\b(10007|10090)\b/.test(toMessageText(error))) return false;
 		throw error;
 	}
 }
@@ -26,7 +26,7 @@ export function isPushed({ keys, remotes }: Keys, { env = '' }: Target): boolean
  * here: they cannot be read back, so they would be gone. `replace` says that they may.
  */
 export async function pushKeys(file: string, keys: Keys, target: Target, { replace = false } = {}): Promise<void> {
-	const secret = secretOf(keys.keys);
+	const secret = toSecret(keys.keys);
 	await assertOwnKeys(keys, target, replace);
 	await wrangler(['secret', 'put', 'API_KEYS', ...targetOptions(target)], { input: secret });
 	await pushed(file, keys, target);

@@ -1,9 +1,9 @@
 /** `npm run keys`: makes, lists and revokes API keys (design.md, "The wire"). */
 
 import { relative } from 'node:path';
-import { isOver, type KeyRecord, keyIdOf, type Scope, scopes } from '../src/auth/key.ts';
-import { messageOf } from '../src/errors.ts';
-import { changeKeys, defaultKeysFile, type Keys, newKey, readKeys, rotateKey, secretOf } from './keys-file.ts';
+import { isOver, type KeyRecord, readKeyId, type Scope, scopes } from '../src/auth/key.ts';
+import { toMessageText } from '../src/errors.ts';
+import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys-file.ts';
 import { isPushed, pushKeys } from './keys-remote.ts';
 import { parseOptions } from './options.ts';
 import { assertNotSwallowed } from './swallowed.ts';
@@ -65,7 +65,7 @@ async function main(args: string[]): Promise<number> {
 	const tell = async (keys: Keys, hint: string): Promise<number> => {
 		if (!remote) return isKnown(keys, target) ? say(hint) : 0;
 		await pushKeys(file, keys, target, { replace }).catch((cause: unknown) => {
-			const why = `The deployed Worker was not told: ${messageOf(cause)}`;
+			const why = `The deployed Worker was not told: ${toMessageText(cause)}`;
 			throw new Error(`${why}\n${relative(process.cwd(), file)} has it. Try again: npm run keys -- list --remote`, {
 				cause,
 			});
@@ -76,10 +76,10 @@ async function main(args: string[]): Promise<number> {
 		case 'make': {
 			const { owner, scope, 'day-tokens': tokens, 'day-usd': usd } = values;
 			const budget = { ...amount('day-tokens', tokens, /^\d+$/), ...amount('day-usd', usd, /^\d+(\.\d+)?$/) };
-			const { key, record } = await newKey({
+			const { key, record } = await createKey({
 				...(name !== undefined && { name }),
 				...(owner !== undefined && { owner }),
-				...(scope !== undefined && { scopes: scopesOf(scope) }),
+				...(scope !== undefined && { scopes: parseScopes(scope) }),
 				...(Object.keys(budget).length > 0 && { budget }),
 			});
 			const keys = await changeKeys(file, (before) => withKey(before, record));
@@ -92,7 +92,7 @@ async function main(args: string[]): Promise<number> {
 		case 'list': {
 			if (name !== undefined) throw new TypeError(`"${name}": list takes no name.`);
 			const keys = await readKeys(file);
-			say(keys.keys.length === 0 ? 'There are no keys. Make one: npm run keys -- make' : table(keys.keys));
+			say(keys.keys.length === 0 ? 'There are no keys. Make one: npm run keys -- make' : formatTable(keys.keys));
 			return tell(
 				keys,
 				isPushed(keys, target)
@@ -101,7 +101,7 @@ async function main(args: string[]): Promise<number> {
 			);
 		}
 		case 'rotate': {
-			const days = daysOf(values['overlap-days']);
+			const days = toDays(values['overlap-days']);
 			const old = findKey(await readKeys(file), name);
 			const { key, record, ends } = await rotateKey(old, days);
 			const keys = await changeKeys(file, (before) => withKey(withEnd(before, ends), record));
@@ -116,7 +116,7 @@ async function main(args: string[]): Promise<number> {
 		case 'revoke': {
 			if (name === undefined)
 				throw new TypeError('Which one? npm run keys -- revoke ID (npm run keys -- list has the ids).');
-			const id = keyIdOf(name) ?? name;
+			const id = readKeyId(name) ?? name;
 			const keys = await changeKeys(file, (before) => withoutKey(before, id));
 			say(
 				`Revoked ${id}.${keys.keys.length === 0 ? ' There are no keys left: a deployed Worker without any answers nobody.' : ''}`,
@@ -144,7 +144,7 @@ export function curlLine(key: string, url = 'http://127.0.0.1:8787'): string {
 /** The list with one key more. Throws where the Worker's secret does not hold it. */
 export function withKey(before: Keys, record: KeyRecord): Keys {
 	const keys = [...before.keys, record];
-	secretOf(keys);
+	toSecret(keys);
 	return { ...before, keys };
 }
 
@@ -170,7 +170,7 @@ export function describe({ id, name, owner, scopes, budget, createdAt, ...record
 function findKey({ keys }: Keys, given: string | undefined): KeyRecord {
 	if (given === undefined)
 		throw new TypeError('Which one? npm run keys -- rotate ID (npm run keys -- list has the ids).');
-	const id = keyIdOf(given) ?? given;
+	const id = readKeyId(given) ?? given;
 	const key = keys.find((one) => one.id === id);
 	if (key === undefined) throw new Error(`There is no key ${id}. npm run keys -- list has the ids.`);
 	if (key.expiresAt === undefined) return key;
@@ -182,7 +182,7 @@ function withEnd(before: Keys, ends: KeyRecord): Keys {
 }
 
 /** Days that two keys are good side by side. */
-function daysOf(given = '7'): number {
+function toDays(given = '7'): number {
 	const days = Number(given);
 	if (/^\d+$/.test(given) && days <= 365) return days;
 	throw new TypeError(`--overlap-days ${given}: expected a whole number from 0 to 365.`);
@@ -194,7 +194,7 @@ function withoutKey(before: Keys, id: string): Keys {
 	return { ...before, keys };
 }
 
-function table(keys: readonly KeyRecord[]): string {
+function formatTable(keys: readonly KeyRecord[]): string {
 	return keys.map(describe).join('\n');
 }
 
@@ -203,7 +203,7 @@ function isKnown({ remotes }: Keys, { env = '' }: Target): boolean {
 	return remotes[env] !== undefined;
 }
 
-function scopesOf(given: string): Scope[] {
+function parseScopes(given: string): Scope[] {
 	const names = given.split(',').map((one) => one.trim());
 	const known = scopes.filter((scope) => names.includes(scope));
 	if (known.length === 0 || known.length < new Set(names).size)
@@ -231,7 +231,7 @@ if (import.meta.main) {
 	try {
 		process.exitCode = await main(process.argv.slice(2));
 	} catch (error) {
-		console.error(`keys: ${messageOf(error)}`);
+		console.error(`keys: ${toMessageText(error)}`);
 		if (error instanceof TypeError) console.error(`\n${usage}`);
 		process.exitCode = error instanceof TypeError ? 2 : 1;
 	}

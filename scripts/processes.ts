@@ -6,12 +6,12 @@ import { readdirSync, readFileSync } from 'node:fs';
  * npm that counts, also when a shell stands between. Without npm nobody is watched: `node scripts/start.ts &` may outlive its shell.
  */
 export function watchParent(): (onDeath: () => void) => void {
-	const chain = () => `${process.ppid} ${isShell(process.ppid) ? parentOf(process.ppid) : ''}`;
-	const first = chain();
+	const listAncestors = () => `${process.ppid} ${isShell(process.ppid) ? findParent(process.ppid) : ''}`;
+	const first = listAncestors();
 	return (onDeath) => {
 		if (process.env.npm_lifecycle_event === undefined) return;
 		const timer = setInterval(() => {
-			if (chain() === first) return;
+			if (listAncestors() === first) return;
 			clearInterval(timer);
 			onDeath();
 		}, 1_000);
@@ -20,7 +20,7 @@ export function watchParent(): (onDeath: () => void) => void {
 }
 
 /** Field 4 of /proc/PID/stat. Elsewhere than on Linux `sh -c` becomes the command it runs, so no shell stands between. */
-function parentOf(pid: number): string {
+function findParent(pid: number): string {
 	return (
 		readProc(pid, 'stat')
 			.replace(/^.*\) \S /s, '')

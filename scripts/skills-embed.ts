@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { chat, type ProviderRegistration } from '../src/index.ts';
-import { hashOf } from '../src/skill/content-hash.ts';
+import { hashContent } from '../src/skill/content-hash.ts';
 import { indexKey, indexSchema, vectorsKey } from '../src/skill/kv-index.ts';
 import type { ToPublish } from '../src/skill/publish.ts';
-import { embeddedText, toBytes, type Vectors, vectorsSchema } from '../src/skill/vectors.ts';
+import { toBytes, toEmbeddedText, type Vectors, vectorsSchema } from '../src/skill/vectors.ts';
 import type { SkillsKv } from './skills-kv.ts';
 
 /** The model that makes the vectors, and who has it. */
@@ -23,9 +23,9 @@ export async function embedSkills(
 	{ model, providers }: Embedder,
 	onProgress: (done: number, total: number) => void,
 ): Promise<Vectors> {
-	const known = await storedVectors(kv, prefix, model);
-	const texts = skills.map(({ entry }) => embeddedText(entry));
-	const hashes = texts.map(hashOf);
+	const known = await readStoredVectors(kv, prefix, model);
+	const texts = skills.map(({ entry }) => toEmbeddedText(entry));
+	const hashes = texts.map(hashContent);
 	const missing = [...new Map(hashes.map((hash, at) => [hash, texts[at] ?? ''])).entries()].filter(
 		([hash]) => !known.has(hash),
 	);
@@ -48,7 +48,7 @@ export async function embedSkills(
 }
 
 /** The vectors that the index in KV names, by the hash of their text; none where another model made them. */
-async function storedVectors(kv: SkillsKv, prefix: string, model: string): Promise<Map<string, Int8Array>> {
+async function readStoredVectors(kv: SkillsKv, prefix: string, model: string): Promise<Map<string, Int8Array>> {
 	const index = await readJson(kv, indexKey(prefix), indexSchema);
 	if (index?.vectors?.model !== model) return new Map();
 	const stored = await readJson(kv, vectorsKey(prefix, index.vectors.hash), vectorsSchema);

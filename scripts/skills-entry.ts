@@ -1,7 +1,7 @@
-import { messageOf } from '../src/errors.ts';
+import { toMessageText } from '../src/errors.ts';
 import { validateMarkdown } from '../src/skill/markdown.ts';
 import type { SkillProblem } from '../src/skill/plan.ts';
-import { bytesIn, maxValueBytes, type ToPublish, toPublish } from '../src/skill/publish.ts';
+import { countBytes, maxValueBytes, type ToPublish, toPublish } from '../src/skill/publish.ts';
 import type { SkillFolder } from './skills-read.ts';
 
 /**
@@ -20,7 +20,7 @@ export function readSkills(folders: readonly SkillFolder[]) {
 			if (first === undefined) {
 				skills.set(folder.name, { ...result.skill, path: folder.path });
 				warnings.push(...result.warnings);
-			} else problems.push(problemOf(folder, `name "${folder.name}" is the name of ${first.path} already`));
+			} else problems.push(toProblem(folder, `name "${folder.name}" is the name of ${first.path} already`));
 		}
 	}
 	return { skills: [...skills.values()], problems, warnings };
@@ -33,23 +33,23 @@ function toSkill(
 		name,
 		files: { 'SKILL.md': text, ...files },
 	} = folder;
-	if (text === undefined) return [problemOf(folder, 'is missing: a folder of skills/ holds one skill')];
+	if (text === undefined) return [toProblem(folder, 'is missing: a folder of skills/ holds one skill')];
 	const violations = validateMarkdown(text, { directory: name });
-	const found = violations.map(({ message, line }) => problemOf(folder, message, line));
+	const found = violations.map(({ message, line }) => toProblem(folder, message, line));
 	if (violations.some(({ severity }) => severity === 'error')) return found;
 	try {
 		const published = toPublish(name, text, { files });
-		const bytes = bytesIn(published.body);
+		const bytes = countBytes(published.body);
 		if (bytes > maxValueBytes) {
 			const message = `and the files beside it have ${bytes} bytes: an entry of KV holds ${maxValueBytes}`;
-			return [problemOf(folder, message)];
+			return [toProblem(folder, message)];
 		}
 		return { skill: published, warnings: found };
 	} catch (error) {
-		return [problemOf(folder, messageOf(error))];
+		return [toProblem(folder, toMessageText(error))];
 	}
 }
 
-function problemOf({ name, path }: SkillFolder, message: string, line?: number): SkillProblem {
+function toProblem({ name, path }: SkillFolder, message: string, line?: number): SkillProblem {
 	return { skill: name, file: `${path}/SKILL.md`, message, ...(line !== undefined && { line }) };
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
-import { messageOf } from '../src/errors.ts';
+import { toMessageText } from '../src/errors.ts';
 import { quietEnv, wranglerPath } from './wrangler.ts';
 
 /** What publishing needs of a KV namespace. */
@@ -119,7 +119,7 @@ export function openRemote({ config, env }: Where): OpenedKv {
 				return (await run(['key', 'get', key])) || null;
 			} catch (error) {
 				// No such key; where there is no such namespace, the list of its keys fails.
-				if (/404: Not Found|10009|key not found/i.test(messageOf(error))) return null;
+				if (/404: Not Found|10009|key not found/i.test(toMessageText(error))) return null;
 				throw error;
 			}
 		},

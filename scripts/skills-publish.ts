@@ -1,5 +1,5 @@
 import { indexKey } from '../src/skill/kv-index.ts';
-import { type Put, planSkills, retiredKey, type SkillProblem, type SkillsPlan } from '../src/skill/plan.ts';
+import { type Put, planSkills, type SkillProblem, type SkillsPlan, toRetiredKey } from '../src/skill/plan.ts';
 import { type Embedder, embedSkills } from './skills-embed.ts';
 import { readSkills } from './skills-entry.ts';
 import type { SkillsKv } from './skills-kv.ts';
@@ -46,7 +46,7 @@ export async function publishSkills(
 		embed && (await embedSkills(kv, prefix, skills, embed, (done, total) => onProgress('embedded', done, total)));
 	const [index, retired, keys] = await Promise.all([
 		kv.get(indexKey(prefix)),
-		kv.get(retiredKey(prefix)),
+		kv.get(toRetiredKey(prefix)),
 		kv.list(prefix),
 	]);
 	const plan = planSkills({ index, retired, keys }, { skills, problems, vectors }, { prefix, now });
@@ -62,7 +62,7 @@ export async function carryOut(
 	onProgress: (what: string, done: number, total: number) => void = () => {},
 ): Promise<void> {
 	let written = 0;
-	for (const puts of bulks(plan.puts)) {
+	for (const puts of splitIntoBulks(plan.puts)) {
 		await kv.put(puts);
 		written += puts.length;
 		onProgress('written', written, plan.puts.length);
@@ -76,7 +76,7 @@ export async function carryOut(
 	}
 }
 
-function bulks(puts: readonly Put[]): Put[][] {
+function splitIntoBulks(puts: readonly Put[]): Put[][] {
 	const made: Put[][] = [];
 	let bytes = bulkBytes;
 	for (const put of puts) {

@@ -1,7 +1,7 @@
 /** `npm run skills`: publishes the folder skills/ to Workers KV (design.md, "Skills"). */
 
 import { join, relative } from 'node:path';
-import { messageOf } from '../src/errors.ts';
+import { toMessageText } from '../src/errors.ts';
 import { providers } from '../src/index.ts';
 import type { SkillProblem } from '../src/skill/plan.ts';
 import { parseOptions } from './options.ts';
@@ -50,7 +50,9 @@ async function main(args: string[]): Promise<number> {
 	if (values.check) {
 		const folders = await readSkillFolders(directory);
 		const { problems, warnings } = readSkills(folders);
-		const said = [counted(problems, 'problem'), counted(warnings, 'warning')].filter((text) => text !== undefined);
+		const said = [formatCount(problems, 'problem'), formatCount(warnings, 'warning')].filter(
+			(text) => text !== undefined,
+		);
 		return report(
 			directory,
 			{ problems, warnings },
@@ -64,7 +66,7 @@ async function main(args: string[]): Promise<number> {
 		const onProgress = (what: string, done: number, total: number) => {
 			if (total > 100) console.error(`skills: ${done} of ${total} ${what}`);
 		};
-		const embed = values.embed === undefined ? undefined : embedder(values.embed);
+		const embed = values.embed === undefined ? undefined : createEmbedder(values.embed);
 		const { published, unchanged, removed, problems, warnings } = values['dry-run']
 			? await publishSkills(dry, { directory })
 			: await publishSkills(kv, { directory, embed, onProgress });
@@ -82,7 +84,7 @@ async function main(args: string[]): Promise<number> {
 }
 
 /** Whose models make vectors, with the keys and addresses of the environment. */
-function embedder(model: string): Embedder {
+function createEmbedder(model: string): Embedder {
 	const { OPENAI_API_KEY, OPENAI_BASE_URL, GEMINI_API_KEY, GEMINI_BASE_URL, MISTRAL_API_KEY, MISTRAL_BASE_URL } =
 		process.env;
 	const { demo, openai, gemini, mistral, ollama } = providers;
@@ -103,7 +105,7 @@ function count(number: number, noun: string): string {
 }
 
 /** How many there are, and in how many skills. */
-function counted(found: readonly SkillProblem[], noun: string): string | undefined {
+function formatCount(found: readonly SkillProblem[], noun: string): string | undefined {
 	if (found.length === 0) return undefined;
 	return `${count(found.length, noun)} in ${new Set(found.map(({ file }) => file)).size} of them`;
 }
@@ -130,7 +132,7 @@ if (import.meta.main) {
 	try {
 		process.exitCode = await main(process.argv.slice(2));
 	} catch (error) {
-		console.error(`skills: ${messageOf(error)}`);
+		console.error(`skills: ${toMessageText(error)}`);
 		if (error instanceof TypeError) console.error(`\n${usage}`);
 		process.exitCode = error instanceof TypeError ? 2 : 1;
 	}

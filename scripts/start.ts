@@ -5,8 +5,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { messageOf, type RunletError } from '../src/errors.ts';
-import { readKeys, secretOf } from './keys-file.ts';
+import { type RunletError, toMessageText } from '../src/errors.ts';
+import { readKeys, toSecret } from './keys-file.ts';
 import { watchParent } from './processes.ts';
 import { inspect, writeBanner } from './start/banner.ts';
 import { DevServer } from './start/dev-server.ts';
@@ -29,7 +29,7 @@ try {
 	if (options.help) print(usage);
 	else await main(options);
 } catch (error) {
-	console.error(messageOf(error));
+	console.error(toMessageText(error));
 	process.exit(error instanceof OptionError ? 1 : error instanceof TypeError ? 2 : 1);
 }
 
@@ -120,7 +120,7 @@ function explainListening(error: unknown, ip: string, port: number): string {
 		return `--port: ${port} may not be taken by your user. Take one above 1023: npm start -- --port 8787`;
 	if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
 		return `--ip ${ip}: this machine has no such address. Take 127.0.0.1, or 0.0.0.0 for all that it has.`;
-	return `--port ${port}, --ip ${ip}: cannot be listened on (${messageOf(error)}).`;
+	return `--port ${port}, --ip ${ip}: cannot be listened on (${toMessageText(error)}).`;
 }
 
 /** In a process of its own, which gives back the memory that Wrangler's code takes. A skill that is not valid stops nothing. */
@@ -141,5 +141,5 @@ async function keyOptions(keysFile: string | undefined): Promise<string[]> {
 	if (keysFile === undefined) return [];
 	const { keys } = await readKeys(keysFile);
 	if (keys.length === 0) throw new Error(`${keysFile} has no keys. Make one: npm run keys -- make`);
-	return ['--var', `API_KEYS:${secretOf(keys)}`];
+	return ['--var', `API_KEYS:${toSecret(keys)}`];
 }

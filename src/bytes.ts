@@ -1,7 +1,7 @@
 const encoder = new TextEncoder();
 
 /** Texts and bytes one after another; text as UTF-8. */
-export function bytesOf(...pieces: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffer> {
+export function joinBytes(...pieces: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffer> {
 	const parts = pieces.map((piece) => (typeof piece === 'string' ? encoder.encode(piece) : piece));
 	const whole = new Uint8Array(parts.reduce((length, part) => length + part.byteLength, 0));
 	let at = 0;
@@ -13,7 +13,7 @@ export function bytesOf(...pieces: readonly (string | Uint8Array)[]): Uint8Array
 }
 
 /** The 32 bytes that 64 hexadecimal digits stand for. */
-export function digestFromHex(text: string): Uint8Array<ArrayBuffer> | undefined {
+export function parseDigest(text: string): Uint8Array<ArrayBuffer> | undefined {
 	if (!/^[0-9a-f]{64}$/i.test(text)) return undefined;
 	return Uint8Array.from({ length: 32 }, (_, index) => Number.parseInt(text.slice(2 * index, 2 * index + 2), 16));
 }

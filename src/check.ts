@@ -40,22 +40,22 @@ function explainMistyped(schema: v.GenericSchema, value: unknown): { field: stri
 export function explain(issues: readonly v.BaseIssue<unknown>[], where: string): { field: string; message: string } {
 	const [issue] = issues;
 	if (issue === undefined) return { field: where, message: `${where}: not valid` };
-	const { path, at } = deepest(issue);
+	const { path, at } = findDeepest(issue);
 	const field = path.length === 0 ? where : path.join('.');
-	return { field, message: `${field}: ${wordsFor(at)}` };
+	return { field, message: `${field}: ${describeIssue(at)}` };
 }
 
 /** Where none of several forms fits, and nobody said what to say then, what is wrong within the one that fits best. */
-function deepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; at: v.BaseIssue<unknown> } {
+function findDeepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; at: v.BaseIssue<unknown> } {
 	const path = (issue.path ?? []).map(({ key }) => key);
 	const hasOwnWords = issue.type !== 'union' || !issue.message.startsWith('Invalid type: ');
 	const within = hasOwnWords ? undefined : issue.issues?.find((one) => (one.path ?? []).length > 0);
 	if (within === undefined) return { path, at: issue };
-	const rest = deepest(within);
+	const rest = findDeepest(within);
 	return { path: [...path, ...rest.path], at: rest.at };
 }
 
-function wordsFor({ type, message, expected, received }: v.BaseIssue<unknown>): string {
+function describeIssue({ type, message, expected, received }: v.BaseIssue<unknown>): string {
 	if (/object$/.test(type) && expected === 'never') return 'no such field';
 	if (/object$/.test(type) && received === 'undefined') return 'missing';
 	return message.slice(0, 300);

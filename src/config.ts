@@ -3,7 +3,7 @@ import { localIdentity, webhookOwner } from './auth/identity.ts';
 import { isOver, type KeyRecord, parseKeys } from './auth/key.ts';
 import { check } from './check.ts';
 import type { DirectoryNamespace } from './directory/api.ts';
-import { messageOf, RunletError } from './errors.ts';
+import { RunletError, toMessageText } from './errors.ts';
 import type { LedgerNamespace } from './ledger/api.ts';
 import type { Limit } from './ledger/budget.ts';
 import { defaultBudgets } from './ledger/defaults.ts';
@@ -90,7 +90,7 @@ export interface Config {
 	 * The most that an owner may spend on a UTC day: the tightest of what its keys say, else what holds for everybody; and
 	 * nothing once the last of its keys is revoked, so that its runs stop.
 	 */
-	readonly dayBudgetOf: (owner: string) => Limit;
+	readonly parseDayBudget: (owner: string) => Limit;
 	/** What a session may spend that has no budget of its own and none of its agent's. */
 	readonly sessionBudget: Limit;
 	/** What an owner may spend on a UTC day whose keys do not say. */
@@ -106,7 +106,7 @@ export interface Config {
 	readonly local: LocalMode | undefined;
 	readonly metrics: MetricsDataset | undefined;
 	/** Where a provider is, and the key that it asks for, as far as they are set. */
-	readonly endpoint: (name: EndpointName) => Endpoint;
+	readonly parseEndpoint: (name: EndpointName) => Endpoint;
 	readonly ai: AiBinding | undefined;
 	/**
 	 * The active secrets of a source, one at least; throws `not_configured` where there is none. An agent that has secrets
@@ -210,9 +210,9 @@ export function config(env: Env): Config {
 	for (const name of bindingNames) assertBound(env, name);
 	const dayBudget = findLimit(caps.DAY_BUDGET_TOKENS, caps.DAY_BUDGET_USD, defaultBudgets.day);
 	const sessionBudget = findLimit(caps.SESSION_BUDGET_TOKENS, caps.SESSION_BUDGET_USD, defaultBudgets.session);
-	const endpoints = new Map(endpointNames.map((name) => [name, endpointIn(env, name)]));
-	const secrets = new Map(sourceNames.map((source) => [source, secretsIn(env, secretNames[source])]));
-	const callbackSecrets = secretsIn(env, 'CALLBACK_SECRET');
+	const endpoints = new Map(endpointNames.map((name) => [name, readEndpoint(env, name)]));
+	const secrets = new Map(sourceNames.map((source) => [source, readSecrets(env, secretNames[source])]));
+	const callbackSecrets = readSecrets(env, 'CALLBACK_SECRET');
 	const read: Config = {
 		sessions: env.SESSIONS,
 		ledgers: env.LEDGERS,
@@ -222,21 +222,21 @@ export function config(env: Env): Config {
 		knowsKey: (id) => keys.length === 0 || keys.some((key) => key.id === id && !isOver(key)),
 		dayBudget,
 		sessionBudget,
-		dayBudgetOf: (owner) => (isKnown(keys, owner) ? capsOf(keys, owner, dayBudget) : { tokens: 0 }),
+		parseDayBudget: (owner) => (isKnown(keys, owner) ? findCaps(keys, owner, dayBudget) : { tokens: 0 }),
 		model,
 		keys,
 		corsOrigins,
 		rateLimiter: env.RATE_LIMITER,
 		local,
 		metrics: env.METRICS,
-		endpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
+		parseEndpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
 		ai: env.AI,
 		webhookSecrets: (source, agent) => {
 			const own = `${secretNames[source]}_${agent.toUpperCase().replaceAll('-', '_')}` as const;
-			if (env[own] !== undefined) return given(secretsIn(env, own), own);
-			return given(secrets.get(source) ?? [], secretNames[source]);
+			if (env[own] !== undefined) return assertGiven(readSecrets(env, own), own);
+			return assertGiven(secrets.get(source) ?? [], secretNames[source]);
 		},
-		callbackSecrets: () => given(callbackSecrets, 'CALLBACK_SECRET'),
+		callbackSecrets: () => assertGiven(callbackSecrets, 'CALLBACK_SECRET'),
 		github: githubIn(env),
 	};
 	known.set(env, read);
@@ -269,15 +269,15 @@ export function findConfigProblems(env: Env): readonly Problem[] {
 					check(v.object({ [name]: schema }), env, name, 'not_configured'),
 		),
 		...bindingNames.map((name) => () => assertBound(env, name)),
-		...endpointNames.map((name) => () => endpointIn(env, name)),
-		...[...Object.values(secretNames), 'CALLBACK_SECRET' as const].map((name) => () => secretsIn(env, name)),
+		...endpointNames.map((name) => () => readEndpoint(env, name)),
+		...[...Object.values(secretNames), 'CALLBACK_SECRET' as const].map((name) => () => readSecrets(env, name)),
 	];
 	return checks.flatMap((run) => {
 		try {
 			run();
 			return [];
 		} catch (error) {
-			const [, where = 'env', message = messageOf(error)] = /^(\w+): (.*)$/s.exec(messageOf(error)) ?? [];
+			const [, where = 'env', message = toMessageText(error)] = /^(\w+): (.*)$/s.exec(toMessageText(error)) ?? [];
 			return [{ where, message }];
 		}
 	});
@@ -308,7 +308,7 @@ function isKnown(keys: readonly KeyRecord[], owner: string): boolean {
 }
 
 /** The tightest cap of each kind that the keys of an owner have, else what holds for everybody. */
-function capsOf(keys: readonly KeyRecord[], owner: string, everybody: Limit): Limit {
+function findCaps(keys: readonly KeyRecord[], owner: string, everybody: Limit): Limit {
 	const cap = (unit: keyof Limit) => {
 		const caps = keys.flatMap((key) => (key.owner === owner && !isOver(key) ? (key.budget?.[unit] ?? []) : []));
 		return caps.length === 0 ? everybody[unit] : Math.min(...caps);
@@ -320,7 +320,7 @@ function isOrigin(text: string): boolean {
 	return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text;
 }
 
-function endpointIn(env: Env, name: EndpointName): Endpoint {
+function readEndpoint(env: Env, name: EndpointName): Endpoint {
 	const [key, base] = [`${name}_API_KEY`, `${name}_BASE_URL`] as const;
 	return {
 		apiKey: check(v.object({ [key]: text }), env, key, 'not_configured')[key],
@@ -343,12 +343,12 @@ const secretNames = {
 	hmac: 'HMAC_WEBHOOK_SECRET',
 } as const satisfies Record<SourceName, keyof WebhookVariables>;
 
-function secretsIn(env: Env, name: string): readonly string[] {
+function readSecrets(env: Env, name: string): readonly string[] {
 	const all = check(v.object({ [name]: text }), env, name, 'not_configured')[name] ?? '';
 	return all.split(/[\s,]+/).filter((secret) => secret !== '');
 }
 
-function given(secrets: readonly string[], name: string): readonly string[] {
+function assertGiven(secrets: readonly string[], name: string): readonly string[] {
 	if (secrets.length > 0) return secrets;
 	const how = `npx wrangler secret put ${name}, or on your machine a line in .dev.vars`;
 	throw new RunletError('not_configured', `${name}: not set. Set it: ${how}.`);

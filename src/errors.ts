@@ -138,7 +138,7 @@ function writeChallenge(scheme: string, fields: Readonly<Record<string, string>>
 }
 
 /** The text of any thrown value, for messages to a model: never a stack, and without what looks like a secret. */
-export function messageOf(error: unknown): string {
+export function toMessageText(error: unknown): string {
 	if (error instanceof Error) return redactSecrets(error.message || error.name);
 	return typeof error === 'string' ? redactSecrets(error) : 'unknown error';
 }

@@ -1,4 +1,4 @@
-import { messageOf, RunletError, toRunletError } from './errors.ts';
+import { RunletError, toMessageText, toRunletError } from './errors.ts';
 import { redactSecrets } from './redact.ts';
 
 /**
@@ -16,7 +16,7 @@ function write(level: LogLevel, event: string, fields: LogFields, more: Readonly
 	const line: Record<string, unknown> = { level, event, ...more };
 	for (const [name, value] of Object.entries(fields)) {
 		const form = forms.get(name);
-		if (form !== undefined && value !== undefined) line[name] = fits(value, form) ? value : 'redacted';
+		if (form !== undefined && value !== undefined) line[name] = isAllowedValue(value, form) ? value : 'redacted';
 	}
 	console[level](JSON.stringify(line));
 }
@@ -76,7 +76,7 @@ const forms: ReadonlyMap<string, RegExp | 'number'> = new Map<string, RegExp | '
 	...numbers.map((field) => [field, 'number'] as const),
 ]);
 
-function fits(value: unknown, form: RegExp | 'number'): boolean {
+function isAllowedValue(value: unknown, form: RegExp | 'number'): boolean {
 	if (form === 'number') return Number.isFinite(value);
 	return typeof value === 'string' && form.test(value) && redactSecrets(value) === value;
 }
@@ -85,17 +85,17 @@ function fits(value: unknown, form: RegExp | 'number'): boolean {
  * What a line says of a failure: its code, and where the innermost cause was thrown. Never its message, which may quote a
  * request, an answer or a key: the frames of the stack say which line of which file it was.
  */
-export function failureFields(
+export function toFailureFields(
 	thrown: unknown,
 ): Pick<LogFields, 'error.type' | 'exception.type' | 'exception.stacktrace'> {
-	const root = rootOf(thrown);
-	const type = root instanceof Error ? classOf(root) : typeof root;
+	const root = findRoot(thrown);
+	const type = root instanceof Error ? nameClass(root) : typeof root;
 	const expected = thrown instanceof RunletError && root === thrown && thrown.status !== 500;
 	return {
 		'error.type': thrown instanceof RunletError ? thrown.code : type,
 		...(!expected && {
 			'exception.type': type,
-			'exception.stacktrace': root instanceof Error ? framesOf(root) : undefined,
+			'exception.stacktrace': root instanceof Error ? readFrames(root) : undefined,
 		}),
 	};
 }
@@ -105,29 +105,29 @@ export function failureFields(
  * nowhere else, also by its message.
  */
 export function logThrown(tool: string, thrown: unknown, { local }: { readonly local: boolean }): void {
-	const { 'exception.type': type, 'exception.stacktrace': stack } = failureFields(thrown);
+	const { 'exception.type': type, 'exception.stacktrace': stack } = toFailureFields(thrown);
 	const fields = { 'gen_ai.tool.name': tool, 'exception.type': type, 'exception.stacktrace': stack };
-	const message = local ? redactSecrets(messageOf(thrown)).slice(0, 1_000) : undefined;
+	const message = local ? redactSecrets(toMessageText(thrown)).slice(0, 1_000) : undefined;
 	write('error', 'tool.threw', fields, message === undefined ? {} : { 'exception.message': message });
 }
 
 /** Tells of a failure that is Runlet's own fault; of one that its caller can mend the answer tells. */
 export function logUnexpected(thrown: unknown): void {
 	const { status, code } = toRunletError(thrown);
-	if (status === 500 || code === 'storage_unavailable') log('error', 'failure', failureFields(thrown));
+	if (status === 500 || code === 'storage_unavailable') log('error', 'failure', toFailureFields(thrown));
 }
 
 /** Errors that are the cause of one another, at most. */
 const deepest = 8;
 
-function rootOf(thrown: unknown): unknown {
+function findRoot(thrown: unknown): unknown {
 	let root = thrown;
 	for (let depth = 0; depth < deepest && root instanceof Error && root.cause !== undefined; depth++) root = root.cause;
 	return root;
 }
 
 /** The name of its class: `name` is a property that anybody may set. */
-function classOf(error: Error): string {
+function nameClass(error: Error): string {
 	const { name: className } = error.constructor;
 	return className === '' ? 'Error' : className;
 }
@@ -140,7 +140,7 @@ const frame =
  * Where an error was thrown: the frames behind its message. A message may have lines that look like frames, so it is
  * taken away first; where the stack does not begin with it, nothing is told.
  */
-function framesOf({ message, stack = '' }: Error): string | undefined {
+function readFrames({ message, stack = '' }: Error): string | undefined {
 	const head = /^[\w$.]*(?:: )?/.exec(stack)?.[0] ?? '';
 	const rest = stack.slice(head.length);
 	if (!rest.startsWith(`${message}\n`)) return undefined;

@@ -4,7 +4,7 @@ import type { SqlStorage } from '@cloudflare/workers-types';
 export type Sql = Pick<SqlStorage, 'exec'>;
 
 /** The version of an object's stored tables; 0 where there are none, which is asked without creating anything. */
-export function storedVersion(sql: Sql): number {
+export function readVersion(sql: Sql): number {
 	const found = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'").toArray();
 	if (found.length === 0) return 0;
 	return sql.exec<{ version: number }>('SELECT version FROM schema_version').toArray()[0]?.version ?? 0;
@@ -15,7 +15,7 @@ export function storedVersion(sql: Sql): number {
  * released none is ever changed. Call it inside a transaction.
  */
 export function migrate(sql: Sql, migrations: readonly string[]): void {
-	const from = storedVersion(sql);
+	const from = readVersion(sql);
 	if (from === migrations.length) return;
 	if (from === 0)
 		sql.exec('CREATE TABLE schema_version (version INTEGER NOT NULL); INSERT INTO schema_version VALUES (0);');

@@ -11,19 +11,19 @@ const made = new WeakMap<Config, readonly ProviderRegistration[]>();
  * Who talks to which model in this Worker (design.md, "Models"). Those without their key are in the list too: they know
  * their models, and say which variable to set. Add yours: a line here, its variables in `config.ts`.
  */
-export function providersOf(config: Config): readonly ProviderRegistration[] {
+export function createProviders(config: Config): readonly ProviderRegistration[] {
 	const known = made.get(config);
 	if (known !== undefined) return known;
 	const providers = [
 		demo(demoPace),
-		anthropic(config.endpoint('ANTHROPIC')),
-		openai(config.endpoint('OPENAI')),
-		xai(config.endpoint('XAI')),
-		gemini(config.endpoint('GEMINI')),
-		groq(config.endpoint('GROQ')),
-		deepseek(config.endpoint('DEEPSEEK')),
-		mistral(config.endpoint('MISTRAL')),
-		localModels(config.endpoint('OLLAMA')),
+		anthropic(config.parseEndpoint('ANTHROPIC')),
+		openai(config.parseEndpoint('OPENAI')),
+		xai(config.parseEndpoint('XAI')),
+		gemini(config.parseEndpoint('GEMINI')),
+		groq(config.parseEndpoint('GROQ')),
+		deepseek(config.parseEndpoint('DEEPSEEK')),
+		mistral(config.parseEndpoint('MISTRAL')),
+		localModels(config.parseEndpoint('OLLAMA')),
 		workersAi({ binding: config.ai }),
 	];
 	made.set(config, providers);

@@ -1,5 +1,5 @@
 import { RunletError } from './errors.ts';
-import { failureFields, log } from './log.ts';
+import { log, toFailureFields } from './log.ts';
 import type { SkillsNamespace } from './publisher/api.ts';
 import { withTimeLimit } from './time-limit.ts';
 
@@ -40,7 +40,7 @@ export async function reach<T>(call: () => PromiseLike<T>, { what, isSafe, timeo
 				await new Promise((resolve) => setTimeout(resolve, 50 * 4 ** (tries - 1) * Math.random()));
 				continue;
 			}
-			log('warn', 'object.not_reached', failureFields(cause));
+			log('warn', 'object.not_reached', toFailureFields(cause));
 			const message = `${what} cannot be reached now. Try again in a moment.`;
 			throw new RunletError('overloaded', message, { retryAfter }, { cause });
 		}

@@ -2,11 +2,11 @@ import { agents } from './agents/index.ts';
 import { createApp } from './app.ts';
 import { createDirectoryClass } from './directory/object.ts';
 import { createLedgerClass } from './ledger/object.ts';
-import { providersOf } from './models.ts';
+import { createProviders } from './models.ts';
 import { createPublisherClass } from './publisher/object.ts';
 import { createSessionClass } from './session/object.ts';
 
-const runtime = { agents, providers: providersOf };
+const runtime = { agents, providers: createProviders };
 
 /** The Durable Object class that `wrangler.toml` binds as `SESSIONS`. */
 export class Session extends createSessionClass(runtime) {}

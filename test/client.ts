@@ -43,13 +43,13 @@ export function follow(id: string, lastEventId?: string): Promise<Response> {
 }
 
 /** The session's object. */
-export function objectOf(id: string) {
+export function readObject(id: string) {
 	return env.SESSIONS.get(env.SESSIONS.idFromString(id));
 }
 
 /** Ends the session's object as a crash does: what is stored stays, what is in memory is gone. */
 export async function restart(id: string): Promise<void> {
-	const crash = runInDurableObject(objectOf(id), (_, ctx) => ctx.storage.sync().then(() => ctx.abort('restart')));
+	const crash = runInDurableObject(readObject(id), (_, ctx) => ctx.storage.sync().then(() => ctx.abort('restart')));
 	await crash.catch(() => {});
 }
 
@@ -61,7 +61,7 @@ export interface WireSession {
 }
 
 /** What `GET /v1/sessions/:id` says. */
-export async function stateOf(id: string): Promise<WireSession> {
+export async function readState(id: string): Promise<WireSession> {
 	return (await request(`/v1/sessions/${id}`)).json();
 }
 
@@ -74,13 +74,13 @@ export interface WireMessage {
 }
 
 /** A session's history. */
-export async function historyOf(id: string): Promise<WireMessage[]> {
+export async function readHistory(id: string): Promise<WireMessage[]> {
 	const { messages } = await (await request(`/v1/sessions/${id}/messages`)).json<{ messages: WireMessage[] }>();
 	return messages;
 }
 
 /** The events of a stream, as they come. */
-export async function* eventsOf(response: Response): AsyncGenerator<WireEvent, void> {
+export async function* readEvents(response: Response): AsyncGenerator<WireEvent, void> {
 	if (response.body === null) return;
 	let open: string[] = [];
 	for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
@@ -98,11 +98,11 @@ export async function* eventsOf(response: Response): AsyncGenerator<WireEvent, v
 
 /** All events of a stream, once it is over. */
 export async function allEvents(response: Response): Promise<WireEvent[]> {
-	return Array.fromAsync(eventsOf(response));
+	return Array.fromAsync(readEvents(response));
 }
 
 /** The text that a reader of these events has in front of it. */
-export function textOf(events: readonly WireEvent[]): string {
+export function readText(events: readonly WireEvent[]): string {
 	return events.flatMap(({ type, data }) => (type === 'text' ? [String(data.text)] : [])).join('');
 }
 

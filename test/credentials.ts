@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { hashOf, type KeyRecord, makeKey } from '../src/auth/key.ts';
+import { hashKey, type KeyRecord, makeKey } from '../src/auth/key.ts';
 
 /** Keys of the owners of that name, each with the scopes that it is given, and the environment that knows them. */
 export async function keysFor<const N extends string>(
@@ -11,7 +11,7 @@ export async function keysFor<const N extends string>(
 	for (const [owner, scopes] of Object.entries<KeyRecord['scopes']>(scopesOf)) {
 		const { key, id } = makeKey();
 		keys[owner] = key;
-		records.push({ id, owner, hash: await hashOf(key), scopes });
+		records.push({ id, owner, hash: await hashKey(key), scopes });
 	}
 	return {
 		keys: keys as Readonly<Record<N, string>>,

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { hashOf, makeKey } from '../src/auth/key.ts';
+import { hashKey, makeKey } from '../src/auth/key.ts';
 import { RunletError } from '../src/errors.ts';
-import { failureFields, log, logThrown } from '../src/log.ts';
+import { log, logThrown, toFailureFields } from '../src/log.ts';
 import { createSession, request, send } from './client.ts';
 import { play } from './script.ts';
 import worker from './worker.ts';
@@ -47,7 +47,7 @@ describe('a line of the log', () => {
 describe('what is said of a failure', () => {
 	test('is its code, and which line of which file threw the innermost cause', () => {
 		const cause = new TypeError(canary);
-		const fields = failureFields(
+		const fields = toFailureFields(
 			new RunletError('internal', canary, { canary }, { cause: new Error(canary, { cause }) }),
 		);
 		expect(fields['error.type']).toBe('internal');
@@ -57,7 +57,7 @@ describe('what is said of a failure', () => {
 	});
 
 	test('is its code alone where the caller can mend it', () => {
-		expect(failureFields(new RunletError('conflict', canary))).toEqual({ 'error.type': 'conflict' });
+		expect(toFailureFields(new RunletError('conflict', canary))).toEqual({ 'error.type': 'conflict' });
 	});
 
 	test.each([
@@ -76,7 +76,7 @@ describe('what is said of a failure', () => {
 		['is an object', { message: canary, stack: `Error\n    at ${canary}:1:1` }],
 	])('never repeats a message that %s', (_, thrown) => {
 		watch();
-		log('error', 'failure', failureFields(thrown));
+		log('error', 'failure', toFailureFields(thrown));
 		expect(JSON.stringify(lines())).not.toContain('canary');
 	});
 });
@@ -126,7 +126,7 @@ describe('a request', () => {
 describe('a request with a key', () => {
 	test('says by its id whose it was, and not the key; one that is refused says nobody', async () => {
 		const { key, id } = makeKey();
-		const bindings = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify([{ id, hash: await hashOf(key) }]) };
+		const bindings = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify([{ id, hash: await hashKey(key) }]) };
 		const ask = (credential: string) =>
 			worker.request(
 				'https://runlet.example.com/v1/sessions',

@@ -15,7 +15,7 @@ export const scriptedProvider: ProviderRegistration = {
 	displayName: 'Scripted',
 	detect: (model) => model.startsWith('scripted'),
 	// A dollar for a thousand tokens; one of its models has no price.
-	priceOf: (model, { inputTokens = 0, outputTokens = 0 }) =>
+	computePrice: (model, { inputTokens = 0, outputTokens = 0 }) =>
 		model === 'scripted-unpriced' ? undefined : (inputTokens + outputTokens) / 1_000,
 	chatStreamFn: (...request) => current.chatStreamFn?.(...request),
 };

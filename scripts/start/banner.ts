@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { messageOf } from '../../src/errors.ts';
+import { toMessageText } from '../../src/errors.ts';
 import { defaultBudgets } from '../../src/ledger/defaults.ts';
 import { localHeader } from '../../src/net/local.ts';
 import { describeModel } from '../../src/playground/words.js';
@@ -105,6 +105,6 @@ export async function inspect({ port, secret }: Pick<BannerOptions, 'port' | 'se
 			problems: problems.length === 0 && !answers ? [why] : problems,
 		};
 	} catch (error) {
-		return { answers: false, agents: [], problems: [`The Worker does not answer: ${messageOf(error)}`] };
+		return { answers: false, agents: [], problems: [`The Worker does not answer: ${toMessageText(error)}`] };
 	}
 }

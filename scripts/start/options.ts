@@ -3,7 +3,7 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { messageOf } from '../../src/errors.ts';
+import { toMessageText } from '../../src/errors.ts';
 import { findNearest } from '../../src/nearest.ts';
 import { defaultKeysFile } from '../keys-file.ts';
 import { root } from '../wrangler.ts';
@@ -165,7 +165,7 @@ function readTls(protocol: string | undefined, key: string | undefined, cert: st
 	try {
 		return { key: readFileSync(key), cert: readFileSync(cert) };
 	} catch (error) {
-		throw new OptionError(`--https-key-path, --https-cert-path: cannot be read (${messageOf(error)}).`);
+		throw new OptionError(`--https-key-path, --https-cert-path: cannot be read (${toMessageText(error)}).`);
 	}
 }
 
@@ -174,7 +174,9 @@ function assertWritable(folder: string | undefined): void {
 	try {
 		accessSync(findExisting(resolve(root, folder)), constants.W_OK | constants.X_OK);
 	} catch (error) {
-		throw new OptionError(`--persist-to ${folder}: cannot be written to (${messageOf(error)}). Name another folder.`);
+		throw new OptionError(
+			`--persist-to ${folder}: cannot be written to (${toMessageText(error)}). Name another folder.`,
+		);
 	}
 }
 

@@ -142,7 +142,7 @@ async function passOn(req: IncomingMessage, res: ServerResponse, upload: Upload,
 		try {
 			// Again, but over a connection that nobody used before.
 			const agent = attempt === 1 && way.agent;
-			return await exchange(req, res, upload, { ...way, agent, address });
+			return await forwardRequest(req, res, upload, { ...way, agent, address });
 		} catch (error) {
 			if (res.headersSent) return void res.destroy();
 			if (error instanceof RunletError) throw error;
@@ -167,7 +167,7 @@ async function passOn(req: IncomingMessage, res: ServerResponse, upload: Upload,
 }
 
 /** One request and its answer, at the answer's pace. Rejects where there is no answer. */
-function exchange(
+function forwardRequest(
 	req: IncomingMessage,
 	res: ServerResponse,
 	upload: Upload,

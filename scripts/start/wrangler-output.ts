@@ -95,13 +95,13 @@ function parseLog(plain: string): LogLine | undefined {
 function describeLog(line: LogLine, lines: SourceLines): string | undefined {
 	const stack = line['exception.stacktrace'];
 	const frames = typeof stack === 'string' ? `\n${lines.translate(stack).replace(/^/gm, '    ')}` : '';
-	if (line.event === 'http.request') return frames === '' ? undefined : paint('red', `${words(line)}${frames}`);
+	if (line.event === 'http.request') return frames === '' ? undefined : paint('red', `${translateLine(line)}${frames}`);
 	if (line.event === 'run') return describeRun(line);
 	if (line.event === 'tool.threw') {
 		const { 'gen_ai.tool.name': tool, 'exception.type': type = 'Error', 'exception.message': message = '' } = line;
 		return paint('red', `  tool ${tool} threw ${type}: ${message}${frames}`);
 	}
-	return paint(line.level === 'error' ? 'red' : 'yellow', `${line.event} ${words(line)}${frames}`);
+	return paint(line.level === 'error' ? 'red' : 'yellow', `${line.event} ${translateLine(line)}${frames}`);
 }
 
 function describeRun(line: LogLine): string {
@@ -133,7 +133,7 @@ export function describeAnswer({ method, path, status, ms }: AnswerLine): string
 }
 
 /** The values of a line, without those that a person does not ask for. */
-function words(line: LogLine): string {
+function translateLine(line: LogLine): string {
 	const hidden = new Set(['level', 'event', 'exception.stacktrace', 'runlet.key.id', 'runlet.owner']);
 	return Object.entries(line)
 		.filter(([name]) => !hidden.has(name))

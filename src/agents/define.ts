@@ -183,7 +183,7 @@ function withCallerFirst(error: RunletError, called: (...args: never[]) => unkno
 }
 
 /** The model of a session: the one it asked for, if the agent allows it, else the agent's, else the Worker's. */
-export function modelFor(agent: Agent, asked: string | undefined, fallback: string): string {
+export function chooseModel(agent: Agent, asked: string | undefined, fallback: string): string {
 	const own = agent.model ?? fallback;
 	const allowed = [own, ...(agent.models ?? [])];
 	if (asked === undefined) return own;

@@ -8,11 +8,11 @@ import { triage } from './triage.ts';
 export {
 	type Agent,
 	type AgentDefinition,
+	chooseModel,
 	defineAgent,
 	distinct,
 	findAgent,
-	modelFor,
 } from './define.ts';
-export { toolNamesOf } from './tool-names.ts';
+export { listToolNames } from './tool-names.ts';
 
 export const agents: readonly Agent[] = distinct([assistant, support, triage]);

@@ -1,6 +1,6 @@
 import { fromBase64Url } from '../bytes.ts';
 import { RunletError } from '../errors.ts';
-import { digestOf, isOver, type KeyRecord, keyIdOf, type Scope, scopes } from './key.ts';
+import { digestKey, isOver, type KeyRecord, readKeyId, type Scope, scopes } from './key.ts';
 import { readToken } from './token.ts';
 
 /** Who makes a request: the holder of an API key, or of a token that opens one session. */
@@ -23,25 +23,25 @@ const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
  */
 export async function identify(header: string | undefined, keys: readonly KeyRecord[]): Promise<Identity> {
 	if (header === undefined || header.trim() === '')
-		throw refused('missing. Send your API key, or a session token: Authorization: Bearer rl_…');
+		throw createRefusal('missing. Send your API key, or a session token: Authorization: Bearer rl_…');
 	const text = bearer.exec(header)?.[1];
-	if (text === undefined) throw refused('expected Bearer and an API key or a session token');
+	if (text === undefined) throw createRefusal('expected Bearer and an API key or a session token');
 	const claims = readToken(text);
 	if (claims !== undefined) return { kind: 'token', session: claims.session, token: text };
-	const id = keyIdOf(text);
-	const digest = await digestOf(text);
+	const id = readKeyId(text);
+	const digest = await digestKey(text);
 	const record = keys.find((key) => key.id === id);
 	const expected = record === undefined ? nobody : fromBase64Url(record.hash);
 	const isEqual = digest.byteLength === expected.byteLength && crypto.subtle.timingSafeEqual(digest, expected);
 	if (record === undefined || !isEqual)
-		throw refused(
+		throw createRefusal(
 			text.startsWith('rls_')
 				? 'this session token is not valid. Ask for a new one'
 				: 'this key is not known, or was revoked. npm run keys -- list has those that are; npm start reads them when it starts',
 			'invalid_token',
 		);
 	if (isOver(record))
-		throw refused(
+		throw createRefusal(
 			`this key ended on ${record.expiresAt}: another one of its owner took its place. Use that one`,
 			'invalid_token',
 		);
@@ -50,6 +50,6 @@ export async function identify(header: string | undefined, keys: readonly KeyRec
 
 const nobody = new Uint8Array(32);
 
-function refused(why: string, challenge?: 'invalid_token'): RunletError {
+function createRefusal(why: string, challenge?: 'invalid_token'): RunletError {
 	return new RunletError('auth', `Authorization: ${why}.`, { field: 'Authorization', ...(challenge && { challenge }) });
 }

@@ -63,7 +63,7 @@ export function parseKeys(text: string): readonly KeyRecord[] {
 	}
 	const parsed = v.safeParse(v.array(recordSchema), json, { abortEarly: true });
 	if (!parsed.success)
-		throw new RunletError('not_configured', `API_KEYS: ${placeOf(parsed.issues[0])} is not valid. ${remedy}`);
+		throw new RunletError('not_configured', `API_KEYS: ${describePlace(parsed.issues[0])} is not valid. ${remedy}`);
 	const records = parsed.output;
 	const ids = records.map(({ id }) => id);
 	const twice = ids.find((id, index) => ids.indexOf(id) !== index);
@@ -75,7 +75,7 @@ export function parseKeys(text: string): readonly KeyRecord[] {
 const remedy = 'Set it again with npm run keys.';
 
 /** Where in the list something is wrong, in names of ours only: whoever asks is told, and a key may stand anywhere in it. */
-function placeOf({ path }: v.BaseIssue<unknown>): string {
+function describePlace({ path }: v.BaseIssue<unknown>): string {
 	const known = (path ?? []).map(({ key }) => key).filter((key) => typeof key === 'number' || fields.has(String(key)));
 	return known.length === 0 ? 'the list' : known.join('.');
 }
@@ -87,16 +87,16 @@ export function makeKey(): { readonly key: string; readonly id: string } {
 }
 
 /** SHA-256 of a key's text. */
-export async function digestOf(key: string): Promise<Uint8Array<ArrayBuffer>> {
+export async function digestKey(key: string): Promise<Uint8Array<ArrayBuffer>> {
 	return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key)));
 }
 
 /** What is kept of a key. */
-export async function hashOf(key: string): Promise<string> {
-	return toBase64Url(await digestOf(key));
+export async function hashKey(key: string): Promise<string> {
+	return toBase64Url(await digestKey(key));
 }
 
 /** The id in a text that has a key's form; `undefined` where it has not. */
-export function keyIdOf(text: string): string | undefined {
+export function readKeyId(text: string): string | undefined {
 	return keyForm.exec(text)?.[1];
 }

@@ -32,7 +32,7 @@ export function makeTokenId(): string {
 /** A token that opens one session until it expires. The same claims under the same key give the same token. */
 export async function signToken(claims: TokenClaims, tokenKey: string): Promise<string> {
 	const { session, id, expiresAt } = claims;
-	const mac = await crypto.subtle.sign('HMAC', await hmacKey(tokenKey), signed(claims));
+	const mac = await crypto.subtle.sign('HMAC', await hmacKey(tokenKey), toSignedBytes(claims));
 	return `rls_${session}_${id}_${expiresAt.toString(36)}_${toBase64Url(new Uint8Array(mac))}`;
 }
 
@@ -57,7 +57,7 @@ export async function verifyToken(token: string, tokenKey: string | undefined, n
 		claims !== undefined &&
 		mac !== undefined &&
 		tokenKey !== undefined &&
-		(await crypto.subtle.verify('HMAC', await hmacKey(tokenKey), fromBase64Url(mac), signed(claims)));
+		(await crypto.subtle.verify('HMAC', await hmacKey(tokenKey), fromBase64Url(mac), toSignedBytes(claims)));
 	if (!isSigned) throw refuseToken('is not valid');
 	if (claims.expiresAt * 1000 <= now) throw refuseToken('has expired');
 	return claims;
@@ -77,6 +77,6 @@ function hmacKey(tokenKey: string): Promise<CryptoKey> {
 	return crypto.subtle.importKey('raw', fromBase64Url(tokenKey), algorithm, false, ['sign', 'verify']);
 }
 
-function signed({ session, id, expiresAt }: TokenClaims) {
+function toSignedBytes({ session, id, expiresAt }: TokenClaims) {
 	return new TextEncoder().encode(`${session}.${id}.${expiresAt}`);
 }

@@ -1,12 +1,12 @@
 import { unknownSkill } from '../skill/builtins.ts';
-import { type Bundle, bundleOf, withRequired } from '../skill/bundle.ts';
+import { type Bundle, createBundle, withRequired } from '../skill/bundle.ts';
 import type { Skill, SkillResolver } from '../skill/index.ts';
 import { findIn } from '../skill/resolver.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { isRecord } from '../tool/schema.ts';
 import { type Conversation, isSummary, type Window } from './context.ts';
 import type { Message } from './message.ts';
-import { abortable } from './signal.ts';
+import { raceAbort } from './signal.ts';
 
 /** What the skills of a run are found with. */
 export interface ActiveSkillsOptions {
@@ -63,14 +63,14 @@ export class ActiveSkills {
 	/** What the active skills bring, and then these. */
 	bundle(skills: readonly Skill[]): Bundle {
 		const active = [...this.#read].flatMap((name) => this.#loaded.get(name) ?? []);
-		return bundleOf(this.#options.tools(), [...active, ...skills], this.#options.offered);
+		return createBundle(this.#options.tools(), [...active, ...skills], this.#options.offered);
 	}
 
 	async #load(name: string): Promise<void> {
 		if (this.#loaded.has(name)) return;
 		const { resolver, signal } = this.#options;
-		const skill = await abortable(findIn(resolver, name), signal);
-		const loaded = skill === undefined ? [] : (await abortable(withRequired(resolver, skill), signal)).skills;
+		const skill = await raceAbort(findIn(resolver, name), signal);
+		const loaded = skill === undefined ? [] : (await raceAbort(withRequired(resolver, skill), signal)).skills;
 		this.#loaded.set(name, loaded);
 	}
 }
@@ -79,14 +79,14 @@ export class ActiveSkills {
 function* readIn(messages: readonly Message[]): Generator<string> {
 	let asked = new Map<string, string>();
 	for (const message of messages) {
-		if (message.role === 'assistant') asked = new Map((message.toolCalls ?? []).flatMap(readingOf));
+		if (message.role === 'assistant') asked = new Map((message.toolCalls ?? []).flatMap(findReading));
 		if (message.role !== 'tool' || message.isError === true) continue;
 		const name = asked.get(message.toolCallId);
 		if (name !== undefined && message.content !== unknownSkill(name)) yield name;
 	}
 }
 
-function readingOf({ id, name, input }: ToolCall): [id: string, skill: string][] {
+function findReading({ id, name, input }: ToolCall): [id: string, skill: string][] {
 	const reads = (name === 'read_skill' || name === 'apply_skill') && isRecord(input);
 	return reads && typeof input.name === 'string' ? [[id, input.name]] : [];
 }

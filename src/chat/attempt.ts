@@ -1,9 +1,9 @@
 import { RunletError } from '../errors.ts';
 import { isRecord } from '../tool/schema.ts';
-import { isRetryable, retryAfterOf, toModelError, usageOf, withUsage } from './failure.ts';
+import { isRetryable, readRetryAfter, readUsage, toModelError, withUsage } from './failure.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
 import { deltaMeter, replyTooLarge, sizeOfReply, usualReplyBytes } from './reply-size.ts';
-import { abortable, abortError, delay } from './signal.ts';
+import { raceAbort, sleep, toAbortError } from './signal.ts';
 import type { Timeouts } from './timeouts.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 import { watchdog } from './watchdog.ts';
@@ -60,7 +60,7 @@ export async function attempt(
 	};
 	const replying = call(take, either, watch.seen);
 	try {
-		const reply = await abortable(replying, either);
+		const reply = await raceAbort(replying, either);
 		if (isRecord(reply)) {
 			if (sizeOfReply(reply) <= maxReplyBytes) return reply;
 			throw withUsage(replyTooLarge(model, maxReplyBytes), reply.usage ?? {});
@@ -68,7 +68,7 @@ export async function attempt(
 		throw new RunletError('interrupted', `${model}: the reply broke off before its end. Send the message again.`);
 	} catch (error) {
 		if (!either.aborted) throw error;
-		throw withUsage(abortError(either), (await usageAtEnd(replying)) ?? {});
+		throw withUsage(toAbortError(either), (await usageAtEnd(replying)) ?? {});
 	} finally {
 		watch.stop();
 	}
@@ -78,7 +78,7 @@ export async function attempt(
  * Makes a call, and makes it again after a failure that may pass, as long as `mayRetry` says so.
  * The usage of tries that failed counts in the reply, and in the error.
  */
-export async function retrying<R>(
+export async function retry<R>(
 	call: () => Promise<R>,
 	options: {
 		readonly model: string;
@@ -98,21 +98,21 @@ export async function retrying<R>(
 			return lost === undefined || charged === undefined ? reply : charged(reply, lost);
 		} catch (thrown) {
 			const failure = toModelError(thrown, model);
-			const spent = usageOf(failure);
+			const spent = readUsage(failure);
 			lost = lost === undefined ? spent : addUsage(lost, spent);
 			const error = withUsage(failure, lost ?? {});
-			const wait = retryAfterOf(error);
+			const wait = readRetryAfter(error);
 			const again = retry < maxRetries && isRetryable(error) && (wait ?? 0) <= longestWait;
 			if (!again || signal.aborted || !mayRetry()) throw error;
-			await delay(wait === undefined ? backoff(retry) : wait * 1000, signal).catch(() => {
-				throw withUsage(abortError(signal), lost ?? {});
+			await sleep(wait === undefined ? computeBackoff(retry) : wait * 1000, signal).catch(() => {
+				throw withUsage(toAbortError(signal), lost ?? {});
 			});
 		}
 	}
 }
 
 /** A reply that also counts what lost tries cost. */
-export function chargedReply<R extends ChatReply>(reply: R, lost: ChatUsage): R {
+export function addLostUsage<R extends ChatReply>(reply: R, lost: ChatUsage): R {
 	return { ...reply, usage: addUsage(lost, reply.usage) };
 }
 
@@ -124,7 +124,7 @@ async function usageAtEnd(replying: Promise<ChatReply | undefined>): Promise<Cha
 	});
 	const said = replying.then(
 		(reply) => reply?.usage,
-		(error) => (error instanceof RunletError ? usageOf(error) : undefined),
+		(error) => (error instanceof RunletError ? readUsage(error) : undefined),
 	);
 	return Promise.race([said, late]).finally(() => {
 		if (timer !== undefined) clearTimeout(timer);
@@ -132,6 +132,6 @@ async function usageAtEnd(replying: Promise<ChatReply | undefined>): Promise<Cha
 }
 
 /** Milliseconds before the next try: half a second doubled each time, half of it by chance. */
-function backoff(retry: number): number {
+function computeBackoff(retry: number): number {
 	return 500 * 2 ** retry * (0.5 + Math.random() / 2);
 }

@@ -35,15 +35,15 @@ export async function checkBudget(
 	messages: readonly Message[],
 	tools?: readonly Tool[],
 ): Promise<ContextBudget | undefined> {
-	const limit = await contextLimit(options);
+	const limit = await findContextLimit(options);
 	if (limit === undefined) return undefined;
 	const size = await requestSize(options, messages, tools);
-	if (size.total > limit) throw overflow(size, limit);
+	if (size.total > limit) throw createOverflow(size, limit);
 	return { ...size, limit, warn: isNearlyFull(options, size, limit) };
 }
 
 /** The tokens that a request may have; nothing where nobody says. */
-export async function contextLimit({
+export async function findContextLimit({
 	model,
 	maxContextTokens,
 	modelContextWindow: window,
@@ -79,14 +79,14 @@ export function isNearlyFull(
 }
 
 /** The error for a request over the limit. */
-export function overflow({ parts, total }: RequestSize, limit: number): RunletError {
+export function createOverflow({ parts, total }: RequestSize, limit: number): RunletError {
 	return new RunletError('context_overflow', formatBudgetBreakdown(parts, total, limit), { parts, total, limit });
 }
 
 /** Tokens of messages for any model: characters / 4, plus 4 a message (document 003, `count-tokens-heuristic`). */
 export function countTokensHeuristic(messages: readonly Message[], _model?: string): number {
 	let characters = 0;
-	for (const message of messages) characters += charactersOf(message);
+	for (const message of messages) characters += countCharacters(message);
 	return Math.ceil(characters / 4) + 4 * messages.length;
 }
 
@@ -115,7 +115,7 @@ export function formatBudgetBreakdown({ messages, system, tools }: BudgetParts, 
 // Messages never change, so each is measured once, however many turns it is sent in.
 const measured = new WeakMap<Message, number>();
 
-function charactersOf(message: Message): number {
+function countCharacters(message: Message): number {
 	const known = measured.get(message);
 	if (known !== undefined) return known;
 	const calls =

@@ -11,7 +11,7 @@ import {
 	type ToolContext,
 	type ToolResult,
 } from '../tool/index.ts';
-import { inTime, readArguments } from '../tool/invoke.ts';
+import { limitTime, readArguments } from '../tool/invoke.ts';
 import { isRecord } from '../tool/schema.ts';
 import { pushed } from './channel.ts';
 import type { Question, RunEvent, WaitingCall } from './event.ts';
@@ -156,13 +156,13 @@ async function waitsForPerson(
 	const byHand = tool.manual === true || tool.fn === undefined;
 	if (!byHand && (needsApproval === false || approved.has(id))) return undefined;
 	if (!(await isAvailable(tool, context))) return undefined;
-	const read = await inTime(tool.name, context, () => readArguments(tool, input));
+	const read = await limitTime(tool.name, context, () => readArguments(tool, input));
 	if (!read.ok) return undefined;
 	if (byHand) return 'result';
 	if (typeof needsApproval === 'boolean') return 'approval';
 	const args = isRecord(read.value) ? read.value : {};
 	// What cannot say that it needs none needs approval.
-	const said = await inTime(tool.name, context, async () => ({ ok: true, value: await needsApproval(args) })).catch(
+	const said = await limitTime(tool.name, context, async () => ({ ok: true, value: await needsApproval(args) })).catch(
 		(thrown: unknown) => {
 			if (context.signal?.aborted) throw thrown;
 		},

@@ -1,4 +1,4 @@
-import { type Deferred, deferred } from './deferred.ts';
+import { createDeferred, type Deferred } from './deferred.ts';
 
 /** Events that may wait for a reader before whoever makes them is asked to pause. */
 const highWater = 256;
@@ -22,7 +22,7 @@ export async function* pushed<E, R>(
 		onEvent(event);
 		wake?.();
 		if (batch.length < highWater) return undefined;
-		drained ??= deferred<void>();
+		drained ??= createDeferred<void>();
 		return drained.promise;
 	};
 	const running = work(push).finally(() => {

@@ -32,9 +32,9 @@ const currentFrom = 0.75;
  */
 export function toCharge({ usage, inputTokens, outputTokens, isCut }: SeenCall): CallCharge {
 	const said = {
-		input: reported(usage?.inputTokens, inputTokens),
-		output: reported(usage?.outputTokens, outputTokens),
-		total: reported(usage?.totalTokens, inputTokens + outputTokens),
+		input: readReported(usage?.inputTokens, inputTokens),
+		output: readReported(usage?.outputTokens, outputTokens),
+		total: readReported(usage?.totalTokens, inputTokens + outputTokens),
 	};
 	const input = said.input ?? Math.ceil(inputTokens * margin);
 	if (isCut) {
@@ -44,16 +44,16 @@ export function toCharge({ usage, inputTokens, outputTokens, isCut }: SeenCall):
 	}
 	if (said.input === undefined && said.output === undefined && said.total !== undefined) {
 		const least = Math.min(input, said.total);
-		return { inputTokens: least, outputTokens: said.total - least, costUsd: reported(usage?.costUsd, 0) };
+		return { inputTokens: least, outputTokens: said.total - least, costUsd: readReported(usage?.costUsd, 0) };
 	}
 	const rest = said.total !== undefined && said.total > input ? said.total - input : undefined;
 	const output = said.output ?? rest ?? Math.ceil(outputTokens * margin);
 	const isSaid = said.input !== undefined && (said.output ?? rest) !== undefined;
-	return { inputTokens: input, outputTokens: output, ...(isSaid && { costUsd: reported(usage?.costUsd, 0) }) };
+	return { inputTokens: input, outputTokens: output, ...(isSaid && { costUsd: readReported(usage?.costUsd, 0) }) };
 }
 
 /** A figure that can be counted with; a zero for what is not empty is none. */
-function reported(value: number | undefined, estimate: number): number | undefined {
+function readReported(value: number | undefined, estimate: number): number | undefined {
 	if (value === undefined || !Number.isFinite(value) || value < 0) return undefined;
 	return value === 0 && estimate > 0 ? undefined : value;
 }

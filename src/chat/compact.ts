@@ -4,11 +4,11 @@ import { type Conversation, isSummary } from './context.ts';
 import { cutText } from './cut.ts';
 import type { TurnReply } from './deltas.ts';
 import { isDelta, type RunEvent } from './event.ts';
-import { isRetryable, usageOf } from './failure.ts';
+import { isRetryable, readUsage } from './failure.ts';
 import { type Message, messageText, type SystemMessage, userMessage } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import { estimateTokens } from './tokens.ts';
-import { metered, modelTurn, type TurnRequest } from './turn.ts';
+import { modelTurn, reserveTokens, type TurnRequest } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** How large the requests for a summary may be. */
@@ -59,14 +59,14 @@ export async function* summarize(
 	{ spend, onEvent, skills: readSkills }: Pick<Conversation, 'spend' | 'onEvent' | 'skills'>,
 ): AsyncGenerator<RunEvent[], Summary | undefined> {
 	const options = summaryOptions(request, room.tokens);
-	let text = messages.filter(isSummary).map(textOf).join('\n\n');
+	let text = messages.filter(isSummary).map(readSummary).join('\n\n');
 	let usage: ChatUsage = {};
-	const pieces = piecesOf(messages, charactersIn(room, text)).slice(-mostPieces);
+	const pieces = splitMessages(messages, countRoom(room, text)).slice(-mostPieces);
 	for (const piece of pieces) {
-		const asked = await metered({
+		const asked = await reserveTokens({
 			...request,
 			options,
-			messages: [userMessage(questionOf(text, piece))],
+			messages: [userMessage(createQuestion(text, piece))],
 			system: instructions,
 			tools: undefined,
 			stream: false,
@@ -98,7 +98,7 @@ async function* replyTo(
 		return reply;
 	} catch (thrown) {
 		if (request.signal.aborted || !(thrown instanceof RunletError) || isRetryable(thrown)) throw thrown;
-		return { text: '', stopReason: 'refusal', usage: usageOf(thrown) };
+		return { text: '', stopReason: 'refusal', usage: readUsage(thrown) };
 	}
 }
 
@@ -116,24 +116,24 @@ function summaryOptions({ options, stream }: Pick<TurnRequest, 'options' | 'stre
 	};
 }
 
-function questionOf(summary: string, piece: string): string {
+function createQuestion(summary: string, piece: string): string {
 	const before = summary === '' ? '' : `The summary so far:\n\n${summary}\n\n`;
 	return `${before}The conversation${summary === '' ? '' : ' since then'}:\n\n${piece}\n\nNow write the summary.`;
 }
 
 /** Characters of the conversation that one request holds beside instructions, a summary and the answer. */
-function charactersIn({ limit, tokens, charactersPerToken }: SummaryRoom, summary: string): number {
-	const frame = instructions.length + questionOf('-', '').length;
+function countRoom({ limit, tokens, charactersPerToken }: SummaryRoom, summary: string): number {
+	const frame = instructions.length + createQuestion('-', '').length;
 	const before = Math.max(tokens * charactersPerToken, summary.length);
 	return Math.max(shortestPiece, Math.floor((limit - tokens) * charactersPerToken) - frame - before);
 }
 
 /** The messages as texts of about that many characters, none of them parted but one that is longer by itself: it is cut. */
-function piecesOf(messages: readonly Message[], characters: number): string[] {
+function splitMessages(messages: readonly Message[], characters: number): string[] {
 	const pieces: string[] = [];
 	let open: string[] = [];
 	let length = 0;
-	for (const entry of messages.flatMap(entriesOf)) {
+	for (const entry of messages.flatMap(toEntries)) {
 		const text = cutText(entry, characters);
 		if (length + text.length > characters && open.length > 0) {
 			pieces.push(open.join('\n\n'));
@@ -146,7 +146,7 @@ function piecesOf(messages: readonly Message[], characters: number): string[] {
 	return open.length > 0 ? [...pieces, open.join('\n\n')] : pieces;
 }
 
-function entriesOf(message: Message): string[] {
+function toEntries(message: Message): string[] {
 	switch (message.role) {
 		case 'system':
 			return [];
@@ -168,7 +168,7 @@ function entriesOf(message: Message): string[] {
 }
 
 /** What an earlier summary says, without what every one begins and ends with. */
-function textOf(summary: SystemMessage): string {
+function readSummary(summary: SystemMessage): string {
 	const text = messageText(summary);
 	const end = aboutSkills(summary.skills ?? []);
 	return text.slice(text.startsWith(lead) ? lead.length : 0, text.endsWith(end) ? text.length - end.length : undefined);

@@ -1,6 +1,6 @@
 import { cutMessage } from './cut.ts';
 import type { RunEvent } from './event.ts';
-import { type Message, type SystemMessage, sendable } from './message.ts';
+import { type Message, type SystemMessage, toSendable } from './message.ts';
 import type { MessageContext } from './options.ts';
 import type { ChatUsage } from './usage.ts';
 
@@ -26,25 +26,25 @@ export interface Conversation {
 }
 
 /** The window that a history begins with: all of it, or the newest summary with a user message behind it, and what follows. */
-export function windowOf(messages: readonly Message[]): Window {
+export function findWindow(messages: readonly Message[]): Window {
 	const newest = messages.findLastIndex(({ role }) => role === 'user');
 	const at = messages.findLastIndex((message, index) => index < newest && isSummary(message));
 	if (at === -1) return { front: [], from: 0 };
-	return { front: messages.slice(0, at + 1).filter((message, index) => index === at || stays(message)), from: at + 1 };
+	return { front: messages.slice(0, at + 1).filter((message, index) => index === at || isKept(message)), from: at + 1 };
 }
 
 /** The window that begins at a later place. What is left out are all but system messages. */
-export function windowFrom(messages: readonly Message[], { front, from }: Window, at: number): Window {
-	return { front: [...front, ...messages.slice(from, at).filter(stays)], from: at };
+export function moveWindow(messages: readonly Message[], { front, from }: Window, at: number): Window {
+	return { front: [...front, ...messages.slice(from, at).filter(isKept)], from: at };
 }
 
 /** The window without its summary, or with another one. */
 export function withSummary({ front, from }: Window, ...summary: readonly Message[]): Window {
-	return { front: [...front.filter(stays), ...summary], from };
+	return { front: [...front.filter(isKept), ...summary], from };
 }
 
 /** Where a window may begin instead: at each user message that has something in front of it to leave out. */
-export function cutsOf(messages: readonly Message[], { from }: Window): number[] {
+export function findCuts(messages: readonly Message[], { from }: Window): number[] {
 	const cuts: number[] = [];
 	let some = false;
 	for (let at = from; at < messages.length; at++) {
@@ -56,8 +56,8 @@ export function cutsOf(messages: readonly Message[], { from }: Window): number[]
 }
 
 /** The messages of a window as a provider may be sent them. */
-export function sentOf(messages: readonly Message[], { front, from }: Window): Message[] {
-	return sendable([...front, ...messages.slice(from)]).map(cutMessage);
+export function selectSent(messages: readonly Message[], { front, from }: Window): Message[] {
+	return toSendable([...front, ...messages.slice(from)]).map(cutMessage);
 }
 
 export function isSummary(message: Message): message is SystemMessage {
@@ -65,6 +65,6 @@ export function isSummary(message: Message): message is SystemMessage {
 }
 
 /** Whether a message is sent wherever it stands: a system message that is no summary. */
-function stays(message: Message): boolean {
+function isKept(message: Message): boolean {
 	return message.role === 'system' && message.summary !== true;
 }

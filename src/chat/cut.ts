@@ -19,7 +19,7 @@ export function cutOutput(content: unknown): unknown {
 
 /** A text of at most `longest` characters: as it is, or its beginning and a note of how long it was. */
 export function cutText(text: string, longest: number): string {
-	return text.length <= longest ? text : headOf(text, longest - noteRoom, text.length);
+	return text.length <= longest ? text : takeHead(text, longest - noteRoom, text.length);
 }
 
 // Messages never change, so each result is measured once, however many turns it is sent in.
@@ -51,12 +51,12 @@ function cutParts(parts: readonly MessagePart[]): readonly MessagePart[] {
 		const before = room;
 		room -= text.length;
 		if (room >= 0 || text === '') return part;
-		return { ...part, text: before >= 0 ? headOf(text, before, total) : '' };
+		return { ...part, text: before >= 0 ? takeHead(text, before, total) : '' };
 	});
 }
 
 /** The first `room` characters, none of them half of a pair, and a note. */
-function headOf(text: string, room: number, total: number): string {
+function takeHead(text: string, room: number, total: number): string {
 	const end = Math.max(0, room);
 	const last = text.charCodeAt(end - 1);
 	const head = text.slice(0, last >= 0xd800 && last <= 0xdbff ? end - 1 : end);

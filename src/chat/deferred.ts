@@ -5,7 +5,7 @@ export interface Deferred<T> {
 	readonly reject: (reason: unknown) => void;
 }
 
-export function deferred<T>(): Deferred<T> {
+export function createDeferred<T>(): Deferred<T> {
 	let resolve: Deferred<T>['resolve'] = () => {};
 	let reject: Deferred<T>['reject'] = () => {};
 	const promise = new Promise<T>((...settle) => {

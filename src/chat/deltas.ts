@@ -24,10 +24,10 @@ export interface DeltaReader {
 	readonly take: OnDelta;
 	/** Completes the reply from what was streamed, and shows what was not. */
 	readonly finish: (reply: ChatReply, model: string) => Promise<TurnReply>;
-	readonly shown: () => boolean;
-	readonly seenUsage: () => ChatUsage | undefined;
+	readonly isShown: () => boolean;
+	readonly getSeenUsage: () => ChatUsage | undefined;
 	/** Tokens of what was streamed, estimated. */
-	readonly streamedTokens: () => number;
+	readonly countStreamedTokens: () => number;
 	/** Deltas that come later are dropped: the call is over. */
 	readonly close: () => void;
 }
@@ -71,7 +71,7 @@ export function deltaReader(push: Push, taken: ReadonlySet<string> = new Set()):
 			case 'tool_use_input':
 			case 'tool_use_end': {
 				if (delta.type === 'tool_use_input' && !delta.partialInputJson) return undefined;
-				const id = ids.current(delta.id);
+				const id = ids.getCurrent(delta.id);
 				if (delta.type === 'tool_use_input') inputs.get(id)?.push(delta.partialInputJson);
 				return show(id === delta.id ? delta : { ...delta, id });
 			}
@@ -85,9 +85,9 @@ export function deltaReader(push: Push, taken: ReadonlySet<string> = new Set()):
 
 	return {
 		take,
-		shown: () => shown,
-		seenUsage: () => stop?.usage,
-		streamedTokens: () => {
+		isShown: () => shown,
+		getSeenUsage: () => stop?.usage,
+		countStreamedTokens: () => {
 			const counter = createTokenCounter();
 			for (const text of [...texts, ...thoughts, ...names, ...[...inputs.values()].flat()]) counter.add(text);
 			return Math.ceil(counter.total());
@@ -131,7 +131,7 @@ export function deltaReader(push: Push, taken: ReadonlySet<string> = new Set()):
 function callIds(
 	nameless: string,
 	others: ReadonlySet<string>,
-): { start: (id: string) => string; current: (id: string) => string } {
+): { start: (id: string) => string; getCurrent: (id: string) => string } {
 	const taken = new Set(others);
 	const latest = new Map<string, string>();
 	return {
@@ -143,17 +143,17 @@ function callIds(
 			latest.set(id, own);
 			return own;
 		},
-		current: (id) => latest.get(id) ?? id,
+		getCurrent: (id) => latest.get(id) ?? id,
 	};
 }
 
 function uniqueCalls(calls: readonly ToolCall[], nameless: string, others: ReadonlySet<string>): ToolCall[] {
 	const ids = callIds(nameless, others);
-	return calls.map(({ id, name, input }) => ({ id: ids.start(id), name, input: keepable(input) }));
+	return calls.map(({ id, name, input }) => ({ id: ids.start(id), name, input: isKeepable(input) }));
 }
 
 /** What a history can hold of an input: one that is nested too deep becomes a text. */
-function keepable(input: unknown): unknown {
+function isKeepable(input: unknown): unknown {
 	if (input === '' || input === null || input === undefined) return {};
 	return isTooDeep(input) ? toInputText(input) : input;
 }

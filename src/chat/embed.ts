@@ -1,9 +1,9 @@
 import { RunletError } from '../errors.ts';
-import { retrying } from './attempt.ts';
+import { retry } from './attempt.ts';
 import type { ChatOptions } from './options.ts';
 import type { EmbedFn } from './provider.ts';
 import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
-import { abortable } from './signal.ts';
+import { raceAbort } from './signal.ts';
 
 type Vectors = Awaited<ReturnType<EmbedFn>>;
 
@@ -29,7 +29,7 @@ export async function embed(
 	}
 	if (texts.length === 0) return [];
 	const { embedFn } = found;
-	const vectors = await retrying(() => abortable(embedFn(model, texts, { signal, maxRetries: 0 }), signal), {
+	const vectors = await retry(() => raceAbort(embedFn(model, texts, { signal, maxRetries: 0 }), signal), {
 		model,
 		maxRetries: options.maxRetries ?? found.maxRetries ?? 2,
 		signal,

@@ -1,4 +1,4 @@
-import { messageOf, RunletError } from '../errors.ts';
+import { RunletError, toMessageText } from '../errors.ts';
 import { isRecord } from '../tool/schema.ts';
 import type { ChatUsage } from './usage.ts';
 
@@ -19,15 +19,15 @@ const connectionTexts =
  */
 export function toModelError(error: unknown, model: string): RunletError {
 	if (error instanceof RunletError) return error;
-	const status = numberOf(error, 'status') ?? numberOf(error, 'statusCode');
-	const code = causeCode(error);
+	const status = readNumber(error, 'status') ?? readNumber(error, 'statusCode');
+	const code = readCauseCode(error);
 	const data = {
 		model,
 		...(status !== undefined && { status }),
 		...(code === 'insufficient_quota' && { insufficientQuota: true }),
-		...optional('retryAfter', retryAfterOf(error)),
+		...optional('retryAfter', readRetryAfter(error)),
 	};
-	const text = messageOf(error);
+	const text = toMessageText(error);
 	// The loop asks its own signal first: this one was aborted by somebody else, behind its back.
 	if (isAbort(error))
 		return new RunletError('interrupted', `${model}: the call was broken off.`, data, { cause: error });
@@ -47,15 +47,15 @@ export function withUsage(error: RunletError, usage: ChatUsage): RunletError {
 }
 
 /** What a failed call cost, as far as it was seen. */
-export function usageOf({ data }: RunletError): ChatUsage | undefined {
+export function readUsage({ data }: RunletError): ChatUsage | undefined {
 	const usage = data?.usage;
 	return typeof usage === 'object' && usage !== null ? usage : undefined;
 }
 
 /** Seconds that a failed call asked to be left alone, if it said so. */
-export function retryAfterOf(error: unknown): number | undefined {
-	if (error instanceof RunletError) return numberOf(error.data, 'retryAfter');
-	const own = numberOf(error, 'retryAfter');
+export function readRetryAfter(error: unknown): number | undefined {
+	if (error instanceof RunletError) return readNumber(error.data, 'retryAfter');
+	const own = readNumber(error, 'retryAfter');
 	if (own !== undefined) return own;
 	const headers: unknown = isRecord(error) || error instanceof Error ? Reflect.get(error, 'headers') : undefined;
 	const value =
@@ -95,7 +95,7 @@ function kindOfCode(code: string | undefined, text: string): string {
 }
 
 /** The `code` of an error, or of what caused it. */
-export function causeCode(error: unknown): string | undefined {
+export function readCauseCode(error: unknown): string | undefined {
 	for (let at: unknown = error, depth = 0; (isRecord(at) || at instanceof Error) && depth < 4; depth++) {
 		const code: unknown = Reflect.get(at, 'code');
 		if (typeof code === 'string') return code;
@@ -108,7 +108,7 @@ function isAbort(error: unknown): boolean {
 	return error instanceof Error && error.name === 'AbortError';
 }
 
-function numberOf(from: unknown, key: string): number | undefined {
+function readNumber(from: unknown, key: string): number | undefined {
 	const value: unknown = isRecord(from) || from instanceof Error ? Reflect.get(from, key) : undefined;
 	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }

@@ -1,21 +1,21 @@
 import { RunletError, toRunletError } from '../errors.ts';
-import { builtinsOf } from '../skill/builtins.ts';
+import { createBuiltins } from '../skill/builtins.ts';
 import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
-import { advertised } from '../skill/resolver.ts';
+import { listAdvertised } from '../skill/resolver.ts';
 import { availableTools } from '../tool/dispatch.ts';
 import { forAgent, type Tool, type ToolCall, type ToolContext, type ToolResult } from '../tool/index.ts';
 import { ActiveSkills } from './active-skills.ts';
 import { type CallsOutcome, callsBeyond, mostCalls, runCalls } from './calls.ts';
-import { type Conversation, windowOf } from './context.ts';
+import { type Conversation, findWindow } from './context.ts';
 import type { TurnReply } from './deltas.ts';
 import { assertEffort } from './effort.ts';
 import { isSideEvent, type Question, type RunEvent, type SideEvent, type Step, type WaitingCall } from './event.ts';
-import { usageOf, withUsage } from './failure.ts';
-import { fittingTurn } from './fit.ts';
-import { type AssistantMessage, insertResult, type Message, openCalls } from './message.ts';
+import { readUsage, withUsage } from './failure.ts';
+import { runFittingTurn } from './fit.ts';
+import { type AssistantMessage, insertResult, listOpenCalls, type Message } from './message.ts';
 import type { ChatOptions, MessageContext, Turn } from './options.ts';
 import { anyObjectWords, assertReadable, isAnyObject, type OutputOutcome, readOutput } from './output.ts';
-import { abortable, abortError } from './signal.ts';
+import { raceAbort, toAbortError } from './signal.ts';
 import { askForCall, offeredTools } from './tool-choice.ts';
 import type { TurnRequest } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
@@ -98,7 +98,7 @@ export async function* loop(
 			said.push(event);
 		});
 		if (resume === undefined) yield [{ type: 'run.started', runId: setting.runId, attempt: 1 }];
-		const tell = inOrder(options.onMessage);
+		const tell = orderResults(options.onMessage);
 		const store: Conversation['store'] = (message, about = {}) => {
 			const before = side;
 			side = [];
@@ -107,7 +107,7 @@ export async function* loop(
 		};
 		const conversation: Conversation = {
 			messages,
-			window: windowOf(messages),
+			window: findWindow(messages),
 			store,
 			spend: (more) => {
 				usage = addUsage(usage, more);
@@ -122,7 +122,7 @@ export async function* loop(
 		};
 		/** What the newest turn was offered. */
 		let tools: readonly Tool[] | undefined;
-		const ended = (status: RunResult['status'], more: Partial<RunResult> = {}): RunResult => ({
+		const isEnded = (status: RunResult['status'], more: Partial<RunResult> = {}): RunResult => ({
 			status,
 			text: last?.text ?? '',
 			messages,
@@ -140,7 +140,7 @@ export async function* loop(
 		};
 
 		for (;;) {
-			const open = openCalls(messages);
+			const open = listOpenCalls(messages);
 			const turn = begun ?? (open.length > 0 ? { calls: open, results: [] } : undefined);
 			begun = undefined;
 			if (turn !== undefined) {
@@ -168,8 +168,8 @@ export async function* loop(
 								},
 							});
 				yield step({ calls: turn.calls, results: [...turn.results, ...outcome.results] });
-				const stopped = stopOf(outcome);
-				if (stopped !== undefined) return ended(stopped.status, stopped);
+				const stopped = toStop(outcome);
+				if (stopped !== undefined) return isEnded(stopped.status, stopped);
 			}
 
 			const steered = options.steer?.() ?? [];
@@ -177,27 +177,27 @@ export async function* loop(
 			const goesOn = turn === undefined || turn.calls.length > 0 || last?.stopReason === 'pause_turn';
 			if (!goesOn && steered.length === 0) {
 				const read = await askForOutput(options, last, messages);
-				if (read === undefined) return ended('completed');
-				if ('value' in read) return ended('completed', { output: read.value });
+				if (read === undefined) return isEnded('completed');
+				if ('value' in read) return isEnded('completed', { output: read.value });
 				messages.push(read.repair);
 				await store(read.repair);
 			}
-			if (iteration === options.stopAfter) return ended('awaiting_tools', { metadata: { manualToolCalls: [] } });
-			if (!(iteration < (options.maxIterations ?? 10))) throw tooManyTurns(options.maxIterations ?? 10);
+			if (iteration === options.stopAfter) return isEnded('awaiting_tools', { metadata: { manualToolCalls: [] } });
+			if (!(iteration < (options.maxIterations ?? 10))) throw createTooManyTurns(options.maxIterations ?? 10);
 			iteration++;
 			tools = await toolsAt(setting, conversation, messages.length);
 			const reply: TurnReply = yield* ask(options, { ...setting, tools, restart }, conversation, { stream, signal });
 			last = reply;
 			usage = addUsage(usage, reply.usage);
-			const message = assistantOf(reply);
+			const message = toAssistantMessage(reply);
 			messages.push(message);
-			await store(message, { turn: turnOf(reply, iteration), spent: reply.requestUsage });
+			await store(message, { turn: toTurn(reply, iteration), spent: reply.requestUsage });
 			yield [{ type: 'stop', reason: reply.stopReason, usage: reply.usage ?? {} }];
 			begun = { calls: message.toolCalls ?? [], results: [] };
 		}
 	} catch (thrown) {
 		const error = toRunletError(thrown);
-		throw withUsage(signal.aborted ? abortError(signal) : error, addUsage(usage, usageOf(error)));
+		throw withUsage(signal.aborted ? toAbortError(signal) : error, addUsage(usage, readUsage(error)));
 	}
 }
 
@@ -222,7 +222,7 @@ function prepare(options: ChatOptions, signal: AbortSignal, onEvent: Setting['on
 	let tools: readonly Tool[] = [];
 	const offered = forAgent(options.skillTools ?? []);
 	const skills = resolver && new ActiveSkills({ resolver, offered, tools: () => tools, signal });
-	const builtins = resolver === undefined ? [] : builtinsOf(resolver, { bundle: (more) => skills?.bundle(more) });
+	const builtins = resolver === undefined ? [] : createBuiltins(resolver, { bundle: (more) => skills?.bundle(more) });
 	tools = forAgent([...forAgent(options.tools ?? []), ...builtins]);
 	const context = {
 		signal,
@@ -259,14 +259,14 @@ async function* ask(
 ): AsyncGenerator<RunEvent[], TurnReply> {
 	const { model } = options;
 	const about = { messages: conversation.messages, system: options.system, model };
-	const index = resolver === undefined ? '' : await abortable(advertised(resolver, about), signal);
+	const index = resolver === undefined ? '' : await raceAbort(listAdvertised(resolver, about), signal);
 	const form = isAnyObject(options.outputSchema) ? anyObjectWords : undefined;
 	const said = [options.system, index, form].filter((text) => text !== undefined && text !== '');
 	const system = said.join('\n\n') || undefined;
 	const available = await availableTools(all, { ...context, timeoutMs: options.timeouts?.toolMs });
 	const tools = offeredTools(available, options, conversation.messages);
 	const request = { options, system, tools: tools.length > 0 ? tools : undefined, stream, signal, restart };
-	return yield* fittingTurn(request, conversation);
+	return yield* runFittingTurn(request, conversation);
 }
 
 /** What came of the reply that ends a run which asked for a call or a value; nothing of one that was cut off or refused. */
@@ -281,7 +281,7 @@ async function askForOutput(
 	return outputSchema && readOutput(last.text, outputSchema, messages);
 }
 
-function turnOf({ model, stopReason, usage = {}, streamedInputs }: TurnReply, iteration: number): Turn {
+function toTurn({ model, stopReason, usage = {}, streamedInputs }: TurnReply, iteration: number): Turn {
 	return { iteration, model, stopReason, usage, ...(streamedInputs !== undefined && { streamedInputs }) };
 }
 
@@ -289,7 +289,7 @@ function turnOf({ model, stopReason, usage = {}, streamedInputs }: TurnReply, it
  * The reply as it enters the history. A turn that was cut off, or refused, keeps no calls: they may be incomplete, must
  * not run, and would dangle.
  */
-function assistantOf({ text, toolCalls, stopReason, reasoning, providerMetadata }: TurnReply): AssistantMessage {
+function toAssistantMessage({ text, toolCalls, stopReason, reasoning, providerMetadata }: TurnReply): AssistantMessage {
 	const runs = toolCalls.length > 0 && stopReason !== 'max_tokens' && stopReason !== 'refusal';
 	return {
 		role: 'assistant',
@@ -300,7 +300,7 @@ function assistantOf({ text, toolCalls, stopReason, reasoning, providerMetadata 
 	};
 }
 
-function stopOf({
+function toStop({
 	question,
 	haltedReason,
 	manual,
@@ -313,7 +313,7 @@ function stopOf({
 }
 
 /** Has messages stored one after another, also those of tools that finish together. */
-function inOrder(
+function orderResults(
 	onMessage: ChatOptions['onMessage'] = () => {},
 ): (message: Message, about: MessageContext) => Promise<void> {
 	let storing = Promise.resolve();
@@ -323,7 +323,7 @@ function inOrder(
 	};
 }
 
-function tooManyTurns(limit: number): RunletError {
+function createTooManyTurns(limit: number): RunletError {
 	return new RunletError(
 		'max_iterations',
 		`The run reached its max-iterations limit of ${limit} model turns. Raise maxIterations, or make the task smaller.`,

@@ -2,7 +2,7 @@ import { isDelta, type RunEvent } from './event.ts';
 import { type Message, userMessage } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import type { ReplyDelta } from './reply.ts';
-import { run, start } from './run.ts';
+import { run, startRun } from './run.ts';
 
 /** Asks an agent and resolves to its final text, with whole replies (document 003, `run-loop`). Rejects as `Run.result` does. */
 export function runLoop(options: ChatOptions, text: string): Promise<string> {
@@ -11,7 +11,7 @@ export function runLoop(options: ChatOptions, text: string): Promise<string> {
 
 /** As `runLoop`, from a conversation (document 003, `run-loop-messages`). */
 export async function runLoopMessages(options: ChatOptions, messages: readonly Message[]): Promise<string> {
-	return (await start(options, messages, { stream: false }).result).text;
+	return (await startRun(options, messages, { stream: false }).result).text;
 }
 
 /** Asks an agent and resolves to its final text, telling `onDelta` each delta of every turn, and `turn.restarted` (document 003, `run-loop-stream`). */

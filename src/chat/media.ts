@@ -54,8 +54,8 @@ interface Size {
 function imageSize(bytes: Uint8Array): Size | undefined {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	if (bytes.length < 30) return undefined;
-	if (view.getUint32(0) === 0x89504e47) return sized(view.getUint32(16), view.getUint32(20));
-	if (view.getUint32(0) === 0x47494638) return sized(view.getUint16(6, true), view.getUint16(8, true));
+	if (view.getUint32(0) === 0x89504e47) return toSized(view.getUint32(16), view.getUint32(20));
+	if (view.getUint32(0) === 0x47494638) return toSized(view.getUint16(6, true), view.getUint16(8, true));
 	if (view.getUint32(0) === 0x52494646 && view.getUint32(8) === 0x57454250) return webpSize(view);
 	return view.getUint16(0) === 0xffd8 ? jpegSize(view) : undefined;
 }
@@ -63,14 +63,14 @@ function imageSize(bytes: Uint8Array): Size | undefined {
 function webpSize(view: DataView): Size | undefined {
 	switch (view.getUint32(12)) {
 		case 0x56503820: // VP8
-			return sized(view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff);
+			return toSized(view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff);
 		case 0x5650384c: {
 			// VP8L: 14 bits each, less one.
 			const bits = view.getUint32(21, true);
-			return sized((bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1);
+			return toSized((bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1);
 		}
 		default: // VP8X: 24 bits each, less one.
-			return sized((view.getUint32(24, true) & 0xffffff) + 1, (view.getUint32(26, true) >>> 8) + 1);
+			return toSized((view.getUint32(24, true) & 0xffffff) + 1, (view.getUint32(26, true) >>> 8) + 1);
 	}
 }
 
@@ -79,13 +79,13 @@ function jpegSize(view: DataView): Size | undefined {
 	for (let at = 2; at + 9 < view.byteLength && view.getUint8(at) === 0xff; ) {
 		const marker = view.getUint8(at + 1);
 		const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
-		if (isFrame) return sized(view.getUint16(at + 7), view.getUint16(at + 5));
+		if (isFrame) return toSized(view.getUint16(at + 7), view.getUint16(at + 5));
 		at += 2 + view.getUint16(at + 2);
 	}
 	return undefined;
 }
 
-function sized(width: number, height: number): Size | undefined {
+function toSized(width: number, height: number): Size | undefined {
 	return width > 0 && height > 0 ? { width, height } : undefined;
 }
 

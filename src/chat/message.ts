@@ -74,7 +74,7 @@ export function messageText(message: Message): string {
  * The calls that the history leaves open: those of the last assistant message that have no result, as long as no user
  * message came after it. This is what a run does next; the history is the journal.
  */
-export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
+export function listOpenCalls(messages: readonly Message[]): readonly ToolCall[] {
 	const answered = new Set<string>();
 	for (let index = messages.length - 1; index >= 0; index--) {
 		const message = messages[index];
@@ -109,7 +109,7 @@ export function insertResult(messages: Message[], result: ToolMessage): void {
  * that answers no call of the nearest assistant message before it, or one that was answered already, is left out.
  * Providers refuse both.
  */
-export function sendable(messages: readonly Message[]): Message[] {
+export function toSendable(messages: readonly Message[]): Message[] {
 	const entries: (Message | ReadonlyMap<string, ToolMessage | undefined>)[] = [];
 	let answers = new Map<string, ToolMessage | undefined>();
 	for (const message of messages) {
@@ -124,11 +124,11 @@ export function sendable(messages: readonly Message[]): Message[] {
 		entries.push(answers);
 	}
 	return entries.flatMap((entry) =>
-		entry instanceof Map ? [...entry].map(([id, answer]) => answer ?? notRun(id)) : [entry],
+		entry instanceof Map ? [...entry].map(([id, answer]) => answer ?? createNotRun(id)) : [entry],
 	);
 }
 
-function notRun(toolCallId: string): ToolMessage {
+function createNotRun(toolCallId: string): ToolMessage {
 	const content = 'This call was not run: the conversation went on without its result.';
 	return { role: 'tool', content, toolCallId, isError: true };
 }

@@ -1,4 +1,4 @@
-import { messageOf, RunletError } from '../errors.ts';
+import { RunletError, toMessageText } from '../errors.ts';
 import type { AnySchema, JsonSchema } from '../tool/index.ts';
 import { type Checked, checkOutput, isSchema, prepareOutputCheck } from '../tool/schema.ts';
 import { type Message, type UserMessage, userMessage } from './message.ts';
@@ -35,7 +35,7 @@ export function assertReadable(schema: JsonSchema | AnySchema | undefined): void
 	try {
 		prepareOutputCheck(schema);
 	} catch (cause) {
-		const message = `outputSchema: ${messageOf(cause)}. Correct the schema.`;
+		const message = `outputSchema: ${toMessageText(cause)}. Correct the schema.`;
 		throw new RunletError('invalid_request', message, { field: 'outputSchema' }, { cause });
 	}
 }

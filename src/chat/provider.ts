@@ -23,7 +23,7 @@ export interface ProviderRegistration {
 	/** Tokens that fit into one of its models, by the model's name; nothing where nobody knows. */
 	readonly contextWindow?: ((model: string) => number | undefined | Promise<number | undefined>) | undefined;
 	/** What a call of one of its models costs in US dollars; nothing where nobody knows. */
-	readonly priceOf?: PriceOf | undefined;
+	readonly computePrice?: PriceOf | undefined;
 	/** Why it cannot talk yet, as the variable to set, such as `ANTHROPIC_API_KEY`. Stands in the error of who tries. */
 	readonly needs?: string | undefined;
 	/** Retries of a failed call, where a run does not say; 2. */

@@ -1,12 +1,12 @@
 import { RunletError, toRunletError } from '../errors.ts';
 import { copyData } from '../tool/copy.ts';
-import { type Deferred, deferred } from './deferred.ts';
+import { createDeferred, type Deferred } from './deferred.ts';
 import { isDelta, joinPieces, type RunEvent, type TerminalEvent } from './event.ts';
-import { usageOf } from './failure.ts';
+import { readUsage } from './failure.ts';
 import { type LoopContext, loop, type RunResult } from './loop.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
-import { abortable, longestTimer } from './signal.ts';
+import { longestTimer, raceAbort } from './signal.ts';
 import { close, toSse } from './sse.ts';
 
 /** A run that has begun. Read `events`, or `toStream()`, or neither; `result` settles either way. */
@@ -24,10 +24,10 @@ export interface Run {
  * synchronously. It begins at once and goes on by itself; a reader that is there and slow holds it back.
  */
 export function run(options: ChatOptions, messages: readonly Message[]): Run {
-	const { result, batches, abort } = start(options, messages);
+	const { result, batches, abort } = startRun(options, messages);
 	return {
 		result,
-		events: { [Symbol.asyncIterator]: () => leavable(flattened(batches()), abort) },
+		events: { [Symbol.asyncIterator]: () => allowLeaving(flattenBatches(batches()), abort) },
 		toStream: () => {
 			const reader = batches();
 			const encoder = new TextEncoder();
@@ -53,7 +53,7 @@ export interface StartedRun {
 }
 
 /** Starts a run; `stream: false` asks the model for whole replies, `resume` takes up one that was cut off. */
-export function start(
+export function startRun(
 	options: ChatOptions,
 	messages: readonly Message[],
 	{ stream = true, resume }: Partial<Omit<LoopContext, 'signal'>> = {},
@@ -87,31 +87,31 @@ async function drive(
 		// A reader that comes in the same tick is there before the first event.
 		await null;
 		const runMs = options.timeouts?.runMs ?? 1_800_000;
-		const late = (): void => own.abort(new RunletError('timeout', `The run was not done within ${runMs} ms.`));
-		timer = setTimeout(late, Math.min(runMs, longestTimer));
+		const failLate = (): void => own.abort(new RunletError('timeout', `The run was not done within ${runMs} ms.`));
+		timer = setTimeout(failLate, Math.min(runMs, longestTimer));
 		const signal = options.signal === undefined ? own.signal : AbortSignal.any([options.signal, own.signal]);
 		const events = loop(options, messages, { ...how, signal });
 		for (;;) {
 			const next = await events.next();
 			if (next.done === true) {
-				feed.end(terminalOf(next.value));
+				feed.end(toTerminal(next.value));
 				return next.value;
 			}
 			for (const event of next.value) mirror(options, event);
 			const room = feed.put(next.value);
 			// After an abort nobody is waited for: the loop comes to its end.
-			if (room !== undefined) await abortable(room, signal).catch(() => {});
+			if (room !== undefined) await raceAbort(room, signal).catch(() => {});
 		}
 	} catch (thrown) {
 		const error = toRunletError(thrown);
-		feed.end(failureEvent(error));
+		feed.end(toFailureEvent(error));
 		throw error;
 	} finally {
 		if (timer !== undefined) clearTimeout(timer);
 	}
 }
 
-function terminalOf({ status, text, usage, haltedReason, metadata }: RunResult): TerminalEvent {
+function toTerminal({ status, text, usage, haltedReason, metadata }: RunResult): TerminalEvent {
 	if (status === 'completed') return { type: 'done', text, usage };
 	if (status === 'halted') return { type: 'halted', reason: haltedReason ?? 'halted' };
 	const { question, manualToolCalls } = metadata;
@@ -123,9 +123,9 @@ function terminalOf({ status, text, usage, haltedReason, metadata }: RunResult):
 	};
 }
 
-function failureEvent(error: RunletError): TerminalEvent {
+function toFailureEvent(error: RunletError): TerminalEvent {
 	const { code, message, data } = error;
-	const usage = usageOf(error);
+	const usage = readUsage(error);
 	if (code === 'cancelled') return usage === undefined ? { type: 'cancelled' } : { type: 'cancelled', usage };
 	return data === undefined ? { type: 'error', code, message } : { type: 'error', code, message, data };
 }
@@ -145,7 +145,7 @@ function mirror(options: ChatOptions, event: RunEvent): void {
 }
 
 /** The generator, whose `return` stops what it reads from at once: also before its first `next`, and during one. */
-function leavable<T>(events: AsyncGenerator<T, undefined>, leave: () => void): AsyncGenerator<T, undefined> {
+function allowLeaving<T>(events: AsyncGenerator<T, undefined>, leave: () => void): AsyncGenerator<T, undefined> {
 	const end = events.return.bind(events);
 	return Object.assign(events, {
 		return: (value: undefined) => {
@@ -155,7 +155,7 @@ function leavable<T>(events: AsyncGenerator<T, undefined>, leave: () => void): A
 	});
 }
 
-async function* flattened(batches: AsyncGenerator<RunEvent[], undefined>): AsyncGenerator<RunEvent, undefined> {
+async function* flattenBatches(batches: AsyncGenerator<RunEvent[], undefined>): AsyncGenerator<RunEvent, undefined> {
 	for await (const batch of batches) yield* batch;
 }
 
@@ -202,10 +202,10 @@ function eventFeed(): EventFeed {
 			add(events);
 			if (buffer.length < joinAt) return undefined;
 			if (attached) {
-				drained ??= deferred<void>();
+				drained ??= createDeferred<void>();
 				return drained.promise;
 			}
-			buffer = joined(buffer);
+			buffer = joinDeltas(buffer);
 			joinAt = Math.max(highWater, 2 * buffer.length);
 			return undefined;
 		},
@@ -225,7 +225,7 @@ function eventFeed(): EventFeed {
 }
 
 /** The same events with neighbouring pieces of one text joined: what nobody read yet costs no more than the reply itself. */
-function joined(events: readonly RunEvent[]): RunEvent[] {
+function joinDeltas(events: readonly RunEvent[]): RunEvent[] {
 	const out: RunEvent[] = [];
 	for (const event of events) {
 		const joined = joinPieces(out.at(-1), event);

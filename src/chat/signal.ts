@@ -1,19 +1,19 @@
 import { RunletError } from '../errors.ts';
-import { deferred } from './deferred.ts';
+import { createDeferred } from './deferred.ts';
 
 /** The longest time that a timer can wait, in milliseconds; a longer one would fire at once. */
 export const longestTimer = 2 ** 31 - 1;
 
 /** The reason of an aborted signal as the error that a run ends with: its own `RunletError`, else `cancelled`. */
-export function abortError(signal: AbortSignal): RunletError {
+export function toAbortError(signal: AbortSignal): RunletError {
 	const reason: unknown = signal.reason;
 	return reason instanceof RunletError ? reason : new RunletError('cancelled', 'The run was cancelled.');
 }
 
 /** The promise, or the abort if that comes first. Leaves nothing behind on the signal. */
-export async function abortable<T>(promise: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
-	const abort = deferred<never>();
-	const onAbort = (): void => abort.reject(abortError(signal));
+export async function raceAbort<T>(promise: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
+	const abort = createDeferred<never>();
+	const onAbort = (): void => abort.reject(toAbortError(signal));
 	// Raced also when it is aborted already, so that a promise that nobody waits for any more cannot fail unhandled.
 	if (signal.aborted) onAbort();
 	signal.addEventListener('abort', onAbort, { once: true });
@@ -25,10 +25,10 @@ export async function abortable<T>(promise: T | PromiseLike<T>, signal: AbortSig
 }
 
 /** Waits, or throws at once when the signal aborts. */
-export async function delay(ms: number, signal: AbortSignal): Promise<void> {
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	try {
-		await abortable(
+		await raceAbort(
 			new Promise<void>((resolve) => {
 				timer = setTimeout(resolve, ms);
 			}),

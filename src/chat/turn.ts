@@ -1,18 +1,18 @@
 import type { RunletError } from '../errors.ts';
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import { isSchema, toJsonSchema } from '../tool/schema.ts';
-import { attempt, chargedReply, retrying } from './attempt.ts';
+import { addLostUsage, attempt, retry } from './attempt.ts';
 import { deltaReader, type Push, type TurnReply } from './deltas.ts';
 import { dispatchChat, dispatchChatStream } from './dispatch.ts';
 import { estimateRequest } from './estimate.ts';
 import type { RunEvent } from './event.ts';
-import { isRetryable, toModelError, usageOf, withUsage } from './failure.ts';
+import { isRetryable, readUsage, toModelError, withUsage } from './failure.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import { isAnyObject } from './output.ts';
 import type { CallOptions } from './provider.ts';
 import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
-import { abortable, abortError } from './signal.ts';
+import { raceAbort, toAbortError } from './signal.ts';
 import type { Timeouts } from './timeouts.ts';
 import { toCallChoice } from './tool-choice.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
@@ -32,10 +32,10 @@ export interface TurnRequest {
 }
 
 /** A request with what it sends, estimated where somebody keeps account of it. */
-export async function metered(request: Omit<TurnRequest, 'inputTokens'>): Promise<TurnRequest> {
+export async function reserveTokens(request: Omit<TurnRequest, 'inputTokens'>): Promise<TurnRequest> {
 	const { options, messages, system, tools, signal } = request;
 	if (options.meter === undefined) return { ...request, inputTokens: 0 };
-	const inputTokens = await abortable(estimateRequest({ ...options, system }, messages, tools), signal);
+	const inputTokens = await raceAbort(estimateRequest({ ...options, system }, messages, tools), signal);
 	return { ...request, inputTokens };
 }
 
@@ -65,21 +65,21 @@ export async function modelTurn(request: TurnRequest, push: Push): Promise<TurnR
 		},
 	};
 	for (let model = options.model; ; ) {
-		const own = defaultsFor(options, model);
+		const own = findDefaults(options, model);
 		try {
-			const reply = await retrying(() => ask(request, model, readers, own.timeouts), {
+			const reply = await retry(() => ask(request, model, readers, own.timeouts), {
 				model,
 				maxRetries: options.maxRetries ?? own.maxRetries ?? 2,
 				signal,
-				charged: chargedReply,
+				charged: addLostUsage,
 			});
-			return chargedReply(reply, lost);
+			return addLostUsage(reply, lost);
 		} catch (thrown) {
 			const failure = toModelError(thrown, model);
-			lost = addUsage(lost, usageOf(failure));
+			lost = addUsage(lost, readUsage(failure));
 			const error = withUsage(failure, lost);
 			if (signal.aborted || !isRetryable(error)) throw error;
-			const next = await nextReady(options, fallbacks, push);
+			const next = await findNextReady(options, fallbacks, push);
 			if (next === undefined) throw error;
 			await push({
 				type: 'warning',
@@ -92,9 +92,9 @@ export async function modelTurn(request: TurnRequest, push: Push): Promise<TurnR
 }
 
 /** The next fallback that can be asked, taken from the list. One that cannot is told of, and does not hide why it was needed. */
-async function nextReady(options: ChatOptions, fallbacks: string[], push: Push): Promise<string | undefined> {
+async function findNextReady(options: ChatOptions, fallbacks: string[], push: Push): Promise<string | undefined> {
 	for (let model = fallbacks.shift(); model !== undefined; model = fallbacks.shift()) {
-		if (ownFunctions(options)) return model;
+		if (hasOwnFunctions(options)) return model;
 		const found = resolveRegistration({ model, providers: options.providers });
 		if (found !== undefined && canTalk(found)) return model;
 		const { message } = unknownModel(model, options.providers ?? []);
@@ -103,14 +103,14 @@ async function nextReady(options: ChatOptions, fallbacks: string[], push: Push):
 	return undefined;
 }
 
-function ownFunctions({ chatFn, chatStreamFn }: ChatOptions): boolean {
+function hasOwnFunctions({ chatFn, chatStreamFn }: ChatOptions): boolean {
 	return chatFn !== undefined || chatStreamFn !== undefined;
 }
 
 /** What a model's provider says about retries and timeouts; nothing where the options call the model by themselves. */
-function defaultsFor(options: ChatOptions, model: string) {
+function findDefaults(options: ChatOptions, model: string) {
 	const { providers, timeouts } = options;
-	const own = ownFunctions(options) ? undefined : resolveRegistration({ model, providers });
+	const own = hasOwnFunctions(options) ? undefined : resolveRegistration({ model, providers });
 	return { maxRetries: own?.maxRetries, timeouts: { ...own?.timeouts, ...timeouts } };
 }
 
@@ -130,7 +130,7 @@ async function ask(request: TurnRequest, model: string, readers: TurnReaders, ti
 	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await meter.reserve(asked);
 	if (signal.aborted) {
 		await meter?.lost(undefined, false, 0);
-		throw abortError(signal);
+		throw toAbortError(signal);
 	}
 	try {
 		await readers.begin();
@@ -147,8 +147,12 @@ async function ask(request: TurnRequest, model: string, readers: TurnReaders, ti
 		return await reader.finish(reply, model);
 	} catch (thrown) {
 		const failure = toModelError(thrown, model);
-		const error = usageOf(failure) === undefined ? withUsage(failure, reader.seenUsage() ?? {}) : failure;
-		await meter?.lost(usageOf(error), signal.aborted || reader.shown() || isCut(error), reader.streamedTokens());
+		const error = readUsage(failure) === undefined ? withUsage(failure, reader.getSeenUsage() ?? {}) : failure;
+		await meter?.lost(
+			readUsage(error),
+			signal.aborted || reader.isShown() || isCut(error),
+			reader.countStreamedTokens(),
+		);
 		throw error;
 	} finally {
 		reader.close();

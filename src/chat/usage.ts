@@ -43,7 +43,7 @@ export function makeUsage(raw: unknown, provider?: string, model?: string): Chat
 	const outputTokens =
 		visible === undefined || (output !== undefined && !beside) ? visible : visible + (reasoningTokens ?? 0);
 	const both = inputTokens !== undefined && outputTokens !== undefined ? inputTokens + outputTokens : undefined;
-	return defined({
+	return dropUndefined({
 		inputTokens,
 		outputTokens,
 		totalTokens: both ?? reported,
@@ -72,13 +72,13 @@ export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
 			| 'costUsd'
 			| 'latencyMs',
 	) => (a[key] === undefined && b[key] === undefined ? undefined : (a[key] ?? 0) + (b[key] ?? 0));
-	return defined({
+	return dropUndefined({
 		inputTokens: sum('inputTokens'),
 		outputTokens: sum('outputTokens'),
 		totalTokens: sum('totalTokens'),
 		cachedInputTokens: sum('cachedInputTokens'),
 		reasoningTokens: sum('reasoningTokens'),
-		costUsd: dollars(sum('costUsd')),
+		costUsd: roundDollars(sum('costUsd')),
 		latencyMs: sum('latencyMs'),
 		provider: b.provider ?? a.provider,
 		model: b.model ?? a.model,
@@ -86,7 +86,7 @@ export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
 }
 
 /** Dollars without what binary fractions add to a sum. */
-export function dollars(sum: number | undefined): number | undefined {
+export function roundDollars(sum: number | undefined): number | undefined {
 	return sum === undefined ? undefined : Math.round(sum * 1e12) / 1e12;
 }
 
@@ -113,7 +113,7 @@ function detail(from: Record<string, unknown>, groups: readonly string[], ...key
 
 type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-function defined<T extends object>(fields: T): Defined<T> {
+function dropUndefined<T extends object>(fields: T): Defined<T> {
 	const kept: Defined<T> = { ...fields };
 	for (const key in kept) if (kept[key] === undefined) delete kept[key];
 	return kept;

@@ -20,13 +20,13 @@ export function watchdog(
 	let waiting = 0;
 	let stopped = false;
 	const limit = (): number => Math.min(last === 0 ? firstEventMs : idleMs, longestTimer);
-	const lost = (): void => {
+	const createLostError = (): void => {
 		const what = last === 0 ? 'did not begin to answer' : 'sent nothing more';
 		controller.abort(new RunletError('timeout', `${model} ${what} within ${limit()} ms.`));
 	};
 	const check = (): void => {
 		const left = waiting > 0 ? limit() : last + limit() - Date.now();
-		if (left <= 0) lost();
+		if (left <= 0) createLostError();
 		else timer = setTimeout(check, left);
 	};
 	const seen = (): void => {
@@ -38,7 +38,7 @@ export function watchdog(
 		}
 		last = Date.now();
 	};
-	let timer: ReturnType<typeof setTimeout> = setTimeout(lost, limit());
+	let timer: ReturnType<typeof setTimeout> = setTimeout(createLostError, limit());
 	return {
 		signal: controller.signal,
 		/** Ends the call for a reason of its caller's. */

@@ -1,4 +1,4 @@
-import { messageOf, RunletError } from '../errors.ts';
+import { RunletError, toMessageText } from '../errors.ts';
 import { assertNotTooDeep, compileSchema, type SchemaLimits } from '../tool/json-schema/compile.ts';
 import { toCurrentDraft } from '../tool/json-schema/draft.ts';
 import type { JsonSchema } from '../tool/json-schema/keywords.ts';
@@ -30,7 +30,7 @@ export function createSchemaReader(): (schema: JsonSchema, field: string) => Jso
 			left.patterns -= size.patterns;
 			return current;
 		} catch (error) {
-			throw new RunletError('invalid_request', `${field}: ${messageOf(error)}.`, { field });
+			throw new RunletError('invalid_request', `${field}: ${toMessageText(error)}.`, { field });
 		}
 	};
 }

@@ -29,7 +29,7 @@ const own: Protocol = {
 };
 
 /** The protocol of a format. */
-export function protocolOf(format: Format | undefined, context?: ProtocolContext): Protocol {
+export function createProtocol(format: Format | undefined, context?: ProtocolContext): Protocol {
 	switch (format?.type) {
 		case 'chat.completions':
 			return chatCompletions(format);

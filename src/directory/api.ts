@@ -38,7 +38,7 @@ export interface DirectoryApi {
 	/** Puts an owner on the list of owners. Only of the directory named `everybody`. */
 	addOwner(owner: string): Promise<void>;
 	/** At most `limit` owners that ever had a session, by name. Only of the directory named `everybody`. */
-	owners(limit: number): Promise<string[]>;
+	listOwners(limit: number): Promise<string[]>;
 }
 
 /** The name of the directory that lists the owners: no owner can have it. */

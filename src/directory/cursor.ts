@@ -3,7 +3,7 @@ import { sessionCursor } from '../wire/page.ts';
 import type { Listed } from './api.ts';
 
 /** The place behind a session in the list, as text. */
-export function cursorBehind({ activeAt, id }: Pick<Listed, 'activeAt' | 'id'>): string {
+export function createCursor({ activeAt, id }: Pick<Listed, 'activeAt' | 'id'>): string {
 	return `${activeAt}.${id}`;
 }
 

@@ -42,8 +42,8 @@ export function createDirectoryClass(now: () => number = Date.now) {
 			this.#store.addOwner(owner);
 		}
 
-		async owners(limit: number): Promise<string[]> {
-			return this.#store.owners(limit);
+		async listOwners(limit: number): Promise<string[]> {
+			return this.#store.listOwners(limit);
 		}
 	};
 }

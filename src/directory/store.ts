@@ -1,7 +1,7 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { migrate } from '../migrate.ts';
 import type { DirectoryPage, Listed } from './api.ts';
-import { cursorBehind, parseCursor } from './cursor.ts';
+import { createCursor, parseCursor } from './cursor.ts';
 import { migrations } from './schema.ts';
 
 /** Milliseconds for which a removed session is remembered. */
@@ -99,7 +99,7 @@ export class DirectoryStore {
 		});
 		const sessions = found.slice(0, limit);
 		const last = sessions.at(-1);
-		return found.length > limit && last !== undefined ? { sessions, cursor: cursorBehind(last) } : { sessions };
+		return found.length > limit && last !== undefined ? { sessions, cursor: createCursor(last) } : { sessions };
 	}
 
 	addOwner(owner: string): void {
@@ -110,7 +110,7 @@ export class DirectoryStore {
 		return this.#storage.sql.exec('SELECT 1 FROM owner WHERE name = ?', owner).toArray().length > 0;
 	}
 
-	owners(limit: number): string[] {
+	listOwners(limit: number): string[] {
 		const rows = this.#storage.sql.exec<{ name: string }>('SELECT name FROM owner ORDER BY name LIMIT ?', limit);
 		return rows.toArray().map(({ name }) => name);
 	}

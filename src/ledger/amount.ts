@@ -12,25 +12,25 @@ export const nothing: Amount = { tokens: 0, usd: 0 };
  * An amount that can be counted with: tokens rounded up to a whole number, dollars to a millionth of a millionth. Throws
  * `invalid_argument` for what is no number from 0 on, as one such would spoil every sum after it.
  */
-export function amountOf({ tokens, usd }: Amount): Amount {
-	return { tokens: Math.ceil(counted('tokens', tokens)), usd: dollars(counted('usd', usd)) };
+export function createAmount({ tokens, usd }: Amount): Amount {
+	return { tokens: Math.ceil(checkCount('tokens', tokens)), usd: roundDollars(checkCount('usd', usd)) };
 }
 
 export function plus(a: Amount, b: Amount): Amount {
-	return { tokens: a.tokens + b.tokens, usd: dollars(a.usd + b.usd) };
+	return { tokens: a.tokens + b.tokens, usd: roundDollars(a.usd + b.usd) };
 }
 
 /** `a` without `b`, never less than nothing. */
 export function minus(a: Amount, b: Amount): Amount {
-	return { tokens: Math.max(0, a.tokens - b.tokens), usd: Math.max(0, dollars(a.usd - b.usd)) };
+	return { tokens: Math.max(0, a.tokens - b.tokens), usd: Math.max(0, roundDollars(a.usd - b.usd)) };
 }
 
 /** Dollars without what binary fractions add to a sum. */
-function dollars(sum: number): number {
+function roundDollars(sum: number): number {
 	return Math.round(sum * 1e12) / 1e12;
 }
 
-function counted(field: keyof Amount, value: number): number {
+function checkCount(field: keyof Amount, value: number): number {
 	if (Number.isFinite(value) && value >= 0) return value;
 	throw new RunletError('invalid_argument', `${field}: must be a number from 0 on, got ${value}.`, { field });
 }

@@ -30,7 +30,7 @@ export function budgetState(limit: Limit, spent: Amount, reserved: Amount): Budg
 }
 
 /** Whether an amount on top of what is spent and reserved would go past the limit. To reach it exactly is allowed. */
-export function wouldPass({ limit, spent, reserved }: Omit<BudgetState, 'left'>, amount: Amount): boolean {
+export function exceedsLimit({ limit, spent, reserved }: Omit<BudgetState, 'left'>, amount: Amount): boolean {
 	const { tokens, usd } = plus(plus(spent, reserved), amount);
 	return isPast(tokens, limit.tokens) || isPast(usd, limit.usd);
 }

@@ -3,7 +3,7 @@ import type { Env } from '../config.ts';
 import type { Amount } from './amount.ts';
 import type { Cost, Day, LedgerApi, Reserved } from './api.ts';
 import type { BudgetState, Limit } from './budget.ts';
-import { dayOf, LedgerStore } from './store.ts';
+import { LedgerStore, toDay } from './store.ts';
 
 /** The Durable Object class of an owner's ledger. `now` is its clock, in milliseconds since 1970. */
 export function createLedgerClass(now: () => number = Date.now) {
@@ -16,19 +16,19 @@ export function createLedgerClass(now: () => number = Date.now) {
 		}
 
 		async reserve(id: string, amount: Amount, limit: Limit): Promise<Reserved> {
-			return this.#store.reserve(dayOf(now()), id, amount, limit);
+			return this.#store.reserve(toDay(now()), id, amount, limit);
 		}
 
 		async settle(costs: readonly Cost[]): Promise<void> {
-			this.#store.settle(dayOf(now()), costs);
+			this.#store.settle(toDay(now()), costs);
 		}
 
 		async state(limit: Limit): Promise<BudgetState> {
-			return this.#store.state(dayOf(now()), limit);
+			return this.#store.state(toDay(now()), limit);
 		}
 
 		async days(count: number): Promise<Day[]> {
-			return this.#store.days(dayOf(now()) - count + 1);
+			return this.#store.days(toDay(now()) - count + 1);
 		}
 	};
 }

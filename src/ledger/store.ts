@@ -1,8 +1,8 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { migrate } from '../migrate.ts';
-import { type Amount, amountOf, minus, nothing, plus } from './amount.ts';
+import { type Amount, createAmount, minus, nothing, plus } from './amount.ts';
 import type { Cost, Day, Reserved } from './api.ts';
-import { type BudgetState, budgetState, type Limit, wouldPass } from './budget.ts';
+import { type BudgetState, budgetState, exceedsLimit, type Limit } from './budget.ts';
 import { migrations } from './schema.ts';
 
 /** Days before today that are remembered. */
@@ -24,7 +24,7 @@ interface Call {
 
 type TotalsRow = { spent_tokens: number; spent_usd: number; reserved_tokens: number; reserved_usd: number };
 
-function totalsOf(row: TotalsRow): Totals {
+function getTotals(row: TotalsRow): Totals {
 	return {
 		spent: { tokens: row.spent_tokens, usd: row.spent_usd },
 		reserved: { tokens: row.reserved_tokens, usd: row.reserved_usd },
@@ -32,12 +32,12 @@ function totalsOf(row: TotalsRow): Totals {
 }
 
 /** A day as people write it: `2026-11-22`. */
-function nameOf(day: number): string {
+function getName(day: number): string {
 	return new Date(day * 86_400_000).toISOString().slice(0, 10);
 }
 
 /** The day of a time in milliseconds since 1970: days since then, in UTC. */
-export function dayOf(time: number): number {
+export function toDay(time: number): number {
 	return Math.floor(time / 86_400_000);
 }
 
@@ -54,13 +54,13 @@ export class LedgerStore {
 	}
 
 	reserve(today: number, id: string, asked: Amount, limit: Limit): Reserved {
-		const amount = amountOf(asked);
+		const amount = createAmount(asked);
 		return this.#storage.transactionSync(() => {
 			this.#forget(today - keptDays);
 			if (this.#call(id) !== undefined) return { ok: true };
 			const { spent, reserved } = this.#totals(today);
 			const state = budgetState(limit, spent, reserved);
-			if (wouldPass(state, amount)) return { ok: false, state };
+			if (exceedsLimit(state, amount)) return { ok: false, state };
 			this.#saveTotals(today, { spent, reserved: plus(reserved, amount) });
 			this.#saveCall(id, { day: today, amount, settled: false });
 			return { ok: true };
@@ -75,7 +75,7 @@ export class LedgerStore {
 	}
 
 	#settle(today: number, { id, amount: cost }: Cost): void {
-		const amount = amountOf(cost);
+		const amount = createAmount(cost);
 		const call = this.#call(id) ?? { day: today, amount: nothing, settled: false };
 		if (call.settled) return;
 		const { spent, reserved } = this.#totals(call.day);
@@ -113,7 +113,7 @@ export class LedgerStore {
 		const [row] = this.#storage.sql
 			.exec<TotalsRow>('SELECT spent_tokens, spent_usd, reserved_tokens, reserved_usd FROM day WHERE day = ?', day)
 			.toArray();
-		return row === undefined ? { spent: nothing, reserved: nothing } : totalsOf(row);
+		return row === undefined ? { spent: nothing, reserved: nothing } : getTotals(row);
 	}
 
 	#saveTotals(day: number, { spent, reserved }: Totals): void {
@@ -135,7 +135,7 @@ export class LedgerStore {
 			SELECT * FROM past WHERE day >= ?1 AND day NOT IN (SELECT day FROM day) ORDER BY day DESC`,
 			first,
 		);
-		return rows.toArray().map(({ day, ...row }) => ({ day: nameOf(day), ...totalsOf(row) }));
+		return rows.toArray().map(({ day, ...row }) => ({ day: getName(day), ...getTotals(row) }));
 	}
 
 	/** Forgets the calls of the days before `first` at once, and removes what is left of them bit by bit. */

@@ -27,16 +27,16 @@ export async function publicFetch(
 	init: RequestInit,
 	{ maxBytes, timeoutMs, maxRedirects, allowLoopback, field = 'url', fetch: send = platformFetch }: PublicFetchOptions,
 ): Promise<Response> {
-	const bounds = { field, maxBytes, timeoutMs, ...deadline(timeoutMs, init.signal) };
+	const bounds = { field, maxBytes, timeoutMs, ...createDeadline(timeoutMs, init.signal) };
 	let hop: Hop = { url: assertPublicUrl(url, { allowLoopback, field }), init };
 	for (let left = maxRedirects; ; left--) {
-		const response = await inTime(send(hop.url, { ...hop.init, redirect: 'manual', signal: bounds.signal }), bounds);
-		const location = locationOf(response, field);
-		if (location === undefined) return bounded(response, bounds);
+		const response = await limitTime(send(hop.url, { ...hop.init, redirect: 'manual', signal: bounds.signal }), bounds);
+		const location = readLocation(response, field);
+		if (location === undefined) return boundResponse(response, bounds);
 		response.body?.cancel().catch(() => {});
 		if (left <= 0)
 			throw new RunletError('network', `${field}: redirects too often. Name where it leads to.`, { field });
-		hop = next(hop, response.status, location, { allowLoopback, field });
+		hop = toNextHop(hop, response.status, location, { allowLoopback, field });
 	}
 }
 
@@ -60,7 +60,7 @@ const anonymousHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /** Where an answer sends its reader on to, `undefined` where it is no redirect. */
-function locationOf(response: Response, field: string): string | undefined {
+function readLocation(response: Response, field: string): string | undefined {
 	// Fetch standard, "opaque-redirect filtered response".
 	if (response.status === 0)
 		throw new RunletError('network', `${field}: redirects, and a browser does not say where to.`, { field });
@@ -69,7 +69,7 @@ function locationOf(response: Response, field: string): string | undefined {
 }
 
 /** The request that follows a redirect (Fetch standard, "HTTP-redirect fetch"), stricter over origins. */
-function next({ url, init }: Hop, status: number, location: string, options: PublicUrlOptions): Hop {
+function toNextHop({ url, init }: Hop, status: number, location: string, options: PublicUrlOptions): Hop {
 	const { field = 'url' } = options;
 	const method = init.method?.toUpperCase() ?? 'GET';
 	const isRewritten = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST';
@@ -100,13 +100,13 @@ interface Bounds {
 	readonly own: AbortSignal | undefined;
 }
 
-function deadline(timeoutMs: number, own: AbortSignal | null | undefined): Pick<Bounds, 'signal' | 'own'> {
+function createDeadline(timeoutMs: number, own: AbortSignal | null | undefined): Pick<Bounds, 'signal' | 'own'> {
 	const time = AbortSignal.timeout(timeoutMs);
 	return own ? { signal: AbortSignal.any([time, own]), own } : { signal: time, own: undefined };
 }
 
 /** What a request or a read comes to, or the reason why it stopped, whether or not it minds the signal itself. */
-async function inTime<T>(work: Promise<T>, { field, timeoutMs, signal, own }: Bounds): Promise<T> {
+async function limitTime<T>(work: Promise<T>, { field, timeoutMs, signal, own }: Bounds): Promise<T> {
 	let onAbort = (): void => {};
 	const aborted = new Promise<never>((_, reject) => {
 		onAbort = () => reject(signal.reason);
@@ -127,7 +127,7 @@ async function inTime<T>(work: Promise<T>, { field, timeoutMs, signal, own }: Bo
 }
 
 /** The answer, its bytes counted as they are read: `Content-Length` may be missing, lie, or be that of packed bytes. */
-function bounded(response: Response, bounds: Bounds): Response {
+function boundResponse(response: Response, bounds: Bounds): Response {
 	const { field, maxBytes } = bounds;
 	const { status, statusText, body } = response;
 	const headers = new Headers(response.headers);
@@ -146,7 +146,7 @@ function bounded(response: Response, bounds: Bounds): Response {
 	const counted = new ReadableStream<Uint8Array>({
 		pull: async (controller) => {
 			try {
-				const { done, value } = await inTime(reader.read(), bounds);
+				const { done, value } = await limitTime(reader.read(), bounds);
 				if (done) return controller.close();
 				bytes += value.byteLength;
 				if (bytes > maxBytes) throw tooLarge();

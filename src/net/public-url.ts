@@ -20,20 +20,20 @@ export function assertPublicUrl(
 	url: string | URL,
 	{ allowLoopback = false, field = 'url' }: PublicUrlOptions = {},
 ): URL {
-	const complaint = (what: string) =>
+	const findComplaint = (what: string) =>
 		new RunletError('invalid_request', `${field}: ${what}. Give an https URL at a public name.`, { field });
 	const text = String(url);
 	// Parsers differ over these: the next one that reads the URL might see another host.
-	if (/[\s\p{Cc}\\]/u.test(text)) throw complaint('holds spaces, control characters or backslashes');
-	if (!URL.canParse(text)) throw complaint('not a URL');
+	if (/[\s\p{Cc}\\]/u.test(text)) throw findComplaint('holds spaces, control characters or backslashes');
+	if (!URL.canParse(text)) throw findComplaint('not a URL');
 	const parsed = new URL(text);
 	const { protocol, hostname, port, username, password } = parsed;
-	if (username !== '' || password !== '') throw complaint('holds a user or a password');
+	if (username !== '' || password !== '') throw findComplaint('holds a user or a password');
 	if (allowLoopback && isLoopback(parsed)) return parsed;
-	if (protocol !== 'https:') throw complaint('not https');
-	if (isAddress(hostname)) throw complaint('an IP address, not a name');
-	if (!isPublicName(hostname)) throw complaint('a name of a private network');
-	if (port !== '') throw complaint('on a port other than 443');
+	if (protocol !== 'https:') throw findComplaint('not https');
+	if (isAddress(hostname)) throw findComplaint('an IP address, not a name');
+	if (!isPublicName(hostname)) throw findComplaint('a name of a private network');
+	if (port !== '') throw findComplaint('on a port other than 443');
 	return parsed;
 }
 

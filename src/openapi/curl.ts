@@ -1,7 +1,7 @@
 import type { Spec } from './spec.ts';
 
 /** An operation as a line for the shell. What a path names stands in capitals. */
-export function curlOf(
+export function toCurl(
 	origin: string,
 	path: string,
 	method: string,
@@ -14,8 +14,8 @@ export function curlOf(
 	return [
 		`curl${streams ? ' -N' : ''}${method === (data === undefined ? 'get' : 'post') ? '' : ` -X ${method.toUpperCase()}`} ${origin}${place}`,
 		...(security.length > 0 ? ['-H "authorization: Bearer $RUNLET_API_KEY"'] : []),
-		...(type === undefined ? [] : [`-H ${quoted(`content-type: ${type}`)}`]),
-		...(data === undefined ? [] : [`--data-binary ${quoted(data)}`]),
+		...(type === undefined ? [] : [`-H ${quote(`content-type: ${type}`)}`]),
+		...(data === undefined ? [] : [`--data-binary ${quote(data)}`]),
 	].join(' \\\n  ');
 }
 
@@ -26,6 +26,6 @@ function exampleIn({ example, examples }: Readonly<Record<string, unknown>>): st
 	return first === undefined ? undefined : JSON.stringify(Object(first).value);
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
 	return `'${text.replaceAll("'", "'\\''")}'`;
 }

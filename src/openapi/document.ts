@@ -2,8 +2,8 @@ import type { Hono, Env as HonoEnv, Schema } from 'hono';
 import { generateSpecs } from 'hono-openapi';
 import { failures } from '../wire/error.ts';
 import { type RequestHeader, requestHeaders } from '../wire/operation.ts';
-import { type JsonSchema, namedSchemas } from './json-schema.ts';
-import { anyError, examplesOf, failureName, parameterName, ref, type Spec } from './spec.ts';
+import { type JsonSchema, toNamedSchemas } from './json-schema.ts';
+import { anyError, nameFailure, parameterName, type Spec, toExamples, toRef } from './spec.ts';
 
 /** The API as an OpenAPI 3.1 document: https://spec.openapis.org/oas/v3.1.1 */
 export interface Document {
@@ -40,7 +40,7 @@ const tags = [
 ];
 
 /** The document of an app: of all its routes that stand behind `serves`. */
-export async function documentOf<E extends HonoEnv, S extends Schema>(app: Hono<E, S>): Promise<Document> {
+export async function createDocument<E extends HonoEnv, S extends Schema>(app: Hono<E, S>): Promise<Document> {
 	const { paths } = await generateSpecs(app, { excludeStaticFile: false, defaultValidationErrorResponse: false });
 	return {
 		openapi: '3.1.1',
@@ -50,16 +50,16 @@ export async function documentOf<E extends HonoEnv, S extends Schema>(app: Hono<
 		security: [{ apiKey: [] }],
 		paths: JSON.parse(JSON.stringify(paths)),
 		components: {
-			schemas: namedSchemas(),
+			schemas: toNamedSchemas(),
 			parameters: Object.fromEntries(headerNames.map((name) => [parameterName(name), headerParameter(name)])),
 			responses: {
 				...Object.fromEntries(
 					Object.entries(failures).map(([status, { says, example }]) => [
-						failureName(status),
+						nameFailure(status),
 						errorResponse(says, { [example.code]: { error: example } }),
 					]),
 				),
-				[failureName('default')]: errorResponse(anyError),
+				[nameFailure('default')]: errorResponse(anyError),
 			},
 			securitySchemes: {
 				apiKey: {
@@ -92,9 +92,9 @@ function headerTitle(name: RequestHeader): string {
 }
 
 function errorResponse(says: string, examples?: Readonly<Record<string, unknown>>): JsonSchema {
-	const schema = ref('schemas', 'Error');
+	const schema = toRef('schemas', 'Error');
 	return {
 		description: says,
-		content: { 'application/json': { schema, ...(examples && { examples: examplesOf(examples) }) } },
+		content: { 'application/json': { schema, ...(examples && { examples: toExamples(examples) }) } },
 	};
 }

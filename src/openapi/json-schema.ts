@@ -9,13 +9,13 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
  * A schema as the document has it. A rule that JSON Schema has no word for is left out, so the document is never
  * stricter than the check.
  */
-export function jsonSchemaOf(schema: v.GenericSchema): JsonSchema {
+export function toDocumentSchema(schema: v.GenericSchema): JsonSchema {
 	const name = names.get(schema);
 	return name === undefined ? { ...convert(schema) } : { $ref: refTo(name) };
 }
 
 /** The schemas that have names. */
-export function namedSchemas(): Readonly<Record<string, JsonSchema>> {
+export function toNamedSchemas(): Readonly<Record<string, JsonSchema>> {
 	const converted = Object.entries(toJsonSchemaDefs(components, settings));
 	return Object.fromEntries(converted.map(([name, json]) => [name, { ...json }]));
 }

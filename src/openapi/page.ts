@@ -1,8 +1,8 @@
 import { html, raw } from 'hono/html';
-import { curlOf } from './curl.ts';
+import { toCurl } from './curl.ts';
 import type { Document } from './document.ts';
 import type { JsonSchema } from './json-schema.ts';
-import { fieldsHtml, prose, typeHtml } from './schema-html.ts';
+import { fieldsHtml, renderProse, typeHtml } from './schema-html.ts';
 import type { Spec } from './spec.ts';
 
 type Html = ReturnType<typeof html>;
@@ -17,7 +17,7 @@ interface Place {
 const tagId = (name: string) => `tag-${name.replaceAll(' ', '-')}`;
 
 /** The document as a page, without a script; its stylesheets are `/theme.css`, as the chat's, and `/docs.css`. `origin` is where the curl lines go. */
-export function page(document: Document, origin: string): Html {
+export function renderPage(document: Document, origin: string): Html {
 	const { info, tags, components, paths } = document;
 	const places: readonly Place[] = Object.entries(paths).flatMap(([path, methods]) =>
 		Object.entries(methods).map(([method, spec]) => ({ path, method, spec })),
@@ -46,7 +46,7 @@ ${groups.map(
 <main>
 <header>
 <h1>The API</h1>
-${info.description.split('\n\n').map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
+${info.description.split('\n\n').map((paragraph) => html`<p>${renderProse(paragraph)}</p>`)}
 <p>For machines: <a href="/openapi.json">openapi.json</a> (OpenAPI ${document.openapi}).</p>
 </header>
 ${groups.map(
@@ -61,7 +61,7 @@ ${places.map((place) => operationHtml(place, document, origin))}
 ${schemas.map(
 	([name, schema]) => html`<article id="schema-${name}">
 <h3><a href="#schema-${name}">${name}</a></h3>
-${descriptionHtml(schema)}${bodyHtml(schema)}
+${descriptionHtml(schema)}${renderBody(schema)}
 </article>`,
 )}
 </section>
@@ -71,17 +71,17 @@ ${descriptionHtml(schema)}${bodyHtml(schema)}
 }
 
 function operationHtml({ path, method, spec }: Place, { components }: Document, origin: string): Html {
-	const parameters = spec.parameters.map((one) => resolved(one, components));
+	const parameters = spec.parameters.map((one) => resolveRefs(one, components));
 	return html`<article id="${spec.operationId}">
 <h3><a href="#${spec.operationId}">${spec.summary}</a></h3>
 <p class="place"><b class="method method-${method}">${method.toUpperCase()}</b> <code>${path}</code></p>
-${spec.description === undefined ? html`` : html`<p>${prose(spec.description)}</p>`}
-<p class="access">${accessOf(spec)}</p>
-<pre><code>${curlOf(origin, path, method, spec)}</code></pre>
+${spec.description === undefined ? html`` : html`<p>${renderProse(spec.description)}</p>`}
+<p class="access">${describeAccess(spec)}</p>
+<pre><code>${toCurl(origin, path, method, spec)}</code></pre>
 ${parameters.length === 0 ? html`` : html`<h4>Parameters</h4>${parametersHtml(parameters)}`}
 ${contentHtml('Body', spec.requestBody?.content)}
 <h4>Answers</h4>
-${Object.entries(spec.responses).map(([status, response]) => responseHtml(status, resolved(response, components)))}
+${Object.entries(spec.responses).map(([status, response]) => responseHtml(status, resolveRefs(response, components)))}
 </article>`;
 }
 
@@ -89,14 +89,14 @@ function parametersHtml(parameters: readonly JsonSchema[]): Html {
 	return html`<dl class="fields">${parameters.map(
 		({ name, in: where, required, description, schema }) => html`<div>
 <dt><code>${name}</code><span class="optional">${where}${required === true ? '' : ', optional'}</span><span class="type">${typeHtml(Object(schema))}</span></dt>
-<dd>${typeof description === 'string' ? html`<p>${prose(description)}</p>` : html``}</dd>
+<dd>${typeof description === 'string' ? html`<p>${renderProse(description)}</p>` : html``}</dd>
 </div>`,
 	)}</dl>`;
 }
 
 function responseHtml(status: string, { description, content, headers }: JsonSchema): Html {
 	return html`<details>
-<summary><b class="status status-${status.charAt(0)}">${status === 'default' ? 'else' : status}</b> ${prose(String(description))}</summary>
+<summary><b class="status status-${status.charAt(0)}">${status === 'default' ? 'else' : status}</b> ${renderProse(String(description))}</summary>
 ${Object.entries(Object(headers)).map(([name, header]) => html`<p>Header <code>${name}</code>: ${Object(header).description}</p>`)}
 ${contentHtml(undefined, Object(content))}
 </details>`;
@@ -123,16 +123,16 @@ ${all.map(
 	})}`;
 }
 
-function bodyHtml(schema: JsonSchema): Html {
+function renderBody(schema: JsonSchema): Html {
 	const fields = fieldsHtml(schema);
 	return String(fields) === '' ? html`<p class="type">${typeHtml(schema)}</p>` : fields;
 }
 
 function descriptionHtml({ description }: JsonSchema): Html {
-	return typeof description === 'string' ? html`<p>${prose(description)}</p>` : html``;
+	return typeof description === 'string' ? html`<p>${renderProse(description)}</p>` : html``;
 }
 
-function accessOf({ security, responses }: Spec): string {
+function describeAccess({ security, responses }: Spec): string {
 	if (security.length === 0) return '401' in responses ? 'For a sender whose signature is valid.' : 'For anybody.';
 	if (security.some((one) => 'sessionToken' in one)) return 'With an API key, or the session’s token.';
 	const [scope] = security.flatMap(({ apiKey = [] }) => apiKey);
@@ -140,7 +140,7 @@ function accessOf({ security, responses }: Spec): string {
 }
 
 /** What a reference to a component stands for. */
-function resolved(value: JsonSchema, components: Document['components']): JsonSchema {
+function resolveRefs(value: JsonSchema, components: Document['components']): JsonSchema {
 	if (typeof value.$ref !== 'string') return value;
 	const [kind = '', name = ''] = value.$ref.split('/').slice(2);
 	return components[kind]?.[name] ?? value;

@@ -14,10 +14,10 @@ export function typeHtml(schema: JsonSchema): Html {
 		[oneOf, ' or '],
 		[allOf, ' and '],
 	] as const)
-		if (isSchemas(list)) return joined(list.map(typeHtml), word);
+		if (isSchemas(list)) return joinHtml(list.map(typeHtml), word);
 	if (value !== undefined) return html`<code>${JSON.stringify(value)}</code>`;
 	if (Array.isArray(values))
-		return joined(
+		return joinHtml(
 			values.map((one) => html`<code>${JSON.stringify(one)}</code>`),
 			' or ',
 		);
@@ -41,13 +41,13 @@ export function fieldsHtml(schema: JsonSchema): Html {
 		const { description } = field;
 		return html`<div>
 			<dt><code>${name}</code>${needed.has(name) ? html`` : html`<span class="optional">optional</span>`}<span class="type">${typeHtml(field)}</span></dt>
-			<dd>${typeof description === 'string' ? html`<p>${prose(description)}</p>` : html``}${fieldsHtml(field)}</dd>
+			<dd>${typeof description === 'string' ? html`<p>${renderProse(description)}</p>` : html``}${fieldsHtml(field)}</dd>
 		</div>`;
 	})}</dl>`;
 }
 
 /** A sentence of Markdown: code in it as code. */
-export function prose(text: string): Html {
+export function renderProse(text: string): Html {
 	return html`${text.split('`').map((piece, at) => (at % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`))}`;
 }
 
@@ -55,7 +55,7 @@ function linkTo(name: string): Html {
 	return html`<a href="#schema-${name}">${name}</a>`;
 }
 
-function joined(pieces: readonly Html[], word: string): Html {
+function joinHtml(pieces: readonly Html[], word: string): Html {
 	return html`${pieces.map((piece, at) => html`${at > 0 ? word : ''}${piece}`)}`;
 }
 

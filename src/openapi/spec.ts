@@ -8,7 +8,7 @@ import {
 	pathParameters,
 	type RequestHeader,
 } from '../wire/operation.ts';
-import { type JsonSchema, jsonSchemaOf } from './json-schema.ts';
+import { type JsonSchema, toDocumentSchema } from './json-schema.ts';
 
 /** An operation as OpenAPI 3.1 writes it: https://spec.openapis.org/oas/v3.1.1#operation-object */
 export interface Spec {
@@ -24,24 +24,26 @@ export interface Spec {
 
 type Content = Readonly<Record<string, JsonSchema>>;
 
-export function specOf(operation: Operation): Spec {
+export function toSpec(operation: Operation): Spec {
 	const { id, tag, summary, access, adminToo, failure, ownErrors = {} } = operation;
 	const description = [operation.description, adminToo && forAdmins].filter(Boolean).join(' ');
-	const content = bodyOf(operation);
-	const failed = (status: FailureStatus | 'default') => failureOf(status, failure);
+	const content = describeBody(operation);
+	const toFailure = (status: FailureStatus | 'default') => describeFailure(status, failure);
 	return {
 		operationId: id,
 		tags: [tag],
 		summary,
 		...(description !== '' && { description }),
 		security: adminToo ? [...securityOf[access], { apiKey: ['admin'] }] : securityOf[access],
-		parameters: parametersOf(operation),
+		parameters: describeParameters(operation),
 		...(content !== undefined && { requestBody: { required: true, content } }),
 		responses: {
-			...Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, responseOf(answer)])),
-			...Object.fromEntries(errorsOf(operation).map((status) => [status, failed(status)])),
-			...mapValues(ownErrors, (says) => responseOf({ says, ...failure })),
-			default: failed('default'),
+			...Object.fromEntries(
+				Object.entries(operation.answers).map(([status, answer]) => [status, describeResponse(answer)]),
+			),
+			...Object.fromEntries(listErrors(operation).map((status) => [status, toFailure(status)])),
+			...mapValues(ownErrors, (says) => describeResponse({ says, ...failure })),
+			default: toFailure('default'),
 		},
 	};
 }
@@ -49,15 +51,15 @@ export function specOf(operation: Operation): Spec {
 const forAdmins = 'With a key that has the scope `admin` also for sessions of other owners.';
 
 /** What is answered where something is wrong. */
-function failureOf(status: FailureStatus | 'default', form: Operation['failure']): JsonSchema {
-	if (form === undefined) return ref('responses', failureName(status));
-	return responseOf({ says: status === 'default' ? anyError : failures[status].says, ...form });
+function describeFailure(status: FailureStatus | 'default', form: Operation['failure']): JsonSchema {
+	if (form === undefined) return toRef('responses', nameFailure(status));
+	return describeResponse({ says: status === 'default' ? anyError : failures[status].says, ...form });
 }
 
 export const anyError = 'Any other error.';
 
 /** The name that the answer of a status has in the document. */
-export function failureName(status: number | string): string {
+export function nameFailure(status: number | string): string {
 	return status === 'default' ? 'AnyError' : `Error${status}`;
 }
 
@@ -66,12 +68,12 @@ export function parameterName(header: RequestHeader): string {
 	return header.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-export function ref(kind: 'responses' | 'parameters' | 'schemas', name: string): JsonSchema {
+export function toRef(kind: 'responses' | 'parameters' | 'schemas', name: string): JsonSchema {
 	return { $ref: `#/components/${kind}/${name}` };
 }
 
 /** Examples by their names, as OpenAPI writes them. */
-export function examplesOf(examples: Readonly<Record<string, unknown>>): JsonSchema {
+export function toExamples(examples: Readonly<Record<string, unknown>>): JsonSchema {
 	return Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
 }
 
@@ -99,7 +101,7 @@ const ofBodies: readonly FailureStatus[] = [400, 413, 415];
 const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
 
 /** The errors of an operation, with those that follow from what it takes. */
-function errorsOf({ access, query, ignoresQuery, json, runs, errors = [] }: Operation): FailureStatus[] {
+function listErrors({ access, query, ignoresQuery, json, runs, errors = [] }: Operation): FailureStatus[] {
 	const all = new Set<FailureStatus>([
 		...errors,
 		...errorsOfAccess[access],
@@ -110,12 +112,12 @@ function errorsOf({ access, query, ignoresQuery, json, runs, errors = [] }: Oper
 	return [...all].sort((a, b) => a - b);
 }
 
-function parametersOf({ path, query, headers = [] }: Operation): JsonSchema[] {
+function describeParameters({ path, query, headers = [] }: Operation): JsonSchema[] {
 	const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
 		const { says, example } = pathParameters[name] ?? { says: name, example: name };
 		return { name, in: 'path', required: true, description: says, schema: { type: 'string' }, example };
 	});
-	const inQuery = query === undefined ? [] : Object.entries(propertiesOf(jsonSchemaOf(query)));
+	const inQuery = query === undefined ? [] : Object.entries(getProperties(toDocumentSchema(query)));
 	return [
 		...inPath,
 		...inQuery.map(([name, { description, ...schema }]) => ({
@@ -124,22 +126,24 @@ function parametersOf({ path, query, headers = [] }: Operation): JsonSchema[] {
 			...(description !== undefined && { description }),
 			schema,
 		})),
-		...headers.map((header) => ref('parameters', parameterName(header))),
+		...headers.map((header) => toRef('parameters', parameterName(header))),
 	];
 }
 
-function bodyOf({ json, examples, body }: Operation): Content | undefined {
-	if (body !== undefined) return mapValues(body, mediaOf);
+function describeBody({ json, examples, body }: Operation): Content | undefined {
+	if (body !== undefined) return mapValues(body, describeMedia);
 	if (json === undefined) return undefined;
-	return { 'application/json': { schema: jsonSchemaOf(json), ...(examples && { examples: examplesOf(examples) }) } };
+	return {
+		'application/json': { schema: toDocumentSchema(json), ...(examples && { examples: toExamples(examples) }) },
+	};
 }
 
-function responseOf({ says, json, examples, also = {}, headers }: Answer): JsonSchema {
+function describeResponse({ says, json, examples, also = {}, headers }: Answer): JsonSchema {
 	const content = {
 		...(json && {
-			'application/json': { schema: jsonSchemaOf(json), ...(examples && { examples: examplesOf(examples) }) },
+			'application/json': { schema: toDocumentSchema(json), ...(examples && { examples: toExamples(examples) }) },
 		}),
-		...mapValues(also, mediaOf),
+		...mapValues(also, describeMedia),
 	};
 	return {
 		description: says,
@@ -153,14 +157,14 @@ function responseOf({ says, json, examples, also = {}, headers }: Answer): JsonS
 }
 
 /** OpenAPI 3.1 has no word for what an event stream holds: the schema of its events is named beside it. */
-function mediaOf({ example, says: description, events }: OtherMedia): JsonSchema {
+function describeMedia({ example, says: description, events }: OtherMedia): JsonSchema {
 	return {
 		schema: {
 			type: typeof example === 'string' ? 'string' : 'object',
 			...(description !== undefined && { description }),
 		},
 		example,
-		...(events !== undefined && { 'x-item-schema': jsonSchemaOf(events) }),
+		...(events !== undefined && { 'x-item-schema': toDocumentSchema(events) }),
 	};
 }
 
@@ -168,6 +172,6 @@ function mapValues<T, U>(values: Readonly<Record<string, T>>, to: (value: T) => 
 	return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, to(value)]));
 }
 
-function propertiesOf({ properties }: JsonSchema): Record<string, JsonSchema> {
+function getProperties({ properties }: JsonSchema): Record<string, JsonSchema> {
 	return Object.fromEntries(Object.entries(Object(properties)));
 }

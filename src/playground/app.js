@@ -10,10 +10,10 @@ import { element, withoutTurns } from './element.js';
 import { listenForFiles } from './file-drop.js';
 import { createKeyForm, createKeyHeaders } from './key.js';
 import { createOpenCalls, pointAtOpenCall } from './open-calls.js';
-import { createRunView, eventsOf } from './run-view.js';
+import { createRunView, toEvents } from './run-view.js';
 import { ClientError, createClient, isTransient } from './session.js';
 import { createTail } from './tail.js';
-import { describeAnswer, describeModel, saidIn, textOf } from './words.js';
+import { describeAnswer, describeModel, saidIn, toText } from './words.js';
 
 const page = {
 	agent: find('#agent', HTMLSelectElement),
@@ -102,7 +102,7 @@ function showHistory(messages) {
 	let runId;
 	for (const message of messages) {
 		if (message.role === 'system') {
-			showSummary(textOf(message.content));
+			showSummary(toText(message.content));
 			continue;
 		}
 		if (message.role === 'user' || message.runId !== runId) {
@@ -117,7 +117,7 @@ function showHistory(messages) {
 			continue;
 		}
 		view ??= createRunView(page.transcript, calls);
-		for (const event of eventsOf(message)) view.apply(event);
+		for (const event of toEvents(message)) view.apply(event);
 	}
 	view?.end();
 }
@@ -296,7 +296,7 @@ function showSummary(text) {
  * @param {boolean} [mayPass] whether opening the chat again may help; by default where there was no answer
  */
 function showFailure(error, mayPass = error instanceof ClientError && error.status === undefined) {
-	const box = element('div', 'failure', element('p', '', messageOf(error)));
+	const box = element('div', 'failure', element('p', '', readMessage(error)));
 	box.setAttribute('role', 'alert');
 	if (mayPass) box.append(button('retry', 'Try again', open));
 	else if (error instanceof ClientError && error.status === 401) box.append(createKeyForm(headers, open));
@@ -308,7 +308,7 @@ function showFailure(error, mayPass = error instanceof ClientError && error.stat
 }
 
 /** @param {unknown} error */
-function messageOf(error) {
+function readMessage(error) {
 	if (!(error instanceof ClientError)) return 'The page met an error of its own. A reload shows the chat again.';
 	if (error.code === 'unreachable') return 'The server does not answer. Is it running, and is this device online?';
 	return error.message;
@@ -346,12 +346,12 @@ function showWelcome() {
 	find('#welcome-name', HTMLElement).textContent = agent.name;
 	find('#welcome-description', HTMLElement).textContent = agent.description ?? '';
 	const facts = [
-		...factsOf('Model', agent.model ? [describeModel(agent)] : []),
-		...factsOf(
+		...createFacts('Model', agent.model ? [describeModel(agent)] : []),
+		...createFacts(
 			'Tools',
 			(agent.tools ?? []).map(({ name }) => name),
 		),
-		...factsOf(
+		...createFacts(
 			'Skills',
 			(agent.skills ?? []).map(({ name }) => name),
 		),
@@ -369,7 +369,7 @@ function showWelcome() {
  * @param {string} label
  * @param {string[]} names
  */
-function factsOf(label, names) {
+function createFacts(label, names) {
 	if (names.length === 0) return [];
 	const shown = names.length > 12 ? [...names.slice(0, 10), `and ${names.length - 10} more`] : names;
 	return [element('dt', '', label), element('dd', '', shown.join(', '))];

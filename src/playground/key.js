@@ -7,7 +7,7 @@ const place = 'runlet-key';
 /** @returns {Record<string, string>} the headers of a request, as they stand when it is made */
 export function createKeyHeaders() {
 	const key = sessionStorage.getItem(place);
-	return key === null ? {} : headersOf(key);
+	return key === null ? {} : createHeaders(key);
 }
 
 /**
@@ -30,13 +30,13 @@ export function createKeyForm(headers, onGiven) {
 		// What no header can hold is no key.
 		if (!/^[\x21-\x7e]+$/.test(key)) return field.focus();
 		sessionStorage.setItem(place, key);
-		Object.assign(headers, headersOf(key));
+		Object.assign(headers, createHeaders(key));
 		onGiven();
 	});
 	return form;
 }
 
 /** @param {string} key */
-function headersOf(key) {
+function createHeaders(key) {
 	return { authorization: `Bearer ${key}` };
 }

@@ -9,7 +9,7 @@
 import { element, withoutTurns } from './element.js';
 import { createMarkdown } from './markdown.js';
 import { createToolCall } from './tool-call.js';
-import { describeAwaiting, describeHalt, describeStop, describeUsage, textOf } from './words.js';
+import { describeAwaiting, describeHalt, describeStop, describeUsage, toText } from './words.js';
 
 /**
  * @param {HTMLElement} parent
@@ -164,12 +164,12 @@ export function createRunView(parent, calls = new Map()) {
  * @param {Message} message of an assistant or a tool
  * @returns {Generator<RunEvent>}
  */
-export function* eventsOf({ role, content, reasoning, toolCalls = [], toolCallId = '', isError = false }) {
+export function* toEvents({ role, content, reasoning, toolCalls = [], toolCallId = '', isError = false }) {
 	if (role === 'tool') {
 		yield { type: 'tool_result', id: toolCallId, output: content, isError };
 		return;
 	}
-	const text = textOf(content);
+	const text = toText(content);
 	if (reasoning) yield { type: 'reasoning', text: reasoning };
 	if (text) yield { type: 'text', text };
 	for (const { id, name, input } of toolCalls) {

@@ -156,7 +156,7 @@ export function createClient({
 	async function* events(id, { response, lastEventId, signal }) {
 		for (let failures = 0; ; ) {
 			try {
-				response ??= await request(`${pathOf(id)}/events`, {
+				response ??= await request(`${toPath(id)}/events`, {
 					headers: { accept: 'text/event-stream', ...(lastEventId ? { 'last-event-id': lastEventId } : {}) },
 					signal,
 				});
@@ -192,7 +192,7 @@ export function createClient({
 		const all = [];
 		for (let cursor; ; ) {
 			const query = cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`;
-			const page = await read(`${pathOf(id)}/messages${query}`, options);
+			const page = await read(`${toPath(id)}/messages${query}`, options);
 			all.push(...page.messages);
 			if (page.cursor === undefined || page.cursor === null) return all;
 			cursor = page.cursor;
@@ -222,7 +222,7 @@ export function createClient({
 		 * @param {Signal} [options]
 		 * @returns {Promise<Session>}
 		 */
-		session: (id, options) => read(pathOf(id), options),
+		session: (id, options) => read(toPath(id), options),
 
 		/**
 		 * A session as it is to be shown: `messages` leaves out what `follow` replays of the newest run. What a person said
@@ -233,7 +233,7 @@ export function createClient({
 		 * @returns {Promise<{ session: Session, messages: Message[] }>}
 		 */
 		async load(id, options) {
-			const session = await read(pathOf(id), options);
+			const session = await read(toPath(id), options);
 			const all = (await messages(id, options)).filter(({ isReplaced }) => isReplaced !== true);
 			const newest = session.run?.id;
 			const isShown = (/** @type {Message} */ { runId, role, isInput }, /** @type {number} */ index) =>
@@ -252,7 +252,7 @@ export function createClient({
 		 * @returns {AsyncGenerator<RunEvent, void, void>}
 		 */
 		async *send(id, text, { attachments = [], signal } = {}) {
-			const response = await request(`${pathOf(id)}/messages`, {
+			const response = await request(`${toPath(id)}/messages`, {
 				method: 'POST',
 				body: {
 					...(text === '' && attachments.length > 0 ? {} : { text }),
@@ -274,7 +274,7 @@ export function createClient({
 		 * @returns {AsyncGenerator<RunEvent, void, void>}
 		 */
 		async *submit(id, answers, { signal } = {}) {
-			const response = await request(`${pathOf(id)}/tool-results`, {
+			const response = await request(`${toPath(id)}/tool-results`, {
 				method: 'POST',
 				body: answers,
 				headers: { accept: 'text/event-stream' },
@@ -300,13 +300,13 @@ export function createClient({
 		 * @param {string} id
 		 */
 		async cancel(id) {
-			await request(`${pathOf(id)}/cancel`, { method: 'POST' });
+			await request(`${toPath(id)}/cancel`, { method: 'POST' });
 		},
 	};
 }
 
 /** @param {string} id */
-function pathOf(id) {
+function toPath(id) {
 	return `/v1/sessions/${encodeURIComponent(id)}`;
 }
 

@@ -1,7 +1,7 @@
 /** A tool call on the page: a line that says what was asked and answered, which opens to show all of it. */
 
 import { element, withoutTurns } from './element.js';
-import { parseInput, skillOf } from './words.js';
+import { findSkillName, parseInput } from './words.js';
 
 const wordsOfState = {
 	running: 'running',
@@ -47,11 +47,11 @@ export function createToolCall(name) {
 
 		endInput() {
 			const value = parseInput(json.join(''));
-			input.textContent = wholeOf(value);
-			const skill = skillOf(name, value);
+			input.textContent = toFullText(value);
+			const skill = findSkillName(name, value);
 			title.textContent = skill === undefined ? name : `skill ${skill}`;
 			root.classList.toggle('skill', skill !== undefined);
-			question.textContent = skill === undefined ? briefOf(value) : '';
+			question.textContent = skill === undefined ? shortenInput(value) : '';
 		},
 
 		/**
@@ -60,7 +60,7 @@ export function createToolCall(name) {
 		 */
 		setResult(value, isError) {
 			setState(isError ? 'failed' : 'done');
-			const text = wholeOf(value);
+			const text = toFullText(value);
 			output.textContent = text;
 			const isShort = text.length <= 80 && !text.includes('\n');
 			answer.textContent = isError || (isShort && !root.classList.contains('skill')) ? text.slice(0, 200) : '';
@@ -84,7 +84,7 @@ export function createToolCall(name) {
 }
 
 /** @param {unknown} value */
-function wholeOf(value) {
+function toFullText(value) {
 	return withoutTurns(typeof value === 'string' ? value : (JSON.stringify(value, undefined, 2) ?? ''));
 }
 
@@ -92,7 +92,7 @@ function wholeOf(value) {
  * @param {unknown} input
  * @returns {string} on one line; the value alone where there is but one
  */
-function briefOf(input) {
+function shortenInput(input) {
 	if (typeof input !== 'object' || input === null) return String(input).slice(0, 200);
 	const values = Object.values(input);
 	if (values.length === 0) return '';

@@ -8,7 +8,7 @@
  * @param {unknown} content of a message: a text, or parts of which the texts count
  * @returns {string}
  */
-export function textOf(content) {
+export function toText(content) {
 	if (typeof content === 'string') return content;
 	if (!Array.isArray(content)) return '';
 	return content.map((part) => part?.text ?? `[${part?.name ?? part?.kind ?? 'part'}]`).join('\n\n');
@@ -21,8 +21,8 @@ export function textOf(content) {
  * @returns {string}
  */
 export function saidIn({ content, parts = [], attachments = [] }) {
-	if (attachments.length === 0) return textOf(content);
-	return textOf(parts.slice(0, Math.max(0, parts.length - attachments.length)));
+	if (attachments.length === 0) return toText(content);
+	return toText(parts.slice(0, Math.max(0, parts.length - attachments.length)));
 }
 
 /**
@@ -40,7 +40,7 @@ export function describeSize(bytes) {
  * @param {unknown} input
  * @returns {string | undefined} the skill that the call uses, if it is one that uses a skill
  */
-export function skillOf(name, input) {
+export function findSkillName(name, input) {
 	if (name !== 'read_skill' && name !== 'apply_skill') return undefined;
 	const skill = typeof input === 'object' && input !== null && 'name' in input ? input.name : undefined;
 	return typeof skill === 'string' ? skill : undefined;
@@ -79,12 +79,12 @@ export function describeUsage(usage) {
 export function describeAwaiting({ question, toolCalls = [] }) {
 	const text = typeof question === 'string' ? question : question?.question;
 	if (text) return text;
-	const namesOf = (/** @type {boolean} */ isApproval) =>
+	const listNames = (/** @type {boolean} */ isApproval) =>
 		toolCalls
 			.filter(({ kind }) => (kind === 'approval') === isApproval)
 			.map(({ name }) => name)
 			.join(', ');
-	const [results, approvals] = [namesOf(false), namesOf(true)];
+	const [results, approvals] = [listNames(false), listNames(true)];
 	const waits = [
 		...(results ? [`for the result of ${results}`] : []),
 		...(approvals ? [`for somebody to allow ${approvals}`] : []),
@@ -126,7 +126,7 @@ export function describeModel({ model = '', models = [] }) {
  * @returns {string}
  */
 export function describeAnswer(answer) {
-	if (!('approve' in answer)) return textOf(answer.output);
+	if (!('approve' in answer)) return toText(answer.output);
 	if (answer.approve) return 'Allowed';
 	return answer.reason ? `Denied: ${answer.reason}` : 'Denied';
 }

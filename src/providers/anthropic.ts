@@ -1,8 +1,8 @@
 import { type ProviderRegistration, prefixDetector } from '../chat/index.ts';
 import type { BaseAnthropic } from './adapter/anthropic-sdk.ts';
-import { complaintIn } from './adapter/failure.ts';
+import { findComplaint } from './adapter/failure.ts';
 import { providerFetch, quietSdk } from './adapter/fetch.ts';
-import { isJson, type Json, number } from './adapter/json.ts';
+import { getNumber, isJson, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { messagesReader } from './dialects/messages/reader.ts';
@@ -56,7 +56,7 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 				const { model, system, messages, tools } = await messagesBody(request, false);
 				const body = { model, system, messages, tools };
 				const counted: unknown = await (await post('/v1/messages/count_tokens', body, request.signal)).json();
-				return (isJson(counted) ? number(counted, 'input_tokens') : undefined) ?? 0;
+				return (isJson(counted) ? getNumber(counted, 'input_tokens') : undefined) ?? 0;
 			},
 		},
 		settings,
@@ -69,5 +69,5 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
  * list of skills (platform.claude.com/docs/en/build-with-claude/preserved-thinking).
  */
 function isThoughtElsewhere(thrown: unknown): boolean {
-	return /bound to a different conversation/.test(JSON.stringify(complaintIn(thrown)?.body) ?? '');
+	return /bound to a different conversation/.test(JSON.stringify(findComplaint(thrown)?.body) ?? '');
 }

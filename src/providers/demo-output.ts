@@ -1,7 +1,7 @@
 import { anyObjectWords } from '../chat/output.ts';
 import type { JsonSchema } from '../tool/index.ts';
 import { findReferred } from '../tool/json-schema/keywords.ts';
-import { isRecord, propertiesOf } from '../tool/schema.ts';
+import { getProperties, isRecord } from '../tool/schema.ts';
 
 /** Levels of a sample, values in it, and fields of one: a schema may go in a circle, and in several at once. */
 const deepest = 12;
@@ -46,7 +46,7 @@ function sample(schema: unknown, about: About): unknown {
 		}
 		case 'object':
 			return Object.fromEntries(
-				Object.entries(propertiesOf(schema))
+				Object.entries(getProperties(schema))
 					.slice(0, mostFields)
 					.map(([name, property]) => [name, sample(property, within)]),
 			);

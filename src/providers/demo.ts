@@ -11,7 +11,7 @@ import {
 	type ProviderRegistration,
 } from '../chat/index.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
-import { isRecord, propertiesOf, requiredOf } from '../tool/schema.ts';
+import { getProperties, getRequired, isRecord } from '../tool/schema.ts';
 import { demoEmbedding } from './demo-embedding.ts';
 import { toForm } from './demo-output.ts';
 import { findSum } from './demo-sum.ts';
@@ -51,12 +51,12 @@ export function demo({ delayMs = 0 }: DemoOptions = {}): ProviderRegistration {
 		displayName: 'Demo',
 		detect: (model) => model === 'demo' || model.startsWith('demo/'),
 		meta: { contextWindow: 1_000_000 },
-		priceOf: () => 0,
+		computePrice: () => 0,
 		embedFn: async (_model, texts) => texts.map(demoEmbedding),
 		chatFn: async (_model, messages, system, tools, options) => reply(messages, system, tools, options),
 		chatStreamFn: async (_model, messages, system, tools, onDelta, options) => {
 			const whole = reply(messages, system, tools, options);
-			for (const delta of deltasOf(whole)) {
+			for (const delta of toDeltas(whole)) {
 				if (options?.signal?.aborted) break;
 				await onDelta(delta);
 				if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
@@ -75,14 +75,14 @@ function answer(
 	tools: readonly Tool[],
 ): { text: string; toolCalls: ToolCall[] } {
 	const { text, done } = readTurn(messages);
-	const actions = planFor(text, system, tools);
-	const todo = actions.find((action) => 'tool' in action && !done.some(({ call }) => sameCall(call, action)));
+	const actions = planActions(text, system, tools);
+	const todo = actions.find((action) => 'tool' in action && !done.some(({ call }) => isSameCall(call, action)));
 	if (todo !== undefined && 'tool' in todo) {
 		const id = `demo_${messages.length}_${done.length + 1}`;
 		return { text: announce(todo.tool, todo.input), toolCalls: [{ id, name: todo.tool, input: todo.input }] };
 	}
 	const parts = [...done.map(report), ...actions.flatMap((action) => ('ask' in action ? [action.ask] : []))];
-	return { text: parts.length > 0 ? parts.join('\n\n') : introduction(system, tools), toolCalls: [] };
+	return { text: parts.length > 0 ? parts.join('\n\n') : introduce(system, tools), toolCalls: [] };
 }
 
 interface Done {
@@ -119,18 +119,18 @@ function readTurn(messages: readonly Message[]): { text: string; done: Done[] } 
 const askMark = 'I still need';
 const skillTools = new Set(['list_skills', 'read_skill', 'apply_skill', 'search_skills', 'read_skill_file']);
 
-function planFor(message: string, system: string, tools: readonly Tool[]): Action[] {
+function planActions(message: string, system: string, tools: readonly Tool[]): Action[] {
 	// What a person asks stands in the first lines; the rules below are not made for a book.
 	const text = message.slice(0, 2_000);
 	const sums = arithmetic(text, tools);
 	const used = new Set(sums.flatMap((action) => ('tool' in action ? [action.tool] : [])));
 	const others = tools
 		.filter(({ name }) => !skillTools.has(name) && !used.has(name))
-		.flatMap((tool) => useOf(tool, text));
-	return [...skillsFor(text, system, tools), ...sums, ...others];
+		.flatMap((tool) => planUse(tool, text));
+	return [...planSkillReads(text, system, tools), ...sums, ...others];
 }
 
-function skillsFor(text: string, system: string, tools: readonly Tool[]): Action[] {
+function planSkillReads(text: string, system: string, tools: readonly Tool[]): Action[] {
 	if (!tools.some(({ name }) => name === 'read_skill')) return [];
 	const lower = text.toLowerCase();
 	return [...system.matchAll(/^ {2}- (\S+): .*? \(when: ([^)]*)\)/gm)]
@@ -153,45 +153,48 @@ function arithmetic(text: string, tools: readonly Tool[]): Action[] {
 	for (const [sign, { words }] of Object.entries(operators)) plain = plain.replace(words, sign);
 	const expression = findSum(plain);
 	if (expression === undefined) return [];
-	const calculator = tools.find(({ inputSchema }) => 'expression' in propertiesOf(inputSchema));
+	const calculator = tools.find(({ inputSchema }) => 'expression' in getProperties(inputSchema));
 	if (calculator !== undefined) return [{ tool: calculator.name, input: { expression } }];
 	const [, a, sign = '', b] = /^(-?[\d.]+)\s*([-+*/])\s*(-?[\d.]+)$/.exec(expression) ?? [];
 	const tool = tools.find(
-		(one) => operators[sign]?.tool.test(words(`${one.name} ${one.description ?? ''}`)) && numbersOf(one).length === 2,
+		(one) =>
+			operators[sign]?.tool.test(toWords(`${one.name} ${one.description ?? ''}`)) && findNumberNames(one).length === 2,
 	);
 	if (tool === undefined) return [];
-	const [x = '', y = ''] = numbersOf(tool);
+	const [x = '', y = ''] = findNumberNames(tool);
 	return [{ tool: tool.name, input: { [x]: Number(a), [y]: Number(b) } }];
 }
 
-function numbersOf({ inputSchema }: Tool): string[] {
-	return requiredOf(inputSchema).filter((name) =>
-		['number', 'integer'].includes(typeOf(propertiesOf(inputSchema)[name])),
+function findNumberNames({ inputSchema }: Tool): string[] {
+	return getRequired(inputSchema).filter((name) =>
+		['number', 'integer'].includes(readType(getProperties(inputSchema)[name])),
 	);
 }
 
 /** A call of a tool whose name a message mentions, or a question for what it still needs. */
-function useOf(tool: Tool, text: string): Action[] {
-	const mentioned = words(tool.name)
+function planUse(tool: Tool, text: string): Action[] {
+	const mentioned = toWords(tool.name)
 		.split(' ')
 		.some((word) => word.length > 3 && new RegExp(`\\b${word}`, 'i').test(text));
 	if (!mentioned || (/time|clock|date/i.test(tool.name) && !/\b(time|clock|date|today|day)\b/i.test(text))) return [];
 	const input: Record<string, unknown> = {};
 	const taken = new Set<string>();
-	const required = requiredOf(tool.inputSchema);
-	for (const [name, property] of Object.entries(propertiesOf(tool.inputSchema))) {
-		const value = argument(name, property, text, required.includes(name), taken);
+	const required = getRequired(tool.inputSchema);
+	for (const [name, property] of Object.entries(getProperties(tool.inputSchema))) {
+		const value = chooseArgument(name, property, text, required.includes(name), taken);
 		if (value !== undefined) input[name] = value;
 	}
 	const missing = required.filter((name) => !(name in input));
 	if (missing.length === 0) return [{ tool: tool.name, input }];
-	return [{ ask: `To use ${tool.name} ${askMark}: ${missing.map((name) => words(name)).join(', ')}. Please tell me.` }];
+	return [
+		{ ask: `To use ${tool.name} ${askMark}: ${missing.map((name) => toWords(name)).join(', ')}. Please tell me.` },
+	];
 }
 
 /** The value of an argument, as far as a message says it: by name, by a quotation, by its type. */
-function argument(name: string, property: unknown, text: string, required: boolean, taken: Set<string>): unknown {
-	const type = typeOf(property);
-	const label = words(name).replaceAll(' ', '\\s*');
+function chooseArgument(name: string, property: unknown, text: string, required: boolean, taken: Set<string>): unknown {
+	const type = readType(property);
+	const label = toWords(name).replaceAll(' ', '\\s*');
 	const named = new RegExp(`\\b${label}\\b\\s*(?:is|=|:)?\\s*["“]?([^\\s"”,;?!]+)`, 'i')
 		.exec(text)?.[1]
 		?.replace(/\.$/, '');
@@ -200,7 +203,7 @@ function argument(name: string, property: unknown, text: string, required: boole
 			named && !Number.isNaN(Number(named))
 				? named
 				: required
-					? firstFree(text, /(?<![\w.-])-?\d+(?:\.\d+)?(?![\w-])/g, taken)
+					? findFirstFree(text, /(?<![\w.-])-?\d+(?:\.\d+)?(?![\w-])/g, taken)
 					: undefined;
 		return found === undefined ? undefined : Number(found);
 	}
@@ -209,12 +212,12 @@ function argument(name: string, property: unknown, text: string, required: boole
 	const choices = isRecord(property) && Array.isArray(property.enum) ? property.enum : undefined;
 	if (choices !== undefined)
 		return choices.find((choice) => typeof choice === 'string' && text.toLowerCase().includes(choice.toLowerCase()));
-	if (/id$|number$|order/i.test(name)) return firstFree(text, /\b[A-Za-z]*-?#?\d[\w-]*\b/g, taken);
-	const quoted = firstFree(text, /["“]([^"”]+)["”]/g, taken);
+	if (/id$|number$|order/i.test(name)) return findFirstFree(text, /\b[A-Za-z]*-?#?\d[\w-]*\b/g, taken);
+	const quoted = findFirstFree(text, /["“]([^"”]+)["”]/g, taken);
 	return quoted?.replace(/^["“]|["”]$/g, '') ?? (required ? named : undefined);
 }
 
-function firstFree(text: string, pattern: RegExp, taken: Set<string>): string | undefined {
+function findFirstFree(text: string, pattern: RegExp, taken: Set<string>): string | undefined {
 	for (const [found] of text.matchAll(pattern)) {
 		if (taken.has(found)) continue;
 		taken.add(found);
@@ -239,16 +242,16 @@ function report({ call, output, isError }: Done): string {
 	const input = isRecord(call.input) ? call.input : {};
 	if (isError) return `${call.name} failed: ${output}`;
 	if (call.name === 'read_skill')
-		return `I have read the skill ${String(input.name)}. A language model would now follow it; I can show what it says:\n\n${excerpt(output)}`;
+		return `I have read the skill ${String(input.name)}. A language model would now follow it; I can show what it says:\n\n${takeExcerpt(output)}`;
 	if (typeof input.expression === 'string') return `${input.expression} is ${output}.`;
 	const numbers = Object.values(input).filter((value) => typeof value === 'number');
-	const sign = Object.entries(operators).find(([, { tool }]) => tool.test(words(call.name)))?.[0];
+	const sign = Object.entries(operators).find(([, { tool }]) => tool.test(toWords(call.name)))?.[0];
 	if (numbers.length === 2 && sign !== undefined) return `${numbers.join(` ${sign} `)} is ${output}.`;
-	return `${call.name} answered: ${excerpt(output)}`;
+	return `${call.name} answered: ${takeExcerpt(output)}`;
 }
 
 /** The first paragraphs of a text, as many as are short. */
-function excerpt(text: string): string {
+function takeExcerpt(text: string): string {
 	const [first = '', ...rest] = text.trim().split(/\n\n+/);
 	let shown = first.slice(0, 600);
 	for (const paragraph of rest) {
@@ -258,7 +261,7 @@ function excerpt(text: string): string {
 	return shown;
 }
 
-function introduction(system: string, tools: readonly Tool[]): string {
+function introduce(system: string, tools: readonly Tool[]): string {
 	const own = tools.map(({ name }) => name).filter((name) => !skillTools.has(name));
 	const skills = [...system.matchAll(/^ {2}- (\S+): /gm)].map(([, name]) => name);
 	return [
@@ -271,7 +274,7 @@ function introduction(system: string, tools: readonly Tool[]): string {
 	].join(' ');
 }
 
-function sameCall(
+function isSameCall(
 	call: ToolCall,
 	action: { readonly tool: string; readonly input: Readonly<Record<string, unknown>> },
 ): boolean {
@@ -279,7 +282,7 @@ function sameCall(
 }
 
 /** A name as words: `issue_refund`, `issueRefund` and `shop/issue-refund` all end in `issue refund`. */
-function words(name: string): string {
+function toWords(name: string): string {
 	return name
 		.replace(/([a-z])([A-Z])/g, '$1 $2')
 		.split(/[^a-zA-Z0-9]+/)
@@ -288,11 +291,11 @@ function words(name: string): string {
 		.trim();
 }
 
-function typeOf(property: unknown): string {
+function readType(property: unknown): string {
 	return isRecord(property) && typeof property.type === 'string' ? property.type : '';
 }
 
-function* deltasOf({ text = '', toolCalls = [], stopReason, usage }: ChatReply): Generator<Parameters<OnDelta>[0]> {
+function* toDeltas({ text = '', toolCalls = [], stopReason, usage }: ChatReply): Generator<Parameters<OnDelta>[0]> {
 	for (const [piece] of text.matchAll(/\s*\S+\s*?(?=\s|$)|\s+$/g)) yield { type: 'text', text: piece };
 	for (const { id, name, input } of toolCalls) {
 		yield { type: 'tool_use_start', id, name };

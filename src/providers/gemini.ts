@@ -1,9 +1,9 @@
 import type { ProviderRegistration } from '../chat/index.ts';
 import { providerFetch } from './adapter/fetch.ts';
-import { isJson, type Json, number, numbers, objects } from './adapter/json.ts';
+import { getNumber, getNumbers, getObjects, isJson, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { inBatches } from './adapter/vectors.ts';
+import { requestInBatches } from './adapter/vectors.ts';
 import { geminiReader } from './dialects/gemini/reader.ts';
 import { geminiBody } from './dialects/gemini/request.ts';
 
@@ -36,25 +36,27 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 			meta: { vision: true, audio: true, reasoning: true, contextWindow: 1_048_576 },
 			send: (asked) =>
 				post(
-					bare(asked.model),
+					removePrefix(asked.model),
 					asked.stream ? 'streamGenerateContent?alt=sse' : 'generateContent',
 					withBody(geminiBody(asked), more),
 					asked.signal,
 				),
 			reader: geminiReader,
 			embed: async (model, texts, signal) => {
-				const named = { model: `models/${bare(model)}` };
-				return inBatches(texts, embeddingsAtOnce, async (batch) => {
+				const named = { model: `models/${removePrefix(model)}` };
+				return requestInBatches(texts, embeddingsAtOnce, async (batch) => {
 					const requests = batch.map((text) => ({ ...named, content: { parts: [{ text }] } }));
-					const answer: unknown = await (await post(bare(model), 'batchEmbedContents', { requests }, signal)).json();
-					return objects(isJson(answer) ? answer : {}, 'embeddings').map(({ values }) => numbers(values));
+					const answer: unknown = await (
+						await post(removePrefix(model), 'batchEmbedContents', { requests }, signal)
+					).json();
+					return getObjects(isJson(answer) ? answer : {}, 'embeddings').map(({ values }) => getNumbers(values));
 				});
 			},
 			countTokens: async (asked) => {
-				const generateContentRequest = { model: `models/${bare(asked.model)}`, ...geminiBody(asked) };
-				const response = await post(bare(asked.model), 'countTokens', { generateContentRequest }, asked.signal);
+				const generateContentRequest = { model: `models/${removePrefix(asked.model)}`, ...geminiBody(asked) };
+				const response = await post(removePrefix(asked.model), 'countTokens', { generateContentRequest }, asked.signal);
 				const counted: unknown = await response.json();
-				return (isJson(counted) ? number(counted, 'totalTokens') : undefined) ?? 0;
+				return (isJson(counted) ? getNumber(counted, 'totalTokens') : undefined) ?? 0;
 			},
 		},
 		settings,
@@ -64,7 +66,7 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 /** What one request of `batchEmbedContents` may hold. */
 const embeddingsAtOnce = 100;
 
-function bare(model: string): string {
+function removePrefix(model: string): string {
 	return model.replace(/^models\//i, '');
 }
 

@@ -5,7 +5,7 @@ import { RunletError } from '../errors.ts';
 import { openaiPost } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { inBatches, vectorsOf } from './adapter/vectors.ts';
+import { readVectors, requestInBatches } from './adapter/vectors.ts';
 import { type ChatQuirks, chatBody, chatReader } from './dialects/chat/request.ts';
 
 export type { ChatQuirks };
@@ -51,7 +51,7 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 		throw new RunletError('invalid_request', 'detect: missing. An empty prefix needs detect: (model) => …', {
 			field: 'detect',
 		});
-	const quirks = { maxTokens: maxTokensAt(baseURL), ...settings.quirks };
+	const quirks = { maxTokens: chooseMaxTokensField(baseURL), ...settings.quirks };
 	const dialect = { ...quirks, variant: name };
 	const { images = true, audio = true } = quirks;
 	const post = openaiPost(settings);
@@ -68,9 +68,9 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 			embed: !embeddings
 				? undefined
 				: (model, texts, signal) =>
-						inBatches(texts, embeddingsAtOnce, async (input) => {
+						requestInBatches(texts, embeddingsAtOnce, async (input) => {
 							const response = await post('/embeddings', { model, input, encoding_format: 'float' }, signal);
-							return vectorsOf(await response.json());
+							return readVectors(await response.json());
 						}),
 		},
 		settings,
@@ -78,7 +78,7 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 }
 
 /** OpenAI's newer models refuse `max_tokens`; Groq and xAI call it deprecated. */
-function maxTokensAt(baseURL: string): 'max_tokens' | 'max_completion_tokens' {
+function chooseMaxTokensField(baseURL: string): 'max_tokens' | 'max_completion_tokens' {
 	const { hostname } = new URL(baseURL);
 	return /(^|\.)(openai\.com|x\.ai|groq\.com)$/.test(hostname) ? 'max_completion_tokens' : 'max_tokens';
 }

@@ -3,14 +3,14 @@ import { type ProviderRegistration, prefixDetector, type ReasoningEffort } from 
 import { RunletError } from '../errors.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
 import { roundEffort } from './adapter/effort.ts';
-import { isJson, type Json, number } from './adapter/json.ts';
+import { getNumber, isJson, type Json } from './adapter/json.ts';
 import { openaiPost, type Post } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import type { ReplyBuilder } from './adapter/reply.ts';
 import { isStrict } from './adapter/schema.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { inBatches, vectorsOf } from './adapter/vectors.ts';
-import { inputOf, type ResponsesDialect } from './dialects/responses/input.ts';
+import { readVectors, requestInBatches } from './adapter/vectors.ts';
+import { type ResponsesDialect, toInput } from './dialects/responses/input.ts';
 import { responsesReader } from './dialects/responses/reader.ts';
 
 export interface OpenAISettings extends ProviderSettings {
@@ -35,21 +35,21 @@ export function openai(settings: OpenAISettings): ProviderRegistration {
 	const detectors = ['gpt', 'o1', 'o3', 'o4', 'chatgpt', 'text-embedding-'].map(prefixDetector);
 	return register(
 		{
-			...adapterOf(dialect, post, settings.body),
+			...createAdapter(dialect, post, settings.body),
 			displayName: 'OpenAI',
 			keyName: 'OPENAI_API_KEY',
 			detect: (model) => detectors.some((detect) => detect(model)),
 			embed: async (model, texts, signal) => {
-				return inBatches(texts, embeddingsAtOnce, async (input) => {
+				return requestInBatches(texts, embeddingsAtOnce, async (input) => {
 					const response = await post('/embeddings', { model, input, encoding_format: 'float' }, signal);
-					return vectorsOf(await response.json());
+					return readVectors(await response.json());
 				});
 			},
 			countTokens: async (request) => {
-				const { model, input } = bodyOf(request, dialect);
+				const { model, input } = toBody(request, dialect);
 				const response = await post('/responses/input_tokens', { model, input }, request.signal);
 				const counted: unknown = await response.json();
-				const tokens = isJson(counted) ? number(counted, 'input_tokens') : undefined;
+				const tokens = isJson(counted) ? getNumber(counted, 'input_tokens') : undefined;
 				if (tokens === undefined) throw new RunletError('interrupted', 'the answer holds no count of tokens.');
 				return tokens;
 			},
@@ -71,7 +71,7 @@ export function xai(settings: ProviderSettings): ProviderRegistration {
 	const post = openaiPost({ ...settings, baseURL: settings.baseURL ?? 'https://api.x.ai/v1' });
 	return register(
 		{
-			...adapterOf(dialect, post, settings.body),
+			...createAdapter(dialect, post, settings.body),
 			displayName: 'xAI',
 			keyName: 'XAI_API_KEY',
 			detect: prefixDetector('grok'),
@@ -83,20 +83,20 @@ export function xai(settings: ProviderSettings): ProviderRegistration {
 /** The most texts that OpenAI embeds in one request. */
 const embeddingsAtOnce = 2_048;
 
-function adapterOf(dialect: ResponsesDialect, post: Post, more: Json | undefined) {
+function createAdapter(dialect: ResponsesDialect, post: Post, more: Json | undefined) {
 	return {
 		variant: dialect.variant,
 		meta: { vision: true, audio: false, reasoning: true, contextWindow: dialect.variant === 'xai' ? 256_000 : 400_000 },
-		send: (request: ModelRequest) => post('/responses', withBody(bodyOf(request, dialect), more), request.signal),
+		send: (request: ModelRequest) => post('/responses', withBody(toBody(request, dialect), more), request.signal),
 		reader: (reply: ReplyBuilder, request: ModelRequest) => responsesReader(reply, request, dialect),
 	};
 }
 
-function bodyOf(request: ModelRequest, dialect: ResponsesDialect) {
+function toBody(request: ModelRequest, dialect: ResponsesDialect) {
 	const { model, messages, system, tools, toolChoice, maxOutputTokens, outputSchema, reasoningEffort, stream } =
 		request;
 	const { parallelToolCalls } = request;
-	const steps = stepsOf(model, dialect);
+	const steps = listEfforts(model, dialect);
 	const encrypted = steps.length > 0 || dialect.alwaysEncrypts;
 	const effort = reasoningEffort && roundEffort(reasoningEffort, steps);
 	const summary = steps.length > 0 ? dialect.reasoningSummary : undefined;
@@ -104,7 +104,7 @@ function bodyOf(request: ModelRequest, dialect: ResponsesDialect) {
 	return {
 		model,
 		...(system !== undefined && system !== '' && { instructions: system }),
-		input: inputOf(messages, dialect, encrypted),
+		input: toInput(messages, dialect, encrypted),
 		store: false,
 		...(encrypted && { include: ['reasoning.encrypted_content'] }),
 		...(tools.length > 0 && {
@@ -150,7 +150,7 @@ const xaiEfforts: ResponsesDialect['efforts'] = [
 	[/^/, 'low medium high'],
 ];
 
-function stepsOf(model: string, dialect: ResponsesDialect): readonly ReasoningEffort[] {
+function listEfforts(model: string, dialect: ResponsesDialect): readonly ReasoningEffort[] {
 	const steps = dialect.efforts.find(([pattern]) => pattern.test(model))?.[1] ?? '';
 	return reasoningEfforts.filter((step) => steps.split(' ').includes(step));
 }

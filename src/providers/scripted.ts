@@ -51,7 +51,7 @@ export function scripted(turns: readonly ScriptedTurn[]): ScriptedProvider {
 		requests,
 		chatFn: async (model, messages, system, tools, options) => {
 			const played = await next({ model, messages, system, tools, options, streamed: false }, () => undefined);
-			return played === undefined ? undefined : replyOf(played);
+			return played === undefined ? undefined : toReply(played);
 		},
 		chatStreamFn: async (model, messages, system, tools, onDelta, options) => {
 			let streamed = false;
@@ -61,18 +61,18 @@ export function scripted(turns: readonly ScriptedTurn[]): ScriptedProvider {
 			};
 			const played = await next({ model, messages, system, tools, options, streamed: true }, own);
 			if (played === undefined) return undefined;
-			const reply = replyOf(played);
-			for (const delta of played.deltas ?? (streamed ? [] : deltasOf(reply))) await onDelta(delta);
+			const reply = toReply(played);
+			for (const delta of played.deltas ?? (streamed ? [] : toDeltas(reply))) await onDelta(delta);
 			return reply;
 		},
 	};
 }
 
-function replyOf({ deltas: _, ...reply }: ScriptedReply): ChatReply {
+function toReply({ deltas: _, ...reply }: ScriptedReply): ChatReply {
 	return { ...reply, stopReason: reply.stopReason ?? ((reply.toolCalls ?? []).length > 0 ? 'tool_use' : 'end_turn') };
 }
 
-function deltasOf({
+function toDeltas({
 	text = '',
 	reasoning = '',
 	toolCalls = [],

@@ -1,13 +1,13 @@
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort, renderPart } from '../chat/index.ts';
-import { RunletError, messageOf as textOfError } from '../errors.ts';
+import { RunletError, toMessageText as textOfError } from '../errors.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
 import { readError } from './adapter/bounded.ts';
 import { roundEffort } from './adapter/effort.ts';
 import { ProviderComplaint } from './adapter/failure.ts';
-import { isJson, type Json, number, numbers, object, objects, string } from './adapter/json.ts';
+import { getNumber, getNumbers, getObject, getObjects, isJson, type Json, string } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { inBatches } from './adapter/vectors.ts';
+import { requestInBatches } from './adapter/vectors.ts';
 import { type ChatDialect, chatBody, chatReader } from './dialects/chat/request.ts';
 
 /** The `AI` binding of a Worker, as far as it is used: `env.AI` is one. */
@@ -41,7 +41,7 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 		// The raw response says what it is: a stream, a whole answer, a status.
 		let response: Response;
 		try {
-			response = responseOf(await binding?.run(model, inputs, { ...options, signal, returnRawResponse: true }));
+			response = toFetchResponse(await binding?.run(model, inputs, { ...options, signal, returnRawResponse: true }));
 		} catch (thrown) {
 			throw signal.aborted ? thrown : complaintOfError(thrown);
 		}
@@ -56,21 +56,22 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 			detect: prefixDetector('workers-ai/'),
 			needs: binding === undefined ? 'the AI binding' : undefined,
 			meta: { vision: true, audio: false, reasoning: true },
-			send: (request) => run(request.model, { ...withBody(inputsOf(request), more) }, request.signal),
+			send: (request) => run(request.model, { ...withBody(toInputs(request), more) }, request.signal),
 			reader: (reply, request) => {
 				const chat = chatReader(reply);
-				const longest = number(more ?? {}, 'max_tokens') ?? request.maxOutputTokens ?? usualLength(request.model);
+				const longest =
+					getNumber(more ?? {}, 'max_tokens') ?? request.maxOutputTokens ?? findUsualLength(request.model);
 				return {
-					event: (event) => chat.event(chatOf(checked(event), 'delta', longest)),
-					body: (body) => chat.body(chatOf(checked(unwrapped(body)), 'message', longest)),
+					event: (event) => chat.event(readChat(checkAnswer(event), 'delta', longest)),
+					body: (body) => chat.body(readChat(checkAnswer(unwrap(body)), 'message', longest)),
 					end: (how) => chat.end?.(how),
 				};
 			},
 			embed: async (model, texts, signal) => {
-				return inBatches(texts, embeddingsAtOnce, async (text) => {
+				return requestInBatches(texts, embeddingsAtOnce, async (text) => {
 					const answer: unknown = await (await run(model, { text }, signal)).json();
-					const { data } = isJson(answer) ? checked(unwrapped(answer)) : {};
-					return Array.isArray(data) ? data.map(numbers) : [];
+					const { data } = isJson(answer) ? checkAnswer(unwrap(answer)) : {};
+					return Array.isArray(data) ? data.map(getNumbers) : [];
 				});
 			},
 		},
@@ -82,7 +83,7 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 const embeddingsAtOnce = 100;
 
 /** Whatever a binding gave, as a response: the real one gives a response, a stream or an object. */
-function responseOf(answer: unknown): Response {
+function toFetchResponse(answer: unknown): Response {
 	if (isResponse(answer)) return answer;
 	if (answer instanceof ReadableStream)
 		return new Response(answer, { headers: { 'content-type': 'text/event-stream' } });
@@ -109,29 +110,29 @@ const efforts: readonly (readonly [model: RegExp, steps: readonly ReasoningEffor
 ];
 
 /** A model that cannot be told not to think is told to think little. */
-function effortOf(effort: ReasoningEffort, model: string): Json {
+function toEffort(effort: ReasoningEffort, model: string): Json {
 	const steps = efforts.find(([pattern]) => pattern.test(model))?.[1] ?? [];
 	if (steps.length > 0) return { reasoning_effort: roundEffort(effort, steps) };
 	return /kimi/i.test(model) ? {} : { chat_template_kwargs: { enable_thinking: effort !== 'none' } };
 }
 
-const dialect: ChatDialect = { variant: 'workers-ai', audio: false, pdf: false, effort: effortOf };
+const dialect: ChatDialect = { variant: 'workers-ai', audio: false, pdf: false, effort: toEffort };
 
 /** Older models: they take no image by its URL, and stop after 256 tokens where nobody says how long a reply may be. */
 const older = /llama|mistral|gemma-[23]|qwq|qwen(1|2|3-)|deepseek-(math|coder|r1)|hermes|granite|sea-lion/i;
 
-function usualLength(model: string): number | undefined {
+function findUsualLength(model: string): number | undefined {
 	return older.test(model) ? 2_048 : undefined;
 }
 
-function inputsOf(request: ModelRequest): Json {
+function toInputs(request: ModelRequest): Json {
 	const { model, ...inputs } = chatBody(request, dialect);
 	const { outputSchema } = request;
-	const length = usualLength(request.model);
+	const length = findUsualLength(request.model);
 	return {
 		...(length !== undefined && { max_tokens: length }),
 		...inputs,
-		messages: objects(inputs, 'messages').map((message) => messageOf(message, length === undefined)),
+		messages: getObjects(inputs, 'messages').map((message) => toChatMessage(message, length === undefined)),
 		// Older models take the schema itself, where newer ones want it in a box.
 		...(outputSchema !== undefined &&
 			length !== undefined && { response_format: { type: 'json_schema', json_schema: outputSchema } }),
@@ -139,11 +140,11 @@ function inputsOf(request: ModelRequest): Json {
 }
 
 /** The binding refuses a `content` that is null, and older models an image that they would have to fetch. */
-function messageOf(message: Json, fetches: boolean): Json {
+function toChatMessage(message: Json, fetches: boolean): Json {
 	if (message.content === null) return { ...message, content: '' };
 	if (fetches || !Array.isArray(message.content)) return message;
-	const content = objects(message, 'content').map((part) => {
-		const url = string(object(part, 'image_url'), 'url');
+	const content = getObjects(message, 'content').map((part) => {
+		const url = string(getObject(part, 'image_url'), 'url');
 		if (url === undefined || url.startsWith('data:')) return part;
 		return { type: 'text', text: renderPart({ kind: 'image', url }) };
 	});
@@ -154,23 +155,23 @@ function messageOf(message: Json, fetches: boolean): Json {
  * A reply, or a piece of one, as Chat Completions have it: newer models give that, older ones `{ response, tool_calls }`.
  * These do not say why they stopped: they were cut where they gave all that they might.
  */
-function chatOf(from: Json, key: 'delta' | 'message', longest = Number.POSITIVE_INFINITY): Json {
+function readChat(from: Json, key: 'delta' | 'message', longest = Number.POSITIVE_INFINITY): Json {
 	if (Array.isArray(from.choices) || (from.response === undefined && from.tool_calls === undefined)) return from;
-	const cut = (number(object(from, 'usage'), 'completion_tokens') ?? 0) >= longest;
+	const cut = (getNumber(getObject(from, 'usage'), 'completion_tokens') ?? 0) >= longest;
 	const finish = string(from, 'finish_reason') ?? (cut ? 'length' : key === 'message' ? 'stop' : null);
-	const said = { content: textOf(from), tool_calls: callsOf(from) };
+	const said = { content: readText(from), tool_calls: readCalls(from) };
 	return { choices: [{ index: 0, [key]: said, finish_reason: finish }], usage: from.usage };
 }
 
 /** The text of an older model's reply: an object where it was asked for JSON, a number where it said nothing else. */
-function textOf({ response }: Json): string {
+function readText({ response }: Json): string {
 	if (response === undefined || response === null) return '';
 	return typeof response === 'string' ? response : JSON.stringify(response);
 }
 
 /** The calls of an older model: `{ name, arguments }`, or as Chat Completions have them. */
-function callsOf(from: Json): Json[] {
-	return objects(from, 'tool_calls').map((call) => {
+function readCalls(from: Json): Json[] {
+	return getObjects(from, 'tool_calls').map((call) => {
 		if (isJson(call.function)) return call;
 		const { name, arguments: given, ...rest } = call;
 		return { ...rest, function: { name, arguments: given ?? {} } };
@@ -178,15 +179,15 @@ function callsOf(from: Json): Json[] {
 }
 
 /** Cloudflare's REST API, and some gateways, give `{ result: … }`. */
-function unwrapped(body: Json): Json {
+function unwrap(body: Json): Json {
 	return isJson(body.result) && body.choices === undefined ? body.result : body;
 }
 
 /** An answer that is no failure: one may come with status 200. */
-function checked(answer: Json): Json {
+function checkAnswer(answer: Json): Json {
 	const failed =
-		isJson(answer.error) || typeof answer.internalCode === 'number' || objects(answer, 'errors').length > 0;
-	if (failed) throw complaintIn(answer, undefined);
+		isJson(answer.error) || typeof answer.internalCode === 'number' || getObjects(answer, 'errors').length > 0;
+	if (failed) throw findComplaint(answer, undefined);
 	return answer;
 }
 
@@ -219,53 +220,53 @@ const codes: Readonly<Record<string, readonly [status: number, word: string]>> =
 
 async function complaintOfResponse(response: Response): Promise<ProviderComplaint> {
 	const text = await readError(response).catch(() => '');
-	const body = jsonOf(text);
+	const body = parseObject(text);
 	return body === undefined
 		? complaintOfText(text, response.status, response.headers)
-		: complaintIn(body, response.status, response.headers);
+		: findComplaint(body, response.status, response.headers);
 }
 
 /** What `run` throws: an error whose message has the code in front, `3040: Capacity temporarily exceeded`. */
 function complaintOfError(thrown: unknown): unknown {
 	const text = textOfError(thrown);
-	if (/run remotely/i.test(text)) return onlyRemote();
-	const body = jsonOf(text);
-	if (body !== undefined) return complaintIn(body, undefined);
-	const known = codeIn(text) !== undefined || /timeout/i.test(text);
+	if (/run remotely/i.test(text)) return createOnlyRemote();
+	const body = parseObject(text);
+	if (body !== undefined) return findComplaint(body, undefined);
+	const known = findCode(text) !== undefined || /timeout/i.test(text);
 	const theirs = thrown instanceof Error && /^(InferenceUpstream|AiInternal|Ai)Error$/.test(thrown.name);
 	return known || theirs ? complaintOfText(text, undefined) : thrown;
 }
 
 /** On a laptop `wrangler dev` has no models of its own. */
-function onlyRemote(): RunletError {
+function createOnlyRemote(): RunletError {
 	const remedy = 'Log in with npx wrangler login and set remote = true under [ai] in wrangler.toml, or deploy.';
 	return new RunletError('not_configured', `Workers AI runs at Cloudflare only. ${remedy}`, { needs: 'remote = true' });
 }
 
 /** `{ internalCode, description }`, `{ errors: [{ code, message }] }`, or an error as everywhere. */
-function complaintIn(body: Json, status: number | undefined, headers?: Headers): ProviderComplaint {
-	const said = isJson(body.error) ? body.error : (objects(body, 'errors')[0] ?? body);
-	const code = number(said, 'internalCode') ?? number(said, 'code') ?? Number(string(said, 'code'));
+function findComplaint(body: Json, status: number | undefined, headers?: Headers): ProviderComplaint {
+	const said = isJson(body.error) ? body.error : (getObjects(body, 'errors')[0] ?? body);
+	const code = getNumber(said, 'internalCode') ?? getNumber(said, 'code') ?? Number(string(said, 'code'));
 	const text = string(said, 'description') ?? string(said, 'message') ?? '';
-	const named = codes[code] === undefined ? codeIn(text) : code;
+	const named = codes[code] === undefined ? findCode(text) : code;
 	if (named === undefined) return new ProviderComplaint({ status, headers, body });
-	return complaintOfText(codeIn(text) === undefined ? `${named}: ${text}` : text, status, headers);
+	return complaintOfText(findCode(text) === undefined ? `${named}: ${text}` : text, status, headers);
 }
 
 function complaintOfText(text: string, status: number | undefined, headers?: Headers): ProviderComplaint {
-	const known = codes[codeIn(text) ?? ''];
+	const known = codes[findCode(text) ?? ''];
 	if (known === undefined && status !== undefined) return new ProviderComplaint({ status, headers, body: text });
 	const [own, word] = known ?? [undefined, /timeout/i.test(text) ? 'timeout_error' : 'server_error'];
 	return new ProviderComplaint({ status: own, headers, body: { error: { message: text, code: word } } });
 }
 
 /** The code in front of a message; runtimes put an error's name before it. */
-function codeIn(text: string): number | undefined {
+function findCode(text: string): number | undefined {
 	const code = /^(?:\w*Error\b:?\s*)*(\d{4,5}):/.exec(text.trim())?.[1];
 	return code === undefined ? undefined : Number(code);
 }
 
-function jsonOf(text: string): Json | undefined {
+function parseObject(text: string): Json | undefined {
 	try {
 		const value: unknown = JSON.parse(text);
 		return isJson(value) ? value : undefined;

@@ -41,7 +41,7 @@ export class PublisherStore {
 			if (written === undefined) return;
 			const { index, retired, at, pending } = written;
 			for (const [document, text] of Object.entries({ index, retired })) {
-				for (const [position, piece] of piecesOf(text).entries())
+				for (const [position, piece] of readPieces(text).entries())
 					sql.exec('INSERT INTO part VALUES (?, ?, ?)', document, position, piece);
 			}
 			sql.exec('INSERT INTO written VALUES (0, ?, ?)', at, pending ? 1 : 0);
@@ -62,6 +62,6 @@ export class PublisherStore {
 }
 
 /** A text in pieces, none of which ends within a character. */
-function piecesOf(text: string | null): string[] {
+function readPieces(text: string | null): string[] {
 	return text?.match(new RegExp(`[^]{1,${pieceLength}}`, 'gu')) ?? [];
 }

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { failureFields, log } from '../log.ts';
-import { hashOf } from '../skill/content-hash.ts';
+import { log, toFailureFields } from '../log.ts';
+import { hashContent } from '../skill/content-hash.ts';
 import { bodyKey, bodySchema, indexKey, indexSchema, vectorsKey } from '../skill/kv-index.ts';
-import { planSkills, readIndex, retiredKey } from '../skill/plan.ts';
-import { etagOf, type PublishedEntry, type ToPublish, toPublish } from '../skill/publish.ts';
+import { planSkills, readIndex, toRetiredKey } from '../skill/plan.ts';
+import { type PublishedEntry, type ToPublish, toEtag, toPublish } from '../skill/publish.ts';
 import { withDescriptions } from '../skill/published.ts';
-import { embeddedText, filterVectors, type Vectors, vectorsSchema } from '../skill/vectors.ts';
+import { filterVectors, toEmbeddedText, type Vectors, vectorsSchema } from '../skill/vectors.ts';
 import type { Condition, Outcome, SkillsNamespace } from './api.ts';
 import type { Documents, PublisherStore } from './store.ts';
 
@@ -68,7 +68,7 @@ export class SkillWriter {
 			if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
 			const batch = this.#waiting;
 			this.#waiting = [];
-			const outcomes = await this.#write(batch.map(({ change }) => change)).catch(failed);
+			const outcomes = await this.#write(batch.map(({ change }) => change)).catch(toFailedOutcome);
 			for (const [at, { answer }] of batch.entries())
 				answer(Array.isArray(outcomes) ? (outcomes[at] ?? { outcome: 'failed' }) : outcomes);
 		}
@@ -77,9 +77,9 @@ export class SkillWriter {
 
 	async #write(changes: readonly Change[]): Promise<Outcome[]> {
 		const documents = await this.#load();
-		const draft: Draft = { entries: await this.#entriesOf(documents), put: new Map() };
+		const draft: Draft = { entries: await this.#listEntries(documents), put: new Map() };
 		const outcomes: Outcome[] = [];
-		for (const change of changes) outcomes.push(await this.#apply(change, draft).catch(failed));
+		for (const change of changes) outcomes.push(await this.#apply(change, draft).catch(toFailedOutcome));
 		if (outcomes.some(({ outcome }) => outcome === 'created' || outcome === 'replaced' || outcome === 'removed'))
 			await this.#publish(documents, draft);
 		return outcomes;
@@ -89,7 +89,7 @@ export class SkillWriter {
 		const { prefix, trustMs } = this.#options;
 		const own = this.#store.read();
 		if (own === undefined || Date.now() >= own.at + trustMs) {
-			const [index, retired] = await Promise.all([this.#kv.get(indexKey(prefix)), this.#kv.get(retiredKey(prefix))]);
+			const [index, retired] = await Promise.all([this.#kv.get(indexKey(prefix)), this.#kv.get(toRetiredKey(prefix))]);
 			return { index, retired };
 		}
 		// A crash between the two writes: KV may not have it.
@@ -97,7 +97,7 @@ export class SkillWriter {
 		return own;
 	}
 
-	async #entriesOf({ index }: Documents): Promise<Map<string, PublishedEntry>> {
+	async #listEntries({ index }: Documents): Promise<Map<string, PublishedEntry>> {
 		const { prefix } = this.#options;
 		const { entries } = readIndex(index, prefix);
 		const whole = await withDescriptions(this.#kv, prefix, [...entries.values()], parseIndex(index)?.search);
@@ -106,7 +106,7 @@ export class SkillWriter {
 
 	async #apply({ name, markdown, condition }: Change, { entries, put }: Draft): Promise<Outcome> {
 		const before = entries.get(name);
-		const etag = before && etagOf(before);
+		const etag = before && toEtag(before);
 		const { ifMatch, ifNoneMatch = false } = condition;
 		const fits = ifMatch === undefined || (etag !== undefined && (ifMatch === '*' || ifMatch.includes(etag)));
 		if (!fits || (ifNoneMatch && etag !== undefined))
@@ -118,15 +118,15 @@ export class SkillWriter {
 			return { outcome: 'removed', etag };
 		}
 		if (etag !== undefined && ifMatch === undefined) return { outcome: 'unconditional', etag };
-		const files = before === undefined ? {} : await this.#filesOf(before, put.get(name)?.body);
+		const files = before === undefined ? {} : await this.#listFiles(before, put.get(name)?.body);
 		const skill = toPublish(name, markdown, { files, keepsFrontMatter: true });
 		entries.set(name, skill.entry);
 		put.set(name, skill);
-		return { outcome: before === undefined ? 'created' : 'replaced', etag: etagOf(skill.entry) };
+		return { outcome: before === undefined ? 'created' : 'replaced', etag: toEtag(skill.entry) };
 	}
 
 	/** The files beside a skill that stands. Throws where they cannot be read: they must not be lost. */
-	async #filesOf(
+	async #listFiles(
 		{ name, hash, files = [] }: PublishedEntry,
 		body: string | undefined,
 	): Promise<Record<string, string>> {
@@ -141,7 +141,7 @@ export class SkillWriter {
 	async #publish(documents: Documents, { entries, put }: Draft): Promise<void> {
 		const { prefix } = this.#options;
 		const now = Date.now();
-		const [keys, vectors] = await Promise.all([this.#keys(), this.#vectors(documents, entries)]);
+		const [keys, vectors] = await Promise.all([this.#listKeys(), this.#embed(documents, entries)]);
 		const kept = [...entries.values()].filter(({ name }) => !put.has(name));
 		const plan = planSkills(
 			{ ...documents, keys },
@@ -170,18 +170,18 @@ export class SkillWriter {
 	}
 
 	/** Vectors are made by `npm run skills`: here that of another text goes, and the skill is found by its words. */
-	async #vectors({ index }: Documents, entries: ReadonlyMap<string, PublishedEntry>): Promise<Vectors | undefined> {
+	async #embed({ index }: Documents, entries: ReadonlyMap<string, PublishedEntry>): Promise<Vectors | undefined> {
 		const named = parseIndex(index)?.vectors;
 		if (named === undefined) return undefined;
 		const stored = v.safeParse(vectorsSchema, await this.#kv.get(vectorsKey(this.#options.prefix, named.hash), 'json'));
 		if (!stored.success) return undefined;
 		return filterVectors(stored.output, (name, text) => {
 			const entry = entries.get(name);
-			return entry !== undefined && hashOf(embeddedText(entry)) === text;
+			return entry !== undefined && hashContent(toEmbeddedText(entry)) === text;
 		});
 	}
 
-	async #keys(): Promise<string[]> {
+	async #listKeys(): Promise<string[]> {
 		const keys: string[] = [];
 		let cursor: string | undefined;
 		do {
@@ -194,8 +194,8 @@ export class SkillWriter {
 	}
 }
 
-function failed(error: unknown): Outcome {
-	log('error', 'skills.not_published', failureFields(error));
+function toFailedOutcome(error: unknown): Outcome {
+	log('error', 'skills.not_published', toFailureFields(error));
 	return { outcome: 'failed' };
 }
 

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import type { Identity } from '../auth/identity.ts';
-import { failureFields, log } from '../log.ts';
+import { log, toFailureFields } from '../log.ts';
 import type { RouteEnv } from './identity.ts';
 
 /** Methods that there are (RFC 9110, 9; RFC 5789); any other word is the caller's. */
@@ -30,6 +30,6 @@ export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 		'gen_ai.conversation.id': identity?.kind === 'token' ? identity.session : undefined,
 		'runlet.duration_ms': Date.now() - began,
 		'error.type': status >= 500 ? String(status) : undefined,
-		...(c.error !== undefined && failureFields(c.error)),
+		...(c.error !== undefined && toFailureFields(c.error)),
 	});
 };

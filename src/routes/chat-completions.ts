@@ -1,7 +1,7 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { type Agent, toolNamesOf } from '../agents/index.ts';
+import { type Agent, listToolNames } from '../agents/index.ts';
 import { type AnswerForm, readAnswerForm } from '../compat/openai/answer.ts';
-import { conversationOf } from '../compat/openai/conversation.ts';
+import { toConversation } from '../compat/openai/conversation.ts';
 import { runFailureResponse } from '../compat/openai/error.ts';
 import { createCompletion } from '../compat/openai/operations.ts';
 import type { CompletionFormat } from '../compat/openai/protocol.ts';
@@ -12,10 +12,10 @@ import { RunletError } from '../errors.ts';
 import type { Runtime } from '../session/agent.ts';
 import type { Exchange, Handling, Once } from '../session/api.ts';
 import { askSession } from './ask-session.ts';
-import { ownerOf, type RouteEnv } from './identity.ts';
+import { getOwner, type RouteEnv } from './identity.ts';
 import { findModel } from './model-list.ts';
-import { serves } from './operation.ts';
-import { handlingOf, newSessionId, notAllowed } from './request.ts';
+import { serveOperation } from './operation.ts';
+import { createSessionId, readHandling, refuseMethod } from './request.ts';
 import { findResent, noteSent, readResend } from './resend.ts';
 
 /** How long after its last activity the session of a request that names none is removed, in milliseconds. */
@@ -24,22 +24,22 @@ const fleetingMs = 3_600_000;
 /** `/v1/chat/completions`: an agent as a model of OpenAI's Chat Completions (design.md, "The wire"). */
 export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
-		.post('/', ownersOnly, serves(createCompletion), async (c) => {
-			const owner = ownerOf(c);
+		.post('/', ownersOnly, serveOperation(createCompletion), async (c) => {
+			const owner = getOwner(c);
 			const body = c.req.valid('json');
 			const { agent, model } = findModel(agents, body.model, config(c.env).model);
 			const form = readAnswerForm(body);
 			const resend = await readResend(c);
-			const given = handlingFor(c, body, form);
+			const given = createHandling(c, body, form);
 			const how = { ...given, once: given.once ?? resend };
-			const { id, isNew, isUnknown } = await sessionFor(c, owner, agent, how, resend);
+			const { id, isNew, isUnknown } = await findSession(c, owner, agent, how, resend);
 			const isKept = c.req.header(sessionHeader) !== undefined;
-			const exchange = await exchangeOf(body, { agent, model, owner, isKept, form });
+			const exchange = await toExchange(body, { agent, model, owner, isKept, form });
 			const { create, ...rest } = exchange;
 			const [answered] = await Promise.all([
 				askSession(c, id, (one) => one.converse({ owner }, isNew ? exchange : rest, how)).catch((error: unknown) => {
 					if (how.once !== undefined || !mayHaveBegun(error)) throw error;
-					return runFailureResponse(lost());
+					return runFailureResponse(createLostError());
 				}),
 				isUnknown && resend && noteSent(c, owner, resend, id.toString()),
 			]);
@@ -47,7 +47,7 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 			if (response.status !== 404) response.headers.set(sessionHeader, id.toString());
 			return response;
 		})
-		.all('/', notAllowed('POST'));
+		.all('/', refuseMethod('POST'));
 }
 
 const sessionHeader = 'Runlet-Session';
@@ -59,19 +59,19 @@ function mayHaveBegun(error: unknown): boolean {
 }
 
 /** A request that would begin another run if it were sent again, for nothing tells that it was. */
-function lost(): RunletError {
+function createLostError(): RunletError {
 	const remedy = `Look into the session that ${sessionHeader} names, or send an Idempotency-Key with the next request`;
 	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
 }
 
 /** Who may not ask is told so before anybody reads what is asked. */
 const ownersOnly: MiddlewareHandler<RouteEnv> = async (c, next) => {
-	ownerOf(c);
+	getOwner(c);
 	await next();
 };
 
 /** The body says whether the answer is streamed. */
-function handlingFor(c: Context<RouteEnv>, body: CompletionRequest, { outputSchema, stop }: AnswerForm): Handling {
+function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputSchema, stop }: AnswerForm): Handling {
 	const format: CompletionFormat = {
 		type: 'chat.completions',
 		model: body.model,
@@ -80,7 +80,7 @@ function handlingFor(c: Context<RouteEnv>, body: CompletionRequest, { outputSche
 		isJson: outputSchema !== undefined,
 		stop,
 	};
-	return { ...handlingOf(c, body), delivery: body.stream ? 'stream' : 'result', format };
+	return { ...readHandling(c, body), delivery: body.stream ? 'stream' : 'result', format };
 }
 
 /** Where a request goes. */
@@ -96,7 +96,7 @@ interface Place {
  * The session of a request: the one that the header names, by its id or by a name of the client's, or one of its own,
  * which is that of its first try, if it is sent again.
  */
-async function sessionFor(
+async function findSession(
 	c: Context<RouteEnv>,
 	owner: string,
 	{ name }: Agent,
@@ -110,7 +110,7 @@ async function sessionFor(
 		if (before !== undefined) return { id: sessions.idFromString(before), isNew: true };
 		return { id: sessions.newUniqueId(), isNew: true, isUnknown: true };
 	}
-	if (given === undefined) return { id: newSessionId(c, owner, how), isNew: true };
+	if (given === undefined) return { id: createSessionId(c, owner, how), isNew: true };
 	const text = given.trim();
 	if (text === '' || text.length > 200) {
 		const message = `${sessionHeader}: expected the id of a session, or a name of your own with 1 to 200 characters.`;
@@ -133,11 +133,11 @@ interface Known {
 	readonly form: AnswerForm;
 }
 
-async function exchangeOf(body: CompletionRequest, { agent, model, owner, isKept, form }: Known): Promise<Exchange> {
-	const meant = { name: agent.name, toolNames: toolNamesOf(agent) };
+async function toExchange(body: CompletionRequest, { agent, model, owner, isKept, form }: Known): Promise<Exchange> {
+	const meant = { name: agent.name, toolNames: listToolNames(agent) };
 	assertOwnCalls(body, meant);
 	const clientTools = readClientTools(body, meant);
-	const { history, results, message } = conversationOf(body.messages, { open: isKept });
+	const { history, results, message } = toConversation(body.messages, { open: isKept });
 	const { content: text, parts } = message ?? {};
 	// Results whose calls a session has are no conversation that one could begin with.
 	const isWhole = results.length === 0 || history.at(-1)?.role === 'assistant';

@@ -5,7 +5,7 @@ import type { Condition } from '../publisher/api.ts';
 const tag = /^\s*(W\/)?"([\x21\x23-\x7e]*)"\s*$/;
 
 /** What a request's `If-Match` and `If-None-Match` ask of a skill before it is changed (RFC 9110, 13.1). */
-export function conditionOf(c: Context): Condition {
+export function readCondition(c: Context): Condition {
 	const match = c.req.header('if-match');
 	const noneMatch = c.req.header('if-none-match');
 	if (noneMatch !== undefined && noneMatch.trim() !== '*') {

@@ -3,14 +3,14 @@ import { RunletError, toErrorBody } from '../errors.ts';
 import type { Runtime } from '../session/agent.ts';
 import { getHealth } from '../wire/operations/service.ts';
 import { assertMayLook, type RouteEnv } from './identity.ts';
-import { serves } from './operation.ts';
+import { serveOperation } from './operation.ts';
 import { findProblems } from './problems.ts';
-import { notAllowed } from './request.ts';
+import { refuseMethod } from './request.ts';
 
 /** `/healthz`: the Worker answers; with `?deep` whether all that it is set up with can work. */
 export function healthRoute(runtime: Runtime) {
 	return new Hono<RouteEnv>()
-		.get('/', serves(getHealth), async (c) => {
+		.get('/', serveOperation(getHealth), async (c) => {
 			if (c.req.valid('query').deep === undefined) return c.json({ status: 'ok' as const });
 			await assertMayLook(c);
 			const problems = await findProblems(runtime, c.env);
@@ -20,5 +20,5 @@ export function healthRoute(runtime: Runtime) {
 			const error = new RunletError('not_configured', message);
 			return c.json({ ...toErrorBody(error), status: 'problems' as const, problems }, 503);
 		})
-		.all('/', notAllowed('GET'));
+		.all('/', refuseMethod('GET'));
 }

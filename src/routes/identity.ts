@@ -61,7 +61,7 @@ export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
 export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { keys } = config(c.env);
 	const identity = keys.length === 0 ? localIdentity : await identifyStranger(c);
-	if (keys.length > 0) await assertRate(c, counted(c, identity));
+	if (keys.length > 0) await assertRate(c, getRateKey(c, identity));
 	c.set('identity', identity);
 	await next();
 	// Only the session knows that its token is not valid.
@@ -102,13 +102,13 @@ function credential(c: Context<RouteEnv>): string | undefined {
 }
 
 /** Whose requests are counted together. A token is not verified yet, so whoever claims a session counts for themselves. */
-function counted(c: Context<RouteEnv>, identity: Identity): string {
+function getRateKey(c: Context<RouteEnv>, identity: Identity): string {
 	if (identity.kind === 'key') return `key ${identity.keyId}`;
 	return `session ${identity.session} ${c.req.header('cf-connecting-ip') ?? ''}`;
 }
 
 /** Who asks a session for something. A token reaches the session that it was made for, and no other is there for it. */
-export function callerOf(c: Context<RouteEnv>, session: string): Caller {
+export function getCaller(c: Context<RouteEnv>, session: string): Caller {
 	const { identity } = c.var;
 	if (identity.kind === 'token') {
 		if (identity.session !== session) throw new RunletError('not_found', 'There is no such session.');
@@ -119,9 +119,9 @@ export function callerOf(c: Context<RouteEnv>, session: string): Caller {
 }
 
 /** Who asks for something that a key with the scope admin may have of sessions of all owners. */
-export function anyCallerOf(c: Context<RouteEnv>, session: string): Caller {
+export function findAnyCaller(c: Context<RouteEnv>, session: string): Caller {
 	const { identity } = c.var;
-	return identity.kind === 'key' && isAdmin(c) ? { owner: identity.owner, isAdmin: true } : callerOf(c, session);
+	return identity.kind === 'key' && isAdmin(c) ? { owner: identity.owner, isAdmin: true } : getCaller(c, session);
 }
 
 /** Whether a request has a key with the scope admin. */
@@ -131,7 +131,7 @@ export function isAdmin(c: Context<RouteEnv>): boolean {
 }
 
 /** Whose request it is: the name of the owner's ledger and directory. Throws `forbidden` for a session token. */
-export function ownerOf(c: Context<RouteEnv>): string {
+export function getOwner(c: Context<RouteEnv>): string {
 	return withScope(c, 'run').owner;
 }
 
@@ -142,11 +142,11 @@ export function assertScope(c: Context<RouteEnv>, scope: Scope): void {
 
 /** Throws `forbidden` for a session token. */
 export function assertKey(c: Context<RouteEnv>): void {
-	keyOf(c);
+	getKey(c);
 }
 
 function withScope(c: Context<RouteEnv>, scope: Scope) {
-	const key = keyOf(c);
+	const key = getKey(c);
 	if (key.scopes.includes(scope)) return key;
 	throw new RunletError(
 		'forbidden',
@@ -155,7 +155,7 @@ function withScope(c: Context<RouteEnv>, scope: Scope) {
 	);
 }
 
-function keyOf(c: Context<RouteEnv>) {
+function getKey(c: Context<RouteEnv>) {
 	const { identity } = c.var;
 	if (identity.kind === 'key') return identity;
 	throw new RunletError('forbidden', 'A session token opens its session and nothing else. This needs an API key.');

@@ -5,16 +5,16 @@ import type { listedKey } from '../wire/key.ts';
 import { listKeys } from '../wire/operations/keys.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { RouteEnv } from './identity.ts';
-import { serves } from './operation.ts';
-import { notAllowed } from './request.ts';
+import { serveOperation } from './operation.ts';
+import { refuseMethod } from './request.ts';
 
 /** `/v1/keys`: the keys that the Worker knows, to see that a rotation has reached it. */
 export const keys = new Hono<RouteEnv>()
-	.get('/', serves(listKeys), (c) => {
+	.get('/', serveOperation(listKeys), (c) => {
 		const listed = config(c.env).keys.map((record): Shown<typeof listedKey> => {
 			const { id, owner, scopes, budget, expiresAt } = record;
 			return { id, owner, scopes, budget, expiresAt, isOver: isOver(record) };
 		});
 		return c.json({ keys: listed });
 	})
-	.all('/', notAllowed('GET'));
+	.all('/', refuseMethod('GET'));

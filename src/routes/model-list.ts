@@ -1,24 +1,26 @@
 import { Hono } from 'hono';
-import { type Agent, modelFor } from '../agents/index.ts';
+import { type Agent, chooseModel } from '../agents/index.ts';
 import { getModel, listModels } from '../compat/openai/operations.ts';
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Runtime } from '../session/agent.ts';
 import type { RouteEnv } from './identity.ts';
-import { serves } from './operation.ts';
-import { notAllowed } from './request.ts';
+import { serveOperation } from './operation.ts';
+import { refuseMethod } from './request.ts';
 
 /** `/v1/models`: the agents, and each on its further models, as OpenAI lists models (design.md, "The wire"). */
 export function modelsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
-		.get('/', serves(listModels), (c) => c.json({ object: 'list', data: agents.flatMap(modelNames).map(toModel) }))
-		.all('/', notAllowed('GET'))
-		.get('/:model', serves(getModel), (c) => {
+		.get('/', serveOperation(listModels), (c) =>
+			c.json({ object: 'list', data: agents.flatMap(modelNames).map(toModel) }),
+		)
+		.all('/', refuseMethod('GET'))
+		.get('/:model', serveOperation(getModel), (c) => {
 			const name = c.req.param('model');
 			findModel(agents, name, config(c.env).model);
 			return c.json(toModel(name));
 		})
-		.all('/:model', notAllowed('GET'));
+		.all('/:model', refuseMethod('GET'));
 }
 
 /**
@@ -41,7 +43,7 @@ export function findModel(
 	}
 	if (colon === -1) return { agent, model: undefined };
 	const model = name.slice(colon + 1);
-	if (model === modelFor(agent, undefined, fallback) || agent.models?.includes(model)) return { agent, model };
+	if (model === chooseModel(agent, undefined, fallback) || agent.models?.includes(model)) return { agent, model };
 	throw notFound(`${agentName} does not run on "${model.slice(0, 200)}". Possible: ${modelNames(agent).join(', ')}.`);
 }
 

@@ -1,10 +1,10 @@
 import type { Hono, Schema } from 'hono';
-import { type Document, documentOf } from '../openapi/document.ts';
-import { page } from '../openapi/page.ts';
+import { createDocument, type Document } from '../openapi/document.ts';
+import { renderPage } from '../openapi/page.ts';
 import { getDocs, getDocument } from '../wire/operations/service.ts';
 import type { RouteEnv } from './identity.ts';
-import { serves } from './operation.ts';
-import { notAllowed } from './request.ts';
+import { serveOperation } from './operation.ts';
+import { refuseMethod } from './request.ts';
 
 /** Nothing but the page's own stylesheet. */
 const policy =
@@ -14,15 +14,15 @@ const policy =
 export function describe<S extends Schema>(app: Hono<RouteEnv, S>) {
 	let made: Promise<Document> | undefined;
 	const document = () => {
-		made ??= documentOf(app);
+		made ??= createDocument(app);
 		return made;
 	};
 	return app
-		.get(getDocument.path, serves(getDocument), async (c) => c.json(await document()))
-		.all(getDocument.path, notAllowed('GET'))
-		.get(getDocs.path, serves(getDocs), async (c) => {
+		.get(getDocument.path, serveOperation(getDocument), async (c) => c.json(await document()))
+		.all(getDocument.path, refuseMethod('GET'))
+		.get(getDocs.path, serveOperation(getDocs), async (c) => {
 			c.header('content-security-policy', policy);
-			return c.html(page(await document(), new URL(c.req.url).origin));
+			return c.html(renderPage(await document(), new URL(c.req.url).origin));
 		})
-		.all(getDocs.path, notAllowed('GET'));
+		.all(getDocs.path, refuseMethod('GET'));
 }

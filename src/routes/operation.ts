@@ -4,7 +4,7 @@ import type * as v from 'valibot';
 import { check } from '../check.ts';
 import { RunletError } from '../errors.ts';
 import { findNearest } from '../nearest.ts';
-import { specOf } from '../openapi/spec.ts';
+import { toSpec } from '../openapi/spec.ts';
 import type { Operation } from '../wire/operation.ts';
 import { assertKey, assertScope, isAdmin, type RouteEnv } from './identity.ts';
 import { jsonBody } from './request.ts';
@@ -19,7 +19,7 @@ type Taken<O extends Operation> = {
  * Stands in front of an operation's handler: refuses who may not ask for it, checks the query and the body by the
  * operation's schemas, which `c.req.valid` then gives, and tells hono-openapi what the route is.
  */
-export function serves<const O extends Operation>(operation: O): MiddlewareHandler<RouteEnv, string, Taken<O>> {
+export function serveOperation<const O extends Operation>(operation: O): MiddlewareHandler<RouteEnv, string, Taken<O>> {
 	const middleware: MiddlewareHandler<RouteEnv, string, Taken<O>> = async (c, next) => {
 		const { query, json, ignoresQuery } = operation;
 		assertAccess(c, operation);
@@ -35,7 +35,7 @@ export function serves<const O extends Operation>(operation: O): MiddlewareHandl
 		[uniqueSymbol]: {
 			// Only whoever asks for the document pays for it.
 			get spec() {
-				return specOf(operation);
+				return toSpec(operation);
 			},
 		},
 	});

@@ -1,8 +1,8 @@
 import type { Agent } from '../agents/index.ts';
 import { type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
 import { type Config, config, type Env, findConfigProblems, type Problem } from '../config.ts';
-import { messageOf } from '../errors.ts';
-import { type Runtime, resolverFor } from '../session/agent.ts';
+import { toMessageText } from '../errors.ts';
+import { createResolver, type Runtime } from '../session/agent.ts';
 
 /** What keeps the Worker or one of its agents from working: its variables, its agents, their models and skills. */
 export async function findProblems(runtime: Runtime, env: Env): Promise<readonly Problem[]> {
@@ -29,12 +29,12 @@ function findNamesakes(agents: readonly Agent[]): Problem[] {
 
 function findUnknownModels(agent: Agent, { model }: Config, providers: readonly ProviderRegistration[]): Problem[] {
 	const own = [agent.model ?? [], agent.models ?? [], agent.fallbacks ?? []].flat();
-	const unknown = (name: string) => resolveRegistration({ model: name, providers }) === undefined;
+	const createUnknown = (name: string) => resolveRegistration({ model: name, providers }) === undefined;
 	const message = (name: string) =>
 		`"${name}" is no model that a provider here knows. Take one of README.md, "Models", or add its provider in src/models.ts.`;
 	return [
-		...(agent.model === undefined && unknown(model) ? [{ where: 'MODEL', message: message(model) }] : []),
-		...own.filter(unknown).map((name) => ({ where: `agent ${agent.name}`, message: message(name) })),
+		...(agent.model === undefined && createUnknown(model) ? [{ where: 'MODEL', message: message(model) }] : []),
+		...own.filter(createUnknown).map((name) => ({ where: `agent ${agent.name}`, message: message(name) })),
 	];
 }
 
@@ -48,7 +48,7 @@ async function findMissingSkills(
 	if (named.length === 0) return [];
 	const where = `agent ${agent.name}`;
 	try {
-		const resolver = resolverFor(agent, settings, providers);
+		const resolver = createResolver(agent, settings, providers);
 		const listed = new Set((await resolver?.listFn({ messages: [], model: settings.model }))?.map(({ name }) => name));
 		return named
 			.filter((name) => !listed.has(name))
@@ -57,7 +57,7 @@ async function findMissingSkills(
 				message: `its skill "${name}" is not published. Write skills/${name}/SKILL.md, then npm run skills; or take it out of the agent.`,
 			}));
 	} catch (error) {
-		return [{ where, message: `its skills cannot be read (${messageOf(error)}). Is KV bound as SKILLS?` }];
+		return [{ where, message: `its skills cannot be read (${toMessageText(error)}). Is KV bound as SKILLS?` }];
 	}
 }
 

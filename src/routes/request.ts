@@ -1,13 +1,13 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { bytesOf } from '../bytes.ts';
-import { deferred } from '../chat/deferred.ts';
+import { joinBytes } from '../bytes.ts';
+import { createDeferred } from '../chat/deferred.ts';
 import { check } from '../check.ts';
 import { config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import type { Delivery, Handling } from '../session/api.ts';
-import { hash } from '../tool/provider-name.ts';
+import { hashName } from '../tool/provider-name.ts';
 import { bodyTooLarge, maxBody } from '../wire/body.ts';
 import type { RouteEnv } from './identity.ts';
 
@@ -21,7 +21,7 @@ export async function jsonBody<S extends v.GenericSchema>(
 	schema: S,
 	onText: (text: string) => void = () => {},
 ): Promise<v.InferOutput<S>> {
-	const type = mediaTypeOf(request);
+	const type = readMediaType(request);
 	if (type === '' && request.body === null) {
 		// Who has nothing to say need not say it, where nothing has to be said.
 		const nothing = v.safeParse(schema, {});
@@ -44,7 +44,7 @@ const maxMarkdown = 1_000_000;
 
 /** The Markdown body of a request. */
 export async function markdownBody(request: Request): Promise<string> {
-	const type = mediaTypeOf(request);
+	const type = readMediaType(request);
 	if (type !== 'text/markdown') {
 		throw new RunletError('unsupported_media_type', `content-type: expected text/markdown, got ${type || 'none'}.`, {
 			field: 'content-type',
@@ -53,7 +53,7 @@ export async function markdownBody(request: Request): Promise<string> {
 	return readText(request, maxMarkdown);
 }
 
-function mediaTypeOf(request: Request): string {
+function readMediaType(request: Request): string {
 	return request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
@@ -64,7 +64,7 @@ export function accepts(c: Context, mediaType: string): boolean {
 }
 
 /** What a request's `Accept` and `Prefer` headers ask for (design.md, "The wire"). */
-function deliveryOf(c: Context): Delivery {
+function readDelivery(c: Context): Delivery {
 	if (/\brespond-async\b/i.test(c.req.header('prefer') ?? '')) return 'accepted';
 	return accepts(c, 'text/event-stream') ? 'stream' : 'result';
 }
@@ -76,8 +76,8 @@ const keyForm = /^[\x21-\x7e]{1,255}$/;
  * How a request wants to be handled: its delivery, and its `Idempotency-Key` with a hash of what it asks. A key that came
  * with a session's token is another one than the same key of the owner: a page cannot take what its server will send.
  */
-export function handlingOf(c: Context<RouteEnv>, body: unknown = null): Handling {
-	const delivery = deliveryOf(c);
+export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handling {
+	const delivery = readDelivery(c);
 	const key = c.req.header('idempotency-key');
 	if (key === undefined) return { delivery };
 	if (!keyForm.test(key))
@@ -85,17 +85,17 @@ export function handlingOf(c: Context<RouteEnv>, body: unknown = null): Handling
 			field: 'Idempotency-Key',
 		});
 	const own = c.var.identity.kind === 'token' ? `token ${key}` : key;
-	return { delivery, once: { key: own, request: hash(`${c.req.path} ${JSON.stringify(body)}`) } };
+	return { delivery, once: { key: own, request: hashName(`${c.req.path} ${JSON.stringify(body)}`) } };
 }
 
 /** The id of a session that a request may make: one that comes again under its key finds the session that it made. */
-export function newSessionId(c: Context<RouteEnv>, owner: string, { once }: Handling) {
+export function createSessionId(c: Context<RouteEnv>, owner: string, { once }: Handling) {
 	const { sessions } = config(c.env);
 	return once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${owner} ${once.key}`);
 }
 
 /** Answers the methods that a path does not have. */
-export function notAllowed(...methods: readonly string[]) {
+export function refuseMethod(...methods: readonly string[]) {
 	return (c: Context): never => {
 		c.header('allow', methods.join(', '));
 		throw new RunletError(
@@ -128,19 +128,22 @@ export async function readBytes(
 	if (Number(request.headers.get('content-length') ?? 0) > limit) throw bodyTooLarge(limit);
 	const chunks: Uint8Array[] = [];
 	let length = 0;
-	for await (const chunk of received(request.body, timeoutMs)) {
+	for await (const chunk of readChunks(request.body, timeoutMs)) {
 		length += chunk.byteLength;
 		if (length > limit) throw bodyTooLarge(limit);
 		chunks.push(chunk);
 	}
-	return bytesOf(...chunks);
+	return joinBytes(...chunks);
 }
 
 /** The pieces of a body. One that its sender breaks off, or frames wrongly, is refused like any other that is not whole. */
-async function* received(body: ReadableStream<Uint8Array> | null, timeoutMs: number): AsyncGenerator<Uint8Array, void> {
+async function* readChunks(
+	body: ReadableStream<Uint8Array> | null,
+	timeoutMs: number,
+): AsyncGenerator<Uint8Array, void> {
 	if (body === null) return;
 	const reader = body.getReader();
-	const isLate = deferred<'late'>();
+	const isLate = createDeferred<'late'>();
 	const timer = Number.isFinite(timeoutMs) ? setTimeout(() => isLate.resolve('late'), timeoutMs) : undefined;
 	try {
 		for (;;) {

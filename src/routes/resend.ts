@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { toBase64Url } from '../bytes.ts';
 import { config } from '../config.ts';
 import { askDirectory } from '../directory/ask.ts';
-import { failureFields, log } from '../log.ts';
+import { log, toFailureFields } from '../log.ts';
 import type { Once } from '../session/api.ts';
 import type { RouteEnv } from './identity.ts';
 
@@ -39,6 +39,6 @@ export async function noteSent(c: Context<RouteEnv>, owner: string, { request }:
 	try {
 		await askDirectory(config(c.env).directories, owner, (one) => one.noteSent(request, session));
 	} catch (cause) {
-		log('warn', 'request.not_noted', failureFields(cause));
+		log('warn', 'request.not_noted', toFailureFields(cause));
 	}
 }

@@ -4,11 +4,11 @@ import { webhookOwner } from '../auth/identity.ts';
 import { config } from '../config.ts';
 import { type DirectoryPage, everybody, type Listed } from '../directory/api.ts';
 import { askDirectory } from '../directory/ask.ts';
-import { cursorBehind } from '../directory/cursor.ts';
+import { createCursor } from '../directory/cursor.ts';
 import { RunletError } from '../errors.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
-import { assertScope, ownerOf, type RouteEnv } from './identity.ts';
+import { assertScope, getOwner, type RouteEnv } from './identity.ts';
 
 type Query = v.InferOutput<typeof sessionQuery>;
 type Page = Shown<typeof sessionPage>;
@@ -21,7 +21,7 @@ const atOnce = 16;
 
 /** A page of the caller's sessions; for a key with the scope admin of another owner's, or with `*` of everybody's. */
 export async function listSessions(c: Context<RouteEnv>, { owner, ...page }: Query): Promise<Page> {
-	if (owner === undefined) return wirePage(await pageOf(c, ownerOf(c), page));
+	if (owner === undefined) return wirePage(await toPage(c, getOwner(c), page));
 	const { identity } = c.var;
 	if (identity.kind !== 'key' || identity.owner !== owner) assertScope(c, 'admin');
 	const owners = owner === everybody ? await findOwners(c) : [owner];
@@ -29,7 +29,7 @@ export async function listSessions(c: Context<RouteEnv>, { owner, ...page }: Que
 	let isCut = false;
 	for (let from = 0; from < owners.length; from += atOnce) {
 		const asked = owners.slice(from, from + atOnce).map(async (name) => {
-			const { sessions, cursor } = await pageOf(c, name, page);
+			const { sessions, cursor } = await toPage(c, name, page);
 			isCut ||= cursor !== undefined;
 			found.push(...sessions.map((session) => ({ ...session, owner: name })));
 		});
@@ -39,13 +39,13 @@ export async function listSessions(c: Context<RouteEnv>, { owner, ...page }: Que
 	const sessions = found.slice(0, page.limit);
 	const last = sessions.at(-1);
 	const hasMore = isCut || found.length > sessions.length;
-	return wirePage({ sessions, ...(hasMore && last !== undefined && { cursor: cursorBehind(last) }) });
+	return wirePage({ sessions, ...(hasMore && last !== undefined && { cursor: createCursor(last) }) });
 }
 
 /** Owners that have a key, and those that ever had a session. */
 export async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
 	const { directories, keys } = config(c.env);
-	const listed = await askDirectory(directories, everybody, (one) => one.owners(mostOwners + 1));
+	const listed = await askDirectory(directories, everybody, (one) => one.listOwners(mostOwners + 1));
 	const owners = [...new Set([...listed, webhookOwner, ...keys.map((key) => key.owner)])];
 	if (owners.length <= mostOwners) return owners;
 	throw new RunletError('invalid_request', `owner: there are more than ${mostOwners} owners. Name one of them.`, {
@@ -53,7 +53,7 @@ export async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
 	});
 }
 
-function pageOf(c: Context<RouteEnv>, owner: string, page: Omit<Query, 'owner'>): Promise<DirectoryPage> {
+function toPage(c: Context<RouteEnv>, owner: string, page: Omit<Query, 'owner'>): Promise<DirectoryPage> {
 	const { directories } = config(c.env);
 	return askDirectory(directories, owner, (one) => one.list(page));
 }

@@ -8,22 +8,22 @@ import { publishedPrefix } from '../publisher/prefix.ts';
 import { reach } from '../reach.ts';
 import { type KvResolverOptions, kvResolver, toMarkdown, type Violation, validateMarkdown } from '../skill/index.ts';
 import { bodyKey, bodySchema, type Entry, indexKey, readSkillSet } from '../skill/kv-index.ts';
-import { etagOf } from '../skill/publish.ts';
+import { toEtag } from '../skill/publish.ts';
 import { withDescriptions } from '../skill/published.ts';
 import * as operations from '../wire/operations/skills.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { listedSkill } from '../wire/skill.ts';
-import { conditionOf, isFresh } from './conditions.ts';
+import { isFresh, readCondition } from './conditions.ts';
 import type { RouteEnv } from './identity.ts';
-import { serves } from './operation.ts';
-import { accepts, markdownBody, notAllowed } from './request.ts';
+import { serveOperation } from './operation.ts';
+import { accepts, markdownBody, refuseMethod } from './request.ts';
 
 /** `/v1/skills`: the published skills, for whoever edits them (design.md, "The wire"). */
 export const skills = new Hono<RouteEnv>()
-	.get('/', serves(operations.listSkills), async (c) => {
+	.get('/', serveOperation(operations.listSkills), async (c) => {
 		const { query, cursor = '', limit } = c.req.valid('query');
-		const entries = await publishedEntries(c);
-		if (query !== undefined) return c.json({ skills: await found(c, entries, query, limit) });
+		const entries = await listPublished(c);
+		if (query !== undefined) return c.json({ skills: await toFoundSkills(c, entries, query, limit) });
 		const rest = [...entries.values()].filter(({ name }) => name > cursor).sort((a, b) => (a.name < b.name ? -1 : 1));
 		const page = rest.slice(0, limit);
 		return c.json({
@@ -31,11 +31,11 @@ export const skills = new Hono<RouteEnv>()
 			...(rest.length > page.length && { cursor: page.at(-1)?.name }),
 		});
 	})
-	.all('/', notAllowed('GET'))
-	.get('/:name', serves(operations.getSkill), async (c) => {
-		const entry = (await publishedEntries(c)).get(c.req.param('name'));
+	.all('/', refuseMethod('GET'))
+	.get('/:name', serveOperation(operations.getSkill), async (c) => {
+		const entry = (await listPublished(c)).get(c.req.param('name'));
 		if (entry === undefined) throw noSuchSkill();
-		const etag = etagOf(entry);
+		const etag = toEtag(entry);
 		c.header('etag', `"${etag}"`);
 		c.header('vary', 'accept');
 		if (isFresh(c, etag)) return c.body(null, 304);
@@ -50,9 +50,9 @@ export const skills = new Hono<RouteEnv>()
 		const { body, frontMatter } = content.output;
 		return c.body(toMarkdown({ ...entry, body, frontMatter }), 200, { 'content-type': 'text/markdown; charset=utf-8' });
 	})
-	.put('/:name', serves(operations.putSkill), async (c) => {
+	.put('/:name', serveOperation(operations.putSkill), async (c) => {
 		const name = c.req.param('name');
-		const condition = conditionOf(c);
+		const condition = readCondition(c);
 		const markdown = await markdownBody(c.req.raw);
 		const violations = validateMarkdown(markdown, { directory: name });
 		const first = violations.find(({ severity }) => severity === 'error');
@@ -65,11 +65,11 @@ export const skills = new Hono<RouteEnv>()
 		}
 		return answer(c, await publish(c, (one) => one.put(name, markdown, condition)), condition, violations);
 	})
-	.delete('/:name', serves(operations.deleteSkill), async (c) => {
-		const condition = conditionOf(c);
+	.delete('/:name', serveOperation(operations.deleteSkill), async (c) => {
+		const condition = readCondition(c);
 		return answer(c, await publish(c, (one) => one.remove(c.req.param('name'), condition)), condition);
 	})
-	.all('/:name', notAllowed('GET', 'PUT', 'DELETE'));
+	.all('/:name', refuseMethod('GET', 'PUT', 'DELETE'));
 
 type Ctx = Context<RouteEnv>;
 
@@ -85,7 +85,7 @@ function publish(c: Ctx, ask: (one: PublisherApi) => Promise<Outcome>): Promise<
 	return reach(call, { what: 'What publishes skills', isSafe: false, timeoutMs: publishLimitMs });
 }
 
-async function publishedEntries(c: Ctx): Promise<Map<string, Entry>> {
+async function listPublished(c: Ctx): Promise<Map<string, Entry>> {
 	const { skills: kv } = config(c.env);
 	const stored = await kv.get(indexKey(publishedPrefix), 'json');
 	const set = readSkillSet(stored, (message, skill) => logProblem(message, 'entry_invalid', skill));
@@ -98,7 +98,7 @@ const logProblem: NonNullable<KvResolverOptions['onProblem']> = (_, problem, ski
 	log('warn', 'skills.problem', { 'runlet.skill.name': skill, 'error.type': problem });
 
 /** By their words, whatever the model: no key and no cost. */
-async function found(c: Ctx, entries: ReadonlyMap<string, Entry>, query: string, limit: number) {
+async function toFoundSkills(c: Ctx, entries: ReadonlyMap<string, Entry>, query: string, limit: number) {
 	const { skills: kv, local } = config(c.env);
 	const resolver = kvResolver(kv, { prefix: publishedPrefix, onProblem: logProblem, ...(local && { cacheMs: 0 }) });
 	const skills: readonly { readonly name: string; readonly score?: number | undefined }[] =
@@ -111,7 +111,7 @@ async function found(c: Ctx, entries: ReadonlyMap<string, Entry>, query: string,
 
 /** An entry as the wire has it. */
 function wireEntry({ hash, ...entry }: Entry): Shown<typeof listedSkill> {
-	return { ...entry, etag: etagOf({ hash, ...entry }) };
+	return { ...entry, etag: toEtag({ hash, ...entry }) };
 }
 
 function answer(c: Ctx, result: Outcome, { ifMatch }: Condition, violations: readonly Violation[] = []): Response {

@@ -4,8 +4,8 @@ import { config } from '../config.ts';
 import { askLedger } from '../ledger/ask.ts';
 import { getUsage } from '../wire/operations/usage.ts';
 import type { RouteEnv } from './identity.ts';
-import { serves } from './operation.ts';
-import { notAllowed } from './request.ts';
+import { serveOperation } from './operation.ts';
+import { refuseMethod } from './request.ts';
 import { findOwners } from './session-list.ts';
 
 /** Ledgers that are asked at a time. */
@@ -13,20 +13,20 @@ const atOnce = 16;
 
 /** `/v1/usage`: what the owners spent, by the day. */
 export const usage = new Hono<RouteEnv>()
-	.get('/', serves(getUsage), async (c) => {
+	.get('/', serveOperation(getUsage), async (c) => {
 		const { owner, days } = c.req.valid('query');
 		const { sessionBudget: session, dayBudget: day, keys } = config(c.env);
 		const local = keys.length === 0 ? [localIdentity.owner] : [];
 		const owners = owner === undefined ? [...new Set([...(await findOwners(c)), ...local])].sort() : [owner];
 		const found = [];
 		for (let from = 0; from < owners.length; from += atOnce)
-			found.push(...(await Promise.all(owners.slice(from, from + atOnce).map((name) => daysOf(c, name, days)))));
+			found.push(...(await Promise.all(owners.slice(from, from + atOnce).map((name) => listDays(c, name, days)))));
 		const newestFirst = found.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
 		return c.json({ budgets: { session, day }, usage: newestFirst });
 	})
-	.all('/', notAllowed('GET'));
+	.all('/', refuseMethod('GET'));
 
-async function daysOf(c: Context<RouteEnv>, owner: string, count: number) {
+async function listDays(c: Context<RouteEnv>, owner: string, count: number) {
 	const { ledgers } = config(c.env);
 	const days = await askLedger(
 		() => ledgers.get(ledgers.idFromName(owner)),

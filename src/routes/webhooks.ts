@@ -2,10 +2,10 @@ import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { Agent } from '../agents/index.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
-import { deferred } from '../chat/deferred.ts';
+import { createDeferred } from '../chat/deferred.ts';
 import { check } from '../check.ts';
 import { config } from '../config.ts';
-import { messageOf, RunletError } from '../errors.ts';
+import { RunletError, toMessageText } from '../errors.ts';
 import { logUnexpected } from '../log.ts';
 import { assertPublicUrl } from '../net/public-url.ts';
 import type { Runtime } from '../session/agent.ts';
@@ -25,9 +25,9 @@ import { receiveWebhook } from '../wire/operations/webhooks.ts';
 import { metadata } from '../wire/session.ts';
 import { askSession } from './ask-session.ts';
 import type { RouteEnv } from './identity.ts';
-import { serves } from './operation.ts';
+import { serveOperation } from './operation.ts';
 import { assertStrangerRate } from './rate.ts';
-import { notAllowed, readBytes } from './request.ts';
+import { readBytes, refuseMethod } from './request.ts';
 
 /** When a sender that was turned away may come again, in seconds. */
 const retryAfter = 30;
@@ -68,8 +68,8 @@ const accepted = v.object({ runId: v.optional(v.string()) });
  */
 export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
-		.post('/:agent/:source', serves(receiveWebhook), async (c) => {
-			const { agent, source, options } = endpointOf(agents, c.req.param());
+		.post('/:agent/:source', serveOperation(receiveWebhook), async (c) => {
+			const { agent, source, options } = findEndpoint(agents, c.req.param());
 			const secrets = config(c.env).webhookSecrets(source.name, agent.name);
 			const { headers } = c.req.raw;
 			const verified = await orStranger(c, async () => {
@@ -79,13 +79,13 @@ export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {
 			});
 			if (verified.reply !== undefined) return c.text(verified.reply);
 			const work = handle(c, agent, options, verified);
-			return verified.isShown ? shown(c, work) : work;
+			return verified.isShown ? show(c, work) : work;
 		})
-		.all('/:agent/:source', notAllowed('POST'));
+		.all('/:agent/:source', refuseMethod('POST'));
 }
 
 /** Whoever asks is not known yet, so it is not told what there is. */
-function endpointOf(agents: readonly Agent[], { agent: name, source: from }: { agent: string; source: string }) {
+function findEndpoint(agents: readonly Agent[], { agent: name, source: from }: { agent: string; source: string }) {
 	const agent = agents.find((one) => one.name === name);
 	const source = Object.values(sources).find((one) => one.name === from);
 	const mapping = source && agent?.webhooks?.[source.name];
@@ -109,7 +109,7 @@ async function orStranger<T>(c: Context<RouteEnv>, work: () => Promise<T>): Prom
 
 /** A message that its session has, or `204` for an event that the agent does not want. */
 async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOptions, { event, body }: Verified) {
-	const message = await mapped(c, agent, options, event);
+	const message = await mapEvent(c, agent, options, event);
 	if (message === undefined) return c.body(null, 204);
 	return take(c, agent, { ...event, body: options.sameBody === 'again' ? undefined : body }, message);
 }
@@ -118,8 +118,8 @@ async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOption
  * The answer of a source that shows it to the person who clicked or typed: nothing, in time. Work that takes longer goes
  * on behind it; what fails before is told.
  */
-async function shown(c: Context<RouteEnv>, work: Promise<Response>): Promise<Response> {
-	const late = deferred<undefined>();
+async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Response> {
+	const late = createDeferred<undefined>();
 	const timer = setTimeout(() => late.resolve(undefined), shownMs);
 	// A failure that nobody waits for any more is in the log.
 	keepAlive(c, work.catch(logUnexpected));
@@ -143,7 +143,7 @@ function keepAlive(c: Context<RouteEnv>, work: Promise<unknown>): void {
 }
 
 /** What the agent makes of an event, checked; nothing where it wants none of it. */
-async function mapped(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOptions, event: WebhookEvent) {
+async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOptions, event: WebhookEvent) {
 	try {
 		const given = await map(event);
 		if (given === undefined) return undefined;
@@ -154,18 +154,18 @@ async function mapped(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOption
 		const told = [callback, responseUrl, comment].filter((one) => one !== undefined).length;
 		if (told > 1)
 			throw new RunletError('invalid_request', 'callback, responseUrl, comment: expected one of them at most.');
-		return { ...check(messageBody, message, 'message'), ...about, callback: receiverOf(c, whole) };
+		return { ...check(messageBody, message, 'message'), ...about, callback: findReceiver(c, whole) };
 	} catch (cause) {
 		if (cause instanceof RunletError && cause.code === 'not_configured') throw cause;
 		// Whoever is at this machine wrote the mapping; a sender is told nothing of it.
-		const why = config(c.env).keys.length === 0 ? messageOf(cause) : 'The log has the place';
+		const why = config(c.env).keys.length === 0 ? toMessageText(cause) : 'The log has the place';
 		const message = `The agent ${agent.name} failed at this event: see webhooks.${event.source} in its definition. ${why}.`;
 		throw new RunletError('internal', message, undefined, { cause });
 	}
 }
 
 /** Who is told how the run ends, as it is kept; nobody where a comment is wanted and there is no token for it. */
-function receiverOf(
+function findReceiver(
 	c: Context<RouteEnv>,
 	{ callback, responseUrl, isPublic = false, comment }: Omit<WebhookMessage, 'text'>,
 ): string | undefined {
@@ -186,7 +186,7 @@ function callbackUrl(c: Context<RouteEnv>, callback: string | undefined): string
 	return assertPublicUrl(callback, { allowLoopback: local !== undefined, field: 'callback' }).href;
 }
 
-type MappedMessage = NonNullable<Awaited<ReturnType<typeof mapped>>>;
+type MappedMessage = NonNullable<Awaited<ReturnType<typeof mapEvent>>>;
 
 /** Gives the message to its session, which stores it with the delivery's id: `202`, or `200` where it had it before. */
 async function take(
@@ -219,13 +219,15 @@ async function take(
 	);
 	if (response.status === 409) {
 		await response.body?.cancel();
-		throw busy('The session cannot take this event now: too many wait, or it waits for somebody. Send it again.');
+		throw createBusyError(
+			'The session cannot take this event now: too many wait, or it waits for somebody. Send it again.',
+		);
 	}
 	if (!response.ok) return response;
 	const { runId } = v.parse(accepted, await response.json());
 	return c.json({ sessionId: sessionId.toString(), runId }, response.headers.has(replayed) ? 200 : 202);
 }
 
-function busy(message: string): RunletError {
+function createBusyError(message: string): RunletError {
 	return new RunletError('overloaded', message, { retryAfter });
 }

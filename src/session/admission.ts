@@ -39,14 +39,14 @@ export class Admission {
 	 */
 	async open(caller: Caller, scopes: readonly TokenScope[], agent?: Agent['name']): Promise<Pass> {
 		this.#assertExists();
-		const pass = 'token' in caller ? await this.#openWith(caller.token) : this.#openFor(caller);
+		const pass = 'token' in caller ? await this.#findOpenWith(caller.token) : this.#findOpenFor(caller);
 		if (agent !== undefined && agent !== this.#store.session().agent) throw noSuchSession();
 		for (const scope of scopes) pass.assert(scope);
 		return pass;
 	}
 
 	/** Lets only the owner in, and gives the id of the key. */
-	async own(caller: Caller): Promise<string> {
+	async findOwn(caller: Caller): Promise<string> {
 		await this.open(caller, []);
 		if (!('token' in caller)) return caller.keyId ?? '';
 		throw new RunletError('forbidden', 'A session token may not do this. Use an API key, which no page should hold.');
@@ -54,7 +54,7 @@ export class Admission {
 
 	/** The token that comes with the session: for a day from its creation on, and the same when it is asked for again. */
 	async first(keyId: string): Promise<object> {
-		return this.#shown(this.addFirst(keyId));
+		return this.#show(this.addFirst(keyId));
 	}
 
 	/** Stores that token, unless it is there. */
@@ -69,7 +69,7 @@ export class Admission {
 	/** A new token, which goes with the key. */
 	async make(keyId: string, { expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes }: TokenRequest) {
 		const expiresAt = seconds(Date.now()) + expiresInSeconds;
-		return this.#shown(this.#add({ keyId, scopes, expiresAt, isFirst: false }));
+		return this.#show(this.#add({ keyId, scopes, expiresAt, isFirst: false }));
 	}
 
 	/** Takes a token back: it opens nothing from now on, and streams that are read with it end. */
@@ -80,12 +80,12 @@ export class Admission {
 			throw new RunletError('not_found', 'There is no such token: its time is over, or it was revoked before.');
 	}
 
-	#openFor({ owner, isAdmin }: Exclude<Caller, { readonly token: string }>): Pass {
+	#findOpenFor({ owner, isAdmin }: Exclude<Caller, { readonly token: string }>): Pass {
 		if (owner !== this.#store.session().owner && isAdmin !== true) throw noSuchSession();
 		return { assert: () => {} };
 	}
 
-	async #openWith(token: string): Promise<Pass> {
+	async #findOpenWith(token: string): Promise<Pass> {
 		const { id, expiresAt } = await verifyToken(token, this.#store.tokenKey, Date.now());
 		this.#assertExists();
 		const left = () => expiresAt * 1_000 - Date.now();
@@ -124,7 +124,7 @@ export class Admission {
 		return record;
 	}
 
-	async #shown({ id, scopes, expiresAt }: TokenRecord) {
+	async #show({ id, scopes, expiresAt }: TokenRecord) {
 		const { id: session } = this.#store.session();
 		const token = await signToken({ session, id, expiresAt }, this.#store.makeTokenKey());
 		const tokenExpiresAt = new Date(expiresAt * 1_000).toISOString();

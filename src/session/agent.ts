@@ -1,9 +1,9 @@
-import { type Agent, findAgent, modelFor } from '../agents/index.ts';
+import { type Agent, chooseModel, findAgent } from '../agents/index.ts';
 import { type ChatOptions, embed, type ProviderRegistration, resolveRegistration } from '../chat/index.ts';
 import type { Config } from '../config.ts';
 import { log, logThrown } from '../log.ts';
 import { inMemoryResolver, kvResolver, type SkillResolver } from '../skill/index.ts';
-import { joinedResolver } from '../skill/resolver.ts';
+import { joinResolvers } from '../skill/resolver.ts';
 import type { CrashPoint } from './crash.ts';
 import type { RunRecord } from './rows/run.ts';
 import type { SessionRecord } from './store.ts';
@@ -17,7 +17,7 @@ export interface Runtime {
 }
 
 /** How a session's agent runs: everything that the loop is told but the run itself. */
-export function optionsFor(
+export function createOptions(
 	runtime: Runtime,
 	config: Config,
 	session: Pick<SessionRecord, 'agent' | 'model' | 'clientTools'> &
@@ -27,7 +27,7 @@ export function optionsFor(
 	const { system, skillTools, maxIterations, maxToolCalls, maxReplyBytes, maxContextTokens } = agent;
 	const { mode, contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
 	const { clientTools = [] } = session;
-	const model = modelFor(agent, session.model, config.model);
+	const model = chooseModel(agent, session.model, config.model);
 	const providers = runtime.providers(config);
 	return {
 		model,
@@ -37,7 +37,7 @@ export function optionsFor(
 		system,
 		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
 		skillTools,
-		skillResolver: resolverFor(agent, config, providers),
+		skillResolver: createResolver(agent, config, providers),
 		onToolThrow: (tool, thrown) => logThrown(tool, thrown, { local: config.local !== undefined }),
 		maxIterations,
 		maxToolCalls,
@@ -47,14 +47,14 @@ export function optionsFor(
 		mode,
 		toolChoice: session.toolChoice,
 		...session.terms,
-		maxOutputTokens: shorter(agent.maxOutputTokens, session.maxOutputTokens),
+		maxOutputTokens: takeShorter(agent.maxOutputTokens, session.maxOutputTokens),
 		fallbacks,
 		maxRetries,
 		timeouts,
 	};
 }
 
-function shorter(a: number | undefined, b: number | undefined): number | undefined {
+function takeShorter(a: number | undefined, b: number | undefined): number | undefined {
 	return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
@@ -62,7 +62,7 @@ function shorter(a: number | undefined, b: number | undefined): number | undefin
  * Where an agent's skills come from in one run: those written in it, and the published ones that it names. Its providers
  * embed what is searched for, where the skills were published with vectors; that is in no budget.
  */
-export function resolverFor(
+export function createResolver(
 	{ name: agent, skills }: Agent,
 	{ skills: kv, local }: Config,
 	providers: readonly ProviderRegistration[],
@@ -83,5 +83,5 @@ export function resolverFor(
 				'error.type': problem,
 			}),
 	});
-	return own.length === 0 ? published : joinedResolver([inMemoryResolver(own), published]);
+	return own.length === 0 ? published : joinResolvers([inMemoryResolver(own), published]);
 }

@@ -1,6 +1,6 @@
 import type { Agent } from '../agents/index.ts';
-import { failureFields, log } from '../log.ts';
-import { takesNext } from './status.ts';
+import { log, toFailureFields } from '../log.ts';
+import { canTakeNext } from './status.ts';
 import type { SessionStore } from './store.ts';
 
 /**
@@ -41,7 +41,7 @@ export class Alarm {
 
 	/** No run is open; a message that waits for one that it can begin keeps watch. Whether it is set, as above. */
 	rest(): Promise<boolean> {
-		if (this.#store.queue.size > 0 && takesNext(this.#store.status)) return this.watch();
+		if (this.#store.queue.size > 0 && canTakeNext(this.#store.status)) return this.watch();
 		return this.#set(() => this.#tellsAt() ?? this.#expiresAt());
 	}
 
@@ -54,7 +54,7 @@ export class Alarm {
 			if (this.#store.hasTables) await this.#store.setAlarm(this.#store.exists() ? at() : this.#store.outbox.nextAt());
 			return true;
 		} catch (cause) {
-			log('warn', 'alarm.not_set', failureFields(cause));
+			log('warn', 'alarm.not_set', toFailureFields(cause));
 			if (this.#asked === at) this.#again = setTimeout(() => void this.#set(at), againMs);
 			return false;
 		}

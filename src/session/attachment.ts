@@ -44,7 +44,7 @@ export function withAttachments(
 }
 
 /** Attachments with their contents, from the parts that they stand in; the content of a text is text, however it came. */
-export function attachmentsOf(
+export function readAttachments(
 	parts: readonly MessagePart[] = [],
 	stored: readonly StoredAttachment[] = [],
 ): readonly Attachment[] {
@@ -60,10 +60,10 @@ function weave(
 	at: number,
 ): { readonly part: MessagePart; readonly stored: StoredAttachment } {
 	const about = { name, type, size, part: at };
-	const content = contentText ?? (isText(type) && data !== undefined ? decoded(data) : undefined);
+	const content = contentText ?? (isText(type) && data !== undefined ? decodeText(data) : undefined);
 	if (content === undefined) {
 		const carried = data === undefined ? { url } : { data };
-		return { part: { kind: kindOf(type), mime: type, name, ...carried }, stored: about };
+		return { part: { kind: chooseKind(type), mime: type, name, ...carried }, stored: about };
 	}
 	const fence = '`'.repeat(Math.max(3, 1 + longestFence(content)));
 	const head = `Attached file ${JSON.stringify(name)} (${type}, ${size} bytes):\n${fence}\n`;
@@ -79,7 +79,7 @@ function longestFence(text: string): number {
 	return longest;
 }
 
-function kindOf(type: string): 'image' | 'audio' | 'file' {
+function chooseKind(type: string): 'image' | 'audio' | 'file' {
 	const [kind] = type.toLowerCase().split('/');
 	return kind === 'image' || kind === 'audio' ? kind : 'file';
 }
@@ -90,7 +90,7 @@ function isText(type: string): boolean {
 }
 
 /** The text of bytes in base64; nothing where they are not UTF-8. */
-function decoded(data: string): string | undefined {
+function decodeText(data: string): string | undefined {
 	try {
 		const binary = atob(data);
 		const bytes = new Uint8Array(binary.length);

@@ -1,12 +1,12 @@
 import type { TerminalEvent } from '../chat/index.ts';
 import type { Config } from '../config.ts';
-import { failureFields, type LogFields, log } from '../log.ts';
+import { type LogFields, log, toFailureFields } from '../log.ts';
 import { publicFetch } from '../net/fetch.ts';
-import { retryDelay, signedHeaders } from '../webhooks/callback.ts';
+import { retryDelay, signHeaders } from '../webhooks/callback.ts';
 import { mayPostAgain, parseReplyTarget, toReplyRequest } from '../webhooks/reply.ts';
-import { pastRun } from './past.ts';
+import { createPastRun } from './past.ts';
 import type { Callback } from './rows/callback.ts';
-import { runStatusOf } from './status.ts';
+import { toRunStatus } from './status.ts';
 import type { SessionStore } from './store.ts';
 
 /** How long a receiver may take, in milliseconds. */
@@ -31,13 +31,13 @@ export class Callbacks {
 
 	/** Makes the attempts that are due. */
 	async send(): Promise<void> {
-		await Promise.all(this.#store.callbacks.due(Date.now(), atOnce).map((callback) => this.#attempt(callback)));
+		await Promise.all(this.#store.callbacks.listDue(Date.now(), atOnce).map((callback) => this.#attempt(callback)));
 	}
 
 	async #attempt(callback: Callback): Promise<void> {
 		const { id, failed } = callback;
 		const status = await this.#post(callback).catch((cause: unknown) => {
-			tell('callback.failed', callback, failureFields(cause));
+			tell('callback.failed', callback, toFailureFields(cause));
 			return undefined;
 		});
 		// The session may have been removed meanwhile.
@@ -75,24 +75,24 @@ export class Callbacks {
 			const text = replyText(await this.#event(callback), target.kind === 'github');
 			return text === undefined ? undefined : toReplyRequest(target, text, github);
 		}
-		const body = JSON.stringify(await this.#outcome(callback));
-		const signed = await signedHeaders(body, { id: callback.id, secrets: callbackSecrets(), now: Date.now() });
+		const body = JSON.stringify(await this.#createOutcome(callback));
+		const signed = await signHeaders(body, { id: callback.id, secrets: callbackSecrets(), now: Date.now() });
 		const headers = { 'content-type': 'application/json', 'user-agent': 'runlet', ...signed };
 		return { url: callback.url, headers, body };
 	}
 
 	async #event({ run }: Callback): Promise<TerminalEvent> {
-		return (await pastRun(this.#store, run)?.ended) ?? { type: 'cancelled' };
+		return (await createPastRun(this.#store, run)?.ended) ?? { type: 'cancelled' };
 	}
 
 	/** What is sent: how the run ended, as its last event has it. */
-	async #outcome(callback: Callback): Promise<object> {
+	async #createOutcome(callback: Callback): Promise<object> {
 		const { run, runId } = callback;
 		const { id: sessionId, agent, metadata, createdAt } = this.#store.session();
 		const event = await this.#event(callback);
 		const { type, ...outcome } = event;
 		const timestamp = new Date(this.#store.runs.get(run)?.endedAt ?? createdAt).toISOString();
-		const data = { sessionId, runId, agent, status: runStatusOf(event), ...(metadata && { metadata }), ...outcome };
+		const data = { sessionId, runId, agent, status: toRunStatus(event), ...(metadata && { metadata }), ...outcome };
 		return { type: `run.${words[type]}`, timestamp, data };
 	}
 }

@@ -1,5 +1,5 @@
 import { type SeenCall, toCharge } from '../chat/charge.ts';
-import { type Amount, amountOf } from '../ledger/amount.ts';
+import { type Amount, createAmount } from '../ledger/amount.ts';
 import { draftMs } from './draft.ts';
 import type { Draft } from './rows/run.ts';
 import type { Charge } from './rows/spending.ts';
@@ -12,7 +12,7 @@ export function toAmount({ amount, estimate }: Charge, seen: Omit<SeenCall, 'inp
 	const { inputTokens: expected, inputUsd, outputUsd } = estimate;
 	const { inputTokens, outputTokens, costUsd } = toCharge({ ...seen, inputTokens: expected });
 	const inputPrice = expected === 0 ? 0 : (inputUsd / expected) * inputTokens;
-	return amountOf({ tokens: inputTokens + outputTokens, usd: costUsd ?? inputPrice + outputUsd * outputTokens });
+	return createAmount({ tokens: inputTokens + outputTokens, usd: costUsd ?? inputPrice + outputUsd * outputTokens });
 }
 
 /** Tokens that a model writes, about, before the first draft of its turn is stored. */

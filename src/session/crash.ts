@@ -25,6 +25,6 @@ export type CrashPoint = (
 export type AtCrashPoint = (point: CrashPointName) => void | Promise<void>;
 
 /** The moments of one run of a session, if anybody wants to know. */
-export function crashPoints(tell: CrashPoint | undefined, session: string, run: number): AtCrashPoint {
+export function createCrashPoints(tell: CrashPoint | undefined, session: string, run: number): AtCrashPoint {
 	return tell === undefined ? () => {} : (point) => tell(point, { session, run });
 }

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../chat/index.ts';
-import { failureFields, log as writeLog } from '../log.ts';
+import { toFailureFields, log as writeLog } from '../log.ts';
 import type { Journal } from './journal.ts';
 import type { Work } from './run.ts';
 import { tailLength } from './tail.ts';
@@ -12,7 +12,7 @@ export const draftMs = 1_000;
  * Keeps what was shown of a turn that is not stored yet, on a timer and not by the delta: after a crash a reader finds
  * most of it in front of `turn.restarted`. A turn that is over sooner costs no write.
  */
-export function drafting(
+export function createDrafts(
 	{ store, record, log, meter, atCrashPoint }: Pick<Work, 'store' | 'record' | 'log' | 'meter' | 'atCrashPoint'>,
 	journal: Journal,
 ) {
@@ -29,14 +29,14 @@ export function drafting(
 			store.runs.draft(record.n, { ...about, events });
 		} catch (cause) {
 			// The next one may be stored, and without any a reader sees less of a turn that is asked again.
-			writeLog('warn', 'run.draft_not_stored', { 'runlet.run.id': record.id, ...failureFields(cause) });
+			writeLog('warn', 'run.draft_not_stored', { 'runlet.run.id': record.id, ...toFailureFields(cause) });
 			return;
 		}
 		void atCrashPoint('draft');
 	};
 	return {
 		/** More was shown. */
-		changed: (events: readonly RunEvent[]): void => {
+		change: (events: readonly RunEvent[]): void => {
 			written.add(events);
 			timer ??= log.writing ? setTimeout(write, draftMs) : undefined;
 		},

@@ -36,7 +36,7 @@ export function exportStream(
 	isThere: () => boolean,
 ): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
-	const pieces = form === 'json' ? toDocument(entriesOf(store, about)) : toLines(entriesOf(store, about));
+	const pieces = form === 'json' ? toDocument(listEntries(store, about)) : toLines(listEntries(store, about));
 	return new ReadableStream({
 		type: 'bytes',
 		pull: (controller) => {
@@ -66,7 +66,7 @@ export function exportResponse(body: ReadableStream<Uint8Array>, id: string, for
 	});
 }
 
-function* entriesOf(store: SessionStore, about: Exported['session']): Generator<Entry> {
+function* listEntries(store: SessionStore, about: Exported['session']): Generator<Entry> {
 	const end = store.messages.nextPlace();
 	const lastRun = store.runs.get()?.n ?? 0;
 	const ids = new Map<number, string>();
@@ -78,14 +78,14 @@ function* entriesOf(store: SessionStore, about: Exported['session']): Generator<
 	for (let call = 0; ; ) {
 		const charges = store.spending.after(call, atOnce);
 		for (const { run, model, amount, isSettled, createdAt } of charges)
-			yield ['spending', { runId: ids.get(run), model, ...amount, isSettled, createdAt: timeOf(createdAt) }];
+			yield ['spending', { runId: ids.get(run), model, ...amount, isSettled, createdAt: toTime(createdAt) }];
 		call = charges.at(-1)?.call ?? 0;
 		if (charges.length < atOnce) break;
 	}
 	for (let next = store.queue.after(0); next !== undefined; next = store.queue.after(next.id)) {
 		const { runId, message, inbound } = next;
 		const parts = message.role === 'user' ? message.parts : undefined;
-		yield ['waiting', { runId, content: message.content, parts, ...originOf(inbound) }];
+		yield ['waiting', { runId, content: message.content, parts, ...toOrigin(inbound) }];
 	}
 	for (let from = 0; ; ) {
 		const { records, next } = store.messages.page({ from, to: end, limit: atOnce, bytes: pieceLength });
@@ -103,8 +103,8 @@ function toRun({ id, status, model, attempt, createdAt, endedAt, tail }: RunReco
 		status,
 		model,
 		lives: attempt,
-		createdAt: timeOf(createdAt),
-		...(endedAt !== undefined && { endedAt: timeOf(endedAt) }),
+		createdAt: toTime(createdAt),
+		...(endedAt !== undefined && { endedAt: toTime(endedAt) }),
 		...(event?.type === 'error' && { error: { code: event.code, message: event.message } }),
 		...(event?.type === 'halted' && { reason: event.reason }),
 		...(partialText !== '' && { partialText }),
@@ -112,14 +112,14 @@ function toRun({ id, status, model, attempt, createdAt, endedAt, tail }: RunReco
 }
 
 function toMessage(record: MessageRecord, runId: string | undefined): Exported['messages'][number] {
-	return { ...wireMessage(record, runId), ...originOf(record.inbound) };
+	return { ...wireMessage(record, runId), ...toOrigin(record.inbound) };
 }
 
-function originOf(inbound: Inbound | undefined) {
+function toOrigin(inbound: Inbound | undefined) {
 	return inbound === undefined ? {} : { sender: inbound.sender, transport: inbound.transport };
 }
 
-function timeOf(milliseconds: number): string {
+function toTime(milliseconds: number): string {
 	return new Date(milliseconds).toISOString();
 }
 

@@ -1,6 +1,6 @@
 import type { RunEvent } from '../chat/index.ts';
 import { close } from '../chat/sse.ts';
-import { protocolOf } from '../compat/format.ts';
+import { createProtocol } from '../compat/format.ts';
 import type { Protocol, RunWriter } from '../compat/protocol.ts';
 import type { RunletError } from '../errors.ts';
 import { type Cursor, RunLog } from './log.ts';
@@ -27,7 +27,7 @@ export interface Lease {
 export function follow(
 	run: RunLog | Promise<RunLog>,
 	from?: Position,
-	protocol: Protocol = protocolOf(undefined),
+	protocol: Protocol = createProtocol(undefined),
 	lease?: Lease,
 ): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
@@ -40,7 +40,7 @@ export function follow(
 	/** What was written and is not taken yet. */
 	const unread: Uint8Array[] = [];
 	const add = (event: RunEvent, id: string | undefined, writer: RunWriter): void => {
-		const bytes = protocol.isSame === true ? sharedBytes(event, id, writer) : encoder.encode(writer.event(event, id));
+		const bytes = protocol.isSame === true ? encodeOnce(event, id, writer) : encoder.encode(writer.event(event, id));
 		if (bytes.length > 0) unread.push(bytes);
 	};
 	let wake: ((why: 'gone' | 'over') => void) | undefined;
@@ -72,18 +72,18 @@ export function follow(
 			for (;;) {
 				if (unread.length === 0) {
 					for (const { event, at } of log.read(cursor)) add(event, at && formatPosition(at), writer);
-					if (log.done(cursor)) unread.push(encoder.encode(writer.end()));
+					if (log.settle(cursor)) unread.push(encoder.encode(writer.end()));
 				}
 				const bytes = takePiece(unread);
 				// A protocol may have no words for an event, and no reader is woken for nothing.
 				if (bytes !== undefined) controller.enqueue(bytes);
-				const isOver = unread.length === 0 && (log.done(cursor) || log.isLeft);
+				const isOver = unread.length === 0 && (log.settle(cursor) || log.isLeft);
 				if (isOver) {
 					unwatch?.();
 					close(controller);
 				}
 				if (bytes !== undefined || isOver) return;
-				if (!(await happens(log.changed(), controller))) return;
+				if (!(await happens(log.change(), controller))) return;
 			}
 		},
 		cancel: () => {
@@ -119,7 +119,7 @@ function takePiece(unread: Uint8Array[]): Uint8Array<ArrayBuffer> | undefined {
 /** Large events as they are written, for as long as somebody holds the event: readers of one log share them. */
 const shared = new WeakMap<RunEvent, { readonly id: string | undefined; readonly bytes: Uint8Array }>();
 
-function sharedBytes(event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array {
+function encodeOnce(event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array {
 	const known = shared.get(event);
 	if (known !== undefined && known.id === id) return known.bytes;
 	const bytes = new TextEncoder().encode(writer.event(event, id));

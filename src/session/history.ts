@@ -6,15 +6,15 @@ import type { SessionStore } from './store.ts';
 const mostCharacters = 32_000_000;
 
 /** What a model may be sent of the conversation: from the newest summary on, and no more than could fit. */
-export function historyFor(
+export function readHistory(
 	store: SessionStore,
 	{ contextFull, maxContextTokens }: Pick<ChatOptions, 'contextFull' | 'maxContextTokens'>,
 ): readonly MessageRecord[] {
-	const characters = contextFull === 'truncate' ? charactersOf(maxContextTokens) : mostCharacters;
+	const characters = contextFull === 'truncate' ? toCharacters(maxContextTokens) : mostCharacters;
 	return store.messages.newest({ from: store.summary, characters });
 }
 
 /** Characters that are more than fit into so many tokens, whoever counts them. */
-function charactersOf(tokens = 1_000_000): number {
+function toCharacters(tokens = 1_000_000): number {
 	return Math.min(mostCharacters, 16 * tokens);
 }

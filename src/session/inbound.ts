@@ -1,7 +1,7 @@
 import type { Message } from '../chat/index.ts';
 import type { SkillContext } from '../skill/index.ts';
 import type { Input } from './api.ts';
-import { attachmentsOf, type StoredAttachment, withAttachments } from './attachment.ts';
+import { readAttachments, type StoredAttachment, withAttachments } from './attachment.ts';
 import type { MessageRecord } from './rows/message.ts';
 
 /** What is known of a message beside what it says: who sent it, by what way, and what came with it. */
@@ -14,7 +14,7 @@ export interface Inbound {
 }
 
 /** A message from outside, as it enters the history, and what is stored beside it. */
-export function inboundOf({ sender, transport = 'http', messageId, ...input }: Input, owner: string) {
+export function toInbound({ sender, transport = 'http', messageId, ...input }: Input, owner: string) {
 	const { message, attachments } = withAttachments(input, input.attachments);
 	const inbound: Inbound = {
 		sender: sender ?? owner,
@@ -34,7 +34,7 @@ export class InboundContext {
 	constructor(records: readonly MessageRecord[], owner: string) {
 		this.#context = { sender: owner, transport: 'http', attachments: [] };
 		const newest = records.findLast(({ inbound }) => inbound !== undefined);
-		if (newest !== undefined) this.arrived(newest.message, newest.inbound);
+		if (newest !== undefined) this.accept(newest.message, newest.inbound);
 	}
 
 	get current(): SkillContext {
@@ -47,11 +47,11 @@ export class InboundContext {
 	}
 
 	/** A newer message came. */
-	arrived(message: Message, inbound: Inbound | undefined): void {
+	accept(message: Message, inbound: Inbound | undefined): void {
 		if (inbound === undefined) return;
 		const { sender, transport, attachments } = inbound;
 		this.#transport = transport;
 		const parts = 'parts' in message ? message.parts : undefined;
-		this.#context = { sender, transport, attachments: attachmentsOf(parts, attachments) };
+		this.#context = { sender, transport, attachments: readAttachments(parts, attachments) };
 	}
 }

@@ -2,22 +2,22 @@ import { type Agent, findAgent } from '../agents/index.ts';
 import type { Message, UserMessage } from '../chat/index.ts';
 import { RunletError } from '../errors.ts';
 import type { Exchange, Handling, Input, Once, PagePost, Submission } from './api.ts';
-import { newResults } from './exchange.ts';
-import { inboundOf } from './inbound.ts';
-import { pastRun } from './past.ts';
-import { pendingOf } from './pending.ts';
+import { findNewResults } from './exchange.ts';
+import { toInbound } from './inbound.ts';
+import { createPastRun } from './past.ts';
+import { findPending } from './pending.ts';
 import type { Upcoming } from './response.ts';
-import { askedAgain, inboundAgain, placeOf, saysTheSame, wasAnswered } from './round.ts';
+import { findPlace, isAnswered, isSameMessage, readRepeatedInput, repeatInbound } from './round.ts';
 import type { LiveRun } from './run.ts';
 import type { Runner } from './runner.ts';
-import { assertAllowed, takesNext } from './status.ts';
+import { assertAllowed, canTakeNext } from './status.ts';
 import type { SessionStore } from './store.ts';
-import { openAnswers, submitted } from './submission.ts';
+import { findOpenAnswers, readSubmissions } from './submission.ts';
 
 /** Messages that may wait for a run to end. */
 const longestQueue = 16;
 
-type Given = ReturnType<typeof inboundOf>;
+type Given = ReturnType<typeof toInbound>;
 
 /** A request as it is stored: call it once that is committed, for the run that it begins or waits for, if any. */
 export type Stored<Run extends LiveRun | Upcoming | undefined = LiveRun | Upcoming> = () => Run;
@@ -43,20 +43,20 @@ export class Inbox {
 
 	/** A message: it begins its run, or waits for the one that goes on, or for somebody whom the session waits for. */
 	send(input: Input, how: Pick<Handling, 'once'>): Stored {
-		return this.#sent(this.#given(input), input, how);
+		return this.#findSent(this.#giveResult(input), input, how);
 	}
 
 	/** The answer to a tool's question. */
 	answer(input: Input, { once }: Pick<Handling, 'once'>): Stored<LiveRun> {
-		const { message, inbound } = this.#given(input);
+		const { message, inbound } = this.#giveResult(input);
 		return this.#runner.storeRun([this.#asAnswer(message)], { once, inbound });
 	}
 
 	/** What is new in a conversation that a client tells as a whole. */
 	converse(exchange: Exchange, { once }: Pick<Handling, 'once'>): Stored<LiveRun> {
 		const { input, clientTools, model, maxOutputTokens, toolChoice, terms } = exchange;
-		const results = newResults(this.#store, exchange);
-		const given = input && this.#given(input);
+		const results = findNewResults(this.#store, exchange);
+		const given = input && this.#giveResult(input);
 		const said = given === undefined ? [] : [results.length > 0 ? given.message : this.#asAnswer(given.message)];
 		this.#store.setClientTools(clientTools);
 		const about = { once, model, maxOutputTokens, toolChoice, terms, inbound: given?.inbound };
@@ -71,8 +71,8 @@ export class Inbox {
 	): Stored<LiveRun | undefined> {
 		const store = this.#store;
 		const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(this.#agents, store.session().agent);
-		const everAsked = store.calls.askedIds();
-		const { messages, approved, isLast } = submitted(pendingOf(store), answers, { approvalMs, everAsked });
+		const everAsked = store.calls.listAskedIds();
+		const { messages, approved, isLast } = readSubmissions(findPending(store), answers, { approvalMs, everAsked });
 		if (isLast) return this.#runner.storeRun(messages, { once, model, approved });
 		const now = Date.now();
 		for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
@@ -106,19 +106,19 @@ export class Inbox {
 		how: Pick<Handling, 'once'>,
 	): Stored<LiveRun | Upcoming | undefined> | undefined {
 		if (input === undefined) return this.#answered(answers, how, model);
-		const given = this.#given(input);
+		const given = this.#giveResult(input);
 		const waits = this.#runner.queue.named(input.messageId);
 		if (waits !== undefined) {
-			if (!isAgain && !saysTheSame(waits.message, given.message)) this.#runner.queue.edit({ ...waits, ...given });
+			if (!isAgain && !isSameMessage(waits.message, given.message)) this.#runner.queue.edit({ ...waits, ...given });
 			return () => ({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) });
 		}
-		const found = placeOf(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
-		if (found === undefined) return this.#sent(given, input, how);
+		const found = findPlace(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
+		if (found === undefined) return this.#findSent(given, input, how);
 		if ('run' in found) return () => this.redelivered(found.run);
-		if (this.#runner.live !== undefined || !takesNext(this.#store.status)) return undefined;
+		if (this.#runner.live !== undefined || !canTakeNext(this.#store.status)) return undefined;
 		const { record, isEdited } = found;
-		const asked = askedAgain(this.#store, record, isEdited ? given.message : undefined);
-		const inbound = isEdited ? given.inbound : inboundAgain(record, given.inbound);
+		const asked = readRepeatedInput(this.#store, record, isEdited ? given.message : undefined);
+		const inbound = isEdited ? given.inbound : repeatInbound(record, given.inbound);
 		return this.#runner.storeRun(asked, { once: how.once, model, inbound, replaces: record.seq });
 	}
 
@@ -127,14 +127,14 @@ export class Inbox {
 		const { live } = this.#runner;
 		if (live !== undefined) return () => live;
 		const isOpen = this.#store.status === 'awaiting_tools';
-		const open = isOpen ? openAnswers(pendingOf(this.#store).calls, answers) : [];
+		const open = isOpen ? findOpenAnswers(findPending(this.#store).calls, answers) : [];
 		if (open.length > 0) return this.submit(open, how, model);
-		const isOver = wasAnswered(this.#store, answers);
-		return () => (isOver ? pastRun(this.#store, this.#runner.nextRun - 1) : undefined);
+		const isOver = isAnswered(this.#store, answers);
+		return () => (isOver ? createPastRun(this.#store, this.#runner.nextRun - 1) : undefined);
 	}
 
 	/** The run that a request began when it came before, 0 for none, below 0 one that waits; nothing for one that is new. */
-	delivered(once: Once | undefined): number | undefined {
+	deliver(once: Once | undefined): number | undefined {
 		const isNew = once === undefined || once.isFirst === true;
 		const before = isNew ? undefined : this.#store.deliveries.find(once, Date.now());
 		if (before === undefined || before.request === once?.request) return before?.run;
@@ -147,10 +147,10 @@ export class Inbox {
 		const waits = n < 0 ? this.#store.queue.get(-n) : undefined;
 		if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
 		const { live } = this.#runner;
-		return live?.record.n === n ? live : pastRun(this.#store, n);
+		return live?.record.n === n ? live : createPastRun(this.#store, n);
 	}
 
-	#sent(given: Given, input: Input, { once }: Pick<Handling, 'once'>): Stored {
+	#findSent(given: Given, input: Input, { once }: Pick<Handling, 'once'>): Stored {
 		const { whenBusy = 'queue', isPatient = false, mayAnswer = false, model, callback } = input;
 		const { status } = this.#store;
 		const isQuestion = isPatient && !mayAnswer && status === 'awaiting_user';
@@ -161,7 +161,7 @@ export class Inbox {
 			});
 		if (whenBusy !== 'reject' && (isAsking || this.#runner.live !== undefined))
 			return this.#wait(given, whenBusy === 'steer', { model, callback }, once);
-		assertAllowed(this.#store.status, 'reply', pendingOf(this.#store).calls?.length !== 0);
+		assertAllowed(this.#store.status, 'reply', findPending(this.#store).calls?.length !== 0);
 		return this.#runner.storeRun([this.#asAnswer(given.message)], { once, model, inbound: given.inbound, callback });
 	}
 
@@ -180,7 +180,7 @@ export class Inbox {
 	/** A message as it enters the history: to a session that asked, it is the answer. */
 	#asAnswer(message: UserMessage): Message {
 		const { content, parts } = message;
-		const { question } = pendingOf(this.#store);
+		const { question } = findPending(this.#store);
 		if (this.#store.status !== 'awaiting_user' || question === undefined) return message;
 		return {
 			role: 'tool',
@@ -191,7 +191,7 @@ export class Inbox {
 		};
 	}
 
-	#given(input: Input) {
-		return inboundOf(input, this.#store.session().owner);
+	#giveResult(input: Input) {
+		return toInbound(input, this.#store.session().owner);
 	}
 }

@@ -75,7 +75,7 @@ export function createJournal(options: JournalOptions): Journal {
 			store.messages.add(record.n, message, Date.now(), more);
 			if (turn === undefined) return;
 			meter.settle(spent, message);
-			if (restarts > 0) store.runs.restarted(record.n, 0);
+			if (restarts > 0) store.runs.markRestarted(record.n, 0);
 		});
 		kept = [];
 		state.sides += before.length;
@@ -107,7 +107,7 @@ export function createJournal(options: JournalOptions): Journal {
 			},
 			onQuestion: (question, call) => write(() => noteBegun(store, call, question)),
 			onRestart: async (_, repeated) => {
-				write(() => store.runs.restarted(record.n, state.restarts + 1));
+				write(() => store.runs.markRestarted(record.n, state.restarts + 1));
 				state.restarts++;
 				state.sides += repeated.length;
 				await sync();
@@ -118,13 +118,13 @@ export function createJournal(options: JournalOptions): Journal {
 					for (const { id, message, inbound, key, callback } of waiting) {
 						store.queue.remove(id);
 						store.messages.add(record.n, message, Date.now(), { input: true, inbound });
-						if (key !== undefined) store.deliveries.begun(key, record.n);
+						if (key !== undefined) store.deliveries.findBegun(key, record.n);
 						if (callback !== undefined) store.callbacks.add({ run: record.n, runId: record.id, url: callback });
 					}
 					return waiting;
 				});
 				for (const { id, message, inbound } of taken) {
-					context.arrived(message, inbound);
+					context.accept(message, inbound);
 					onSteered(id);
 				}
 				return taken.map(({ message }) => message);

@@ -1,7 +1,7 @@
-import { type Deferred, deferred } from '../chat/deferred.ts';
+import { createDeferred, type Deferred } from '../chat/deferred.ts';
 import { isDelta, isTerminal, joinPieces } from '../chat/event.ts';
 import type { RunEvent } from '../chat/index.ts';
-import { advance, isEnd, isStored, type Position, startOf, unseenPart } from './position.ts';
+import { advance, cutSeenPart, isEnd, isStored, type Position, toStart } from './position.ts';
 
 /** An event as a reader gets it; `id` is where the reader stands behind it, missing for a kind that has no place. */
 export interface Stamped {
@@ -121,14 +121,14 @@ export class RunLog {
 	}
 
 	/** Resolves when something was added after this call, or the log was left. */
-	changed(): Promise<void> {
-		this.#changed ??= deferred<void>();
+	change(): Promise<void> {
+		this.#changed ??= createDeferred<void>();
 		return this.#changed.promise;
 	}
 
 	/** A reader that has seen everything up to `seen`. */
-	cursor(seen: Position = startOf(this.run)): Cursor {
-		return { seen, index: 0, at: startOf(this.run), version: this.#version, passed: 0, shown: 0 };
+	cursor(seen: Position = toStart(this.run)): Cursor {
+		return { seen, index: 0, at: toStart(this.run), version: this.#version, passed: 0, shown: 0 };
 	}
 
 	/**
@@ -141,10 +141,10 @@ export class RunLog {
 		for (let size = 0; cursor.index < this.#events.length && size < limit; ) {
 			const event = this.#events[cursor.index];
 			if (event === undefined) break;
-			const unseen = unplaced(event, cursor) ? undefined : unseenPart(event, cursor.at, cursor.seen);
+			const unseen = isUnplaced(event, cursor) ? undefined : cutSeenPart(event, cursor.at, cursor.seen);
 			const piece = unseen === undefined ? undefined : firstPart(unseen, limit - size);
 			if (piece !== undefined) {
-				size += sizeOf(piece);
+				size += measureEvent(piece);
 				if (cursor.at.turn !== cursor.seen.turn || cursor.at.attempt !== cursor.seen.attempt) cursor.seen = cursor.at;
 				cursor.seen = advance(cursor.seen, piece);
 				push(out, { event: piece, at: isStored(piece) ? cursor.seen : undefined });
@@ -169,7 +169,7 @@ export class RunLog {
 	}
 
 	/** Whether the reader is behind the run's last event. */
-	done(cursor: Cursor): boolean {
+	settle(cursor: Cursor): boolean {
 		return isEnd(cursor.seen);
 	}
 
@@ -183,7 +183,7 @@ export class RunLog {
 }
 
 /** Whether an event has no place and was passed before: counts it. */
-function unplaced(event: RunEvent, cursor: Cursor): boolean {
+function isUnplaced(event: RunEvent, cursor: Cursor): boolean {
 	if (isStored(event)) return false;
 	cursor.passed++;
 	const before = cursor.passed <= cursor.shown;
@@ -200,26 +200,26 @@ function push(out: Stamped[], next: Stamped): void {
 
 /** At most `length` characters of an event's text, but one at least; any other event whole. */
 function firstPart(event: RunEvent, length: number): RunEvent {
-	const size = sizeOf(event);
+	const size = measureEvent(event);
 	if (size <= length) return event;
 	if (event.type === 'text' || event.type === 'reasoning')
-		return { type: event.type, text: event.text.slice(0, wholeCharacters(event.text, length)) };
+		return { type: event.type, text: event.text.slice(0, findCharacterEnd(event.text, length)) };
 	if (event.type === 'tool_use_input') {
 		return {
 			...event,
-			partialInputJson: event.partialInputJson.slice(0, wholeCharacters(event.partialInputJson, length)),
+			partialInputJson: event.partialInputJson.slice(0, findCharacterEnd(event.partialInputJson, length)),
 		};
 	}
 	return event;
 }
 
 /** `length`, or one more where it would cut a character that takes two code units. */
-function wholeCharacters(text: string, length: number): number {
+function findCharacterEnd(text: string, length: number): number {
 	const unit = text.charCodeAt(length - 1);
 	return unit >= 0xd800 && unit <= 0xdbff ? length + 1 : length;
 }
 
-function sizeOf(event: RunEvent): number {
+function measureEvent(event: RunEvent): number {
 	if (event.type === 'text' || event.type === 'reasoning') return event.text.length;
 	return event.type === 'tool_use_input' ? event.partialInputJson.length : 1;
 }

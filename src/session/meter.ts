@@ -1,12 +1,12 @@
 import { estimateReply } from '../chat/estimate.ts';
 import type { ChatUsage, Message, Meter, MeteredRequest } from '../chat/index.ts';
-import { type Amount, amountOf, nothing } from '../ledger/amount.ts';
+import { type Amount, createAmount, nothing } from '../ledger/amount.ts';
 import type { LedgerApi } from '../ledger/api.ts';
 import { askLedger } from '../ledger/ask.ts';
-import { type BudgetState, budgetState, isBounded, type Limit, wouldPass } from '../ledger/budget.ts';
+import { type BudgetState, budgetState, exceedsLimit, isBounded, type Limit } from '../ledger/budget.ts';
 import { toAmount } from './charge.ts';
 import type { AtCrashPoint } from './crash.ts';
-import { exceeded, type ModelFacts, toReservation } from './reservation.ts';
+import { createBudgetError, type ModelFacts, toReservation } from './reservation.ts';
 import type { RunRecord } from './rows/run.ts';
 import type { Charge } from './rows/spending.ts';
 import { ledgerId, type SessionStore } from './store.ts';
@@ -43,7 +43,7 @@ export interface OwnerLedger {
  * Keeps a session's budget and its owner's (design.md, "Budgets"). Fail-closed: a request that might go past a limit is
  * not made. One that was cut off is charged what was seen of it.
  */
-export function sessionMeter(options: MeterOptions): SessionMeter {
+export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const { store, record, limit, owner, atCrashPoint } = options;
 	const bounded = owner !== undefined && isBounded(owner.limit) ? owner : undefined;
 	let open: Charge | undefined;
@@ -60,10 +60,10 @@ export function sessionMeter(options: MeterOptions): SessionMeter {
 		request: MeteredRequest,
 		day = bounded && budgetState(bounded.limit, nothing, nothing),
 	): Promise<number | undefined | BudgetState> => {
-		const { cap, amount, estimate } = await toReservation(options, request, stateOf(store, limit()), day);
-		const state = stateOf(store, limit());
-		if (wouldPass(state, amount)) throw exceeded('session', state, amount);
-		if (day !== undefined && wouldPass(day, amount)) throw exceeded('day', day, amount);
+		const { cap, amount, estimate } = await toReservation(options, request, readBudgetState(store, limit()), day);
+		const state = readBudgetState(store, limit());
+		if (exceedsLimit(state, amount)) throw createBudgetError('session', state, amount);
+		if (day !== undefined && exceedsLimit(day, amount)) throw createBudgetError('day', day, amount);
 		const owed = owner !== undefined;
 		open = store.spending.reserve({ run: record.n, model: request.model, amount, owed, estimate }, Date.now());
 		if (bounded === undefined) return cap;
@@ -85,7 +85,7 @@ export function sessionMeter(options: MeterOptions): SessionMeter {
 			const first = await setAside(request);
 			// What is left of the day is known once it refused: a shorter reply may fit.
 			const cap = typeof first === 'object' ? await setAside(request, first) : first;
-			if (typeof cap === 'object') throw exceeded('day', cap, nothing);
+			if (typeof cap === 'object') throw createBudgetError('day', cap, nothing);
 			await atCrashPoint('model-begin');
 			return cap;
 		},
@@ -106,6 +106,6 @@ function isSaid({ inputTokens, outputTokens, totalTokens }: ChatUsage = {}): boo
 }
 
 /** Where the session's own budget stands. */
-export function stateOf(store: SessionStore, limit: Limit): BudgetState {
-	return budgetState(limit, amountOf(store.spending.total()), store.spending.open()?.amount ?? nothing);
+export function readBudgetState(store: SessionStore, limit: Limit): BudgetState {
+	return budgetState(limit, createAmount(store.spending.total()), store.spending.open()?.amount ?? nothing);
 }

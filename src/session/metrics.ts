@@ -109,12 +109,12 @@ const providerNames: Readonly<Record<string, string>> = {
  * moment in which its end is written; a machine that fails in just that moment may leave no point, or two.
  */
 export function report(run: RunReport, dataset: MetricsDataset | undefined): void {
-	log('info', 'run', lineOf(run));
-	dataset?.writeDataPoint(pointOf(run));
+	log('info', 'run', toLogLine(run));
+	dataset?.writeDataPoint(toPoint(run));
 }
 
 /** A run as a line of the log. */
-export function lineOf(run: RunReport): LogFields {
+export function toLogLine(run: RunReport): LogFields {
 	const { usage } = run;
 	return {
 		'gen_ai.operation.name': 'invoke_agent',
@@ -128,7 +128,7 @@ export function lineOf(run: RunReport): LogFields {
 		'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
 		'runlet.run.id': run.run,
 		'runlet.run.status': run.status,
-		'error.type': codeOf(run.event),
+		'error.type': getErrorCode(run.event),
 		'runlet.owner': run.owner,
 		'runlet.transport': run.transport,
 		'runlet.cost.usd': run.usd,
@@ -144,7 +144,7 @@ export function lineOf(run: RunReport): LogFields {
  * A run as a row of the dataset. Columns have numbers, not names, and rows stay for three months: append, never change
  * one. README.md names them. A number that nobody knows is 0, a text ''.
  */
-export function pointOf(run: RunReport): DataPoint {
+export function toPoint(run: RunReport): DataPoint {
 	const { usage } = run;
 	return {
 		indexes: [run.owner.slice(0, 96)],
@@ -153,7 +153,7 @@ export function pointOf(run: RunReport): DataPoint {
 			run.model,
 			providerNames[run.provider] ?? run.provider,
 			run.status,
-			codeOf(run.event) ?? '',
+			getErrorCode(run.event) ?? '',
 			run.transport,
 		],
 		doubles: [
@@ -171,6 +171,6 @@ export function pointOf(run: RunReport): DataPoint {
 	};
 }
 
-function codeOf(event: TerminalEvent): string | undefined {
+function getErrorCode(event: TerminalEvent): string | undefined {
 	return event.type === 'error' ? event.code : undefined;
 }

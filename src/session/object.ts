@@ -1,11 +1,11 @@
 import { DurableObject } from 'cloudflare:workers';
-import { findAgent, modelFor } from '../agents/index.ts';
+import { chooseModel, findAgent } from '../agents/index.ts';
 import type { Format } from '../compat/format.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { config, type Env } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import type { Limit } from '../ledger/budget.ts';
-import { failureFields, log } from '../log.ts';
+import { log, toFailureFields } from '../log.ts';
 import type { session } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { TokenScope } from '../wire/token.ts';
@@ -24,24 +24,24 @@ import {
 	type SessionApi,
 	type Submission,
 } from './api.ts';
-import { crashPoints } from './crash.ts';
-import { operationOf } from './exchange.ts';
+import { createCrashPoints } from './crash.ts';
+import { chooseOperation } from './exchange.ts';
 import { type ExportForm, exportResponse, exportStream } from './export.ts';
 import { follow } from './follow.ts';
-import { inboundOf } from './inbound.ts';
+import { toInbound } from './inbound.ts';
 import { Inbox, type Stored } from './inbox.ts';
-import { inBackground } from './owner.ts';
-import { pastLog } from './past.ts';
-import { pendingOf } from './pending.ts';
-import { isEnd, noSuchEvent, parsePosition, startOf } from './position.ts';
+import { runInBackground } from './owner.ts';
+import { createPastLog } from './past.ts';
+import { findPending } from './pending.ts';
+import { createNoSuchEvent, isEnd, parsePosition, toStart } from './position.ts';
 import { answer, deliver, eventStream, type Frame, type Upcoming, wireMessage } from './response.ts';
 import type { LiveRun } from './run.ts';
 import { Runner } from './runner.ts';
 import { assertAllowed, type Operation } from './status.ts';
 import { isStorageError } from './storage.ts';
 import { SessionStore } from './store.ts';
-import { openAnswers } from './submission.ts';
-import { headOf, uiMessages } from './ui.ts';
+import { findOpenAnswers } from './submission.ts';
+import { findHead, uiMessages } from './ui.ts';
 
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;
@@ -51,7 +51,7 @@ const pageFormat = { type: 'ui' } as const;
 const messageScope: readonly TokenScope[] = ['message'];
 
 /** What answers to calls need: to allow one, or not to, is more than to say what came of it. */
-function scopesOf(answers: readonly Submission[]): readonly TokenScope[] {
+function toScopes(answers: readonly Submission[]): readonly TokenScope[] {
 	const decisions = answers.filter((answer) => 'approve' in answer).length;
 	return [...(decisions > 0 ? (['approve'] as const) : []), ...(decisions < answers.length ? messageScope : [])];
 }
@@ -89,7 +89,7 @@ export function createSessionClass(runtime: Runtime) {
 				this.#wake();
 			} catch (cause) {
 				// Each request and the alarm try it again.
-				log('error', 'session.not_awake', failureFields(cause));
+				log('error', 'session.not_awake', toFailureFields(cause));
 			}
 		}
 
@@ -103,13 +103,13 @@ export function createSessionClass(runtime: Runtime) {
 				};
 				// An id is made for one request, so the session is here only where that request comes again.
 				if (!this.#store.exists()) await this.#runner.announce();
-				const before = this.#store.exists() ? this.#inbox.delivered(how.once) : undefined;
+				const before = this.#store.exists() ? this.#inbox.deliver(how.once) : undefined;
 				if (before !== undefined) return this.#redeliver(before, how, await frame());
 				const begin = this.#store.transaction(() => {
 					this.#create(given, input === undefined ? how.once : undefined);
 					this.#admission.addFirst(keyId);
 					if (input === undefined) return undefined;
-					const { message, inbound } = inboundOf(input, owner);
+					const { message, inbound } = toInbound(input, owner);
 					return this.#runner.storeRun([message], { ...how, inbound });
 				});
 				if (begin === undefined) {
@@ -118,7 +118,7 @@ export function createSessionClass(runtime: Runtime) {
 					return Response.json(about(), init);
 				}
 				const live = begin();
-				await this.#accepted(live.record);
+				await this.#accept(live.record);
 				return deliver(live, how, await frame());
 			}, how.format);
 		}
@@ -135,7 +135,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		change(caller: Caller, { budget }: { readonly budget: Limit }): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#admission.own(caller);
+				await this.#admission.findOwn(caller);
 				this.#store.setBudget(budget);
 				return Response.json(this.#state());
 			});
@@ -143,14 +143,14 @@ export function createSessionClass(runtime: Runtime) {
 
 		token(caller: Caller, asked: TokenRequest): Promise<Response> {
 			return this.#answer(async () => {
-				const made = await this.#admission.make(await this.#admission.own(caller), asked);
+				const made = await this.#admission.make(await this.#admission.findOwn(caller), asked);
 				return Response.json(made, { status: 201, headers: { 'cache-control': 'no-store' } });
 			});
 		}
 
 		revokeToken(caller: Caller, id: string): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#admission.own(caller);
+				await this.#admission.findOwn(caller);
 				this.#admission.revoke(id);
 				return new Response(null, { status: 204 });
 			});
@@ -189,13 +189,13 @@ export function createSessionClass(runtime: Runtime) {
 		}
 
 		converse(caller: Caller, exchange: Exchange, how: Handling): Promise<Response> {
-			const operation = () => operationOf(this.#store, exchange);
+			const operation = () => chooseOperation(this.#store, exchange);
 			const { create } = exchange;
 			return this.#take(caller, operation, { ...how, create }, () => this.#inbox.converse(exchange, how));
 		}
 
 		submit(caller: Caller, answers: readonly Submission[], how: Handling): Promise<Response> {
-			return this.#take(caller, 'submit', how, () => this.#inbox.submit(answers, how), scopesOf(answers));
+			return this.#take(caller, 'submit', how, () => this.#inbox.submit(answers, how), toScopes(answers));
 		}
 
 		continue(caller: Caller, how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<Response> {
@@ -211,12 +211,12 @@ export function createSessionClass(runtime: Runtime) {
 				const newest = this.#store.runs.get();
 				const seen = lastEventId === undefined || lastEventId === '' ? undefined : parsePosition(lastEventId);
 				if (newest === undefined) return new Response(null, { status: 204 });
-				if (seen !== undefined && (seen.run < 1 || seen.run > newest.n)) throw noSuchEvent();
+				if (seen !== undefined && (seen.run < 1 || seen.run > newest.n)) throw createNoSuchEvent();
 				// Who has seen a run's end goes on with the next run, if there is one.
-				const from = seen === undefined ? startOf(newest.n) : isEnd(seen) ? startOf(seen.run + 1) : seen;
+				const from = seen === undefined ? toStart(newest.n) : isEnd(seen) ? toStart(seen.run + 1) : seen;
 				if (from.run > newest.n) return new Response(null, { status: 204 });
 				const { live } = this.#runner;
-				const log = live?.record.n === from.run ? live.log : pastLog(this.#store, from.run);
+				const log = live?.record.n === from.run ? live.log : createPastLog(this.#store, from.run);
 				return eventStream(follow(log, from, undefined, lease));
 			});
 		}
@@ -226,13 +226,13 @@ export function createSessionClass(runtime: Runtime) {
 				const { agent, input } = post;
 				const pass = await this.#admit(caller, [], input?.create, agent);
 				for (const scope of input === undefined ? this.#scopesFor(post) : messageScope) pass.assert(scope);
-				const before = this.#store.exists() ? this.#inbox.delivered(how.once) : undefined;
+				const before = this.#store.exists() ? this.#inbox.deliver(how.once) : undefined;
 				const createMissing = () => this.#createMissing(input?.create);
 				const run =
 					before === undefined ? await this.#inbox.post(post, how, createMissing) : this.#inbox.redelivered(before);
 				const format = { type: 'ui', isContinued: post.answers !== undefined } as const;
-				if (run === undefined) return this.#nothingToSay();
-				await this.#accepted(run.record);
+				if (run === undefined) return this.#refuseEmpty();
+				await this.#accept(run.record);
 				return deliver(run, { delivery: 'stream', format }, this.#pageFrame(pass));
 			}, pageFormat);
 		}
@@ -256,11 +256,11 @@ export function createSessionClass(runtime: Runtime) {
 		cancel(caller: Caller, { once, format }: Pick<Handling, 'once' | 'format'>): Promise<Response> {
 			return this.#answer(async () => {
 				await this.#admission.open(caller, messageScope);
-				if (this.#inbox.delivered(once) === undefined) {
+				if (this.#inbox.deliver(once) === undefined) {
 					assertAllowed(this.#store.status, 'cancel');
 					await this.#runner.cancel();
 					this.#assertExists();
-					if (once !== undefined && this.#inbox.delivered(once) === undefined)
+					if (once !== undefined && this.#inbox.deliver(once) === undefined)
 						this.#store.deliveries.add(once, 0, Date.now());
 				}
 				return Response.json(this.#state());
@@ -269,7 +269,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		export(caller: Caller, form: ExportForm): Promise<Response> {
 			return answer(async () => {
-				await this.#admission.own(caller);
+				await this.#admission.findOwn(caller);
 				const { owner, title, expiresAfterMs, clientTools } = this.#store.session();
 				const about = { ...this.#state(), owner, title, expiresAfterMs, clientTools };
 				const isThere = () => !this.#isLeaving && this.#store.exists();
@@ -279,7 +279,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		delete(caller: Caller): Promise<Response> {
 			return this.#answer(async () => {
-				await this.#admission.own(caller);
+				await this.#admission.findOwn(caller);
 				await this.#remove();
 				return new Response(null, { status: 204 });
 			});
@@ -292,7 +292,7 @@ export function createSessionClass(runtime: Runtime) {
 				else if (!this.#store.exists() && this.#store.hasTables) await this.#leave();
 			} catch (cause) {
 				// An alarm that throws is tried a few times only; this one has to come again.
-				log('error', 'session.alarm_failed', failureFields(cause));
+				log('error', 'session.alarm_failed', toFailureFields(cause));
 				const pauseMs = isStorageError(cause) ? storageAgainMs : alarmAgainMs;
 				// Where this fails, too, the platform tries this one a few times more; then the next request sets it again.
 				this.#hasAlarm = false;
@@ -311,7 +311,7 @@ export function createSessionClass(runtime: Runtime) {
 		#renewAlarm(): void {
 			if (this.#hasAlarm) return;
 			this.#hasAlarm = true;
-			inBackground(async () => {
+			runInBackground(async () => {
 				this.#hasAlarm = await this.#runner.renewAlarm();
 			});
 		}
@@ -358,35 +358,35 @@ export function createSessionClass(runtime: Runtime) {
 		): Promise<Response> {
 			return this.#answer(async () => {
 				const { lease } = await this.#admit(caller, scopes, how.create);
-				const before = this.#store.exists() ? this.#inbox.delivered(how.once) : undefined;
+				const before = this.#store.exists() ? this.#inbox.deliver(how.once) : undefined;
 				if (before !== undefined) return this.#redeliver(before, how, { lease });
 				const begin = this.#store.transaction(() => {
 					this.#createMissing(how.create);
-					const hasOpenCalls = pendingOf(this.#store).calls?.length !== 0;
+					const hasOpenCalls = findPending(this.#store).calls?.length !== 0;
 					const named = typeof operation === 'function' ? operation() : operation;
 					if (named !== undefined) assertAllowed(this.#store.status, named, hasOpenCalls);
 					return store();
 				});
 				const run = begin();
 				if (run === undefined) return Response.json(this.#state());
-				await this.#accepted(run.record);
+				await this.#accept(run.record);
 				return deliver(run, how, { lease });
 			}, how.format);
 		}
 
-		#nothingToSay(): Response {
-			const text = uiNothing((pendingOf(this.#store).calls ?? []).length > 0);
+		#refuseEmpty(): Response {
+			const text = uiNothing((findPending(this.#store).calls ?? []).length > 0);
 			const { headers } = this.#pageFrame();
 			return eventStream(new Response(text).body ?? new ReadableStream(), 200, { ...uiHeaders, ...headers });
 		}
 
 		#pageFrame({ lease }: Partial<Pass> = {}) {
-			const context = { uiHead: (run: number, isContinued: boolean) => headOf(this.#store, run, isContinued) };
+			const context = { uiHead: (run: number, isContinued: boolean) => findHead(this.#store, run, isContinued) };
 			return { status: 200, headers: { 'runlet-session': this.ctx.id.toString() }, context, lease };
 		}
 
-		async #accepted({ n }: { readonly n: number }): Promise<void> {
-			await crashPoints(runtime.crashPoint, this.ctx.id.toString(), n)('accepted');
+		async #accept({ n }: { readonly n: number }): Promise<void> {
+			await createCrashPoints(runtime.crashPoint, this.ctx.id.toString(), n)('accepted');
 		}
 
 		/** The answer to a request that came before: its run, live, as it is stored, or as it will be. A header says so. */
@@ -400,7 +400,7 @@ export function createSessionClass(runtime: Runtime) {
 
 		#create(given: CreateInput, once?: Once): void {
 			const { agent, model } = given;
-			modelFor(findAgent(runtime.agents, agent), model, config(this.env).model);
+			chooseModel(findAgent(runtime.agents, agent), model, config(this.env).model);
 			const createdAt = Date.now();
 			this.#store.transaction(() => {
 				// It is there where an earlier version had made it, and had failed to begin its run.
@@ -432,7 +432,7 @@ export function createSessionClass(runtime: Runtime) {
 		/** What a page's answers need. */
 		#scopesFor({ answers = [] }: PagePost): readonly TokenScope[] {
 			const isOpen = this.#store.status === 'awaiting_tools';
-			return scopesOf(isOpen ? openAnswers(pendingOf(this.#store).calls, answers) : []);
+			return toScopes(isOpen ? findOpenAnswers(findPending(this.#store).calls, answers) : []);
 		}
 
 		#assertExists(): void {
@@ -443,7 +443,7 @@ export function createSessionClass(runtime: Runtime) {
 			const { id, agent, model, metadata, createdAt } = this.#store.session();
 			const run = this.#store.runs.get();
 			const last = run?.tail?.event;
-			const { question, calls } = pendingOf(this.#store);
+			const { question, calls } = findPending(this.#store);
 			const waiting = this.#store.queue.size;
 			return {
 				id,

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { askDirectory } from '../directory/ask.ts';
 import type { Cost } from '../ledger/api.ts';
 import { askLedger } from '../ledger/ask.ts';
-import { failureFields, log } from '../log.ts';
+import { log, toFailureFields } from '../log.ts';
 import type { OutboxMessage, Outgoing } from './rows/outbox.ts';
 import type { SessionStore } from './store.ts';
 
@@ -53,14 +53,14 @@ export class Outbox {
 
 	async #send(receiver: Receiver, now: number): Promise<void> {
 		if (!this.#store.hasTables) return;
-		const due = this.#store.outbox.due(now).filter(({ message }) => receiverOf[message.to] === receiver);
+		const due = this.#store.outbox.listDue(now).filter(({ message }) => receiverOf[message.to] === receiver);
 		let isSilent = false;
 		for (const [first, ...others] of toParcels(due)) {
 			const parcel = [first, ...others];
 			// Who did not answer is not asked again in this attempt.
 			isSilent ||= !(await this.#tell(first.message, parcel));
 			if (isSilent) this.#store.retry(parcel, Date.now());
-			else this.#store.told(parcel);
+			else this.#store.markTold(parcel);
 		}
 	}
 
@@ -89,7 +89,7 @@ export class Outbox {
 					return message satisfies never;
 			}
 		} catch (cause) {
-			log('warn', 'owner.not_told', failureFields(cause));
+			log('warn', 'owner.not_told', toFailureFields(cause));
 			return false;
 		}
 	}

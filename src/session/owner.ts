@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { RunletError } from '../errors.ts';
 import { askLedger } from '../ledger/ask.ts';
 import { type BudgetState, isBounded } from '../ledger/budget.ts';
-import { failureFields, log } from '../log.ts';
+import { log, toFailureFields } from '../log.ts';
 import { usualLimitMs } from '../reach.ts';
 import { withTimeLimit } from '../time-limit.ts';
 import type { OwnerLedger } from './meter.ts';
@@ -26,10 +26,10 @@ export class Owner {
 
 	/** The owner's ledger, and what may be spent in a day. */
 	ledger(): OwnerLedger {
-		const { ledgers, dayBudgetOf } = this.#config();
+		const { ledgers, parseDayBudget } = this.#config();
 		const { owner } = this.#store.session();
 		const ledger = () => ledgers.get(ledgers.idFromName(owner));
-		return { limit: dayBudgetOf(owner), ledger, settleUp: () => this.#settleUp() };
+		return { limit: parseDayBudget(owner), ledger, settleUp: () => this.#settleUp() };
 	}
 
 	/** Tells the ledger what it is owed; what takes longer than a call may take goes on behind who waits. */
@@ -38,7 +38,7 @@ export class Owner {
 			await withTimeLimit(this.outbox.sendTo('ledger'), usualLimitMs, 'The ledger of this key');
 		} catch (cause) {
 			if (!(cause instanceof RunletError && cause.code === 'timeout')) throw cause;
-			log('warn', 'owner.not_told', failureFields(cause));
+			log('warn', 'owner.not_told', toFailureFields(cause));
 		}
 	}
 
@@ -49,15 +49,15 @@ export class Owner {
 		try {
 			return await askLedger(owner.ledger, (one) => one.state(owner.limit), dayLimitMs);
 		} catch (cause) {
-			log('warn', 'ledger.not_read', failureFields(cause));
+			log('warn', 'ledger.not_read', toFailureFields(cause));
 			return undefined;
 		}
 	}
 }
 
 /** Lets work go on that nothing waits for; a failure is logged. */
-export function inBackground(work: () => Promise<void>): void {
-	const failed = (cause: unknown): void => log('warn', 'owner.not_told', failureFields(cause));
+export function runInBackground(work: () => Promise<void>): void {
+	const failed = (cause: unknown): void => log('warn', 'owner.not_told', toFailureFields(cause));
 	try {
 		work().catch(failed);
 	} catch (cause) {

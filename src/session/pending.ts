@@ -1,9 +1,9 @@
 import type { Message, Question, WaitingCall } from '../chat/index.ts';
-import { openCalls } from '../chat/message.ts';
+import { listOpenCalls } from '../chat/message.ts';
 import type { ToolCall } from '../tool/index.ts';
 import type { CallRecord } from './rows/call.ts';
 import type { SessionStore } from './store.ts';
-import { lastReply, whole } from './tail.ts';
+import { findLastReply, restoreText } from './tail.ts';
 
 /** What a session waits for, as its own record has it. */
 export interface Pending {
@@ -17,17 +17,17 @@ export interface Pending {
 }
 
 /** What the newest run asked for, without what was answered since. */
-export function pendingOf(store: SessionStore): Pending {
+export function findPending(store: SessionStore): Pending {
 	const { records } = store.messages.page({ from: store.messages.lastTurn() });
 	const turn = records.map(({ message }) => message);
 	const run = store.runs.get();
 	const last = run?.tail?.event;
 	if (run === undefined || last?.type !== 'awaiting')
 		return { turn, question: undefined, calls: undefined, askedAt: 0 };
-	const event = whole(last, lastReply(records, run.n));
+	const event = restoreText(last, findLastReply(records, run.n));
 	const asked = event.type === 'awaiting' ? event : last;
-	const open = new Set(openCalls(turn).map(({ id }) => id));
-	const allowed = new Set(approvedCalls(store));
+	const open = new Set(listOpenCalls(turn).map(({ id }) => id));
+	const allowed = new Set(listApprovedCalls(store));
 	const calls = asked.toolCalls?.filter(({ id, kind }) => open.has(id) && !(kind === 'approval' && allowed.has(id)));
 	return { turn, question: asked.question, calls, askedAt: run.endedAt ?? 0 };
 }
@@ -39,20 +39,20 @@ export interface OpenCall {
 }
 
 /** The open calls of the last turn. */
-export function openCallsOf(store: SessionStore): readonly OpenCall[] {
+export function findOpenCalls(store: SessionStore): readonly OpenCall[] {
 	const turn = store.messages.lastTurn();
 	const messages = store.messages.page({ from: turn }).records.map(({ message }) => message);
-	return openCalls(messages).map((call) => ({ call, noted: store.calls.of(turn, call) }));
+	return listOpenCalls(messages).map((call) => ({ call, noted: store.calls.of(turn, call) }));
 }
 
 /** The open calls that may run with just these arguments: a person allowed them, also where they have begun since. */
-export function approvedCalls(store: SessionStore): readonly string[] {
-	return openCallsOf(store).flatMap(({ call, noted }) =>
+export function listApprovedCalls(store: SessionStore): readonly string[] {
+	return findOpenCalls(store).flatMap(({ call, noted }) =>
 		noted === undefined || noted.state === 'asked' ? [] : [call.id],
 	);
 }
 
 /** What open calls have asked the person. */
-export function askedQuestions(store: SessionStore): readonly Question[] {
-	return openCallsOf(store).flatMap(({ noted }) => noted?.question ?? []);
+export function listQuestions(store: SessionStore): readonly Question[] {
+	return findOpenCalls(store).flatMap(({ noted }) => noted?.question ?? []);
 }

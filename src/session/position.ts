@@ -30,7 +30,7 @@ const order = ['run', 'turn', 'attempt', 'items', 'notes', 'reasoning', 'text', 
 const ended = 'end';
 
 /** The position in front of a run's first event. */
-export function startOf(run: number): Position {
+export function toStart(run: number): Position {
 	return { run, turn: 0, attempt: 0, items: 0, notes: 0, reasoning: 0, text: 0, starts: 0, input: 0, ends: 0 };
 }
 
@@ -51,14 +51,14 @@ export function parsePosition(id: string): Position {
 	const fields = rest.join('.') === ended ? [run, '-1', ...Array<string>(8).fill('0')] : [run, ...rest];
 	const numbers = fields.map((field) => (/^(-1|\d{1,15})$/.test(field) ? Number(field) : Number.NaN));
 	if (numbers.length !== order.length || numbers.some(Number.isNaN) || numbers.slice(2).some((n) => n < 0))
-		throw noSuchEvent();
+		throw createNoSuchEvent();
 	const [n = 0, turn = 0, attempt = 0, items = 0, notes = 0, reasoning = 0, text = 0, starts = 0, input = 0, ends = 0] =
 		numbers;
 	return { run: n, turn, attempt, items, notes, reasoning, text, starts, input, ends };
 }
 
 /** The error for a `Last-Event-ID` that names no event of the session. */
-export function noSuchEvent(): RunletError {
+export function createNoSuchEvent(): RunletError {
 	return new RunletError(
 		'invalid_request',
 		'Last-Event-ID: this session has no such event. Leave it out to read from the start.',
@@ -83,11 +83,11 @@ export function advance(position: Position, event: RunEvent): Position {
 		case 'warning':
 			return { ...position, notes: position.notes + 1 };
 		case 'step':
-			return { ...startOf(position.run), turn: position.turn + 1 };
+			return { ...toStart(position.run), turn: position.turn + 1 };
 		case 'turn.restarted':
-			return { ...startOf(position.run), turn: position.turn, attempt: position.attempt + 1 };
+			return { ...toStart(position.run), turn: position.turn, attempt: position.attempt + 1 };
 		default:
-			if (isTerminal(event)) return { ...startOf(position.run), turn: -1 };
+			if (isTerminal(event)) return { ...toStart(position.run), turn: -1 };
 			return isStored(event) ? { ...position, items: position.items + 1 } : position;
 	}
 }
@@ -96,7 +96,7 @@ export function advance(position: Position, event: RunEvent): Position {
  * What of an event, which begins at `at`, a reader who has come to `seen` still lacks: the whole event, the rest of its
  * text, or nothing.
  */
-export function unseenPart(event: RunEvent, at: Position, seen: Position): RunEvent | undefined {
+export function cutSeenPart(event: RunEvent, at: Position, seen: Position): RunEvent | undefined {
 	if (isEnd(seen)) return undefined;
 	if (isTerminal(event)) return event;
 	if (at.turn !== seen.turn || at.attempt !== seen.attempt) {

@@ -1,9 +1,9 @@
-import { type Deferred, deferred } from '../chat/deferred.ts';
+import { createDeferred, type Deferred } from '../chat/deferred.ts';
 import type { Message } from '../chat/index.ts';
 import type { Once } from './api.ts';
 import type { Inbound } from './inbound.ts';
 import type { Waiting } from './rows/queue.ts';
-import { type LiveRun, newRunId, runThatWasNot } from './run.ts';
+import { createRunId, createUnbegunRun, type LiveRun } from './run.ts';
 import type { SessionStore } from './store.ts';
 
 /** The messages that wait for a run to end, and whoever waits for the runs that they will begin. */
@@ -29,10 +29,13 @@ export class Queue {
 		const { model, steers, once, callback } = about;
 		return this.#store.transaction(() => {
 			const createdAt = Date.now();
-			const runId = newRunId();
+			const runId = createRunId();
 			// What a page is shown has one name, before its run begins and after.
-			const named = { messageId: runId, ...inbound };
-			const waiting = queue.add({ runId, message, inbound: named, model, steers, key: once?.key, callback }, createdAt);
+			const findNamed = { messageId: runId, ...inbound };
+			const waiting = queue.add(
+				{ runId, message, inbound: findNamed, model, steers, key: once?.key, callback },
+				createdAt,
+			);
 			if (once !== undefined) deliveries.add(once, -waiting.id, createdAt);
 			return waiting;
 		});
@@ -50,13 +53,13 @@ export class Queue {
 
 	/** The run that a waiting message begins, or that takes it up, once it does. */
 	run(id: number): Promise<LiveRun> {
-		const reader = this.#readers.get(id) ?? deferred<LiveRun>();
+		const reader = this.#readers.get(id) ?? createDeferred<LiveRun>();
 		this.#readers.set(id, reader);
 		return reader.promise;
 	}
 
 	/** Its run has begun, or has taken it up. */
-	begun(id: number, run: LiveRun): void {
+	begin(id: number, run: LiveRun): void {
 		this.#readers.get(id)?.resolve(run);
 		this.#readers.delete(id);
 	}
@@ -72,10 +75,10 @@ export class Queue {
 			this.#store.queue.remove(id);
 			if (callback !== undefined) this.#store.callbacks.add({ run: 0, runId, url: callback });
 			// Its place is given to another message: who asks again must not get that one's run.
-			if (key !== undefined) this.#store.deliveries.begun(key, 0);
+			if (key !== undefined) this.#store.deliveries.findBegun(key, 0);
 		}
 		return () => {
-			for (const { id, runId } of dropped) this.begun(id, runThatWasNot(n, runId, { type: 'cancelled' }));
+			for (const { id, runId } of dropped) this.begin(id, createUnbegunRun(n, runId, { type: 'cancelled' }));
 		};
 	}
 }

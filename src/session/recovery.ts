@@ -1,14 +1,14 @@
 import type { TerminalEvent } from '../chat/index.ts';
 import type { Tool } from '../tool/index.ts';
 import { chargeLost } from './charge.ts';
-import { recordsOf } from './past.ts';
-import { openCallsOf } from './pending.ts';
-import { type CutOff, cutOff } from './replay.ts';
+import { findRecords } from './past.ts';
+import { findOpenCalls } from './pending.ts';
+import { type CutOff, replayCutOff } from './replay.ts';
 import type { NextLife, RunRecord } from './rows/run.ts';
-import { runStatusOf } from './status.ts';
+import { toRunStatus } from './status.ts';
 import type { SessionStore } from './store.ts';
-import { unknownResults } from './submission.ts';
-import { fitting } from './tail.ts';
+import { createUnknownResults } from './submission.ts';
+import { fitTail } from './tail.ts';
 
 /** Lives that a run may lose one after another without coming further. */
 const mostLost = 3;
@@ -22,7 +22,7 @@ const mostLives = 10;
  *
  * @param progress its own messages that are stored
  */
-export function nextLife(
+export function planNextLife(
 	{ attempt, lost, progress: before }: Pick<RunRecord, 'attempt' | 'lost' | 'progress'>,
 	progress: number,
 	boot: string,
@@ -48,16 +48,20 @@ export function takeUp(
 	run: RunRecord,
 	{ boot, tools }: { readonly boot: string; readonly tools: readonly Tool[] },
 ): TakenUp | undefined {
-	const stored = recordsOf(store, run.n, run.firstSeq).filter((one) => one.run === run.n && one.input !== true);
-	const life = nextLife(run, stored.length, boot);
+	const stored = findRecords(store, run.n, run.firstSeq).filter((one) => one.run === run.n && one.input !== true);
+	const life = planNextLife(run, stored.length, boot);
 	const charged = chargeLost(store, run.draft);
 	if (life === undefined) {
-		giveUp(store, run, interrupted(run.attempt), charged);
+		giveUp(store, run, createInterruption(run.attempt), charged);
 		return undefined;
 	}
-	const unknown = unknownResults(openCallsOf(store), tools, run.journaled);
+	const unknown = createUnknownResults(findOpenCalls(store), tools, run.journaled);
 	for (const result of unknown) store.messages.add(run.n, result, Date.now());
-	const { events, resume, asking } = cutOff({ ...run, ...life }, recordsOf(store, run.n, run.firstSeq), charged);
+	const { events, resume, asking } = replayCutOff(
+		{ ...run, ...life },
+		findRecords(store, run.n, run.firstSeq),
+		charged,
+	);
 	const restarts = run.restarts + (asking ? 1 : 0);
 	// What is said of calls that were cut off brings the run no further.
 	const next = { ...life, progress: stored.length + unknown.length, restarts };
@@ -73,13 +77,13 @@ export function giveUp(
 	event: TerminalEvent,
 	charged = chargeLost(store, run.draft),
 ): void {
-	const { events, draft } = cutOff(run, recordsOf(store, run.n, run.firstSeq), charged);
+	const { events, draft } = replayCutOff(run, findRecords(store, run.n, run.firstSeq), charged);
 	const steps = events.filter(({ type }) => type === 'step').length;
-	const tail = fitting({ before: [], draft, restarts: run.restarts, steps, event });
-	store.runs.end(run.n, runStatusOf(event), tail, Date.now());
+	const tail = fitTail({ before: [], draft, restarts: run.restarts, steps, event });
+	store.runs.end(run.n, toRunStatus(event), tail, Date.now());
 }
 
-function interrupted(attempts: number): TerminalEvent {
+function createInterruption(attempts: number): TerminalEvent {
 	const times = attempts === 1 ? 'once' : `${attempts} times`;
 	const message = `The run was cut off ${times} and came no further. Continue it, or send a message.`;
 	return { type: 'error', code: 'interrupted', message };

@@ -3,9 +3,9 @@ import type { Resumption } from '../chat/loop.ts';
 import { addUsage } from '../chat/usage.ts';
 import type { ToolCall, ToolResult } from '../tool/index.ts';
 import { toInputText } from '../tool/input.ts';
-import { type MessageRecord, turnOf } from './rows/message.ts';
+import { type MessageRecord, toTurnNumber } from './rows/message.ts';
 import type { RunRecord } from './rows/run.ts';
-import { lastReply, whole } from './tail.ts';
+import { findLastReply, restoreText } from './tail.ts';
 
 /**
  * The events of a run, made again from what is stored of it: the same text, calls, results and end that were streamed,
@@ -19,7 +19,7 @@ export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEv
 	const { before, draft, restarts = 0, steps, event } = run.tail;
 	if (steps === undefined ? wasBrokenOff(told, event.type) : told.steps >= steps) told.open = undefined;
 	closeTurn(told, before, restarts);
-	told.events.push(...draft, whole(event, lastReply(records, run.n)));
+	told.events.push(...draft, restoreText(event, findLastReply(records, run.n)));
 	return told.events;
 }
 
@@ -42,7 +42,7 @@ export interface CutOff {
  *
  * @param charged whether a request to the model was going on; a run of an earlier version has no other mark of it.
  */
-export function cutOff(run: RunRecord, records: readonly MessageRecord[], charged: boolean): CutOff {
+export function replayCutOff(run: RunRecord, records: readonly MessageRecord[], charged: boolean): CutOff {
 	const told = retell(run, records);
 	const { events, usage, iteration, last, open: turn } = told;
 	const asked = run.draft?.iteration === iteration + 1 ? run.draft : undefined;
@@ -80,10 +80,10 @@ function retell(run: RunRecord, records: readonly MessageRecord[]): Told {
 		usage: {},
 		iteration: 0,
 		last: undefined,
-		open: leftOpen(run, records),
+		open: findLeftOpen(run, records),
 		steps: 0,
 	};
-	for (const record of inOrderOfStoring(records)) if (record.run === run.n) tell(told, record);
+	for (const record of sortByStoring(records)) if (record.run === run.n) tell(told, record);
 	return told;
 }
 
@@ -120,7 +120,7 @@ function closeTurn(told: Told, before: readonly SideEvent[], restarts = 0, next 
 	const { events, open } = told;
 	events.push(...before.filter(({ type }) => type === 'note'));
 	if (open !== undefined) {
-		events.push(stepOf(told, open));
+		events.push(toStep(told, open));
 		told.steps++;
 	}
 	told.open = undefined;
@@ -128,7 +128,7 @@ function closeTurn(told: Told, before: readonly SideEvent[], restarts = 0, next 
 	events.push(...before.filter(({ type }) => type !== 'note'));
 }
 
-function stepOf({ run, iteration, last }: Told, { calls, results }: OpenTurn): RunEvent {
+function toStep({ run, iteration, last }: Told, { calls, results }: OpenTurn): RunEvent {
 	const { model = run.model ?? '', text = '', stopReason = 'tool_use', usage = {} } = last ?? {};
 	const toolResults = calls.flatMap(({ id }) => results.find((result) => result.id === id) ?? []);
 	return { type: 'step', iteration, model, text, toolCalls: calls, toolResults, stopReason, usage };
@@ -140,8 +140,8 @@ function wasBrokenOff({ open }: Told, end: string): boolean {
 }
 
 /** The turn of a run that began with calls which an earlier run left open. */
-function leftOpen({ n }: RunRecord, records: readonly MessageRecord[]): OpenTurn | undefined {
-	const inOrder = inOrderOfStoring(records);
+function findLeftOpen({ n }: RunRecord, records: readonly MessageRecord[]): OpenTurn | undefined {
+	const inOrder = sortByStoring(records);
 	const begins = inOrder.findIndex(({ run, input }) => run > n || (run === n && input !== true));
 	const before = begins === -1 ? inOrder : inOrder.slice(0, begins);
 	const asked = before.findLast(({ message }) => message.role !== 'tool')?.message;
@@ -160,6 +160,6 @@ function callEvents({ id, name, input }: ToolCall, streamed: Readonly<Record<str
 	];
 }
 
-function inOrderOfStoring(records: readonly MessageRecord[]): MessageRecord[] {
-	return records.toSorted((a, b) => turnOf(a.seq) - turnOf(b.seq) || a.stored - b.stored);
+function sortByStoring(records: readonly MessageRecord[]): MessageRecord[] {
+	return records.toSorted((a, b) => toTurnNumber(a.seq) - toTurnNumber(b.seq) || a.stored - b.stored);
 }

@@ -1,6 +1,6 @@
 import type { MeteredRequest, PriceOf } from '../chat/index.ts';
 import { RunletError } from '../errors.ts';
-import { type Amount, amountOf } from '../ledger/amount.ts';
+import { type Amount, createAmount } from '../ledger/amount.ts';
 import type { BudgetState, Limit } from '../ledger/budget.ts';
 import type { Estimate } from './rows/spending.ts';
 
@@ -16,7 +16,7 @@ const shareOfDay = 0.25;
 /** What is known of models: the price of a request, and the longest reply. */
 export interface ModelFacts {
 	/** The price of a request in US dollars, if somebody knows it. */
-	readonly priceOf: PriceOf;
+	readonly computePrice: PriceOf;
 	/** Tokens that the model takes and gives together, if somebody knows. */
 	readonly contextWindow?: ((model: string) => number | undefined | Promise<number | undefined>) | undefined;
 }
@@ -35,7 +35,7 @@ export interface Reservation {
  * @param day where the owner's day stands, as far as it is known.
  */
 export async function toReservation(
-	{ priceOf, contextWindow }: ModelFacts,
+	{ computePrice, contextWindow }: ModelFacts,
 	{ model, inputTokens, maxOutputTokens }: MeteredRequest,
 	session: BudgetState,
 	day: BudgetState | undefined,
@@ -43,10 +43,10 @@ export async function toReservation(
 	const states = day === undefined ? [session] : [session, day];
 	const inDollars = states.some(({ limit }) => limit.usd !== undefined);
 	const [base, more] = await Promise.all([
-		priceOf(model, { inputTokens, outputTokens: 0 }),
-		priceOf(model, { inputTokens, outputTokens: 1_000 }),
+		computePrice(model, { inputTokens, outputTokens: 0 }),
+		computePrice(model, { inputTokens, outputTokens: 1_000 }),
 	]);
-	if (inDollars && base === undefined) throw unpriced(model);
+	if (inDollars && base === undefined) throw createUnpriced(model);
 	const inputUsd = base ?? 0;
 	const outputUsd = Math.max(0, ((more ?? inputUsd) - inputUsd) / 1_000);
 	const estimate = { inputTokens, inputUsd, outputUsd };
@@ -70,11 +70,11 @@ export async function toReservation(
 	}
 	const outputTokens = cap ?? 0;
 	const amount = { tokens: inputTokens + outputTokens, usd: inputUsd + outputUsd * outputTokens };
-	return { cap, amount: amountOf(amount), estimate };
+	return { cap, amount: createAmount(amount), estimate };
 }
 
 /** The error for a request that a budget does not allow. */
-export function exceeded(scope: 'session' | 'day', state: BudgetState, needs: Amount): RunletError {
+export function createBudgetError(scope: 'session' | 'day', state: BudgetState, needs: Amount): RunletError {
 	const whose = scope === 'session' ? 'This session' : 'This key';
 	const per = scope === 'session' ? '' : ' a day';
 	const remedy =
@@ -83,18 +83,18 @@ export function exceeded(scope: 'session' | 'day', state: BudgetState, needs: Am
 			: 'Raise the budget of the day or wait for tomorrow (UTC), then continue.';
 	return new RunletError(
 		'budget_exceeded',
-		`budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(capped(needs, state.limit))}. ${remedy}`,
+		`budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(keepCapped(needs, state.limit))}. ${remedy}`,
 		{ scope, ...state, needs },
 	);
 }
 
-function unpriced(model: string): RunletError {
+function createUnpriced(model: string): RunletError {
 	const message = `budget: nobody knows the price of "${model}", so a budget in dollars cannot be kept on it. Give the budget in tokens, or choose another model.`;
 	return new RunletError('budget_exceeded', message, { model });
 }
 
 /** An amount, as far as there is a cap on it. */
-function capped({ tokens, usd }: Amount, limit: Limit): Limit {
+function keepCapped({ tokens, usd }: Amount, limit: Limit): Limit {
 	return { ...(limit.tokens !== undefined && { tokens }), ...(limit.usd !== undefined && { usd }) };
 }
 

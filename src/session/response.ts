@@ -1,4 +1,4 @@
-import { type Format, type ProtocolContext, protocolOf } from '../compat/format.ts';
+import { createProtocol, type Format, type ProtocolContext } from '../compat/format.ts';
 import { RunletError } from '../errors.ts';
 import { logUnexpected } from '../log.ts';
 import type { shownMessage } from '../wire/message.ts';
@@ -7,7 +7,7 @@ import type { Handling } from './api.ts';
 import { follow, type Lease } from './follow.ts';
 import type { MessageRecord } from './rows/message.ts';
 import type { LiveRun } from './run.ts';
-import { runStatusOf } from './status.ts';
+import { toRunStatus } from './status.ts';
 
 /** What stands around a run's answer: of a session that was just created, the status, its place and itself. */
 export interface Frame {
@@ -27,7 +27,7 @@ export async function answer(work: () => Promise<Response>, format?: Format): Pr
 		return await work();
 	} catch (error) {
 		logUnexpected(error);
-		return protocolOf(format).failure(error);
+		return createProtocol(format).failure(error);
 	}
 }
 
@@ -44,7 +44,7 @@ export async function deliver(
 	{ status = 200, headers = {}, about = () => ({}), context, lease }: Frame = {},
 ): Promise<Response> {
 	const { record } = run;
-	const protocol = protocolOf(format, context);
+	const protocol = createProtocol(format, context);
 	if (delivery === 'stream') {
 		const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;
 		return eventStream(follow(log, undefined, protocol, lease), status, { ...protocol.headers, ...headers });
@@ -59,7 +59,7 @@ export async function deliver(
 	if (event.type === 'error')
 		return withHeaders(protocol.failure(new RunletError(event.code, event.message, event.data)), headers);
 	const { type: _, ...result } = event;
-	const ended = { id: record.id, status: runStatusOf(event) };
+	const ended = { id: record.id, status: toRunStatus(event) };
 	const session = about();
 	const own = { runId: record.id, ...('run' in session && { run: ended }), ...result, status: ended.status };
 	const whole = { ...session, ...own };

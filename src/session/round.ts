@@ -1,6 +1,6 @@
 import type { Message, UserMessage } from '../chat/index.ts';
 import type { Inbound } from './inbound.ts';
-import { type MessageRecord, messageStride, turnOf } from './rows/message.ts';
+import { type MessageRecord, messageStride, toTurnNumber } from './rows/message.ts';
 import type { RunRecord } from './rows/run.ts';
 import type { SessionStore } from './store.ts';
 
@@ -13,20 +13,20 @@ export interface Round {
 }
 
 /** The round that a run belongs to. */
-export function roundOf(store: SessionStore, n: number): Round {
+export function findRound(store: SessionStore, n: number): Round {
 	const runs: number[] = [];
 	for (let at = n; at > 0; at--) {
 		const run = store.runs.get(at);
 		if (run === undefined) break;
 		runs.unshift(at);
-		const input = inputOf(store, run);
+		const input = findInput(store, run);
 		if (input !== undefined) return { input, runs };
 	}
 	return { input: undefined, runs };
 }
 
 /** The message that a run began with; nothing for one that took up another. */
-export function inputOf(store: SessionStore, { n, firstSeq }: RunRecord): MessageRecord | undefined {
+export function findInput(store: SessionStore, { n, firstSeq }: RunRecord): MessageRecord | undefined {
 	const { records } = store.messages.page({ from: firstSeq, to: firstSeq + messageStride });
 	return records.find((record) => record.run === n && isFromOutside(record));
 }
@@ -37,10 +37,10 @@ export function isFromOutside({ message, input, inbound }: MessageRecord): boole
 }
 
 /** What stands in the history where a message is asked again: itself or a newer text, and where it answered a question, that question. */
-export function askedAgain(store: SessionStore, record: MessageRecord, newer?: UserMessage): Message[] {
+export function readRepeatedInput(store: SessionStore, record: MessageRecord, newer?: UserMessage): Message[] {
 	const { message } = store.messages.whole(record);
 	if (message.role !== 'tool') return [newer ?? message];
-	const turn = turnOf(record.seq);
+	const turn = toTurnNumber(record.seq);
 	const others = store.messages.page({ from: turn, to: turn + messageStride }).records;
 	const kept = others
 		.filter(({ seq, message: { role } }) => seq !== record.seq && role !== 'system')
@@ -50,12 +50,12 @@ export function askedAgain(store: SessionStore, record: MessageRecord, newer?: U
 }
 
 /** What is known of a message that is asked again: it keeps the name that it is listed under. */
-export function inboundAgain({ seq, inbound }: MessageRecord, given: Inbound): Inbound {
-	return { messageId: listedId(seq), ...(inbound ?? given) };
+export function repeatInbound({ seq, inbound }: MessageRecord, given: Inbound): Inbound {
+	return { messageId: toListedId(seq), ...(inbound ?? given) };
 }
 
 /** What a message is called in a page's list whose sender did not call it anything. */
-export function listedId(place: number): string {
+export function toListedId(place: number): string {
 	return `in_${place}`;
 }
 
@@ -75,15 +75,15 @@ export interface Posted {
  * session, itself or edited. Nothing for a new one. A run that failed or was cancelled is no answer: its message is asked
  * again.
  */
-export function placeOf(
+export function findPlace(
 	store: SessionStore,
 	{ message, ownId, isAgain, messageId }: Posted,
 ): { readonly run: number } | { readonly record: MessageRecord; readonly isEdited: boolean } | undefined {
-	const own = messageNamed(store, ownId);
-	const meant = messageNamed(store, messageId) ?? own;
+	const own = findMessage(store, ownId);
+	const meant = findMessage(store, messageId) ?? own;
 	const newest = store.runs.get();
 	if (meant === undefined || newest === undefined) return undefined;
-	const { input } = roundOf(store, newest.n);
+	const { input } = findRound(store, newest.n);
 	const hasFailed = newest.status === 'error' || newest.status === 'cancelled';
 	if (isAgain) {
 		const cameBefore = input?.replaces !== undefined && (messageId === undefined || input.replaces === meant.seq);
@@ -93,30 +93,30 @@ export function placeOf(
 		return again && { record: again, isEdited: false };
 	}
 	if (own === undefined || own.isReplaced === true) return undefined;
-	if (!saysTheSame(own.message, message)) return { record: own, isEdited: true };
+	if (!isSameMessage(own.message, message)) return { record: own, isEdited: true };
 	if (own.seq === input?.seq) return hasFailed ? { record: own, isEdited: false } : { run: newest.n };
 	return messageId === ownId ? { record: own, isEdited: false } : { run: own.run };
 }
 
 /** Whether the newest run goes on from calls that these answer. */
-export function wasAnswered(store: SessionStore, answers: readonly { readonly id: string }[]): boolean {
+export function isAnswered(store: SessionStore, answers: readonly { readonly id: string }[]): boolean {
 	const run = store.runs.get();
-	if (run === undefined || inputOf(store, run) !== undefined) return false;
+	if (run === undefined || findInput(store, run) !== undefined) return false;
 	const message = store.messages.get(run.firstSeq)?.message;
 	const calls = message?.role === 'assistant' ? (message.toolCalls ?? []) : [];
 	return calls.some((call) => answers.some(({ id }) => id === call.id));
 }
 
 /** The message from outside that its sender calls so, or that is listed under that name; of an answer that which it answers. */
-function messageNamed(store: SessionStore, id: string | undefined): MessageRecord | undefined {
+function findMessage(store: SessionStore, id: string | undefined): MessageRecord | undefined {
 	if (id === undefined) return undefined;
 	const place = /^(?:msg|in)_(\d{1,15})$/.exec(id)?.[1];
-	const record = store.messages.named(id) ?? (place === undefined ? undefined : store.messages.get(Number(place)));
+	const record = store.messages.findNamed(id) ?? (place === undefined ? undefined : store.messages.get(Number(place)));
 	return record !== undefined && isFromOutside(record) ? store.messages.whole(record) : undefined;
 }
 
 /** Whether two messages from outside say the same. */
-export function saysTheSame(a: Message, b: Message): boolean {
+export function isSameMessage(a: Message, b: Message): boolean {
 	const said = (message: Message) => JSON.stringify([message.content, 'parts' in message ? message.parts : undefined]);
 	return said(a) === said(b);
 }

@@ -1,19 +1,19 @@
 import { isDelta, isSideEvent, isTerminal } from '../chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../chat/index.ts';
 import type { Resumption } from '../chat/loop.ts';
-import { start } from '../chat/run.ts';
+import { startRun } from '../chat/run.ts';
 import { RunletError } from '../errors.ts';
-import { failureFields, log as writeLog } from '../log.ts';
+import { toFailureFields, log as writeLog } from '../log.ts';
 import { callsInOrder } from './calls-in-order.ts';
 import type { AtCrashPoint } from './crash.ts';
-import { drafting } from './draft.ts';
+import { createDrafts } from './draft.ts';
 import { createJournal, type JournalOptions } from './journal.ts';
 import { RunLog } from './log.ts';
 import type { RunCounter } from './metrics.ts';
 import type { RunRecord } from './rows/run.ts';
-import { runStatusOf } from './status.ts';
+import { toRunStatus } from './status.ts';
 import { isStorageError } from './storage.ts';
-import { fitting, slim, tailLength } from './tail.ts';
+import { dropText, fitTail, tailLength } from './tail.ts';
 
 /** A run that this object carries out now. */
 export interface LiveRun {
@@ -64,16 +64,16 @@ export function carryOut(work: Work): LiveRun {
 	let firstAt: number | undefined;
 	const said: SideEvent[] = [];
 	const journal = createJournal(work);
-	const drafts = drafting(work, journal);
+	const drafts = createDrafts(work, journal);
 
 	const end = (event: TerminalEvent, isShort: boolean): void => {
 		const before = isShort ? [] : said.slice(journal.sides);
 		const draft = isShort ? [] : log.draft(tailLength);
 		const { restarts } = journal;
-		const tail = fitting({ before, draft, restarts, steps: log.steps, event: slim(event) });
+		const tail = fitTail({ before, draft, restarts, steps: log.steps, event: dropText(event) });
 		store.transaction(() => {
 			store.runs.assertOpen(record);
-			store.runs.end(record.n, runStatusOf(event), tail, Date.now());
+			store.runs.end(record.n, toRunStatus(event), tail, Date.now());
 			work.onEnd(event);
 		});
 	};
@@ -92,7 +92,7 @@ export function carryOut(work: Work): LiveRun {
 				await sync();
 				break;
 			} catch (cause) {
-				writeLog('error', 'run.end_not_stored', { 'runlet.run.id': record.id, ...failureFields(cause) });
+				writeLog('error', 'run.end_not_stored', { 'runlet.run.id': record.id, ...toFailureFields(cause) });
 				if (!isStorageError(cause)) {
 					if (isShort) {
 						// Nobody is told of an end that is not stored: who waits for it comes back to what becomes of the run.
@@ -122,7 +122,7 @@ export function carryOut(work: Work): LiveRun {
 			await sync();
 			await atCrashPoint('taken-up');
 		}
-		const run = start({ ...options, ...journal.hooks, signal: stop.signal }, work.history, { resume });
+		const run = startRun({ ...options, ...journal.hooks, signal: stop.signal }, work.history, { resume });
 		const inOrder = callsInOrder();
 		for await (const given of run.batches()) {
 			const batch = inOrder(given);
@@ -133,13 +133,13 @@ export function carryOut(work: Work): LiveRun {
 			counter.add(shown);
 			log.append(shown);
 			if (final !== undefined) return final;
-			drafts.changed(shown);
+			drafts.change(shown);
 		}
 		throw new Error('The run ended without saying how.');
 	};
 	const ended = follow()
 		.catch((cause: unknown) => {
-			writeLog('error', 'run.broke_off', { 'runlet.run.id': record.id, ...failureFields(cause) });
+			writeLog('error', 'run.broke_off', { 'runlet.run.id': record.id, ...toFailureFields(cause) });
 			stop.abort();
 			return notStored(cause);
 		})
@@ -168,12 +168,12 @@ function endNotStored(cause: unknown): RunletError {
 	return new RunletError('storage_unavailable', message, { retryAfter: 2 }, { cause });
 }
 
-export function newRunId(): string {
+export function createRunId(): string {
 	return `run_${crypto.randomUUID()}`;
 }
 
 /** A run that ended before it began, and is in no row; who has read it stands behind the run `n`. */
-export function runThatWasNot(n: number, id: string, event: TerminalEvent): LiveRun {
+export function createUnbegunRun(n: number, id: string, event: TerminalEvent): LiveRun {
 	return toPastRun({ n, id }, new RunLog(n, [event]), event);
 }
 

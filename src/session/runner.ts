@@ -10,32 +10,32 @@ import type { Resumption } from '../chat/loop.ts';
 import type { Config } from '../config.ts';
 import { type RunletError, toRunletError } from '../errors.ts';
 import type { BudgetState, Limit } from '../ledger/budget.ts';
-import { failureFields, log } from '../log.ts';
+import { log, toFailureFields } from '../log.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
-import { optionsFor, type Runtime } from './agent.ts';
+import { createOptions, type Runtime } from './agent.ts';
 import { Alarm } from './alarm.ts';
 import type { Once } from './api.ts';
 import { Callbacks } from './callbacks.ts';
 import { chargeLost } from './charge.ts';
-import { type AtCrashPoint, crashPoints } from './crash.ts';
-import { historyFor } from './history.ts';
+import { type AtCrashPoint, createCrashPoints } from './crash.ts';
+import { readHistory } from './history.ts';
 import { type Inbound, InboundContext } from './inbound.ts';
 import { RunLog } from './log.ts';
-import { sessionMeter, stateOf } from './meter.ts';
+import { createSessionMeter, readBudgetState } from './meter.ts';
 import { RunCounter, type RunTally, report } from './metrics.ts';
-import { inBackground, Owner } from './owner.ts';
-import { pastRun, recordsOf } from './past.ts';
-import { approvedCalls, askedQuestions, openCallsOf } from './pending.ts';
+import { Owner, runInBackground } from './owner.ts';
+import { createPastRun, findRecords } from './past.ts';
+import { findOpenCalls, listApprovedCalls, listQuestions } from './pending.ts';
 import { Queue } from './queue.ts';
 import { giveUp, takeUp } from './recovery.ts';
 import { replay } from './replay.ts';
 import type { Waiting } from './rows/queue.ts';
 import type { RunRecord, RunTerms } from './rows/run.ts';
-import { carryOut, type LiveRun, newRunId, runThatWasNot, type Work } from './run.ts';
-import { runStatusOf, sessionStatus, takesNext } from './status.ts';
+import { carryOut, createRunId, createUnbegunRun, type LiveRun, type Work } from './run.ts';
+import { canTakeNext, sessionStatus, toRunStatus } from './status.ts';
 import { isStorageError } from './storage.ts';
 import type { SessionStore } from './store.ts';
-import { unknownResults } from './submission.ts';
+import { createUnknownResults } from './submission.ts';
 
 /** What a session runs with. */
 export interface RunnerOptions {
@@ -146,13 +146,13 @@ export class Runner {
 			if (model !== undefined) this.#store.chooseModel(model);
 			const createdAt = Date.now();
 			const isNew = this.#store.session().title === undefined;
-			if (isNew) this.#store.setTitle(titleOf(given));
+			if (isNew) this.#store.setTitle(toTitle(given));
 			this.#store.noteActivity(isNew, createdAt);
 			const n = this.nextRun;
 			const isAsked = input.some(({ role }) => role !== 'tool');
 			const run = runs.begin({
 				n,
-				id: waited?.runId ?? newRunId(),
+				id: waited?.runId ?? createRunId(),
 				model: options.model,
 				stopAfter,
 				maxOutputTokens,
@@ -169,7 +169,7 @@ export class Runner {
 			}
 			if (once !== undefined) deliveries.add(once, n, createdAt);
 			if (waited !== undefined) queue.remove(waited.id);
-			if (waited?.key !== undefined) deliveries.begun(waited.key, n);
+			if (waited?.key !== undefined) deliveries.findBegun(waited.key, n);
 			if (callback !== undefined) callbacks.add({ run: n, runId: run.id, url: callback });
 			const carryOut = this.#prepare(run, options);
 			return () => {
@@ -222,7 +222,7 @@ export class Runner {
 		try {
 			if (!this.#store.hasTables || (await this.#store.alarmAt()) !== undefined) return true;
 		} catch (cause) {
-			log('warn', 'alarm.not_read', failureFields(cause));
+			log('warn', 'alarm.not_read', toFailureFields(cause));
 			return false;
 		}
 		return this.#setAlarm();
@@ -230,7 +230,7 @@ export class Runner {
 
 	/** Where the session's budget stands. */
 	budget(): BudgetState {
-		return stateOf(this.#store, this.#limit());
+		return readBudgetState(this.#store, this.#limit());
 	}
 
 	/** The number of the next run. */
@@ -240,7 +240,7 @@ export class Runner {
 
 	/** Tells others at once what they are owed; what cannot be told now the alarm tells. */
 	#tell(): void {
-		inBackground(async () => {
+		runInBackground(async () => {
 			await this.owner.outbox.send();
 			if (this.#live === undefined && this.#store.exists()) void this.#alarm.rest();
 		});
@@ -257,15 +257,15 @@ export class Runner {
 	 */
 	#prepare(
 		record: RunRecord,
-		options: ReturnType<typeof optionsFor>,
+		options: ReturnType<typeof createOptions>,
 		taken: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
 	): () => LiveRun {
 		const store = this.#store;
 		const counter = new RunCounter(taken.events);
 		const { id: sessionId, owner } = store.session();
-		const history = historyFor(store, options);
+		const history = readHistory(store, options);
 		const inbound = new InboundContext(history, owner);
-		const atCrashPoint = this.#crashPointsOf(record.n);
+		const atCrashPoint = this.#toCrashPoints(record.n);
 		const work: Work = {
 			store,
 			record,
@@ -280,23 +280,23 @@ export class Runner {
 				context: { sessionId, runId: record.id },
 				skillContext: () => inbound.current,
 				stopAfter: record.stopAfter,
-				approved: approvedCalls(store),
-				asked: askedQuestions(store),
-				takenIds: store.calls.askedIds(),
+				approved: listApprovedCalls(store),
+				asked: listQuestions(store),
+				takenIds: store.calls.listAskedIds(),
 			},
 			history: history.map(({ message }) => message),
-			meter: sessionMeter({
+			meter: createSessionMeter({
 				store,
 				record,
 				atCrashPoint,
 				limit: () => this.#limit(),
-				priceOf: (model, tokens) => resolveRegistration({ ...options, model })?.priceOf?.(model, tokens),
+				computePrice: (model, tokens) => resolveRegistration({ ...options, model })?.computePrice?.(model, tokens),
 				contextWindow: (model) => resolveRegistration({ ...options, model })?.contextWindow?.(model),
 				owner: this.owner.ledger(),
 			}),
 			lastEvent: (event) => (event.type === 'done' ? { ...event, budget: { ...this.budget() } } : event),
 			onSteered: (id) => {
-				if (this.#live !== undefined) this.queue.begun(id, this.#live);
+				if (this.#live !== undefined) this.queue.begin(id, this.#live);
 			},
 			onEnd: (event) => {
 				const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
@@ -318,7 +318,7 @@ export class Runner {
 		const goOn = (): void => {
 			if (this.#live === live) this.#live = undefined;
 			// What cannot be done now the alarm does.
-			inBackground(async () => this.goOn());
+			runInBackground(async () => this.goOn());
 			this.#tell();
 		};
 		live.ended.then(goOn, goOn);
@@ -328,8 +328,8 @@ export class Runner {
 	/** For calls that the newest run had begun when it failed or was cancelled; one that waits for somebody has none. */
 	#unknownResults(tools: readonly Tool[]): readonly Message[] {
 		const run = this.#store.runs.get();
-		if (run === undefined || !takesNext(sessionStatus(run.status))) return [];
-		return unknownResults(openCallsOf(this.#store), tools, run.journaled);
+		if (run === undefined || !canTakeNext(sessionStatus(run.status))) return [];
+		return createUnknownResults(findOpenCalls(this.#store), tools, run.journaled);
 	}
 
 	/** A run of an earlier life of the object goes on, or ends where it cannot. */
@@ -346,12 +346,12 @@ export class Runner {
 			} else {
 				void this.#alarm.rest();
 				this.#reportLost(run);
-				void this.#crashPointsOf(run.n)('ended');
+				void this.#toCrashPoints(run.n)('ended');
 			}
 		} catch (thrown) {
 			if (isStorageError(thrown)) throw thrown;
-			log('error', 'run.not_taken_up', { 'runlet.run.id': run.id, ...failureFields(thrown) });
-			this.#store.transaction(() => giveUp(this.#store, run, failureOf(toRunletError(thrown))));
+			log('error', 'run.not_taken_up', { 'runlet.run.id': run.id, ...toFailureFields(thrown) });
+			this.#store.transaction(() => giveUp(this.#store, run, toFailure(toRunletError(thrown))));
 			void this.#alarm.rest();
 			this.#reportLost(run);
 		}
@@ -359,15 +359,15 @@ export class Runner {
 
 	/** The message that waited longest begins its run, if the session can take one. */
 	#beginNext(): void {
-		while (this.#live === undefined && takesNext(this.#store.status)) {
+		while (this.#live === undefined && canTakeNext(this.#store.status)) {
 			const waited = this.#store.queue.first();
 			if (waited === undefined) return;
 			const { id, message, inbound, model, callback } = waited;
 			try {
-				this.queue.begun(id, this.begin([message], { model, inbound, callback, waited }));
+				this.queue.begin(id, this.begin([message], { model, inbound, callback, waited }));
 			} catch (thrown) {
 				if (isStorageError(thrown)) throw thrown;
-				this.queue.begun(id, this.#refuse(waited, failureOf(toRunletError(thrown))));
+				this.queue.begin(id, this.#refuse(waited, toFailure(toRunletError(thrown))));
 			}
 		}
 	}
@@ -381,7 +381,7 @@ export class Runner {
 			runs.begin({ n, id: waited.runId, boot: this.#boot, firstSeq: messages.nextPlace(), createdAt });
 			messages.add(n, waited.message, createdAt, { input: true, inbound: waited.inbound });
 			queue.remove(waited.id);
-			if (waited.key !== undefined) deliveries.begun(waited.key, n);
+			if (waited.key !== undefined) deliveries.findBegun(waited.key, n);
 			runs.end(n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);
 			if (waited.callback !== undefined) callbacks.add({ run: n, runId: waited.runId, url: waited.callback });
 		});
@@ -389,7 +389,7 @@ export class Runner {
 		const record = runs.get(n);
 		const { transport } = waited.inbound ?? {};
 		if (record !== undefined) this.#report(record, { event, tally: new RunCounter().tally, transport });
-		return pastRun(this.#store, n) ?? runThatWasNot(n, waited.runId, event);
+		return createPastRun(this.#store, n) ?? createUnbegunRun(n, waited.runId, event);
 	}
 
 	/** A run that waited for somebody is over; its open calls are answered as not run when the conversation goes on. */
@@ -407,7 +407,7 @@ export class Runner {
 	#reportLost({ n, firstSeq }: RunRecord): void {
 		const record = this.#store.runs.get(n);
 		if (record?.tail === undefined) return;
-		const stored = recordsOf(this.#store, n, firstSeq);
+		const stored = findRecords(this.#store, n, firstSeq);
 		const { tally } = new RunCounter(replay(record, stored));
 		const { transport } = stored.findLast(({ inbound }) => inbound !== undefined)?.inbound ?? {};
 		this.#report(record, { event: record.tail.event, tally, transport });
@@ -423,26 +423,26 @@ export class Runner {
 			const { runtime } = this.#options;
 			const config = this.#options.config();
 			const named = resolveRegistration({ model: model ?? '', providers: runtime.providers(config) })?.variant;
-			const facts = { session, run, owner, agent, model: model ?? '', status: runStatusOf(event), event, lives };
+			const facts = { session, run, owner, agent, model: model ?? '', status: toRunStatus(event), event, lives };
 			const firstEventMs = lives > 1 || firstAt === undefined ? undefined : firstAt - createdAt;
 			const times = { durationMs: Date.now() - createdAt, firstEventMs };
 			const provider = tally.usage.provider ?? named ?? '';
-			const { usd } = this.#store.spending.ofRun(n);
+			const { usd } = this.#store.spending.getRun(n);
 			report({ ...facts, ...times, ...tally, provider, usd, transport: transport ?? 'http' }, config.metrics);
 		} catch (cause) {
-			log('warn', 'run.not_reported', { 'runlet.run.id': run, ...failureFields(cause) });
+			log('warn', 'run.not_reported', { 'runlet.run.id': run, ...toFailureFields(cause) });
 		}
 	}
 
-	#crashPointsOf(n: number): AtCrashPoint {
-		return crashPoints(this.#options.runtime.crashPoint, this.#store.session().id, n);
+	#toCrashPoints(n: number): AtCrashPoint {
+		return createCrashPoints(this.#options.runtime.crashPoint, this.#store.session().id, n);
 	}
 
 	#optionsOn({ model, ...asked }: Pick<RunRecord, 'model' | 'maxOutputTokens' | 'toolChoice' | 'terms'>) {
 		const { maxOutputTokens, toolChoice, terms } = asked;
 		const session = this.#store.session();
 		const about = { ...session, model: model ?? session.model, maxOutputTokens, toolChoice, terms };
-		return optionsFor(this.#options.runtime, this.#options.config(), about);
+		return createOptions(this.#options.runtime, this.#options.config(), about);
 	}
 
 	#limit(): Limit {
@@ -465,7 +465,7 @@ interface Ended {
 const titleLength = 80;
 
 /** What the person wrote, without what came with it. */
-function titleOf(input: readonly Message[]): string {
+function toTitle(input: readonly Message[]): string {
 	const texts = input.map((message) => {
 		const parts = 'parts' in message ? message.parts : undefined;
 		return parts?.find(({ kind }) => kind === 'text')?.text ?? messageText(message);
@@ -473,6 +473,6 @@ function titleOf(input: readonly Message[]): string {
 	return texts.join(' ').trim().slice(0, titleLength);
 }
 
-function failureOf({ code, message, data }: RunletError): TerminalEvent {
+function toFailure({ code, message, data }: RunletError): TerminalEvent {
 	return { type: 'error', code, message, ...(data !== undefined && { data }) };
 }

@@ -39,7 +39,7 @@ export function assertAllowed(status: Status, operation: Operation, hasOpenCalls
 }
 
 /** Whether a message that waits may begin its run: a session that waits for somebody goes on waiting. */
-export function takesNext(status: Status): boolean {
+export function canTakeNext(status: Status): boolean {
 	return status === 'idle' || status === 'completed' || status === 'error';
 }
 
@@ -57,7 +57,7 @@ export function sessionStatus(run: RunStatus | undefined): Status {
 }
 
 /** The status of a run that ended with this event. */
-export function runStatusOf(event: TerminalEvent): RunStatus {
+export function toRunStatus(event: TerminalEvent): RunStatus {
 	switch (event.type) {
 		case 'done':
 			return 'completed';

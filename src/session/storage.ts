@@ -26,7 +26,7 @@ export function guardStorage(storage: Storage): Storage {
 		sql,
 		transactionSync: (work) => {
 			let own: { readonly error: unknown } | undefined;
-			const noted = () => {
+			const note = () => {
 				try {
 					return work();
 				} catch (error) {
@@ -35,7 +35,7 @@ export function guardStorage(storage: Storage): Storage {
 				}
 			};
 			return guarded(
-				() => storage.transactionSync(noted),
+				() => storage.transactionSync(note),
 				(error) => (own === undefined ? toStorageError(error) : own.error),
 			);
 		},

@@ -3,7 +3,7 @@ import type { Message } from '../chat/index.ts';
 import type { ClientTool } from '../compat/client-tool.ts';
 import type { Amount } from '../ledger/amount.ts';
 import type { Limit } from '../ledger/budget.ts';
-import { migrate, storedVersion } from '../migrate.ts';
+import { migrate, readVersion } from '../migrate.ts';
 import { CallRows } from './rows/call.ts';
 import { CallbackRows } from './rows/callback.ts';
 import { DeliveryRows } from './rows/delivery.ts';
@@ -96,7 +96,7 @@ export class SessionStore {
 
 	/** Whether there are tables: those of a session, or of what one owed when it was removed. */
 	get hasTables(): boolean {
-		return storedVersion(this.#storage.sql) > 0;
+		return readVersion(this.#storage.sql) > 0;
 	}
 
 	/** Removes everything but what is still owed, to which it adds that the session is gone. */
@@ -129,10 +129,10 @@ export class SessionStore {
 	}
 
 	/** What was owed was told. */
-	told(all: readonly Outgoing[]): void {
+	markTold(all: readonly Outgoing[]): void {
 		this.transaction(() => {
 			for (const outgoing of all) {
-				this.outbox.told(outgoing);
+				this.outbox.markTold(outgoing);
 				const { message } = outgoing;
 				if (message.to === 'list') this.#storage.sql.exec('UPDATE session SET listed_at = ?', message.activeAt);
 			}
@@ -156,8 +156,8 @@ export class SessionStore {
 		this.#storage.sql.exec(
 			`INSERT INTO session (id, agent, owner, model, metadata, budget, expires_after, client_tools, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			...[id, agent, owner, model ?? null, jsonOf(metadata), jsonOf(budget), expiresAfterMs ?? null],
-			...[jsonOf(clientTools), createdAt],
+			...[id, agent, owner, model ?? null, toJsonText(metadata), toJsonText(budget), expiresAfterMs ?? null],
+			...[toJsonText(clientTools), createdAt],
 		);
 		// One of the same id may have been removed a moment ago.
 		this.outbox.remove('unlist');
@@ -219,7 +219,7 @@ export class SessionStore {
 
 	/** The client's tools of the runs from now on. */
 	setClientTools(tools: readonly ClientTool[]): void {
-		this.#storage.sql.exec('UPDATE session SET client_tools = ?', tools.length === 0 ? null : jsonOf(tools));
+		this.#storage.sql.exec('UPDATE session SET client_tools = ?', tools.length === 0 ? null : toJsonText(tools));
 	}
 
 	setTitle(title: string): void {
@@ -246,7 +246,7 @@ export class SessionStore {
 
 	/** What it may spend from now on. */
 	setBudget(budget: Limit): void {
-		this.#storage.sql.exec('UPDATE session SET budget = ?', jsonOf(budget));
+		this.#storage.sql.exec('UPDATE session SET budget = ?', toJsonText(budget));
 	}
 }
 
@@ -261,6 +261,6 @@ export function ledgerId(runId: string, call: number): string {
 	return `${runId}.${call}`;
 }
 
-function jsonOf(value: object | undefined): string | null {
+function toJsonText(value: object | undefined): string | null {
 	return value === undefined ? null : JSON.stringify(value);
 }

@@ -21,7 +21,7 @@ export interface Submitted {
  * Answers from outside, held against what the session itself asked. Throws before anything changes: `conflict` for a
  * call that has its answer, or whose time is over; `invalid_request` for one that was never asked, or not in this way.
  */
-export function submitted(
+export function readSubmissions(
 	{ turn, calls = [], askedAt }: Pick<Pending, 'turn' | 'calls' | 'askedAt'>,
 	answers: readonly Submission[],
 	{ approvalMs, everAsked }: { readonly approvalMs: number; readonly everAsked: ReadonlySet<string> },
@@ -32,16 +32,18 @@ export function submitted(
 	for (const answer of answers) {
 		const { id } = answer;
 		const call = left.get(id);
-		if (call === undefined) throw notOpen(id, turn, calls, everAsked);
+		if (call === undefined) throw createNotOpen(id, turn, calls, everAsked);
 		left.delete(id);
 		if (call.kind === 'approval') {
-			if (!('approve' in answer)) throw refused('invalid_request', `id: "${id}" waits for approve, not for a result.`);
-			if (!answer.approve) messages.push(denied(id, answer.reason));
+			if (!('approve' in answer))
+				throw createRefusal('invalid_request', `id: "${id}" waits for approve, not for a result.`);
+			if (!answer.approve) messages.push(createDenial(id, answer.reason));
 			else if (Date.now() > askedAt + approvalMs)
-				throw refused('conflict', `id: "${id}" was asked too long ago: deny it.`);
+				throw createRefusal('conflict', `id: "${id}" was asked too long ago: deny it.`);
 			else approved.push(call);
 		} else {
-			if ('approve' in answer) throw refused('invalid_request', `id: "${id}" waits for a result, not for approve.`);
+			if ('approve' in answer)
+				throw createRefusal('invalid_request', `id: "${id}" waits for a result, not for approve.`);
 			messages.push(toolResultMessage({ id, output: answer.output, isError: answer.isError === true }));
 		}
 	}
@@ -49,7 +51,10 @@ export function submitted(
 }
 
 /** Of answers that somebody posts again and again those to calls that still wait for just such an answer, the last to each. */
-export function openAnswers(calls: readonly WaitingCall[] = [], answers: readonly Submission[]): readonly Submission[] {
+export function findOpenAnswers(
+	calls: readonly WaitingCall[] = [],
+	answers: readonly Submission[],
+): readonly Submission[] {
 	return calls.flatMap(({ id, kind }) => {
 		const given = answers.findLast((answer) => answer.id === id && 'approve' in answer === (kind === 'approval'));
 		return given ?? [];
@@ -63,7 +68,7 @@ export function openAnswers(calls: readonly WaitingCall[] = [], answers: readonl
  *
  * @param journaled whether the run noted the calls that it began; of one that did not, all may have.
  */
-export function unknownResults(
+export function createUnknownResults(
 	open: readonly OpenCall[],
 	tools: readonly Tool[],
 	journaled: boolean,
@@ -95,12 +100,12 @@ function needsApproval(tool: Tool | undefined, input: unknown): boolean {
 	}
 }
 
-function denied(id: string, reason: string | undefined): ToolMessage {
+function createDenial(id: string, reason: string | undefined): ToolMessage {
 	const output = `A person did not allow this call${reason === undefined ? '.' : `: ${reason}`}`;
 	return toolResultMessage({ id, output, isError: true });
 }
 
-function notOpen(
+function createNotOpen(
 	id: string,
 	turn: readonly Message[],
 	calls: readonly ToolCall[],
@@ -109,12 +114,13 @@ function notOpen(
 	const asked =
 		everAsked.has(id) ||
 		turn.some((message) => message.role === 'assistant' && message.toolCalls?.some((call) => call.id === id));
-	if (calls.some((call) => call.id === id)) return refused('invalid_request', `id: "${id}" is answered twice here.`);
-	if (asked) return refused('conflict', `id: "${id}" is answered already, and the first answer counts.`);
+	if (calls.some((call) => call.id === id))
+		return createRefusal('invalid_request', `id: "${id}" is answered twice here.`);
+	if (asked) return createRefusal('conflict', `id: "${id}" is answered already, and the first answer counts.`);
 	const open = calls.map((call) => call.id).join(', ');
-	return refused('invalid_request', `id: no call "${id}" waits for an answer. Open: ${open || 'none'}.`);
+	return createRefusal('invalid_request', `id: no call "${id}" waits for an answer. Open: ${open || 'none'}.`);
 }
 
-function refused(code: string, message: string): RunletError {
+function createRefusal(code: string, message: string): RunletError {
 	return new RunletError(code, message, { field: 'id' });
 }

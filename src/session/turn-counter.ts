@@ -13,7 +13,7 @@ export function createTurnCounter(now: () => number = Date.now) {
 					begunAt = undefined;
 					continue;
 				}
-				const text = textOf(event);
+				const text = getText(event);
 				if (text === '') continue;
 				begunAt ??= now();
 				counter.add(text);
@@ -24,7 +24,7 @@ export function createTurnCounter(now: () => number = Date.now) {
 	};
 }
 
-function textOf(event: RunEvent): string {
+function getText(event: RunEvent): string {
 	if (event.type === 'text' || event.type === 'reasoning') return event.text;
 	if (event.type === 'tool_use_start') return event.name;
 	return event.type === 'tool_use_input' ? event.partialInputJson : '';

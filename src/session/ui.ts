@@ -1,12 +1,12 @@
-import { bytesOf, toBase64 } from '../bytes.ts';
+import { joinBytes, toBase64 } from '../bytes.ts';
 import type { ToolMessage } from '../chat/index.ts';
-import { messageOf, type UiMessage, type UiPart, withAllowed } from '../compat/ui/message.ts';
+import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../compat/ui/message.ts';
 import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../compat/ui/writer.ts';
-import { attachmentsOf } from './attachment.ts';
-import { recordsOf } from './past.ts';
-import { approvedCalls } from './pending.ts';
+import { readAttachments } from './attachment.ts';
+import { findRecords } from './past.ts';
+import { listApprovedCalls } from './pending.ts';
 import { replay } from './replay.ts';
-import { inputOf, isFromOutside, listedId, roundOf } from './round.ts';
+import { findInput, findRound, isFromOutside, toListedId } from './round.ts';
 import { type MessageRecord, messageStride } from './rows/message.ts';
 import type { RunRecord } from './rows/run.ts';
 import type { SessionStore } from './store.ts';
@@ -15,9 +15,9 @@ import type { SessionStore } from './store.ts';
 const shownCharacters = 4_000_000;
 
 /** The head of the message that a run writes: all runs that answer one message write the same one. */
-export function headOf(store: SessionStore, n: number, isContinued: boolean): UiMessageHead {
-	const { input, runs } = roundOf(store, n);
-	const told = toldRuns(store, runs);
+export function findHead(store: SessionStore, n: number, isContinued: boolean): UiMessageHead {
+	const { input, runs } = findRound(store, n);
+	const told = listToldRuns(store, runs);
 	return {
 		messageId: answerId(input?.seq ?? 0),
 		sessionId: store.session().id,
@@ -40,23 +40,23 @@ export function uiMessages(store: SessionStore): UiMessage[] {
 	let runs: number[] = [];
 	let isPassed = false;
 	const flush = (): void => {
-		const answer = answerOf(store, runs);
+		const answer = findAnswer(store, runs);
 		if (answer !== undefined) messages.push(answer);
 		runs = [];
 	};
 	for (let n = inputs[0]?.run ?? 1; newest !== undefined && n <= newest.n; n++) {
 		const run = store.runs.get(n);
 		if (run === undefined) continue;
-		const begins = inputOf(store, run);
+		const begins = findInput(store, run);
 		if (begins !== undefined) flush();
 		isPassed = isGone(begins ?? store.messages.get(run.firstSeq)) || (begins === undefined && isPassed);
 		if (isPassed) continue;
 		runs.push(n);
 		for (const input of inputs) {
-			if (input.run === n) messages.push(userMessageOf(store.messages.whole(input), listedId(input.seq)));
+			if (input.run === n) messages.push(toUserMessage(store.messages.whole(input), toListedId(input.seq)));
 		}
 	}
-	const waiting = store.queue.all().map((one) => userMessageOf(one, one.runId));
+	const waiting = store.queue.all().map((one) => toUserMessage(one, one.runId));
 	if (newest?.status === 'awaiting_tools') messages.push(...waiting.splice(0));
 	if (newest?.status !== 'running') flush();
 	return [...messages, ...waiting];
@@ -71,49 +71,49 @@ function answerId(place: number): string {
 	return `msg_${place}`;
 }
 
-function answerOf(store: SessionStore, runs: readonly number[]): UiMessage | undefined {
+function findAnswer(store: SessionStore, runs: readonly number[]): UiMessage | undefined {
 	const last = runs.at(-1);
 	if (last === undefined) return undefined;
-	const { events } = toldRuns(store, [last])[0] ?? { events: [] };
-	const writer = new UiWriter(headOf(store, last, false));
+	const { events } = listToldRuns(store, [last])[0] ?? { events: [] };
+	const writer = new UiWriter(findHead(store, last, false));
 	const written = events.flatMap((event) => writer.write(event));
 	const run = store.runs.get();
-	if (run?.n !== last || run.status !== 'awaiting_tools') return messageOf(written);
-	const message = messageOf([...written, ...writer.writeAnswers(earlyAnswers(store, run))]);
-	return message && withAllowed(message, approvedCalls(store));
+	if (run?.n !== last || run.status !== 'awaiting_tools') return toUiMessage(written);
+	const message = toUiMessage([...written, ...writer.writeAnswers(findEarlyAnswers(store, run))]);
+	return message && withAllowed(message, listApprovedCalls(store));
 }
 
 /** Results that came for calls of the newest run while others are still open: they are stored for the run after it. */
-function earlyAnswers(store: SessionStore, run: RunRecord): GivenResult[] {
+function findEarlyAnswers(store: SessionStore, run: RunRecord): GivenResult[] {
 	const firstSeq = store.messages.lastTurn();
 	const n = run.n + 1;
-	return givenOf({ n, firstSeq }, recordsOf(store, n, firstSeq), askedApprovals(run));
+	return toGiven({ n, firstSeq }, findRecords(store, n, firstSeq), listAskedApprovals(run));
 }
 
 /** What is stored of runs that follow one another; of one that goes on only what it was given. */
-function toldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
+function listToldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
 	let approvals: ReadonlySet<string> = new Set();
 	return runs.flatMap((n) => {
 		const run = store.runs.get(n);
 		if (run === undefined) return [];
-		const records = recordsOf(store, n, run.firstSeq).filter((record) => !isGone(record));
+		const records = findRecords(store, n, run.firstSeq).filter((record) => !isGone(record));
 		const told = {
-			given: givenOf(run, records, approvals),
+			given: toGiven(run, records, approvals),
 			events: run.tail === undefined ? [] : replay(run, records),
 		};
-		approvals = askedApprovals(run);
+		approvals = listAskedApprovals(run);
 		return [told];
 	});
 }
 
 /** The calls that a run put before a person. */
-function askedApprovals({ tail }: RunRecord): ReadonlySet<string> {
+function listAskedApprovals({ tail }: RunRecord): ReadonlySet<string> {
 	const asked = tail?.event.type === 'awaiting' ? (tail.event.toolCalls ?? []) : [];
 	return new Set(asked.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])));
 }
 
 /** The answers to calls that a run began with, but for that to a question: it is a message of the person. */
-function givenOf(
+function toGiven(
 	{ n, firstSeq }: Pick<RunRecord, 'n' | 'firstSeq'>,
 	records: readonly MessageRecord[],
 	approvals: ReadonlySet<string>,
@@ -133,7 +133,7 @@ function givenOf(
 }
 
 /** @param name what it is called where its sender did not call it anything. */
-function userMessageOf({ message, inbound }: Pick<MessageRecord, 'message' | 'inbound'>, name: string): UiMessage {
+function toUserMessage({ message, inbound }: Pick<MessageRecord, 'message' | 'inbound'>, name: string): UiMessage {
 	const parts = 'parts' in message ? message.parts : undefined;
 	const attached = inbound?.attachments ?? [];
 	const own: UiPart[] =
@@ -144,8 +144,8 @@ function userMessageOf({ message, inbound }: Pick<MessageRecord, 'message' | 'in
 					.map(({ kind, text = '', mime, data, url, name }) =>
 						kind === 'text' ? { type: 'text', text } : filePart({ mime, name, url: url ?? dataUrl(mime, data) }),
 					);
-	const files = attachmentsOf(parts, attached).map(({ name, type, contentText, contentBase64, contentUrl }) => {
-		const data = contentText === undefined ? contentBase64 : toBase64(bytesOf(contentText));
+	const files = readAttachments(parts, attached).map(({ name, type, contentText, contentBase64, contentUrl }) => {
+		const data = contentText === undefined ? contentBase64 : toBase64(joinBytes(contentText));
 		return filePart({ mime: type, name, url: contentUrl ?? dataUrl(type, data) });
 	});
 	return { id: inbound?.messageId ?? name, role: 'user', parts: [...own, ...files] };

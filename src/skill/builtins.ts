@@ -27,7 +27,7 @@ export function builtins(skills: Skills, skillContext?: SkillContext): Tool[] {
  * files (document 001, `builtins-with-resolver`).
  */
 export function builtinsWithResolver(resolver: SkillResolver, skillContext?: SkillContext): Tool[] {
-	return builtinsOf(resolver, { skillContext });
+	return createBuiltins(resolver, { skillContext });
 }
 
 /** What the skill tools of a run are told. */
@@ -38,7 +38,7 @@ export interface BuiltinOptions {
 }
 
 /** The skill tools of a run. */
-export function builtinsOf(resolver: SkillResolver, options: BuiltinOptions): Tool[] {
+export function createBuiltins(resolver: SkillResolver, options: BuiltinOptions): Tool[] {
 	return [
 		builtinListSkillsR(resolver),
 		readSkill(resolver, options),
@@ -95,7 +95,7 @@ function readSkill(resolver: SkillResolver, { bundle }: BuiltinOptions): Tool {
 		inputSchema: v.object({ name: v.string() }),
 		passInput: true,
 		retry: 'safe',
-		fn: ({ name }, context) => textOf(resolver, name, context?.skillContext ?? {}, bundle),
+		fn: ({ name }, context) => toSkillText(resolver, name, context?.skillContext ?? {}, bundle),
 	});
 }
 
@@ -107,7 +107,7 @@ function applySkill(resolver: SkillResolver, { skillContext, bundle }: BuiltinOp
 		passInput: true,
 		retry: 'safe',
 		fn: ({ name, ctx }, context?: ToolContext) =>
-			textOf(resolver, name, { ...ctx, ...context?.skillContext, ...skillContext }, bundle),
+			toSkillText(resolver, name, { ...ctx, ...context?.skillContext, ...skillContext }, bundle),
 	});
 }
 
@@ -124,7 +124,7 @@ export function builtinReadSkillFileR(resolver: SkillResolver): Tool {
 		retry: 'safe',
 		fn: async ({ name, path }) => {
 			const skill = await readIn(resolver, name);
-			return skill === undefined ? unknownSkill(name) : fileOf(skill, path);
+			return skill === undefined ? unknownSkill(name) : findFile(skill, path);
 		},
 	});
 }
@@ -149,7 +149,7 @@ export function unknownSkill(name: string): string {
 	return `Unknown skill: ${name}`;
 }
 
-async function textOf(
+async function toSkillText(
 	resolver: SkillResolver,
 	name: string,
 	context: SkillContext,
@@ -181,8 +181,8 @@ function aboutRequired({ skills, missing, circles }: Loaded, bundle: BuiltinOpti
 /** Paths that are named to a model that asks for another. */
 const mostPaths = 200;
 
-function fileOf({ name, files = {} }: Skill, path: string): string {
-	const paths = Object.keys(files).filter(staysInside);
+function findFile({ name, files = {} }: Skill, path: string): string {
+	const paths = Object.keys(files).filter(isInside);
 	const text = paths.includes(path) ? files[path] : undefined;
 	if (text !== undefined) return text;
 	if (paths.length === 0) return `The skill ${name} has no files.`;
@@ -191,6 +191,6 @@ function fileOf({ name, files = {} }: Skill, path: string): string {
 }
 
 /** Whether a path is a plain one within a folder, whoever wrote it. */
-function staysInside(path: string): boolean {
+function isInside(path: string): boolean {
 	return !/[\\\p{Cc}]/u.test(path) && path.split('/').every((name) => name !== '' && name !== '.' && name !== '..');
 }

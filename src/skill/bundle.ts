@@ -51,12 +51,12 @@ export interface Bundle {
  * The tools of skills: their own, and those of `offered` that they name in `allowed-tools`. Of two with one name the
  * earlier counts: a tool that is there already, then that of the skill that stands first.
  */
-export function bundleOf(there: readonly Tool[], skills: readonly Skill[], offered: readonly Tool[]): Bundle {
+export function createBundle(there: readonly Tool[], skills: readonly Skill[], offered: readonly Tool[]): Bundle {
 	const names = new Set(there.map(({ name }) => providerName(name)));
 	const tools = new Map<string, BundledTool>();
 	const taken: BundledTool[] = [];
 	for (const skill of new Map(skills.map((one) => [one.name, one])).values()) {
-		for (const tool of toolsOf(skill, offered)) {
+		for (const tool of listTools(skill, offered)) {
 			const name = providerName(tool.name);
 			const before = tools.get(name);
 			if (names.has(name) || (before !== undefined && before.tool !== tool)) taken.push({ tool, skill: skill.name });
@@ -66,7 +66,7 @@ export function bundleOf(there: readonly Tool[], skills: readonly Skill[], offer
 	return { tools: [...tools.values()], taken };
 }
 
-function toolsOf({ tools = [], frontMatter }: Skill, offered: readonly Tool[]): readonly Tool[] {
+function listTools({ tools = [], frontMatter }: Skill, offered: readonly Tool[]): readonly Tool[] {
 	const named = toolNames(frontMatter?.['allowed-tools']);
 	return [...ownTools(tools), ...offered.filter(({ name }) => named.has(name))];
 }

@@ -1,9 +1,9 @@
 const encoder = new TextEncoder();
 
 /** The first 128 bits of a text's SHA-256, in hexadecimal; synchronous, which WebCrypto's is not. */
-export function hashOf(text: string): string {
+export function hashContent(text: string): string {
 	const state = Uint32Array.from(start);
-	const blocks = padded(encoder.encode(text));
+	const blocks = padBytes(encoder.encode(text));
 	const words = new Uint32Array(64);
 	for (let at = 0; at < blocks.byteLength; at += 64) addBlock(state, words, blocks, at);
 	return [...state.subarray(0, 4)].map((word) => word.toString(16).padStart(8, '0')).join('');
@@ -17,7 +17,7 @@ const fraction = (root: number): number => (root % 1) * 2 ** 32;
 const start = Uint32Array.from(primes.slice(0, 8), (prime) => fraction(prime ** (1 / 2)));
 const constants = Uint32Array.from(primes, (prime) => fraction(Math.cbrt(prime)));
 
-function padded(bytes: Uint8Array): DataView {
+function padBytes(bytes: Uint8Array): DataView {
 	const whole = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64);
 	whole.set(bytes);
 	whole[bytes.length] = 0x80;
@@ -26,23 +26,23 @@ function padded(bytes: Uint8Array): DataView {
 	return view;
 }
 
-const turned = (word: number, by: number): number => (word >>> by) | (word << (32 - by));
+const rotate = (word: number, by: number): number => (word >>> by) | (word << (32 - by));
 
 function addBlock(state: Uint32Array, w: Uint32Array, blocks: DataView, offset: number): void {
 	for (let n = 0; n < 64; n++) {
 		if (n < 16) w[n] = blocks.getUint32(offset + n * 4);
 		else {
 			const [x = 0, y = 0] = [w[n - 15], w[n - 2]];
-			const s0 = turned(x, 7) ^ turned(x, 18) ^ (x >>> 3);
-			const s1 = turned(y, 17) ^ turned(y, 19) ^ (y >>> 10);
+			const s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >>> 3);
+			const s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y >>> 10);
 			w[n] = (w[n - 16] ?? 0) + s0 + (w[n - 7] ?? 0) + s1;
 		}
 	}
 	let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
 	for (let n = 0; n < 64; n++) {
-		const s1 = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25);
+		const s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
 		const one = (h + s1 + ((e & f) ^ (~e & g)) + (constants[n] ?? 0) + (w[n] ?? 0)) | 0;
-		const s0 = turned(a, 2) ^ turned(a, 13) ^ turned(a, 22);
+		const s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
 		const two = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
 		h = g;
 		g = f;

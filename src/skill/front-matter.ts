@@ -111,14 +111,14 @@ function parse(yaml: string): Parsed {
 			report('Keys are expected, such as `name: pdf`', contents.range[0]);
 		}
 		if (problems.length > 0 || !isMap(contents)) return { entries: noEntries, problems };
-		return { entries: entriesOf(contents, (node) => node.toJS(document), lineAt), problems };
+		return { entries: readEntries(contents, (node) => node.toJS(document), lineAt), problems };
 	} catch {
 		// Recursion into some thousand nested lists ends in a RangeError.
 		return { entries: noEntries, problems: [{ message: 'It is nested too deep', line: 1, at: 0 }] };
 	}
 }
 
-function entriesOf(
+function readEntries(
 	map: YAMLMap.Parsed,
 	toValue: (node: ParsedNode) => unknown,
 	lineAt: (offset: number) => number,
@@ -131,7 +131,7 @@ function entriesOf(
 			value,
 			line: lineAt(key.range[0]),
 			...(isScalar(node) && { text: typeof value === 'string' ? value : (node.source ?? '') }),
-			...(isMap(node) && { entries: entriesOf(node, toValue, lineAt) }),
+			...(isMap(node) && { entries: readEntries(node, toValue, lineAt) }),
 		});
 	}
 	return entries;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { messageOf } from '../errors.ts';
+import { toMessageText } from '../errors.ts';
 import { withTimeLimit } from '../time-limit.ts';
 import { type FullText, readFullText, type Scored } from './full-text.ts';
 import {
@@ -82,12 +82,12 @@ export function kvResolver(
 		onProblem = () => {},
 	}: KvResolverOptions = {},
 ): SkillResolver {
-	const cache = cacheOf(kv, prefix);
+	const cache = findCache(kv, prefix);
 	const getJson = async (key: string): Promise<unknown> => {
 		try {
 			return await withTimeLimit(kv.get(key, 'json'), timeoutMs, 'KV');
 		} catch (error) {
-			onProblem(`${key}: could not be read from KV (${messageOf(error)}).`, 'not_read');
+			onProblem(`${key}: could not be read from KV (${toMessageText(error)}).`, 'not_read');
 			return undefined;
 		}
 	};
@@ -109,7 +109,7 @@ export function kvResolver(
 		return set ?? cached?.set;
 	};
 
-	const viewOf = (set: SkillSet): View => {
+	const toView = (set: SkillSet): View => {
 		const pick = (wanted: readonly string[]) => [...new Set(wanted)].flatMap((name) => set.byName.get(name) ?? []);
 		const served = names === undefined ? set.entries : pick(names);
 		const missing = names?.filter((name) => !set.byName.has(name)) ?? [];
@@ -117,14 +117,14 @@ export function kvResolver(
 			onProblem(`Not published: ${name}. Mend the name, or publish: npm run skills.`, 'not_published', name);
 		const all = names !== undefined || set.length <= listLimit;
 		const byName = names === undefined ? set.byName : new Map(served.map((entry) => [entry.name, entry]));
-		return { set, served, byName, listed: all ? served : fitting(pick(alwaysOn), listLimit) };
+		return { set, served, byName, listed: all ? served : selectFitting(pick(alwaysOn), listLimit) };
 	};
 
 	let view: Promise<View> | undefined;
 	const begin = (): Promise<View> => {
 		view ??= readIndex(cacheMs).then((set) => {
 			if (set === undefined) view = undefined;
-			return viewOf(set ?? noSkills);
+			return toView(set ?? noSkills);
 		});
 		return view;
 	};
@@ -132,7 +132,7 @@ export function kvResolver(
 	const withBody = async (entry: Entry | undefined): Promise<Skill | 'no text' | undefined> => {
 		if (entry === undefined) return undefined;
 		const body = v.safeParse(bodySchema, await getJson(bodyKey(prefix, entry.hash)));
-		return body.success ? { ...skillOf(entry), ...body.output } : 'no text';
+		return body.success ? { ...toSkill(entry), ...body.output } : 'no text';
 	};
 
 	/** A document beside the index, parsed once an isolate. */
@@ -144,7 +144,10 @@ export function kvResolver(
 			slot.loaded = { key, value: parse(json) };
 			return slot.loaded.value;
 		} catch (error) {
-			onProblem(`${key}: cannot be searched (${messageOf(error)}). Publish again: npm run skills.`, 'not_searchable');
+			onProblem(
+				`${key}: cannot be searched (${toMessageText(error)}). Publish again: npm run skills.`,
+				'not_searchable',
+			);
 			return undefined;
 		}
 	};
@@ -161,13 +164,13 @@ export function kvResolver(
 		if (loaded === undefined) return undefined;
 		try {
 			const [vector = []] = await embedFn(vectors.model, [query]);
-			return joined(
+			return mergeRankings(
 				loaded.find(vector, (name) => byName.has(name)),
 				byWords,
 				loaded.names,
 			);
 		} catch (error) {
-			onProblem(`Searched by words, not by meaning: ${messageOf(error)}`, 'not_embedded');
+			onProblem(`Searched by words, not by meaning: ${toMessageText(error)}`, 'not_embedded');
 			return undefined;
 		}
 	};
@@ -183,14 +186,14 @@ export function kvResolver(
 			const found = await withBody((await begin()).byName.get(name));
 			if (found !== 'no text') return found;
 			// Its text is gone, so the run's index is older than what publishing keeps: the newest one knows the newest text.
-			const latest = await withBody(viewOf((await readIndex(0)) ?? noSkills).byName.get(name));
+			const latest = await withBody(toView((await readIndex(0)) ?? noSkills).byName.get(name));
 			if (latest !== 'no text') return latest;
 			onProblem(`${name}: its text is not in KV. Publish again: npm run skills.`, 'text_missing', name);
 			return undefined;
 		},
 		findFn: async (name) => {
 			const entry = (await begin()).byName.get(name);
-			return entry && skillOf(entry);
+			return entry && toSkill(entry);
 		},
 		hasFiles: true,
 		searchFn: async (query, { limit = 10, minScore = 0 } = {}): Promise<FoundSkill[]> => {
@@ -206,7 +209,7 @@ export function kvResolver(
 				.flatMap(([name, score]) => {
 					const entry = current.byName.get(name);
 					if (entry === undefined) return [];
-					return [{ ...skillOf(entry), description: document?.descriptions[name] ?? entry.description, score }];
+					return [{ ...toSkill(entry), description: document?.descriptions[name] ?? entry.description, score }];
 				})
 				.slice(0, Math.max(0, limit));
 		},
@@ -221,12 +224,12 @@ interface View {
 	readonly listed: readonly Entry[];
 }
 
-function skillOf({ 'allowed-tools': allowed, ...skill }: Entry): Skill {
+function toSkill({ 'allowed-tools': allowed, ...skill }: Entry): Skill {
 	return allowed === undefined ? skill : { ...skill, frontMatter: { 'allowed-tools': allowed } };
 }
 
 /** As many as have room, in their order. */
-function fitting(entries: readonly Entry[], limit: number): Entry[] {
+function selectFitting(entries: readonly Entry[], limit: number): Entry[] {
 	let room = limit;
 	return entries.filter((entry) => {
 		room -= indexLine(entry).length + 1;
@@ -255,7 +258,11 @@ function parseVectors(json: unknown): VectorsDocument {
 }
 
 /** Skills put over HTTP have no vector: they are found by their words, the best word score counting as the best cosine. */
-function joined(byMeaning: readonly Scored[], byWords: readonly Scored[], hasVector: ReadonlySet<string>): Scored[] {
+function mergeRankings(
+	byMeaning: readonly Scored[],
+	byWords: readonly Scored[],
+	hasVector: ReadonlySet<string>,
+): Scored[] {
 	const [[, bestCosine] = ['', 1]] = byMeaning;
 	const [[, bestWords] = ['', 1]] = byWords;
 	const more = byWords.flatMap(([name, score]): Scored[] =>
@@ -277,7 +284,7 @@ interface Cache {
 
 const caches = new WeakMap<SkillStore, Map<string, Cache>>();
 
-function cacheOf(kv: SkillStore, prefix: string): Cache {
+function findCache(kv: SkillStore, prefix: string): Cache {
 	const known = caches.get(kv) ?? new Map<string, Cache>();
 	caches.set(kv, known);
 	const cache = known.get(prefix) ?? { search: {}, vectors: {} };

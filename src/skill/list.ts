@@ -10,24 +10,24 @@ export interface SkillListing {
 
 /** `{ name, description, when }` of each skill (document 001, `list-skills-of`). */
 export function listSkillsOf(skills: readonly Skill[]): SkillListing[] {
-	return skills.map(listingOf);
+	return skills.map(toListing);
 }
 
 /** The same for skills that a search found, with their scores where there are any. */
 export function listFoundSkills(found: readonly FoundSkill[]): (SkillListing & { score?: number })[] {
 	return found.map((skill) => ({
-		...listingOf(skill),
+		...toListing(skill),
 		...(skill.score !== undefined && { score: Math.round(skill.score * 100) / 100 }),
 	}));
 }
 
-function listingOf({ name, description, when = [] }: Skill): SkillListing {
+function toListing({ name, description, when = [] }: Skill): SkillListing {
 	return { name, description, when };
 }
 
 /** One skill as a line of the index: `  - NAME: DESCRIPTION (when: a, b) (modalities: image)` (document 001, `index-line`). */
 export function indexLine({ name, description, when, modalities }: Skill): string {
-	return `  - ${name}: ${description}${clause('when', when)}${clause('modalities', modalities)}`;
+	return `  - ${name}: ${description}${renderClause('when', when)}${renderClause('modalities', modalities)}`;
 }
 
 /**
@@ -47,6 +47,6 @@ function moreLine(more: number, beyond: boolean): string {
 	return `${subject} available: find one with search_skills(query), then read it with read_skill(name).`;
 }
 
-function clause(label: string, values: readonly string[] | undefined): string {
+function renderClause(label: string, values: readonly string[] | undefined): string {
 	return values === undefined || values.length === 0 ? '' : ` (${label}: ${values.join(', ')})`;
 }

@@ -25,23 +25,23 @@ export interface MarkdownOptions {
  */
 export function fromMarkdown(text: string, { directory }: MarkdownOptions = {}): Skill {
 	const frontMatter = readFrontMatter(text);
-	if (!frontMatter.ok) throw refusal(frontMatter.violation, directory);
+	if (!frontMatter.ok) throw toRefusal(frontMatter.violation, directory);
 	const { entries, body } = frontMatter;
 	const name = entries.get('name')?.text?.trim() || directory?.trim();
-	if (!name) throw refusal({ field: 'name', message: 'name is missing: write `name: my-skill`', line: 1 }, directory);
+	if (!name) throw toRefusal({ field: 'name', message: 'name is missing: write `name: my-skill`', line: 1 }, directory);
 	const description = entries.get('description')?.text?.trim();
 	if (!description) {
 		const line = entries.get('description')?.line ?? 1;
 		const message =
 			'description is missing: write `description:` and one sentence on what the skill does and when to use it';
-		throw refusal({ field: 'description', message, line }, directory);
+		throw toRefusal({ field: 'description', message, line }, directory);
 	}
 	const metadata = entries.get('metadata')?.entries ?? new Map<string, Entry>();
 	const lists = listFields.flatMap((field) => {
-		const list = listOf(metadata.get(field));
+		const list = readList(metadata.get(field));
 		return list?.length ? [[field, list] as const] : [];
 	});
-	const rest = restOf(entries, metadata);
+	const rest = readRest(entries, metadata);
 	return {
 		name,
 		description,
@@ -109,31 +109,34 @@ export function validateMarkdown(text: string, { directory }: MarkdownOptions = 
 const listFields = ['when', 'modalities', 'requires'] as const;
 
 /** The entries of comma-separated text or of a list; `undefined` for what is neither. */
-function listOf(entry: Entry | undefined): string[] | undefined {
+function readList(entry: Entry | undefined): string[] | undefined {
 	const items: unknown = entry?.text === undefined ? entry?.value : [entry.text];
 	if (!Array.isArray(items) || !items.every(isScalarValue)) return undefined;
 	return items.flatMap((item) => String(item).split(',')).flatMap((item) => item.trim() || []);
 }
 
 /** The keys that have no field of their own in `Skill`. A key without a value is as good as none. */
-function restOf(entries: ReadonlyMap<string, Entry>, metadata: ReadonlyMap<string, Entry>): Record<string, unknown> {
-	const isList = (key: string) => listFields.some((field) => field === key) && listOf(metadata.get(key)) !== undefined;
+function readRest(entries: ReadonlyMap<string, Entry>, metadata: ReadonlyMap<string, Entry>): Record<string, unknown> {
+	const isList = (key: string) =>
+		listFields.some((field) => field === key) && readList(metadata.get(key)) !== undefined;
 	const kept = [...metadata].filter(([key, { value }]) => value !== null && !isList(key));
 	const rest = [...entries].flatMap(([key, entry]): [string, unknown][] => {
 		if (entry.value === null || key === 'name' || key === 'description') return [];
 		if (key !== 'metadata' || entry.entries === undefined)
-			return [[key, isKnown(key) ? asText(entry) : asValue(entry)]];
-		return kept.length > 0 ? [[key, Object.fromEntries(kept.map(([inner, value]) => [inner, asText(value)]))]] : [];
+			return [[key, isKnown(key) ? toTextValue(entry) : toValue(entry)]];
+		return kept.length > 0
+			? [[key, Object.fromEntries(kept.map(([inner, value]) => [inner, toTextValue(value)]))]]
+			: [];
 	});
 	return Object.fromEntries(rest);
 }
 
-function asText({ text, value }: Entry): unknown {
+function toTextValue({ text, value }: Entry): unknown {
 	return text ?? value;
 }
 
 /** A number that would be written back differently (`1.10`) stays text. */
-function asValue({ text, value }: Entry): unknown {
+function toValue({ text, value }: Entry): unknown {
 	return typeof value === 'number' && String(value) !== text ? text : value;
 }
 
@@ -202,7 +205,7 @@ function isScalarValue(value: unknown): value is string | number | boolean {
 	return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
-function refusal({ field, message, line }: Omit<Violation, 'severity'>, directory: string | undefined): RunletError {
+function toRefusal({ field, message, line }: Omit<Violation, 'severity'>, directory: string | undefined): RunletError {
 	const where = [
 		`SKILL.md${directory ? ` of "${directory}"` : ''}`,
 		...(line === undefined ? [] : [`line ${line}`]),

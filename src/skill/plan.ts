@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { hashOf } from './content-hash.ts';
+import { hashContent } from './content-hash.ts';
 import { writeFullText } from './full-text.ts';
 import { bodyKey, type Entry, entrySchema, indexKey, indexSchema, searchKey, vectorsKey } from './kv-index.ts';
-import { bytesIn, maxValueBytes, type PublishedEntry, type ToPublish } from './publish.ts';
+import { countBytes, maxValueBytes, type PublishedEntry, type ToPublish } from './publish.ts';
 import type { Vectors } from './vectors.ts';
 
 /** Why a skill is not published. `line` counts from 1; `file` is its path below the folder of all skills. */
@@ -48,7 +48,7 @@ export interface SkillsPlan {
 
 export type Put = readonly [key: string, value: string];
 
-export const retiredKey = (prefix: string): string => `${prefix}retired`;
+export const toRetiredKey = (prefix: string): string => `${prefix}retired`;
 
 /**
  * How long what an index no longer names is kept, in milliseconds: an hour. KV may serve an old index for a minute, and a
@@ -86,8 +86,8 @@ export function planSkills(
 	});
 	const more = [...problems];
 	const document = (value: string, key: typeof searchKey, what: string): string | undefined => {
-		const hash = hashOf(value);
-		if (bytesIn(value) <= maxValueBytes) {
+		const hash = hashContent(value);
+		if (countBytes(value) <= maxValueBytes) {
 			wanted.set(key(prefix, hash), value);
 			return hash;
 		}
@@ -107,7 +107,7 @@ export function planSkills(
 		...(vectors && vectorsHash && { vectors: { hash: vectorsHash, model: vectors.model } }),
 		skills: listed,
 	});
-	if (bytesIn(index) > maxValueBytes) throw new Error(`The index is too large for an entry of KV.`);
+	if (countBytes(index) > maxValueBytes) throw new Error(`The index is too large for an entry of KV.`);
 
 	const needed = new Set([...wanted.keys(), ...kept.map(({ hash }) => bodyKey(prefix, hash))]);
 	const { record, retired, deletes } = retire(stored, needed, named, prefix, now);
@@ -118,7 +118,7 @@ export function planSkills(
 	return {
 		// What was retired once may have been deleted since, whatever the list says.
 		puts: [...wanted].filter(([key]) => !there.has(key) || (record.has(key) && !named.has(key))),
-		...(retired !== null && retired !== stored.retired && { retired: [retiredKey(prefix), retired] }),
+		...(retired !== null && retired !== stored.retired && { retired: [toRetiredKey(prefix), retired] }),
 		...(index !== stored.index && { index: [indexKey(prefix), index] }),
 		deletes,
 		published: changed.filter((entry) => !isSame(entry)).map(({ name }) => name),
@@ -149,7 +149,7 @@ export function readIndex(text: string | null, prefix: string) {
 function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<string>, prefix: string, now: number) {
 	const parsed = v.safeParse(storedRetired, parseJson(stored.retired));
 	const record = new Map(parsed.success ? Object.entries(parsed.output.at) : []);
-	const there = new Set(stored.keys.filter((key) => key !== indexKey(prefix) && key !== retiredKey(prefix)));
+	const there = new Set(stored.keys.filter((key) => key !== indexKey(prefix) && key !== toRetiredKey(prefix)));
 	const unneeded = [...new Set([...there, ...named, ...record.keys()])].filter((key) => !needed.has(key)).sort();
 	// A time that an interrupted publishing left of what the index still named does not count.
 	const since = unneeded.map((key) => [key, named.has(key) ? now : (record.get(key) ?? now)] as const);
@@ -165,8 +165,8 @@ function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<
 function cut(entries: readonly Entry[]): { listed: readonly Entry[]; descriptions?: Record<string, string> } {
 	// In steps, so that one skill more or less does not change every entry.
 	for (const length of [1_024, 512, 256, 192, 160, 128, 96, 64, 32]) {
-		const listed = entries.map((entry) => ({ ...entry, description: shortened(entry.description, length) }));
-		if (length > 32 && bytesIn(JSON.stringify(listed)) > maxIndexBytes) continue;
+		const listed = entries.map((entry) => ({ ...entry, description: shorten(entry.description, length) }));
+		if (length > 32 && countBytes(JSON.stringify(listed)) > maxIndexBytes) continue;
 		const cutOnes = entries.filter(({ description }, at) => description !== listed[at]?.description);
 		if (cutOnes.length === 0) return { listed };
 		return { listed, descriptions: Object.fromEntries(cutOnes.map(({ name, description }) => [name, description])) };
@@ -174,7 +174,7 @@ function cut(entries: readonly Entry[]): { listed: readonly Entry[]; description
 	return { listed: entries };
 }
 
-function shortened(text: string, length: number): string {
+function shorten(text: string, length: number): string {
 	const characters = [...text];
 	return characters.length <= length
 		? text

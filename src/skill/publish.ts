@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { toAllowedText } from './allowed-tools.ts';
-import { hashOf } from './content-hash.ts';
+import { hashContent } from './content-hash.ts';
 import { type Entry, entrySchema } from './kv-index.ts';
 import { fromMarkdown } from './markdown.ts';
 
@@ -24,7 +24,7 @@ export interface PublishOptions {
 export const maxValueBytes = 25 * 1024 * 1024;
 
 /** Bytes of a text in UTF-8. */
-export function bytesIn(text: string): number {
+export function countBytes(text: string): number {
 	return new TextEncoder().encode(text).byteLength;
 }
 
@@ -49,11 +49,11 @@ export function toPublish(
 		...(requires && { requires: [...requires] }),
 		...(allowed !== undefined && { 'allowed-tools': allowed }),
 	};
-	const entry = { name, description, ...about, hash: hashOf(content), ...(paths.length > 0 && { files: paths }) };
+	const entry = { name, description, ...about, hash: hashContent(content), ...(paths.length > 0 && { files: paths }) };
 	return { entry, body: content };
 }
 
 /** A hash of all that is published of a skill; its description has to be the whole one. */
-export function etagOf(entry: Entry): string {
-	return hashOf(JSON.stringify(Object.entries(v.parse(entrySchema, entry)).sort(([a], [b]) => (a < b ? -1 : 1))));
+export function toEtag(entry: Entry): string {
+	return hashContent(JSON.stringify(Object.entries(v.parse(entrySchema, entry)).sort(([a], [b]) => (a < b ? -1 : 1))));
 }

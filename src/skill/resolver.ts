@@ -31,7 +31,7 @@ export interface SkillResolver {
 /** Advertises every skill, every turn; no search (document 001, `in-memory-resolver`). */
 export function inMemoryResolver(entries: readonly (AnyFn | Skill)[]): SkillResolver {
 	const skills = forAgent(entries);
-	return { listFn: () => skills, readFn: (name) => findSkill(skills, name), hasFiles: someFiles(skills), skills };
+	return { listFn: () => skills, readFn: (name) => findSkill(skills, name), hasFiles: hasFiles(skills), skills };
 }
 
 /**
@@ -51,7 +51,7 @@ export function searchableResolver(
 		listFn: () => advertised,
 		readFn: (name) => findSkill(skills, name),
 		searchFn: (query, options) => searchSkillsOf(skills, query, options),
-		hasFiles: someFiles(skills),
+		hasFiles: hasFiles(skills),
 		skills,
 	};
 }
@@ -66,7 +66,7 @@ export function effectiveResolver(
 }
 
 /** What a turn's system prompt says of the skills there are: those listed, and how many more can be found. */
-export async function advertised(resolver: SkillResolver, context: ListContext): Promise<string> {
+export async function listAdvertised(resolver: SkillResolver, context: ListContext): Promise<string> {
 	const listed = await resolver.listFn(context);
 	return buildIndex(listed, resolver.searchFn === undefined ? 0 : await resolver.moreFn?.(context));
 }
@@ -83,7 +83,7 @@ export async function readIn(resolver: SkillResolver, name: string): Promise<Ski
 }
 
 /** Several resolvers as one; of two skills with one name the earlier resolver's counts. */
-export function joinedResolver(resolvers: readonly SkillResolver[]): SkillResolver {
+export function joinResolvers(resolvers: readonly SkillResolver[]): SkillResolver {
 	const unique = <S extends Skill>(lists: readonly (readonly S[])[]): S[] =>
 		[
 			...new Map(
@@ -120,6 +120,6 @@ export function joinedResolver(resolvers: readonly SkillResolver[]): SkillResolv
 	};
 }
 
-function someFiles(skills: readonly Skill[]): boolean {
+function hasFiles(skills: readonly Skill[]): boolean {
 	return skills.some(({ files = {} }) => Object.keys(files).length > 0);
 }

@@ -33,12 +33,12 @@ export function scoreSkills<S extends Skill>(skills: readonly S[], query: string
 	const needle = query.trim().toLowerCase();
 	if (needle === '') return [];
 	return skills
-		.map((skill) => ({ skill, score: scoreOf(skill, needle) }))
+		.map((skill) => ({ skill, score: scoreSkill(skill, needle) }))
 		.filter(({ score }) => score > 0)
 		.sort((a, b) => b.score - a.score);
 }
 
-function scoreOf({ name, description, when = [] }: Skill, needle: string): number {
+function scoreSkill({ name, description, when = [] }: Skill, needle: string): number {
 	const has = (text: string): boolean => text.toLowerCase().includes(needle);
 	return (has(name) ? 3 : 0) + (has(description) ? 2 : 0) + when.filter(has).length;
 }

@@ -71,7 +71,7 @@ export function fromFn(f: AnyFn): Skill {
  * name are `duplicate_skill`: only the first could ever be read.
  */
 export function forAgent(entries: readonly (AnyFn | Skill)[]): readonly Skill[] {
-	const skills = entries.map((entry) => (typeof entry === 'function' ? fromFn(entry) : checked(entry)));
+	const skills = entries.map((entry) => (typeof entry === 'function' ? fromFn(entry) : check(entry)));
 	const seen = new Set<string>();
 	for (const { name } of skills) {
 		if (seen.has(name)) throw new RunletError('duplicate_skill', `Two skills are named ${name}. Rename one.`, { name });
@@ -80,7 +80,7 @@ export function forAgent(entries: readonly (AnyFn | Skill)[]): readonly Skill[] 
 	return skills;
 }
 
-function checked(entry: Skill): Skill {
+function check(entry: Skill): Skill {
 	const field = typeof entry?.name !== 'string' ? 'name' : 'description';
 	if (field === 'description' && typeof entry.description === 'string') return entry;
 	const message = `${field}: a skill needs a name and a description, both texts.`;

@@ -23,7 +23,7 @@ export const vectorsSchema = v.object({
 export type ByMeaning = (query: readonly number[], isServed: (name: string) => boolean) => Scored[];
 
 /** What of a skill is embedded. */
-export function embeddedText({ name, description, when = [] }: Searched): string {
+export function toEmbeddedText({ name, description, when = [] }: Searched): string {
 	return [name, description, ...when].join('\n');
 }
 
@@ -35,16 +35,16 @@ export function toBytes(vector: readonly number[]): Int8Array {
 
 /** Throws for what is not a whole vector a name. */
 export function readVectors({ names, values }: Vectors): ByMeaning {
-	const bytes = bytesOf(values);
+	const bytes = toInt8(values);
 	const dimensions = names.length === 0 ? 0 : bytes.length / names.length;
 	if (!Number.isInteger(dimensions))
 		throw new Error(`${bytes.length} numbers are no vectors for ${names.length} skills`);
-	const lengths = names.map((_, row) => lengthOf(bytes.subarray(row * dimensions, (row + 1) * dimensions)));
+	const lengths = names.map((_, row) => measureLength(bytes.subarray(row * dimensions, (row + 1) * dimensions)));
 	return (query, isServed) => {
 		if (names.length > 0 && query.length !== dimensions) {
 			throw new Error(`the query has ${query.length} dimensions, the skills have ${dimensions}`);
 		}
-		const length = lengthOf(query);
+		const length = measureLength(query);
 		const found = names.flatMap((name, row): Scored[] => {
 			if (!isServed(name)) return [];
 			const score = dot(query, bytes, row * dimensions) / (length * (lengths[row] ?? 0));
@@ -69,7 +69,7 @@ export function filterVectors(vectors: Vectors, isWanted: (name: string, text: s
 	};
 }
 
-function lengthOf(vector: ArrayLike<number>): number {
+function measureLength(vector: ArrayLike<number>): number {
 	let sum = 0;
 	for (let at = 0; at < vector.length; at++) sum += (vector[at] ?? 0) ** 2;
 	return Math.sqrt(sum);
@@ -81,7 +81,7 @@ function dot(query: readonly number[], bytes: Int8Array, from: number): number {
 	return sum;
 }
 
-function bytesOf(base64: string): Int8Array {
+function toInt8(base64: string): Int8Array {
 	const text = atob(base64);
 	const bytes = new Int8Array(text.length);
 	for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { messageOf, RunletError } from '../errors.ts';
+import { RunletError, toMessageText } from '../errors.ts';
 import { type AnyFn, schemaFromFn } from './fn.ts';
 import { assertNotTooDeep } from './json-schema/compile.ts';
 import { toCurrentDraft } from './json-schema/draft.ts';
@@ -33,19 +33,19 @@ type InputOf<S> = S extends AnySchema ? StandardSchemaV1.InferOutput<S> : Record
  * boolean and, if given at all, not `undefined` or `null`.
  */
 export function define<const S extends AnySchema | JsonSchema>(record: ToolRecord<S>): Tool {
-	if (!isRecord(record)) throw invalid('tool', 'a record with name, description and inputSchema', record);
+	if (!isRecord(record)) throw createInvalid('tool', 'a record with name, description and inputSchema', record);
 	if (typeof record.description !== 'string')
-		throw invalid('description', 'a text that tells the model when to call it', record.description, record.name);
+		throw createInvalid('description', 'a text that tells the model when to call it', record.description, record.name);
 	if ('manual' in record && typeof record.manual !== 'boolean')
-		throw invalid('manual', 'true or false', record.manual, record.name);
-	return checked(record);
+		throw createInvalid('manual', 'true or false', record.manual, record.name);
+	return checkRecord(record);
 }
 
 /** A tool made from a function with a signature (document 000, `from-fn`). Overrides win over `meta.tool`, that over the function's own. */
 export function fromFn(f: AnyFn, overrides: Partial<Tool> = {}): Tool {
 	const { name, description, inputSchema, outputSchema } = schemaFromFn(f);
 	const said = overrides.description ?? f.meta.tool?.description ?? description;
-	return checked({
+	return checkRecord({
 		inputSchema,
 		...(outputSchema !== undefined && { outputSchema }),
 		fn: f,
@@ -60,7 +60,7 @@ export type ToolEntries = readonly (AnyFn | Tool)[] | Readonly<Record<string, An
 
 /** The entries as `Tool`s, in the same order. Two of one name are `duplicate_tool`, what is no tool is `invalid_tool`. */
 export function forAgent(entries: ToolEntries): readonly Tool[] {
-	const tools = listed(entries).map((entry) => (typeof entry === 'function' ? fromFn(entry) : checked(entry)));
+	const tools = list(entries).map((entry) => (typeof entry === 'function' ? fromFn(entry) : checkRecord(entry)));
 	const seen = new Map<string, string>();
 	for (const { name } of tools) {
 		const alias = providerName(name);
@@ -77,11 +77,11 @@ export function forAgent(entries: ToolEntries): readonly Tool[] {
 	return tools;
 }
 
-function listed(entries: ToolEntries): readonly (AnyFn | Tool)[] {
+function list(entries: ToolEntries): readonly (AnyFn | Tool)[] {
 	if (Array.isArray(entries)) return [...entries];
 	// One tool by itself would be read as a record of its fields.
 	if (isRecord(entries) && !('inputSchema' in entries)) return Object.values(entries);
-	throw invalid('tools', 'a list of tools, or a toolbox', entries);
+	throw createInvalid('tools', 'a list of tools, or a toolbox', entries);
 }
 
 /** The tool of that name, or `undefined` (document 000, `find-by-name`). */
@@ -99,24 +99,24 @@ const maxName = 1_000;
 
 const checkedTools = new WeakSet<Tool>();
 
-function checked(record: {
+function checkRecord(record: {
 	readonly name: unknown;
 	readonly inputSchema: unknown;
 	readonly outputSchema?: unknown;
 }): Tool {
 	if (!isRecord(record))
-		throw invalid('tool', 'a function made with fn, or a record with name and inputSchema', record);
+		throw createInvalid('tool', 'a function made with fn, or a record with name and inputSchema', record);
 	if (isKnown(record)) return record;
 	const { name, inputSchema, outputSchema, ...rest } = record;
-	if (typeof name !== 'string' || name === '') throw invalid('name', 'a text', name);
-	if (name.length > maxName) throw invalid('name', `at most ${maxName} characters`, name);
+	if (typeof name !== 'string' || name === '') throw createInvalid('name', 'a text', name);
+	if (name.length > maxName) throw createInvalid('name', `at most ${maxName} characters`, name);
 	const tool: Tool = {
 		...rest,
 		name,
-		inputSchema: inputSchemaOf(name, inputSchema),
-		...(outputSchema !== undefined && { outputSchema: outputSchemaOf(name, outputSchema) }),
+		inputSchema: toInputSchema(name, inputSchema),
+		...(outputSchema !== undefined && { outputSchema: findOutputSchema(name, outputSchema) }),
 	};
-	if (tool.fn !== undefined && typeof tool.fn !== 'function') throw invalid('fn', 'a function', tool.fn, name);
+	if (tool.fn !== undefined && typeof tool.fn !== 'function') throw createInvalid('fn', 'a function', tool.fn, name);
 	checkedTools.add(tool);
 	return tool;
 }
@@ -125,43 +125,43 @@ function isKnown(record: object): record is Tool {
 	return checkedTools.has(record as Tool);
 }
 
-function inputSchemaOf(name: string, schema: unknown): JsonSchema {
+function toInputSchema(name: string, schema: unknown): JsonSchema {
 	const expected = 'a JSON Schema or a Standard Schema (valibot, Zod, ArkType) of an object';
 	const json = isSchema(schema) ? toJsonSchema(schema, `${name}: inputSchema`) : schema;
-	if (!isRecord(json) || !maySayObject(json)) throw invalid('inputSchema', expected, schema, name);
+	if (!isRecord(json) || !allowsObject(json)) throw createInvalid('inputSchema', expected, schema, name);
 	if (isSchema(schema)) return rememberCheck(json, (input) => checkWithSchema(schema, input));
-	return usable(json, 'inputSchema', name);
+	return isUsable(json, 'inputSchema', name);
 }
 
-function outputSchemaOf(name: string, schema: unknown): JsonSchema {
+function findOutputSchema(name: string, schema: unknown): JsonSchema {
 	if (isSchema(schema)) return toJsonSchema(schema, `${name}: outputSchema`);
-	if (!isRecord(schema)) throw invalid('outputSchema', 'a JSON Schema', schema, name);
-	return usable(schema, 'outputSchema', name);
+	if (!isRecord(schema)) throw createInvalid('outputSchema', 'a JSON Schema', schema, name);
+	return isUsable(schema, 'outputSchema', name);
 }
 
 /** A plain JSON Schema in the words of 2020-12. Throws where no input could be checked by it, and says why. */
-function usable(schema: JsonSchema, field: string, tool: string): JsonSchema {
+function isUsable(schema: JsonSchema, field: string, tool: string): JsonSchema {
 	try {
 		assertNotTooDeep(schema);
 		const current = toCurrentDraft(schema);
 		prepareCheck(current);
 		return current;
 	} catch (error) {
-		throw new RunletError('invalid_tool', `${field}: ${messageOf(error)} (tool ${tool}).`, { field });
+		throw new RunletError('invalid_tool', `${field}: ${toMessageText(error)} (tool ${tool}).`, { field });
 	}
 }
 
 /** Keywords that a schema of an object has, one at least, unless it says nothing at all. */
 const objectKeywords = ['type', 'properties', 'required', 'additionalProperties', '$ref', 'anyOf', 'oneOf', 'allOf'];
 
-function maySayObject(schema: JsonSchema): boolean {
+function allowsObject(schema: JsonSchema): boolean {
 	const { type } = schema;
 	if (type !== undefined) return type === 'object' || (Array.isArray(type) && type.includes('object'));
 	const keywords = Object.keys(schema);
 	return keywords.length === 0 || objectKeywords.some((keyword) => keywords.includes(keyword));
 }
 
-function invalid(field: string, expected: string, got: unknown, tool?: unknown): RunletError {
+function createInvalid(field: string, expected: string, got: unknown, tool?: unknown): RunletError {
 	const found = got === undefined ? 'nothing' : got === null ? 'null' : `a ${typeof got}`;
 	const owner = typeof tool === 'string' ? ` (tool ${tool})` : '';
 	return new RunletError('invalid_tool', `${field}: expected ${expected}, got ${found}${owner}.`, { field });

@@ -1,6 +1,6 @@
-import { messageOf } from '../errors.ts';
+import { toMessageText } from '../errors.ts';
 import { findByCall } from './define.ts';
-import { failure, type InvokeContext, inTime, invoke, type Outcome } from './invoke.ts';
+import { createFailure, type InvokeContext, invoke, limitTime, type Outcome } from './invoke.ts';
 import type { Tool, ToolCall, ToolResult } from './tool.ts';
 
 /**
@@ -21,9 +21,9 @@ export async function dispatch(
 async function invokeCall(tools: readonly Tool[], call: ToolCall, context: InvokeContext): Promise<Outcome> {
 	const tool = findByCall(tools, call.name);
 	if (tool === undefined || !(await isAvailable(tool, context))) {
-		return failure(
+		return createFailure(
 			'unknown_tool',
-			`There is no tool named ${call.name.slice(0, 200)}. ${await offered(tools, context)}`,
+			`There is no tool named ${call.name.slice(0, 200)}. ${await listOffered(tools, context)}`,
 		);
 	}
 	return invoke(tool, call.input, { ...context, callId: call.id });
@@ -33,11 +33,11 @@ async function invokeCall(tools: readonly Tool[], call: ToolCall, context: Invok
 export async function isAvailable(tool: Tool, context: InvokeContext): Promise<boolean> {
 	if (tool.isAvailable === undefined) return true;
 	const { timeoutMs: _, ...shown } = context;
-	const said = await inTime(tool.name, context, async () => {
+	const said = await limitTime(tool.name, context, async () => {
 		try {
 			return { ok: true, value: await tool.isAvailable?.(shown) };
 		} catch (error) {
-			return failure('failed', messageOf(error));
+			return createFailure('failed', toMessageText(error));
 		}
 	});
 	return said.ok && Boolean(said.value);
@@ -49,7 +49,7 @@ export async function availableTools(tools: readonly Tool[], context: InvokeCont
 	return tools.filter((_, at) => may[at]);
 }
 
-async function offered(tools: readonly Tool[], context: InvokeContext): Promise<string> {
+async function listOffered(tools: readonly Tool[], context: InvokeContext): Promise<string> {
 	const names = (await availableTools(tools, context)).map((tool) => tool.name);
 	return names.length === 0 ? 'No tools are available: answer without one.' : `Use one of: ${names.join(', ')}.`;
 }

@@ -92,9 +92,9 @@ export function fn<
 			field: 'params',
 		});
 	}
-	const wrapped = (...args: ArgsOf<P>): R => implementation(...args);
-	Object.defineProperty(wrapped, 'name', { value: meta.name });
-	return Object.assign(wrapped, { meta: Object.freeze({ ...meta }) });
+	const wrap = (...args: ArgsOf<P>): R => implementation(...args);
+	Object.defineProperty(wrap, 'name', { value: meta.name });
+	return Object.assign(wrap, { meta: Object.freeze({ ...meta }) });
 }
 
 /** Whether a value was made by `fn`. */

@@ -1,9 +1,9 @@
-import { messageOf, RunletError } from '../errors.ts';
+import { RunletError, toMessageText } from '../errors.ts';
 import { maxLevels } from '../json.ts';
 import { askUser, halt, isAskUser, isHalt } from './control.ts';
 import { copyData } from './copy.ts';
 import { isFn, paramNames } from './fn.ts';
-import { checkInput, isRecord, propertiesOf } from './schema.ts';
+import { checkInput, getProperties, isRecord } from './schema.ts';
 import type { Note, Tool, ToolContext } from './tool.ts';
 
 /** Why a call gave no value, in document 004's kinds. */
@@ -33,9 +33,9 @@ export type InvokeContext = Partial<ToolContext> & {
  * failure is a value; it throws only when the caller's signal aborts (`cancelled`).
  */
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
-	return inTime(tool.name, context, async (signal) => {
+	return limitTime(tool.name, context, async (signal) => {
 		const { timeoutMs: _, onThrow, ...shown } = context;
-		const emit = neverThrowing(context.emit, signal);
+		const emit = guardEmit(context.emit, signal);
 		const arranged = await readArguments(tool, input);
 		if (!arranged.ok) {
 			// Who wrote a hook wants to say something; else the result says it all.
@@ -44,10 +44,11 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 		}
 		// What `readArgs` made is the tool's own; else each function gets a copy of what the model wrote.
 		const args = (): unknown => (tool.readArgs === undefined ? copyData(arranged.value) : arranged.value);
-		if (tool.fn === undefined) return failure('failed', `${tool.name} has no function: its result comes from outside.`);
+		if (tool.fn === undefined)
+			return createFailure('failed', `${tool.name} has no function: its result comes from outside.`);
 		note(emit, () => tool.onRequest?.(args()));
 		const own = { callId: '', skillContext: {}, ...shown, emit, signal };
-		const outcome = await outcomeOf(tool, args(), own, onThrow);
+		const outcome = await findOutcome(tool, args(), own, onThrow);
 		if (outcome.ok) note(emit, () => resultNote(tool, args(), outcome.value));
 		else note(emit, () => errorNote(tool, args(), outcome.error.message));
 		return outcome;
@@ -61,7 +62,7 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 export async function readArguments(tool: Tool, input: unknown): Promise<Outcome> {
 	const given = input === undefined || input === null || input === '' ? {} : copyData(input);
 	if (typeof given === 'string') {
-		return failure(
+		return createFailure(
 			'invalid_argument',
 			`The arguments are not valid JSON, or nested more than ${maxLevels} levels deep. Call ${tool.name} again with one JSON object.`,
 		);
@@ -69,20 +70,20 @@ export async function readArguments(tool: Tool, input: unknown): Promise<Outcome
 	try {
 		const checked = await checkInput(tool.inputSchema, given);
 		if ('issues' in checked) {
-			return failure(
+			return createFailure(
 				'invalid_argument',
-				`${listed(checked.issues)}\nCorrect the arguments and call ${tool.name} again.`,
+				`${toList(checked.issues)}\nCorrect the arguments and call ${tool.name} again.`,
 			);
 		}
 		if (tool.readArgs === undefined) return { ok: true, value: checked.value };
 		return { ok: true, value: await tool.readArgs(isRecord(checked.value) ? checked.value : {}) };
 	} catch (error) {
-		return failure('invalid_argument', messageOf(error));
+		return createFailure('invalid_argument', toMessageText(error));
 	}
 }
 
 /** The first of what is wrong: a model mends a few mistakes at a time. */
-function listed(issues: readonly string[]): string {
+function toList(issues: readonly string[]): string {
 	const shown = issues.slice(0, 20).join('\n');
 	return issues.length > 20 ? `${shown}\n… and ${issues.length - 20} more` : shown;
 }
@@ -113,12 +114,12 @@ function errorNote(tool: Tool, args: unknown, reason: string): Note | undefined 
 	return said === 'default' ? [`${tool.name} failed`, reason] : said;
 }
 
-export function failure(kind: ToolFailure['kind'], message: string): { ok: false; error: ToolFailure } {
+export function createFailure(kind: ToolFailure['kind'], message: string): { ok: false; error: ToolFailure } {
 	return { ok: false, error: { kind, message } };
 }
 
 /** The work's outcome, or that it took too long. Its signal aborts with the caller's, and when its time is over. */
-export async function inTime(
+export async function limitTime(
 	name: string,
 	{ signal: outer, timeoutMs = usualToolMs }: InvokeContext,
 	work: (signal: AbortSignal) => Promise<Outcome>,
@@ -129,10 +130,10 @@ export async function inTime(
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const late = new Promise<Outcome>((resolve) => {
 		const after = Math.min(timeoutMs, 2 ** 31 - 1);
-		timer = setTimeout(() => resolve(failure('failed', `${name} gave no result within ${timeoutMs} ms.`)), after);
+		timer = setTimeout(() => resolve(createFailure('failed', `${name} gave no result within ${timeoutMs} ms.`)), after);
 	});
 	try {
-		return await Promise.race([work(signal), late, aborted(signal)]);
+		return await Promise.race([work(signal), late, rejectOnAbort(signal)]);
 	} finally {
 		if (timer !== undefined) clearTimeout(timer);
 		// A tool that goes on after its time is told to stop.
@@ -140,7 +141,7 @@ export async function inTime(
 	}
 }
 
-async function outcomeOf(
+async function findOutcome(
 	tool: Tool,
 	args: unknown,
 	context: ToolContext,
@@ -154,14 +155,14 @@ async function outcomeOf(
 		throwIfAborted(context.signal);
 		const refused = error instanceof RunletError && error.code === 'invalid_argument';
 		if (!refused) onThrow?.(tool.name, error);
-		return failure(refused ? 'invalid_argument' : 'failed', messageOf(error));
+		return createFailure(refused ? 'invalid_argument' : 'failed', toMessageText(error));
 	}
 }
 
 async function call(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
 	if (tool.fn === undefined) return undefined;
 	if (tool.passInput === true) return tool.fn(args, context);
-	const names = isFn(tool.fn) ? paramNames(tool.fn) : Object.keys(propertiesOf(tool.inputSchema));
+	const names = isFn(tool.fn) ? paramNames(tool.fn) : Object.keys(getProperties(tool.inputSchema));
 	return applyByName(tool.fn.bind(tool), names, isRecord(args) ? args : {});
 }
 
@@ -182,13 +183,13 @@ function asData(tool: Tool, value: unknown): Outcome {
 	if (typeof value === 'string') return { ok: true, value };
 	if (typeof value === 'bigint') return { ok: true, value: String(value) };
 	if (typeof value === 'function' || typeof value === 'symbol') {
-		return failure('failed', `${tool.name} returned what JSON cannot hold: a ${typeof value}.`);
+		return createFailure('failed', `${tool.name} returned what JSON cannot hold: a ${typeof value}.`);
 	}
 	try {
 		const json = JSON.stringify(value);
 		return { ok: true, value: json === undefined ? null : JSON.parse(json) };
 	} catch (error) {
-		return failure('failed', `${tool.name} returned what JSON cannot hold: ${messageOf(error)}`);
+		return createFailure('failed', `${tool.name} returned what JSON cannot hold: ${toMessageText(error)}`);
 	}
 }
 
@@ -202,7 +203,7 @@ function note(emit: (note: Note) => void, make: () => Note | undefined): void {
 }
 
 /** Shows notes while the call goes on; who follows a run must not be able to fail it. */
-function neverThrowing(emit: ToolContext['emit'] = () => {}, signal: AbortSignal): ToolContext['emit'] {
+function guardEmit(emit: ToolContext['emit'] = () => {}, signal: AbortSignal): ToolContext['emit'] {
 	return (said) => {
 		try {
 			if (!signal.aborted) emit(said);
@@ -216,7 +217,7 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 	if (signal?.aborted === true) throw new RunletError('cancelled', 'The run was cancelled.');
 }
 
-function aborted(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
 	return new Promise((_, reject) => {
 		signal.addEventListener('abort', () => reject(new RunletError('cancelled', 'The run was cancelled.')), {
 			once: true,

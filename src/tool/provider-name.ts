@@ -10,11 +10,11 @@ export function providerName(name: string): string {
 	const readable = name.replace(/[^a-zA-Z0-9_-]+/g, '_').replace(/^_+/, '');
 	let end = readable.length;
 	while (readable[end - 1] === '_') end--;
-	return `${readable.slice(0, Math.min(end, 48))}_${hash(name)}`.replace(/^_/, 't_');
+	return `${readable.slice(0, Math.min(end, 48))}_${hashName(name)}`.replace(/^_/, 't_');
 }
 
 /** cyrb53: 53 well-mixed bits as 11 letters and digits; short, synchronous, and not for secrets. */
-export function hash(text: string): string {
+export function hashName(text: string): string {
 	let a = 0xdeadbeef;
 	let b = 0x41c6ce57;
 	for (let index = 0; index < text.length; index++) {

@@ -5,7 +5,7 @@ import {
 	toJsonSchema as valibotToJsonSchema,
 } from '@valibot/to-json-schema';
 import type { GenericSchema } from 'valibot';
-import { messageOf, RunletError } from '../errors.ts';
+import { RunletError, toMessageText } from '../errors.ts';
 import { isTooDeep, maxLevels } from '../json.ts';
 import { compileSchema } from './json-schema/compile.ts';
 import { toCurrentDraft } from './json-schema/draft.ts';
@@ -35,9 +35,13 @@ export function toJsonSchema(schema: AnySchema, where: string): JsonSchema {
 		return json;
 	} catch (error) {
 		const remedy = 'Use a schema that JSON Schema can express, or give the tool an inputSchema of its own.';
-		throw new RunletError('invalid_tool', `${where}: no JSON Schema for this schema (${messageOf(error)}). ${remedy}`, {
-			field: where,
-		});
+		throw new RunletError(
+			'invalid_tool',
+			`${where}: no JSON Schema for this schema (${toMessageText(error)}). ${remedy}`,
+			{
+				field: where,
+			},
+		);
 	}
 }
 
@@ -52,7 +56,7 @@ export function isOptional(schema: AnySchema): boolean {
 export async function checkWithSchema(schema: AnySchema, value: unknown, path = ''): Promise<Checked> {
 	const result = await schema['~standard'].validate(value);
 	if (result.issues === undefined) return { value: result.value };
-	return { issues: result.issues.map((issue) => issueLine([path, ...pathOf(issue)], issue.message)) };
+	return { issues: result.issues.map((issue) => issueLine([path, ...toIssuePath(issue)], issue.message)) };
 }
 
 const validators = new WeakMap<JsonSchema, (input: unknown) => Checked | Promise<Checked>>();
@@ -123,12 +127,12 @@ export function asProperties(named: readonly (readonly [name: string, schema: Js
 }
 
 /** Names in a schema's `required`. */
-export function requiredOf(schema: JsonSchema): readonly string[] {
+export function getRequired(schema: JsonSchema): readonly string[] {
 	return Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === 'string') : [];
 }
 
 /** A schema's `properties`, empty where it has none. */
-export function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
+export function getProperties(schema: JsonSchema): Readonly<Record<string, unknown>> {
 	return isRecord(schema.properties) ? schema.properties : {};
 }
 
@@ -155,7 +159,7 @@ function jsonSchemaCheck(schema: JsonSchema): (input: unknown) => Checked {
 	};
 }
 
-function pathOf(issue: StandardSchemaV1.Issue): string[] {
+function toIssuePath(issue: StandardSchemaV1.Issue): string[] {
 	// The path of ArkType is a list of its own kind, whose `map` adds an index to an empty one.
 	return Array.from(issue.path ?? [], (segment) => String(typeof segment === 'object' ? segment.key : segment));
 }
@@ -190,8 +194,8 @@ function withoutOptionalNulls(schema: unknown, input: unknown, walk: Walk): unkn
 		);
 	}
 	if (!isRecord(trimmed)) return trimmed;
-	const required = requiredOf(schema);
-	const properties = propertiesOf(schema);
+	const required = getRequired(schema);
+	const properties = getProperties(schema);
 	const kept = Object.entries(trimmed).filter(
 		([name, value]) => value !== null || required.includes(name) || !Object.hasOwn(properties, name),
 	);
@@ -208,12 +212,12 @@ function withoutOptionalNulls(schema: unknown, input: unknown, walk: Walk): unkn
 }
 
 function mapRefs(node: JsonSchema, map: (ref: string) => string): JsonSchema {
-	const mapped = (value: unknown): unknown =>
-		Array.isArray(value) ? value.map(mapped) : isRecord(value) ? mapRefs(value, map) : value;
+	const mapSchema = (value: unknown): unknown =>
+		Array.isArray(value) ? value.map(mapSchema) : isRecord(value) ? mapRefs(value, map) : value;
 	return Object.fromEntries(
 		Object.entries(node).map(([key, value]) => [
 			key,
-			key === '$ref' && typeof value === 'string' && value.startsWith('#') ? map(value) : mapped(value),
+			key === '$ref' && typeof value === 'string' && value.startsWith('#') ? map(value) : mapSchema(value),
 		]),
 	);
 }

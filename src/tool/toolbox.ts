@@ -1,13 +1,13 @@
-import { messageOf } from '../errors.ts';
+import { toMessageText } from '../errors.ts';
 import { copyData } from './copy.ts';
 import { forAgent } from './define.ts';
 import { isAvailable } from './dispatch.ts';
 import type { AnyFn } from './fn.ts';
-import { failure, type InvokeContext, inTime, invoke, type Outcome, readArguments } from './invoke.ts';
+import { createFailure, type InvokeContext, invoke, limitTime, type Outcome, readArguments } from './invoke.ts';
 import { toCurrentDraft } from './json-schema/draft.ts';
 import { innerSchemas, mapInner } from './json-schema/keywords.ts';
 import { providerName } from './provider-name.ts';
-import { isRecord, type JsonSchema, propertiesOf, requiredOf } from './schema.ts';
+import { getProperties, getRequired, isRecord, type JsonSchema } from './schema.ts';
 import type { Note, Tool } from './tool.ts';
 
 /** Tools by name (document 004, `toolbox()`). */
@@ -62,12 +62,12 @@ export function find(name: string, box: Toolbox): Tool | undefined {
 /** The tool as an OpenAI function, or `undefined` where the box has none of that name (document 004, `tool_spec`). */
 export function spec(name: string, box: Toolbox): ToolSpec | undefined {
 	const tool = find(name, box);
-	return tool === undefined ? undefined : specOf(tool);
+	return tool === undefined ? undefined : toToolSpec(tool);
 }
 
 /** All tools of the box as OpenAI functions (document 004, `toolbox_to_specs`). */
 export function specs(box: Toolbox): ToolSpec[] {
-	return Object.values(box).map(specOf);
+	return Object.values(box).map(toToolSpec);
 }
 
 /** Whether the tool runs alone, after the others of its turn: the opposite of document 004's `is_async?`. */
@@ -91,7 +91,7 @@ export async function perform(name: string, args: Args, box: Toolbox, context: I
 export function validateRequired(name: string, args: Args, box: Toolbox): Outcome<Args> {
 	const tool = find(name, box);
 	if (tool === undefined) return unknownTool(name, box);
-	for (const key of requiredOf(tool.inputSchema)) {
+	for (const key of getRequired(tool.inputSchema)) {
 		const value = getArg(args, key);
 		if (!value.ok) return value;
 	}
@@ -101,12 +101,12 @@ export function validateRequired(name: string, args: Args, box: Toolbox): Outcom
 /** An argument's value; a missing one, `null` and an empty string are a `missing_argument` (document 004, `get_arg`). */
 export function getArg(args: Args, key: string): Outcome {
 	const value = isRecord(args) && Object.hasOwn(args, key) ? args[key] : undefined;
-	return value === undefined || value === null || value === '' ? missingArgument(key) : { ok: true, value };
+	return value === undefined || value === null || value === '' ? findMissingArgument(key) : { ok: true, value };
 }
 
 /** The answer for a required argument that is missing (document 004, `required_arg_error`). */
-export function missingArgument(key: string): Outcome<never> {
-	return failure('missing_argument', `${key}: missing. Give it a value that is not empty.`);
+export function findMissingArgument(key: string): Outcome<never> {
+	return createFailure('missing_argument', `${key}: missing. Give it a value that is not empty.`);
 }
 
 /** Checks and reads the arguments as a call would, then gives them to `use` (document 004, `with_args`). */
@@ -120,12 +120,12 @@ export async function withArgs<T>(
 	if (!complete.ok) return complete;
 	const tool = find(name, box);
 	if (tool === undefined) return unknownTool(name, box);
-	const read = await inTime(tool.name, {}, () => readArguments(tool, args));
+	const read = await limitTime(tool.name, {}, () => readArguments(tool, args));
 	if (!read.ok) return read;
 	try {
 		return { ok: true, value: await use(isRecord(read.value) ? read.value : {}) };
 	} catch (error) {
-		return failure('failed', messageOf(error));
+		return createFailure('failed', toMessageText(error));
 	}
 }
 
@@ -137,12 +137,14 @@ export async function withArgs<T>(
 export function onRequest(name: string, args: Args, box: Toolbox): Note | undefined | Promise<Note | undefined> {
 	const tool = find(name, box);
 	if (tool?.onRequest === undefined || !validateRequired(name, args, box).ok) return undefined;
-	const said = (read: unknown): Note | undefined => quietly(() => tool.onRequest?.(read));
-	const read = quietly(() => ({ value: tool.readArgs === undefined ? copyData(args) : tool.readArgs(copyData(args)) }));
+	const said = (read: unknown): Note | undefined => callQuietly(() => tool.onRequest?.(read));
+	const read = callQuietly(() => ({
+		value: tool.readArgs === undefined ? copyData(args) : tool.readArgs(copyData(args)),
+	}));
 	if (read === undefined) return undefined;
 	if (!(read.value instanceof Promise)) return said(read.value);
 	const inner = async (): Promise<Outcome> => ({ ok: true, value: await read.value });
-	return inTime(tool.name, {}, inner).then(
+	return limitTime(tool.name, {}, inner).then(
 		(outcome) => (outcome.ok ? said(outcome.value) : undefined),
 		() => undefined,
 	);
@@ -150,15 +152,15 @@ export function onRequest(name: string, args: Args, box: Toolbox): Note | undefi
 
 /** What the tool says when it is done; `undefined` for nothing (document 004, `on_tool_result`). */
 export function onResult(name: string, args: Args, result: unknown, box: Toolbox): Note | undefined {
-	return quietly(() => find(name, box)?.onResult?.(copyData(args), copyData(result)));
+	return callQuietly(() => find(name, box)?.onResult?.(copyData(args), copyData(result)));
 }
 
 /** What the tool says when it failed; `'default'` without a hook of its own (document 004, `on_tool_error`). */
 export function onError(name: string, args: Args, reason: string, box: Toolbox): 'default' | 'ignore' | Note {
-	return quietly(() => find(name, box)?.onError?.(copyData(args), reason)) ?? 'default';
+	return callQuietly(() => find(name, box)?.onError?.(copyData(args), reason)) ?? 'default';
 }
 
-function quietly<T>(hook: () => T | undefined): T | undefined {
+function callQuietly<T>(hook: () => T | undefined): T | undefined {
 	try {
 		return hook();
 	} catch {
@@ -167,10 +169,10 @@ function quietly<T>(hook: () => T | undefined): T | undefined {
 }
 
 function unknownTool(name: string, box: Toolbox): Outcome<never> {
-	return failure('unknown_tool', `There is no tool named ${name}. Use one of: ${Object.keys(box).join(', ')}.`);
+	return createFailure('unknown_tool', `There is no tool named ${name}. Use one of: ${Object.keys(box).join(', ')}.`);
 }
 
-function specOf(tool: Tool): ToolSpec {
+function toToolSpec(tool: Tool): ToolSpec {
 	const parameters = toStrict(toCurrentDraft(tool.inputSchema), true);
 	return {
 		type: 'function',
@@ -192,8 +194,8 @@ function toStrict(schema: JsonSchema, isRoot = false): JsonSchema {
 	const mapped = mapInner(schema, (inner) => toStrict(inner));
 	if (Array.isArray(schema.prefixItems) && schema.items === undefined) return { ...mapped, items: false };
 	if (!saysObject(schema) || (isOpen(schema) && !(isRoot && schema.additionalProperties === undefined))) return mapped;
-	const required = new Set(requiredOf(schema));
-	const properties = Object.entries(propertiesOf(mapped)).map(([name, property]) => [
+	const required = new Set(getRequired(schema));
+	const properties = Object.entries(getProperties(mapped)).map(([name, property]) => [
 		name,
 		required.has(name) || !isRecord(property) ? property : nullable(property),
 	]);
@@ -212,7 +214,7 @@ function saysObject({ type, properties }: JsonSchema): boolean {
 
 /** Whether all that an object may hold has names that the schema does not know. */
 function isOpen(schema: JsonSchema): boolean {
-	return Object.keys(propertiesOf(schema)).length === 0 && schema.additionalProperties !== false;
+	return Object.keys(getProperties(schema)).length === 0 && schema.additionalProperties !== false;
 }
 
 function hasOpenObject(schema: unknown): boolean {

@@ -57,24 +57,25 @@ export function calculate(text: string): number {
 		return value;
 	};
 	const sum = (): number => binary(product, { '+': (a, b) => a + b, '-': (a, b) => a - b, '−': (a, b) => a - b });
-	const product = (): number => binary(signed, { '*': times, '×': times, '/': divide, '÷': divide, '%': remainder });
-	const signed = (): number => {
+	const product = (): number =>
+		binary(readSigned, { '*': times, '×': times, '/': divide, '÷': divide, '%': remainder });
+	const readSigned = (): number => {
 		const token = peek();
 		if (token !== '-' && token !== '+' && token !== '−') return power();
 		at++;
-		return token === '+' ? nested(signed) : -nested(signed);
+		return token === '+' ? readNested(readSigned) : -readNested(readSigned);
 	};
 	const power = (): number => {
 		const base = primary();
 		if (peek() !== '^' && peek() !== '**') return base;
 		at++;
-		return base ** nested(signed);
+		return base ** readNested(readSigned);
 	};
 	const primary = (): number => {
 		const token = peek();
 		if (token === '(') {
 			at++;
-			const value = nested(sum);
+			const value = readNested(sum);
 			if (peek() !== ')') fail('")"');
 			at++;
 			return value;
@@ -83,7 +84,7 @@ export function calculate(text: string): number {
 		at++;
 		return Number(token);
 	};
-	const nested = (inner: () => number): number => {
+	const readNested = (inner: () => number): number => {
 		if (++depth > 200) throw new RunletError('invalid_argument', 'expression: nested more than 200 deep.');
 		const value = inner();
 		depth--;

@@ -1,4 +1,4 @@
-import { bytesOf, toBase64 } from '../bytes.ts';
+import { joinBytes, toBase64 } from '../bytes.ts';
 import { sign } from './signature.ts';
 import { standardKey } from './standard.ts';
 
@@ -32,9 +32,9 @@ export interface SigningOptions {
 }
 
 /** The headers of a webhook that is sent: Standard Webhooks 1.0. */
-export async function signedHeaders(body: string, { id, secrets, now }: SigningOptions) {
+export async function signHeaders(body: string, { id, secrets, now }: SigningOptions) {
 	const time = String(Math.floor(now / 1_000));
-	const content = bytesOf(`${id}.${time}.${body}`);
+	const content = joinBytes(`${id}.${time}.${body}`);
 	const signatures = await Promise.all(
 		secrets.map(async (secret) => `v1,${toBase64(await sign(content, standardKey(secret, 'CALLBACK_SECRET')))}`),
 	);

@@ -1,4 +1,4 @@
-import { bytesOf } from '../bytes.ts';
+import { joinBytes } from '../bytes.ts';
 import { sha256Signature } from './signature.ts';
 import type { Source } from './source.ts';
 
@@ -6,9 +6,9 @@ import type { Source } from './source.ts';
 export const github: Source = {
 	name: 'github',
 	signatureHeader: 'x-hub-signature-256',
-	keyOf: (secret) => bytesOf(secret),
+	getKey: (secret) => joinBytes(secret),
 	isRepeatable: true,
-	signed(headers) {
+	isSigned(headers) {
 		const signature = sha256Signature(headers.get(this.signatureHeader));
 		return signature && { prefix: '', signatures: [signature] };
 	},

@@ -1,4 +1,4 @@
-import { digestFromHex } from '../bytes.ts';
+import { parseDigest } from '../bytes.ts';
 
 /** HMAC-SHA256, which all sources sign with, by WebCrypto. */
 const algorithm = { name: 'HMAC', hash: 'SHA-256' };
@@ -30,11 +30,11 @@ export async function sign(content: BufferSource, bytes: BufferSource): Promise<
 }
 
 /** Seconds since 1970, as a header has them. */
-export function timeOf(text: string): number | undefined {
+export function parseTime(text: string): number | undefined {
 	return /^\d{1,12}$/.test(text) ? Number(text) : undefined;
 }
 
 /** The digest in a header such as `sha256=757107ea…`. */
 export function sha256Signature(header: string | null): Uint8Array<ArrayBuffer> | undefined {
-	return header?.startsWith('sha256=') ? digestFromHex(header.slice('sha256='.length)) : undefined;
+	return header?.startsWith('sha256=') ? parseDigest(header.slice('sha256='.length)) : undefined;
 }

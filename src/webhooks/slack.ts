@@ -1,5 +1,5 @@
-import { bytesOf, digestFromHex } from '../bytes.ts';
-import { timeOf } from './signature.ts';
+import { joinBytes, parseDigest } from '../bytes.ts';
+import { parseTime } from './signature.ts';
 import type { Source } from './source.ts';
 
 /**
@@ -9,12 +9,12 @@ import type { Source } from './source.ts';
 export const slack: Source = {
 	name: 'slack',
 	signatureHeader: 'x-slack-signature',
-	keyOf: (secret) => bytesOf(secret),
-	signed(headers) {
+	getKey: (secret) => joinBytes(secret),
+	isSigned(headers) {
 		const time = headers.get('x-slack-request-timestamp') ?? '';
-		const at = timeOf(time);
+		const at = parseTime(time);
 		const signature = headers.get(this.signatureHeader) ?? '';
-		const digest = signature.startsWith('v0=') ? digestFromHex(signature.slice('v0='.length)) : undefined;
+		const digest = signature.startsWith('v0=') ? parseDigest(signature.slice('v0='.length)) : undefined;
 		return at === undefined || digest === undefined ? undefined : { prefix: `v0:${time}:`, signatures: [digest], at };
 	},
 	describe({ type, event, event_id: id, trigger_id: trigger, challenge, command, ssl_check: check }) {

@@ -28,9 +28,9 @@ export interface Source {
 	/** The header that holds the signature, in lower case. */
 	readonly signatureHeader: string;
 	/** The key that a secret stands for; throws where it is no secret of this source. */
-	keyOf(secret: string): Uint8Array<ArrayBuffer>;
+	getKey(secret: string): Uint8Array<ArrayBuffer>;
 	/** What the headers say of the signature; nothing where it is not signed at all. The body is not needed for that. */
-	signed(headers: Headers): Signed | undefined;
+	isSigned(headers: Headers): Signed | undefined;
 	/** Whether a delivery that was caught may be sent again under another id: neither id nor time is signed. */
 	readonly isRepeatable?: true;
 	/** What a verified payload says of itself. */

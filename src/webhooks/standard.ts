@@ -1,6 +1,6 @@
 import { digestFromBase64, fromBase64 } from '../bytes.ts';
 import { RunletError } from '../errors.ts';
-import { timeOf } from './signature.ts';
+import { parseTime } from './signature.ts';
 import type { Source } from './source.ts';
 
 /** An id without a full stop: with one, a signature would fit another split of id, time and body as well. */
@@ -10,11 +10,11 @@ const idForm = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 export const standard: Source = {
 	name: 'standard',
 	signatureHeader: 'webhook-signature',
-	keyOf: (secret) => standardKey(secret, 'STANDARD_WEBHOOK_SECRET'),
-	signed(headers) {
+	getKey: (secret) => standardKey(secret, 'STANDARD_WEBHOOK_SECRET'),
+	isSigned(headers) {
 		const id = headers.get('webhook-id') ?? '';
 		const time = headers.get('webhook-timestamp') ?? '';
-		const at = timeOf(time);
+		const at = parseTime(time);
 		if (!idForm.test(id) || at === undefined) return undefined;
 		const signatures = (headers.get(this.signatureHeader) ?? '').split(' ').flatMap((entry) => {
 			const [version, text = ''] = entry.split(',');

@@ -1,18 +1,18 @@
-import { bytesOf, digestFromHex } from '../bytes.ts';
-import { timeOf } from './signature.ts';
+import { joinBytes, parseDigest } from '../bytes.ts';
+import { parseTime } from './signature.ts';
 import type { Source } from './source.ts';
 
 /** Stripe: `t.body`, `Stripe-Signature: t=…,v1=…` in hex, one `v1` for each secret that is active there. */
 export const stripe: Source = {
 	name: 'stripe',
 	signatureHeader: 'stripe-signature',
-	keyOf: (secret) => bytesOf(secret),
-	signed(headers) {
+	getKey: (secret) => joinBytes(secret),
+	isSigned(headers) {
 		const fields = (headers.get(this.signatureHeader) ?? '').split(',').map((field) => field.trim().split('='));
 		const [time = '', ...others] = fields.flatMap(([name, value = '']) => (name === 't' ? [value] : []));
-		const at = timeOf(time);
+		const at = parseTime(time);
 		if (at === undefined || others.length > 0) return undefined;
-		const signatures = fields.flatMap(([name, value = '']) => (name === 'v1' ? [digestFromHex(value)] : []));
+		const signatures = fields.flatMap(([name, value = '']) => (name === 'v1' ? [parseDigest(value)] : []));
 		return { prefix: `${time}.`, signatures: signatures.filter((one) => one !== undefined), at };
 	},
 	describe: ({ id, type }) => ({

@@ -1,4 +1,4 @@
-import { bytesOf, toHex } from '../bytes.ts';
+import { joinBytes, toHex } from '../bytes.ts';
 import { RunletError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { isSigned } from './signature.ts';
@@ -33,9 +33,9 @@ export interface VerifyOptions {
 export async function verify(source: Source, delivery: RawDelivery, options: VerifyOptions): Promise<Verified> {
 	if (!(await isAuthentic(source, delivery, options))) throw notAuthentic(source);
 	const { body, headers } = delivery;
-	const payload = payloadOf(body);
+	const payload = readPayload(body);
 	const { type = '', id, reply, isShown } = source.describe(payload, headers);
-	const hash = await hashOf(body);
+	const hash = await hashBody(body);
 	const event = { source: source.name, type, id: isId(id) ? id : hash, payload, headers };
 	return { event, reply, isShown, ...(source.isRepeatable && { body: hash }) };
 }
@@ -63,13 +63,13 @@ export async function isAuthentic(
 	const signed = timelySignature(source, delivery.headers, now);
 	if (signed === undefined) return false;
 	const { prefix, signatures } = signed;
-	const content = prefix === '' ? delivery.body : bytesOf(prefix, delivery.body);
-	return isSigned(content, signatures, secrets.map(source.keyOf));
+	const content = prefix === '' ? delivery.body : joinBytes(prefix, delivery.body);
+	return isSigned(content, signatures, secrets.map(source.getKey));
 }
 
 /** What the headers say of a signature that may be right: there is one, and its time is about now. */
 function timelySignature(source: Source, headers: Headers, now: number): Signed | undefined {
-	const signed = source.signed(headers);
+	const signed = source.isSigned(headers);
 	if (signed === undefined || signed.signatures.length === 0) return undefined;
 	const { at = now / 1_000 } = signed;
 	return Math.abs(now / 1_000 - at) > toleranceSeconds ? undefined : signed;
@@ -79,17 +79,17 @@ function timelySignature(source: Source, headers: Headers, now: number): Signed 
  * The payload of a body: JSON, or a form, which GitHub and Slack can send, with JSON in its field `payload` or with
  * fields of its own. The body itself says which, for the content type is not signed.
  */
-function payloadOf(body: Uint8Array): WebhookEvent['payload'] {
-	const text = textOf(body);
-	if (/^\s*[{[]/.test(text)) return objectOf(text);
+function readPayload(body: Uint8Array): WebhookEvent['payload'] {
+	const text = decodeText(body);
+	if (/^\s*[{[]/.test(text)) return parseObject(text);
 	const form = new URLSearchParams(text);
 	const json = form.get('payload');
-	if (json !== null) return objectOf(json);
+	if (json !== null) return parseObject(json);
 	if (/^\w+=/.test(text)) return Object.fromEntries(form);
-	return objectOf(text);
+	return parseObject(text);
 }
 
-function textOf(body: Uint8Array): string {
+function decodeText(body: Uint8Array): string {
 	try {
 		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(body);
 	} catch {
@@ -97,7 +97,7 @@ function textOf(body: Uint8Array): string {
 	}
 }
 
-function objectOf(text: string): WebhookEvent['payload'] {
+function parseObject(text: string): WebhookEvent['payload'] {
 	const json = parseJson(text);
 	if (typeof json === 'object' && json !== null && !Array.isArray(json)) return { ...json };
 	throw new RunletError('invalid_request', 'body: expected a JSON object.', { field: 'body' });
@@ -108,6 +108,6 @@ function isId(id: string | undefined): id is string {
 }
 
 /** What a delivery without an id of its own is known by. */
-async function hashOf(body: Uint8Array<ArrayBuffer>): Promise<string> {
+async function hashBody(body: Uint8Array<ArrayBuffer>): Promise<string> {
 	return `sha256:${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', body)))}`;
 }

@@ -38,8 +38,8 @@ export const attachment = v.pipe(
 	),
 	v.forward(
 		v.check(
-			(given) => (sizeOf(given) ?? given.size) === given.size,
-			({ input }) => `the content has ${sizeOf(input)} bytes`,
+			(given) => (measureAttachment(given) ?? given.size) === given.size,
+			({ input }) => `the content has ${measureAttachment(input)} bytes`,
 		),
 		['size'],
 	),
@@ -54,7 +54,7 @@ export const attachmentsField = v.optional(
 );
 
 /** The bytes of a content that came with the request. */
-function sizeOf({
+function measureAttachment({
 	contentText,
 	contentBase64,
 }: {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { chosen } from './chosen.ts';
+import { pickSchema } from './chosen.ts';
 import { maxId, shortText } from './length.ts';
 
 /** A tool call of a model. */
@@ -42,7 +42,7 @@ export const resultsBody = v.pipe(
 	v.minLength(1, 'must hold a result'),
 	v.maxLength(1_000),
 	v.array(
-		chosen([approvalEntry, resultEntry], (entry) =>
+		pickSchema([approvalEntry, resultEntry], (entry) =>
 			typeof entry === 'object' && entry !== null && 'approve' in entry ? approvalEntry : resultEntry,
 		),
 	),

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
-import { type AgentDefinition, defineAgent, distinct, findAgent, modelFor } from '../../src/agents/define.ts';
+import { type AgentDefinition, chooseModel, defineAgent, distinct, findAgent } from '../../src/agents/define.ts';
 import { fn, RunletError, toolbox } from '../../src/index.ts';
 
 const add = fn({ name: 'add', params: [['x', v.number()]] }, (x) => x);
@@ -88,10 +88,10 @@ test('a mistake is at the line that made it, not at ours', () => {
 
 test('a session runs on the model that it asked for if the agent allows it, else on the agent’s, else on the Worker’s', () => {
 	const agent = defineAgent({ ...given, models: ['other'] });
-	expect(modelFor(agent, undefined, 'demo')).toBe('demo');
-	expect(modelFor({ ...agent, model: 'own' }, undefined, 'demo')).toBe('own');
-	expect(modelFor(agent, 'other', 'demo')).toBe('other');
-	expect(() => modelFor(agent, 'third', 'demo')).toThrow(/Possible: demo, other/);
+	expect(chooseModel(agent, undefined, 'demo')).toBe('demo');
+	expect(chooseModel({ ...agent, model: 'own' }, undefined, 'demo')).toBe('own');
+	expect(chooseModel(agent, 'other', 'demo')).toBe('other');
+	expect(() => chooseModel(agent, 'third', 'demo')).toThrow(/Possible: demo, other/);
 });
 
 test('an agent that is not there is not found, and those that are are named', () => {

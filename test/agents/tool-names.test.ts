@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { defineAgent, toolNamesOf } from '../../src/agents/index.ts';
+import { defineAgent, listToolNames } from '../../src/agents/index.ts';
 import { fn, tool } from '../../src/index.ts';
-import { builtinNames, builtinsOf } from '../../src/skill/builtins.ts';
+import { builtinNames, createBuiltins } from '../../src/skill/builtins.ts';
 import { inMemoryResolver } from '../../src/skill/index.ts';
 
 test('the names of an agent are those of its tools, of what its skills bring, and of what reads skills', () => {
@@ -16,7 +16,7 @@ test('the names of an agent are those of its tools, of what its skills bring, an
 		skillTools: [fn({ name: 'later', params: [] }, () => 1)],
 		skills: ['published', { name: 's', description: 'S.', tools: brought === undefined ? [] : [brought] }],
 	});
-	const names = toolNamesOf(agent);
+	const names = listToolNames(agent);
 	for (const name of ['own', 'brought', 'later', 'read_skill', tool.providerName('with space')])
 		expect(names, name).toContain(name);
 	expect(names.size).toBe(4 + builtinNames.length);
@@ -25,7 +25,7 @@ test('the names of an agent are those of its tools, of what its skills bring, an
 test('every tool that reads skills is among the names that nobody else may use', () => {
 	const resolver = { ...inMemoryResolver([]), searchFn: () => [], hasFiles: true };
 	expect(
-		builtinsOf(resolver, {})
+		createBuiltins(resolver, {})
 			.map(({ name }) => name)
 			.toSorted(),
 	).toEqual([...builtinNames].toSorted());

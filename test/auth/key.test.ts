@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hashOf, keyIdOf, makeKey, parseKeys } from '../../src/auth/key.ts';
+import { hashKey, makeKey, parseKeys, readKeyId } from '../../src/auth/key.ts';
 import { fromBase64Url, toBase64Url } from '../../src/bytes.ts';
 
 test('a key is made once: 32 random bytes behind an id that may be shown', async () => {
 	const made = Array.from({ length: 100 }, makeKey);
 	for (const { key, id } of made) {
 		expect(key).toMatch(/^rl_[a-z0-9]{12}_[\w-]{43}$/);
-		expect(keyIdOf(key)).toBe(id);
-		expect(await hashOf(key)).toMatch(/^[\w-]{43}$/);
+		expect(readKeyId(key)).toBe(id);
+		expect(await hashKey(key)).toMatch(/^[\w-]{43}$/);
 	}
 	expect(new Set(made.map(({ key }) => key)).size).toBe(100);
 	expect(new Set(made.map(({ id }) => id)).size).toBe(100);
 });
 
 test('the hash of a key is its SHA-256', async () => {
-	expect(await hashOf('abc')).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');
+	expect(await hashKey('abc')).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');
 });
 
 test('a list of keys is read as npm run keys writes it: an owner is the id, a scope is run, where nobody says', () => {

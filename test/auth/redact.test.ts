@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { messageOf, RunletError } from '../../src/errors.ts';
+import { RunletError, toMessageText } from '../../src/errors.ts';
 import { redactSecrets } from '../../src/redact.ts';
 
 const jwt =
@@ -64,8 +64,8 @@ test('what every error says is without secrets, whoever wrote it', () => {
 	const secret = secrets['a classic token of GitHub'] ?? '';
 	expect(new RunletError('internal', `GitHub: ${secret} is wrong`).message).toBe('GitHub: [key] is wrong');
 	expect(new RunletError('internal', `GitHub: ${secret} is wrong`).stack).not.toContain(secret);
-	expect(messageOf(new Error(`401 for ${jwt}`))).toBe('401 for [key]');
-	expect(messageOf(`401 for ${jwt}`)).toBe('401 for [key]');
+	expect(toMessageText(new Error(`401 for ${jwt}`))).toBe('401 for [key]');
+	expect(toMessageText(`401 for ${jwt}`)).toBe('401 for [key]');
 });
 
 test('a text of any length is read in linear time, and answered with a bounded one', () => {

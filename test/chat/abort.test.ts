@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { chat, providers, RunletError } from '../../src/index.ts';
-import { calling, echoCall, endings, httpError, play, type Script, settled, textOf, toolOf } from './support.ts';
+import { calling, echoCall, endings, httpError, play, readText, readTool, type Script, settled } from './support.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -44,7 +44,7 @@ describe('an abort', () => {
 		}));
 		expect(error).toMatchObject({ code: 'cancelled', data: { usage: { inputTokens: 3 } } });
 		expect(endings(events)).toEqual([{ type: 'cancelled', usage: { inputTokens: 3 } }]);
-		expect(textOf(events)).toBe('Once');
+		expect(readText(events)).toBe('Once');
 	});
 
 	test('ends the run though the provider ignores it, and what it shows later is not shown', async () => {
@@ -62,13 +62,13 @@ describe('an abort', () => {
 		late();
 		expect(error?.code).toBe('cancelled');
 		expect(endings(events)).toEqual([{ type: 'cancelled' }]);
-		expect(textOf(events)).toBe('Once');
+		expect(readText(events)).toBe('Once');
 	});
 
 	test('reaches the signal of a running tool, and ends the run though the tool ignores it', async () => {
 		const signals: unknown[] = [];
 		const { error, requests, events } = await aborting((begun) => {
-			const slow = toolOf('slow', (_, context) => {
+			const slow = readTool('slow', (_, context) => {
 				if (typeof context === 'object' && context !== null) signals.push(Reflect.get(context, 'signal'));
 				begun();
 				return never();
@@ -85,7 +85,7 @@ describe('an abort', () => {
 		let ran = 0;
 		await aborting((begun) => ({
 			script: [calling(echoCall('a'))],
-			options: { tools: [toolOf('echo', () => ++ran)], onMessage: begun },
+			options: { tools: [readTool('echo', () => ++ran)], onMessage: begun },
 		}));
 		expect(ran).toBe(0);
 	});
@@ -171,7 +171,7 @@ describe('the usage that was seen is kept on abort', () => {
 	test('that of the turns before', async () => {
 		const { error } = await aborting((begun) => ({
 			script: [{ ...calling(echoCall('a')), usage }],
-			options: { tools: [toolOf('echo', begun)] },
+			options: { tools: [readTool('echo', begun)] },
 		}));
 		expect(error).toMatchObject({ code: 'cancelled', data: { usage } });
 	});
@@ -187,7 +187,7 @@ describe('the usage that was seen is kept on abort', () => {
 						begun();
 					}),
 			],
-			options: { tools: [toolOf('echo', () => 'ok')] },
+			options: { tools: [readTool('echo', () => 'ok')] },
 		}));
 		expect(error).toMatchObject({ code: 'cancelled', data: { usage: { inputTokens: 20 } } });
 	});

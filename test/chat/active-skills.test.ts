@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ChatOptions, chat, type Message, type Skill, type SkillResolver, skill } from '../../src/index.ts';
-import { calling, echo, finish, type Requests, results, toolOf } from './support.ts';
+import { calling, echo, finish, type Requests, readTool, results } from './support.ts';
 
-const pay = toolOf('pay', (input: unknown) => ({ paid: input }));
+const pay = readTool('pay', (input: unknown) => ({ paid: input }));
 const ledger: Skill = {
 	name: 'ledger',
 	description: 'Books',
 	body: 'Write it down.',
-	tools: [toolOf('book', () => 'booked')],
+	tools: [readTool('book', () => 'booked')],
 };
 const billing: Skill = {
 	name: 'billing',
@@ -95,7 +95,7 @@ describe('the tools of a skill', () => {
 	});
 
 	test('do not take the name of another tool, of which the answer tells', async () => {
-		const own = toolOf('pay', () => 'the own one');
+		const own = readTool('pay', () => 'the own one');
 		const { result, requests } = await finish([reading('a', 'billing'), call('b', 'pay'), 'Done.'], {
 			skills,
 			tools: [own],
@@ -116,7 +116,7 @@ describe('the tools of a skill', () => {
 	test('wait for a person where they say so, and run when they are allowed', async () => {
 		const guarded: Skill = {
 			...ledger,
-			tools: [toolOf('book', () => 'booked', { needsApproval: true }), toolOf('hand', undefined)],
+			tools: [readTool('book', () => 'booked', { needsApproval: true }), readTool('hand', undefined)],
 		};
 		const script = [reading('a', 'ledger'), calling(...call('b', 'book').toolCalls, ...call('h', 'hand').toolCalls)];
 		const { result } = await finish(script, { skills: [guarded] });
@@ -131,7 +131,7 @@ describe('the tools of a skill', () => {
 
 	test('reach onToolCall as any other, so that a journal knows whether they may run again', async () => {
 		const told: unknown[] = [];
-		const safe: Skill = { ...ledger, tools: [toolOf('book', () => 'booked', { retry: 'safe' })] };
+		const safe: Skill = { ...ledger, tools: [readTool('book', () => 'booked', { retry: 'safe' })] };
 		const onToolCall: ChatOptions['onToolCall'] = ({ id }, { retry }) => void told.push([id, retry]);
 		await finish([reading('a', 'ledger'), call('b', 'book'), 'Done.'], { skills: [safe], onToolCall });
 		expect(told).toEqual([
@@ -145,7 +145,7 @@ describe('skillTools', () => {
 	const allowing: Skill = { ...plain, frontMatter: { 'allowed-tools': 'pay Bash(git:*)' } };
 
 	test('are offered once a skill was read that names them', async () => {
-		const options = { skills: [allowing], skillTools: [pay, toolOf('other', () => '')], tools: [echo] };
+		const options = { skills: [allowing], skillTools: [pay, readTool('other', () => '')], tools: [echo] };
 		const { requests, result } = await finish([reading('a', 'plain'), call('b', 'pay'), 'Done.'], options);
 		expect(offered(requests)).toEqual([['echo'], ['echo', 'pay'], ['echo', 'pay']]);
 		expect(answers(result.messages).b).toEqual({ paid: { n: 1 } });
@@ -173,11 +173,11 @@ describe('what was read', () => {
 		const turns = fc.array(fc.uniqueArray(one, { minLength: 1, maxLength: 3 }), { maxLength: 6 });
 		await fc.assert(
 			fc.asyncProperty(turns, async (named) => {
-				const callOf = (name: string, id: string) =>
+				const readCall = (name: string, id: string) =>
 					['echo', 'pay', 'book'].includes(name)
 						? { id, name, input: { text: id } }
 						: { id, name: 'read_skill', input: { name } };
-				const script = named.map((names, at) => calling(...names.map((name, n) => callOf(name, `${at}.${n}`))));
+				const script = named.map((names, at) => calling(...names.map((name, n) => readCall(name, `${at}.${n}`))));
 				const { requests } = await finish([...script, 'Done.'], { skills, tools: [echo] });
 				for (const [at, { messages }] of requests.entries()) {
 					const fresh = await finish(['Done.'], { skills, tools: [echo] }, messages);
@@ -246,7 +246,7 @@ describe('what was read', () => {
 test('skillContext may be a function, asked at each call', async () => {
 	let turn = 0;
 	const told: unknown[] = [];
-	const look = toolOf('look', (_: unknown, context: unknown) => void told.push(context));
+	const look = readTool('look', (_: unknown, context: unknown) => void told.push(context));
 	const greet: Skill = {
 		name: 'greet',
 		description: 'Hi',

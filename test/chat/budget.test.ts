@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chat, type Message } from '../../src/index.ts';
-import { calling, echo, echoCall, fail, finish, only, refusal, toolOf } from './support.ts';
+import { calling, echo, echoCall, fail, finish, only, readTool, refusal } from './support.ts';
 
 const thousand: Message[] = [chat.userMessage('x'.repeat(4_000))];
 
@@ -26,7 +26,7 @@ describe('estimates', () => {
 	});
 
 	test('tools are their JSON / 4 and about 10 more each', () => {
-		const one = toolOf('look', () => 'seen', { description: 'x'.repeat(400) });
+		const one = readTool('look', () => 'seen', { description: 'x'.repeat(400) });
 		expect(chat.estimateToolsTokens(undefined)).toBe(0);
 		expect(chat.estimateToolsTokens([])).toBe(0);
 		expect(chat.estimateToolsTokens([one])).toBeGreaterThan(110);
@@ -47,12 +47,12 @@ describe('checkBudget', () => {
 	test('over the limit it is context_overflow, with the parts, the total and the limit', async () => {
 		const error = await refusal(
 			chat.checkBudget({ model: 'm', system: 'x'.repeat(40), maxContextTokens: 500 }, thousand, [
-				toolOf('look', () => ''),
+				readTool('look', () => ''),
 			]),
 		);
 		expect(error.code).toBe('context_overflow');
 		expect(error.message).toContain('context limit');
-		const tools = chat.estimateToolsTokens([toolOf('look', () => '')]);
+		const tools = chat.estimateToolsTokens([readTool('look', () => '')]);
 		expect(error.data).toEqual({ parts: { messages: 1_004, system: 10, tools }, total: 1_014 + tools, limit: 500 });
 	});
 

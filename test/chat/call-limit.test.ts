@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { deferred } from '../../src/chat/deferred.ts';
+import { createDeferred } from '../../src/chat/deferred.ts';
 import { chat, type Message, type Tool, type ToolCall } from '../../src/index.ts';
-import { calling, finish, only, results, toolOf } from './support.ts';
+import { calling, finish, only, readTool, results } from './support.ts';
 
 const call = (id: string | number, name = 'work'): ToolCall => ({ id: `c${id}`, name, input: {} });
 const calls = (count: number, from = 0) => Array.from({ length: count }, (_, n) => call(from + n));
@@ -11,7 +11,7 @@ const errors = (messages: readonly Message[]) =>
 /** A tool that counts how often it ran, and how many ran at a time. */
 function counting(more: Partial<Tool> = {}) {
 	const seen = { ran: 0, now: 0, most: 0 };
-	const work = toolOf(
+	const work = readTool(
 		'work',
 		async () => {
 			seen.ran++;
@@ -33,9 +33,9 @@ describe('calls of a turn', () => {
 	});
 
 	test('begin as others end: a slow one holds up none but its own place', async () => {
-		const slow = deferred<string>();
+		const slow = createDeferred<string>();
 		let ended = 0;
-		const work = toolOf('work', async (_, context) => {
+		const work = readTool('work', async (_, context) => {
 			if (Reflect.get(Object(context), 'callId') === 'c0') return slow.promise;
 			if (++ended === 49) slow.resolve('at last');
 			return 'ok';
@@ -102,9 +102,9 @@ describe('the count', () => {
 		const { seen, work } = counting();
 		const tools = [
 			work,
-			toolOf('alone', () => 'ran', { sequential: true }),
-			toolOf('by_hand', undefined, { manual: true }),
-			toolOf('asks', () => 'ran', { needsApproval: true }),
+			readTool('alone', () => 'ran', { sequential: true }),
+			readTool('by_hand', undefined, { manual: true }),
+			readTool('asks', () => 'ran', { needsApproval: true }),
 		];
 		const beyond = ['alone', 'by_hand', 'asks', 'gone'].map((name, n) => call(n + 1, name));
 		const { result } = await finish([calling(call(0), ...beyond), 'done'], { tools, maxToolCalls: 1 });

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { deferred } from '../../src/chat/deferred.ts';
+import { createDeferred } from '../../src/chat/deferred.ts';
 import { chat, fn, type RunEvent, type ToolCall, tool } from '../../src/index.ts';
-import { calling, echo, echoCall, finish, only, results, toolOf } from './support.ts';
+import { calling, echo, echoCall, finish, only, readTool, results } from './support.ts';
 
 const call = (id: string, name: string, input: unknown = {}): ToolCall => ({ id, name, input });
 
@@ -28,7 +28,7 @@ describe('what goes wrong in a call becomes an isError result, and the run goes 
 		},
 		(x, y) => x + y,
 	);
-	const broken = toolOf('broken', () => {
+	const broken = readTool('broken', () => {
 		throw new Error('no route to the warehouse');
 	});
 
@@ -48,8 +48,8 @@ describe('what goes wrong in a call becomes an isError result, and the run goes 
 	});
 
 	test('an unavailable tool is neither offered nor run, though it be manual', async () => {
-		const off = toolOf('off', () => 'ran', { isAvailable: () => false });
-		const offByHand = toolOf('off_by_hand', undefined, { manual: true, isAvailable: () => false });
+		const off = readTool('off', () => 'ran', { isAvailable: () => false });
+		const offByHand = readTool('off_by_hand', undefined, { manual: true, isAvailable: () => false });
 		const { result, requests } = await finish([calling(call('a', 'off'), call('b', 'off_by_hand')), 'I see.'], {
 			tools: [echo, off, offByHand],
 		});
@@ -62,7 +62,7 @@ describe('what goes wrong in a call becomes an isError result, and the run goes 
 
 	test.each([[undefined], [null], ['']])('empty arguments (%j) are {}', async (input) => {
 		const got: unknown[] = [];
-		const look = toolOf('look', (given) => got.push(given));
+		const look = readTool('look', (given) => got.push(given));
 		const { result } = await finish([calling(call('a', 'look', input)), 'Done.'], { tools: [look] });
 		expect(got).toEqual([{}]);
 		expect(result.messages[1]).toEqual(chat.assistantMessage('', [call('a', 'look')]));
@@ -77,7 +77,7 @@ describe('what goes wrong in a call becomes an isError result, and the run goes 
 describe('the calls of one turn', () => {
 	test('run together', async () => {
 		const arrive = meeting(3);
-		const meet = toolOf('meet', arrive);
+		const meet = readTool('meet', arrive);
 		const script = [calling(call('a', 'meet'), call('b', 'meet'), call('c', 'meet')), 'Done.'];
 		const { result } = await finish(script, { tools: [meet], timeouts: { toolMs: 2_000 } });
 		expect(results(result.messages)).toEqual([
@@ -95,7 +95,7 @@ describe('the calls of one turn', () => {
 			for (let n = 0; n < 5; n++) await null;
 			order.push(`${kind} ${id} ends`);
 		};
-		const tools = [toolOf('alone', work('alone'), { sequential: true }), toolOf('with', work('with'))];
+		const tools = [readTool('alone', work('alone'), { sequential: true }), readTool('with', work('with'))];
 		const calls = [
 			['1', 'alone'],
 			['2', 'with'],
@@ -117,15 +117,15 @@ describe('the calls of one turn', () => {
 
 	test('have their results in the order of the calls, whatever order they finish in', async () => {
 		const second = Promise.withResolvers<void>();
-		const first = toolOf('first', async () => {
+		const first = readTool('first', async () => {
 			await second.promise;
 			return 1;
 		});
-		const other = toolOf('second', () => {
+		const other = readTool('second', () => {
 			second.resolve();
 			return 2;
 		});
-		const last = toolOf('alone', () => 0, { sequential: true });
+		const last = readTool('alone', () => 0, { sequential: true });
 		const script = [calling(call('z', 'alone'), call('a', 'first'), call('b', 'second')), 'Done.'];
 		const { result, events, requests } = await finish(script, { tools: [first, other, last] });
 		expect(only(events, 'tool_result').map(({ id }) => id)).toEqual(['b', 'a', 'z']);
@@ -167,7 +167,7 @@ describe('a tool', () => {
 
 	test('knows its call, its session, its run and what the harness says', async () => {
 		const seen: unknown[] = [];
-		const look = toolOf('look', (_, context) => seen.push(context));
+		const look = readTool('look', (_, context) => seen.push(context));
 		const context = { sessionId: 's', runId: 'r', skillContext: { sender: 'Ada' } };
 		await finish([calling(call('a', 'look')), 'Done.'], { tools: [look], context });
 		expect(seen).toMatchObject([
@@ -177,7 +177,7 @@ describe('a tool', () => {
 
 	test('has a signal also where the run was given none', async () => {
 		const seen: unknown[] = [];
-		const look = toolOf('look', (_, context) => {
+		const look = readTool('look', (_, context) => {
 			if (typeof context === 'object' && context !== null) seen.push(Reflect.get(context, 'signal'));
 		});
 		await finish([calling(call('a', 'look')), 'Done.'], { tools: [look] });
@@ -222,11 +222,11 @@ describe('a tool', () => {
 });
 
 test('a note that comes while a result is stored is shown behind it, as it is stored', async () => {
-	const storing = deferred<void>();
-	const said = deferred<void>();
+	const storing = createDeferred<void>();
+	const said = createDeferred<void>();
 	const stored: [id: string, notes: number][] = [];
-	const quick = toolOf('quick', () => 'ok');
-	const noisy = toolOf('noisy', async (_, context) => {
+	const quick = readTool('quick', () => 'ok');
+	const noisy = readTool('noisy', async (_, context) => {
 		await storing.promise;
 		v.parse(v.object({ emit: v.function() }), context).emit('working');
 		said.resolve();

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { MessageContext } from '../../src/chat/index.ts';
 import { type ChatOptions, chat, type Message, RunletError } from '../../src/index.ts';
-import { calling, echo, echoCall, fail, finish, only, type Script, settled, textOf } from './support.ts';
+import { calling, echo, echoCall, fail, finish, only, readText, type Script, settled } from './support.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -186,7 +186,7 @@ describe('compact', () => {
 			{ text: 'fine', usage: { inputTokens: 7 } },
 		];
 		const { events, result } = await finish(script, compact(10_000), history);
-		expect(textOf(events)).toBe('fine');
+		expect(readText(events)).toBe('fine');
 		expect(only(events, 'stop')).toHaveLength(1);
 		expect(result.usage.inputTokens).toBe(57);
 		expect(result.steps[0]?.usage.inputTokens).toBe(7);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chat, type Message } from '../../src/index.ts';
-import { calling, echoCall, finish, toolOf } from './support.ts';
+import { calling, echoCall, finish, readTool } from './support.ts';
 
 const limit = 262_144;
 
@@ -51,7 +51,7 @@ describe('cutOutput', () => {
 describe('a result that is too long', () => {
 	test('goes to the model cut in every request, and stays whole in the history', async () => {
 		const long = 'x'.repeat(limit + 1);
-		const look = toolOf('look', () => long);
+		const look = readTool('look', () => long);
 		const script = [
 			calling({ id: 'a', name: 'look', input: {} }),
 			calling({ id: 'b', name: 'look', input: {} }),

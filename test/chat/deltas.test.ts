@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ChatOptions, ReplyDelta, RunEvent } from '../../src/index.ts';
-import { calling, echo, echoCall, endings, finish, only, results, textOf } from './support.ts';
+import { calling, echo, echoCall, endings, finish, only, readText, results } from './support.ts';
 
 type Delta = ReplyDelta | { readonly type: string; readonly [field: string]: unknown };
 
@@ -34,7 +34,7 @@ describe('deltas', () => {
 		const unknown = { type: 'acme:citation', url: 'https://example.org' };
 		const events = await streamed([unknown, { type: 'text', text: 'a' }], 'a');
 		expect(events[0]).toEqual(unknown);
-		expect(textOf(events)).toBe('a');
+		expect(readText(events)).toBe('a');
 	});
 
 	test.each([
@@ -93,7 +93,7 @@ describe('deltas', () => {
 			],
 			{ tools: [echo] },
 		);
-		expect(textOf(events)).toBe('Look.Done.');
+		expect(readText(events)).toBe('Look.Done.');
 		expect(result.text).toBe('Done.');
 	});
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { type ChatReply, chat, type Message, type ReplyDelta, type Tool } from '../../src/index.ts';
-import { refusal, toolOf } from './support.ts';
+import { readTool, refusal } from './support.ts';
 
 const messages: Message[] = [chat.userMessage('Hi')];
-const tools: Tool[] = [toolOf('look', () => 'seen')];
+const tools: Tool[] = [readTool('look', () => 'seen')];
 const saying = (text: string) => (): ChatReply => ({ text, stopReason: 'end_turn' });
 const streaming =
 	(text: string) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chat, type Message, type ToolCall } from '../../src/index.ts';
-import { byHand, calling, echo, echoCall, fail, finish, results, toolOf } from './support.ts';
+import { byHand, calling, echo, echoCall, fail, finish, readTool, results } from './support.ts';
 
 const user = chat.userMessage;
 const answer = (id: string, output: unknown) => chat.toolResultMessage({ id, output, isError: false });
@@ -111,7 +111,7 @@ describe('a run begins where the history ends', () => {
 
 	test('calls before a user message are not run any more', async () => {
 		let ran = 0;
-		const count = toolOf('echo', () => ++ran);
+		const count = readTool('echo', () => ++ran);
 		await finish(['Hi'], { tools: [count] }, [user('1'), assistant(echoCall('a')), user('2')]);
 		expect(ran).toBe(0);
 	});
@@ -143,7 +143,7 @@ describe('onMessage', () => {
 			for (let n = 0; n < 9; n++) await null;
 			order.push(`${role} stored`);
 		};
-		const look = toolOf('look', () => void order.push('tool runs'));
+		const look = readTool('look', () => void order.push('tool runs'));
 		const ask = () => {
 			order.push('model asked');
 			return 'Done.';
@@ -175,7 +175,7 @@ describe('onMessage', () => {
 
 	test('what it throws ends the run: nothing runs and nobody is asked any more', async () => {
 		let ran = 0;
-		const count = toolOf('count', () => ++ran);
+		const count = readTool('count', () => ++ran);
 		const onMessage = () => Promise.reject(new Error('disk full'));
 		const { requests, events } = await fail([calling({ id: 'a', name: 'count', input: {} }), 'never'], {
 			tools: [count],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { deferred } from '../../src/chat/deferred.ts';
+import { createDeferred } from '../../src/chat/deferred.ts';
 import { chat, providers } from '../../src/index.ts';
 
 /** A meter that writes down what it is told. */
@@ -65,8 +65,8 @@ describe('a meter', () => {
 	});
 
 	test('is told that a request cost nothing which was cancelled before it was made', async () => {
-		const asked = deferred<void>();
-		const answer = deferred<undefined>();
+		const asked = createDeferred<void>();
+		const answer = createDeferred<undefined>();
 		const { meter, told } = noting(() => {
 			asked.resolve();
 			return answer.promise;

@@ -1,16 +1,16 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { askUser, chat, halt, type Message, type ToolCall } from '../../src/index.ts';
-import { byHand, endings, only, play, type Script, textOf, toolOf } from './support.ts';
+import { byHand, endings, only, play, readText, readTool, type Script } from './support.ts';
 
 const outcomes = ['ok', 'throw', 'ask', 'halt', 'by_hand', 'unknown'] as const;
 const tools = [
-	toolOf('ok', () => 'ok'),
-	toolOf('throw', () => {
+	readTool('ok', () => 'ok'),
+	readTool('throw', () => {
 		throw new Error('broken');
 	}),
-	toolOf('ask', () => askUser('Why?')),
-	toolOf('halt', () => halt('enough', 'stopped')),
+	readTool('ask', () => askUser('Why?')),
+	readTool('halt', () => halt('enough', 'stopped')),
 	byHand,
 ];
 
@@ -48,7 +48,7 @@ function* pieces(text: string, cuts: readonly number[]): Generator<string> {
 }
 
 /** The turns as a script, with an answer at its end. */
-function scriptOf(turns: readonly RandomTurn[]): Script {
+function readScript(turns: readonly RandomTurn[]): Script {
 	const script = turns.map(({ text, toolCalls, stopReason, cuts, streamed }) => {
 		const reply = { text, toolCalls, stopReason, usage: { inputTokens: 1 } };
 		if (!streamed) return { ...reply, deltas: [] };
@@ -96,7 +96,7 @@ const runs = { numRuns: 300 };
 test('any conversation ends in exactly one terminal event, the last, which agrees with the result', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(turn, { maxLength: 6 }), async (turns) => {
-			const { events, result, error } = await play(scriptOf(turns), { tools, maxIterations: 5 });
+			const { events, result, error } = await play(readScript(turns), { tools, maxIterations: 5 });
 			const [ending, ...more] = endings(events);
 			expect(more).toEqual([]);
 			expect(events.at(-1)).toBe(ending);
@@ -118,7 +118,7 @@ test('in any final history every call has at most one result, right behind its a
 	await fc.assert(
 		fc.asyncProperty(fc.array(turn, { maxLength: 6 }), async (turns) => {
 			const stored: Message[] = [];
-			const { result } = await play(scriptOf(turns), {
+			const { result } = await play(readScript(turns), {
 				tools,
 				maxIterations: 5,
 				onMessage: (message) => void stored.push(message),
@@ -134,10 +134,10 @@ test('in any final history every call has at most one result, right behind its a
 test('the text of the events is the text of the messages, the ids of the deltas are those of the calls', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(turn, { maxLength: 6 }), async (turns) => {
-			const { events, result } = await play(scriptOf(turns), { tools, maxIterations: 5 });
+			const { events, result } = await play(readScript(turns), { tools, maxIterations: 5 });
 			if (result === undefined) return;
 			const said = result.messages.filter((message) => message.role === 'assistant');
-			expect(textOf(events)).toBe(said.map(({ content }) => content).join(''));
+			expect(readText(events)).toBe(said.map(({ content }) => content).join(''));
 			expect(only(events, 'stop')).toHaveLength(said.length);
 			const ended = said.at(-1)?.content === 'The end.' && said.length > turns.length;
 			expect(result.usage.inputTokens ?? 0).toBe(said.length - (ended ? 1 : 0));
@@ -160,7 +160,7 @@ test('what is sent to the model never has a dangling call, whatever history a ru
 	);
 	await fc.assert(
 		fc.asyncProperty(fc.array(message, { maxLength: 12 }), fc.array(turn, { maxLength: 3 }), async (history, turns) => {
-			const { requests } = await play(scriptOf(turns), { tools, maxIterations: 5 }, history);
+			const { requests } = await play(readScript(turns), { tools, maxIterations: 5 }, history);
 			for (const { messages } of requests) expect(behind(messages)).toEqual([]);
 		}),
 		runs,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type ChatOptions, chat, providers, type RunEvent, RunletError } from '../../src/index.ts';
-import { calling, echo, echoCall, httpError, only, play, type Script, settled, textOf } from './support.ts';
+import { calling, echo, echoCall, httpError, only, play, readText, type Script, settled } from './support.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -101,7 +101,7 @@ describe('the bound', () => {
 		expect(error?.code).toBe('network');
 		expect(requests).toHaveLength(1);
 		expect(only(events, 'turn.restarted')).toEqual([]);
-		expect(textOf(events)).toBe('Half of');
+		expect(readText(events)).toBe('Half of');
 	});
 
 	test('passed, a fallback is asked', async () => {
@@ -122,7 +122,7 @@ test.each([
 	const { error, events, requests } = await played([cut(failure), 'never'], { fallbacks: ['scripted-b'] });
 	expect(error).toBeDefined();
 	expect(requests).toHaveLength(1);
-	expect(textOf(events)).toBe('Half of');
+	expect(readText(events)).toBe('Half of');
 });
 
 test('a refusal is an answer, and stays', async () => {

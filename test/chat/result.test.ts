@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { askUser, chat, halt } from '../../src/index.ts';
-import { byHand, calling, echo, echoCall, finish, only, results, toolOf } from './support.ts';
+import { byHand, calling, echo, echoCall, finish, only, readTool, results } from './support.ts';
 
 const hello = chat.userMessage('Hello');
 
@@ -59,7 +59,7 @@ describe('RunResult', () => {
 });
 
 describe('a question', () => {
-	const ask = toolOf('ask', () => askUser('Which size?', { choices: ['S', 'M'] }));
+	const ask = readTool('ask', () => askUser('Which size?', { choices: ['S', 'M'] }));
 	const asking = calling(echoCall('e'), { id: 'q', name: 'ask', input: {} });
 	const question = { callId: 'q', question: 'Which size?', options: { choices: ['S', 'M'] } };
 
@@ -87,14 +87,14 @@ describe('a question', () => {
 	});
 
 	test('has no options where the tool gave none', async () => {
-		const plain = toolOf('ask', () => askUser('Why?'));
+		const plain = readTool('ask', () => askUser('Why?'));
 		const { result } = await finish([calling({ id: 'q', name: 'ask', input: {} })], { tools: [plain] });
 		expect(result.metadata.question).toEqual({ callId: 'q', question: 'Why?' });
 	});
 
 	test('no sequential tool begins once it was asked', async () => {
 		let ran = 0;
-		const charge = toolOf('charge', () => ++ran, { sequential: true });
+		const charge = readTool('charge', () => ++ran, { sequential: true });
 		const turn = calling({ id: 'q', name: 'ask', input: {} }, { id: 'c', name: 'charge', input: {} });
 		await finish([turn], { tools: [ask, charge] });
 		expect(ran).toBe(0);
@@ -102,7 +102,7 @@ describe('a question', () => {
 });
 
 describe('a halt', () => {
-	const stop = toolOf('stop', () => halt('over_limit', { spent: 100 }));
+	const stop = readTool('stop', () => halt('over_limit', { spent: 100 }));
 	const halting = calling({ id: 's', name: 'stop', input: {} });
 
 	test('stops the run with its reason; its result is kept in the history', async () => {
@@ -151,7 +151,7 @@ describe('a manual tool', () => {
 
 	test('is gone on from by appending tool messages and calling again, and nothing runs twice', async () => {
 		let ran = 0;
-		const count = toolOf('echo', () => ++ran);
+		const count = readTool('echo', () => ++ran);
 		const first = await finish([turn], { tools: [count, byHand] });
 		const answers = ['n', 'm'].map((id) => chat.toolResultMessage({ id, output: `${id}!`, isError: false }));
 		const messages = [...first.result.messages, ...answers];
@@ -174,13 +174,13 @@ describe('a manual tool', () => {
 	});
 
 	test('is what a tool without a function is', async () => {
-		const bare = toolOf('bare', undefined);
+		const bare = readTool('bare', undefined);
 		const { result } = await finish([calling({ id: 'b', name: 'bare', input: {} })], { tools: [bare] });
 		expect(result.status).toBe('awaiting_tools');
 	});
 
 	test('beside a question: the question stops the run, the open calls are named too', async () => {
-		const ask = toolOf('ask', () => askUser('Which?'));
+		const ask = readTool('ask', () => askUser('Which?'));
 		const both = calling({ id: 'q', name: 'ask', input: {} }, ...open);
 		const { result } = await finish([both], { tools: [byHand, ask] });
 		expect(result).toMatchObject({
@@ -193,7 +193,7 @@ describe('a manual tool', () => {
 describe("mode 'manual'", () => {
 	test('stops before any tool runs, with every call open', async () => {
 		let ran = 0;
-		const count = toolOf('count', () => ++ran);
+		const count = readTool('count', () => ++ran);
 		const turn = calling({ id: 'a', name: 'count', input: {} }, { id: 'b', name: 'by_hand', input: {} });
 		const { result } = await finish([turn], { tools: [count, byHand], mode: 'manual' });
 		expect(ran).toBe(0);

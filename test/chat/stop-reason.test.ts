@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { chat } from '../../src/index.ts';
-import { calling, echo, echoCall, fail, finish, only, textOf, toolOf } from './support.ts';
+import { calling, echo, echoCall, fail, finish, only, readText, readTool } from './support.ts';
 
 describe('max_tokens', () => {
 	test('a tool call cut off by it is not run and not asked for again: the run ends with that stop reason', async () => {
 		let ran = 0;
-		const count = toolOf('count', () => ++ran);
+		const count = readTool('count', () => ++ran);
 		const cut = { id: 'a', name: 'count', input: '{"text": "unfin' };
 		const { result, requests, events } = await finish(
 			[{ text: 'I will', toolCalls: [cut], stopReason: 'max_tokens' }, 'never'],
@@ -42,7 +42,7 @@ describe('other stop reasons', () => {
 
 	test('a refusal keeps no calls and runs none', async () => {
 		let ran = 0;
-		const count = toolOf('count', () => ++ran);
+		const count = readTool('count', () => ++ran);
 		const { result } = await finish(
 			[{ text: 'No.', toolCalls: [{ id: 'a', name: 'count', input: {} }], stopReason: 'refusal' }],
 			{ tools: [count] },
@@ -79,7 +79,7 @@ describe('a reply', () => {
 		};
 		const { error, events, requests } = await fail([cut, 'never'], { maxRetries: 0 });
 		expect(error.code).toBe('interrupted');
-		expect(textOf(events)).toBe('Once upon');
+		expect(readText(events)).toBe('Once upon');
 		expect(requests).toHaveLength(1);
 	});
 
@@ -93,7 +93,7 @@ describe('a reply', () => {
 		const { events } = await finish([{ text: 'Look.', ...calling(echoCall('a')), deltas: [] }, 'Hi'], {
 			tools: [echo],
 		});
-		expect(textOf(events)).toBe('Look.Hi');
+		expect(readText(events)).toBe('Look.Hi');
 		expect(only(events, 'tool_use_start')).toEqual([{ type: 'tool_use_start', id: 'a', name: 'echo' }]);
 		expect(only(events, 'tool_use_input')).toEqual([
 			{ type: 'tool_use_input', id: 'a', partialInputJson: '{"text":"a"}' },

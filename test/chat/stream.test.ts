@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chat, providers, type RunEvent } from '../../src/index.ts';
-import { calling, echo, echoCall, endings, refusal, type Script, textOf } from './support.ts';
+import { calling, echo, echoCall, endings, readText, refusal, type Script } from './support.ts';
 
 const start = (script: Script) =>
 	chat.run({ model: 'scripted', providers: [providers.scripted(script)], tools: [echo] }, [chat.userMessage('Hello')]);
@@ -35,7 +35,7 @@ describe('events', () => {
 		await run.result;
 		const events = await read(run.events);
 		expect(events[0]?.type).toBe('run.started');
-		expect(textOf(events)).toBe('I look – ✓Seen.');
+		expect(readText(events)).toBe('I look – ✓Seen.');
 		expect(events.at(-1)?.type).toBe('done');
 	});
 
@@ -163,7 +163,7 @@ describe('backpressure', () => {
 		expect((await run.result).text).toHaveLength(100_000);
 		const events = await read(run.events);
 		expect(events.length).toBeLessThan(4_000);
-		expect(textOf(events)).toHaveLength(100_000);
+		expect(readText(events)).toHaveLength(100_000);
 	});
 
 	test('so is a long tool input', async () => {

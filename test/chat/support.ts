@@ -85,7 +85,7 @@ export function only<T extends RunEvent['type']>(
 }
 
 /** What the text events add up to. */
-export function textOf(events: readonly RunEvent[]): string {
+export function readText(events: readonly RunEvent[]): string {
 	return only(events, 'text')
 		.map(({ text }) => text)
 		.join('');
@@ -111,7 +111,7 @@ export const byHand = tool.define({
 });
 
 /** A tool that takes anything and does what `work` says. */
-export function toolOf(name: string, work: Tool['fn'], more: Partial<Tool> = {}): Tool {
+export function readTool(name: string, work: Tool['fn'], more: Partial<Tool> = {}): Tool {
 	return { name, inputSchema: { type: 'object' }, passInput: true, ...(work !== undefined && { fn: work }), ...more };
 }
 

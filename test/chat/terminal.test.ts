@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { askUser, type ChatOptions, chat, halt, type Message, providers, type RunEvent } from '../../src/index.ts';
-import { byHand, calling, echo, echoCall, endings, httpError, only, play, type Script, toolOf } from './support.ts';
+import { byHand, calling, echo, echoCall, endings, httpError, only, play, readTool, type Script } from './support.ts';
 
 const call = (name: string) => calling({ id: 'a', name, input: {} });
-const tools = [echo, byHand, toolOf('ask', () => askUser('Which one?')), toolOf('stop', () => halt('enough'))];
+const tools = [echo, byHand, readTool('ask', () => askUser('Which one?')), readTool('stop', () => halt('enough'))];
 
 interface Path {
 	readonly script: Script;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { chat, providers } from '../../src/index.ts';
-import { calling, endings, finish, only, play, type Requests, settled, textOf, toolOf } from './support.ts';
+import { calling, endings, finish, only, play, type Requests, readText, readTool, settled } from './support.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -50,7 +50,7 @@ describe('between two events', () => {
 			play([trickle([10, 10, 5_000]), 'never'], { maxRetries: 0, timeouts: { idleMs: 1_000 } }),
 		);
 		expect(error?.code).toBe('timeout');
-		expect(textOf(events)).toBe('aaa');
+		expect(readText(events)).toBe('aaa');
 		expect(requests).toHaveLength(1);
 	});
 
@@ -90,7 +90,7 @@ describe('between two events', () => {
 describe('a tool', () => {
 	test('that gives no result within toolMs is an isError result, and the run goes on', async () => {
 		const aborted: boolean[] = [];
-		const slow = toolOf('slow', (_, context) => {
+		const slow = readTool('slow', (_, context) => {
 			if (typeof context === 'object' && context !== null) {
 				const signal: unknown = Reflect.get(context, 'signal');
 				if (signal instanceof AbortSignal) signal.addEventListener('abort', () => aborted.push(true));
@@ -107,7 +107,7 @@ describe('a tool', () => {
 	});
 
 	test('has its own time: a slow one does not shorten that of another', async () => {
-		const slow = toolOf(
+		const slow = readTool(
 			'slow',
 			async () => {
 				await after(900);
@@ -125,7 +125,7 @@ describe('a tool', () => {
 
 describe('the run', () => {
 	test('ends after runMs with timeout, whatever it is at', async () => {
-		const slow = toolOf('slow', never);
+		const slow = readTool('slow', never);
 		const script = [calling({ id: 'a', name: 'slow', input: {} }), 'never'];
 		for (const options of [{ tools: [slow] }, { chatStreamFn: never }]) {
 			const { error, events } = await settled(play(script, { ...options, timeouts: { runMs: 5_000 } }));

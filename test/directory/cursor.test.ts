@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cursorBehind, parseCursor } from '../../src/directory/cursor.ts';
+import { createCursor, parseCursor } from '../../src/directory/cursor.ts';
 
 test('a cursor says which session it stands behind', () => {
 	const place = fc.record({ activeAt: fc.nat(8.64e15), id: fc.stringMatching(/^[\w-]{1,128}$/) });
 	fc.assert(
 		fc.property(place, (behind) => {
-			expect(parseCursor(cursorBehind(behind))).toEqual(behind);
+			expect(parseCursor(createCursor(behind))).toEqual(behind);
 		}),
 	);
 });

@@ -31,7 +31,7 @@ function allPages(store: DirectoryStore, limit: number, between: (page: number) 
 	return seen;
 }
 
-const idsOf = (sessions: readonly Listed[]) => sessions.map(({ id }) => id);
+const readIds = (sessions: readonly Listed[]) => sessions.map(({ id }) => id);
 
 test('sessions are listed by last activity, newest first, as they were told; equal ones in one order', async () => {
 	const directory = newDirectory();
@@ -61,10 +61,10 @@ test('there is a cursor where there is more, and none behind the last', async ()
 	expect(await directory.list({ limit: 1 })).toEqual({ sessions: [] });
 	for (const at of [1, 2, 3, 4]) await directory.touch(entry(`s${at}`, at));
 	const first = await directory.list({ limit: 2 });
-	expect(idsOf(first.sessions)).toEqual(['s4', 's3']);
+	expect(readIds(first.sessions)).toEqual(['s4', 's3']);
 	expect(first.cursor).toBeDefined();
 	const second = await directory.list({ limit: 2, cursor: first.cursor });
-	expect(idsOf(second.sessions)).toEqual(['s2', 's1']);
+	expect(readIds(second.sessions)).toEqual(['s2', 's1']);
 	expect(second.cursor).toBeUndefined();
 });
 
@@ -136,8 +136,8 @@ test('through 1,000 sessions that change in between, what did not change comes e
 		});
 		const unchanged = Array.from({ length: 1_000 }, (_, n) => id(999 - n)).filter((one) => !changed.has(one));
 		expect(unchanged.length).toBeGreaterThan(900);
-		expect(idsOf(seen).filter((one) => !changed.has(one))).toEqual(unchanged);
-		expect(new Set(idsOf(seen)).size).toBe(seen.length);
+		expect(readIds(seen).filter((one) => !changed.has(one))).toEqual(unchanged);
+		expect(new Set(readIds(seen)).size).toBe(seen.length);
 	});
 });
 
@@ -167,7 +167,7 @@ test('whatever happens between pages, no session comes twice and none that staye
 							else store.touch(entry(id, at));
 						}
 					});
-					expect(new Set(idsOf(seen)).size).toBe(seen.length);
+					expect(new Set(readIds(seen)).size).toBe(seen.length);
 					expect(seen.filter(({ id }) => !touched.has(id))).toEqual(start.filter(({ id }) => !touched.has(id)));
 				},
 			),

@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Readable } from 'node:stream';
 import { Miniflare } from 'miniflare';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hashOf, makeKey } from '../../src/auth/key.ts';
+import { hashKey, makeKey } from '../../src/auth/key.ts';
 import { bundle, optionsFor } from '../endurance/server.ts';
 
 /** Models of every provider that has a key, and its variables. */
@@ -58,7 +58,7 @@ const tokens: string[] = [];
 async function startProvider(): Promise<Server> {
 	let times = 0;
 	const server = createServer(async (request, response) => {
-		const body = await bytesOf(request);
+		const body = await readBytes(request);
 		const echo = `${sent['what a provider complains'].text} ${JSON.stringify(request.headers)} ${request.url} ${body}`;
 		const error = { error: { type: 'invalid_request_error', code: 'bad', message: echo } };
 		const ways = [
@@ -77,7 +77,7 @@ async function startProvider(): Promise<Server> {
 	return server;
 }
 
-async function bytesOf(request: IncomingMessage): Promise<string> {
+async function readBytes(request: IncomingMessage): Promise<string> {
 	const chunks: Uint8Array[] = [];
 	for await (const chunk of request) if (chunk instanceof Uint8Array) chunks.push(chunk);
 	return Buffer.concat(chunks).toString('utf8');
@@ -88,7 +88,7 @@ async function optionsWith(model: string): Promise<ConstructorParameters<typeof 
 	const base = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/v1`;
 	const bindings: Record<string, string> = {
 		MODEL: model,
-		API_KEYS: JSON.stringify([{ id: key.id, owner: 'alice', hash: await hashOf(key.key), scopes: ['run', 'admin'] }]),
+		API_KEYS: JSON.stringify([{ id: key.id, owner: 'alice', hash: await hashKey(key.key), scopes: ['run', 'admin'] }]),
 		...Object.fromEntries(configured),
 	};
 	for (const name of Object.keys(providers)) bindings[`${name}_BASE_URL`] = base;
@@ -257,7 +257,7 @@ test('canaries are found in no log, no answer and no row where they must not be,
 	}
 	search('an API key', key.key, []);
 	search('the secret part of an API key', key.key.slice(-43), []);
-	search('the hash of an API key', await hashOf(key.key), []);
+	search('the hash of an API key', await hashKey(key.key), []);
 	for (const token of tokens) {
 		search('a token', token, ['answers']);
 		search('the signature of a token', token.slice(-43), ['answers']);

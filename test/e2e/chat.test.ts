@@ -157,7 +157,7 @@ describe('the client', () => {
 	test('a connection cut before the first event follows the run from its start', async () => {
 		const server = await startServer([say('one'), { type: 'done', text: 'one' }], { cutAfter: [0] });
 		const client = createClient({ url: server.url, retryDelayMs: 1 });
-		expect(await typesOf(client.send('s1', 'Go'))).toEqual(['text', 'done']);
+		expect(await readTypes(client.send('s1', 'Go'))).toEqual(['text', 'done']);
 		expect(server.lastEventIds).toEqual([undefined]);
 	});
 
@@ -165,7 +165,7 @@ describe('the client', () => {
 		const events = [say('one '), say('two'), { type: 'done', text: '' } as const];
 		const server = await startServer(events, { stallAfter: 1 });
 		const client = createClient({ url: server.url, retryDelayMs: 1, idleMs: 50 });
-		expect(await typesOf(client.send('s1', 'Go'))).toEqual(['text', 'text', 'done']);
+		expect(await readTypes(client.send('s1', 'Go'))).toEqual(['text', 'text', 'done']);
 		expect(server.lastEventIds).toEqual(['1-1']);
 	});
 
@@ -192,7 +192,7 @@ describe('the client', () => {
 
 	test('a session without a run has nothing to follow', async () => {
 		const server = await startServer([]);
-		expect(await typesOf(createClient({ url: server.url }).follow('s1'))).toEqual([]);
+		expect(await readTypes(createClient({ url: server.url }).follow('s1'))).toEqual([]);
 	});
 
 	test('a loaded session leaves out what following replays, over all pages', async () => {
@@ -262,7 +262,7 @@ async function collect(events: AsyncIterable<RunEvent>, into: string[]) {
 	return into;
 }
 
-function typesOf(events: AsyncIterable<RunEvent>) {
+function readTypes(events: AsyncIterable<RunEvent>) {
 	return collect(events, []);
 }
 

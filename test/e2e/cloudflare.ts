@@ -18,7 +18,7 @@ const metadata = v.object({
 	migrations: v.optional(v.object({ new_tag: v.string() })),
 });
 
-async function chunksOf(request: IncomingMessage): Promise<Uint8Array[]> {
+async function readChunks(request: IncomingMessage): Promise<Uint8Array[]> {
 	const chunks: Uint8Array[] = [];
 	for await (const chunk of request) chunks.push(chunk);
 	return chunks;
@@ -42,7 +42,7 @@ export async function fakeCloudflare() {
 		const path = pathname.replace(/^\/client\/v4/, '').replace(/^\/accounts\/account/, '');
 		const asked = `${request.method} ${path}`;
 		requests.push(asked);
-		const body = async () => Buffer.concat(await chunksOf(request)).toString();
+		const body = async () => Buffer.concat(await readChunks(request)).toString();
 		const json = async (): Promise<unknown> => JSON.parse(await body());
 		const missing = { status: 404, result: { code: 10007, message: 'This Worker does not exist on your account.' } };
 
@@ -76,7 +76,7 @@ export async function fakeCloudflare() {
 		const uploads = (request.method === 'PUT' && part === '') || (request.method === 'POST' && part === 'versions');
 		if (name !== '' && uploads) {
 			const type = request.headers['content-type'] ?? '';
-			const form = await new Response(Buffer.concat(await chunksOf(request)), {
+			const form = await new Response(Buffer.concat(await readChunks(request)), {
 				headers: { 'content-type': type },
 			}).formData();
 			const { next } = refusal;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { hashOf, keyIdOf, parseKeys } from '../../src/auth/key.ts';
+import { hashKey, parseKeys, readKeyId } from '../../src/auth/key.ts';
 import { fakeCloudflare } from './cloudflare.ts';
 import { runScript } from './scripts.ts';
 
@@ -63,7 +63,7 @@ describe('npm run deploy', () => {
 		const key =
 			/curl https:\/\/runlet\.who\.workers\.dev\/v1\/agents -H 'authorization: Bearer (\S+)'/.exec(first.stdout)?.[1] ??
 			'';
-		expect(parseKeys(worker?.secrets.API_KEYS ?? '')).toMatchObject([{ id: keyIdOf(key), hash: await hashOf(key) }]);
+		expect(parseKeys(worker?.secrets.API_KEYS ?? '')).toMatchObject([{ id: readKeyId(key), hash: await hashKey(key) }]);
 		expect([...cloudflare.namespaces.values()].map(({ title }) => title)).toEqual(['runlet-skills']);
 		const values = cloudflare.namespaces.get('namespace1')?.values;
 		expect(values?.has('skill:index')).toBe(true);

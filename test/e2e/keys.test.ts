@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { secretOf } from '../../scripts/keys-file.ts';
-import { hashOf, keyIdOf, parseKeys } from '../../src/auth/key.ts';
+import { toSecret } from '../../scripts/keys-file.ts';
+import { hashKey, parseKeys, readKeyId } from '../../src/auth/key.ts';
 import { startRunlet } from '../runlet.ts';
 import { fakeCloudflare } from './cloudflare.ts';
 import { runScript } from './scripts.ts';
@@ -26,12 +26,12 @@ describe('npm run keys', () => {
 	test('makes a key that runs agents and nothing more, shows it, and keeps its hash alone, for its owner only', async () => {
 		const { stdout, code } = await keys('make laptop');
 		const key = shown(stdout);
-		const id = keyIdOf(key);
+		const id = readKeyId(key);
 		expect(code).toBe(0);
 		expect(id).toBeDefined();
 		expect(stdout).toContain(`curl http://127.0.0.1:8787/v1/agents -H 'authorization: Bearer ${key}'`);
 		expect(await records()).toMatchObject([
-			{ id, name: 'laptop', owner: id, scopes: ['run'], hash: await hashOf(key) },
+			{ id, name: 'laptop', owner: id, scopes: ['run'], hash: await hashKey(key) },
 		]);
 		expect(await readFile(file, 'utf8')).not.toContain(key.slice(-43));
 		expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -49,11 +49,11 @@ describe('npm run keys', () => {
 	});
 
 	test('gives an owner a second key, with scopes and what it may spend in a day; the first is revoked by its id', async () => {
-		const first = keyIdOf(shown((await keys('make')).stdout)) ?? '';
+		const first = readKeyId(shown((await keys('make')).stdout)) ?? '';
 		const second = shown(
 			(await keys(`make --owner ${first} --scope run,admin --day-tokens 1000 --day-usd 2.5`)).stdout,
 		);
-		const secondId = keyIdOf(second) ?? '';
+		const secondId = readKeyId(second) ?? '';
 		expect((await keys('list')).stdout).toMatch(
 			new RegExp(
 				`^key ${first}, run, .*\nkey ${secondId}, owner ${first}, run\\+admin, 1000 tokens a day, \\$2.5 a day, `,
@@ -77,7 +77,7 @@ describe('npm run keys', () => {
 		expect(Date.parse(expiresAt) - Date.now()).toBeGreaterThan(2.9 * 86_400_000);
 		expect(Date.parse(expiresAt) - Date.now()).toBeLessThanOrEqual(3 * 86_400_000);
 		const { owner, scopes, budget } = first ?? {};
-		expect(next).toMatchObject({ owner, scopes, budget, hash: await hashOf(shown(stdout)) });
+		expect(next).toMatchObject({ owner, scopes, budget, hash: await hashKey(shown(stdout)) });
 		expect(next?.id).not.toBe(id);
 		expect(stdout).toContain(`Both keys are good until ${expiresAt}`);
 		expect((await keys('list')).stdout).toMatch(
@@ -89,7 +89,7 @@ describe('npm run keys', () => {
 		});
 		expect((await keys(`rotate ${next?.id} --overlap-days 0`)).stdout).toContain(`${next?.id} has ended`);
 		expect((await keys('list')).stdout).toContain(', ended 20');
-		expect(secretOf(await records())).toContain(`"expiresAt":"${expiresAt}"`);
+		expect(toSecret(await records())).toContain(`"expiresAt":"${expiresAt}"`);
 	});
 
 	test.each([
@@ -152,9 +152,9 @@ describe('npm run keys -- --remote', () => {
 		const made = await keys('make --remote', cloudflare.env);
 		const key = shown(made.stdout);
 		expect(made).toMatchObject({ code: 0, stderr: '' });
-		expect(parseKeys(secret())).toMatchObject([{ id: keyIdOf(key), hash: await hashOf(key) }]);
+		expect(parseKeys(secret())).toMatchObject([{ id: readKeyId(key), hash: await hashKey(key) }]);
 		expect(secret()).not.toContain(key.slice(-43));
-		await keys(`revoke ${keyIdOf(key)} --remote`, cloudflare.env);
+		await keys(`revoke ${readKeyId(key)} --remote`, cloudflare.env);
 		expect(parseKeys(secret())).toEqual([]);
 	});
 

@@ -6,7 +6,7 @@ import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError }
 import type { RunnableToolFunctionWithParse } from 'openai/lib/RunnableFunction';
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hashOf, makeKey } from '../../src/auth/key.ts';
+import { hashKey, makeKey } from '../../src/auth/key.ts';
 import { anthropic } from '../providers/wire/anthropic.ts';
 import { type NeutralReply, secretKey } from '../providers/wire/dialect.ts';
 import { type Script, startServer, type WireServer } from '../providers/wire/server.ts';
@@ -43,7 +43,7 @@ beforeAll(async () => {
 		MODEL: anthropic.model,
 		ANTHROPIC_API_KEY: secretKey,
 		ANTHROPIC_BASE_URL: upstream.url,
-		API_KEYS: JSON.stringify([{ id: keyId, hash: await hashOf(key) }]),
+		API_KEYS: JSON.stringify([{ id: keyId, hash: await hashKey(key) }]),
 	};
 	runlet = await startRunlet(...Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`]));
 	client = new OpenAI({ apiKey: key, baseURL: `${runlet.url}/v1` });

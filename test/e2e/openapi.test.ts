@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hashOf, makeKey, scopes } from '../../src/auth/key.ts';
+import { hashKey, makeKey, scopes } from '../../src/auth/key.ts';
 import { startRunlet } from '../runlet.ts';
 import { senders } from '../webhooks/senders.ts';
 
@@ -36,7 +36,7 @@ let apiKey: string;
 beforeAll(async () => {
 	const { key, id } = makeKey();
 	apiKey = key;
-	const record = { id, owner: 'prism', hash: await hashOf(key), scopes };
+	const record = { id, owner: 'prism', hash: await hashKey(key), scopes };
 	runlet = await startRunlet(
 		'--var',
 		`API_KEYS:${JSON.stringify([record])}`,
@@ -114,8 +114,8 @@ async function good(status: number, path: string, asked?: Asked) {
 	return answer;
 }
 
-const idOf = (text: string): string => v.parse(v.object({ id: v.string() }), JSON.parse(text)).id;
-const callsOf = (text: string): string[] =>
+const readId = (text: string): string => v.parse(v.object({ id: v.string() }), JSON.parse(text)).id;
+const readCalls = (text: string): string[] =>
 	v
 		.parse(v.object({ toolCalls: v.array(v.object({ id: v.string() })) }), JSON.parse(text))
 		.toolCalls.map(({ id }) => id);
@@ -130,7 +130,7 @@ test('every route that does not stream takes and answers what the document says'
 		json: { agent: 'assistant', text: 'What is 17 + 25?', metadata: { n: '1' }, budget: { tokens: 90_000 } },
 		headers: { 'idempotency-key': 'one' },
 	});
-	const path = `/v1/sessions/${idOf(created.text)}`;
+	const path = `/v1/sessions/${readId(created.text)}`;
 	await good(201, '/v1/sessions', { json: { agent: 'assistant' } });
 	await good(202, '/v1/sessions', {
 		json: { agent: 'assistant', text: 'hello' },
@@ -166,10 +166,10 @@ test('every route that does not stream takes and answers what the document says'
 	const asked = await good(201, '/v1/sessions', {
 		json: { agent: 'support', text: 'Please refund order 1042: issue_refund orderId 1042 amount 20' },
 	});
-	const waiting = `/v1/sessions/${idOf(asked.text)}`;
+	const waiting = `/v1/sessions/${readId(asked.text)}`;
 	await good(200, waiting);
 	const output = { refunded: true };
-	await good(200, `${waiting}/tool-results`, { json: callsOf(asked.text).map((id) => ({ id, output })) });
+	await good(200, `${waiting}/tool-results`, { json: readCalls(asked.text).map((id) => ({ id, output })) });
 
 	const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is 17 + 25?' }] }];
 	await good(200, '/v1/chat/completions', { json: { model: 'assistant', messages, user: 'somebody' } });
@@ -241,7 +241,7 @@ test('an error that the document cannot foresee is one that it has', async () =>
 	await good(400, '/v1/ui/assistant', { json: nothing, ...plain });
 	await good(404, '/v1/ui/nobody', { json: nothing, ...plain });
 	const created = await good(201, '/v1/sessions', { json: { agent: 'assistant', budget: { tokens: 0 } } });
-	const path = `/v1/sessions/${idOf(created.text)}`;
+	const path = `/v1/sessions/${readId(created.text)}`;
 	await good(409, `${path}/answer`, { json: { text: 'hello' } });
 	await good(409, `${path}/continue`, { method: 'POST' });
 	await good(409, `${path}/step`, { method: 'POST' });
@@ -253,7 +253,7 @@ test('an error that the document cannot foresee is one that it has', async () =>
 });
 
 test('what the document does not allow is refused by the Worker, too, in the form that the document has', async () => {
-	const path = `/v1/sessions/${idOf((await good(201, '/v1/sessions', { json: { agent: 'assistant' } })).text)}`;
+	const path = `/v1/sessions/${readId((await good(201, '/v1/sessions', { json: { agent: 'assistant' } })).text)}`;
 	const bad: readonly (readonly [path: string, asked: Asked])[] = [
 		['/v1/sessions', { json: {} }],
 		['/v1/sessions', { json: [] }],

@@ -27,9 +27,9 @@ const folder = (name: string, files: Record<string, string> = {}, path = name): 
 
 const turn = { messages: [], model: 'demo' };
 
-const skillOf = ({ text, directory }: CorpusFile) => skill.fromMarkdown(text, { directory });
+const readSkill = ({ text, directory }: CorpusFile) => skill.fromMarkdown(text, { directory });
 const isFirstOfItsName = (file: CorpusFile, at: number, all: readonly CorpusFile[]) =>
-	all.findIndex((one) => skillOf(one).name === skillOf(file).name) === at;
+	all.findIndex((one) => readSkill(one).name === readSkill(file).name) === at;
 
 /** What stands in KV after a plan was carried out on an empty one. */
 const storedBy = (plan?: SkillsPlan) => ({
@@ -39,37 +39,37 @@ const storedBy = (plan?: SkillsPlan) => ({
 		([key]) => key,
 	),
 });
-const planOf = (before: SkillsPlan | undefined, folders: readonly SkillFolder[], now = 0) =>
+const readPlan = (before: SkillsPlan | undefined, folders: readonly SkillFolder[], now = 0) =>
 	planSkills(storedBy(before), readSkills(folders), { now });
-const indexOf = (plan: SkillsPlan) => JSON.parse(plan.index?.[1] ?? '{}');
-const keysOf = (plan: SkillsPlan, kind: 'body' | 'search') =>
+const readIndex = (plan: SkillsPlan) => JSON.parse(plan.index?.[1] ?? '{}');
+const readKeys = (plan: SkillsPlan, kind: 'body' | 'search') =>
 	plan.puts.map(([key]) => key).filter((key) => key.startsWith(`skill:${kind}:`));
-const bodiesOf = (plan: SkillsPlan) =>
+const readBodies = (plan: SkillsPlan) =>
 	plan.puts.filter(([key]) => key.startsWith('skill:body:')).map(([, value]) => value);
 
 describe('planSkills', () => {
-	const first = planOf(undefined, [folder('a'), folder('b')]);
+	const first = readPlan(undefined, [folder('a'), folder('b')]);
 
 	test('an empty KV gets every body, what a search needs, and an index of them', () => {
 		expect(first.published).toEqual(['a', 'b']);
 		expect(first).toMatchObject({ deletes: [], problems: [] });
 		expect(first.index?.[0]).toBe('skill:index');
-		const { version, skills, search } = indexOf(first);
+		const { version, skills, search } = readIndex(first);
 		expect(version).toBe(1);
-		expect(skills.map(({ hash }: { hash: string }) => `skill:body:${hash}`)).toEqual(keysOf(first, 'body'));
-		expect(keysOf(first, 'search')).toEqual([`skill:search:${search}`]);
+		expect(skills.map(({ hash }: { hash: string }) => `skill:body:${hash}`)).toEqual(readKeys(first, 'body'));
+		expect(readKeys(first, 'search')).toEqual([`skill:search:${search}`]);
 		expect(skills[0]).toEqual({ name: 'a', description: 'About a', hash: expect.stringMatching(/^[0-9a-f]{32}$/) });
-		expect(bodiesOf(first)[0]).toBe('{"body":"Body of a\\n"}');
+		expect(readBodies(first)[0]).toBe('{"body":"Body of a\\n"}');
 	});
 
 	test('the index says which tools a skill allows', () => {
 		const text = markdown('a', { more: 'allowed-tools: pay Bash(git:*)\n' });
-		const plan = planOf(undefined, [folder('a', { 'SKILL.md': text })]);
-		expect(indexOf(plan).skills[0]).toMatchObject({ 'allowed-tools': 'pay Bash(git:*)' });
+		const plan = readPlan(undefined, [folder('a', { 'SKILL.md': text })]);
+		expect(readIndex(plan).skills[0]).toMatchObject({ 'allowed-tools': 'pay Bash(git:*)' });
 	});
 
 	test('an index that says the same leaves nothing to write', () => {
-		const again = planOf(first, [folder('a'), folder('b')]);
+		const again = readPlan(first, [folder('a'), folder('b')]);
 		expect(again).toMatchObject({ puts: [], deletes: [], published: [], unchanged: ['a', 'b'], removed: [] });
 		expect(again).not.toHaveProperty('index');
 		expect(again).not.toHaveProperty('retired');
@@ -77,45 +77,47 @@ describe('planSkills', () => {
 
 	test('a new description writes the index, what a search needs, and no body', () => {
 		const changed = folder('a', { 'SKILL.md': markdown('a', { description: 'Other' }) });
-		const plan = planOf(first, [changed, folder('b')]);
+		const plan = readPlan(first, [changed, folder('b')]);
 		expect(plan).toMatchObject({ published: ['a'], unchanged: ['b'] });
-		expect(bodiesOf(plan)).toEqual([]);
-		expect(keysOf(plan, 'search')).toHaveLength(1);
-		expect(indexOf(plan).skills[0].description).toBe('Other');
+		expect(readBodies(plan)).toEqual([]);
+		expect(readKeys(plan, 'search')).toHaveLength(1);
+		expect(readIndex(plan).skills[0].description).toBe('Other');
 	});
 
 	test('a changed body is put under a new key; a missing folder removes its skill; the old bodies are retired, not deleted', () => {
-		const plan = planOf(first, [folder('a', { 'SKILL.md': markdown('a', { body: 'New' }) })], 5);
-		expect(bodiesOf(plan)).toEqual(['{"body":"New"}']);
+		const plan = readPlan(first, [folder('a', { 'SKILL.md': markdown('a', { body: 'New' }) })], 5);
+		expect(readBodies(plan)).toEqual(['{"body":"New"}']);
 		expect(plan).toMatchObject({ published: ['a'], removed: ['b'], deletes: [] });
-		const retired = Object.fromEntries([...keysOf(first, 'body'), ...keysOf(first, 'search')].map((key) => [key, 5]));
+		const retired = Object.fromEntries(
+			[...readKeys(first, 'body'), ...readKeys(first, 'search')].map((key) => [key, 5]),
+		);
 		expect(JSON.parse(plan.retired?.[1] ?? '')).toEqual({ at: retired });
 	});
 
 	test('a body that another skill still has is kept', () => {
 		const twin = (name: string) => folder(name, { 'SKILL.md': markdown(name, { body: 'Same' }) });
-		const both = planOf(undefined, [twin('a'), twin('b')]);
-		expect(keysOf(both, 'body')).toHaveLength(1);
-		expect(planOf(both, [twin('b')]).retired?.[1]).not.toContain('skill:body:');
+		const both = readPlan(undefined, [twin('a'), twin('b')]);
+		expect(readKeys(both, 'body')).toHaveLength(1);
+		expect(readPlan(both, [twin('b')]).retired?.[1]).not.toContain('skill:body:');
 	});
 
 	test('files beside SKILL.md are part of the body and of its hash', () => {
-		const plan = planOf(first, [folder('a', { 'references/x.md': 'X' }), folder('b')]);
-		expect(bodiesOf(plan).map((value) => JSON.parse(value).files)).toEqual([{ 'references/x.md': 'X' }]);
-		expect(indexOf(plan).skills[0].files).toEqual(['references/x.md']);
+		const plan = readPlan(first, [folder('a', { 'references/x.md': 'X' }), folder('b')]);
+		expect(readBodies(plan).map((value) => JSON.parse(value).files)).toEqual([{ 'references/x.md': 'X' }]);
+		expect(readIndex(plan).skills[0].files).toEqual(['references/x.md']);
 	});
 
 	test('a skill that is not valid is reported with its line and stays as it was, and the others go on', () => {
 		const broken = folder('a', { 'SKILL.md': markdown('A b', { body: 'New' }) });
-		const plan = planOf(first, [broken, folder('b'), folder('c')]);
+		const plan = readPlan(first, [broken, folder('b'), folder('c')]);
 		expect(plan.problems[0]).toMatchObject({ skill: 'a', file: 'a/SKILL.md', line: 2 });
 		expect(plan).toMatchObject({ published: ['c'], unchanged: ['b'], removed: [], deletes: [] });
-		expect(indexOf(plan).skills.map(({ name }: { name: string }) => name)).toEqual(['a', 'b', 'c']);
+		expect(readIndex(plan).skills.map(({ name }: { name: string }) => name)).toEqual(['a', 'b', 'c']);
 		expect(plan.retired?.[1]).not.toContain('skill:body:');
 	});
 
 	test('a folder without SKILL.md and front matter that cannot be read are problems, not crashes', () => {
-		const plan = planOf(undefined, [
+		const plan = readPlan(undefined, [
 			{ name: 'a', path: 'a', files: {} },
 			{ name: 'b', path: 'b', files: { 'SKILL.md': '---\nname: [' } },
 		]);
@@ -124,7 +126,7 @@ describe('planSkills', () => {
 	});
 
 	test('of two folders with one name the first is published and the second is a problem', () => {
-		const plan = planOf(undefined, [folder('a', {}, 'one/a'), folder('a', { 'x.md': 'X' }, 'two/a')]);
+		const plan = readPlan(undefined, [folder('a', {}, 'one/a'), folder('a', { 'x.md': 'X' }, 'two/a')]);
 		expect(plan).toMatchObject({ published: ['a'], problems: [{ skill: 'a', file: 'two/a/SKILL.md' }] });
 		expect(plan.problems[0]?.message).toContain('one/a');
 	});
@@ -139,13 +141,13 @@ describe('planSkills', () => {
 
 	test('when, modalities and requires stand in the index, as lists', () => {
 		const more = 'metadata:\n  when: "one, two"\n  modalities: image\n  requires: b\n';
-		const plan = planOf(undefined, [folder('a', { 'SKILL.md': markdown('a', { more }) })]);
-		expect(indexOf(plan).skills[0]).toMatchObject({ when: ['one', 'two'], modalities: ['image'], requires: ['b'] });
+		const plan = readPlan(undefined, [folder('a', { 'SKILL.md': markdown('a', { more }) })]);
+		expect(readIndex(plan).skills[0]).toMatchObject({ when: ['one', 'two'], modalities: ['image'], requires: ['b'] });
 	});
 
 	test('a body that KV lost is written again, though nothing changed', () => {
 		const { keys, ...stored } = storedBy(first);
-		const [lost] = keysOf(first, 'body');
+		const [lost] = readKeys(first, 'body');
 		const left = keys.filter((key) => key !== lost);
 		const plan = planSkills({ ...stored, keys: left }, readSkills([folder('a'), folder('b')]), { now: 0 });
 		expect(plan.puts.map(([key]) => key)).toEqual([lost]);
@@ -164,9 +166,9 @@ describe('planSkills', () => {
 		const many = Array.from({ length: 3_000 }, (_, at) =>
 			folder(`skill-${at}`, { 'SKILL.md': markdown(`skill-${at}`, { description }) }),
 		);
-		const plan = planOf(undefined, many);
+		const plan = readPlan(undefined, many);
 		expect(Buffer.byteLength(plan.index?.[1] ?? '')).toBeLessThan(2_000_000);
-		const lengths = indexOf(plan).skills.map((entry: { description: string }) => entry.description.length);
+		const lengths = readIndex(plan).skills.map((entry: { description: string }) => entry.description.length);
 		expect(new Set(lengths)).toEqual(new Set([512]));
 		const search = plan.puts.find(([key]) => key.startsWith('skill:search:'))?.[1] ?? '';
 		expect(JSON.parse(search).descriptions['skill-7']).toBe(description);
@@ -405,12 +407,12 @@ describe('publishSkills to a real KV', () => {
 		const bad = new Set(problems.map(({ file }) => file));
 		const [valid, others] = [corpus.filter(({ path }) => !bad.has(path)), corpus.filter(({ path }) => bad.has(path))];
 		expect(published.toSorted()).toEqual(valid.map(({ directory }) => directory).toSorted());
-		const resolvers = [kvResolver(memory, { listLimit: 1e9 }), skill.inMemoryResolver(others.map(skillOf))];
+		const resolvers = [kvResolver(memory, { listLimit: 1e9 }), skill.inMemoryResolver(others.map(readSkill))];
 		for (const [at, files] of [valid, others].entries()) {
 			const resolver = resolvers[at] ?? skill.inMemoryResolver([]);
 			const tools = skill.builtinsWithResolver(resolver);
 			for (const file of at === 0 ? files : files.filter(isFirstOfItsName)) {
-				const { name, body = '' } = skillOf(file);
+				const { name, body = '' } = readSkill(file);
 				const { output, isError } = await tool.dispatch(tools, { id: 'r', name: 'read_skill', input: { name } });
 				expect(isError, file.path).toBe(false);
 				expect(String(output).startsWith(body), file.path).toBe(true);

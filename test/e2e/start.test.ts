@@ -88,9 +88,9 @@ test('the example skills are published, and the agents see those that they name'
 	const { agents }: { agents: { name: string; skills: { name: string }[] }[] } = JSON.parse(
 		await (await fetch(`${runlet.url}/v1/agents`)).text(),
 	);
-	const skillsOf = (name: string) => agents.find((agent) => agent.name === name)?.skills.map((skill) => skill.name);
-	expect(skillsOf('assistant')).toEqual(['customer-tone', 'escalation', 'receipts']);
-	expect(skillsOf('support')).toEqual(['customer-tone', 'escalation']);
+	const readSkills = (name: string) => agents.find((agent) => agent.name === name)?.skills.map((skill) => skill.name);
+	expect(readSkills('assistant')).toEqual(['customer-tone', 'escalation', 'receipts']);
+	expect(readSkills('support')).toEqual(['customer-tone', 'escalation']);
 });
 
 test('a request is one short line in the terminal, and so is a run; neither has the query', async () => {

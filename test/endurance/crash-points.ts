@@ -10,7 +10,7 @@ export const crashPoints = [
 ] as const;
 
 /** Where a session's object is aborted: by its id, so that the Worker and the programme know it alike. */
-export function abortPointOf(session: string): { readonly name: string; readonly time: number } {
+export function readAbortPoint(session: string): { readonly name: string; readonly time: number } {
 	const [name, times] = crashPoints[Number.parseInt(session.slice(0, 8), 16) % crashPoints.length] ?? crashPoints[0];
 	// Not the first time, where everything since the request would be lost, and the request be sent again.
 	return { name, time: Math.min(2, times) };

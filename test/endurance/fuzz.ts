@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { hashOf, type KeyRecord, makeKey } from '../../src/auth/key.ts';
+import { hashKey, type KeyRecord, makeKey } from '../../src/auth/key.ts';
 import { fuzzedRequest, type Material } from './fuzz-request.ts';
 import { createRandom, createSeed } from './random.ts';
 import { type RawRequest, type RawResponse, sendRaw } from './raw-http.ts';
@@ -23,7 +23,7 @@ export async function fuzz({ count = 20_000, seed = createSeed() }: Options): Pr
 	const made = { run: makeKey(), admin: makeKey() };
 	const records: KeyRecord[] = [];
 	for (const [owner, { key, id }] of Object.entries(made))
-		records.push({ id, owner, hash: await hashOf(key), scopes: owner === 'admin' ? ['run', 'admin'] : ['run'] });
+		records.push({ id, owner, hash: await hashKey(key), scopes: owner === 'admin' ? ['run', 'admin'] : ['run'] });
 	const secret = 'whsec_bm9ib2R5IHNob3VsZCBrbm93IHRoaXM=';
 	const sources = ['STANDARD', 'GITHUB', 'STRIPE', 'SLACK', 'HMAC'];
 	const variables = {
@@ -49,7 +49,7 @@ export async function fuzz({ count = 20_000, seed = createSeed() }: Options): Pr
 				});
 				const wrong = complaint(request, response);
 				if (wrong !== undefined) throw new Error(`request ${n}: ${wrong}\n${shown(request)}`);
-				counted(answerOf(request, response));
+				counted(readAnswer(request, response));
 			}
 		};
 		await Promise.all(Array.from({ length: lanes }, lane));
@@ -93,7 +93,7 @@ async function materialFrom(
 }
 
 /** How an answer is counted. */
-function answerOf(request: RawRequest, response: RawResponse | undefined): string {
+function readAnswer(request: RawRequest, response: RawResponse | undefined): string {
 	if (response === undefined || isRefusedInFront(request, response)) return 'refused before the Worker';
 	return `answered ${Math.floor(response.status / 100)}xx`;
 }

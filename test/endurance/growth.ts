@@ -17,12 +17,12 @@ export function growth({ count = 10_000, seed }: Options): Promise<Figures> {
 	return onStage(world, async (stage) => {
 		const short = await stage.client.begin('first of few', { agent: 'archivist' });
 		const long = await stage.client.begin('first of many', { agent: 'archivist' });
-		for (let messages = 2; messages < few; messages += 2) await startOf(stage, short, `few ${messages}`);
-		for (let messages = 2; messages < count; messages += 2) await startOf(stage, long, `many ${messages}`);
+		for (let messages = 2; messages < few; messages += 2) await readStart(stage, short, `few ${messages}`);
+		for (let messages = 2; messages < count; messages += 2) await readStart(stage, long, `many ${messages}`);
 		const times: Record<'short' | 'long', number[]> = { short: [], long: [] };
 		for (let n = 0; n < starts; n++) {
-			times.short.push(await startOf(stage, short, `measured, few ${n}`));
-			times.long.push(await startOf(stage, long, `measured, many ${n}`));
+			times.short.push(await readStart(stage, short, `measured, few ${n}`));
+			times.long.push(await readStart(stage, long, `measured, many ${n}`));
 		}
 		const [shortMs, longMs] = [median(times.short), median(times.long)];
 		const ratio = longMs / shortMs;
@@ -38,7 +38,7 @@ export function growth({ count = 10_000, seed }: Options): Promise<Figures> {
 }
 
 /** Milliseconds from a message to the request that it makes to the model. */
-async function startOf({ server, outside }: Stage, session: string, text: string): Promise<number> {
+async function readStart({ server, outside }: Stage, session: string, text: string): Promise<number> {
 	const begun = performance.now();
 	const response = await fetch(`${server.url}/v1/sessions/${session}/messages`, {
 		method: 'POST',

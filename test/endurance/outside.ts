@@ -47,7 +47,7 @@ export async function startOutside({ toolMs, ...options }: OutsideOptions) {
 			response.on('error', () => {});
 			const route = routes[request.url ?? ''];
 			if (route === undefined) throw new Error(`nothing is at ${request.url}`);
-			await route(await jsonOf(request), response);
+			await route(await readJson(request), response);
 		} catch (error) {
 			if (!request.destroyed || request.complete) failures.push(error);
 			response.destroy();
@@ -78,7 +78,7 @@ export async function startOutside({ toolMs, ...options }: OutsideOptions) {
 	};
 }
 
-async function jsonOf(request: IncomingMessage): Promise<unknown> {
+async function readJson(request: IncomingMessage): Promise<unknown> {
 	const chunks: Uint8Array[] = [];
 	for await (const chunk of request) if (chunk instanceof Uint8Array) chunks.push(chunk);
 	return JSON.parse(Buffer.concat(chunks).toString('utf8'));

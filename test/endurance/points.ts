@@ -1,4 +1,4 @@
-import { abortPointOf, crashPoints } from './crash-points.ts';
+import { crashPoints, readAbortPoint } from './crash-points.ts';
 import { checkReading } from './history.ts';
 import { type Reading, read } from './reader.ts';
 import { threeTools } from './script.ts';
@@ -34,7 +34,7 @@ export function points({ count = 20, seed }: Options): Promise<Figures> {
 			const begun = lost.length;
 			const pairs = crashPoints.map((_, n) => pair(stage, `abort-${begun + n}`));
 			lost.push(...(await Promise.all(pairs)));
-			const at = lost.flatMap(({ sent }) => sent).map(({ session }) => abortPointOf(session).name);
+			const at = lost.flatMap(({ sent }) => sent).map(({ session }) => readAbortPoint(session).name);
 			each = crashPoints.map(([name]) => [name, at.filter((one) => one === name).length]);
 		} while (each.some(([, sessions]) => sessions < count));
 		return {

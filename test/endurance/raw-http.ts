@@ -57,14 +57,14 @@ export function sendRaw(
 	return promise;
 }
 
-function headOf(bytes: Buffer): string | undefined {
+function readHead(bytes: Buffer): string | undefined {
 	const end = bytes.indexOf('\r\n\r\n');
 	return end < 0 ? undefined : bytes.toString('latin1', 0, end);
 }
 
 /** Whether the answer is there as far as it is read. */
 function isWhole(bytes: Buffer, isHead: boolean): boolean {
-	const head = headOf(bytes);
+	const head = readHead(bytes);
 	if (head === undefined) return false;
 	const body = bytes.subarray(head.length + 4);
 	if (head.startsWith('HTTP/1.1 100')) return isWhole(body, isHead);
@@ -74,7 +74,7 @@ function isWhole(bytes: Buffer, isHead: boolean): boolean {
 }
 
 function parse(bytes: Buffer): RawResponse | undefined {
-	const head = headOf(bytes);
+	const head = readHead(bytes);
 	const status = /^HTTP\/1\.1 (\d{3})/.exec(head ?? '')?.[1];
 	if (head === undefined || status === undefined) return undefined;
 	// What comes in front of the answer.
@@ -87,11 +87,11 @@ function parse(bytes: Buffer): RawResponse | undefined {
 			return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()];
 		});
 	const known = new Map(headers);
-	return { status: Number(status), headers: known, body: bodyOf(bytes.subarray(head.length + 4), known) };
+	return { status: Number(status), headers: known, body: readBody(bytes.subarray(head.length + 4), known) };
 }
 
 /** The body without its frame, and without the answer to what stands behind a request that was longer than it said. */
-function bodyOf(bytes: Buffer, headers: ReadonlyMap<string, string>): string {
+function readBody(bytes: Buffer, headers: ReadonlyMap<string, string>): string {
 	const length = headers.get('content-length');
 	if (headers.get('transfer-encoding') !== 'chunked')
 		return bytes.toString('utf8', 0, length === undefined ? bytes.length : Number(length));

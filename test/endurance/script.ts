@@ -28,27 +28,27 @@ export type Script = (asked: Asked) => Answer;
 export function threeTools(length: number): Script {
 	const tools: readonly (readonly Call['tool'][])[] = [['keyed', 'unsafe', 'lookup'], ['keyed']];
 	return ({ tag, turn, time }) => ({
-		text: textOf({ tag, turn, time }, length),
+		text: readText({ tag, turn, time }, length),
 		calls: (tools[turn] ?? []).map((tool) => ({ id: `${tag}.${turn}.${tool}`, tool })),
 	});
 }
 
 /** One reply of that many characters. */
 export function oneReply(length: number): Script {
-	return (asked) => ({ text: textOf(asked, length), calls: [] });
+	return (asked) => ({ text: readText(asked, length), calls: [] });
 }
 
 /** Characters of one to four bytes. */
 const filler = 'plain text, Füllung, 填充 — and a 🎈. ';
 
-function textOf({ tag, turn, time }: Asked, length: number): string {
+function readText({ tag, turn, time }: Asked, length: number): string {
 	const head = `${tag}, turn ${turn}, attempt ${time}: `;
 	const rest = Math.max(0, length - head.length);
 	return `${head}${filler.repeat(Math.ceil(rest / filler.length)).slice(0, rest)}.`;
 }
 
 /** A text in pieces of about `length`, no character of two code units cut. */
-export function* piecesOf(text: string, length: number): Generator<string> {
+export function* readPieces(text: string, length: number): Generator<string> {
 	for (let start = 0; start < text.length; ) {
 		const unit = text.charCodeAt(start + length - 1);
 		const end = start + length + (unit >= 0xd800 && unit <= 0xdbff ? 1 : 0);

@@ -59,7 +59,7 @@ export function slow({ count = 50, size = 5_000_000, seed }: Options): Promise<F
 async function alone({ client, outside }: Stage, tag: string): Promise<number> {
 	const { session, response } = await client.stream(tag, writer);
 	await read(client, session, { first: response });
-	return msOf(outside, tag);
+	return readMs(outside, tag);
 }
 
 async function withSlowReaders({ client, server, outside }: Stage, count: number, size: number) {
@@ -86,7 +86,7 @@ async function withSlowReaders({ client, server, outside }: Stage, count: number
 	const atFullSpeed = leaving();
 	const messages = await client.history(session);
 	for (const { transcript } of all) checkReading(tag, transcript, messages);
-	return { modelMs: msOf(outside, tag), readAtMost, memory, atFullSpeed };
+	return { modelMs: readMs(outside, tag), readAtMost, memory, atFullSpeed };
 }
 
 /** Looks at the memory of a server again and again; what it gives says the most of it in bytes, and stops. */
@@ -101,7 +101,7 @@ function sampleMemory(server: Stage['server']): () => number {
 	};
 }
 
-function msOf({ upstream }: Stage['outside'], tag: string): number {
+function readMs({ upstream }: Stage['outside'], tag: string): number {
 	return upstream.asks.find((ask) => ask.tag === tag)?.ms ?? Number.NaN;
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as v from 'valibot';
-import { type Answer, piecesOf, type Script } from './script.ts';
+import { type Answer, readPieces, type Script } from './script.ts';
 import { createSignals } from './signals.ts';
 
 /** One request to the model, as its bill would have it. */
@@ -60,7 +60,7 @@ export function createUpstream({ script, pieceLength, paceMs }: UpstreamOptions)
 			const turn = messages.slice(question).filter(({ role }) => role === 'assistant').length;
 			const time = asks.filter((ask) => ask.tag === tag && ask.turn === turn).length + 1;
 			const answer = script({ tag, turn, time });
-			const promptTokens = tokensOf(JSON.stringify([messages, rest.tools ?? []]));
+			const promptTokens = readTokens(JSON.stringify([messages, rest.tools ?? []]));
 			const ask: Ask = { tag, turn, answer, promptTokens, completionTokens: 0, state: 'open', at, ms: 0 };
 			asks.push(ask);
 			await stream(ask, model, response, pieceLength, paceMs);
@@ -77,7 +77,7 @@ async function stream(ask: Ask, model: string, response: ServerResponse, length:
 	response.writeHead(200, { 'content-type': 'text/event-stream' });
 	const send = async (fields: object, cost = ''): Promise<void> => {
 		if (response.destroyed) return;
-		ask.completionTokens += tokensOf(cost);
+		ask.completionTokens += readTokens(cost);
 		const chunk = { id: 'chatcmpl', object: 'chat.completion.chunk', model, ...fields };
 		if (!response.write(`data: ${JSON.stringify(chunk)}\n\n`)) await Promise.race([once(response, 'drain'), closed]);
 		if (paceMs > 0) await pause(paceMs);
@@ -86,14 +86,14 @@ async function stream(ask: Ask, model: string, response: ServerResponse, length:
 		choices: [{ index: 0, delta, finish_reason }],
 	});
 
-	for (const content of piecesOf(text, length)) await send(choice({ content }), content);
+	for (const content of readPieces(text, length)) await send(choice({ content }), content);
 	for (const [index, { id, tool }] of calls.entries()) {
 		const json = JSON.stringify({ intent: id });
 		await send(
 			choice({ tool_calls: [{ index, id, type: 'function', function: { name: tool, arguments: '' } }] }),
 			tool,
 		);
-		for (const piece of piecesOf(json, length))
+		for (const piece of readPieces(json, length))
 			await send(choice({ tool_calls: [{ index, function: { arguments: piece } }] }), piece);
 	}
 	await send(choice({}, calls.length > 0 ? 'tool_calls' : 'stop'));
@@ -109,6 +109,6 @@ async function stream(ask: Ask, model: string, response: ServerResponse, length:
 }
 
 /** A token for every four characters begun, about what English costs. */
-function tokensOf(text: string): number {
+function readTokens(text: string): number {
 	return Math.ceil(text.length / 4);
 }

@@ -8,7 +8,7 @@ import { providers, tool } from '../../src/index.ts';
 import { createLedgerClass } from '../../src/ledger/object.ts';
 import { createPublisherClass } from '../../src/publisher/object.ts';
 import { createSessionClass } from '../../src/session/object.ts';
-import { abortPointOf } from './crash-points.ts';
+import { readAbortPoint } from './crash-points.ts';
 
 declare global {
 	namespace Cloudflare {
@@ -73,7 +73,7 @@ const runtime = {
 		providers.openaiChat({ name: 'fake', prefix: 'fake/', baseURL: `${env.OUTSIDE}/v1`, apiKey: 'sk-fake' }),
 	],
 	crashPoint: async (point: string, { session }: { readonly session: string }): Promise<void> => {
-		const abort = abortPointOf(session);
+		const abort = readAbortPoint(session);
 		if (env.CRASH === 'abort' && abort.name === point) {
 			const time = (times.get(session) ?? 0) + 1;
 			times.set(session, time);

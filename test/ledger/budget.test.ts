@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { amountOf, minus, nothing, plus } from '../../src/ledger/amount.ts';
-import { budgetState, type Limit, wouldPass } from '../../src/ledger/budget.ts';
+import { createAmount, minus, nothing, plus } from '../../src/ledger/amount.ts';
+import { budgetState, exceedsLimit, type Limit } from '../../src/ledger/budget.ts';
 
 const amount = fc
 	.record({ tokens: fc.nat(2_000_000), usd: fc.double({ min: 0, max: 50, noNaN: true }) })
-	.map((one) => amountOf(one));
+	.map((one) => createAmount(one));
 const limit: fc.Arbitrary<Limit> = fc.record(
 	{
 		tokens: fc.integer({ min: 1, max: 10_000_000 }),
@@ -29,10 +29,10 @@ test('nothing is ever owed back: less than nothing is nothing', () => {
 });
 
 test('a part of a token counts as one; an amount that is no number from 0 on is refused and named', () => {
-	expect(amountOf({ tokens: 10.2, usd: 0.1 + 0.2 })).toEqual({ tokens: 11, usd: 0.3 });
+	expect(createAmount({ tokens: 10.2, usd: 0.1 + 0.2 })).toEqual({ tokens: 11, usd: 0.3 });
 	for (const wrong of [Number.NaN, -1, Number.POSITIVE_INFINITY]) {
-		expect(() => amountOf({ tokens: wrong, usd: 0 })).toThrow(/^tokens: must be a number from 0 on/);
-		expect(() => amountOf({ tokens: 0, usd: wrong })).toThrow(/^usd: must be a number from 0 on/);
+		expect(() => createAmount({ tokens: wrong, usd: 0 })).toThrow(/^tokens: must be a number from 0 on/);
+		expect(() => createAmount({ tokens: 0, usd: wrong })).toThrow(/^usd: must be a number from 0 on/);
 	}
 });
 
@@ -45,7 +45,7 @@ test('an amount passes the limit exactly when all of it together, in whole units
 			const usd = all.reduce((sum, part) => sum + units(part.usd), 0n);
 			const past =
 				(most.tokens !== undefined && tokens > most.tokens) || (most.usd !== undefined && usd > units(most.usd));
-			expect(wouldPass({ limit: most, spent, reserved }, one)).toBe(past);
+			expect(exceedsLimit({ limit: most, spent, reserved }, one)).toBe(past);
 		}),
 	);
 });
@@ -57,25 +57,25 @@ test('what is left fits, a little more does not, and it is said of what has a ca
 			expect(Object.keys(state.left).sort()).toEqual(Object.keys(most).sort());
 			const { tokens = 0, usd = 0 } = state.left;
 			expect(tokens >= 0 && usd >= 0).toBe(true);
-			if (wouldPass(state, nothing)) return;
-			expect(wouldPass(state, { tokens, usd })).toBe(false);
-			if (most.tokens !== undefined) expect(wouldPass(state, { tokens: tokens + 1, usd })).toBe(true);
-			if (most.usd !== undefined) expect(wouldPass(state, { tokens, usd: usd + 1e-6 })).toBe(true);
+			if (exceedsLimit(state, nothing)) return;
+			expect(exceedsLimit(state, { tokens, usd })).toBe(false);
+			if (most.tokens !== undefined) expect(exceedsLimit(state, { tokens: tokens + 1, usd })).toBe(true);
+			if (most.usd !== undefined) expect(exceedsLimit(state, { tokens, usd: usd + 1e-6 })).toBe(true);
 		}),
 	);
 });
 
 test('a limit is reached, not passed; a cap that is no number allows nothing; without caps all is allowed', () => {
 	const at = (most: Limit) => budgetState(most, { tokens: 60, usd: 0.1 }, { tokens: 30, usd: 0.2 });
-	expect(wouldPass(at({ tokens: 100 }), { tokens: 10, usd: 9 })).toBe(false);
-	expect(wouldPass(at({ tokens: 100 }), { tokens: 11, usd: 0 })).toBe(true);
-	expect(wouldPass(at({ usd: 0.6 }), { tokens: 0, usd: 0.3 })).toBe(false);
-	expect(wouldPass(at({ usd: 0.6 }), { tokens: 0, usd: 0.300001 })).toBe(true);
-	expect(wouldPass(at({ usd: Number.NaN }), nothing)).toBe(true);
-	expect(wouldPass(at({ tokens: undefined }), { tokens: 1e9, usd: 1e9 })).toBe(false);
+	expect(exceedsLimit(at({ tokens: 100 }), { tokens: 10, usd: 9 })).toBe(false);
+	expect(exceedsLimit(at({ tokens: 100 }), { tokens: 11, usd: 0 })).toBe(true);
+	expect(exceedsLimit(at({ usd: 0.6 }), { tokens: 0, usd: 0.3 })).toBe(false);
+	expect(exceedsLimit(at({ usd: 0.6 }), { tokens: 0, usd: 0.300001 })).toBe(true);
+	expect(exceedsLimit(at({ usd: Number.NaN }), nothing)).toBe(true);
+	expect(exceedsLimit(at({ tokens: undefined }), { tokens: 1e9, usd: 1e9 })).toBe(false);
 	expect(at({ tokens: undefined }).left).toEqual({});
 });
 
 test('a budget that was overspent lets nothing through, not even nothing', () => {
-	expect(wouldPass(budgetState({ tokens: 10 }, { tokens: 11, usd: 0 }, nothing), nothing)).toBe(true);
+	expect(exceedsLimit(budgetState({ tokens: 10 }, { tokens: 11, usd: 0 }, nothing), nothing)).toBe(true);
 });

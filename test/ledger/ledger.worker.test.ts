@@ -2,7 +2,7 @@ import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { type Amount, nothing } from '../../src/ledger/amount.ts';
-import { dayOf, LedgerStore } from '../../src/ledger/store.ts';
+import { LedgerStore, toDay } from '../../src/ledger/store.ts';
 import { setClock } from '../clock.ts';
 import { counted } from '../rows.ts';
 
@@ -50,7 +50,7 @@ test('calls that are settled together count once each, or none of them where one
 	await runInDurableObject(ledger, (_, { storage }) => {
 		const store = new LedgerStore(storage);
 		const bad = [...costs, { id: 'd', amount: { tokens: -1, usd: 0 } }];
-		expect(() => store.settle(dayOf(Date.now()), bad)).toThrow(/^tokens: must be a number/);
+		expect(() => store.settle(toDay(Date.now()), bad)).toThrow(/^tokens: must be a number/);
 	});
 	expect(await ledger.state({})).toMatchObject({ spent: ten, reserved: ten });
 	for (const _ of ['first', 'again']) {
@@ -105,7 +105,7 @@ test('an amount that is none is refused, and what was set aside stays so', async
 	await ledger.reserve('a', ten, {});
 	await runInDurableObject(ledger, (_, { storage }) => {
 		const store = new LedgerStore(storage);
-		const today = dayOf(Date.now());
+		const today = toDay(Date.now());
 		expect(() => store.reserve(today, 'b', { tokens: Number.NaN, usd: 0 }, {})).toThrow(/^tokens: must be a number/);
 		expect(() => store.settle(today, [{ id: 'a', amount: { tokens: 1, usd: -1 } }])).toThrow(/^usd: must be a number/);
 	});
@@ -193,17 +193,17 @@ test('a call costs four rows written, and what it reads does not grow with the c
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
 		const store = new LedgerStore(counting);
-		const costOf = (id: string) => {
+		const readCost = (id: string) => {
 			rows();
 			store.reserve(2, id, ten, {});
 			store.settle(2, [{ id, amount: ten }]);
 			return rows();
 		};
 		for (let n = 0; n < 3; n++) store.reserve(1 + (n % 2), `few ${n}`, ten, {});
-		const cost = costOf('one');
+		const cost = readCost('one');
 		expect(cost.written).toBe(4);
 		for (let n = 0; n < 300; n++) store.reserve(1 + (n % 2), `many ${n}`, ten, {});
-		expect(costOf('other')).toEqual(cost);
+		expect(readCost('other')).toEqual(cost);
 	});
 });
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { hashOf, type KeyRecord, makeKey, type Scope } from '../../src/auth/key.ts';
+import { hashKey, type KeyRecord, makeKey, type Scope } from '../../src/auth/key.ts';
 import type { Operation } from '../../src/wire/operation.ts';
 import worker from '../worker.ts';
 import * as described from './operations.ts';
@@ -14,7 +14,7 @@ function rank({ id }: Operation): number {
 
 async function keyFor(scope: Scope): Promise<{ key: string; record: KeyRecord }> {
 	const { key, id } = makeKey();
-	return { key, record: { id, owner: 'alice', hash: await hashOf(key), scopes: [scope] } };
+	return { key, record: { id, owner: 'alice', hash: await hashKey(key), scopes: [scope] } };
 }
 
 test('every operation is open to whom the document says, and to nobody else', async () => {

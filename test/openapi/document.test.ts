@@ -6,7 +6,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import type { KnownDelta, LoopEvent } from '../../src/chat/index.ts';
 import { RunletError } from '../../src/errors.ts';
-import { documentOf } from '../../src/openapi/document.ts';
+import { createDocument } from '../../src/openapi/document.ts';
 import { failures } from '../../src/wire/error.ts';
 import { runEvent } from '../../src/wire/event.ts';
 import type { Operation } from '../../src/wire/operation.ts';
@@ -14,7 +14,7 @@ import type { Shown } from '../../src/wire/shown.ts';
 import * as described from './operations.ts';
 
 const app = createApp({ agents: [], providers: () => [] });
-const document = await documentOf(app);
+const document = await createDocument(app);
 const operations = Object.entries<Operation>(described);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 

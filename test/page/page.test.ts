@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type JSHandle, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hashOf, makeKey } from '../../src/auth/key.ts';
+import { hashKey, makeKey } from '../../src/auth/key.ts';
 import type { Message, RunEvent } from '../../src/playground/session.js';
 import { startRunlet } from '../runlet.ts';
 import { payloads, plain } from './payloads.ts';
@@ -86,7 +86,7 @@ function watchSinks(): void {
 const prose = () => page.locator('.prose').last();
 const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
 const runEnds = () => page.locator('#send').waitFor();
-const textsOf = (selector: string) => page.locator(selector).allTextContents();
+const readTexts = (selector: string) => page.locator(selector).allTextContents();
 
 async function say(text: string) {
 	await page.fill('#text', text);
@@ -136,7 +136,7 @@ describe('a chat', () => {
 		await call.locator('summary').click();
 		expect(await call.locator('pre').allTextContents()).toEqual([expect.stringContaining('17 + 25'), '42']);
 		expect(await page.locator('.usage').textContent()).toMatch(/\d tokens in · \d+ out/);
-		expect(await textsOf('.failure, .warning')).toEqual([]);
+		expect(await readTexts('.failure, .warning')).toEqual([]);
 	});
 
 	test('a run that was continued is shown once when its session is opened', async () => {
@@ -157,7 +157,7 @@ describe('a chat', () => {
 		await page.click('text=An angry customer wants a refund');
 		await sees('.call.skill .name', /^skill [a-z-]+$/);
 		await runEnds();
-		expect(await textsOf('.failure, .warning')).toEqual([]);
+		expect(await readTexts('.failure, .warning')).toEqual([]);
 	});
 
 	test('the time in a city is told', async () => {
@@ -187,7 +187,7 @@ describe('a chat', () => {
 			if (reload) await page.reload();
 			await page.locator('.usage').waitFor();
 			expect(await prose().textContent()).toBe(longAnswer);
-			expect(await textsOf('.message')).toEqual([`You: ${longQuestion}`]);
+			expect(await readTexts('.message')).toEqual([`You: ${longQuestion}`]);
 			expect(await page.locator('.call').count()).toBe(1);
 		}
 	});
@@ -219,7 +219,7 @@ describe('a chat', () => {
 		await say('What is 2 + 3?');
 		await sees('.prose', '2 + 3 is 5.');
 		await runEnds();
-		expect(await textsOf('.failure, .warning')).toEqual([]);
+		expect(await readTexts('.failure, .warning')).toEqual([]);
 	});
 
 	test('a second message goes on in the same session, a new chat begins another', async () => {
@@ -231,7 +231,7 @@ describe('a chat', () => {
 		await sees('.prose', '2 + 3 is 5.');
 		await runEnds();
 		expect(page.url()).toBe(first);
-		const shown = () => textsOf('.message, .prose, .call summary, .call pre');
+		const shown = () => readTexts('.message, .prose, .call summary, .call pre');
 		const before = await shown();
 		expect(before).toContain('42');
 		await page.click('text=New chat');
@@ -259,7 +259,7 @@ describe('a chat', () => {
 		await page.locator('#text').pressSequentially('two');
 		await page.press('#text', 'Enter');
 		await runEnds();
-		expect(await textsOf('.message')).toEqual(['You: one\ntwo']);
+		expect(await readTexts('.message')).toEqual(['You: one\ntwo']);
 		expect(await page.inputValue('#text')).toBe('');
 	});
 
@@ -304,7 +304,7 @@ describe('a chat', () => {
 		await say('Hello?');
 		await sees('.failure', 'does not answer');
 		expect(await page.inputValue('#text')).toBe('Hello?');
-		expect(await textsOf('.message')).toEqual([]);
+		expect(await readTexts('.message')).toEqual([]);
 		proxy.up();
 		await page.click('.failure >> text=Try again');
 		await page.locator('#welcome').waitFor();
@@ -320,13 +320,13 @@ describe('a chat', () => {
 		);
 		await page.reload();
 		await page.locator('#welcome').waitFor();
-		expect(await textsOf('.failure, #status')).toEqual(['']);
+		expect(await readTexts('.failure, #status')).toEqual(['']);
 		failures = 3;
 		await page.reload();
 		await sees('.failure', 'status 500');
 		await page.click('.failure >> text=Try again');
 		await page.locator('#welcome').waitFor();
-		expect(await textsOf('.failure')).toEqual([]);
+		expect(await readTexts('.failure')).toEqual([]);
 		for (const complaint of complaints.splice(0)) expect(complaint).toContain('500');
 	});
 
@@ -342,7 +342,10 @@ describe('a chat', () => {
 		await sees('.prose', 'issue_refund answered: receipt 77');
 		await runEnds();
 		expect(await page.locator('.open-call').count()).toBe(0);
-		expect(await textsOf('.message')).toEqual(['You: Please refund order A-1042, amount 25 euros.', 'You: receipt 77']);
+		expect(await readTexts('.message')).toEqual([
+			'You: Please refund order A-1042, amount 25 euros.',
+			'You: receipt 77',
+		]);
 	});
 
 	test('a result that somebody else gave meanwhile is told, and the page asks for what is still open', async () => {
@@ -367,7 +370,7 @@ describe('a chat', () => {
 	});
 
 	test('an empty chat offers the examples of the agent that is chosen, and a click sends one', async () => {
-		const offered = () => textsOf('#examples button');
+		const offered = () => readTexts('#examples button');
 		const { agents } = JSON.parse(await (await fetch(`${server.url}/v1/agents`)).text());
 		expect(agents.length).toBeGreaterThan(1);
 		for (const { name, examples } of agents) {
@@ -380,7 +383,7 @@ describe('a chat', () => {
 		await sees('#welcome-name', 'support');
 		await page.getByRole('group', { name: 'Try one of these' }).getByRole('button').first().press('Enter');
 		await runEnds();
-		expect(await textsOf('.message')).toEqual([`You: ${agents[1].examples[0]}`]);
+		expect(await readTexts('.message')).toEqual([`You: ${agents[1].examples[0]}`]);
 		expect(await page.locator('#examples').isVisible()).toBe(false);
 	});
 
@@ -458,14 +461,14 @@ describe('what the wire may bring', () => {
 			done,
 		]);
 		expect(await page.locator('.reasoning').getAttribute('open')).toBe(null);
-		expect(await textsOf('.reasoning .body')).toEqual(['I have to look.']);
-		expect(await textsOf('.call .name')).toEqual(['find', 'skill tone']);
-		expect(await textsOf('.call[data-state="failed"] .answer')).toEqual(['There is no Oslo.']);
-		expect(await textsOf('.call[data-state="done"] pre')).toEqual(['{\n  "name": "tone"\n}', 'Be kind.']);
-		expect(await textsOf('.note')).toEqual(['Finding Oslo']);
-		expect(await textsOf('.warning')).toEqual(['Nearly full.', expect.stringContaining('cut off')]);
-		expect(await textsOf('.prose')).toEqual(['No.']);
-		expect(await textsOf('.usage')).toEqual(['1,200 tokens in · 34 out · $0.50']);
+		expect(await readTexts('.reasoning .body')).toEqual(['I have to look.']);
+		expect(await readTexts('.call .name')).toEqual(['find', 'skill tone']);
+		expect(await readTexts('.call[data-state="failed"] .answer')).toEqual(['There is no Oslo.']);
+		expect(await readTexts('.call[data-state="done"] pre')).toEqual(['{\n  "name": "tone"\n}', 'Be kind.']);
+		expect(await readTexts('.note')).toEqual(['Finding Oslo']);
+		expect(await readTexts('.warning')).toEqual(['Nearly full.', expect.stringContaining('cut off')]);
+		expect(await readTexts('.prose')).toEqual(['No.']);
+		expect(await readTexts('.usage')).toEqual(['1,200 tokens in · 34 out · $0.50']);
 	});
 
 	test('a turn that starts again takes the place of its first try', async () => {
@@ -481,7 +484,7 @@ describe('what the wire may bring', () => {
 			stop,
 			done,
 		]);
-		expect(await textsOf('.prose, .call .name')).toEqual(['Kept.', 'find', 'New.']);
+		expect(await readTexts('.prose, .call .name')).toEqual(['Kept.', 'find', 'New.']);
 	});
 
 	test.for([
@@ -496,8 +499,8 @@ describe('what the wire may bring', () => {
 		],
 	] as [RunEvent, string, string][])('a run that ends as $0 is told in words', async ([event, selector, words]) => {
 		await open([{ type: 'text', text: 'Half' }, event]);
-		expect(await textsOf('.prose')).toEqual(['Half']);
-		expect(await textsOf(selector)).toEqual([words]);
+		expect(await readTexts('.prose')).toEqual(['Half']);
+		expect(await readTexts(selector)).toEqual([words]);
 	});
 
 	test('an answer to a question stands where the person gave it', async () => {
@@ -513,7 +516,7 @@ describe('what the wire may bring', () => {
 			[{ type: 'tool_result', id: 'b', output: 'Now' }, { type: 'text', text: 'Done.' }, stop, done],
 			messages,
 		);
-		const shown = await textsOf('.message, .call .brief, .prose');
+		const shown = await readTexts('.message, .call .brief, .prose');
 		expect(shown).toEqual(['You: Go', 'Where?', 'You: Oslo', 'When?', 'You: Now', 'Done.']);
 	});
 
@@ -556,7 +559,7 @@ describe('what the wire may bring', () => {
 		expect(attributes.filter(([name]) => !names.includes(name))).toEqual([]);
 		expect(attributes.filter(([name, value]) => name === 'href' && !/^https?:\/\//.test(value))).toEqual([]);
 		expect(await page.locator('.message').first().textContent()).toBe(`You: ${everywhere.replaceAll('\u202e', '')}`);
-		for (const text of await textsOf('.prose')) for (const payload of plain) expect(text).toContain(payload);
+		for (const text of await readTexts('.prose')) for (const payload of plain) expect(text).toContain(payload);
 		expect(await page.evaluate(() => Reflect.get(window, 'sinks'))).toEqual([]);
 		// Nothing waits for a pointer or the keyboard either.
 		await page.evaluate(() => {
@@ -751,7 +754,7 @@ describe('the parts of the page', () => {
 describe('a server that wants a key', () => {
 	test('is asked for with the key that a person gives, in this tab', async () => {
 		const { key, id } = makeKey();
-		const keyed = await startRunlet('--var', `API_KEYS:${JSON.stringify([{ id, hash: await hashOf(key) }])}`);
+		const keyed = await startRunlet('--var', `API_KEYS:${JSON.stringify([{ id, hash: await hashKey(key) }])}`);
 		try {
 			await page.goto(keyed.url);
 			await sees('.failure', 'Authorization');

@@ -41,7 +41,7 @@ afterEach(async () => {
 });
 
 const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
-const textsOf = (selector: string) => page.locator(selector).allTextContents();
+const readTexts = (selector: string) => page.locator(selector).allTextContents();
 const shotIn = process.env.SHOTS;
 const shoot = async (name: string) => {
 	if (shotIn !== undefined) await page.screenshot({ path: `${shotIn}/${name}.png` });
@@ -53,7 +53,7 @@ async function say(message: string) {
 }
 
 /** What a call shows: its state, and all of it when it is opened. */
-async function shownOf(name: string) {
+async function readShown(name: string) {
 	const one = page.locator('.call', { has: page.locator('.name', { hasText: name }) }).last();
 	return {
 		state: await one.getAttribute('data-state'),
@@ -67,7 +67,7 @@ describe('a call that has to be allowed', () => {
 		stage.play([call('p1', 'pay', { amount: 5 })], [text('It is paid.')]);
 		await say('Pay 5, please.');
 		await sees('.open-call', 'pay {"amount":5}');
-		expect((await shownOf('pay')).state).toBe('waiting');
+		expect((await readShown('pay')).state).toBe('waiting');
 		await shoot('approval');
 		await page.click('.open-call >> text=Allow');
 		await sees('.prose', 'It is paid.');
@@ -76,13 +76,13 @@ describe('a call that has to be allowed', () => {
 			answer: expect.stringMatching(/^payment \d+: 5$/),
 			result: expect.stringMatching(/^payment/),
 		};
-		expect(await shownOf('pay')).toEqual(expected);
+		expect(await readShown('pay')).toEqual(expected);
 		await page.locator('#send').waitFor();
 		await shoot('allowed');
 		await page.reload();
 		await sees('.prose', 'It is paid.');
-		expect(await shownOf('pay')).toEqual(expected);
-		expect(await textsOf('.message')).toEqual(['You: Pay 5, please.']);
+		expect(await readShown('pay')).toEqual(expected);
+		expect(await readTexts('.message')).toEqual(['You: Pay 5, please.']);
 		expect(await page.locator('.call').count()).toBe(1);
 		// And once another run stands behind it.
 		stage.play([text('Bye.')]);
@@ -90,8 +90,8 @@ describe('a call that has to be allowed', () => {
 		await sees('.prose', 'Bye.');
 		await page.reload();
 		await sees('.prose', 'Bye.');
-		expect(await shownOf('pay')).toEqual(expected);
-		expect(await textsOf('.message')).toEqual(['You: Pay 5, please.', 'You: Thanks.']);
+		expect(await readShown('pay')).toEqual(expected);
+		expect(await readTexts('.message')).toEqual(['You: Pay 5, please.', 'You: Thanks.']);
 	});
 
 	test('that was denied shows what the model was told, live and after a reload', async () => {
@@ -104,7 +104,7 @@ describe('a call that has to be allowed', () => {
 		for (const reload of [false, true]) {
 			if (reload) await page.reload();
 			await sees('.prose', 'Then not.');
-			expect(await shownOf('pay')).toMatchObject({ state: 'failed', result: expect.stringContaining('too much') });
+			expect(await readShown('pay')).toMatchObject({ state: 'failed', result: expect.stringContaining('too much') });
 		}
 	});
 
@@ -115,10 +115,10 @@ describe('a call that has to be allowed', () => {
 		await page.fill('.open-call input', 'too much');
 		await page.press('.open-call input', 'Enter');
 		expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Deny');
-		expect((await shownOf('pay')).state).toBe('waiting');
+		expect((await readShown('pay')).state).toBe('waiting');
 		await page.keyboard.press('Enter');
 		await sees('.prose', 'Then not.');
-		expect((await shownOf('pay')).state).toBe('failed');
+		expect((await readShown('pay')).state).toBe('failed');
 	});
 
 	test('ids that come again in a later turn are other calls: each shows its own result', async () => {
@@ -130,8 +130,8 @@ describe('a call that has to be allowed', () => {
 		for (const reload of [false, true]) {
 			if (reload) await page.reload();
 			await sees('.prose', 'Both.');
-			expect((await shownOf('add')).answer).toBe('3');
-			expect((await shownOf('pay')).answer).toMatch(/: 7$/);
+			expect((await readShown('add')).answer).toBe('3');
+			expect((await readShown('pay')).answer).toMatch(/: 7$/);
 		}
 	});
 
@@ -139,15 +139,15 @@ describe('a call that has to be allowed', () => {
 		stage.play([call('q1', 'ask', { question: 'For which day?' })], [text('Friday it is.')]);
 		await say('Book a table.');
 		await sees('.question', 'For which day?');
-		expect((await shownOf('ask')).state).toBe('waiting');
+		expect((await readShown('ask')).state).toBe('waiting');
 		await page.locator('#send').waitFor();
 		await say('Friday');
 		await sees('.prose', 'Friday it is.');
 		for (const reload of [false, true]) {
 			if (reload) await page.reload();
 			await sees('.prose', 'Friday it is.');
-			expect(await shownOf('ask')).toMatchObject({ state: 'done', answer: 'Friday' });
-			expect(await textsOf('.message')).toEqual(['You: Book a table.', 'You: Friday']);
+			expect(await readShown('ask')).toMatchObject({ state: 'done', answer: 'Friday' });
+			expect(await readTexts('.message')).toEqual(['You: Book a table.', 'You: Friday']);
 		}
 	});
 
@@ -161,8 +161,8 @@ describe('a call that has to be allowed', () => {
 		for (const reload of [false, true]) {
 			if (reload) await page.reload();
 			await sees('.prose', 'In Oslo, then.');
-			expect(await shownOf('locate')).toMatchObject({ state: 'done', answer: 'Oslo' });
-			expect(await textsOf('.message')).toEqual(['You: Where am I?', 'You: Oslo']);
+			expect(await readShown('locate')).toMatchObject({ state: 'done', answer: 'Oslo' });
+			expect(await readTexts('.message')).toEqual(['You: Where am I?', 'You: Oslo']);
 		}
 	});
 });
@@ -179,8 +179,8 @@ describe('a message while a call waits', () => {
 		expect(await page.inputValue('#text')).toBe('Thank you!');
 		expect(await page.locator('.open-call.pointed').count()).toBe(1);
 		expect(await page.evaluate(() => document.activeElement?.id)).toBe('text');
-		expect(await textsOf('.message')).toEqual(['You: Pay 8.']);
-		expect(await textsOf('.failure')).toEqual([]);
+		expect(await readTexts('.message')).toEqual(['You: Pay 8.']);
+		expect(await readTexts('.failure')).toEqual([]);
 		await shoot('held-up');
 		await page.click('.open-call >> text=Allow');
 		await sees('.prose', 'Paid.');
@@ -227,7 +227,7 @@ describe('files', () => {
 			{ ...csv, name: 'no.csv' },
 		]);
 		await sees('#files .file', 'no.csv');
-		expect(await textsOf('#files .file-name')).toEqual(['prices.csv', 'dot.png', 'no.csv']);
+		expect(await readTexts('#files .file-name')).toEqual(['prices.csv', 'dot.png', 'no.csv']);
 		expect(await page.locator('#files img').getAttribute('src')).toMatch(/^data:image\/png;base64,/);
 		expect(await page.locator('#files img').evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(8);
 		expect(await note()).toMatch(/^3 of 16 files, \d+ bytes of 2\.8 MB$/);
@@ -238,14 +238,14 @@ describe('files', () => {
 		await sees('.prose', 'Seen.');
 		expect(await page.locator('#files').isVisible()).toBe(false);
 		const shown = ['You: What is this?prices.csv8 bytesdot.png77 bytes'];
-		expect(await textsOf('.message')).toEqual(shown);
+		expect(await readTexts('.message')).toEqual(shown);
 		const parts = JSON.stringify(sent[0]?.at(-1));
 		expect(parts).toContain('a,b\\n1,2');
 		expect(parts).toContain(png.toString('base64'));
 		expect(parts).not.toContain('no.csv');
 		await page.reload();
 		await sees('.prose', 'Seen.');
-		expect(await textsOf('.message')).toEqual(shown);
+		expect(await readTexts('.message')).toEqual(shown);
 		await shoot('files-sent');
 	});
 
@@ -255,7 +255,7 @@ describe('files', () => {
 		await sees('#files .file', 'prices.csv');
 		await page.click('#send');
 		await sees('.prose', 'A table.');
-		expect(await textsOf('.message')).toEqual(['You: prices.csv8 bytes']);
+		expect(await readTexts('.message')).toEqual(['You: prices.csv8 bytes']);
 	});
 
 	/** Drops or pastes files, as a browser tells a page of it. */
@@ -281,7 +281,7 @@ describe('files', () => {
 		expect(await transfer('paste', ['b.txt'])).toBe(true);
 		await sees('#files .file', 'b.txt');
 		expect(await transfer('paste', ['table.png'], 'a text')).toBe(false);
-		expect(await textsOf('#files .file-name')).toEqual(['a.txt', 'b.txt']);
+		expect(await readTexts('#files .file-name')).toEqual(['a.txt', 'b.txt']);
 		const sent = stage.play([text('Two.')]);
 		await say('These');
 		await sees('.prose', 'Two.');
@@ -321,7 +321,7 @@ describe('files', () => {
 		await say('Look');
 		await sees('.failure', 'attachments.0.type: no.');
 		expect(await page.inputValue('#text')).toBe('Look');
-		expect(await textsOf('#files .file-name')).toEqual(['prices.csv']);
+		expect(await readTexts('#files .file-name')).toEqual(['prices.csv']);
 		complaints = complaints.filter((line) => !line.includes('400'));
 	});
 });

@@ -4,14 +4,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type ChatReply, type ChatUsage, chat, type Message, providers, type Tool, tool } from '../../src/index.ts';
 import {
 	type CallOptions,
-	callsOf,
 	type Delta,
-	errorOf,
 	hello,
 	joinedText,
 	type Question,
 	ran,
-	replyOf,
+	readCalls,
+	readError,
+	readReply,
 	streamed,
 	whole,
 } from './wire/call.ts';
@@ -26,7 +26,7 @@ import {
 	type Variant,
 } from './wire/dialect.ts';
 import { dialects } from './wire/dialects.ts';
-import { bodyOf as geminiBody, eventsOf as geminiEvents } from './wire/gemini.ts';
+import { readBody as geminiBody, readEvents as geminiEvents } from './wire/gemini.ts';
 import { startServer, type WireServer } from './wire/server.ts';
 import { plainBody, plainEvents } from './wire/workers-ai.ts';
 
@@ -67,7 +67,7 @@ async function both(
 	);
 	const { reply, deltas, error } = await streamed.ask(provider, asked);
 	if (reply === undefined) throw error;
-	return { streamedReply: reply, deltas, wholeReply: replyOf(await whole.ask(provider, asked)) };
+	return { streamedReply: reply, deltas, wholeReply: readReply(await whole.ask(provider, asked)) };
 }
 
 /** A reply without what may differ between its two ways. */
@@ -80,7 +80,7 @@ function timeless({ latencyMs: _, ...usage }: ChatUsage): ChatUsage {
 }
 
 /** The deltas of one reply say what the reply says, in order, and `stop` comes once, last. */
-function expectDeltasOf(
+function expectDeltas(
 	{ text = '', reasoning = '', toolCalls = [], stopReason, usage = {} }: ChatReply,
 	deltas: readonly Delta[],
 ) {
@@ -184,7 +184,7 @@ describe.each(dialects)('$name', (dialect) => {
 			await exchange.write(events.join(''));
 			exchange.end();
 		});
-		replyOf(await streamed.ask(dialect.provider(server.url), { model: dialect.model, options, ...question }));
+		readReply(await streamed.ask(dialect.provider(server.url), { model: dialect.model, options, ...question }));
 		const [exchange] = server.requests;
 		return dialect.hear(exchange?.body, exchange?.path ?? '');
 	}
@@ -198,8 +198,8 @@ describe.each(dialects)('$name', (dialect) => {
 					body: dialect.body(sent),
 				});
 				expect(comparable(streamedReply)).toEqual(comparable(wholeReply));
-				expect({ ...streamedReply, toolCalls: callsOf(streamedReply) }).toMatchObject(expected);
-				expectDeltasOf(streamedReply, deltas);
+				expect({ ...streamedReply, toolCalls: readCalls(streamedReply) }).toMatchObject(expected);
+				expectDeltas(streamedReply, deltas);
 			},
 		);
 
@@ -207,7 +207,7 @@ describe.each(dialects)('$name', (dialect) => {
 			const { streamedReply, wholeReply, deltas } = await both(dialect, variant);
 			expect(streamedReply.stopReason).toBe('refusal');
 			expect(comparable(streamedReply)).toEqual(comparable(wholeReply));
-			expectDeltasOf(streamedReply, deltas);
+			expectDeltas(streamedReply, deltas);
 		});
 	});
 
@@ -243,8 +243,8 @@ describe.each(dialects)('$name', (dialect) => {
 			exchange.end();
 		});
 		const outcome = await ran.ask(dialect.provider(server.url), { model: dialect.model, tools: [add] });
-		expectDeltasOf(replyOf(outcome), outcome.deltas);
-		expect(replyOf(outcome).toolCalls).toEqual([{ id: 'call_1', name: 'myapp/add', input: { x: 1, y: 2 } }]);
+		expectDeltas(readReply(outcome), outcome.deltas);
+		expect(readReply(outcome).toolCalls).toEqual([{ id: 'call_1', name: 'myapp/add', input: { x: 1, y: 2 } }]);
 	});
 
 	describe('a request', () => {
@@ -358,14 +358,14 @@ describe.each(dialects)('$name', (dialect) => {
 
 		test('has an image by its bytes', async () => {
 			const { turns } = await heard({ messages: [chat.userMessage([chat.imagePart('aGVsbG8=', 'image/png')])] });
-			expect(mediaOf(turns[0]?.parts)).toEqual([{ kind: 'image', data: 'aGVsbG8=', mime: 'image/png' }]);
+			expect(readMedia(turns[0]?.parts)).toEqual([{ kind: 'image', data: 'aGVsbG8=', mime: 'image/png' }]);
 		});
 
 		test('has a PDF by its bytes, or says that it was there', async () => {
 			const part = { kind: 'file', data: 'JVBERi0=', mime: 'application/pdf', name: 'plan.pdf' } as const;
 			const { turns } = await heard({ messages: [chat.userMessage([part])] });
 			const media = { kind: 'file', data: 'JVBERi0=', mime: 'application/pdf' } as const;
-			if (dialect.can.files) expect(mediaOf(turns[0]?.parts)).toEqual([media]);
+			if (dialect.can.files) expect(readMedia(turns[0]?.parts)).toEqual([media]);
 			else expectMediaOrText(turns[0]?.parts, media, '[file:plan.pdf]');
 		});
 
@@ -373,7 +373,7 @@ describe.each(dialects)('$name', (dialect) => {
 			const part = { kind: 'audio', data: 'UklGRg==', mime: 'audio/wav', name: 'memo.wav' } as const;
 			const { turns } = await heard({ messages: [chat.userMessage([part])] });
 			const media = { kind: 'audio', data: 'UklGRg==', mime: 'audio/wav' } as const;
-			if (dialect.can.audio) expect(mediaOf(turns[0]?.parts)).toEqual([media]);
+			if (dialect.can.audio) expect(readMedia(turns[0]?.parts)).toEqual([media]);
 			else expectMediaOrText(turns[0]?.parts, media, '[audio:memo.wav]');
 		});
 
@@ -419,7 +419,7 @@ describe.each(dialects)('$name', (dialect) => {
 			];
 			const { turns } = await heard({ tools: [look, add], messages });
 			expect(JSON.stringify(turns)).toContain('a picture');
-			expect(turns.flatMap(({ parts }) => mediaOf(parts))).toEqual([
+			expect(turns.flatMap(({ parts }) => readMedia(parts))).toEqual([
 				{ kind: 'image', data: 'aGVsbG8=', mime: 'image/png' },
 			]);
 		});
@@ -507,7 +507,7 @@ describe.each(dialects)('$name', (dialect) => {
 describe.each(dialects.filter(({ memories }) => memories.length > 0))('what $name needs back', (dialect) => {
 	test.each(dialect.memories)('comes back unchanged: $name', async (memory) => {
 		for (const reply of await remembered(dialect, memory)) {
-			const exchange = await sendHistory(dialect, historyOf(reply), memory);
+			const exchange = await sendHistory(dialect, readHistory(reply), memory);
 			dialect.hear(exchange.body, exchange.path);
 			expect(memory.sent(exchange.body)).toEqual(memory.expected);
 		}
@@ -516,7 +516,7 @@ describe.each(dialects.filter(({ memories }) => memories.length > 0))('what $nam
 	test.each(dialect.memories)('is sent to no other provider: $name', async (memory) => {
 		for (const reply of await remembered(dialect, memory)) {
 			for (const other of dialects.filter((one) => one !== dialect || memory.provider !== undefined)) {
-				const exchange = await sendHistory(other, historyOf(reply), {});
+				const exchange = await sendHistory(other, readHistory(reply), {});
 				const text = JSON.stringify(exchange.body);
 				expect(text).toContain('Let me look.');
 				for (const secret of memory.secrets) expect(text).not.toContain(secret);
@@ -536,7 +536,7 @@ const twoCalls: readonly Message[] = [
 	chat.toolResultMessage({ id: 'call_2', output: 3, isError: false }),
 ];
 
-function mediaOf(parts: readonly HeardPart[] = []): HeardMedia[] {
+function readMedia(parts: readonly HeardPart[] = []): HeardMedia[] {
 	return parts.flatMap((part) => {
 		if (part.kind === 'result') return part.media;
 		return part.kind === 'image' || part.kind === 'file' || part.kind === 'audio' ? [part] : [];
@@ -544,7 +544,7 @@ function mediaOf(parts: readonly HeardPart[] = []): HeardMedia[] {
 }
 
 function expectMediaOrText(parts: readonly HeardPart[] | undefined, media: HeardMedia, text: string): void {
-	const found = mediaOf(parts);
+	const found = readMedia(parts);
 	if (found.length > 0) expect(found).toEqual([media]);
 	else expect(JSON.stringify(parts)).toContain(text);
 }
@@ -557,7 +557,7 @@ async function remembered(dialect: Dialect, memory: Memory): Promise<readonly Ch
 }
 
 /** The conversation after a reply, as it comes out of a store. */
-function historyOf({ text = '', toolCalls = [], reasoning, providerMetadata }: ChatReply): Message[] {
+function readHistory({ text = '', toolCalls = [], reasoning, providerMetadata }: ChatReply): Message[] {
 	const answer: Message = {
 		...chat.assistantMessage(text, toolCalls),
 		...(reasoning !== undefined && { reasoning }),
@@ -575,7 +575,7 @@ async function sendHistory(
 ) {
 	server.play((exchange) => exchange.json(200, dialect.body({ text: 'Hi', stop: 'end_turn' })));
 	const target = provider?.(server.url) ?? dialect.provider(server.url);
-	replyOf(await whole.ask(target, { model, messages, tools: [look, add] }));
+	readReply(await whole.ask(target, { model, messages, tools: [look, add] }));
 	const [exchange] = server.requests;
 	if (exchange === undefined) throw new Error('nothing was sent');
 	return exchange;
@@ -607,7 +607,7 @@ describe('gemini, beside the contract', () => {
 			body: geminiBody(parts, { stop: 'tool_use' }),
 		});
 		for (const reply of [streamedReply, wholeReply]) {
-			const calls = callsOf(reply);
+			const calls = readCalls(reply);
 			expect(calls.map(({ input }) => input)).toEqual([{ city: 'Ulm' }, { city: 'Bonn' }]);
 			expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
 			expect(calls.every(({ id }) => id !== '')).toBe(true);
@@ -621,7 +621,7 @@ describe('gemini, beside the contract', () => {
 			events: geminiEvents(parts, { stop: 'end_turn' }),
 			body: geminiBody(parts, { stop: 'end_turn' }),
 		});
-		const exchange = await sendHistory(dialect, historyOf(streamedReply), {});
+		const exchange = await sendHistory(dialect, readHistory(streamedReply), {});
 		expect(JSON.stringify(exchange.body)).toContain('sig-at-the-end');
 		expect(JSON.stringify(exchange.body)).toContain('Let me look.');
 	});
@@ -639,7 +639,7 @@ describe('gemini, beside the contract', () => {
 		});
 		for (const reply of [streamedReply, wholeReply]) {
 			expect(reply.text).toBe('Let me count. It is 42.');
-			expect(callsOf(reply)).toEqual([]);
+			expect(readCalls(reply)).toEqual([]);
 		}
 	});
 });
@@ -656,7 +656,7 @@ describe('workers-ai with an older model, beside the contract', () => {
 		expect(comparable(streamedReply)).toEqual(comparable(wholeReply));
 		expect(streamedReply).toMatchObject({ text: 'Grüße from the model.', stopReason: 'end_turn' });
 		expect(streamedReply.usage).toMatchObject({ inputTokens: 100, outputTokens: 40 });
-		expectDeltasOf(streamedReply, deltas);
+		expectDeltas(streamedReply, deltas);
 	});
 
 	test('a call, whose arguments are an object and whose id is missing', async () => {
@@ -666,8 +666,8 @@ describe('workers-ai with an older model, beside the contract', () => {
 			body: plainBody('', undefined, calls),
 		});
 		for (const reply of [streamedReply, wholeReply]) {
-			expect(callsOf(reply)).toMatchObject([{ name: 'myapp/add', input: { x: 1, y: 2 } }]);
-			expect(callsOf(reply)[0]?.id).not.toBe('');
+			expect(readCalls(reply)).toMatchObject([{ name: 'myapp/add', input: { x: 1, y: 2 } }]);
+			expect(readCalls(reply)[0]?.id).not.toBe('');
 			expect(reply.stopReason).toBe('tool_use');
 		}
 	});
@@ -678,7 +678,7 @@ describe('openai-chat, beside the contract', () => {
 		const dialect = dialects.find(({ name }) => name === 'openai-chat') ?? dialects[0];
 		if (dialect === undefined) throw new Error('there are no dialects');
 		server.play((exchange) => exchange.json(200, { error: { code: 429, message: 'Provider returned error' } }));
-		const error = errorOf(await whole.ask(dialect.provider(server.url), { model: dialect.model }));
+		const error = readError(await whole.ask(dialect.provider(server.url), { model: dialect.model }));
 		expect(error.code).toBe('rate_limited');
 	});
 });

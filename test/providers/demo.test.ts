@@ -53,7 +53,7 @@ async function talk(texts: readonly string[], options: Partial<ChatOptions>) {
 	return { answers, messages };
 }
 
-async function eventsOf(text: string, options: Partial<ChatOptions> = {}): Promise<RunEvent[]> {
+async function readEvents(text: string, options: Partial<ChatOptions> = {}): Promise<RunEvent[]> {
 	const events: RunEvent[] = [];
 	for await (const event of chat.run(demo(options), [chat.userMessage(text)]).events) events.push(event);
 	return events;
@@ -68,8 +68,8 @@ describe('the demo model', () => {
 	test('is deterministic: the same deltas each time', async () => {
 		const known = (events: RunEvent[]) => events.filter(({ type }) => type !== 'run.started');
 		const options = { tools: [add] };
-		expect(known(await eventsOf('What is 17 + 25?', options))).toEqual(
-			known(await eventsOf('What is 17 + 25?', options)),
+		expect(known(await readEvents('What is 17 + 25?', options))).toEqual(
+			known(await readEvents('What is 17 + 25?', options)),
 		);
 	});
 
@@ -132,7 +132,7 @@ describe('the demo model', () => {
 	});
 
 	test('streams in small deltas that add up', async () => {
-		const events = await eventsOf('Who are you?');
+		const events = await readEvents('Who are you?');
 		const pieces = events.flatMap((event) =>
 			event.type === 'text' && typeof event.text === 'string' ? [event.text] : [],
 		);
@@ -142,7 +142,7 @@ describe('the demo model', () => {
 	});
 
 	test('streams the input of its calls in pieces', async () => {
-		const events = await eventsOf('What is 17 + 25?', { tools: [add] });
+		const events = await readEvents('What is 17 + 25?', { tools: [add] });
 		const pieces = events.flatMap((event) => (event.type === 'tool_use_input' ? [event.partialInputJson] : []));
 		expect(JSON.parse(pieces.join(''))).toEqual({ x: 17, y: 25 });
 	});

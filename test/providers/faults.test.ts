@@ -3,13 +3,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { chat, type RunletError, type Tool } from '../../src/index.ts';
 import {
-	callsOf,
 	type Delta,
-	errorOf,
 	joinedText,
 	type Question,
 	ran,
-	replyOf,
+	readCalls,
+	readError,
+	readReply,
 	streamed,
 	type Way,
 	whole,
@@ -94,7 +94,7 @@ describe.each(dialects)('$name', (dialect) => {
 					exchange.reset();
 				});
 				const outcome = await ask(way, { onDelta });
-				const error = errorOf(outcome);
+				const error = readError(outcome);
 				expect(['network', 'interrupted']).toContain(error.code);
 				expect(outcome.deltas.some(({ type }) => type === 'stop')).toBe(false);
 				expectUsage(error);
@@ -104,21 +104,21 @@ describe.each(dialects)('$name', (dialect) => {
 			test('an end in the middle', async () => {
 				server.play(playing(cut(dialect)[0]));
 				const outcome = await ask(way);
-				expect(errorOf(outcome).code).toBe('interrupted');
+				expect(readError(outcome).code).toBe('interrupted');
 				expect(outcome.deltas.some(({ type }) => type === 'stop')).toBe(false);
-				expectUsage(errorOf(outcome));
+				expectUsage(readError(outcome));
 			});
 
 			test('an end without the event that says so', async () => {
 				server.play(playing(dialect.events(story).slice(0, -dialect.ending)));
 				const outcome = await ask(way);
-				expect(errorOf(outcome).code).toBe('interrupted');
-				expectUsage(errorOf(outcome));
+				expect(readError(outcome).code).toBe('interrupted');
+				expectUsage(readError(outcome));
 			});
 
 			test('an end before the first event', async () => {
 				server.play(playing([]));
-				expect(errorOf(await ask(way)).code).toBe('interrupted');
+				expect(readError(await ask(way)).code).toBe('interrupted');
 			});
 
 			test.each([
@@ -127,7 +127,7 @@ describe.each(dialects)('$name', (dialect) => {
 			] as const)('an event that says %s', async (kind, code) => {
 				server.play((exchange) => exchange.write([...cut(dialect)[0], dialect.errorEvent(kind)].join('')));
 				const outcome = await ask(way);
-				const error = errorOf(outcome);
+				const error = readError(outcome);
 				expect(dialect.codes?.[kind] ?? [code]).toContain(error.code);
 				expect(outcome.deltas.some(({ type }) => type === 'stop')).toBe(false);
 				expectUsage(error);
@@ -136,7 +136,7 @@ describe.each(dialects)('$name', (dialect) => {
 
 			test('an event that says so before anything else', async () => {
 				server.play((exchange) => exchange.write(dialect.errorEvent('overloaded')));
-				const error = errorOf(await ask(way));
+				const error = readError(await ask(way));
 				expect(dialect.codes?.overloaded ?? ['overloaded']).toContain(error.code);
 				await theExchange().closed;
 			});
@@ -144,7 +144,7 @@ describe.each(dialects)('$name', (dialect) => {
 			test('an event that is no JSON', async () => {
 				const [head, [broken = '']] = cut(dialect);
 				server.play((exchange) => exchange.write([...head, `${broken.trimEnd().slice(0, -9)}\n\n`].join('')));
-				const error = errorOf(await ask(way));
+				const error = readError(await ask(way));
 				expect(error.code).toBe('interrupted');
 				expectUsage(error);
 				await theExchange().closed;
@@ -152,14 +152,14 @@ describe.each(dialects)('$name', (dialect) => {
 
 			test('silence before the head', async () => {
 				server.play(() => {});
-				const error = errorOf(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
+				const error = readError(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
 				expect(error.code).toBe('timeout');
 				await theExchange().closed;
 			});
 
 			test('silence before the first event', async () => {
 				server.play((exchange) => exchange.stream());
-				const error = errorOf(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
+				const error = readError(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
 				expect(error.code).toBe('timeout');
 				await theExchange().closed;
 			});
@@ -167,9 +167,9 @@ describe.each(dialects)('$name', (dialect) => {
 			test('silence between two events', async () => {
 				server.play((exchange) => exchange.write(cut(dialect)[0].join('')));
 				const outcome = await ask(way, {}, { timeouts: { firstEventMs: 60_000, idleMs: 50 } });
-				expect(errorOf(outcome).code).toBe('timeout');
+				expect(readError(outcome).code).toBe('timeout');
 				expect(joinedText(outcome.deltas, 'text')).toBe('One two');
-				expectUsage(errorOf(outcome));
+				expectUsage(readError(outcome));
 				await theExchange().closed;
 			});
 		});
@@ -186,9 +186,9 @@ describe.each(dialects)('$name', (dialect) => {
 					controller.abort();
 				});
 				const outcome = await ask(way, { onDelta, options: { signal: controller.signal } });
-				expect(errorOf(outcome).code).toBe('cancelled');
+				expect(readError(outcome).code).toBe('cancelled');
 				expect((await theExchange().closed) - abortedAt).toBeLessThan(100);
-				expectUsage(errorOf(outcome));
+				expectUsage(readError(outcome));
 			});
 
 			test('before the first byte', async () => {
@@ -199,14 +199,14 @@ describe.each(dialects)('$name', (dialect) => {
 					controller.abort();
 				});
 				const outcome = await ask(way, { options: { signal: controller.signal } });
-				expect(errorOf(outcome).code).toBe('cancelled');
+				expect(readError(outcome).code).toBe('cancelled');
 				expect((await theExchange().closed) - abortedAt).toBeLessThan(100);
 			});
 
 			test('before the request, which is then not made', async () => {
 				server.play(playing(dialect.events(story)));
 				const outcome = await ask(way, { options: { signal: AbortSignal.abort() } });
-				expect(errorOf(outcome).code).toBe('cancelled');
+				expect(readError(outcome).code).toBe('cancelled');
 				expect(server.requests).toHaveLength(0);
 			});
 		});
@@ -215,7 +215,7 @@ describe.each(dialects)('$name', (dialect) => {
 			'after the last event nothing is waited for, and the connection is closed',
 			async () => {
 				server.play((exchange) => exchange.write(dialect.events(story).join('')));
-				expect(replyOf(await ask(way))).toMatchObject({ text: story.text, stopReason: 'end_turn' });
+				expect(readReply(await ask(way))).toMatchObject({ text: story.text, stopReason: 'end_turn' });
 				await theExchange().closed;
 			},
 		);
@@ -259,7 +259,7 @@ describe.each(dialects)('$name', (dialect) => {
 					exchange.end();
 				});
 				const { deltas, ...outcome } = await ask(way, { onDelta });
-				expect(replyOf({ deltas, ...outcome }).text).toBe(story.text);
+				expect(readReply({ deltas, ...outcome }).text).toBe(story.text);
 				expect(joinedText(deltas, 'text')).toBe(story.text);
 			});
 		});
@@ -270,15 +270,15 @@ describe.each(dialects)('$name', (dialect) => {
 
 			test('that max_tokens cut is left out', async () => {
 				server.play(calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city":"Ul' }], 'max_tokens'));
-				const reply = replyOf(await ask(way, { tools: [look] }));
+				const reply = readReply(await ask(way, { tools: [look] }));
 				expect(reply).toMatchObject({ text: 'Let me look.', stopReason: 'max_tokens' });
-				expect(callsOf(reply)).toEqual([]);
+				expect(readCalls(reply)).toEqual([]);
 			});
 
 			test('whose input is no JSON keeps it as it came', async () => {
 				server.play(calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city": Ulm}' }]));
-				const reply = replyOf(await ask(way, { tools: [look] }));
-				expect(callsOf(reply)).toEqual([{ id: 'call_1', name: 'look', input: '{"city": Ulm}' }]);
+				const reply = readReply(await ask(way, { tools: [look] }));
+				expect(readCalls(reply)).toEqual([{ id: 'call_1', name: 'look', input: '{"city": Ulm}' }]);
 				expect(reply.stopReason).toBe('tool_use');
 			});
 
@@ -290,7 +290,7 @@ describe.each(dialects)('$name', (dialect) => {
 					]),
 				);
 				const outcome = await ask(way, { tools: [look] });
-				const calls = callsOf(replyOf(outcome));
+				const calls = readCalls(readReply(outcome));
 				expect(calls.map(({ input }) => input)).toEqual([{ city: 'Ulm' }, { city: 'Bonn' }]);
 				expect(outcome.deltas.filter(({ type }) => type === 'tool_use_start')).toHaveLength(2);
 				if (way === ran) expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
@@ -298,8 +298,8 @@ describe.each(dialects)('$name', (dialect) => {
 
 			test('of a tool that nobody has comes through', async () => {
 				server.play(calling([{ id: 'call_1', name: 'unheard_of', argumentsJson: '{}' }]));
-				const reply = replyOf(await ask(way, { tools: [look] }));
-				expect(callsOf(reply)).toEqual([{ id: 'call_1', name: 'unheard_of', input: {} }]);
+				const reply = readReply(await ask(way, { tools: [look] }));
+				expect(readCalls(reply)).toEqual([{ id: 'call_1', name: 'unheard_of', input: {} }]);
 			});
 
 			testIf(way === ran)('whose input is no JSON gives the model an error result, and the run goes on', async () => {
@@ -331,7 +331,7 @@ describe.each(dialects)('$name', (dialect) => {
 		test.each(usual.filter(([kind]) => dialect.errorBody(kind) !== undefined))('%s is %s', async (kind, code) => {
 			const { status, body } = dialect.errorBody(kind) ?? { status: 500, body: {} };
 			server.play((exchange) => exchange.json(status, body));
-			const error = errorOf(await ask(way));
+			const error = readError(await ask(way));
 			expect(dialect.codes?.[kind] ?? [code]).toContain(error.code);
 			expect(error.message.length).toBeGreaterThan(10);
 			expect(server.requests).toHaveLength(1);
@@ -347,7 +347,7 @@ describe.each(dialects)('$name', (dialect) => {
 				[503, 'overloaded'],
 			])('a bare %i is %s', async (status, code) => {
 				server.play((exchange) => exchange.json(status, {}));
-				expect(errorOf(await ask(way)).code).toBe(code);
+				expect(readError(await ask(way)).code).toBe(code);
 			});
 
 		if (dialect.can.retryAfter)
@@ -357,7 +357,7 @@ describe.each(dialects)('$name', (dialect) => {
 			] as const)('says when to come again, told %s', async (_, header, least, most) => {
 				const { status, body } = dialect.errorBody('rate_limit') ?? { status: 429, body: {} };
 				server.play((exchange) => exchange.json(status, body, { 'retry-after': header() }));
-				const error = errorOf(await ask(way));
+				const error = readError(await ask(way));
 				expect(error.code).toBe('rate_limited');
 				expect(error.data?.retryAfter).toBeGreaterThanOrEqual(least);
 				expect(error.data?.retryAfter).toBeLessThanOrEqual(most);
@@ -366,7 +366,7 @@ describe.each(dialects)('$name', (dialect) => {
 		const page = `<!doctype html><html><body><h1>Bad gateway</h1>${'<p>The proxy is sorry.</p>'.repeat(200)}</body></html>`;
 		test.each([502, 200])('a web page with status %i is a failure, and is not shown', async (status) => {
 			server.play((exchange) => exchange.html(status, page));
-			const error = errorOf(await ask(way));
+			const error = readError(await ask(way));
 			expect(['overloaded', 'interrupted', 'network', 'provider_error', 'invalid_request']).toContain(error.code);
 			expect(error.message).not.toContain('<');
 			expect(error.message.length).toBeLessThan(400);
@@ -374,12 +374,12 @@ describe.each(dialects)('$name', (dialect) => {
 		});
 
 		test('nobody there is a network failure', async () => {
-			expect(errorOf(await ask(way, {}, {}, await deadUrl())).code).toBe('network');
+			expect(readError(await ask(way, {}, {}, await deadUrl())).code).toBe('network');
 		});
 
 		test('a connection reset before the head is a network failure', async () => {
 			server.play((exchange) => exchange.reset());
-			expect(['network', 'interrupted']).toContain(errorOf(await ask(way)).code);
+			expect(['network', 'interrupted']).toContain(readError(await ask(way)).code);
 		});
 
 		testIf(!keyless)('the key is in no error, also where the server says it', async () => {
@@ -395,7 +395,7 @@ describe.each(dialects)('$name', (dialect) => {
 			server.play(...scripts);
 			for (const _ of scripts) {
 				const outcome = await way.ask(provider, { model: dialect.model });
-				const error = errorOf(outcome);
+				const error = readError(outcome);
 				expect(error.message).not.toContain(secretKey);
 				expect(JSON.stringify(error)).not.toContain(secretKey);
 				expect(JSON.stringify(error.data ?? {})).not.toContain(secretKey);
@@ -421,7 +421,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await exchange.write(text === '' ? '\n' : text);
 				exchange.end();
 			});
-			const error = errorOf(await ask(whole));
+			const error = readError(await ask(whole));
 			expect(['interrupted', 'provider_error']).toContain(error.code);
 		});
 
@@ -431,12 +431,12 @@ describe.each(dialects)('$name', (dialect) => {
 				await exchange.write('{"id":');
 				exchange.reset();
 			});
-			expect(['network', 'interrupted']).toContain(errorOf(await ask(whole)).code);
+			expect(['network', 'interrupted']).toContain(readError(await ask(whole)).code);
 		});
 
 		test('that does not come is timed out, and its connection closed', async () => {
 			server.play(() => {});
-			expect(errorOf(await ask(whole, {}, { timeouts: { firstEventMs: 50 } })).code).toBe('timeout');
+			expect(readError(await ask(whole, {}, { timeouts: { firstEventMs: 50 } })).code).toBe('timeout');
 			await theExchange().closed;
 		});
 
@@ -444,7 +444,7 @@ describe.each(dialects)('$name', (dialect) => {
 			const controller = new AbortController();
 			server.play(() => controller.abort());
 			const outcome = await ask(whole, { options: { signal: controller.signal } });
-			expect(errorOf(outcome).code).toBe('cancelled');
+			expect(readError(outcome).code).toBe('cancelled');
 			await theExchange().closed;
 		});
 	});
@@ -461,19 +461,19 @@ describe.each(dialects)('$name', (dialect) => {
 
 		test.each([streamed, whole])('is not tried again by $way, which was not told to', async (way) => {
 			server.play(fail, succeed);
-			errorOf(await ask(way));
+			readError(await ask(way));
 			expect(server.requests).toHaveLength(1);
 		});
 
 		test.each([streamed, whole])('is tried again by $way as often as it was told', async (way) => {
 			server.play(fail, succeed);
-			expect(replyOf(await ask(way, {}, { maxRetries: 1 })).text).toBe(story.text);
+			expect(readReply(await ask(way, {}, { maxRetries: 1 })).text).toBe(story.text);
 			expect(server.requests).toHaveLength(2);
 		});
 
 		test.each([streamed, whole])('is not tried again by $way once it was tried often enough', async (way) => {
 			server.play(fail);
-			errorOf(await ask(way, {}, { maxRetries: 1 }));
+			readError(await ask(way, {}, { maxRetries: 1 }));
 			expect(server.requests).toHaveLength(2);
 		});
 
@@ -492,7 +492,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await exchange.closed;
 				controller.abort();
 			});
-			const error = errorOf(await ask(streamed, { options: { signal: controller.signal } }, { maxRetries: 5 }));
+			const error = readError(await ask(streamed, { options: { signal: controller.signal } }, { maxRetries: 5 }));
 			expect(error.code).toBe('cancelled');
 			expect(server.requests).toHaveLength(1);
 		});
@@ -502,7 +502,7 @@ describe.each(dialects)('$name', (dialect) => {
 				(exchange) => exchange.write([...cut(dialect)[0], dialect.errorEvent('overloaded')].join('')),
 				succeed,
 			);
-			errorOf(await ask(streamed, {}, { maxRetries: 2 }));
+			readError(await ask(streamed, {}, { maxRetries: 2 }));
 			expect(server.requests).toHaveLength(1);
 		});
 	});
@@ -522,7 +522,7 @@ describe('openai and its like', () => {
 		const options = { model: dialect.model, providers: [dialect.provider(server.url, { maxRetries: 2 })] };
 		await expect(chat.run(options, [chat.userMessage('Hello')]).result).rejects.toMatchObject({ code: 'rate_limited' });
 		expect(server.requests).toHaveLength(1);
-		const error = errorOf(
+		const error = readError(
 			await streamed.ask(dialect.provider(server.url, { maxRetries: 2 }), { model: dialect.model }),
 		);
 		expect(error.code).toBe('rate_limited');
@@ -533,14 +533,14 @@ describe('openai and its like', () => {
 		const dialect = asking('xai');
 		const error = 'Incorrect API key provided: xa***42. You can obtain an API key from https://console.x.ai.';
 		server.play((exchange) => exchange.json(400, { code: 'Client specified an invalid argument', error }));
-		expect(errorOf(await way.ask(dialect.provider(server.url), { model: dialect.model })).code).toBe('auth');
+		expect(readError(await way.ask(dialect.provider(server.url), { model: dialect.model })).code).toBe('auth');
 	});
 
 	test.each(streams)('openai: an error event in its newer form is understood, through $way', async (way) => {
 		const dialect = asking('openai');
 		const error = { type: 'tokens', code: 'rate_limit_exceeded', message: 'Rate limit reached.', param: null };
 		server.play(playing([...cut(dialect)[0], sse({ type: 'error', sequence_number: 9, error }, 'error')]));
-		const failed = errorOf(await way.ask(dialect.provider(server.url), { model: dialect.model }));
+		const failed = readError(await way.ask(dialect.provider(server.url), { model: dialect.model }));
 		expect(failed.code).toBe('rate_limited');
 	});
 });
@@ -558,7 +558,7 @@ describe.each(streams)('gemini through $way', (way) => {
 		server.play((exchange) =>
 			exchange.json(400, { error: { code: 400, message, status: 'INVALID_ARGUMENT', details } }),
 		);
-		expect(errorOf(await ask()).code).toBe('auth');
+		expect(readError(await ask()).code).toBe('auth');
 	});
 
 	test.each([
@@ -570,7 +570,7 @@ describe.each(streams)('gemini through $way', (way) => {
 		server.play((exchange) =>
 			exchange.json(429, { error: { code: 429, message, status: 'RESOURCE_EXHAUSTED', details } }),
 		);
-		const error = errorOf(await ask());
+		const error = readError(await ask());
 		expect(error.code).toBe('rate_limited');
 		expect(error.data?.retryAfter).toBe(seconds);
 	});
@@ -578,7 +578,7 @@ describe.each(streams)('gemini through $way', (way) => {
 	test('a call without arguments has none', async () => {
 		const reply: NeutralReply = { calls: [{ id: 'call_1', name: 'look', argumentsJson: '' }], stop: 'tool_use' };
 		server.play(playing(dialect.events(reply)));
-		expect(callsOf(replyOf(await ask()))).toEqual([{ id: 'call_1', name: 'look', input: {} }]);
+		expect(readCalls(readReply(await ask()))).toEqual([{ id: 'call_1', name: 'look', input: {} }]);
 	});
 });
 
@@ -588,7 +588,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			const events = [chunk({ role: 'assistant', content: '' }), ...deltas.map((delta) => chunk(delta))];
 			server.play(playing([...events, chunk({}, 'tool_calls'), usageChunk(usualUsage), done]));
 			const outcome = await way.ask(dialect.provider(server.url), { model: dialect.model, tools: [look] });
-			return callsOf(replyOf(outcome));
+			return readCalls(readReply(outcome));
 		};
 		const call = (fields: unknown) => ({ tool_calls: [fields] });
 		const begun = (id: string, json: string | undefined, more: object = {}) =>
@@ -680,7 +680,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			);
 			const { reply } = await way.ask(dialect.provider(server.url), { model: dialect.model });
 			expect(reply).toMatchObject({ text: 'Hi', stopReason: 'end_turn', usage: { inputTokens: usualUsage.input } });
-			expect(callsOf(reply ?? { stopReason: '' })).toEqual([]);
+			expect(readCalls(reply ?? { stopReason: '' })).toEqual([]);
 		});
 	});
 
@@ -688,8 +688,8 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 		const message = { role: 'assistant', content: 'Hi', tool_calls: null, refusal: null, reasoning_content: null };
 		const choices = [{ index: 0, message, finish_reason: 'stop', logprobs: null }];
 		server.play((exchange) => exchange.json(200, { id: null, object: 'chat.completion', choices, usage: null }));
-		const reply = replyOf(await whole.ask(dialect.provider(server.url), { model: dialect.model }));
+		const reply = readReply(await whole.ask(dialect.provider(server.url), { model: dialect.model }));
 		expect(reply).toMatchObject({ text: 'Hi', stopReason: 'end_turn' });
-		expect(callsOf(reply)).toEqual([]);
+		expect(readCalls(reply)).toEqual([]);
 	});
 });

@@ -9,8 +9,8 @@ import {
 } from '../../src/index.ts';
 import { bytewise, type Cutting, random, whole } from './recordings/cutting.ts';
 import type { Expected } from './recordings/expected.ts';
-import { codeOf, isError, statusInStream } from './recordings/expected-error.ts';
-import { argumentsOf, at, text } from './recordings/json.ts';
+import { isError, readCode, statusInStream } from './recordings/expected-error.ts';
+import { at, readArguments, text } from './recordings/json.ts';
 import {
 	type Block,
 	bodies,
@@ -40,7 +40,7 @@ afterAll(() => player.close());
 
 const messages = [chat.userMessage('Hello')];
 
-function registrationOf({ api, provider }: Recorded, base: string): ProviderRegistration {
+function readRegistration({ api, provider }: Recorded, base: string): ProviderRegistration {
 	const shared = { apiKey: 'test-key', maxRetries: 0 };
 	switch (api) {
 		case 'anthropic':
@@ -56,14 +56,14 @@ function registrationOf({ api, provider }: Recorded, base: string): ProviderRegi
 	}
 }
 
-function modelOf({ api, provider, model }: Recorded): string {
+function readModel({ api, provider, model }: Recorded): string {
 	return api === 'chat' ? `${provider}/${model}` : model;
 }
 
 async function askWhole(recorded: RecordedBody, cutting: Cutting): Promise<ChatReply> {
 	const { status, bytes } = recorded;
 	const base = player.play({ status, contentType: 'application/json', bytes, cutting });
-	const reply = await registrationOf(recorded, base).chatFn?.(modelOf(recorded), messages);
+	const reply = await readRegistration(recorded, base).chatFn?.(readModel(recorded), messages);
 	if (reply === undefined) throw new Error('the adapter gave no reply');
 	return reply;
 }
@@ -74,8 +74,8 @@ async function askStream(recorded: RecordedStream, cutting: Cutting, blocks: rea
 	const take = (delta: unknown): undefined => {
 		deltas.push(delta);
 	};
-	const { chatStreamFn } = registrationOf(recorded, base);
-	const reply = await chatStreamFn?.(modelOf(recorded), messages, undefined, undefined, take);
+	const { chatStreamFn } = readRegistration(recorded, base);
+	const reply = await chatStreamFn?.(readModel(recorded), messages, undefined, undefined, take);
 	if (reply === undefined) throw new RunletError('interrupted', 'the adapter gave no reply');
 	return reply;
 }
@@ -102,20 +102,20 @@ describe('the library of recordings', () => {
 
 describe.each(named(bodies.filter(({ status }) => status === 200)))('%s', (_name, recorded) => {
 	test.each(named([whole, random]))('is read as it was meant, %s', async (_name, cutting) => {
-		expectReply(await askWhole(recorded, cutting), recorded.reading.ofBody(recorded.body));
+		expectReply(await askWhole(recorded, cutting), recorded.reading.readBody(recorded.body));
 	});
 });
 
 describe.each(named(bodies.filter(({ status }) => status !== 200)))('%s', (_name, recorded) => {
 	test.each(named([whole, random]))('is the error that it says, %s', async (_name, cutting) => {
-		await expectError(askWhole(recorded, cutting), codeOf(recorded.status));
+		await expectError(askWhole(recorded, cutting), readCode(recorded.status));
 	});
 });
 
 const withError = streams.filter(({ blocks }) => blocks.some(({ event }) => isError(event)));
 
 describe.each(named(streams.filter((recorded) => !withError.includes(recorded))))('%s', (_name, recorded) => {
-	const expected = recorded.reading.ofStream(eventsOf(recorded));
+	const expected = recorded.reading.readStream(readEvents(recorded));
 
 	test.each(named([whole, bytewise, random]))('is read as it was meant, %s', async (_name, cutting) => {
 		const deltas: unknown[] = [];
@@ -135,9 +135,9 @@ describe.each(named(streams.filter((recorded) => !withError.includes(recorded)))
 
 describe.each(named(withError))('%s', (_name, recorded) => {
 	test.each(named([whole, bytewise, random]))('is the error that it ends with, %s', async (_name, cutting) => {
-		const error = eventsOf(recorded).find(isError);
+		const error = readEvents(recorded).find(isError);
 		const deltas: unknown[] = [];
-		await expectError(askStream(recorded, cutting, recorded.blocks, deltas), codeOf(statusInStream(error)));
+		await expectError(askStream(recorded, cutting, recorded.blocks, deltas), readCode(statusInStream(error)));
 		expect(ofType(deltas, 'stop')).toEqual([]);
 	});
 });
@@ -151,17 +151,17 @@ describe.each(named(pairs))('%s', (_name, { stream, body }) => {
 	test('is a reply with the same fields as the one of its body', async () => {
 		const streamed = await askStream(stream, whole, stream.blocks, []);
 		const plain = await askWhole(body, whole);
-		const [a, b] = [stream.reading.ofStream(eventsOf(stream)), body.reading.ofBody(body.body)];
+		const [a, b] = [stream.reading.readStream(readEvents(stream)), body.reading.readBody(body.body)];
 		// The two were recorded apart: a model that spoke in one and called in the other says nothing about the fields.
 		const apart = [
 			...((a.text === '') === (b.text === '') ? [] : ['text']),
 			...((a.toolCalls.length === 0) === (b.toolCalls.length === 0) ? [] : ['toolCalls']),
 		];
-		const fields = (reply: ChatReply) => fieldsOf(reply).filter((field) => !apart.includes(field));
+		const fields = (reply: ChatReply) => readFields(reply).filter((field) => !apart.includes(field));
 		expect(fields(streamed)).toEqual(fields(plain));
 		const missing = (usage: Expected['usage']) => Object.entries(usage).filter(([, value]) => value === undefined);
 		if (missing(a.usage).length === missing(b.usage).length) {
-			expect(keysOf(streamed.usage)).toEqual(keysOf(plain.usage));
+			expect(readKeys(streamed.usage)).toEqual(readKeys(plain.usage));
 		}
 	});
 });
@@ -171,17 +171,17 @@ function named<T extends { readonly name: string }>(rows: readonly T[]): [name: 
 	return rows.map((row) => [row.name, row]);
 }
 
-function fieldsOf({ text, toolCalls, stopReason, usage, raw }: ChatReply): string[] {
-	return keysOf({ text, toolCalls, stopReason, usage, raw });
+function readFields({ text, toolCalls, stopReason, usage, raw }: ChatReply): string[] {
+	return readKeys({ text, toolCalls, stopReason, usage, raw });
 }
 
-function keysOf(value: object | undefined): string[] {
+function readKeys(value: object | undefined): string[] {
 	return Object.entries(value ?? {})
 		.flatMap(([key, one]) => (one === undefined ? [] : [key]))
 		.toSorted();
 }
 
-function eventsOf({ blocks }: RecordedStream): unknown[] {
+function readEvents({ blocks }: RecordedStream): unknown[] {
 	return blocks.flatMap(({ event }) => (event === undefined ? [] : [event]));
 }
 
@@ -221,7 +221,7 @@ function expectDeltas(deltas: readonly unknown[], reply: ChatReply): void {
 		const pieces = own.slice(1, -1);
 		expect([own.at(0), own.at(-1)].map((delta) => at(delta, 'type'))).toEqual(['tool_use_start', 'tool_use_end']);
 		expect(ofType(pieces, 'tool_use_input')).toEqual(pieces);
-		expect(argumentsOf(pieces.map((delta) => text(delta, 'partialInputJson')).join(''))).toEqual(input);
+		expect(readArguments(pieces.map((delta) => text(delta, 'partialInputJson')).join(''))).toEqual(input);
 	}
 	const ids = calls.map(({ id }): unknown => id);
 	for (const piece of ofType(deltas, 'tool_use_input')) expect(ids).toContain(at(piece, 'id'));

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import type { Outcome, SkillsNamespace } from '../../src/publisher/api.ts';
 import { PublisherStore } from '../../src/publisher/store.ts';
 import { SkillWriter } from '../../src/publisher/writer.ts';
-import { hashOf } from '../../src/skill/content-hash.ts';
+import { hashContent } from '../../src/skill/content-hash.ts';
 import { kvResolver } from '../../src/skill/kv.ts';
 import { planSkills } from '../../src/skill/plan.ts';
 import { toPublish } from '../../src/skill/publish.ts';
@@ -12,7 +12,7 @@ import { toBytes } from '../../src/skill/vectors.ts';
 const markdown = (name: string, body = 'Text', description = `About ${name}`) =>
 	`---\nname: ${name}\ndescription: ${description}\n---\n\n${body}`;
 const put = (name: string, ...more: string[]) => ({ name, markdown: markdown(name, ...more), condition: {} });
-const etagOf = (outcome: Outcome) => ('etag' in outcome ? (outcome.etag ?? '') : '');
+const readEtag = (outcome: Outcome) => ('etag' in outcome ? (outcome.etag ?? '') : '');
 
 /** A KV in memory, that can serve old reads and break writes. */
 function memoryKv() {
@@ -58,7 +58,7 @@ test('while KV serves what is old, a writer goes on from what it wrote, also aft
 		const first = await open(kv).change(put('a'));
 		expect(first.outcome).toBe('created');
 		expect((await open(kv).change(put('b'))).outcome).toBe('created');
-		const replaced = await open(kv).change({ ...put('a', 'New'), condition: { ifMatch: [etagOf(first)] } });
+		const replaced = await open(kv).change({ ...put('a', 'New'), condition: { ifMatch: [readEtag(first)] } });
 		expect(replaced.outcome).toBe('replaced');
 		expect(names()).toEqual(['a', 'b']);
 	}));
@@ -119,7 +119,7 @@ test('a put keeps the vectors of texts that are the same; the others are found b
 		const names = ['a', 'b'];
 		const skills = names.map((name) => toPublish(name, markdown(name)));
 		const values64 = btoa(String.fromCharCode(...new Uint8Array([...toBytes([1, 0]), ...toBytes([0, 1])])));
-		const texts = names.map((name) => hashOf(`${name}\nAbout ${name}`));
+		const texts = names.map((name) => hashContent(`${name}\nAbout ${name}`));
 		const vectors = { model: 'two', names, texts, values: values64 };
 		const plan = planSkills({ index: null, retired: null, keys: [] }, { skills, problems: [], vectors });
 		for (const [key, value] of [...plan.puts, ...(plan.index ? [plan.index] : [])]) values.set(key, value);

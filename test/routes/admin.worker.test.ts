@@ -1,6 +1,6 @@
 /** What a key with the scope admin may do with sessions of all owners, and nobody else. */
 import { beforeAll, expect, test } from 'vitest';
-import { objectOf } from '../client.ts';
+import { readObject } from '../client.ts';
 import { keysFor } from '../credentials.ts';
 import { play } from '../script.ts';
 import worker from '../worker.ts';
@@ -126,7 +126,7 @@ test('an admin key removes the session of another owner, for the owner and from 
 	expect((await ask(keys.ben, `/${id}`)).status).toBe(404);
 	expect((await ask(keys.admin, `/${id}`)).status).toBe(404);
 	expect((await list(keys.ben, '?limit=100')).sessions.map((one) => one.id)).not.toContain(id);
-	expect(await objectOf(id).state({ owner: 'ben' })).toMatchObject({ status: 404 });
+	expect(await readObject(id).state({ owner: 'ben' })).toMatchObject({ status: 404 });
 });
 
 test('an admin key changes nothing of what others do: it talks, answers, pays and hands out tokens for nobody', async () => {

@@ -4,8 +4,8 @@ import { defineAgent } from '../../src/agents/index.ts';
 import { createApp } from '../../src/app.ts';
 import { config } from '../../src/config.ts';
 import { chat } from '../../src/index.ts';
-import { providersOf } from '../../src/models.ts';
-import { optionsFor } from '../../src/session/agent.ts';
+import { createProviders } from '../../src/models.ts';
+import { createOptions } from '../../src/session/agent.ts';
 
 const bindings = { ...env, LOCAL: 'true' };
 const many = defineAgent({
@@ -26,7 +26,7 @@ const many = defineAgent({
 	],
 	fallbacks: ['demo'],
 });
-const runtime = { agents: [many], providers: providersOf };
+const runtime = { agents: [many], providers: createProviders };
 
 async function models(more: object): Promise<unknown> {
 	const response = await createApp(runtime).request('http://127.0.0.1/v1/agents', {}, { ...bindings, ...more });
@@ -73,7 +73,7 @@ test('a key makes its models ready; a key that is empty is none', async () => {
 });
 
 test('a model without its key is an error that names the variable, and no fallback', async () => {
-	const options = optionsFor(runtime, config(bindings), { agent: 'many', model: undefined });
+	const options = createOptions(runtime, config(bindings), { agent: 'many', model: undefined });
 	const run = chat.run(options, [chat.userMessage('Hello')]);
 	const warnings: unknown[] = [];
 	for await (const event of run.events) if (event.type === 'warning') warnings.push(event);
@@ -94,7 +94,7 @@ test('a base URL that is none is named', async () => {
 });
 
 test("a session's context limit is its model's window, where it is known", async () => {
-	const { modelContextWindow } = optionsFor(runtime, config({ ...bindings, ANTHROPIC_API_KEY: 'a' }), {
+	const { modelContextWindow } = createOptions(runtime, config({ ...bindings, ANTHROPIC_API_KEY: 'a' }), {
 		agent: 'many',
 		model: undefined,
 	});

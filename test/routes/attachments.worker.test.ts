@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSession, historyOf, request } from '../client.ts';
+import { createSession, readHistory, request } from '../client.ts';
 import { play } from '../script.ts';
 
 const good = { name: 'a.txt', type: 'text/plain', size: 2, contentText: 'é' };
@@ -10,7 +10,7 @@ async function refusedWith(attachments: unknown, more: object = { text: 'Hi' }):
 	const response = await request(`/v1/sessions/${id}/messages`, { ...more, attachments });
 	const { error } = await response.json<{ error: { code: string; message: string } }>();
 	expect([response.status, error.code]).toEqual([400, 'invalid_request']);
-	expect(await historyOf(id)).toEqual([]);
+	expect(await readHistory(id)).toEqual([]);
 	return error.message;
 }
 
@@ -89,7 +89,7 @@ test('sixteen attachments of every kind are taken, with or without a text', asyn
 	play('Fine.');
 	const response = await request(`/v1/sessions/${id}/messages`, { attachments: all });
 	expect(response.status).toBe(200);
-	expect((await historyOf(id))[0]).toMatchObject({
+	expect((await readHistory(id))[0]).toMatchObject({
 		attachments: all.map(({ name, type, size }) => ({ name, type, size })),
 	});
 });
@@ -106,5 +106,5 @@ test('the same request under one key is one message', async () => {
 	await sent([good]);
 	expect((await sent([good])).status).toBe(200);
 	expect((await sent([{ ...good, name: 'b.txt' }])).status).toBe(409);
-	expect(await historyOf(id)).toHaveLength(2);
+	expect(await readHistory(id)).toHaveLength(2);
 });

@@ -3,7 +3,7 @@ import OpenAI, { APIError, BadRequestError, NotFoundError } from 'openai';
 import type { RunnableToolFunctionWithParse } from 'openai/lib/RunnableFunction';
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { describe, expect, test } from 'vitest';
-import { historyOf, objectOf, request, restart, stateOf } from '../client.ts';
+import { readHistory, readObject, readState, request, restart } from '../client.ts';
 import { play } from '../script.ts';
 
 const client = new OpenAI({
@@ -372,7 +372,10 @@ describe('a session of the header', () => {
 		);
 		const error = await thrown(inSession('parts', results.slice(0, 1), { tools: [weather] }));
 		expect(error).toMatchObject({ status: 400, param: 'messages' });
-		expect(await stateOf(session)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'w1' }, { id: 'w2' }] });
+		expect(await readState(session)).toMatchObject({
+			status: 'awaiting_tools',
+			toolCalls: [{ id: 'w1' }, { id: 'w2' }],
+		});
 		expect((await inSession('parts', results, { tools: [weather] })).text).toBe('It rains.');
 	});
 
@@ -430,11 +433,11 @@ describe('a request without a session', () => {
 		const second = await completions.create({ model, messages }).withResponse();
 		const id = first.response.headers.get('runlet-session') ?? '';
 		expect(second.response.headers.get('runlet-session')).not.toBe(id);
-		expect(await stateOf(id)).toMatchObject({ status: 'completed', agent: model });
-		const alarm = await runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm());
+		expect(await readState(id)).toMatchObject({ status: 'completed', agent: model });
+		const alarm = await runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 		expect((alarm ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
 		expect((alarm ?? 0) - Date.now()).toBeLessThanOrEqual(3_600_000);
-		expect((await historyOf(id)).map(({ content }) => content)).toEqual(['One', 'Un', 'Two', 'Fine.']);
+		expect((await readHistory(id)).map(({ content }) => content)).toEqual(['One', 'Un', 'Two', 'Fine.']);
 	});
 
 	test('has a bounded answer and its tools again after a crash', async () => {
@@ -446,7 +449,7 @@ describe('a request without a session', () => {
 		const id = response.headers.get('runlet-session') ?? '';
 		await expect.poll(() => requests.length).toBe(1);
 		await restart(id);
-		await expect.poll(async () => (await stateOf(id)).status).toBe('awaiting_tools');
+		await expect.poll(async () => (await readState(id)).status).toBe('awaiting_tools');
 		expect(requests[1]?.options).toMatchObject({ maxOutputTokens: 9, toolChoice: { name: 'weather' } });
 		expect(requests[1]?.tools?.some(({ name }) => name === 'weather')).toBe(true);
 	});

@@ -1,6 +1,6 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { allEvents, createSession, eventsOf, request, send, textOf } from '../client.ts';
+import { allEvents, createSession, readEvents, readText, request, send } from '../client.ts';
 import { play } from '../script.ts';
 
 const key = () => ({ 'idempotency-key': crypto.randomUUID() });
@@ -22,7 +22,7 @@ describe('a request that comes again under its Idempotency-Key', () => {
 		await restart(id);
 		expect(await (await request(path, { text: 'go' }, again)).json()).toEqual(first);
 		const events = await allEvents(await request(path, { text: 'go' }, { ...again, ...stream }));
-		expect(textOf(events)).toBe('Once.');
+		expect(readText(events)).toBe('Once.');
 		expect(events.at(-1)).toMatchObject({ type: 'done', data: { text: 'Once.' } });
 		const accepted = await request(path, { text: 'go' }, { ...again, prefer: 'respond-async' });
 		expect(accepted.status).toBe(202);
@@ -42,7 +42,7 @@ describe('a request that comes again under its Idempotency-Key', () => {
 		const path = `/v1/sessions/${id}/messages`;
 		const first = await request(path, { text: 'go' }, { ...again, ...stream });
 		const second = await request(path, { text: 'go' }, { ...again, ...stream });
-		for await (const event of eventsOf(first)) if (event.type === 'text') break;
+		for await (const event of readEvents(first)) if (event.type === 'text') break;
 		gate.resolve();
 		expect((await allEvents(second)).at(-1)).toMatchObject({ type: 'done', data: { text: 'Half and half.' } });
 		expect(requests).toHaveLength(1);

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, test } from 'vitest';
-import { hashOf, type KeyRecord, makeKey } from '../../src/auth/key.ts';
+import { hashKey, type KeyRecord, makeKey } from '../../src/auth/key.ts';
 import { config } from '../../src/config.ts';
 import worker from '../worker.ts';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 		const { key, id } = makeKey();
 		keys[name] = key;
 		const scopes = [name === 'admin' ? ('admin' as const) : ('run' as const)];
-		records.push({ id, owner: name, hash: await hashOf(key), scopes });
+		records.push({ id, owner: name, hash: await hashKey(key), scopes });
 	}
 	bindings = {
 		...env,
@@ -151,17 +151,17 @@ test('one Idempotency-Key of two owners is two sessions', async () => {
 
 test('the day of an owner is capped by what its keys say, and without a key nothing is spent', async () => {
 	const { key, id } = makeKey();
-	const record = { id, hash: await hashOf(key), budget: { tokens: 1 } };
+	const record = { id, hash: await hashKey(key), budget: { tokens: 1 } };
 	const another = { ...record, id: 'another1', owner: id, budget: { tokens: 5, usd: 2 } };
 	const loose = { id: 'loosekey', owner: 'loose', hash: record.hash, budget: { tokens: 7 } };
 	// The session's object has the test's own environment, so the configuration itself is asked.
-	const { dayBudgetOf, knowsKey } = config({
+	const { parseDayBudget, knowsKey } = config({
 		...env,
 		DAY_BUDGET_USD: '9',
 		API_KEYS: JSON.stringify([record, another, loose]),
 	});
 	expect([id, 'another1', 'revoked', 'local', ''].map(knowsKey)).toEqual([true, true, false, false, false]);
-	expect([id, 'loose', 'webhooks', 'revoked'].map(dayBudgetOf)).toEqual([
+	expect([id, 'loose', 'webhooks', 'revoked'].map(parseDayBudget)).toEqual([
 		{ tokens: 1, usd: 2 },
 		{ tokens: 7, usd: 9 },
 		{ usd: 9 },

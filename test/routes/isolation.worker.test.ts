@@ -3,7 +3,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeTokenKey, signToken } from '../../src/auth/token.ts';
 import { config } from '../../src/config.ts';
-import { objectOf } from '../client.ts';
+import { readObject } from '../client.ts';
 import { keysFor } from '../credentials.ts';
 import { createRandom, createSeed } from '../endurance/random.ts';
 import { play } from '../script.ts';
@@ -157,7 +157,7 @@ describe('a credential that is wrong', () => {
 		const bobs = await create(keys.bob);
 		const [, , tokenId = '', expiry = ''] = token.split('_');
 		const mac = token.slice(-43);
-		const tokenKey = await runInDurableObject(objectOf(id), (_, ctx) =>
+		const tokenKey = await runInDurableObject(readObject(id), (_, ctx) =>
 			String(ctx.storage.sql.exec('SELECT token_key FROM session').one().token_key),
 		);
 		const expiresAt = Math.floor(Date.now() / 1000);
@@ -271,19 +271,19 @@ test('a token does at its own session what needs no key, and nothing of what nee
 test('what an owner spends on a day is neither counted nor shown to another, nor to who holds a token', async () => {
 	const alices = await create(keys.alice);
 	const bobs = await create(keys.bob);
-	const own = await runInDurableObject(objectOf(alices.id), (one) => config(Reflect.get(one, 'env')));
+	const own = await runInDurableObject(readObject(alices.id), (one) => config(Reflect.get(one, 'env')));
 	const before = { ...own };
-	Object.assign(own, { dayBudgetOf: () => ({ tokens: 100_000 }) });
+	Object.assign(own, { readDayBudget: () => ({ tokens: 100_000 }) });
 	try {
-		const dayOf = async (credential: string, id: string) =>
+		const readDay = async (credential: string, id: string) =>
 			Object(await (await ask(credential, { path: `/v1/sessions/${id}` })).json()).dayBudget?.spent?.tokens;
 		// What the tests before spent is told a moment later, too.
-		const [earlier, bobsEarlier] = [await dayOf(keys.alice, alices.id), await dayOf(keys.bob, bobs.id)];
+		const [earlier, bobsEarlier] = [await readDay(keys.alice, alices.id), await readDay(keys.bob, bobs.id)];
 		play({ text: 'done', usage: { inputTokens: 40, outputTokens: 2 } });
 		await ask(keys.alice, { path: `/v1/sessions/${alices.id}/messages`, method: 'POST', body: { text: 'go' } });
-		await expect.poll(() => dayOf(keys.alice, alices.id)).toBe(earlier + 42);
-		expect(await dayOf(keys.bob, bobs.id)).toBe(bobsEarlier);
-		expect(await dayOf(alices.token, alices.id)).toBeUndefined();
+		await expect.poll(() => readDay(keys.alice, alices.id)).toBe(earlier + 42);
+		expect(await readDay(keys.bob, bobs.id)).toBe(bobsEarlier);
+		expect(await readDay(alices.token, alices.id)).toBeUndefined();
 	} finally {
 		Object.assign(own, before);
 	}

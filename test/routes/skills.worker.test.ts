@@ -26,7 +26,7 @@ const read = async (name: string) => (await raw('GET', name)).json<Wire>();
 const list = async (query = '') =>
 	(await request(`/v1/skills${query}`)).json<{ skills: Wire[]; cursor?: string } & Refusal>();
 const names = async () => (await list()).skills.map(({ name }) => name);
-const tagOf = (response: Response) => response.headers.get('etag') ?? '';
+const readTag = (response: Response) => response.headers.get('etag') ?? '';
 
 async function refused(response: Response, status: number, code: string, message: RegExp) {
 	const { error } = await response.json<Refusal>();
@@ -56,8 +56,8 @@ test('a skill that is put can be read, as JSON and as the SKILL.md that it was, 
 	const created = await put('tone', text);
 	expect(created.status).toBe(201);
 	const response = await raw('GET', 'tone');
-	const etag = tagOf(response).slice(1, -1);
-	expect(tagOf(created)).toBe(`"${etag}"`);
+	const etag = readTag(response).slice(1, -1);
+	expect(readTag(created)).toBe(`"${etag}"`);
 	expect(await response.json()).toEqual({
 		name: 'tone',
 		description: 'How we write.',
@@ -68,8 +68,8 @@ test('a skill that is put can be read, as JSON and as the SKILL.md that it was, 
 	});
 	const asText = await raw('GET', 'tone', { accept: 'text/markdown' });
 	expect(asText.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
-	const again = await put('tone', await asText.text(), { 'if-match': tagOf(asText) });
-	expect([again.status, tagOf(again)]).toEqual([200, `"${etag}"`]);
+	const again = await put('tone', await asText.text(), { 'if-match': readTag(asText) });
+	expect([again.status, readTag(again)]).toEqual([200, `"${etag}"`]);
 	const unchanged = await raw('GET', 'tone', { 'if-none-match': `W/"other", "${etag}"` });
 	expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
 });
@@ -93,7 +93,7 @@ test('the list has every skill once, by name, a page at a time; a search has the
 });
 
 test('an existing skill is replaced only with its newest entity tag, which also covers its description', async () => {
-	const old = tagOf(await put('tone'));
+	const old = readTag(await put('tone'));
 	const data = await refused(
 		await put('tone', markdown('tone', 'New')),
 		428,
@@ -103,7 +103,7 @@ test('an existing skill is replaced only with its newest entity tag, which also 
 	expect(data).toMatchObject({ field: 'If-Match', etag: old.slice(1, -1) });
 	const described = await put('tone', markdown('tone', undefined, 'Other.'), { 'if-match': `"x", ${old}` });
 	expect(described.status).toBe(200);
-	expect(tagOf(described)).not.toBe(old);
+	expect(readTag(described)).not.toBe(old);
 	await refused(
 		await put('tone', markdown('tone', 'New'), { 'if-match': old }),
 		412,
@@ -122,7 +122,7 @@ test('an existing skill is replaced only with its newest entity tag, which also 
 });
 
 test('of two editors who replace the same text at once, one wins and the other is told', async () => {
-	const etag = tagOf(await put('tone'));
+	const etag = readTag(await put('tone'));
 	const both = ['One', 'Two'].map((body) => put('tone', markdown('tone', body), { 'if-match': etag }));
 	const statuses = (await Promise.all(both)).map(({ status }) => status);
 	expect(statuses.toSorted()).toEqual([200, 412]);
@@ -182,7 +182,7 @@ test('a skill that is not valid is refused with every violation, and nothing cha
 });
 
 test('a deleted skill is gone; with an entity tag only where that is the newest', async () => {
-	const etag = tagOf(await put('tone'));
+	const etag = readTag(await put('tone'));
 	await refused(await raw('DELETE', 'tone', { 'if-match': '"x"' }), 412, 'precondition_failed', /^If-Match: /);
 	expect((await raw('DELETE', 'tone', { 'if-match': etag })).status).toBe(204);
 	await refused(await raw('GET', 'tone'), 404, 'not_found', /no such skill/);
@@ -211,7 +211,7 @@ test('a model reads the newest text in its next run', async () => {
 		const events = await allEvents(await send(await createSession('skilled'), 'Reply to this customer, please.'));
 		return events.find(({ type }) => type === 'tool_result')?.data.output;
 	};
-	const etag = tagOf(await put('tone', text('Be warm.')));
+	const etag = readTag(await put('tone', text('Be warm.')));
 	expect(await readBy()).toBe('Be warm.');
 	await put('tone', text('Be brief.'), { 'if-match': etag });
 	expect(await readBy()).toBe('Be brief.');
@@ -226,7 +226,7 @@ test('files that npm run skills published beside a skill stay when its text is p
 
 test('npm run skills goes on from what was put, and old texts go by the same record', async () => {
 	const same = toPublish('a', markdown('a'));
-	const etag = tagOf(await put('a', markdown('a', 'Old')));
+	const etag = readTag(await put('a', markdown('a', 'Old')));
 	await put('b');
 	await put('a', markdown('a'), { 'if-match': etag });
 	const plan = await publishFolder([same, toPublish('c', markdown('c'))]);

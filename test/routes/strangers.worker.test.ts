@@ -26,15 +26,15 @@ const paths = [
 
 describe('a request that is refused says what it wants', () => {
 	test.each(paths)('%s', async (path) => {
-		const challengeOf = async (headers: Record<string, string>) => {
+		const readChallenge = async (headers: Record<string, string>) => {
 			const response = await ask(path, headers);
 			expect(response.status).toBe(401);
 			return response.headers.get('www-authenticate');
 		};
 		for (const headers of [{}, { authorization: '' }, { authorization: 'Basic YTpi' }, { authorization: 'Bearer' }])
-			expect(await challengeOf(headers)).toBe('Bearer realm="runlet"');
+			expect(await readChallenge(headers)).toBe('Bearer realm="runlet"');
 		for (const credential of ['x', 'rl_abcdefgh_x', `rls_${'ab'.repeat(32)}_x`, `${keys.alice}x`])
-			expect(await challengeOf(bearer(credential))).toMatch(
+			expect(await readChallenge(bearer(credential))).toMatch(
 				/^Bearer realm="runlet", error="invalid_token", error_description="Authorization: [\x20\x21\x23-\x5b\x5d-\x7e]+"$/,
 			);
 	});
@@ -64,7 +64,7 @@ describe('a request that is refused says what it wants', () => {
 
 describe('who cannot say who they are is counted by address', () => {
 	/** A limiter that allows so many of each key. */
-	function limiterOf(most: number) {
+	function readLimiter(most: number) {
 		const asked = new Map<string, number>();
 		const limit = async ({ key }: { key: string }) => {
 			asked.set(key, (asked.get(key) ?? 0) + 1);
@@ -75,25 +75,25 @@ describe('who cannot say who they are is counted by address', () => {
 	const open = ['/healthz', '/openapi.json', '/docs', '/nothing', ...paths];
 
 	test.each(open)('%s: beyond the limit 429, and others go on', async (path) => {
-		const { own } = limiterOf(2);
-		const statusOf = async (ip: string) => (await ask(path, { 'cf-connecting-ip': ip }, own)).status;
-		const first = await statusOf('203.0.113.7');
+		const { own } = readLimiter(2);
+		const readStatus = async (ip: string) => (await ask(path, { 'cf-connecting-ip': ip }, own)).status;
+		const first = await readStatus('203.0.113.7');
 		expect(first).not.toBe(429);
-		expect([await statusOf('203.0.113.7'), await statusOf('203.0.113.7')]).toEqual([first, 429]);
-		expect(await statusOf('203.0.113.8')).toBe(first);
+		expect([await readStatus('203.0.113.7'), await readStatus('203.0.113.7')]).toEqual([first, 429]);
+		expect(await readStatus('203.0.113.8')).toBe(first);
 		const [one, two] = ['2001:db8:1:2:aaaa::1', '2001:db8:1:2:bbbb::2'];
-		expect([await statusOf(one), await statusOf(two), await statusOf(one)]).toEqual([first, first, 429]);
+		expect([await readStatus(one), await readStatus(two), await readStatus(one)]).toEqual([first, first, 429]);
 	});
 
 	test('also where something else is wrong with the setup: that the Worker is alive is answered', async () => {
-		const { own } = limiterOf(1);
+		const { own } = readLimiter(1);
 		const broken = { ...own, CORS_ORIGINS: 'no origin' };
 		const statusOf = async () => (await ask('/healthz', { 'cf-connecting-ip': '203.0.113.10' }, broken)).status;
 		expect([await statusOf(), await statusOf()]).toEqual([200, 429]);
 	});
 
 	test('a key and a token are not, so nobody is shut out by a stranger of the same address', async () => {
-		const { own, asked } = limiterOf(2);
+		const { own, asked } = readLimiter(2);
 		const from = { 'cf-connecting-ip': '203.0.113.7' };
 		for (let n = 0; n < 4; n++) await ask('/v1/sessions', from, own);
 		expect((await ask('/v1/sessions', from, own)).status).toBe(429);
@@ -102,7 +102,7 @@ describe('who cannot say who they are is counted by address', () => {
 	});
 
 	test('tokens that no session gave are: it is the session that finds out', async () => {
-		const { own } = limiterOf(2);
+		const { own } = readLimiter(2);
 		const made = await worker.request(
 			'https://runlet.example.com/v1/sessions',
 			{
@@ -117,7 +117,7 @@ describe('who cannot say who they are is counted by address', () => {
 		for (let n = 0; n < 3; n++) {
 			const token = `rls_${id}_${String(n).repeat(16)}_zzzzzz_${'A'.repeat(43)}`;
 			// Each from its own session would be counted for itself.
-			const { own: fresh } = limiterOf(9);
+			const { own: fresh } = readLimiter(9);
 			const limit = (request: { key: string }) =>
 				request.key.startsWith('address') ? own.RATE_LIMITER.limit(request) : fresh.RATE_LIMITER.limit(request);
 			const response = await ask(
@@ -149,7 +149,7 @@ describe('who cannot say who they are is counted by address', () => {
 	});
 
 	test('a page that asks what it may is, too', async () => {
-		const { own } = limiterOf(1);
+		const { own } = readLimiter(1);
 		const preflight = async () =>
 			(
 				await ask(

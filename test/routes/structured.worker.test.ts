@@ -4,7 +4,7 @@ import { zodResponseFormat } from 'openai/helpers/zod';
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { createSession, historyOf, request, restart, stateOf } from '../client.ts';
+import { createSession, readHistory, readState, request, restart } from '../client.ts';
 import { play } from '../script.ts';
 
 const client = new OpenAI({
@@ -106,9 +106,9 @@ describe('response_format', () => {
 		const id = response.headers.get('runlet-session') ?? '';
 		await expect.poll(() => requests.length).toBe(2);
 		await restart(id);
-		await expect.poll(async () => (await stateOf(id)).status).toBe('error');
+		await expect.poll(async () => (await readState(id)).status).toBe('error');
 		expect(requests).toHaveLength(4);
-		expect((await historyOf(id)).map(({ role }) => role)).toEqual([
+		expect((await readHistory(id)).map(({ role }) => role)).toEqual([
 			...['user', 'assistant', 'user', 'assistant', 'user', 'assistant'],
 		]);
 	});

@@ -2,7 +2,7 @@ import { runInDurableObject } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { signToken } from '../../src/auth/token.ts';
 import { config } from '../../src/config.ts';
-import { allEvents, eventsOf, objectOf } from '../client.ts';
+import { allEvents, readEvents, readObject } from '../client.ts';
 import { keysFor } from '../credentials.ts';
 import { play } from '../script.ts';
 import worker from '../worker.ts';
@@ -178,7 +178,7 @@ describe('a token that is revoked', () => {
 		const { id, token } = await create();
 		const { token: second } = await makeToken(id);
 		// The session's object has the test's own environment, in which no key was revoked.
-		const own = await runInDurableObject(objectOf(id), (object) => config(Reflect.get(object, 'env')));
+		const own = await runInDurableObject(readObject(id), (object) => config(Reflect.get(object, 'env')));
 		const { knowsKey } = own;
 		const keyId = keys.alice.split('_')[1];
 		Object.assign(own, { knowsKey: (key: string) => key !== keyId });
@@ -232,7 +232,7 @@ describe('a stream that is read with a token', () => {
 		const { id, streams, gate } = await running();
 		const expiresAt = Math.floor(Date.now() / 1_000) + 2;
 		// The API makes none for so short a time.
-		const short = await runInDurableObject(objectOf(id), async (_, { storage }) => {
+		const short = await runInDurableObject(readObject(id), async (_, { storage }) => {
 			const tokenKey = String(storage.sql.exec('SELECT token_key FROM session').one().token_key);
 			const tokenId = '0123456789abcdef';
 			const values = [tokenId, 'local', 'read message', 0, expiresAt];
@@ -255,7 +255,7 @@ describe('a stream that is read with a token', () => {
 
 	test('ends when the key of the token is revoked', async () => {
 		const { id, streams, gate } = await running();
-		const own = await runInDurableObject(objectOf(id), (object) => config(Reflect.get(object, 'env')));
+		const own = await runInDurableObject(readObject(id), (object) => config(Reflect.get(object, 'env')));
 		const { knowsKey } = own;
 		Object.assign(own, { knowsKey: () => false });
 		gate.resolve();
@@ -278,7 +278,7 @@ describe('a stream that is read with a token', () => {
 		gate.resolve();
 		const [stream, ...others] = streams;
 		const types: string[] = [];
-		if (stream !== undefined) for await (const { type } of eventsOf(stream)) types.push(type);
+		if (stream !== undefined) for await (const { type } of readEvents(stream)) types.push(type);
 		expect(types.at(-1)).toBe('done');
 		for (const other of others) await other.body?.cancel();
 		expect((await ask(keys.alice, `/v1/sessions/${id}`)).status).toBe(200);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ScriptedTurn } from '../../src/providers/index.ts';
-import { allEvents, follow, historyOf, request, restart, stateOf } from '../client.ts';
+import { allEvents, follow, readHistory, readState, request, restart } from '../client.ts';
 import { keysFor } from '../credentials.ts';
 import { play } from '../script.ts';
 import worker from '../worker.ts';
@@ -21,19 +21,19 @@ const post = (agent: string, id: string, messages: readonly object[], more: obje
 	request(`/v1/ui/${agent}`, { id, messages, trigger: 'submit-message', ...more });
 const again = (agent: string, id: string, message: object, messageId?: string) =>
 	post(agent, id, [message], { trigger: 'regenerate-message', messageId });
-const sessionOf = (response: Response): string => response.headers.get('runlet-session') ?? '';
+const readSession = (response: Response): string => response.headers.get('runlet-session') ?? '';
 const listed = async (agent: string, id: string): Promise<readonly UiMessage[]> =>
 	(await (await request(`/v1/ui/${agent}/${id}/messages`)).json<{ messages: UiMessage[] }>()).messages;
-const textsOf = (messages: readonly UiMessage[]) =>
+const readTexts = (messages: readonly UiMessage[]) =>
 	messages.map(({ parts }) => parts.flatMap(({ type, text }) => (type === 'text' ? [text] : [])).join(''));
 
-async function chunksOf(response: Response): Promise<Chunk[]> {
+async function readChunks(response: Response): Promise<Chunk[]> {
 	const lines = (await response.text()).split('\n\n').filter((block) => block.startsWith('data: {'));
 	return lines.map((line) => JSON.parse(line.slice(6)));
 }
 
-async function textOf(response: Response): Promise<string> {
-	return (await chunksOf(response)).map(({ delta }) => delta ?? '').join('');
+async function readText(response: Response): Promise<string> {
+	return (await readChunks(response)).map(({ delta }) => delta ?? '').join('');
 }
 
 /** A turn that ends when the test says so. */
@@ -98,55 +98,55 @@ describe('a post', () => {
 		const second = await post('scripted', 'queue', [said('m2', 'Second')]);
 		const retried = await post('scripted', 'queue', [said('m2', 'Second')]);
 		open();
-		expect(await textOf(first)).toBe('one');
-		expect(await textOf(second)).toBe('two');
-		expect(await textOf(retried)).toBe('two');
+		expect(await readText(first)).toBe('one');
+		expect(await readText(second)).toBe('two');
+		expect(await readText(retried)).toBe('two');
 		expect(requests).toHaveLength(2);
 	});
 
 	test('of a message that was answered is answered with what was said', async () => {
 		const { requests } = play('one', 'never');
 		for (let time = 1; time <= 2; time++)
-			expect(await textOf(await post('scripted', 'known', [said('m1', 'First')]))).toBe('one');
+			expect(await readText(await post('scripted', 'known', [said('m1', 'First')]))).toBe('one');
 		expect(requests).toHaveLength(1);
 	});
 
 	test('of messages without a name of their own is one of new messages', async () => {
 		play('one', 'two');
-		await textOf(await post('scripted', 'nameless', [said('', 'First')]));
-		expect(await textOf(await post('scripted', 'nameless', [said('', 'Second')]))).toBe('two');
-		expect(textsOf(await listed('scripted', 'nameless'))).toEqual(['First', 'one', 'Second', 'two']);
+		await readText(await post('scripted', 'nameless', [said('', 'First')]));
+		expect(await readText(await post('scripted', 'nameless', [said('', 'Second')]))).toBe('two');
+		expect(readTexts(await listed('scripted', 'nameless'))).toEqual(['First', 'one', 'Second', 'two']);
 	});
 
 	test('under an Idempotency-Key is done once, whatever it asks', async () => {
 		const { requests } = play('one', 'two', 'never');
-		await textOf(await post('scripted', 'keyed', [said('m1', 'First')]));
+		await readText(await post('scripted', 'keyed', [said('m1', 'First')]));
 		const body = { id: 'keyed', messages: [said('m1', 'First')], trigger: 'regenerate-message' };
 		const once = () => request('/v1/ui/scripted', body, { 'idempotency-key': 'k1' });
-		expect(await textOf(await once())).toBe('two');
-		expect(await textOf(await once())).toBe('two');
+		expect(await readText(await once())).toBe('two');
+		expect(await readText(await once())).toBe('two');
 		expect(requests).toHaveLength(2);
 	});
 
 	test('of one answer by two requests at once begins one run', async () => {
 		const { turn, open } = gated('two');
 		const { requests } = play('one', turn, 'never');
-		await textOf(await post('scripted', 'both', [said('m1', 'First')]));
+		await readText(await post('scripted', 'both', [said('m1', 'First')]));
 		const both = await Promise.all([
 			again('scripted', 'both', said('m1', 'First')),
 			again('scripted', 'both', said('m1', 'First')),
 		]);
 		open();
-		expect(await Promise.all(both.map(textOf))).toEqual(['two', 'two']);
+		expect(await Promise.all(both.map(readText))).toEqual(['two', 'two']);
 		expect(requests).toHaveLength(2);
 	});
 
 	test('that asks again by the id of an answer which was set aside is a retry', async () => {
 		const { requests } = play('one', 'two', 'never');
-		const [start] = await chunksOf(await post('scripted', 'retry', [said('m1', 'First')]));
+		const [start] = await readChunks(await post('scripted', 'retry', [said('m1', 'First')]));
 		const messageId = String(start?.messageId);
-		expect(await textOf(await again('scripted', 'retry', said('m1', 'First'), messageId))).toBe('two');
-		expect(await textOf(await again('scripted', 'retry', said('m1', 'First'), messageId))).toBe('two');
+		expect(await readText(await again('scripted', 'retry', said('m1', 'First'), messageId))).toBe('two');
+		expect(await readText(await again('scripted', 'retry', said('m1', 'First'), messageId))).toBe('two');
 		expect(requests).toHaveLength(2);
 	});
 
@@ -154,10 +154,10 @@ describe('a post', () => {
 		const { requests } = play(() => new Promise(() => {}), 'again');
 		const first = await post('scripted', 'instead', [said('m1', 'First')]);
 		const waits = await post('scripted', 'instead', [said('m2', 'Second')]);
-		expect(await textOf(await again('scripted', 'instead', said('m1', 'First')))).toBe('again');
-		for (const dropped of [first, waits]) expect((await chunksOf(dropped)).at(-1)).toEqual({ type: 'abort' });
+		expect(await readText(await again('scripted', 'instead', said('m1', 'First')))).toBe('again');
+		for (const dropped of [first, waits]) expect((await readChunks(dropped)).at(-1)).toEqual({ type: 'abort' });
 		expect(requests).toHaveLength(2);
-		expect(textsOf(await listed('scripted', 'instead'))).toEqual(['First', 'again']);
+		expect(readTexts(await listed('scripted', 'instead'))).toEqual(['First', 'again']);
 	});
 
 	test('that asks again for the answer to a message that waits, or edits it, leaves it its one run', async () => {
@@ -168,11 +168,11 @@ describe('a post', () => {
 		const repeated = await again('scripted', 'waiting', said('m2', 'Second'));
 		const edited = await post('scripted', 'waiting', [said('m2', 'Edited')], { messageId: 'm2' });
 		open();
-		expect(await textOf(first)).toBe('one');
-		for (const answer of [second, repeated, edited]) expect(await textOf(answer)).toBe('two');
+		expect(await readText(first)).toBe('one');
+		for (const answer of [second, repeated, edited]) expect(await readText(answer)).toBe('two');
 		expect(requests).toHaveLength(2);
 		expect(requests[1]?.messages.at(-1)?.content).toBe('Edited');
-		expect(textsOf(await listed('scripted', 'waiting'))).toEqual(['First', 'one', 'Edited', 'two']);
+		expect(readTexts(await listed('scripted', 'waiting'))).toEqual(['First', 'one', 'Edited', 'two']);
 	});
 
 	test('of a message that was dropped while it waited adds to no answer, and begins nothing under its Idempotency-Key', async () => {
@@ -181,34 +181,34 @@ describe('a post', () => {
 			() => new Promise(() => {}),
 			'never',
 		);
-		await textOf(await post('scripted', 'dropped', [said('m1', 'First')]));
+		await readText(await post('scripted', 'dropped', [said('m1', 'First')]));
 		const parts = [{ type: 'tool-by_hand', toolCallId: 'c1', state: 'output-available', output: 'did it' }];
 		await post('scripted', 'dropped', [{ role: 'assistant', parts }]);
 		const body = { id: 'dropped', messages: [said('m2', 'Second')], trigger: 'submit-message' };
 		const once = () => request('/v1/ui/scripted', body, { 'idempotency-key': 'k1' });
 		const waits = await once();
 		await request('/v1/ui/scripted/dropped/stream', undefined, {}, 'DELETE');
-		const [start, ...more] = await chunksOf(waits);
+		const [start, ...more] = await readChunks(waits);
 		expect(start?.messageId).toBeUndefined();
 		expect(more.map(({ type }) => type)).toEqual(['message-metadata', 'abort']);
 		const retried = await once();
 		expect(retried.status).toBe(200);
-		expect(await textOf(retried)).toBe('');
+		expect(await readText(retried)).toBe('');
 		expect(requests).toHaveLength(2);
 	});
 
 	test('of a message whose run failed asks again', async () => {
 		play(new Error('broken'), new Error('broken'), new Error('broken'), 'works');
-		const failed = await chunksOf(await post('scripted', 'fails', [said('m1', 'First')]));
+		const failed = await readChunks(await post('scripted', 'fails', [said('m1', 'First')]));
 		expect(failed.at(-1)).toMatchObject({ type: 'error' });
 		play('works');
-		expect(await textOf(await post('scripted', 'fails', [said('m1', 'First')]))).toBe('works');
-		expect(textsOf(await listed('scripted', 'fails'))).toEqual(['First', 'works']);
+		expect(await readText(await post('scripted', 'fails', [said('m1', 'First')]))).toBe('works');
+		expect(readTexts(await listed('scripted', 'fails'))).toEqual(['First', 'works']);
 	});
 
 	test('to a session that waits for an approval is refused, and says what it waits for', async () => {
 		play({ toolCalls: [{ id: 'c1', name: 'pay', input: { amount: 1 } }] });
-		await chunksOf(await post('scripted', 'waits', [said('m1', 'Pay')]));
+		await readChunks(await post('scripted', 'waits', [said('m1', 'Pay')]));
 		const response = await post('scripted', 'waits', [said('m2', 'Well?')]);
 		expect(response.status).toBe(409);
 		expect(await response.text()).toMatch(/awaiting_tools/);
@@ -221,14 +221,14 @@ describe('a post', () => {
 				{ id: 'c2', name: 'by_hand', input: {} },
 			],
 		});
-		await chunksOf(await post('scripted', 'crossed', [said('m1', 'Pay')]));
+		await readChunks(await post('scripted', 'crossed', [said('m1', 'Pay')]));
 		const parts = [
 			{ type: 'tool-pay', toolCallId: 'c1', state: 'output-available', output: 'paid' },
 			{ type: 'tool-by_hand', toolCallId: 'c2', state: 'approval-responded', approval: { id: 'c2', approved: true } },
 		];
 		const response = await post('scripted', 'crossed', [{ role: 'assistant', parts }]);
-		expect((await chunksOf(response)).map(({ type }) => type)).toEqual(['start', 'finish']);
-		expect(await stateOf(sessionOf(response))).toMatchObject({
+		expect((await readChunks(response)).map(({ type }) => type)).toEqual(['start', 'finish']);
+		expect(await readState(readSession(response))).toMatchObject({
 			status: 'awaiting_tools',
 			toolCalls: [{ id: 'c1' }, { id: 'c2' }],
 		});
@@ -244,7 +244,7 @@ describe('a post', () => {
 			},
 			'Done.',
 		);
-		await chunksOf(await post('scripted', 'partly', [said('m1', 'Pay')]));
+		await readChunks(await post('scripted', 'partly', [said('m1', 'Pay')]));
 		const byHand = { type: 'tool-by_hand', toolCallId: 'c2', state: 'output-available', output: 'did it' };
 		const pay = {
 			type: 'tool-pay',
@@ -252,9 +252,11 @@ describe('a post', () => {
 			state: 'approval-responded',
 			approval: { id: 'c1', approved: true },
 		};
-		const first = await chunksOf(await post('scripted', 'partly', [{ role: 'assistant', parts: [byHand] }]));
+		const first = await readChunks(await post('scripted', 'partly', [{ role: 'assistant', parts: [byHand] }]));
 		expect(first.map(({ type }) => type)).toEqual(['start', 'finish']);
-		expect(await textOf(await post('scripted', 'partly', [{ role: 'assistant', parts: [byHand, pay] }]))).toBe('Done.');
+		expect(await readText(await post('scripted', 'partly', [{ role: 'assistant', parts: [byHand, pay] }]))).toBe(
+			'Done.',
+		);
 		expect(requests[1]?.messages.slice(-2)).toMatchObject([{ content: 'paid 1' }, { content: 'did it' }]);
 	});
 });
@@ -289,21 +291,21 @@ describe('a page that is loaded again', () => {
 		play({ toolCalls: [pay, byHand] }, 'Done.');
 		const chat = `answered-${name.replace(' ', '-')}`;
 		const begun = await post('scripted', chat, [said('m1', 'Pay')]);
-		await chunksOf(begun);
-		await chunksOf(await post('scripted', chat, [{ role: 'assistant', parts: [first] }]));
-		await restart(sessionOf(begun));
+		await readChunks(begun);
+		await readChunks(await post('scripted', chat, [{ role: 'assistant', parts: [first] }]));
+		await restart(readSession(begun));
 		const message = (await listed('scripted', chat)).at(-1);
 		const calls = message?.parts.filter(({ toolCallId }) => toolCallId !== undefined);
 		expect(calls).toMatchObject(parts);
 		const other = first.toolCallId === 'c1' ? done : paying(true);
 		const left = calls?.map((part) => (part.toolCallId === other.toolCallId ? other : part)) ?? [];
-		expect(await textOf(await post('scripted', chat, [{ role: 'assistant', parts: left }]))).toBe('Done.');
+		expect(await readText(await post('scripted', chat, [{ role: 'assistant', parts: left }]))).toBe('Done.');
 	});
 
 	test('is shown the messages that wait, last and in order, and each once when its run has begun', async () => {
 		const { turn, open } = gated('two');
 		play('one', turn, 'three', 'four');
-		await textOf(await post('scripted', 'queued', [said('m1', 'First')]));
+		await readText(await post('scripted', 'queued', [said('m1', 'First')]));
 		const answers = [];
 		for (const [id, text] of [
 			['m2', 'Second'],
@@ -312,12 +314,12 @@ describe('a page that is loaded again', () => {
 		] as const)
 			answers.push(await post('scripted', 'queued', [said(id, text)]));
 		const waiting = await listed('scripted', 'queued');
-		expect(textsOf(waiting)).toEqual(['First', 'one', 'Second', 'Third', 'Fourth']);
+		expect(readTexts(waiting)).toEqual(['First', 'one', 'Second', 'Third', 'Fourth']);
 		expect(waiting.flatMap(({ id, role }) => (role === 'user' ? [id] : []))).toEqual(['m1', 'm2', 'm3', 'm4']);
 		open();
-		expect(await Promise.all(answers.map(textOf))).toEqual(['two', 'three', 'four']);
+		expect(await Promise.all(answers.map(readText))).toEqual(['two', 'three', 'four']);
 		const all = ['First', 'one', 'Second', 'two', 'Third', 'three', 'Fourth', 'four'];
-		expect(textsOf(await listed('scripted', 'queued'))).toEqual(all);
+		expect(readTexts(await listed('scripted', 'queued'))).toEqual(all);
 	});
 
 	test('is shown a message that waits behind open calls in front of them, and can answer them', async () => {
@@ -330,15 +332,15 @@ describe('a page that is loaded again', () => {
 		const first = await post('scripted', 'behind-calls', [said('m1', 'First')]);
 		const second = await post('scripted', 'behind-calls', [said('m2', 'Second')]);
 		open();
-		await chunksOf(first);
+		await readChunks(first);
 		const messages = await listed('scripted', 'behind-calls');
 		expect(messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant']);
-		expect(textsOf(messages)).toEqual(['First', 'Second', '']);
+		expect(readTexts(messages)).toEqual(['First', 'Second', '']);
 		const parts = messages.at(-1)?.parts.map((part) => (part.toolCallId === 'c2' ? done : part));
 		const posted = await post('scripted', 'behind-calls', [...messages.slice(0, -1), { role: 'assistant', parts }]);
-		expect(await textOf(posted)).toBe('Done.');
-		expect(await textOf(second)).toBe('two');
-		expect(textsOf(await listed('scripted', 'behind-calls'))).toEqual(['First', 'Done.', 'Second', 'two']);
+		expect(await readText(posted)).toBe('Done.');
+		expect(await readText(second)).toBe('two');
+		expect(readTexts(await listed('scripted', 'behind-calls'))).toEqual(['First', 'Done.', 'Second', 'two']);
 	});
 
 	test('is shown a message from elsewhere that waits under a name that it keeps', async () => {
@@ -350,10 +352,10 @@ describe('a page that is loaded again', () => {
 		const name = (await listed('scripted', id)).at(-1)?.id ?? '';
 		const again = await post('scripted', id, [said(name, 'From elsewhere')]);
 		open();
-		await textOf(first);
-		expect(await textOf(again)).toBe('two');
+		await readText(first);
+		expect(await readText(again)).toBe('two');
 		expect((await listed('scripted', id)).map((message) => message.id)).toContain(name);
-		expect(await textOf(await post('scripted', id, [said(name, 'From elsewhere')]))).toBe('two');
+		expect(await readText(await post('scripted', id, [said(name, 'From elsewhere')]))).toBe('two');
 		expect(requests).toHaveLength(2);
 	});
 });
@@ -362,13 +364,13 @@ describe('messages that others took the place of', () => {
 	test('are kept and marked, cost what they cost, and their runs can still be read', async () => {
 		play('one', 'two');
 		const first = await post('scripted', 'kept', [said('m1', 'First')]);
-		const id = sessionOf(first);
-		await textOf(first);
-		const { spent } = (await stateOf(id)).budget;
+		const id = readSession(first);
+		await readText(first);
+		const { spent } = (await readState(id)).budget;
 		const before = await allEvents(await follow(id));
-		await textOf(await again('scripted', 'kept', said('m1', 'First')));
-		expect((await stateOf(id)).budget.spent.tokens).toBeGreaterThan(spent.tokens);
-		expect(await historyOf(id)).toMatchObject([
+		await readText(await again('scripted', 'kept', said('m1', 'First')));
+		expect((await readState(id)).budget.spent.tokens).toBeGreaterThan(spent.tokens);
+		expect(await readHistory(id)).toMatchObject([
 			{ content: 'First', isReplaced: true },
 			{ content: 'one', isReplaced: true },
 			{ content: 'First' },
@@ -382,11 +384,11 @@ describe('messages that others took the place of', () => {
 	test('are not in what a model is sent after a restart either', async () => {
 		play('one', 'two');
 		const first = await post('scripted', 'restarted', [said('m1', 'First')]);
-		await textOf(first);
-		await textOf(await post('scripted', 'restarted', [said('m1', 'Other')]));
-		await restart(sessionOf(first));
+		await readText(first);
+		await readText(await post('scripted', 'restarted', [said('m1', 'Other')]));
+		await restart(readSession(first));
 		const { requests } = play('three');
-		await textOf(await post('scripted', 'restarted', [said('m2', 'Second')]));
+		await readText(await post('scripted', 'restarted', [said('m2', 'Second')]));
 		expect(requests[0]?.messages.map(({ content }) => content)).toEqual(['Other', 'two', 'Second']);
 	});
 
@@ -394,68 +396,68 @@ describe('messages that others took the place of', () => {
 		const words = (n: number) => `Fact ${n}: ${'word '.repeat(300)}`;
 		for (const n of [1, 2]) {
 			play(`Noted ${n}.`);
-			await textOf(await post('full-asking', 'summary', [said(`m${n}`, words(n))]));
+			await readText(await post('full-asking', 'summary', [said(`m${n}`, words(n))]));
 		}
 		play('Fact 1 in short.', 'Noted 3.');
 		const third = await post('full-asking', 'summary', [said('m3', words(3))]);
-		expect(await textOf(third)).toBe('Noted 3.');
+		expect(await readText(third)).toBe('Noted 3.');
 		const kept = play('Noted 4.');
-		await textOf(await post('full-asking', 'summary', [said('m3', 'Short')]));
+		await readText(await post('full-asking', 'summary', [said('m3', 'Short')]));
 		expect(kept.requests[0]?.messages.map(({ role }) => role)).toContain('system');
 		play('Noted 3 again.');
-		await textOf(await post('full-asking', 'summary', [said('m3', words(3))]));
+		await readText(await post('full-asking', 'summary', [said('m3', words(3))]));
 		play('Fact 2 in short, too.', 'Noted 4.');
-		await textOf(await post('full-asking', 'summary', [said('m4', words(4))]));
+		await readText(await post('full-asking', 'summary', [said('m4', words(4))]));
 		const { requests: shorter } = play('Noted.');
-		await textOf(await post('full-asking', 'summary', [said('m2', 'Instead of 2')]));
+		await readText(await post('full-asking', 'summary', [said('m2', 'Instead of 2')]));
 		expect(shorter[0]?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
 		expect(shorter[0]?.messages[0]?.content).toContain('Fact 1 in short.');
 		const { requests } = play('Only that.', 'And that.');
-		await textOf(await post('full-asking', 'summary', [said('m1', 'Anew')]));
+		await readText(await post('full-asking', 'summary', [said('m1', 'Anew')]));
 		expect(requests[0]?.messages.map(({ content }) => content)).toEqual(['Anew']);
-		await restart(sessionOf(third));
-		await textOf(await post('full-asking', 'summary', [said('m2', 'More')]));
+		await restart(readSession(third));
+		await readText(await post('full-asking', 'summary', [said('m2', 'More')]));
 		expect(requests[1]?.messages.map(({ content }) => content)).toEqual(['Anew', 'Only that.', 'More']);
-		expect(textsOf(await listed('full-asking', 'summary'))).toEqual(['Anew', 'Only that.', 'More', 'And that.']);
+		expect(readTexts(await listed('full-asking', 'summary'))).toEqual(['Anew', 'Only that.', 'More', 'And that.']);
 	});
 
 	test('may be the answer to a question: the question stands again, and is answered anew', async () => {
 		play({ toolCalls: [{ id: 'c1', name: 'ask', input: { question: 'Which day?' } }] }, 'Friday.', 'Saturday.');
-		await textOf(await post('scripted', 'asked', [said('m1', 'Book')]));
-		await textOf(await post('scripted', 'asked', [said('m2', 'Friday')]));
+		await readText(await post('scripted', 'asked', [said('m1', 'Book')]));
+		await readText(await post('scripted', 'asked', [said('m2', 'Friday')]));
 		const { requests } = play('Saturday.', 'Saturday again.');
-		await textOf(await post('scripted', 'asked', [said('m2', 'Saturday')]));
-		await textOf(await again('scripted', 'asked', said('m2', 'Saturday')));
+		await readText(await post('scripted', 'asked', [said('m2', 'Saturday')]));
+		await readText(await again('scripted', 'asked', said('m2', 'Saturday')));
 		for (const { messages } of requests)
 			expect(messages.map(({ role, content }) => [role, content])).toEqual([
 				['user', 'Book'],
 				['assistant', ''],
 				['tool', 'Saturday'],
 			]);
-		expect(textsOf(await listed('scripted', 'asked'))).toEqual(['Book', 'Which day?', 'Saturday', 'Saturday again.']);
+		expect(readTexts(await listed('scripted', 'asked'))).toEqual(['Book', 'Which day?', 'Saturday', 'Saturday again.']);
 	});
 
 	test('may be a long answer to a question: a retry of it is one, and it stays whole', async () => {
 		const long = `Friday ${'x'.repeat(300_000)}`;
 		const ask = { toolCalls: [{ id: 'c1', name: 'ask', input: { question: 'Which day?' } }] };
 		const { requests } = play(ask, 'Friday.', 'Friday again.');
-		await textOf(await post('scripted', 'long', [said('m1', 'Book')]));
+		await readText(await post('scripted', 'long', [said('m1', 'Book')]));
 		for (let time = 1; time <= 2; time++)
-			expect(await textOf(await post('scripted', 'long', [said('m2', long)]))).toBe('Friday.');
+			expect(await readText(await post('scripted', 'long', [said('m2', long)]))).toBe('Friday.');
 		expect(requests).toHaveLength(2);
-		await textOf(await again('scripted', 'long', said('m2', long)));
-		expect(textsOf(await listed('scripted', 'long'))).toEqual(['Book', 'Which day?', long, 'Friday again.']);
+		await readText(await again('scripted', 'long', said('m2', long)));
+		expect(readTexts(await listed('scripted', 'long'))).toEqual(['Book', 'Which day?', long, 'Friday again.']);
 	});
 
 	test('may be the answer to a question with a summary right behind it, which goes with them', async () => {
 		const words = (n: number) => `Fact ${n}: ${'word '.repeat(500)}`;
 		play({ toolCalls: [{ id: 'c1', name: 'ask', input: { question: 'Which day?' } }] }, new Error('broken'));
-		await textOf(await post('full-asking', 'behind', [said('m1', words(1))]));
-		await textOf(await post('full-asking', 'behind', [said('m2', 'Friday')]));
+		await readText(await post('full-asking', 'behind', [said('m1', words(1))]));
+		await readText(await post('full-asking', 'behind', [said('m2', 'Friday')]));
 		play('They said Friday.', 'Noted.');
-		await textOf(await post('full-asking', 'behind', [said('m3', words(3))]));
+		await readText(await post('full-asking', 'behind', [said('m3', words(3))]));
 		const { requests } = play('Saturday.');
-		await textOf(await post('full-asking', 'behind', [said('m2', 'Saturday')]));
+		await readText(await post('full-asking', 'behind', [said('m2', 'Saturday')]));
 		expect(requests[0]?.messages.map(({ role, content }) => [role, content])).toEqual([
 			['user', words(1)],
 			['assistant', ''],
@@ -468,9 +470,9 @@ describe('messages that others took the place of', () => {
 		const { id } = await (await request('/v1/sessions', { agent: 'scripted' })).json<{ id: string }>();
 		await (await request(`/v1/sessions/${id}/messages`, { text: 'From elsewhere' })).text();
 		const name = (await listed('scripted', id))[0]?.id ?? '';
-		await textOf(await again('scripted', id, said(name, 'From elsewhere')));
-		expect(await textOf(await post('scripted', id, [said(name, 'Edited')], { messageId: name }))).toBe('three');
-		expect(textsOf(await listed('scripted', id))).toEqual(['Edited', 'three']);
+		await readText(await again('scripted', id, said(name, 'From elsewhere')));
+		expect(await readText(await post('scripted', id, [said(name, 'Edited')], { messageId: name }))).toBe('three');
+		expect(readTexts(await listed('scripted', id))).toEqual(['Edited', 'three']);
 	});
 });
 
@@ -480,14 +482,14 @@ test('a page follows a run on through a crash, and a page that is loaded later s
 		return new Promise(() => {});
 	}, 'Found.');
 	const first = await post('scripted', 'crash', [said('m1', 'Hi')]);
-	const id = sessionOf(first);
+	const id = readSession(first);
 	void first.body?.cancel();
 	await restart(id);
 	await request(`/v1/sessions/${id}`);
 	const resumed = await request('/v1/ui/scripted/crash/stream');
-	if (resumed.status === 200) expect(await textOf(resumed)).toMatch(/Found\.$/);
-	await expect.poll(() => stateOf(id)).toMatchObject({ status: 'completed' });
-	expect(textsOf(await listed('scripted', 'crash'))).toEqual(['Hi', 'Found.']);
+	if (resumed.status === 200) expect(await readText(resumed)).toMatch(/Found\.$/);
+	await expect.poll(() => readState(id)).toMatchObject({ status: 'completed' });
+	expect(readTexts(await listed('scripted', 'crash'))).toEqual(['Hi', 'Found.']);
 	expect((await request('/v1/ui/scripted/crash/stream')).status).toBe(204);
 });
 
@@ -513,11 +515,11 @@ describe('who may', () => {
 	test('two owners with one chat id have a chat each', async () => {
 		play('for alice', 'for bob');
 		const mine = await ask(keys.alice, '/v1/ui/scripted', hello('shared'));
-		expect(await textOf(mine)).toBe('for alice');
+		expect(await readText(mine)).toBe('for alice');
 		expect(await (await ask(keys.bob, '/v1/ui/scripted/shared/messages')).json()).toEqual({ messages: [] });
 		const other = await ask(keys.bob, '/v1/ui/scripted', hello('shared'));
-		expect(await textOf(other)).toBe('for bob');
-		expect(sessionOf(other)).not.toBe(sessionOf(mine));
+		expect(await readText(other)).toBe('for bob');
+		expect(readSession(other)).not.toBe(readSession(mine));
 	});
 
 	test('a page with a session’s token talks in that session, and in no other', async () => {
@@ -527,10 +529,10 @@ describe('who may', () => {
 			token: string;
 		}>();
 		const said = await ask(token, '/v1/ui/scripted', hello(id));
-		expect(await textOf(said)).toBe('Hello.');
-		expect(sessionOf(said)).toBe(id);
+		expect(await readText(said)).toBe('Hello.');
+		expect(readSession(said)).toBe(id);
 		const { messages } = await (await ask(token, `/v1/ui/scripted/${id}/messages`)).json<{ messages: UiMessage[] }>();
-		expect(textsOf(messages)).toEqual(['Hi', 'Hello.']);
+		expect(readTexts(messages)).toEqual(['Hi', 'Hello.']);
 		expect((await ask(token, `/v1/ui/scripted/${id}/stream`)).status).toBe(204);
 		expect((await ask(token, `/v1/ui/plain/${id}/messages`)).status).toBe(404);
 		expect((await ask(token, '/v1/ui/scripted', hello('elsewhere'))).status).toBe(403);
@@ -542,8 +544,8 @@ describe('who may', () => {
 	test('another owner’s session is not there', async () => {
 		play('Secret.');
 		const said = await ask(keys.alice, '/v1/ui/scripted', hello('private'));
-		const id = sessionOf(said);
-		await textOf(said);
+		const id = readSession(said);
+		await readText(said);
 		const unknown = 'f'.repeat(64);
 		for (const [path, body, method] of [
 			['/v1/ui/scripted', (session: string) => hello(session), 'POST'],

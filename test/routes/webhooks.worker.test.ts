@@ -2,10 +2,10 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import examples from '@octokit/webhooks-examples';
 import * as v from 'valibot';
 import { describe, expect, test, vi } from 'vitest';
-import { hashOf, makeKey } from '../../src/auth/key.ts';
+import { hashKey, makeKey } from '../../src/auth/key.ts';
 import { webhookKey } from '../../src/session/api.ts';
 import { type SourceName, sourceNames } from '../../src/webhooks/index.ts';
-import { allEvents, follow, historyOf, objectOf, request, restart, stateOf } from '../client.ts';
+import { allEvents, follow, readHistory, readObject, readState, request, restart } from '../client.ts';
 import { keysFor } from '../credentials.ts';
 import { createRandom } from '../endurance/random.ts';
 import { play } from '../script.ts';
@@ -17,19 +17,19 @@ const unique = () => crypto.randomUUID();
 const taken = async (response: Pick<Response, 'json'>): Promise<Taken> => v.parse(takenBody, await response.json());
 const takenBody = v.object({ sessionId: v.string(), runId: v.string() });
 /** What a delivery of each source needs so that it can be told from others. */
-const payloadOf = (id: string, message: unknown) => ({ id, event_id: id, message });
+const readPayload = (id: string, message: unknown) => ({ id, event_id: id, message });
 
 describe('a delivery', () => {
 	test.each(sourceNames)('of %s is acknowledged as soon as it is stored, and begins a run', async (source) => {
 		const gate = Promise.withResolvers<void>();
 		const { requests } = play(() => gate.promise.then(() => 'Done.'));
-		const response = await deliver(payloadOf(unique(), 'Do it.'), { source });
+		const response = await deliver(readPayload(unique(), 'Do it.'), { source });
 		expect(response.status).toBe(202);
 		const { sessionId, runId } = await taken(response);
-		expect(await stateOf(sessionId)).toMatchObject({ agent: 'hooked', status: 'running', run: { id: runId } });
+		expect(await readState(sessionId)).toMatchObject({ agent: 'hooked', status: 'running', run: { id: runId } });
 		gate.resolve();
 		expect((await allEvents(await follow(sessionId))).at(-1)).toMatchObject({ type: 'done', data: { text: 'Done.' } });
-		expect(await historyOf(sessionId)).toMatchObject([{ role: 'user', content: 'Do it.' }, { role: 'assistant' }]);
+		expect(await readHistory(sessionId)).toMatchObject([{ role: 'user', content: 'Do it.' }, { role: 'assistant' }]);
 		expect(requests).toHaveLength(1);
 	});
 
@@ -38,7 +38,7 @@ describe('a delivery', () => {
 		async (source) => {
 			const { requests } = play('Once.', 'Twice.');
 			const id = unique();
-			const once = () => deliver(payloadOf(id, 'Do it.'), { source, id });
+			const once = () => deliver(readPayload(id, 'Do it.'), { source, id });
 			const five = await Promise.all(Array.from({ length: 5 }, once));
 			expect(five.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 202]);
 			const answers = await Promise.all(five.map(taken));
@@ -50,7 +50,7 @@ describe('a delivery', () => {
 			expect(again.status).toBe(200);
 			expect(await taken(again)).toEqual({ sessionId, runId });
 			expect(requests).toHaveLength(1);
-			expect(await historyOf(sessionId)).toHaveLength(2);
+			expect(await readHistory(sessionId)).toHaveLength(2);
 		},
 	);
 
@@ -80,8 +80,8 @@ describe('a delivery', () => {
 		const second = await taken(await deliver({ message: { text: 'b', session } }));
 		expect(second.sessionId).toBe(first.sessionId);
 		await allEvents(await follow(first.sessionId));
-		expect((await historyOf(first.sessionId)).map(({ content }) => content)).toEqual(['a', 'One.', 'b', 'Two.']);
-		expect(await stateOf(first.sessionId)).toMatchObject({ metadata });
+		expect((await readHistory(first.sessionId)).map(({ content }) => content)).toEqual(['a', 'One.', 'b', 'Two.']);
+		expect(await readState(first.sessionId)).toMatchObject({ metadata });
 		const alone = await taken(await deliver({ message: 'c' }));
 		// The same key of another source is another session's.
 		const other = await taken(await deliver({ message: { text: 'd', session } }, { source: 'github' }));
@@ -101,7 +101,7 @@ describe('a delivery', () => {
 		expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
 		expect(await refused.json()).toMatchObject({ error: { code: 'overloaded' } });
 		gate.resolve();
-		await expect.poll(async () => (await historyOf(sessionId)).length).toBe(34);
+		await expect.poll(async () => (await readHistory(sessionId)).length).toBe(34);
 		// It was not stored, so it is new when it comes again.
 		play('Late.');
 		expect((await send('one too many', late)).status).toBe(202);
@@ -117,7 +117,7 @@ describe('a delivery', () => {
 		await taken(await send(older));
 		await allEvents(await follow(sessionId));
 		const age = async (id: string, days: number) =>
-			runInDurableObject(objectOf(sessionId), (_, { storage }) =>
+			runInDurableObject(readObject(sessionId), (_, { storage }) =>
 				storage.sql
 					.exec(
 						'UPDATE delivery SET created_at = ? WHERE key = ?',
@@ -141,7 +141,7 @@ describe('a delivery', () => {
 	test('is tried again on a new stub where that may help, and is to come later where the object is overloaded', async () => {
 		const { secret, headers } = senders.hmac;
 		const body = JSON.stringify({ message: 'go' });
-		const answersOf = async (...marks: readonly string[]) => {
+		const readAnswers = async (...marks: readonly string[]) => {
 			let calls = 0;
 			const send = async () => {
 				const mark = marks[calls++];
@@ -154,10 +154,10 @@ describe('a delivery', () => {
 			const response = await worker.request('http://localhost/v1/webhooks/hooked/hmac', init, { ...env, SESSIONS });
 			return [response.status, response.headers.has('retry-after'), calls];
 		};
-		expect(await answersOf()).toEqual([202, false, 1]);
-		expect(await answersOf('retryable')).toEqual([202, false, 2]);
-		expect(await answersOf('overloaded')).toEqual([503, true, 1]);
-		expect(await answersOf('unknown')).toEqual([503, true, 1]);
+		expect(await readAnswers()).toEqual([202, false, 1]);
+		expect(await readAnswers('retryable')).toEqual([202, false, 2]);
+		expect(await readAnswers('overloaded')).toEqual([503, true, 1]);
+		expect(await readAnswers('unknown')).toEqual([503, true, 1]);
 	});
 
 	test('that an agent wants nothing of is acknowledged, and nothing is stored', async () => {
@@ -217,7 +217,7 @@ describe('a delivery', () => {
 		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] });
 		const { sessionId } = await taken(await deliver({ message: { text: 'go', sender: 'ada' } }));
 		await allEvents(await follow(sessionId));
-		const row = await runInDurableObject(objectOf(sessionId), (_, { storage }) =>
+		const row = await runInDurableObject(readObject(sessionId), (_, { storage }) =>
 			storage.sql.exec<{ body: string }>('SELECT body FROM message ORDER BY seq LIMIT 1').one(),
 		);
 		expect(JSON.parse(row.body)).toMatchObject({ inbound: { sender: 'ada', transport: 'webhook:hmac' } });
@@ -230,9 +230,9 @@ describe('a delivery', () => {
 		await allEvents(await follow(sessionId));
 		const later = await deliver({ message: { text: 'more', session } });
 		expect(later.status).toBe(202);
-		expect(await stateOf(sessionId)).toMatchObject({ status: 'awaiting_tools', waiting: 1 });
+		expect(await readState(sessionId)).toMatchObject({ status: 'awaiting_tools', waiting: 1 });
 		await request(`/v1/sessions/${sessionId}/tool-results`, [{ id: 'a', output: 'done' }]);
-		const said = async () => (await historyOf(sessionId)).map(({ content }) => content).slice(2);
+		const said = async () => (await readHistory(sessionId)).map(({ content }) => content).slice(2);
 		await expect.poll(said).toEqual(['done', 'By hand.', 'more', 'And more.']);
 	});
 });
@@ -246,7 +246,7 @@ describe('who may deliver', () => {
 			const source: SourceName = sourceNames[n % sourceNames.length] ?? 'hmac';
 			const { secret, otherSecret, headers, signedHeaders } = senders[source];
 			const id = unique();
-			const body = JSON.stringify(payloadOf(id, `message ${n}`));
+			const body = JSON.stringify(readPayload(id, `message ${n}`));
 			const at = Math.floor(Date.now() / 1_000);
 			const how = random(0, 4);
 			const late = at + (random(0, 1) === 0 ? -1 : 1) * random(301, 100_000);
@@ -323,7 +323,7 @@ describe('who may deliver', () => {
 	test('an API key is not asked for where there are some, and opens nothing here; the sessions are those of the owner webhooks', async () => {
 		play('Done.');
 		const { key, id } = makeKey();
-		const keys = [{ id, owner: 'webhooks', hash: await hashOf(key), scopes: ['run'] }];
+		const keys = [{ id, owner: 'webhooks', hash: await hashKey(key), scopes: ['run'] }];
 		const given = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify(keys) };
 		const byKey = { authorization: `Bearer ${key}` };
 		const ask = (path: string, init: RequestInit, bindings: object = given) =>
@@ -481,7 +481,7 @@ describe('a body that was caught and is sent again', () => {
 					expect(again.status).toBe(200);
 					expect(await taken(again)).toEqual({ sessionId, runId });
 				}
-				expect(await historyOf(sessionId)).toHaveLength(2);
+				expect(await readHistory(sessionId)).toHaveLength(2);
 			}
 			expect(requests).toHaveLength(2);
 		},
@@ -522,7 +522,7 @@ describe('a body that was caught and is sent again', () => {
 		const { sessionId } = await taken(await deliver(payload));
 		await allEvents(await follow(sessionId));
 		const age = (days: number) =>
-			runInDurableObject(objectOf(sessionId), (_, { storage }) =>
+			runInDurableObject(readObject(sessionId), (_, { storage }) =>
 				storage.sql.exec('UPDATE delivery SET created_at = ?', Date.now() - days * 86_400_000).toArray(),
 			);
 		await age(29.9);
@@ -542,9 +542,10 @@ describe('an event for a session in which a tool has asked', () => {
 			const { sessionId } = await taken(await deliver({ message: { text: 'Book.', session } }));
 			await allEvents(await follow(sessionId));
 			expect((await deliver({ message: { text: 'Spam.', session, whenBusy } })).status).toBe(202);
-			expect(await stateOf(sessionId)).toMatchObject({ status: 'awaiting_user', waiting: 1 });
+			expect(await readState(sessionId)).toMatchObject({ status: 'awaiting_user', waiting: 1 });
 			await request(`/v1/sessions/${sessionId}/answer`, { text: 'Friday.' });
-			const said = async () => (await historyOf(sessionId)).slice(2).map(({ role, content }) => `${role}: ${content}`);
+			const said = async () =>
+				(await readHistory(sessionId)).slice(2).map(({ role, content }) => `${role}: ${content}`);
 			const own = ['tool: Friday.', 'assistant: On Friday.', 'user: Spam.', 'assistant: And more.'];
 			// One that steers is taken up by the run that goes on.
 			const steered = ['tool: Friday.', 'user: Spam.', 'assistant: On Friday.'];
@@ -562,7 +563,7 @@ describe('an event for a session in which a tool has asked', () => {
 		const { sessionId } = await taken(await deliver({ message: { text: 'Book.', session } }));
 		await allEvents(await follow(sessionId));
 		expect((await deliver({ message: { text: 'Friday.', session, answers: true } })).status).toBe(202);
-		const roles = async () => (await historyOf(sessionId)).map(({ role }) => role);
+		const roles = async () => (await readHistory(sessionId)).map(({ role }) => role);
 		await expect.poll(roles).toEqual(['user', 'assistant', 'tool', 'assistant']);
 	});
 });
@@ -658,8 +659,8 @@ describe('the agent triage', () => {
 		}
 		expect([...sessions.values()]).toEqual([9]);
 		const [id = ''] = sessions.keys();
-		expect(await stateOf(id)).toMatchObject({ status: 'completed', metadata: { issue: 'Codertocat/Hello-World#1' } });
-		const history = await historyOf(id);
+		expect(await readState(id)).toMatchObject({ status: 'completed', metadata: { issue: 'Codertocat/Hello-World#1' } });
+		const history = await readHistory(id);
 		expect(history.filter(({ role }) => role === 'user')).toHaveLength(9);
 		expect(history.find(({ role }) => role === 'tool')?.content).toBe('#1 is labelled documentation');
 	});

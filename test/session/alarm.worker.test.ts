@@ -2,17 +2,17 @@ import { runInDurableObject } from 'cloudflare:test';
 import { afterEach, expect, test } from 'vitest';
 import { Alarm } from '../../src/session/alarm.ts';
 import { SessionStore } from '../../src/session/store.ts';
-import { createSession, objectOf } from '../client.ts';
+import { createSession, readObject } from '../client.ts';
 import { breakStorage, mendStorage } from '../storage.ts';
 
 afterEach(mendStorage);
 
 test('an alarm that could not be set is set as it was asked for last', async () => {
 	const id = await createSession();
-	const object = objectOf(id);
-	const alarmOf = () => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
+	const object = readObject(id);
+	const readAlarm = () => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
 	// Until the owner's list was told.
-	await expect.poll(alarmOf).toBe(null);
+	await expect.poll(readAlarm).toBe(null);
 	await runInDurableObject(object, async (_, { storage }) => {
 		const alarm = new Alarm(new SessionStore(storage), []);
 		breakStorage();
@@ -20,5 +20,5 @@ test('an alarm that could not be set is set as it was asked for last', async () 
 		expect(await Promise.all([alarm.rest(), alarm.watch()])).toEqual([false, false]);
 		mendStorage();
 	});
-	await expect.poll(alarmOf, { timeout: 10_000 }).not.toBe(null);
+	await expect.poll(readAlarm, { timeout: 10_000 }).not.toBe(null);
 });

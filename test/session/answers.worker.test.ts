@@ -4,13 +4,13 @@ import {
 	allEvents,
 	createSession,
 	follow,
-	historyOf,
-	objectOf,
+	readHistory,
+	readObject,
+	readState,
+	readText,
 	request,
 	restart,
 	send,
-	stateOf,
-	textOf,
 } from '../client.ts';
 import { play } from '../script.ts';
 
@@ -38,9 +38,9 @@ describe('results of open calls', () => {
 		const { requests } = play('It is done.');
 		const events = await allEvents(await submit(id, [{ id: 'a', output: { refunded: 5 } }], stream));
 		expect(events[0]).toMatchObject({ type: 'run.started' });
-		expect(textOf(events)).toBe('It is done.');
+		expect(readText(events)).toBe('It is done.');
 		expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'a', content: { refunded: 5 } });
-		expect(await stateOf(id)).toMatchObject({ status: 'completed' });
+		expect(await readState(id)).toMatchObject({ status: 'completed' });
 	});
 
 	test('a failed one says so to the model', async () => {
@@ -60,7 +60,7 @@ describe('results of open calls', () => {
 		expect(await openIds(id)).toEqual(['a', 'b']);
 		await submit(id, [{ id: 'a', output: 1 }]);
 		const { requests } = play('All three.');
-		expect(textOf(await allEvents(await submit(id, [{ id: 'b', output: 2 }], stream)))).toBe('All three.');
+		expect(readText(await allEvents(await submit(id, [{ id: 'b', output: 2 }], stream)))).toBe('All three.');
 		const sent = requests[0]?.messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
 		expect(sent).toEqual([1, 2, 3]);
 	});
@@ -71,7 +71,7 @@ describe('results of open calls', () => {
 		const second = await submit(id, [{ id: 'a', output: 'second' }]);
 		expect(second.status).toBe(409);
 		expect(await second.json()).toMatchObject({ error: { code: 'conflict', message: expect.stringContaining('"a"') } });
-		expect((await historyOf(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'first' }]);
+		expect((await readHistory(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'first' }]);
 	});
 
 	test('two clients that answer at once: one of them wins', async () => {
@@ -112,13 +112,13 @@ describe('results of open calls', () => {
 		['approve for a call that waits for its result', [{ id: 'a', approve: true }], /waits for a result/],
 	])('%s is refused with what is wrong, and nothing changes', async (_, results, message) => {
 		const id = await waiting('a', 'b');
-		const before = await historyOf(id);
+		const before = await readHistory(id);
 		const refused = await submit(id, results);
 		expect(refused.status).toBe(400);
 		const { error } = await refused.json<{ error: { message: string } }>();
 		expect(error.message).toMatch(message);
-		expect(await historyOf(id)).toEqual(before);
-		expect(await stateOf(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'b' }] });
+		expect(await readHistory(id)).toEqual(before);
+		expect(await readState(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'b' }] });
 	});
 
 	test('a reader who comes later sees the run that the answer began, from its start', async () => {
@@ -126,7 +126,7 @@ describe('results of open calls', () => {
 		play('Thanks.');
 		const live = await allEvents(await submit(id, [{ id: 'a', output: 1 }], stream));
 		const later = await allEvents(await follow(id));
-		expect(textOf(later)).toBe('Thanks.');
+		expect(readText(later)).toBe('Thanks.');
 		expect(later.map(({ type }) => type)).toEqual(live.map(({ type }) => type));
 		await restart(id);
 		expect((await allEvents(await follow(id))).map(({ type }) => type)).toEqual(live.map(({ type }) => type));
@@ -141,9 +141,9 @@ test('an agent in manual mode leaves every call to somebody else', async () => {
 	expect(await openIds(id)).toEqual(['a', 'b']);
 	play('Thank you.');
 	const results = ['a', 'b'].map((one) => ({ id: one, output: 1 }));
-	expect(textOf(await allEvents(await submit(id, results, stream)))).toBe('Thank you.');
+	expect(readText(await allEvents(await submit(id, results, stream)))).toBe('Thank you.');
 	await restart(id);
-	expect(await stateOf(id)).toMatchObject({ status: 'completed' });
+	expect(await readState(id)).toMatchObject({ status: 'completed' });
 });
 
 describe('an answer', () => {
@@ -152,7 +152,7 @@ describe('an answer', () => {
 		play({ toolCalls: [call('q', 'ask', { question: 'Which one?' })] });
 		await allEvents(await send(id, 'go'));
 		const { requests } = play('Red it is.');
-		expect(textOf(await allEvents(await post(id, 'answer', { text: 'red' }, stream)))).toBe('Red it is.');
+		expect(readText(await allEvents(await post(id, 'answer', { text: 'red' }, stream)))).toBe('Red it is.');
 		expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'q', content: 'red' });
 	});
 });
@@ -173,9 +173,9 @@ describe('continue', () => {
 		play(Object.assign(new Error('no such key'), { status: 401 }));
 		await allEvents(await send(id, 'go'));
 		const { requests } = play('Now it works.');
-		expect(textOf(await allEvents(await post(id, 'continue', {}, stream)))).toBe('Now it works.');
+		expect(readText(await allEvents(await post(id, 'continue', {}, stream)))).toBe('Now it works.');
 		expect(requests[0]?.messages.map(({ role }) => role)).toEqual(['user']);
-		expect((await historyOf(id)).map(({ role }) => role)).toEqual(['user', 'assistant']);
+		expect((await readHistory(id)).map(({ role }) => role)).toEqual(['user', 'assistant']);
 	});
 });
 
@@ -235,19 +235,19 @@ describe('what a status allows', () => {
 
 	test.each(rows)('%s, %s: %s', async (status, operation, isAllowed, make) => {
 		const id = await make();
-		const before = { state: await stateOf(id), history: await historyOf(id) };
+		const before = { state: await readState(id), history: await readHistory(id) };
 		expect(before.state.status).toBe(status);
 		if (isAllowed) play('fine');
 		const response = await post(id, operation, bodies[operation], { prefer: 'respond-async' });
 		if (isAllowed) {
 			expect(response.status).toBe(202);
 			await allEvents(await follow(id));
-			expect(await stateOf(id)).toMatchObject({ status: 'completed' });
+			expect(await readState(id)).toMatchObject({ status: 'completed' });
 		} else {
 			expect(response.status).toBe(409);
 			const { error } = await response.json<{ error: { code: string; message: string } }>();
 			expect(error).toMatchObject({ code: 'conflict', message: expect.stringContaining(status) });
-			expect({ state: await stateOf(id), history: await historyOf(id) }).toEqual(before);
+			expect({ state: await readState(id), history: await readHistory(id) }).toEqual(before);
 		}
 		await post(id, 'cancel');
 	});
@@ -264,7 +264,7 @@ describe('approval', () => {
 
 	test('a call that needs it is put before a person, and runs when it is allowed', async () => {
 		const id = await paying('scripted', pay('a'));
-		expect(await stateOf(id)).toMatchObject({
+		expect(await readState(id)).toMatchObject({
 			status: 'awaiting_tools',
 			toolCalls: [{ id: 'a', name: 'pay', input: { amount: 5 }, kind: 'approval' }],
 		});
@@ -307,13 +307,13 @@ describe('approval', () => {
 		const id = await paying('scripted', pay('a'));
 		const refused = await submit(id, [{ id: 'a', output: 'paid 5' }]);
 		expect(refused.status).toBe(400);
-		expect(await stateOf(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }] });
+		expect(await readState(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }] });
 	});
 
 	test('is for the arguments that were asked about, and for that turn only', async () => {
 		const id = await paying('scripted', pay('a', 1), call('c'));
 		await submit(id, [{ id: 'a', approve: true }]);
-		await runInDurableObject(objectOf(id), (_, { storage }) => {
+		await runInDurableObject(readObject(id), (_, { storage }) => {
 			storage.sql.exec(`UPDATE message SET body = replace(body, '"amount":1', '"amount":900')`);
 		});
 		await restart(id);
@@ -337,7 +337,7 @@ describe('approval', () => {
 
 	test('comes too late once its time is over; to deny is still possible', async () => {
 		const id = await paying('hasty', pay('a'));
-		await runInDurableObject(objectOf(id), (_, { storage }) =>
+		await runInDurableObject(readObject(id), (_, { storage }) =>
 			storage.sql.exec('UPDATE run SET ended_at = ended_at - 1000'),
 		);
 		const late = await submit(id, [{ id: 'a', approve: true }]);
@@ -357,7 +357,7 @@ describe('step', () => {
 		const first = await allEvents(await post(id, 'step', {}, stream));
 		expect(first.find(({ type }) => type === 'tool_result')?.data).toMatchObject({ output: 'hi' });
 		expect(first.at(-1)).toMatchObject({ type: 'awaiting', data: { status: 'awaiting_tools', toolCalls: [] } });
-		expect(await stateOf(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [] });
+		expect(await readState(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [] });
 		const refused = await post(id, 'messages', { text: 'hello' });
 		expect(refused.status).toBe(409);
 		expect(await refused.json()).toMatchObject({ error: { data: { allowed: ['continue', 'step', 'cancel'] } } });
@@ -365,7 +365,7 @@ describe('step', () => {
 		play({ toolCalls: [call('b', 'echo', { text: 'ho' })] });
 		await allEvents(await post(id, 'step', {}, stream));
 		play('The end.');
-		expect(textOf(await allEvents(await post(id, 'continue', {}, stream)))).toBe('The end.');
-		expect(await stateOf(id)).toMatchObject({ status: 'completed' });
+		expect(readText(await allEvents(await post(id, 'continue', {}, stream)))).toBe('The end.');
+		expect(await readState(id)).toMatchObject({ status: 'completed' });
 	});
 });

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chat } from '../../src/index.ts';
-import { type Attachment, attachmentsOf, withAttachments } from '../../src/session/attachment.ts';
+import { type Attachment, readAttachments, withAttachments } from '../../src/session/attachment.ts';
 
 const text = (contentText: string, more: Partial<Attachment> = {}): Attachment => ({
 	name: 'notes.txt',
@@ -59,10 +59,10 @@ describe('attachments in a message', () => {
 		fc.assert(
 			fc.property(fc.array(attachment), fc.option(fc.string(), { nil: undefined }), (given, said) => {
 				const { message, attachments } = withAttachments({ text: said }, given);
-				expect(attachmentsOf(message.parts, JSON.parse(JSON.stringify(attachments)))).toEqual(given);
+				expect(readAttachments(message.parts, JSON.parse(JSON.stringify(attachments)))).toEqual(given);
 			}),
 		);
 		const csv = withAttachments({}, [bytes('text/csv', btoa('a,b'))]);
-		expect(attachmentsOf(csv.message.parts, csv.attachments)).toMatchObject([{ contentText: 'a,b' }]);
+		expect(readAttachments(csv.message.parts, csv.attachments)).toMatchObject([{ contentText: 'a,b' }]);
 	});
 });

@@ -4,13 +4,13 @@ import type { Attachment } from '../../src/session/attachment.ts';
 import {
 	allEvents,
 	createSession,
-	eventsOf,
 	follow,
-	historyOf,
+	readEvents,
+	readHistory,
+	readText,
 	request,
 	restart,
 	send,
-	textOf,
 	type WireMessage,
 } from '../client.ts';
 import { play } from '../script.ts';
@@ -33,16 +33,16 @@ const spoofing = (id: string) =>
 		name: 'told',
 		ctx: { attachments: ['fake'], sender: 'root', transport: 'console', topic: 'mine' },
 	});
-const resultOf = (messages: readonly WireMessage[], id: string) =>
+const readResult = (messages: readonly WireMessage[], id: string) =>
 	messages.find(({ toolCallId }) => toolCallId === id)?.content;
-const toldTo = async (id: string, callId: string) => JSON.parse(String(resultOf(await historyOf(id), callId)));
+const toldTo = async (id: string, callId: string) => JSON.parse(String(readResult(await readHistory(id), callId)));
 const harness = (...attachments: Attachment[]) => ({ sender: 'local', transport: 'http', attachments });
 
 describe('attachments of a message', () => {
 	test('reach the model, tools and skills, and the model cannot spoof them', async () => {
 		const id = await createSession('equipped');
 		const { requests } = play(call('a', 'look'), spoofing('b'), 'Done.');
-		expect(textOf(await allEvents(await say(id, 'See.', [note('Hello'), image])))).toBe('Done.');
+		expect(readText(await allEvents(await say(id, 'See.', [note('Hello'), image])))).toBe('Done.');
 		expect(requests[0]?.messages[0]).toMatchObject({
 			parts: [
 				{ kind: 'text', text: 'See.' },
@@ -50,7 +50,7 @@ describe('attachments of a message', () => {
 				{ kind: 'image', mime: 'image/png', name: 'a.png', data: 'iVBO' },
 			],
 		});
-		expect(resultOf(await historyOf(id), 'a')).toEqual(harness(note('Hello'), image));
+		expect(readResult(await readHistory(id), 'a')).toEqual(harness(note('Hello'), image));
 		expect(await toldTo(id, 'b')).toEqual({ topic: 'mine', ...harness(note('Hello'), image) });
 	});
 
@@ -60,7 +60,7 @@ describe('attachments of a message', () => {
 		const { id } = await response.json<{ id: string }>();
 		expect(response.status).toBe(201);
 		expect(await toldTo(id, 'a')).toMatchObject(harness(image));
-		expect(await historyOf(id)).toMatchObject([
+		expect(await readHistory(id)).toMatchObject([
 			{ role: 'user', content: '[image:a.png]', attachments: [{ name: 'a.png', type: 'image/png', size: 3 }] },
 			...[{ role: 'assistant' }, { role: 'tool' }, { role: 'assistant' }],
 		]);
@@ -77,9 +77,9 @@ describe('attachments of a message', () => {
 	test('are there after a crash in the middle of the run', async () => {
 		const id = await createSession('equipped');
 		play(call('e', 'echo', { text: 'x' }), () => new Promise(() => {}), spoofing('a'), 'Done.');
-		for await (const { type } of eventsOf(await say(id, 'go', [note('Hello'), image]))) if (type === 'step') break;
+		for await (const { type } of readEvents(await say(id, 'go', [note('Hello'), image]))) if (type === 'step') break;
 		await restart(id);
-		expect(textOf(await allEvents(await follow(id)))).toBe('Done.');
+		expect(readText(await allEvents(await follow(id)))).toBe('Done.');
 		expect(await toldTo(id, 'a')).toMatchObject(harness(note('Hello'), image));
 	});
 
@@ -101,8 +101,8 @@ describe('attachments of a message', () => {
 		const id = await createSession('equipped');
 		play(call('r', 'read_skill', { name: 'asking' }), call('q', 'ask', { question: 'Which?' }), spoofing('a'), 'Done.');
 		await allEvents(await send(id, 'go'));
-		expect(textOf(await allEvents(await say(id, 'This.', [note('Hello')])))).toBe('Done.');
-		expect(resultOf(await historyOf(id), 'q')).toMatch(/^This\.\n\nAttached file "note\.txt"/);
+		expect(readText(await allEvents(await say(id, 'This.', [note('Hello')])))).toBe('Done.');
+		expect(readResult(await readHistory(id), 'q')).toMatch(/^This\.\n\nAttached file "note\.txt"/);
 		expect(await toldTo(id, 'a')).toMatchObject(harness(note('Hello')));
 	});
 });
@@ -121,7 +121,7 @@ describe('attachments of a message that comes during a run', () => {
 		const { id } = await busy('One.', spoofing('a'), 'Two.');
 		expect((await say(id, 'second', [note('Second')], async)).status).toBe(202);
 		await restart(id);
-		await expect.poll(() => historyOf(id).then((all) => all.at(-1)?.content)).toBe('Two.');
+		await expect.poll(() => readHistory(id).then((all) => all.at(-1)?.content)).toBe('Two.');
 		expect(await toldTo(id, 'a')).toMatchObject(harness(note('Second')));
 	});
 
@@ -130,9 +130,9 @@ describe('attachments of a message that comes during a run', () => {
 		const steering = { text: 'steer', attachments: [note('Steered')], whenBusy: 'steer' };
 		expect((await request(`/v1/sessions/${id}/messages`, steering, async)).status).toBe(202);
 		end();
-		for await (const { type } of eventsOf(first)) if (type === 'tool_result') break;
+		for await (const { type } of readEvents(first)) if (type === 'tool_result') break;
 		await restart(id);
-		expect(textOf(await allEvents(await follow(id)))).toMatch(/Two\.$/);
+		expect(readText(await allEvents(await follow(id)))).toMatch(/Two\.$/);
 		expect(await toldTo(id, 'a')).toMatchObject(harness(note('Steered')));
 		expect(await toldTo(id, 'b')).toMatchObject(harness(note('Steered')));
 	});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { allEvents, createSession, historyOf, request, send, stateOf } from '../client.ts';
+import { allEvents, createSession, readHistory, readState, request, send } from '../client.ts';
 import { play } from '../script.ts';
 
 const calls = (count: number) =>
@@ -24,7 +24,7 @@ test('a model that answers 400 MB ends its run as reply_too_large, and the sessi
 	}, 'Well.');
 	const events = await allEvents(await send(id, 'go'));
 	expect(events.at(-1)).toMatchObject({ type: 'error', data: { code: 'reply_too_large' } });
-	expect((await stateOf(id)).status).toBe('error');
+	expect((await readState(id)).status).toBe('error');
 	await request(`/v1/sessions/${id}/messages`, { text: 'again' });
-	expect((await historyOf(id)).at(-1)).toMatchObject({ role: 'assistant', content: 'Well.' });
+	expect((await readHistory(id)).at(-1)).toMatchObject({ role: 'assistant', content: 'Well.' });
 });

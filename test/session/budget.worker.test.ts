@@ -2,7 +2,17 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import { config } from '../../src/config.ts';
 import { RunletError } from '../../src/errors.ts';
-import { allEvents, createSession, eventsOf, objectOf, request, restart, send, stateOf, textOf } from '../client.ts';
+import {
+	allEvents,
+	createSession,
+	readEvents,
+	readObject,
+	readState,
+	readText,
+	request,
+	restart,
+	send,
+} from '../client.ts';
 import { play } from '../script.ts';
 
 const stream = { accept: 'text/event-stream' };
@@ -23,13 +33,13 @@ describe('the budget of a session', () => {
 			return { text: 'done', usage: usage(40, 10) };
 		});
 		const response = await send(id, 'go');
-		const { budget } = await stateOf(id);
+		const { budget } = await readState(id);
 		expect(budget).toMatchObject({ limit: { tokens: 1_000 }, spent: { tokens: 0 } });
 		expect(budget.reserved.tokens).toBeGreaterThan(100);
 		gate.resolve();
 		const after = { limit: { tokens: 1_000 }, spent: { tokens: 50 }, reserved: { tokens: 0 }, left: { tokens: 950 } };
 		expect((await allEvents(response)).at(-1)?.data).toMatchObject({ budget: after });
-		expect((await stateOf(id)).budget).toMatchObject(after);
+		expect((await readState(id)).budget).toMatchObject(after);
 	});
 
 	test('stops a run before the request that would pass it; raised, the run is continued', async () => {
@@ -41,10 +51,10 @@ describe('the budget of a session', () => {
 		const last = (await allEvents(await send(id, 'go'))).at(-1);
 		expect(last).toMatchObject({ type: 'error', data: { code: 'budget_exceeded', data: { scope: 'session' } } });
 		expect(requests).toHaveLength(1);
-		expect(await stateOf(id)).toMatchObject({ status: 'error', budget: { spent: { tokens: 120 } } });
+		expect(await readState(id)).toMatchObject({ status: 'error', budget: { spent: { tokens: 120 } } });
 		expect((await allEvents(await continued(id))).at(-1)?.type).toBe('error');
 		expect(await (await raise(id, { tokens: 2_000 })).json()).toMatchObject({ budget: { left: { tokens: 1_880 } } });
-		expect(textOf(await allEvents(await continued(id)))).toBe('done');
+		expect(readText(await allEvents(await continued(id)))).toBe('done');
 		expect(requests).toHaveLength(2);
 	});
 
@@ -77,7 +87,7 @@ describe('the budget of a session', () => {
 		const id = await make({ budget: { usd: 2 } });
 		play({ text: 'one', usage: usage(100, 100, 0.2) });
 		await allEvents(await send(id, 'go'));
-		expect((await stateOf(id)).budget).toMatchObject({ spent: { usd: 0.2 }, left: { usd: 1.8 } });
+		expect((await readState(id)).budget).toMatchObject({ spent: { usd: 0.2 }, left: { usd: 1.8 } });
 		const { requests } = play('never');
 		const unpriced = await make({ budget: { usd: 2 }, model: 'scripted-unpriced' });
 		const last = (await allEvents(await send(unpriced, 'go'))).at(-1);
@@ -93,7 +103,7 @@ describe('the budget of a session', () => {
 		const id = await createSession('thrifty');
 		play(failure);
 		expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('error');
-		const { budget } = await stateOf(id);
+		const { budget } = await readState(id);
 		expect(budget).toMatchObject({ reserved: { tokens: 0 } });
 		expect(budget.spent.tokens).toBeGreaterThanOrEqual(least);
 		expect(budget.spent.tokens).toBeLessThanOrEqual(most);
@@ -103,14 +113,14 @@ describe('the budget of a session', () => {
 		const id = await createSession('thrifty');
 		play({ text: 'done', usage: { inputTokens: outputTokens, outputTokens } });
 		expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('done');
-		expect((await stateOf(id)).budget.spent.tokens).toBeGreaterThan(10);
+		expect((await readState(id)).budget.spent.tokens).toBeGreaterThan(10);
 	});
 
 	test('a reply whose cost nobody says costs what it is estimated at, and not all that was set aside', async () => {
 		const id = await createSession('thrifty');
 		play('done');
 		await allEvents(await send(id, 'go'));
-		const { tokens } = (await stateOf(id)).budget.spent;
+		const { tokens } = (await readState(id)).budget.spent;
 		expect(tokens).toBeGreaterThan(10);
 		expect(tokens).toBeLessThan(100);
 	});
@@ -128,7 +138,7 @@ describe('the budget of a session', () => {
 			await send(id, 'word '.repeat(80));
 			await shown.promise;
 			await request(`/v1/sessions/${id}/cancel`, {});
-			const { tokens } = (await stateOf(id)).budget.spent;
+			const { tokens } = (await readState(id)).budget.spent;
 			expect(tokens).toBeGreaterThan(200);
 			// What the tools of the agent cost stands in it.
 			expect(tokens).toBeLessThan(2_000);
@@ -147,12 +157,12 @@ describe('the budget of a session', () => {
 	test('is charged with a request that a crash cut off, before the model is asked again', async () => {
 		const id = await make({ budget: { tokens: 40_000 } });
 		const { requests } = play(() => new Promise(() => {}), { text: 'done', usage: usage(10, 10) });
-		for await (const event of eventsOf(await send(id, 'go'))) if (event.type === 'run.started') break;
+		for await (const event of readEvents(await send(id, 'go'))) if (event.type === 'run.started') break;
 		await expect.poll(() => requests.length).toBe(1);
-		const { budget } = await stateOf(id);
+		const { budget } = await readState(id);
 		await restart(id);
-		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
-		const { tokens } = (await stateOf(id)).budget.spent;
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
+		const { tokens } = (await readState(id)).budget.spent;
 		expect(tokens).toBeGreaterThan(20 + 10);
 		expect(tokens).toBeLessThan(budget.reserved.tokens);
 	});
@@ -177,22 +187,22 @@ describe('the budget of a session', () => {
 describe("the budget of an owner's day", () => {
 	/** With a limit of the day, that the Worker under test has not. */
 	const limited = async (work: () => Promise<void>, more: object = {}): Promise<void> => {
-		const own = await runInDurableObject(objectOf(await createSession()), (one) => config(Reflect.get(one, 'env')));
+		const own = await runInDurableObject(readObject(await createSession()), (one) => config(Reflect.get(one, 'env')));
 		const before = { ...own };
-		Object.assign(own, { dayBudgetOf: () => ({ tokens: 100_000 }) }, more);
+		Object.assign(own, { readDayBudget: () => ({ tokens: 100_000 }) }, more);
 		await work().finally(() => Object.assign(own, before));
 	};
-	const dayOf = async (id: string) => Object((await stateOf(id)).dayBudget).spent?.tokens;
+	const readDay = async (id: string) => Object((await readState(id)).dayBudget).spent?.tokens;
 
 	test('counts a session that is made again under its key', () =>
 		limited(async () => {
-			const before = (await dayOf(await createSession())) ?? 0;
+			const before = (await readDay(await createSession())) ?? 0;
 			for (const tokens of [before + 42, before + 84]) {
 				const made = await request('/v1/sessions', { agent: 'thrifty' }, { 'idempotency-key': 'again' });
 				const { id } = await made.json<{ id: string }>();
 				play({ text: 'done', usage: usage(40, 2) });
 				await allEvents(await send(id, 'go'));
-				await expect.poll(() => dayOf(id)).toBe(tokens);
+				await expect.poll(() => readDay(id)).toBe(tokens);
 				await request(`/v1/sessions/${id}`, {}, {}, 'DELETE');
 			}
 		}));
@@ -206,7 +216,7 @@ describe("the budget of an owner's day", () => {
 				const id = await createSession('thrifty');
 				play('never');
 				expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ data: { code: 'overloaded' } });
-				expect(await stateOf(id)).toMatchObject({ status: 'error' });
+				expect(await readState(id)).toMatchObject({ status: 'error' });
 			},
 			{ ledgers: { ...env.LEDGERS, idFromName: () => undefined, get } },
 		);

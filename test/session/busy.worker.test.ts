@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { ScriptedTurn } from '../../src/providers/index.ts';
-import { allEvents, createSession, eventsOf, follow, historyOf, request, restart, stateOf, textOf } from '../client.ts';
+import {
+	allEvents,
+	createSession,
+	follow,
+	readEvents,
+	readHistory,
+	readState,
+	readText,
+	request,
+	restart,
+} from '../client.ts';
 import { play } from '../script.ts';
 
 const stream = { accept: 'text/event-stream' };
@@ -8,7 +18,7 @@ const async = { prefer: 'respond-async' };
 const say = (id: string, text: string, more: object = {}, headers: Record<string, string> = stream) =>
 	request(`/v1/sessions/${id}/messages`, { text, ...more }, headers);
 const texts = async (id: string): Promise<string[]> =>
-	(await historyOf(id)).map(({ role, content }) => `${role}: ${content}`);
+	(await readHistory(id)).map(({ role, content }) => `${role}: ${content}`);
 
 /** A session whose run goes on until `end` is called. */
 async function busy(...then: readonly ScriptedTurn[]) {
@@ -30,21 +40,21 @@ describe('a message that comes while a run goes on', () => {
 		const { id, first, end } = await busy('two', 'three');
 		const second = await say(id, 'second');
 		const third = await say(id, 'third');
-		expect(await stateOf(id)).toMatchObject({ status: 'running', waiting: 2 });
+		expect(await readState(id)).toMatchObject({ status: 'running', waiting: 2 });
 		end();
-		expect(textOf(await allEvents(first))).toBe('one');
-		expect(textOf(await allEvents(second))).toBe('two');
-		expect(textOf(await allEvents(third))).toBe('three');
+		expect(readText(await allEvents(first))).toBe('one');
+		expect(readText(await allEvents(second))).toBe('two');
+		expect(readText(await allEvents(third))).toBe('three');
 		expect(await texts(id)).toEqual([
 			...['user: first', 'assistant: one', 'user: second', 'assistant: two', 'user: third', 'assistant: three'],
 		]);
-		expect(await stateOf(id)).not.toHaveProperty('waiting');
+		expect(await readState(id)).not.toHaveProperty('waiting');
 	});
 
 	test('gets its result, or the id of the run that it will have', async () => {
 		const { id, end } = await busy('two', 'three');
 		const second = say(id, 'second', {}, {});
-		await expect.poll(() => stateOf(id)).toMatchObject({ waiting: 1 });
+		await expect.poll(() => readState(id)).toMatchObject({ waiting: 1 });
 		const { runId } = await (await say(id, 'third', { whenBusy: 'queue' }, async)).json<{ runId: string }>();
 		end();
 		expect(await (await second).json()).toMatchObject({ status: 'completed', text: 'two' });
@@ -67,7 +77,7 @@ describe('a message that comes while a run goes on', () => {
 		const runIds = [await say(id, 'second', {}, key), await say(id, 'second', {}, key)];
 		const waiting = say(id, 'second', {}, { ...stream, 'idempotency-key': 'k' });
 		end();
-		expect(textOf(await allEvents(await waiting))).toBe('two');
+		expect(readText(await allEvents(await waiting))).toBe('two');
 		const after = await say(id, 'second', {}, key);
 		const ids = await Promise.all([...runIds, after].map((one) => one.json<{ runId: string }>()));
 		expect(new Set(ids.map(({ runId }) => runId)).size).toBe(1);
@@ -81,7 +91,7 @@ describe('a message that comes while a run goes on', () => {
 		expect((await allEvents(first)).at(-1)?.type).toBe('cancelled');
 		expect((await allEvents(second)).at(-1)?.type).toBe('cancelled');
 		expect(await texts(id)).toEqual(['user: first']);
-		expect(await stateOf(id)).toMatchObject({ status: 'idle' });
+		expect(await readState(id)).toMatchObject({ status: 'idle' });
 	});
 
 	test('that was dropped, asked for again under its key, does not get the run of another', async () => {
@@ -110,9 +120,9 @@ describe('a message that comes while a run goes on', () => {
 		const second = await say(id, 'second');
 		gate.resolve();
 		expect((await allEvents(first)).at(-1)?.type).toBe('awaiting');
-		expect(await stateOf(id)).toMatchObject({ status: 'awaiting_user', waiting: 1 });
-		expect(textOf(await allEvents(await say(id, 'red')))).toBe('Red it is.');
-		expect(textOf(await allEvents(second))).toBe('two');
+		expect(await readState(id)).toMatchObject({ status: 'awaiting_user', waiting: 1 });
+		expect(readText(await allEvents(await say(id, 'red')))).toBe('Red it is.');
+		expect(readText(await allEvents(second))).toBe('two');
 	});
 
 	test('is refused once too many wait', async () => {
@@ -129,9 +139,9 @@ describe('a message that comes while a run goes on', () => {
 test('a waiting message that begins after a cancelled tool does not claim that the tool did not run', async () => {
 	const id = await createSession();
 	const { requests } = play({ toolCalls: [{ id: 'u', name: 'unsafe', input: {} }] }, 'I will look.');
-	for await (const event of eventsOf(await say(id, 'go'))) if (event.type === 'stop') break;
+	for await (const event of readEvents(await say(id, 'go'))) if (event.type === 'stop') break;
 	await request(`/v1/sessions/${id}/cancel`, {});
-	expect(textOf(await allEvents(await say(id, 'and?')))).toBe('I will look.');
+	expect(readText(await allEvents(await say(id, 'and?')))).toBe('I will look.');
 	expect(requests[1]?.messages.at(-2)).toMatchObject({ role: 'tool', content: expect.stringContaining('not known') });
 });
 
@@ -159,11 +169,11 @@ describe('a message that steers', () => {
 		await say(id, 'and now?', { whenBusy: 'steer' }, async);
 		end();
 		const events = await allEvents(first);
-		expect(textOf(events)).toBe('onetwo');
+		expect(readText(events)).toBe('onetwo');
 		expect(events.filter(({ type }) => type === 'step')).toHaveLength(2);
 		expect(requests[1]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
 		await restart(id);
-		expect(textOf(await allEvents(await follow(id)))).toBe('onetwo');
+		expect(readText(await allEvents(await follow(id)))).toBe('onetwo');
 	});
 
 	test('begins a run of its own where the one that went on has failed', async () => {
@@ -175,7 +185,7 @@ describe('a message that steers', () => {
 		}, 'two');
 		const first = await say(id, 'first');
 		const second = say(id, 'second', { whenBusy: 'steer' }, {});
-		await expect.poll(() => stateOf(id)).toMatchObject({ waiting: 1 });
+		await expect.poll(() => readState(id)).toMatchObject({ waiting: 1 });
 		gate.resolve();
 		expect((await allEvents(first)).at(-1)?.type).toBe('error');
 		expect(await (await second).json()).toMatchObject({ text: 'two' });
@@ -192,7 +202,7 @@ test('whenBusy that is none of the three is refused', async () => {
 test('a reader of a message that waits may leave without harm', async () => {
 	const { id, end } = await busy('two');
 	const second = await say(id, 'second');
-	await eventsOf(second).return();
+	await readEvents(second).return();
 	await second.body?.cancel().catch(() => {});
 	end();
 	await expect.poll(() => texts(id)).toHaveLength(4);

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { describe, expect, inject, test } from 'vitest';
 import { config } from '../../src/config.ts';
 import { retryDelay } from '../../src/webhooks/callback.ts';
-import { allEvents, follow, objectOf, request, restart } from '../client.ts';
+import { allEvents, follow, readObject, request, restart } from '../client.ts';
 import { play } from '../script.ts';
 import { deliver } from '../webhooks/deliver.ts';
 import { callbackSecret, senders } from '../webhooks/senders.ts';
@@ -28,17 +28,17 @@ async function begin(message: object): Promise<v.InferOutput<typeof takenBody>> 
 
 /** What is not delivered yet. */
 const pending = (id: string) =>
-	runInDurableObject(objectOf(id), (_, { storage }) =>
+	runInDurableObject(readObject(id), (_, { storage }) =>
 		storage.sql.exec<{ failed: number; due_at: number }>('SELECT failed, due_at FROM callback').toArray(),
 	);
-const alarmOf = (id: string) => runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm());
+const readAlarm = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 
 /** The time of the next attempt comes. */
 async function laterAt(id: string): Promise<void> {
-	await runInDurableObject(objectOf(id), (_, { storage }) =>
+	await runInDurableObject(readObject(id), (_, { storage }) =>
 		storage.sql.exec('UPDATE callback SET due_at = 0').toArray(),
 	);
-	await runDurableObjectAlarm(objectOf(id));
+	await runDurableObjectAlarm(readObject(id));
 }
 
 describe('the end of a run that a webhook began', () => {
@@ -56,7 +56,7 @@ describe('the end of a run that a webhook began', () => {
 		expect(JSON.parse(body)).toHaveProperty('data.usage');
 		expect(headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': expect.stringMatching(/^msg_/) });
 		await expect.poll(() => pending(sessionId)).toEqual([]);
-		expect(await alarmOf(sessionId)).toBeNull();
+		expect(await readAlarm(sessionId)).toBeNull();
 	});
 
 	test.each([
@@ -137,7 +137,7 @@ describe('a callback that is not delivered', () => {
 			const { url, received } = await place(...Array<number>(3).fill(status));
 			const { sessionId } = await begin({ text: 'go', callback: url });
 			await expect.poll(() => pending(sessionId)).toMatchObject([{ failed: 1 }]);
-			const inMs = async () => ((await alarmOf(sessionId)) ?? 0) - Date.now();
+			const inMs = async () => ((await readAlarm(sessionId)) ?? 0) - Date.now();
 			expect(await inMs()).toBeLessThanOrEqual(5_500);
 			await laterAt(sessionId);
 			expect(await pending(sessionId)).toMatchObject([{ failed: 2 }]);
@@ -147,7 +147,7 @@ describe('a callback that is not delivered', () => {
 			expect(await inMs()).toBeGreaterThan(1_790_000);
 			await laterAt(sessionId);
 			expect(await pending(sessionId)).toEqual([]);
-			expect(await alarmOf(sessionId)).toBeNull();
+			expect(await readAlarm(sessionId)).toBeNull();
 			const all = await received();
 			expect(all).toHaveLength(4);
 			expect(new Set(all.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
@@ -164,12 +164,12 @@ describe('a callback that is not delivered', () => {
 		await expect.poll(() => pending(sessionId)).toMatchObject([{ failed: 1 }]);
 		for (let n = 0; n < 12; n++) await laterAt(sessionId);
 		expect(await never.received()).toHaveLength(10);
-		expect(await alarmOf(sessionId)).toBeNull();
+		expect(await readAlarm(sessionId)).toBeNull();
 		const gone = await place(410);
 		const other = await begin({ text: 'go', callback: gone.url });
 		await expect.poll(async () => (await gone.received()).length).toBe(1);
 		await expect.poll(() => pending(other.sessionId)).toEqual([]);
-		expect(await alarmOf(other.sessionId)).toBeNull();
+		expect(await readAlarm(other.sessionId)).toBeNull();
 	});
 
 	test('outlives restarts: while it is sent, and between attempts', async () => {
@@ -179,11 +179,11 @@ describe('a callback that is not delivered', () => {
 		await expect.poll(async () => (await received()).length).toBe(1);
 		await restart(sessionId);
 		// The alarm of the attempt that was cut off comes again.
-		await runDurableObjectAlarm(objectOf(sessionId));
+		await runDurableObjectAlarm(readObject(sessionId));
 		await expect.poll(() => pending(sessionId)).toMatchObject([{ failed: 1 }]);
 		await restart(sessionId);
 		expect(await pending(sessionId)).toMatchObject([{ failed: 1 }]);
-		expect(await alarmOf(sessionId)).not.toBeNull();
+		expect(await readAlarm(sessionId)).not.toBeNull();
 		await laterAt(sessionId);
 		expect(await received()).toHaveLength(3);
 	});
@@ -195,7 +195,7 @@ describe('a callback that is not delivered', () => {
 		await expect.poll(() => first.requests.length).toBe(1);
 		play('After all.');
 		await restart(sessionId);
-		await runDurableObjectAlarm(objectOf(sessionId));
+		await runDurableObjectAlarm(readObject(sessionId));
 		await expect.poll(async () => (await received()).length).toBe(1);
 		expect(JSON.parse((await received())[0]?.body ?? '')).toMatchObject({ data: { runId, text: 'After all.' } });
 	});
@@ -207,7 +207,7 @@ describe('a callback that is not delivered', () => {
 		const { sessionId } = await begin({ text: 'go', session });
 		await allEvents(await follow(sessionId));
 		const { runId } = await begin({ text: 'more', session, callback: url });
-		await runInDurableObject(objectOf(sessionId), (_, { storage }) => {
+		await runInDurableObject(readObject(sessionId), (_, { storage }) => {
 			storage.sql.exec('UPDATE session SET expires_after = 1000');
 			storage.sql.exec('UPDATE run SET ended_at = ended_at - 1000');
 			storage.sql.exec('UPDATE queue SET created_at = created_at - 1000');
@@ -223,10 +223,10 @@ describe('a callback that is not delivered', () => {
 		const { url } = await place(500);
 		const { sessionId } = await begin({ text: 'go', callback: url });
 		await expect.poll(() => pending(sessionId)).toMatchObject([{ failed: 1 }]);
-		await runInDurableObject(objectOf(sessionId), (_, { storage }) =>
+		await runInDurableObject(readObject(sessionId), (_, { storage }) =>
 			storage.sql.exec('UPDATE session SET expires_after = 1').toArray(),
 		);
-		await runDurableObjectAlarm(objectOf(sessionId));
+		await runDurableObjectAlarm(readObject(sessionId));
 		expect((await request(`/v1/sessions/${sessionId}`)).status).toBe(200);
 		await laterAt(sessionId);
 		await expect.poll(async () => (await request(`/v1/sessions/${sessionId}`)).status).toBe(404);
@@ -255,9 +255,9 @@ test('a callback goes to the public, and on a laptop to the laptop; where nothin
 });
 
 test('a callback is signed with every secret, and the schedule spans three days', async () => {
-	const { signedHeaders } = await import('../../src/webhooks/callback.ts');
+	const { signHeaders } = await import('../../src/webhooks/callback.ts');
 	const secrets = [callbackSecret, 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'];
-	const headers = await signedHeaders('{"test": 2432232314}', { id: 'msg_1', secrets, now: Date.now() });
+	const headers = await signHeaders('{"test": 2432232314}', { id: 'msg_1', secrets, now: Date.now() });
 	for (const secret of secrets) new Webhook(secret).verify('{"test": 2432232314}', headers);
 	const delays = Array.from({ length: 10 }, (_, n) => retryDelay(n + 1));
 	expect(delays[9]).toBeUndefined();
@@ -271,7 +271,7 @@ test('a run that nobody wants to be told of sends nothing and keeps no alarm', a
 	const { sessionId } = await begin({ text: 'go' });
 	await allEvents(await follow(sessionId));
 	expect(await pending(sessionId)).toEqual([]);
-	await expect.poll(() => alarmOf(sessionId)).toBeNull();
+	await expect.poll(() => readAlarm(sessionId)).toBeNull();
 });
 
 describe('the answer to somebody in Slack', () => {
@@ -357,7 +357,7 @@ describe('the answer to an issue of GitHub', () => {
 		const comments = `${api.url}/repos/${about.replace('#', '/issues/')}/comments`;
 		await fetch(comments, { method: 'PUT', body: '[502]' });
 		const github = { GITHUB_TOKEN: 'token-of-github', GITHUB_API_URL: api.url };
-		const own = await runInDurableObject(objectOf(drafted.sessionId), (object) => config(Reflect.get(object, 'env')));
+		const own = await runInDurableObject(readObject(drafted.sessionId), (object) => config(Reflect.get(object, 'env')));
 		const before = own.github;
 		Object.assign(own, { github: { token: github.GITHUB_TOKEN, baseURL: github.GITHUB_API_URL } });
 		const send = (payload: object, event: string) => {

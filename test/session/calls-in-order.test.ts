@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { RunEvent } from '../../src/chat/index.ts';
 import { callsInOrder } from '../../src/session/calls-in-order.ts';
 
-const idOf = (event: RunEvent): string | undefined =>
+const readId = (event: RunEvent): string | undefined =>
 	'id' in event && typeof event.id === 'string' ? event.id : undefined;
 
 /** Calls whose pieces come mixed, each call's own in order, with texts between; some calls have no end. */
@@ -41,10 +41,10 @@ test('calls that are streamed at once come out one after another, and nothing is
 			expect(out.map((event) => JSON.stringify(event)).sort()).toEqual(
 				events.map((event) => JSON.stringify(event)).sort(),
 			);
-			const ids = out.flatMap((event) => idOf(event) ?? []);
+			const ids = out.flatMap((event) => readId(event) ?? []);
 			expect(ids.filter((id, index) => id !== ids[index - 1])).toEqual([...new Set(ids)]);
 			for (const id of new Set(ids)) {
-				expect(out.filter((event) => idOf(event) === id)).toEqual(events.filter((event) => idOf(event) === id));
+				expect(out.filter((event) => readId(event) === id)).toEqual(events.filter((event) => readId(event) === id));
 			}
 			expect(out.at(-1)?.type).toBe('stop');
 		}),

@@ -1,6 +1,6 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { historyOf, objectOf, request, stateOf } from '../client.ts';
+import { readHistory, readObject, readState, request } from '../client.ts';
 import { play } from '../script.ts';
 import { breakStorage, mendStorage } from '../storage.ts';
 import { deliver } from '../webhooks/deliver.ts';
@@ -46,7 +46,7 @@ const ways: Readonly<Record<string, Way>> = {
 
 /** What stands in the session's object. */
 const storedIn = (id: string) =>
-	runInDurableObject(objectOf(id), async (_, { storage }) => {
+	runInDurableObject(readObject(id), async (_, { storage }) => {
 		const has = (table: string) =>
 			storage.sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).toArray().length > 0;
 		const count = (table: string) => (has(table) ? storage.sql.exec(`SELECT 1 FROM ${table}`).toArray().length : 0);
@@ -105,11 +105,11 @@ describe.each(Object.entries(ways))('a session that %s makes', (way, { id: toId,
 				]);
 				await again.text();
 				await expect
-					.poll(async () => (await stateOf(id)).status, { message: name })
+					.poll(async () => (await readState(id)).status, { message: name })
 					.toMatch(isRefused ? /completed/ : /completed|error/);
 				if (isRefused)
 					expect(
-						(await historyOf(id)).filter(({ content }) => content === 'go'),
+						(await readHistory(id)).filter(({ content }) => content === 'go'),
 						name,
 					).toHaveLength(1);
 				const inAnHour = Date.now() + 3_600_000;
@@ -157,7 +157,7 @@ test('the client’s tools of a session stay as they are where the run that they
 	const id = idOf('chat local fleeting', 'toolish');
 	const toolsIn = () =>
 		runInDurableObject(
-			objectOf(id),
+			readObject(id),
 			(_, { storage }) =>
 				storage.sql.exec<{ client_tools: string }>('SELECT client_tools FROM session').one().client_tools,
 		);

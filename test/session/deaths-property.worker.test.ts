@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { ScriptedFn } from '../../src/providers/index.ts';
 import type { ToolCall } from '../../src/tool/index.ts';
-import { eventsOf, type WireEvent, type WireMessage } from '../client.ts';
+import { readEvents, type WireEvent, type WireMessage } from '../client.ts';
 import { atCrashPoint, die } from '../crash.ts';
 import { play } from '../script.ts';
 import worker from '../worker.ts';
@@ -42,7 +42,7 @@ const scenario = fc.record({
 
 let keys = 0;
 
-function callOf(name: RandomTurn['tools'][number], n: number): ToolCall {
+function readCall(name: RandomTurn['tools'][number], n: number): ToolCall {
 	const inputs = {
 		echo: { text: `hi ${n}` },
 		noisy: { times: 2 },
@@ -53,7 +53,7 @@ function callOf(name: RandomTurn['tools'][number], n: number): ToolCall {
 }
 
 /** The model, which answers by the conversation that it is sent: a turn that is asked again is written in other pieces. */
-function modelOf(turns: readonly RandomTurn[]): ScriptedFn {
+function readModel(turns: readonly RandomTurn[]): ScriptedFn {
 	const asked = new Map<number, number>();
 	return async ({ messages }, onDelta) => {
 		const n = messages.filter(({ role }) => role === 'assistant').length;
@@ -61,7 +61,7 @@ function modelOf(turns: readonly RandomTurn[]): ScriptedFn {
 		const time = (asked.get(n) ?? 0) + 1;
 		asked.set(n, time);
 		const whole = time === 1 ? text : `${time}: ${text}`;
-		const calls = n < turns.length - 1 ? tools.map((name, at) => callOf(name, 10 * n + at)) : [];
+		const calls = n < turns.length - 1 ? tools.map((name, at) => readCall(name, 10 * n + at)) : [];
 		for (let at = 0; at < whole.length; at += piece + time) {
 			if (drops && time === 1 && at > whole.length / 2) return Object.assign(new Error('gone'), { code: 'ECONNRESET' });
 			await onDelta({ type: 'text', text: whole.slice(at, at + piece + time) });
@@ -113,7 +113,7 @@ async function read(id: string, cut: number): Promise<WireEvent[]> {
 		if (response?.status !== 200) continue;
 		let left = cut;
 		try {
-			for await (const event of eventsOf(response)) {
+			for await (const event of readEvents(response)) {
 				seen.push(event);
 				if (--left === 0) break;
 			}
@@ -149,7 +149,7 @@ async function begin(): Promise<string> {
 
 type Stored = WireMessage & { readonly toolCalls?: readonly ToolCall[] };
 
-async function historyOf(id: string): Promise<readonly Stored[]> {
+async function readHistory(id: string): Promise<readonly Stored[]> {
 	const response = await ask(`/${id}/messages`);
 	return (await response?.json<{ messages: Stored[] }>())?.messages ?? [];
 }
@@ -172,7 +172,7 @@ test('whatever number of deaths a run has, at whichever writes, every reader of 
 			let next = left.shift();
 			let points = 0;
 			const readers: Promise<WireEvent[]>[] = [];
-			const model = modelOf(turns);
+			const model = readModel(turns);
 			play(...Array.from({ length: 60 }, () => model));
 			atCrashPoint((_, { session }) => {
 				if (next === undefined || points++ < next.after) return undefined;
@@ -192,7 +192,7 @@ test('whatever number of deaths a run has, at whichever writes, every reader of 
 			atCrashPoint();
 			all.push(toTurns(await read(id, Number.POSITIVE_INFINITY)));
 
-			const history = await historyOf(id);
+			const history = await readHistory(id);
 			const replies = history.filter(({ role }) => role === 'assistant');
 			const ends = new Set(all.map(({ end }) => JSON.stringify(end)));
 			expect([...ends]).toHaveLength(1);

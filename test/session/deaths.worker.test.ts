@@ -5,7 +5,17 @@ import { InboundContext } from '../../src/session/inbound.ts';
 import { createJournal } from '../../src/session/journal.ts';
 import type { RunRecord } from '../../src/session/rows/run.ts';
 import { SessionStore } from '../../src/session/store.ts';
-import { allEvents, createSession, follow, historyOf, objectOf, request, restart, send, stateOf } from '../client.ts';
+import {
+	allEvents,
+	createSession,
+	follow,
+	readHistory,
+	readObject,
+	readState,
+	request,
+	restart,
+	send,
+} from '../client.ts';
 import { atCrashPoint, die } from '../crash.ts';
 import { play } from '../script.ts';
 import { forever, halfOf, post, readTo, repliesOf, turnsOf } from './stage.ts';
@@ -63,7 +73,7 @@ describe('a run that kills its object whenever it is taken up', () => {
 			await post(id);
 			const state = async () => {
 				try {
-					return await stateOf(id);
+					return await readState(id);
 				} catch {
 					// The object died of it.
 					return undefined;
@@ -91,7 +101,7 @@ describe('a run whose lives are used up in the middle of an answer', () => {
 		const { requests } = play('Here I am.');
 		expect(turnsOf(await allEvents(await send(id, 'and now?')))).toEqual(['Here I am.']);
 		expect(requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'user']);
-		expect(await stateOf(id)).toMatchObject({ status: 'completed', budget: { reserved: { tokens: 0 } } });
+		expect(await readState(id)).toMatchObject({ status: 'completed', budget: { reserved: { tokens: 0 } } });
 	});
 
 	test('makes room for a message that waited', async () => {
@@ -157,7 +167,7 @@ describe('an approval', () => {
 		play('Paid.');
 		expect(turnsOf(await allEvents(await approve(id, shown[0]?.id)))).toEqual(['Paid.']);
 		expect((await approve(id, shown[0]?.id)).status).toBe(409);
-		const results = (await historyOf(id)).filter(({ role }) => role === 'tool');
+		const results = (await readHistory(id)).filter(({ role }) => role === 'tool');
 		expect(results).toMatchObject([{ toolCallId: 'p', content: 'paid 5' }]);
 	});
 
@@ -170,8 +180,8 @@ describe('an approval', () => {
 		await approve(id, shown[0]?.id).catch(() => undefined);
 		play('Paid.', 'Paid.');
 		await approve(id, shown[0]?.id).then((response) => response.text());
-		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
-		const results = (await historyOf(id)).filter(({ role }) => role === 'tool');
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
+		const results = (await readHistory(id)).filter(({ role }) => role === 'tool');
 		expect(results).toMatchObject([{ toolCallId: 'p', content: 'paid 5' }]);
 	});
 });
@@ -192,14 +202,14 @@ describe('a model that never ends', () => {
 		}, 'Next.');
 		const response = await send(id, 'go');
 		await expect.poll(() => requests.length).toBe(1);
-		for (let n = 0; n < 3; n++) expect(await runDurableObjectAlarm(objectOf(id))).toBe(true);
+		for (let n = 0; n < 3; n++) expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
 		const events = await allEvents(response);
 		expect(events.at(-1)).toMatchObject({ type: 'error', data: { code: 'timeout' } });
 		expect(isStopped).toBe(true);
-		const before = await historyOf(id);
-		await runInDurableObject(objectOf(id), () => late.resolve());
+		const before = await readHistory(id);
+		await runInDurableObject(readObject(id), () => late.resolve());
 		expect(turnsOf(await allEvents(await send(id, 'and now?')))).toEqual(['Next.']);
-		expect((await historyOf(id)).slice(0, before.length)).toEqual(before);
+		expect((await readHistory(id)).slice(0, before.length)).toEqual(before);
 		expect(await repliesOf(id)).toEqual(['Next.']);
 	});
 

@@ -3,11 +3,11 @@ import {
 	allEvents,
 	createSession,
 	follow,
-	historyOf,
+	readHistory,
+	readText,
 	request,
 	restart,
 	send,
-	textOf,
 	type WireEvent,
 } from '../client.ts';
 import { play } from '../script.ts';
@@ -27,7 +27,7 @@ describe('a model stream that drops in the middle of an answer', () => {
 		expect(readText(events)).toBe('I look. Whole.');
 		expect(events.at(-1)).toMatchObject({ type: 'done', data: { text: 'Whole.' } });
 		expect(requests).toHaveLength(3);
-		expect((await historyOf(id)).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+		expect((await readHistory(id)).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
 	});
 
 	test('is told to a reader that comes back behind any event, live and from the store', async () => {
@@ -46,7 +46,7 @@ describe('a model stream that drops in the middle of an answer', () => {
 		}
 		const late = await allEvents(await follow(id));
 		expect(late.filter(({ type }) => type === 'turn.restarted')).toHaveLength(2);
-		expect(textOf(late)).toBe('I look. Whole.');
+		expect(readText(late)).toBe('I look. Whole.');
 	});
 
 	test('and whose object then dies is told once more, to readers of both lives', async () => {
@@ -82,6 +82,6 @@ describe('a model stream that drops in the middle of an answer', () => {
 		}
 		play('Whole.');
 		await request(`/v1/sessions/${id}/continue`, {});
-		expect((await historyOf(id)).at(-1)).toMatchObject({ role: 'assistant', content: 'Whole.' });
+		expect((await readHistory(id)).at(-1)).toMatchObject({ role: 'assistant', content: 'Whole.' });
 	});
 });

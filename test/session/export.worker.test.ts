@@ -2,7 +2,7 @@ import { runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { exportStream } from '../../src/session/export.ts';
 import { SessionStore } from '../../src/session/store.ts';
-import { createSession, eventsOf, historyOf, objectOf, request, restart, send, stateOf } from '../client.ts';
+import { createSession, readEvents, readHistory, readObject, readState, request, restart, send } from '../client.ts';
 import { counted } from '../rows.ts';
 import { play } from '../script.ts';
 
@@ -15,8 +15,8 @@ interface Exported {
 }
 
 const call = (id: string, name: string, input: object) => ({ id, name, input: { ...input } });
-const exportOf = async (id: string): Promise<Exported> => (await request(`/v1/sessions/${id}/export`)).json();
-const linesOf = async (id: string) => {
+const readExport = async (id: string): Promise<Exported> => (await request(`/v1/sessions/${id}/export`)).json();
+const readLines = async (id: string) => {
 	const response = await request(`/v1/sessions/${id}/export`, undefined, { accept: 'application/x-ndjson' });
 	expect(response.headers.get('content-type')).toBe('application/x-ndjson');
 	const text = await response.text();
@@ -39,8 +39,8 @@ test('an export has everything of a session: state, runs, spending, history and 
 	await say(id, { text: 'One' });
 	const attachments = [{ name: 'a.csv', type: 'text/csv', size: 3, contentText: 'a,b' }];
 	await say(id, { text: 'Two', attachments });
-	const { session, runs, spending, waiting, messages } = await exportOf(id);
-	const state = await stateOf(id);
+	const { session, runs, spending, waiting, messages } = await readExport(id);
+	const state = await readState(id);
 	expect(session).toEqual({ ...state, dayBudget: undefined, owner: 'local', title: 'One' });
 	expect(session).toMatchObject({ metadata, status: 'awaiting_user', question: { question: 'When?' } });
 	expect(runs).toMatchObject([{ status: 'completed' }, { status: 'awaiting_user', lives: 1, model: 'scripted' }]);
@@ -53,7 +53,7 @@ test('an export has everything of a session: state, runs, spending, history and 
 	expect(messages[0]).toMatchObject({ content: 'One', sender: 'local', transport: 'http' });
 	expect(messages[2]?.content).toBe('x'.repeat(300_000));
 	expect(messages[4]).toMatchObject({ attachments: [{ name: 'a.csv', type: 'text/csv', size: 3 }] });
-	const shown = (await historyOf(id)).map((message) => ({ ...message, content: undefined, isCut: undefined }));
+	const shown = (await readHistory(id)).map((message) => ({ ...message, content: undefined, isCut: undefined }));
 	const exported = messages.map(({ sender: _, transport: __, ...message }) => ({
 		...message,
 		content: undefined,
@@ -67,8 +67,8 @@ test('as lines it is the same, a record each, and the last line says how many th
 	play('1', '2');
 	await say(id, { text: 'One' });
 	await say(id, { text: 'Two' });
-	const whole = await exportOf(id);
-	expect(await linesOf(id)).toEqual([
+	const whole = await readExport(id);
+	expect(await readLines(id)).toEqual([
 		{ session: whole.session },
 		...whole.runs.map((run) => ({ run })),
 		...whole.spending.map((spending) => ({ spending })),
@@ -79,8 +79,8 @@ test('as lines it is the same, a record each, and the last line says how many th
 
 test('a session in which nothing ran is exported too', async () => {
 	const id = await createSession();
-	expect(await exportOf(id)).toMatchObject({ session: { id }, runs: [], spending: [], waiting: [], messages: [] });
-	expect((await linesOf(id)).at(-1)).toEqual({ end: { runs: 0, spending: 0, waiting: 0, messages: 0 } });
+	expect(await readExport(id)).toMatchObject({ session: { id }, runs: [], spending: [], waiting: [], messages: [] });
+	expect((await readLines(id)).at(-1)).toEqual({ end: { runs: 0, spending: 0, waiting: 0, messages: 0 } });
 });
 
 test('what waits and what was cut off are in it, also after a crash', async () => {
@@ -89,24 +89,24 @@ test('what waits and what was cut off are in it, also after a crash', async () =
 		void onDelta({ type: 'text', text: 'Half of the ans' });
 		return new Promise(() => {});
 	});
-	const events = eventsOf(await send(id, 'One'));
+	const events = readEvents(await send(id, 'One'));
 	for await (const { type } of { [Symbol.asyncIterator]: () => ({ next: () => events.next() }) })
 		if (type === 'text') break;
 	await say(id, { text: 'Two' }, { prefer: 'respond-async' });
-	const during = await exportOf(id);
+	const during = await readExport(id);
 	expect(during.waiting).toMatchObject([{ content: 'Two', sender: 'local', transport: 'http' }]);
 	expect(during.runs).toMatchObject([{ status: 'running' }]);
 	await request(`/v1/sessions/${id}/cancel`, {});
 	await Array.fromAsync(events);
-	expect((await exportOf(id)).runs).toMatchObject([{ status: 'cancelled', partialText: 'Half of the ans' }]);
-	const before = await exportOf(id);
+	expect((await readExport(id)).runs).toMatchObject([{ status: 'cancelled', partialText: 'Half of the ans' }]);
+	const before = await readExport(id);
 	await restart(id);
-	expect(await exportOf(id)).toEqual(before);
+	expect(await readExport(id)).toEqual(before);
 });
 
 test('a long session is read as fast as its reader takes it, and never as a whole', async () => {
 	const id = await createSession();
-	await runInDurableObject(objectOf(id), async (_, ctx) => {
+	await runInDurableObject(readObject(id), async (_, ctx) => {
 		const full = new SessionStore(ctx.storage);
 		for (let n = 0; n < 1_000; n++) full.messages.add(0, { role: 'user', content: `${n} ${'y'.repeat(4_000)}` }, 1);
 		const { storage, rows } = counted(ctx.storage);
@@ -130,7 +130,7 @@ test('a long session is read as fast as its reader takes it, and never as a whol
 
 test('an export of a session that is removed meanwhile breaks off instead of ending', async () => {
 	const id = await createSession();
-	await runInDurableObject(objectOf(id), async (_, ctx) => {
+	await runInDurableObject(readObject(id), async (_, ctx) => {
 		const store = new SessionStore(ctx.storage);
 		for (let n = 0; n < 100; n++) store.messages.add(0, { role: 'user', content: 'y'.repeat(4_000) }, 1);
 		let isThere = true;

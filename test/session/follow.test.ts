@@ -28,14 +28,14 @@ function longRun() {
 	return { log, written: () => written };
 }
 
-async function chunksOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array[]> {
+async function readChunks(stream: ReadableStream<Uint8Array>): Promise<Uint8Array[]> {
 	const chunks: Uint8Array[] = [];
 	for await (const chunk of stream) chunks.push(chunk);
 	return chunks;
 }
 
 test('a reader takes a large event in pieces, and holds no more of it than it has asked for', async () => {
-	const chunks = await chunksOf(follow(longRun().log));
+	const chunks = await readChunks(follow(longRun().log));
 	expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(65_536);
 	const decoder = new TextDecoder();
 	const all = chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('');
@@ -50,7 +50,7 @@ test('a reader takes a large event in pieces, and holds no more of it than it ha
 
 test('many readers of one large event share what is written of it', async () => {
 	const { log, written } = longRun();
-	const all = await Promise.all(Array.from({ length: 20 }, () => chunksOf(follow(log))));
+	const all = await Promise.all(Array.from({ length: 20 }, () => readChunks(follow(log))));
 	expect(written()).toBe(1);
 	expect(new Set(all.map((chunks) => chunks.reduce((sum, { length }) => sum + length, 0))).size).toBe(1);
 });
@@ -61,7 +61,7 @@ test('a reader that leaves in the middle of a large event leaves the others thei
 	await reader.read();
 	await reader.read();
 	await reader.cancel();
-	const [first, second] = await Promise.all([chunksOf(follow(log)), chunksOf(follow(log))]);
+	const [first, second] = await Promise.all([readChunks(follow(log)), readChunks(follow(log))]);
 	expect(first).toEqual(second);
 });
 
@@ -70,10 +70,10 @@ test('a reader of a run whose end could not be stored is let go, without an end'
 		{ type: 'run.started', runId: 'r', attempt: 1 },
 		{ type: 'text', text: 'so far' },
 	]);
-	const [early, late] = [chunksOf(follow(log)), Promise.resolve().then(() => chunksOf(follow(log)))];
+	const [early, late] = [readChunks(follow(log)), Promise.resolve().then(() => readChunks(follow(log)))];
 	await Promise.resolve();
 	log.leave();
-	for (const chunks of [await early, await late, await chunksOf(follow(log))]) {
+	for (const chunks of [await early, await late, await readChunks(follow(log))]) {
 		const read = chunks.map((chunk) => new TextDecoder().decode(chunk)).join('');
 		expect(read).toContain('so far');
 		expect(read).not.toMatch(/event: (done|error|cancelled)/);

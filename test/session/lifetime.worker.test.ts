@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { allEvents, createSession, historyOf, objectOf, request, restart, send } from '../client.ts';
+import { allEvents, createSession, readHistory, readObject, request, restart, send } from '../client.ts';
 import { play } from '../script.ts';
 
 interface Listed {
@@ -11,7 +11,7 @@ interface Listed {
 const listed = async (): Promise<Listed[]> =>
 	(await (await request('/v1/sessions?limit=100')).json<{ sessions: Listed[] }>()).sessions;
 const first = async (): Promise<Listed | undefined> => (await listed())[0];
-const alarmOf = (id: string) => runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm());
+const readAlarm = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 
 describe('the list of sessions', () => {
 	test('has a session from its creation on, the last active one first, with the beginning of its first message', async () => {
@@ -64,16 +64,16 @@ describe('a session that expires', () => {
 		play('done');
 		await allEvents(await send(id, 'go'));
 		// Until its owner's ledger and list were told.
-		await expect.poll(async () => ((await alarmOf(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
-		await runDurableObjectAlarm(objectOf(id));
+		await expect.poll(async () => ((await readAlarm(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
+		await runDurableObjectAlarm(readObject(id));
 		expect((await request(`/v1/sessions/${id}`)).status).toBe(200);
-		await runInDurableObject(objectOf(id), (_, { storage }) =>
+		await runInDurableObject(readObject(id), (_, { storage }) =>
 			storage.sql.exec('UPDATE run SET ended_at = ended_at - 3600000'),
 		);
-		expect(await runDurableObjectAlarm(objectOf(id))).toBe(true);
+		expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
 		expect((await request(`/v1/sessions/${id}`)).status).toBe(404);
-		expect(await runInDurableObject(objectOf(id), (_, { storage }) => storage.sql.databaseSize)).toBeLessThan(20_000);
-		expect(await alarmOf(id)).toBeNull();
+		expect(await runInDurableObject(readObject(id), (_, { storage }) => storage.sql.databaseSize)).toBeLessThan(20_000);
+		expect(await readAlarm(id)).toBeNull();
 		expect((await listed()).map((one) => one.id)).not.toContain(id);
 	});
 
@@ -81,26 +81,26 @@ describe('a session that expires', () => {
 		const id = await createSession('fleeting');
 		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'done', 'and more');
 		await allEvents(await send(id, 'go'));
-		await expect.poll(async () => ((await alarmOf(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
-		await runInDurableObject(objectOf(id), (_, { storage }) =>
+		await expect.poll(async () => ((await readAlarm(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
+		await runInDurableObject(readObject(id), (_, { storage }) =>
 			storage.sql.exec('UPDATE run SET ended_at = ended_at - 3600000').toArray(),
 		);
 		const about = { text: 'more', isPatient: true };
-		expect((await objectOf(id).send({ owner: 'local' }, about, { delivery: 'accepted' })).status).toBe(202);
-		expect(await runDurableObjectAlarm(objectOf(id))).toBe(true);
-		expect(((await alarmOf(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
+		expect((await readObject(id).send({ owner: 'local' }, about, { delivery: 'accepted' })).status).toBe(202);
+		expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
+		expect(((await readAlarm(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
 		await request(`/v1/sessions/${id}/tool-results`, [{ id: 'a', output: 'done' }]);
-		await expect.poll(async () => (await historyOf(id)).at(-1)?.content).toBe('and more');
+		await expect.poll(async () => (await readHistory(id)).at(-1)?.content).toBe('and more');
 	});
 
 	test('says so itself where its agent does not', async () => {
 		const response = await request('/v1/sessions', { agent: 'scripted', expiresAfterMs: 60_000 });
 		const { id } = await response.json<{ id: string }>();
-		const left = async () => ((await alarmOf(id)) ?? 0) - Date.now();
+		const left = async () => ((await readAlarm(id)) ?? 0) - Date.now();
 		await expect.poll(left).toBeGreaterThan(50_000);
 		expect(await left()).toBeLessThanOrEqual(60_000);
 		await restart(id);
-		expect(await alarmOf(id)).not.toBeNull();
+		expect(await readAlarm(id)).not.toBeNull();
 	});
 
 	test.each([[0], [-1], [1.5], ['soon'], [1e300]])('in %j ms is refused', async (expiresAfterMs) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RunEvent } from '../../src/chat/index.ts';
 import { RunLog } from '../../src/session/log.ts';
-import { advance, formatPosition, parsePosition, startOf } from '../../src/session/position.ts';
+import { advance, formatPosition, parsePosition, toStart } from '../../src/session/position.ts';
 
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
 const pieces = (type: 'text' | 'reasoning') =>
@@ -101,18 +101,18 @@ function rebuilt(events: readonly RunEvent[]): RunEvent[] {
 	return joined(out);
 }
 
-function readAll(log: RunLog, from = startOf(1), limit?: number) {
+function readAll(log: RunLog, from = toStart(1), limit?: number) {
 	const cursor = log.cursor(from);
 	const out = [];
 	for (let batch = log.read(cursor, limit); batch.length > 0; batch = log.read(cursor, limit)) out.push(...batch);
-	expect(log.done(cursor)).toBe(true);
+	expect(log.settle(cursor)).toBe(true);
 	return out;
 }
 
 test('an id survives its text form, and says where the reader stands', () => {
 	fc.assert(
 		fc.property(run, (events) => {
-			let position = startOf(1);
+			let position = toStart(1);
 			for (const event of events) {
 				position = advance(position, event);
 				expect(parsePosition(formatPosition(position))).toEqual(position);
@@ -197,7 +197,7 @@ test('a reader of a turn that was asked again is told so, and gets the new turn 
 		{ type: 'text', text: 'anew' },
 		{ type: 'done', text: 'anew', usage: {} },
 	]);
-	const rest = readAll(log, { ...startOf(1), items: 1, text: 3 }).map(({ event }) => event);
+	const rest = readAll(log, { ...toStart(1), items: 1, text: 3 }).map(({ event }) => event);
 	expect(rest.map(({ type }) => type)).toEqual(['turn.restarted', 'text', 'done']);
 });
 

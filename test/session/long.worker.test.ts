@@ -5,13 +5,13 @@ import {
 	allEvents,
 	createSession,
 	follow,
-	historyOf,
-	objectOf,
+	readHistory,
+	readObject,
+	readState,
+	readText,
 	request,
 	restart,
 	send,
-	stateOf,
-	textOf,
 } from '../client.ts';
 import { play } from '../script.ts';
 
@@ -33,7 +33,7 @@ describe('a conversation that is over its context', () => {
 		const { requests } = play('never');
 		expect((await allEvents(await send(id, words(3)))).at(-1)).toMatchObject({ data: { code: 'context_overflow' } });
 		expect(requests).toHaveLength(0);
-		expect(await historyOf(id)).toHaveLength(5);
+		expect(await readHistory(id)).toHaveLength(5);
 	});
 
 	test('is cut where the agent says truncate: readers are warned, and the history keeps everything', async () => {
@@ -41,18 +41,18 @@ describe('a conversation that is over its context', () => {
 		const { requests } = play('Noted 3.');
 		const events = await allEvents(await send(id, words(3)));
 		expect(events.find(({ type }) => type === 'warning')?.data).toMatchObject({ code: 'context_truncated' });
-		expect(textOf(events)).toBe('Noted 3.');
+		expect(readText(events)).toBe('Noted 3.');
 		expect(messageText(requests[0]?.messages[0] ?? { role: 'user', content: '' })).not.toContain('Fact 1');
-		expect(await historyOf(id)).toHaveLength(6);
+		expect(await readHistory(id)).toHaveLength(6);
 	});
 
 	test('is summed up where the agent says compact: the summary stands in the history, is sent instead, and survives', async () => {
 		const id = await talked('full-compact', 2);
 		const { requests } = play('The user gave facts 1 and 2.', 'Noted 3.');
 		const live = await allEvents(await send(id, words(3)));
-		expect(textOf(live)).toBe('Noted 3.');
+		expect(readText(live)).toBe('Noted 3.');
 		expect(live.find(({ type }) => type === 'warning')?.data).toMatchObject({ code: 'context_compacted' });
-		const history = await historyOf(id);
+		const history = await readHistory(id);
 		const roles = history.map(({ role }) => role);
 		expect(roles).toEqual(['user', 'assistant', 'system', 'user', 'assistant', 'user', 'assistant']);
 		expect(history[2]).toMatchObject({ summary: true, content: expect.stringContaining('facts 1 and 2') });
@@ -60,9 +60,9 @@ describe('a conversation that is over its context', () => {
 		await restart(id);
 		expect(await allEvents(await follow(id))).toEqual(live);
 		const next = play('Yes.');
-		expect(textOf(await allEvents(await send(id, 'Do you remember?')))).toBe('Yes.');
+		expect(readText(await allEvents(await send(id, 'Do you remember?')))).toBe('Yes.');
 		expect(next.requests[0]?.messages.map(({ role }) => role)).toEqual([...roles.slice(2), 'user']);
-		expect(await stateOf(id)).toMatchObject({ status: 'completed' });
+		expect(await readState(id)).toMatchObject({ status: 'completed' });
 	});
 
 	test('that is summed up again has the newest summary sent, with what came since', async () => {
@@ -73,7 +73,7 @@ describe('a conversation that is over its context', () => {
 		const { requests } = play('Second summary.', 'Noted 4.');
 		await allEvents(await send(id, words(4)));
 		expect(messageText(requests[0]?.messages[0] ?? { role: 'user', content: '' })).toContain('First summary.');
-		const summaries = (await historyOf(id)).filter(({ role }) => role === 'system');
+		const summaries = (await readHistory(id)).filter(({ role }) => role === 'system');
 		expect(summaries).toHaveLength(2);
 		await restart(id);
 		const last = play('Fine.');
@@ -132,7 +132,7 @@ describe('a result over 256 KB', () => {
 
 test('a page of the history is bounded in bytes, and its cursor leads through all of it', async () => {
 	const id = await createSession();
-	await runInDurableObject(objectOf(id), (_, { storage }) => {
+	await runInDurableObject(readObject(id), (_, { storage }) => {
 		for (let n = 1; n <= 40; n++) {
 			const body = JSON.stringify({ message: { role: 'user', content: 'y'.repeat(400_000) } });
 			storage.sql.exec(

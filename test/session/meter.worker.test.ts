@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { LedgerApi } from '../../src/ledger/api.ts';
 import { budgetState } from '../../src/ledger/budget.ts';
 import { chargeLost } from '../../src/session/charge.ts';
-import { type SessionMeter, sessionMeter, stateOf } from '../../src/session/meter.ts';
+import { createSessionMeter, readBudgetState, type SessionMeter } from '../../src/session/meter.ts';
 import { SessionStore } from '../../src/session/store.ts';
 
 const nothing = { tokens: 0, usd: 0 };
@@ -12,7 +12,7 @@ const record = { n: 1, id: 'run_1' };
 const said = { role: 'assistant', content: 'done' } as const;
 
 /** An owner's ledger that answers as it is told, and writes down what it is asked. */
-function ledgerOf(reserve: LedgerApi['reserve'], settle: LedgerApi['settle'] = async () => {}) {
+function readLedger(reserve: LedgerApi['reserve'], settle: LedgerApi['settle'] = async () => {}) {
 	const asked: unknown[] = [];
 	const ledger: LedgerApi = {
 		reserve: (id, amount, limit) => {
@@ -40,58 +40,58 @@ function ledgerOf(reserve: LedgerApi['reserve'], settle: LedgerApi['settle'] = a
 
 /** A meter over the tables of an object of its own. */
 async function withMeter(
-	about: Partial<Parameters<typeof sessionMeter>[0]>,
+	about: Partial<Parameters<typeof createSessionMeter>[0]>,
 	work: (meter: SessionMeter, store: SessionStore) => Promise<void>,
 ): Promise<void> {
 	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 		const store = new SessionStore(storage);
 		store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });
-		const options = { store, sessionId: 's', record, limit: () => ({}), priceOf: () => 0, atCrashPoint: () => {} };
-		await work(sessionMeter({ ...options, ...about }), store);
+		const options = { store, sessionId: 's', record, limit: () => ({}), computePrice: () => 0, atCrashPoint: () => {} };
+		await work(createSessionMeter({ ...options, ...about }), store);
 	});
 }
 
 describe('the owner of a session, whose day has a limit', () => {
 	test('has each request set aside before it and settled after it', async () => {
-		const { owner, asked } = ledgerOf(async () => ({ ok: true }));
+		const { owner, asked } = readLedger(async () => ({ ok: true }));
 		await withMeter({ owner }, async (meter, store) => {
 			expect(await meter.reserve(request)).toBe(50);
 			meter.settle({ inputTokens: 90, outputTokens: 10 }, said);
 			await meter.reserve(request);
 			expect(asked).toEqual([{ reserve: 150 }, { reserve: 150 }]);
-			const owed = store.outbox.due(Infinity).map(({ message }) => message);
+			const owed = store.outbox.listDue(Infinity).map(({ message }) => message);
 			expect(owed).toContainEqual({ to: 'ledger', owner: 'local', call: '.1', amount: { tokens: 100, usd: 0 } });
 		});
 	});
 
 	test('has a reply that the agent does not bound made shorter, where less than that is left of the day', async () => {
 		const left = budgetState({ tokens: 1_000 }, { tokens: 700, usd: 0 }, nothing);
-		const { owner, asked } = ledgerOf(async (_, { tokens }) =>
+		const { owner, asked } = readLedger(async (_, { tokens }) =>
 			tokens > 300 ? { ok: false, state: left } : { ok: true },
 		);
 		await withMeter({ owner }, async (meter, store) => {
 			expect(await meter.reserve({ ...request, maxOutputTokens: undefined })).toBe(200);
 			expect(asked).toContainEqual({ reserve: 300 });
-			expect(stateOf(store, {}).reserved.tokens).toBe(300);
+			expect(readBudgetState(store, {}).reserved.tokens).toBe(300);
 		});
 	});
 
 	test('refuses what does not fit, and nothing stays set aside', async () => {
 		const full = budgetState({ tokens: 1_000 }, { tokens: 990, usd: 0 }, nothing);
-		const { owner } = ledgerOf(async () => ({ ok: false, state: full }));
+		const { owner } = readLedger(async () => ({ ok: false, state: full }));
 		await withMeter({ owner }, async (meter, store) => {
 			await expect(meter.reserve(request)).rejects.toMatchObject({ code: 'budget_exceeded', data: { scope: 'day' } });
-			expect(stateOf(store, {})).toMatchObject({ spent: nothing, reserved: nothing });
+			expect(readBudgetState(store, {})).toMatchObject({ spent: nothing, reserved: nothing });
 		});
 	});
 
 	test('that cannot be reached refuses: no model is asked, and nothing stays set aside', async () => {
-		const { owner } = ledgerOf(async () => {
+		const { owner } = readLedger(async () => {
 			throw new Error('gone');
 		});
 		await withMeter({ owner }, async (meter, store) => {
 			await expect(meter.reserve(request)).rejects.toMatchObject({ code: 'overloaded' });
-			expect(stateOf(store, {})).toMatchObject({ spent: nothing, reserved: nothing });
+			expect(readBudgetState(store, {})).toMatchObject({ spent: nothing, reserved: nothing });
 		});
 	});
 
@@ -100,7 +100,7 @@ describe('the owner of a session, whose day has a limit', () => {
 		['met an overloaded ledger is not', { retryable: true, overloaded: true }, 1],
 	])('a call that %s', async (_, about, stubs) => {
 		let failed = false;
-		const one = ledgerOf(async () => {
+		const one = readLedger(async () => {
 			if (failed) return { ok: true };
 			failed = true;
 			throw Object.assign(new Error('no'), about);
@@ -116,7 +116,7 @@ test('a request that cost more than was set aside costs what it cost', async () 
 	await withMeter({}, async (meter, store) => {
 		await meter.reserve(request);
 		meter.settle({ inputTokens: 5_000, outputTokens: 1 }, said);
-		expect(stateOf(store, { tokens: 100 })).toMatchObject({ spent: { tokens: 5_001 }, left: { tokens: 0 } });
+		expect(readBudgetState(store, { tokens: 100 })).toMatchObject({ spent: { tokens: 5_001 }, left: { tokens: 0 } });
 	});
 });
 
@@ -125,7 +125,7 @@ describe('one call', () => {
 		['that nobody bounds', undefined],
 		['of a client that wants a million tokens', 1_000_000],
 	])('%s never sets a whole day aside', async (_, maxOutputTokens) => {
-		const { owner, asked } = ledgerOf(async () => ({ ok: true }));
+		const { owner, asked } = readLedger(async () => ({ ok: true }));
 		const day = { ...owner, limit: { tokens: 20_000 } };
 		await withMeter({ owner: day }, async (meter) => {
 			expect(await meter.reserve({ ...request, maxOutputTokens })).toBe(5_000);
@@ -137,7 +137,7 @@ describe('one call', () => {
 		const limit = () => ({ tokens: 1_000_000 });
 		await withMeter({ limit, contextWindow: () => 4_096 }, async (meter, store) => {
 			expect(await meter.reserve({ ...request, maxOutputTokens: 500_000 })).toBe(3_996);
-			expect(stateOf(store, {}).reserved.tokens).toBe(4_096);
+			expect(readBudgetState(store, {}).reserved.tokens).toBe(4_096);
 		});
 	});
 });
@@ -150,7 +150,7 @@ describe('a call that was cut off', () => {
 			await withMeter({ limit: () => ({ tokens }) }, async (meter, store) => {
 				await meter.reserve({ model: 'm', inputTokens: 1_000, maxOutputTokens: undefined });
 				await work(meter, store);
-				const { spent: after, reserved } = stateOf(store, {});
+				const { spent: after, reserved } = readBudgetState(store, {});
 				expect(reserved.tokens).toBe(0);
 				spent.push(after.tokens);
 			});
@@ -196,12 +196,12 @@ describe('a call that was cut off', () => {
 	});
 
 	test('costs dollars by the price of its input and of what was streamed', async () => {
-		const priceOf = (_: string, usage: { inputTokens?: number; outputTokens?: number }) =>
+		const computePrice = (_: string, usage: { inputTokens?: number; outputTokens?: number }) =>
 			(3 * (usage.inputTokens ?? 0) + 15 * (usage.outputTokens ?? 0)) / 1e6;
-		await withMeter({ priceOf }, async (meter, store) => {
+		await withMeter({ computePrice }, async (meter, store) => {
 			await meter.reserve({ model: 'm', inputTokens: 1_000, maxOutputTokens: undefined });
 			meter.lost({ inputTokens: 1_000 }, true, 200);
-			expect(stateOf(store, {}).spent.usd).toBeCloseTo(0.003 + (15 * 206) / 1e6, 9);
+			expect(readBudgetState(store, {}).spent.usd).toBeCloseTo(0.003 + (15 * 206) / 1e6, 9);
 		});
 	});
 });

@@ -15,28 +15,28 @@ const step = (iteration: number, of = usage): RunEvent => ({
 	stopReason: 'tool_use',
 	usage: of,
 });
-const tallyOf = (...events: RunEvent[]) => new RunCounter(events).tally;
+const readTally = (...events: RunEvent[]) => new RunCounter(events).tally;
 
 test('a turn counts once, with what its lost tries cost, whether it came to its step or not', () => {
 	const dear = { inputTokens: 25, outputTokens: 2 };
-	expect(tallyOf(stop, step(1, dear), stop)).toMatchObject({ turns: 2, usage: { inputTokens: 35, outputTokens: 3 } });
+	expect(readTally(stop, step(1, dear), stop)).toMatchObject({ turns: 2, usage: { inputTokens: 35, outputTokens: 3 } });
 });
 
 test('a turn that is asked again counts once', () => {
 	const again: RunEvent = { type: 'turn.restarted', iteration: 1 };
-	expect(tallyOf(stop, again, stop, step(1))).toMatchObject({ turns: 1, usage });
+	expect(readTally(stop, again, stop, step(1))).toMatchObject({ turns: 1, usage });
 });
 
 test('calls that an earlier run left open are no turn of this one', () => {
-	expect(tallyOf(result, step(0), stop, step(1))).toMatchObject({ turns: 1, toolCalls: 1, usage });
+	expect(readTally(result, step(0), stop, step(1))).toMatchObject({ turns: 1, toolCalls: 1, usage });
 });
 
 test('where the run itself says what it used, that counts', () => {
 	const whole = { inputTokens: 99, outputTokens: 9 };
-	expect(tallyOf(stop, step(1), { type: 'done', text: '', usage: whole })).toEqual({
+	expect(readTally(stop, step(1), { type: 'done', text: '', usage: whole })).toEqual({
 		turns: 1,
 		toolCalls: 0,
 		usage: whole,
 	});
-	expect(tallyOf(stop, { type: 'cancelled' })).toMatchObject({ turns: 1, usage });
+	expect(readTally(stop, { type: 'cancelled' })).toMatchObject({ turns: 1, usage });
 });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, type MockInstance, test, vi } from 'vite
 import { config } from '../../src/config.ts';
 import { RunletError } from '../../src/errors.ts';
 import type { DataPoint, MetricsDataset } from '../../src/session/metrics.ts';
-import { allEvents, createSession, eventsOf, follow, objectOf, request, restart, send } from '../client.ts';
+import { allEvents, createSession, follow, readEvents, readObject, request, restart, send } from '../client.ts';
 import { play } from '../script.ts';
 import { forever, post } from './stage.ts';
 
@@ -16,7 +16,7 @@ let dataset: MockInstance<MetricsDataset['writeDataPoint']>;
 afterEach(() => void vi.restoreAllMocks());
 beforeEach(async () => {
 	points.length = 0;
-	await runInDurableObject(objectOf(await createSession()), (object) => {
+	await runInDurableObject(readObject(await createSession()), (object) => {
 		const { metrics } = config(Reflect.get(object, 'env'));
 		if (metrics === undefined) throw new Error('METRICS is not bound');
 		dataset = vi.spyOn(metrics, 'writeDataPoint').mockImplementation((point) => void points.push(point));
@@ -63,10 +63,10 @@ test('a run that is taken up after a crash is one point, with all its lives and 
 	const id = await createSession();
 	const usage = { inputTokens: 10, outputTokens: 1, costUsd: 0.5 };
 	play({ toolCalls: [call('a', 'echo', { text: 'hi' })], usage }, forever, { text: 'Done.', usage });
-	for await (const { type } of eventsOf(await send(id, 'go'))) if (type === 'step') break;
+	for await (const { type } of readEvents(await send(id, 'go'))) if (type === 'step') break;
 	await restart(id);
 	expect(points).toEqual([]);
-	await runDurableObjectAlarm(objectOf(id));
+	await runDurableObjectAlarm(readObject(id));
 	await allEvents(await follow(id));
 	expect(points).toHaveLength(1);
 	const [input, , , , usd, , first, turns, toolCalls, lives] = points[0]?.doubles ?? [];

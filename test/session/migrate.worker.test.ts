@@ -1,8 +1,8 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import { migrations } from '../../src/session/schema.ts';
-import { hash } from '../../src/tool/provider-name.ts';
-import { allEvents, follow, historyOf, request, restart, send, stateOf, textOf } from '../client.ts';
+import { hashName } from '../../src/tool/provider-name.ts';
+import { allEvents, follow, readHistory, readState, readText, request, restart, send } from '../client.ts';
 import { play } from '../script.ts';
 
 /** The tables of the first version, and a session that had begun a conversation. Never to be changed. */
@@ -142,19 +142,19 @@ test('a session of the first version is taken up as it stands: read, followed, a
 	expect((await allEvents(await follow(id))).at(-1)?.type).toBe('awaiting');
 	play('Done.');
 	const answered = await request(`${path}/tool-results`, [{ id: 'm', output: 1 }], { accept: 'text/event-stream' });
-	expect(textOf(await allEvents(answered))).toBe('Done.');
+	expect(readText(await allEvents(answered))).toBe('Done.');
 	play('Hello again.');
-	expect(textOf(await allEvents(await send(id, 'hello')))).toBe('Hello again.');
+	expect(readText(await allEvents(await send(id, 'hello')))).toBe('Hello again.');
 });
 
 test('one of the second version keeps what was allowed, and asks for the rest', async () => {
-	const id = await stored(second.replace('HASH', hash('["pay",{"amount":5}]')));
-	expect(await stateOf(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'q', kind: 'approval' }] });
+	const id = await stored(second.replace('HASH', hashName('["pay",{"amount":5}]')));
+	expect(await readState(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'q', kind: 'approval' }] });
 	play('Paid one.');
 	const path = `/v1/sessions/${id}/tool-results`;
 	const answered = await request(path, [{ id: 'q', approve: false }], { accept: 'text/event-stream' });
-	expect(textOf(await allEvents(answered))).toBe('Paid one.');
-	expect((await historyOf(id)).filter(({ role }) => role === 'tool')).toMatchObject([
+	expect(readText(await allEvents(answered))).toBe('Paid one.');
+	expect((await readHistory(id)).filter(({ role }) => role === 'tool')).toMatchObject([
 		{ toolCallId: 'p', content: 'paid 5' },
 		{ toolCallId: 'q', isError: true },
 	]);
@@ -163,8 +163,8 @@ test('one of the second version keeps what was allowed, and asks for the rest', 
 test('a run of the second version that died noted no calls: what may have run is not run again', async () => {
 	const id = await stored(second, died);
 	play('I will look.');
-	expect(textOf(await allEvents(await follow(id)))).toBe('I will look.');
-	expect((await historyOf(id)).filter(({ role }) => role === 'tool')).toMatchObject([
+	expect(readText(await allEvents(await follow(id)))).toBe('I will look.');
+	expect((await readHistory(id)).filter(({ role }) => role === 'tool')).toMatchObject([
 		{ toolCallId: 'p', isError: true, content: expect.stringContaining('not known') },
 		{ toolCallId: 'q', isError: true },
 	]);
@@ -174,7 +174,7 @@ test('one of the third version begins what waits, and has what came since: token
 	play('Now.');
 	const id = await stored(third);
 	await expect
-		.poll(async () => (await historyOf(id)).map(({ content }) => content))
+		.poll(async () => (await readHistory(id)).map(({ content }) => content))
 		.toEqual(['go', 'Gone.', 'and now?', 'Now.']);
 	expect((await request(`/v1/sessions/${id}/token`, {})).status).toBe(201);
 	play('Again.');
@@ -184,8 +184,8 @@ test('one of the third version begins what waits, and has what came since: token
 		messages: [{ role: 'user', parts: [{ type: 'text', text: 'and now?' }] }],
 	};
 	await (await request('/v1/ui/scripted', post)).text();
-	expect((await historyOf(id)).map(({ content }) => content)).toContain('Again.');
-	expect(await stateOf(id)).toMatchObject({ status: 'completed' });
+	expect((await readHistory(id)).map(({ content }) => content)).toContain('Again.');
+	expect(await readState(id)).toMatchObject({ status: 'completed' });
 });
 
 describe('one of the fourth version', () => {
@@ -221,8 +221,8 @@ describe('one of the fourth version', () => {
 		const inTheSecondLife = '1.0.1.0.0.0.4.0.0.0';
 		const events = await allEvents(await follow(id, inTheSecondLife));
 		expect(events.map(({ type }) => type)).toEqual(['turn.restarted', 'text', 'stop', 'step', 'done']);
-		expect(textOf(events)).toBe('Whole.');
-		expect(await stateOf(id)).toMatchObject({ status: 'completed', budget: { reserved: { tokens: 0 } } });
+		expect(readText(events)).toBe('Whole.');
+		expect(await readState(id)).toMatchObject({ status: 'completed', budget: { reserved: { tokens: 0 } } });
 	});
 
 	test('that waits for an approval keeps it under its id', async () => {
@@ -240,7 +240,7 @@ describe('one of the fourth version', () => {
 		play('Paid.');
 		const path = `/v1/sessions/${id}/tool-results`;
 		const answered = await request(path, [{ id: 'p', approve: true }], { accept: 'text/event-stream' });
-		expect(textOf(await allEvents(answered))).toBe('Paid.');
-		expect((await historyOf(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'paid 5' }]);
+		expect(readText(await allEvents(answered))).toBe('Paid.');
+		expect((await readHistory(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'paid 5' }]);
 	});
 });

@@ -3,15 +3,15 @@ import { afterEach, describe, expect, test } from 'vitest';
 import {
 	allEvents,
 	createSession,
-	eventsOf,
 	follow,
-	historyOf,
-	objectOf,
+	readEvents,
+	readHistory,
+	readObject,
+	readState,
+	readText,
 	request,
 	restart,
 	send,
-	stateOf,
-	textOf,
 	type WireEvent,
 } from '../client.ts';
 import { play } from '../script.ts';
@@ -44,27 +44,27 @@ describe('a storage that takes no writes for a while', () => {
 			} else {
 				const seen: WireEvent[] = [];
 				const reading = (async () => {
-					for await (const event of eventsOf(sent)) seen.push(event);
+					for await (const event of readEvents(sent)) seen.push(event);
 				})();
 				const isOver = reading.then(() => true);
 				// Either the run came to its end before that write, or somebody tries it again and again.
 				await expect
 					.poll(async () => countWrites() > from + 1 || (await Promise.race([isOver, false])), patient)
 					.toBe(true);
-				const { stored } = await runInDurableObject(objectOf(id), (_, { storage }) =>
+				const { stored } = await runInDurableObject(readObject(id), (_, { storage }) =>
 					storage.sql.exec<{ stored: string }>('SELECT status AS stored FROM run').one(),
 				);
 				if (stored === 'running') expect(seen.filter(isEnd), `write ${from}`).toEqual([]);
 				mendStorage();
 				await reading;
 				expect(seen.filter(isEnd), `write ${from}`).toHaveLength(1);
-				const { status } = await stateOf(id);
+				const { status } = await readState(id);
 				expect(status, `write ${from}`).toBe(seen.at(-1)?.type === 'done' ? 'completed' : 'error');
 				if (status === 'error') expect(seen.at(-1)?.data.code, `write ${from}`).toBe('storage_unavailable');
 				expect((await allEvents(await follow(id))).filter(isEnd)).toEqual([seen.at(-1)]);
 			}
 			play('Again.');
-			expect(textOf(await allEvents(await send(id, 'and now?'))), `write ${from}`).toBe('Again.');
+			expect(readText(await allEvents(await send(id, 'and now?'))), `write ${from}`).toBe('Again.');
 			return writes;
 		};
 		for (let from = 1; from <= 24; from++) await run(from);
@@ -78,10 +78,10 @@ describe('a storage that takes no writes for a while', () => {
 		expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
 		expect(await refused.json()).toMatchObject(unavailable);
 		mendStorage();
-		expect(await historyOf(id)).toEqual([]);
+		expect(await readHistory(id)).toEqual([]);
 		play('Well.');
 		expect((await post(id, { key: 'k' })).status).toBe(202);
-		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
 	});
 
 	test('lets a run be cancelled: the model is stopped at once, and the answer is 503 until that is stored', async () => {
@@ -102,7 +102,7 @@ describe('a storage that takes no writes for a while', () => {
 		expect(isStopped).toBe(true);
 		mendStorage();
 		expect((await request(`/v1/sessions/${id}/cancel`, {})).status).toBe(200);
-		expect((await stateOf(id)).status).toBe('idle');
+		expect((await readState(id)).status).toBe('idle');
 		expect((await allEvents(await follow(id))).filter(isEnd)).toMatchObject([{ type: 'cancelled' }]);
 	});
 
@@ -129,7 +129,7 @@ describe('a storage that takes no writes for a while', () => {
 		expect(await refused.json()).toMatchObject(unavailable);
 		expect((await request(`/v1/sessions/${id}/cancel`, {})).status).toBe(503);
 		mendStorage();
-		expect(textOf(await allEvents(await follow(id)))).toBe('Whole.');
+		expect(readText(await allEvents(await follow(id)))).toBe('Whole.');
 		expect(requests).toHaveLength(2);
 	});
 
@@ -140,11 +140,11 @@ describe('a storage that takes no writes for a while', () => {
 		await expect.poll(() => requests.length).toBe(1);
 		breakStorage();
 		await restart(id);
-		await runDurableObjectAlarm(objectOf(id)).catch(() => {});
+		await runDurableObjectAlarm(readObject(id)).catch(() => {});
 		expect(requests).toHaveLength(1);
 		mendStorage();
-		await runInDurableObject(objectOf(id), (object) => object.alarm?.());
-		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
+		await runInDurableObject(readObject(id), (object) => object.alarm?.());
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
 		expect(requests).toHaveLength(2);
 	});
 
@@ -157,7 +157,7 @@ describe('a storage that takes no writes for a while', () => {
 		}, 'Whole.');
 		const seen: WireEvent[] = [];
 		const reading = (async () => {
-			for await (const event of eventsOf(await send(id, 'go'))) seen.push(event);
+			for await (const event of readEvents(await send(id, 'go'))) seen.push(event);
 		})().catch(() => {});
 		await untilWrites(3);
 		expect(seen.filter(isEnd)).toEqual([]);
@@ -168,7 +168,7 @@ describe('a storage that takes no writes for a while', () => {
 		mendStorage();
 		const rest = await allEvents(await follow(id, seen.at(-1)?.id));
 		expect(rest[0]?.type).toBe('turn.restarted');
-		expect(textOf(rest)).toBe('Whole.');
+		expect(readText(rest)).toBe('Whole.');
 	});
 });
 
@@ -191,8 +191,8 @@ describe('a session that is created with its first message', () => {
 			const again = await create();
 			const { id } = await again.json<{ id: string }>();
 			expect(again.status, `write ${from}`).toBe(202);
-			await expect.poll(async () => (await stateOf(id)).status, patient).toMatch(/completed|error/);
-			const inputs = (await historyOf(id)).filter(({ role }) => role === 'user');
+			await expect.poll(async () => (await readState(id)).status, patient).toMatch(/completed|error/);
+			const inputs = (await readHistory(id)).filter(({ role }) => role === 'user');
 			expect(inputs, `write ${from}`).toHaveLength(1);
 		}
 	});
@@ -201,13 +201,13 @@ describe('a session that is created with its first message', () => {
 		key = 'poisoned';
 		play('Done.');
 		const { id } = await (await create()).json<{ id: string }>();
-		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
-		await runInDurableObject(objectOf(id), (_, { storage }) => {
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
+		await runInDurableObject(readObject(id), (_, { storage }) => {
 			for (const table of ['message', 'run', 'delivery', 'spending']) storage.sql.exec(`DELETE FROM ${table}`);
 		});
 		await restart(id);
 		play('Done.');
 		expect((await create()).status).toBe(202);
-		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
 	});
 });

@@ -5,7 +5,7 @@ import type { Cost } from '../../src/ledger/api.ts';
 import { usualLimitMs } from '../../src/reach.ts';
 import { Owner } from '../../src/session/owner.ts';
 import { SessionStore } from '../../src/session/store.ts';
-import { allEvents, createSession, objectOf, request, restart, send, stateOf } from '../client.ts';
+import { allEvents, createSession, readObject, readState, request, restart, send } from '../client.ts';
 import { play } from '../script.ts';
 import { forever, post } from './stage.ts';
 
@@ -16,14 +16,14 @@ const down = () => {
 
 /** The configuration of the Worker under test, changed for a while. */
 async function changed(more: object): Promise<() => void> {
-	const own = await runInDurableObject(objectOf(await createSession()), (one) => config(Reflect.get(one, 'env')));
+	const own = await runInDurableObject(readObject(await createSession()), (one) => config(Reflect.get(one, 'env')));
 	const before = { ...own };
 	Object.assign(own, more);
 	return () => void Object.assign(own, before);
 }
 
 /** A namespace whose objects answer as `calls` says, else as they are. */
-function namespaceOf<T extends object>(
+function readNamespace<T extends object>(
 	real: { get(id: DurableObjectId): T; idFromName(name: string): DurableObjectId },
 	calls: object,
 ) {
@@ -37,11 +37,11 @@ function namespaceOf<T extends object>(
 }
 
 const owed = (id: string) =>
-	runInDurableObject(objectOf(id), (_, { storage }) =>
+	runInDurableObject(readObject(id), (_, { storage }) =>
 		storage.sql.exec<{ id: string; failed: number }>('SELECT id, failed FROM outbox').toArray(),
 	);
 const alarmIn = async (id: string) =>
-	((await runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm())) ?? Number.POSITIVE_INFINITY) -
+	((await runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm())) ?? Number.POSITIVE_INFINITY) -
 	Date.now();
 const day = async () => env.LEDGERS.get(env.LEDGERS.idFromName('local')).state({});
 const listed = async (id: string) => {
@@ -50,10 +50,10 @@ const listed = async (id: string) => {
 };
 /** Comes back for what is owed, as the alarm does when its time has come. */
 const later = async (id: string) => {
-	await runInDurableObject(objectOf(id), (_, { storage }) =>
+	await runInDurableObject(readObject(id), (_, { storage }) =>
 		storage.sql.exec('UPDATE outbox SET due_at = 0').toArray(),
 	);
-	await runDurableObjectAlarm(objectOf(id));
+	await runDurableObjectAlarm(readObject(id));
 };
 
 beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => {}));
@@ -66,7 +66,7 @@ describe('what a call came to', () => {
 	])(
 		'is told again within 10 s, and again, where the ledger %s, until it was told',
 		async (_, settle) => {
-			const restore = await changed({ ledgers: namespaceOf(env.LEDGERS, { settle }) });
+			const restore = await changed({ ledgers: readNamespace(env.LEDGERS, { settle }) });
 			const before = (await day()).spent.tokens;
 			const id = await createSession('thrifty');
 			try {
@@ -94,8 +94,8 @@ describe('what a call came to', () => {
 
 	test('is told though the run gave up, its object died between, and the session was deleted', async () => {
 		const restore = await changed({
-			dayBudgetOf: () => ({ tokens: 100_000 }),
-			ledgers: namespaceOf(env.LEDGERS, { settle: down }),
+			readDayBudget: () => ({ tokens: 100_000 }),
+			ledgers: readNamespace(env.LEDGERS, { settle: down }),
 		});
 		const before = (await day()).spent.tokens;
 		const id = await createSession('thrifty');
@@ -105,13 +105,13 @@ describe('what a call came to', () => {
 			for (const lives of [1, 2, 3]) {
 				await expect.poll(() => requests.length).toBe(lives);
 				await restart(id);
-				await stateOf(id);
+				await readState(id);
 			}
-			await expect.poll(async () => (await stateOf(id)).status).toBe('error');
+			await expect.poll(async () => (await readState(id)).status).toBe('error');
 			expect((await day()).reserved.tokens).toBeGreaterThan(0);
 			expect((await request(`/v1/sessions/${id}`, {}, {}, 'DELETE')).status).toBe(204);
 			expect((await request(`/v1/sessions/${id}`)).status).toBe(404);
-			const left = await runInDurableObject(objectOf(id), (_, { storage }) =>
+			const left = await runInDurableObject(readObject(id), (_, { storage }) =>
 				['message', 'run', 'session', 'spending'].map(
 					(name) => storage.sql.exec(`SELECT * FROM ${name}`).toArray().length,
 				),
@@ -124,12 +124,12 @@ describe('what a call came to', () => {
 		await later(id);
 		expect(await day()).toMatchObject({ reserved: { tokens: 0 } });
 		expect((await day()).spent.tokens).toBeGreaterThan(before + 3 * 10);
-		expect(await runInDurableObject(objectOf(id), (_, { storage }) => storage.sql.databaseSize)).toBeLessThan(20_000);
+		expect(await runInDurableObject(readObject(id), (_, { storage }) => storage.sql.databaseSize)).toBeLessThan(20_000);
 		expect(await alarmIn(id)).toBe(Number.POSITIVE_INFINITY);
 	});
 
 	test('goes with all else that its ledger is owed in one call, each once, before the model is asked again', async () => {
-		const failing = await changed({ ledgers: namespaceOf(env.LEDGERS, { settle: down }) });
+		const failing = await changed({ ledgers: readNamespace(env.LEDGERS, { settle: down }) });
 		const before = (await day()).spent.tokens;
 		const id = await createSession('thrifty');
 		try {
@@ -148,7 +148,7 @@ describe('what a call came to', () => {
 		};
 		const restore = await changed({
 			dayBudgetOf: () => ({ tokens: 100_000_000 }),
-			ledgers: namespaceOf(env.LEDGERS, { settle }),
+			ledgers: readNamespace(env.LEDGERS, { settle }),
 		});
 		try {
 			let atModel: number | undefined;
@@ -175,7 +175,7 @@ describe('what a call came to', () => {
 			store.create({ id: 's', agent: 'thrifty', owner: 'local', createdAt: 1 });
 			store.outbox.owe('local', 'run_1.1', { tokens: 42, usd: 0 }, Date.now());
 			const own = config(Reflect.get(object, 'env'));
-			const owner = new Owner(store, () => ({ ...own, ledgers: namespaceOf(env.LEDGERS, { settle: forever }) }));
+			const owner = new Owner(store, () => ({ ...own, ledgers: readNamespace(env.LEDGERS, { settle: forever }) }));
 			vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 			try {
 				void owner.outbox.sendTo('ledger');
@@ -192,17 +192,17 @@ describe('what a call came to', () => {
 			} finally {
 				vi.useRealTimers();
 			}
-			expect(store.outbox.due(Number.POSITIVE_INFINITY)).toHaveLength(2);
+			expect(store.outbox.listDue(Number.POSITIVE_INFINITY)).toHaveLength(2);
 		});
 	});
 
 	test('is not waited for by who looks at the session: a ledger that hangs leaves its day out', async () => {
 		const restore = await changed({
 			dayBudgetOf: () => ({ tokens: 100_000 }),
-			ledgers: namespaceOf(env.LEDGERS, { state: forever }),
+			ledgers: readNamespace(env.LEDGERS, { state: forever }),
 		});
 		try {
-			const state = await stateOf(await createSession('thrifty'));
+			const state = await readState(await createSession('thrifty'));
 			expect(state).toMatchObject({ status: 'idle', budget: { limit: { tokens: 1_000 } } });
 			expect(state).not.toHaveProperty('dayBudget');
 		} finally {
@@ -218,7 +218,7 @@ describe('the list of sessions', () => {
 	])(
 		'has a session in the end, where its directory %s at first',
 		async (_, touch) => {
-			const restore = await changed({ directories: namespaceOf(env.DIRECTORIES, { touch }) });
+			const restore = await changed({ directories: readNamespace(env.DIRECTORIES, { touch }) });
 			const id = await createSession('thrifty');
 			try {
 				play({ text: 'done', usage });
@@ -242,13 +242,13 @@ describe('the list of sessions', () => {
 		await allEvents(await send(id, 'go'));
 		await expect.poll(() => owed(id)).toEqual([]);
 		const touch = vi.fn();
-		const restore = await changed({ directories: namespaceOf(env.DIRECTORIES, { touch }) });
+		const restore = await changed({ directories: readNamespace(env.DIRECTORIES, { touch }) });
 		touch.mockClear();
 		try {
 			await allEvents(await send(id, 'again'));
 			await expect.poll(() => owed(id)).toEqual([]);
 			expect(touch).not.toHaveBeenCalled();
-			await runInDurableObject(objectOf(id), (_, { storage }) =>
+			await runInDurableObject(readObject(id), (_, { storage }) =>
 				storage.sql.exec('UPDATE session SET listed_at = listed_at - 60000').toArray(),
 			);
 			await allEvents(await send(id, 'later'));
@@ -263,7 +263,7 @@ describe('the list of sessions', () => {
 			const made = await request('/v1/sessions', { agent: 'thrifty' }, { 'idempotency-key': 'made-again' });
 			return (await made.json<{ id: string }>()).id;
 		};
-		const restore = await changed({ directories: namespaceOf(env.DIRECTORIES, { remove: down }) });
+		const restore = await changed({ directories: readNamespace(env.DIRECTORIES, { remove: down }) });
 		const id = await make();
 		try {
 			expect((await request(`/v1/sessions/${id}`, {}, {}, 'DELETE')).status).toBe(204);
@@ -273,6 +273,6 @@ describe('the list of sessions', () => {
 		}
 		await later(id);
 		expect(await listed(id)).toBe(true);
-		expect((await stateOf(id)).status).toBe('idle');
+		expect((await readState(id)).status).toBe('idle');
 	});
 });

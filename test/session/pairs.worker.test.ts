@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { allEvents, createSession, follow, historyOf, objectOf, request, restart, stateOf } from '../client.ts';
+import { allEvents, createSession, follow, readHistory, readObject, readState, request, restart } from '../client.ts';
 import { play } from '../script.ts';
 import { breakStorage, mendStorage } from '../storage.ts';
 import { forever, post } from './stage.ts';
@@ -24,12 +24,12 @@ function breakEnd(session: string, ...given: readonly string[]): void {
 	breakStorage(fails, session);
 }
 
-const alarmOf = (id: string) => runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm());
+const alarmOf = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 
 /** The object's alarm fails, and so does setting the next one; then the platform gives it up. */
 async function loseAlarm(id: string): Promise<void> {
 	breakStorage();
-	const error = await runInDurableObject(objectOf(id), async (object) => {
+	const error = await runInDurableObject(readObject(id), async (object) => {
 		try {
 			await object.alarm?.();
 			return undefined;
@@ -39,7 +39,7 @@ async function loseAlarm(id: string): Promise<void> {
 	});
 	expect(error).toMatch(/could not be stored/);
 	mendStorage();
-	await runInDurableObject(objectOf(id), (_, { storage }) => storage.deleteAlarm());
+	await runInDurableObject(readObject(id), (_, { storage }) => storage.deleteAlarm());
 }
 
 describe('who waits for the result of a run', () => {
@@ -59,7 +59,7 @@ describe('who waits for the result of a run', () => {
 				}
 				const told = isStored ? answer : await ask();
 				const [last] = (await allEvents(await follow(id))).slice(-1);
-				const { status } = await stateOf(id);
+				const { status } = await readState(id);
 				if (told.status === 200) {
 					expect(await told.json()).toMatchObject({ text: 'Whole.', status: 'completed' });
 					expect([last?.type, status]).toEqual(['done', 'completed']);
@@ -67,7 +67,7 @@ describe('who waits for the result of a run', () => {
 					const { error } = await told.json<{ error: { code: string } }>();
 					expect([last?.type, last?.data.code, status]).toEqual(['error', error.code, 'error']);
 				}
-				expect((await historyOf(id)).filter(({ role }) => role === 'user')).toHaveLength(1);
+				expect((await readHistory(id)).filter(({ role }) => role === 'user')).toHaveLength(1);
 				expect(requests).toHaveLength(1);
 			});
 });
@@ -82,9 +82,9 @@ describe('a session whose alarm failed, and could not be set again', () => {
 		await restart(id);
 		await loseAlarm(id);
 		expect(await alarmOf(id)).toBeNull();
-		await stateOf(id);
+		await readState(id);
 		await expect.poll(() => alarmOf(id)).not.toBeNull();
-		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
 	});
 
 	test.each([
@@ -93,12 +93,12 @@ describe('a session whose alarm failed, and could not be set again', () => {
 	])('expires nevertheless: the next request to %s sets the alarm', async (_, before) => {
 		const id = await createSession('fleeting');
 		await expect.poll(async () => (await alarmOf(id)) ?? 0).toBeGreaterThan(Date.now() + 60_000);
-		await runInDurableObject(objectOf(id), (__, { storage }) => {
+		await runInDurableObject(readObject(id), (__, { storage }) => {
 			storage.sql.exec('UPDATE session SET created_at = created_at - 3600001').toArray();
 		});
 		await loseAlarm(id);
 		await before(id);
-		expect((await stateOf(id)).status).toBe('idle');
+		expect((await readState(id)).status).toBe('idle');
 		await expect.poll(async () => (await request(`/v1/sessions/${id}`)).status).toBe(404);
 	});
 });
@@ -115,7 +115,7 @@ test('a session whose removal failed in its middle stands, or has an alarm for w
 		const stands = (await request(`/v1/sessions/${id}`)).status === 200;
 		if (!stands && !isOver) expect(await alarmOf(id), `write ${from}`).not.toBeNull();
 		await request(`/v1/sessions/${id}`, {}, {}, 'DELETE');
-		await runDurableObjectAlarm(objectOf(id));
+		await runDurableObjectAlarm(readObject(id));
 		const { sessions } = await (await request('/v1/sessions?limit=100')).json<{ sessions: { id: string }[] }>();
 		expect(
 			sessions.map((one) => one.id),

@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import type { Question, WaitingCall } from '../../src/chat/index.ts';
 import type { ScriptedFn } from '../../src/providers/index.ts';
 import type { ToolCall } from '../../src/tool/index.ts';
-import { eventsOf, restart, type WireEvent, type WireMessage } from '../client.ts';
+import { readEvents, restart, type WireEvent, type WireMessage } from '../client.ts';
 import { effects } from '../effects.ts';
 import { play } from '../script.ts';
 import worker from '../worker.ts';
@@ -71,7 +71,7 @@ function* pieces(text: string, cuts: readonly number[]): Generator<string> {
 
 let keys = 0;
 
-function callOf({ id, kind }: RandomTurn['calls'][number]): ToolCall {
+function readCall({ id, kind }: RandomTurn['calls'][number]): ToolCall {
 	const [name = ''] = kind.split(' ');
 	const key = `${kind} ${++keys}`;
 	const hangs = kind.includes('hangs');
@@ -89,11 +89,11 @@ function callOf({ id, kind }: RandomTurn['calls'][number]): ToolCall {
 }
 
 /** The turn as the scripted model plays it; `pause` is waited for where the turn says so. */
-function scriptOf(
+function readScript(
 	{ text, reasoning, calls, cuts, fails, pause }: RandomTurn,
 	paused: (what: Meanwhile) => Promise<void>,
 ) {
-	const toolCalls = calls.map(callOf);
+	const toolCalls = calls.map(readCall);
 	const deltas = [
 		...[...pieces(reasoning, cuts)].map((piece) => ({ type: 'reasoning', text: piece })),
 		...[...pieces(text, cuts)].map((piece) => ({ type: 'text', text: piece })),
@@ -228,7 +228,7 @@ class Conversation {
 			await response.text();
 			expect([202, 409]).toContain(response.status);
 		} else if (what === 'forbidden') {
-			const before = JSON.stringify([await this.state(), await historyOf(this.id)]);
+			const before = JSON.stringify([await this.state(), await readHistory(this.id)]);
 			for (const [operation, body] of [
 				['answer', { text: 'x' }],
 				['tool-results', [{ id: 'a', output: 1 }]],
@@ -240,7 +240,7 @@ class Conversation {
 				await response.text();
 				expect(response.status, operation).toBe(409);
 			}
-			expect(JSON.stringify([await this.state(), await historyOf(this.id)])).toBe(before);
+			expect(JSON.stringify([await this.state(), await readHistory(this.id)])).toBe(before);
 		}
 		goOn();
 	}
@@ -251,7 +251,7 @@ class Conversation {
 			const response = await follow(this.id, this.#lastEventId);
 			if (response.status === 204) return;
 			try {
-				for await (const event of eventsOf(response)) {
+				for await (const event of readEvents(response)) {
 					const n = Number(event.id?.split('.')[0]);
 					const events = this.seen.get(n) ?? [];
 					this.seen.set(n, events);
@@ -279,7 +279,7 @@ function follow(id: string, lastEventId?: string): Promise<Response> {
 	return fetch(`/${id}/events`, lastEventId === undefined ? {} : { headers: { 'last-event-id': lastEventId } });
 }
 
-async function historyOf(id: string): Promise<(WireMessage & { readonly toolCalls?: readonly ToolCall[] })[]> {
+async function readHistory(id: string): Promise<(WireMessage & { readonly toolCalls?: readonly ToolCall[] })[]> {
 	const { messages } = await (await fetch(`/${id}/messages`)).json<{ messages: [] }>();
 	return messages;
 }
@@ -290,12 +290,12 @@ async function ok(answer: Promise<Response>): Promise<void> {
 	expect(response.status, body).toBeLessThan(300);
 }
 
-const startOf = (run: number) => `${run}.0.0.0.0.0.0.0.0.0`;
+const readStart = (run: number) => `${run}.0.0.0.0.0.0.0.0.0`;
 
 /** The events of one run behind a position. */
 async function eventsFrom(id: string, position: string): Promise<WireEvent[]> {
 	const response = await follow(id, position);
-	return response.status === 204 ? [] : Array.fromAsync(eventsOf(response));
+	return response.status === 204 ? [] : Array.fromAsync(readEvents(response));
 }
 
 interface Shown {
@@ -325,7 +325,7 @@ function shown(events: readonly WireEvent[]): Shown[] {
 }
 
 /** The text of each turn that came to its end. */
-function textsOf(events: readonly Shown[]): string[] {
+function readTexts(events: readonly Shown[]): string[] {
 	const texts: string[] = [];
 	let text = '';
 	for (const { type, data } of events) {
@@ -338,7 +338,7 @@ function textsOf(events: readonly Shown[]): string[] {
 }
 
 /** What is wrong with the calls of a history: a result that answers nothing, or a second one. */
-function faults(messages: Awaited<ReturnType<typeof historyOf>>): string[] {
+function faults(messages: Awaited<ReturnType<typeof readHistory>>): string[] {
 	const found: string[] = [];
 	let open = new Set<string>();
 	for (const { role, toolCallId = '', toolCalls = [] } of messages) {
@@ -373,7 +373,7 @@ test('any conversation, whatever happens to it, reads the same live and afterwar
 			const session = new Conversation(id, choose);
 			effects.began.clear();
 			effects.onHang = () => void session.paused(choose(3) ? 'crash' : 'cancel');
-			const script = turns.map((one) => scriptOf(one, session.paused));
+			const script = turns.map((one) => readScript(one, session.paused));
 			const { requests } = play(...script, ...Array.from({ length: 60 }, () => 'The end.'));
 			for (let n = 0; n < 15 && requests.length < turns.length; n++) {
 				await session.go();
@@ -389,7 +389,7 @@ test('any conversation, whatever happens to it, reads the same live and afterwar
 			const asked = (last?.data.toolCalls ?? []) as WaitingCall[];
 			if (!status.startsWith('awaiting')) expect(toolCalls).toBeUndefined();
 			else for (const open of toolCalls ?? []) expect(asked).toContainEqual(open);
-			const history = await historyOf(id);
+			const history = await readHistory(id);
 			expect(faults(history)).toEqual([]);
 
 			const events = [...session.seen.values()].map((seen) => shown(seen));
@@ -398,12 +398,12 @@ test('any conversation, whatever happens to it, reads the same live and afterwar
 				expect(run.findIndex(({ type }) => type in ends || type === 'awaiting')).toBe(run.length - 1);
 			}
 			const replies = history.filter(({ role }) => role === 'assistant').map(({ content }) => content);
-			expect(events.flatMap(textsOf)).toEqual(replies);
+			expect(events.flatMap(readTexts)).toEqual(replies);
 
 			for (const when of ['live', 'restarted']) {
 				if (when === 'restarted') await restart(id);
 				for (const [n, seen] of session.seen) {
-					const whole = await eventsFrom(id, startOf(n));
+					const whole = await eventsFrom(id, readStart(n));
 					expect(shown(whole), `run ${n}, ${when}`).toEqual(shown(seen));
 					await Promise.all(
 						seen.slice(0, -1).map(async (event, at) => {
@@ -414,7 +414,7 @@ test('any conversation, whatever happens to it, reads the same live and afterwar
 					);
 				}
 			}
-			expect(await historyOf(id)).toEqual(history);
+			expect(await readHistory(id)).toEqual(history);
 			for (const [key, times] of effects.began) if (!key.startsWith('again')) expect(times, key).toBe(1);
 		}),
 		runs,

@@ -4,13 +4,13 @@ import {
 	allEvents,
 	createSession,
 	follow,
-	historyOf,
-	objectOf,
+	readHistory,
+	readObject,
+	readState,
+	readText,
 	request,
 	restart,
 	send,
-	stateOf,
-	textOf,
 } from '../client.ts';
 import { play } from '../script.ts';
 import { forever, halfOf, post, readTo } from './stage.ts';
@@ -29,12 +29,15 @@ describe('a run whose object died', () => {
 		const { requests } = play(halfOf('Half of'), () => woken.promise);
 		await until(id, 'text');
 		await restart(id);
-		expect(await runDurableObjectAlarm(objectOf(id))).toBe(true);
+		expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
 		expect(requests).toHaveLength(2);
 		woken.resolve('The whole answer.');
 		const events = await allEvents(await follow(id));
 		expect(events.at(-1)).toMatchObject({ type: 'done', data: { text: 'The whole answer.' } });
-		expect(await historyOf(id)).toMatchObject([{ role: 'user' }, { role: 'assistant', content: 'The whole answer.' }]);
+		expect(await readHistory(id)).toMatchObject([
+			{ role: 'user' },
+			{ role: 'assistant', content: 'The whole answer.' },
+		]);
 	});
 
 	test('tells a reader that comes back to drop the text of that turn, before it shows the new one', async () => {
@@ -45,7 +48,7 @@ describe('a run whose object died', () => {
 		const rest = await allEvents(await follow(id, seen.at(-1)?.id));
 		expect(rest.map(({ type }) => type)).toEqual(['turn.restarted', 'text', 'stop', 'step', 'done']);
 		expect(rest[0]?.data).toMatchObject({ iteration: 2 });
-		expect(textOf(rest)).toBe('Second.');
+		expect(readText(rest)).toBe('Second.');
 		const later = await allEvents(await follow(id));
 		expect(later.map(({ type }) => type)).toEqual([
 			...['run.started', 'text', 'tool_use_start', 'tool_use_input', 'tool_use_end', 'stop', 'tool_result', 'step'],
@@ -62,7 +65,7 @@ describe('a run whose object died', () => {
 		const followed = Promise.withResolvers<string>();
 		play(halfOf('Half'), () => followed.promise);
 		await until(id, 'text');
-		await expect.poll(() => draftOf(id), { timeout: 5_000 }).toContain('Half');
+		await expect.poll(() => readDraft(id), { timeout: 5_000 }).toContain('Half');
 		await restart(id);
 		const response = await follow(id);
 		followed.resolve('Whole.');
@@ -84,7 +87,7 @@ describe('a run whose object died', () => {
 		await until(id, 'stop');
 		await restart(id);
 		const events = await allEvents(await follow(id));
-		expect(textOf(events)).toBe('I will look first.');
+		expect(readText(events)).toBe('I will look first.');
 		expect(events.some(({ type }) => type === 'turn.restarted')).toBe(false);
 		expect(results(requests[1]?.messages)).toMatchObject([
 			{ toolCallId: 'u', isError: true, content: expect.stringContaining('not known') },
@@ -102,7 +105,7 @@ describe('a run whose object died', () => {
 		const { requests } = play({ toolCalls: [call('u', 'unsafe'), call('l', 'last', { text: 'now' })] }, 'Done.');
 		await until(id, 'stop');
 		await restart(id);
-		expect(textOf(await allEvents(await follow(id)))).toBe('Done.');
+		expect(readText(await allEvents(await follow(id)))).toBe('Done.');
 		expect(results(requests[1]?.messages)).toMatchObject([
 			{ toolCallId: 'u', isError: true },
 			{ toolCallId: 'l', isError: false, content: 'now' },
@@ -119,7 +122,7 @@ describe('a run whose object died', () => {
 			type: 'awaiting',
 			data: { toolCalls: [{ id: 'p', kind: 'approval' }] },
 		});
-		expect(results(await historyOf(id))).toMatchObject([{ toolCallId: 'n', isError: true }]);
+		expect(results(await readHistory(id))).toMatchObject([{ toolCallId: 'n', isError: true }]);
 	});
 
 	test('ends as done where the last message was stored, without asking the model again', async () => {
@@ -144,14 +147,14 @@ describe('a run whose object died', () => {
 		const id = await createSession();
 		play({ toolCalls: [call('q', 'ask', { question: 'Which?' })] });
 		await allEvents(await send(id, 'go'));
-		await runInDurableObject(objectOf(id), (_, { storage }) => storage.sql.exec('UPDATE call SET created_at = 1'));
+		await runInDurableObject(readObject(id), (_, { storage }) => storage.sql.exec('UPDATE call SET created_at = 1'));
 		await reopen(id);
 		expect((await allEvents(await follow(id))).at(-1)).toMatchObject({
 			type: 'awaiting',
 			data: { question: { callId: 'q', question: 'Which?' } },
 		});
 		expect(
-			await runInDurableObject(objectOf(id), (_, { storage }) =>
+			await runInDurableObject(readObject(id), (_, { storage }) =>
 				storage.sql.exec('SELECT created_at FROM call WHERE state = ?', 'begun').one(),
 			),
 		).toEqual({ created_at: 1 });
@@ -175,15 +178,15 @@ describe('a run whose object died', () => {
 		for (const _ of [1, 2, 3]) {
 			await expect.poll(() => requests.length).toBe(_);
 			await restart(id);
-			await stateOf(id);
+			await readState(id);
 		}
-		expect(await stateOf(id)).toMatchObject({ status: 'error', error: { code: 'interrupted' } });
+		expect(await readState(id)).toMatchObject({ status: 'error', error: { code: 'interrupted' } });
 		const events = await allEvents(await follow(id));
 		expect(events.map(({ type }) => type)).toEqual(['run.started', 'turn.restarted', 'turn.restarted', 'error']);
 		expect(requests).toHaveLength(3);
 		play('Back.');
 		const continued = await request(`/v1/sessions/${id}/continue`, {}, { accept: 'text/event-stream' });
-		expect(textOf(await allEvents(continued))).toBe('Back.');
+		expect(readText(await allEvents(continued))).toBe('Back.');
 	});
 
 	test('is followed by a message that waited: its model is told what is not known', async () => {
@@ -191,9 +194,9 @@ describe('a run whose object died', () => {
 		const { requests } = play({ toolCalls: [call('u', 'unsafe')] }, 'I will look.');
 		await until(id, 'stop');
 		await post(id, { text: 'next' });
-		await runInDurableObject(objectOf(id), (_, { storage }) => storage.sql.exec('UPDATE run SET attempt = 10'));
+		await runInDurableObject(readObject(id), (_, { storage }) => storage.sql.exec('UPDATE run SET attempt = 10'));
 		await restart(id);
-		await expect.poll(async () => (await stateOf(id)).status).toBe('completed');
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
 		expect(results(requests[1]?.messages)).toMatchObject([
 			{ toolCallId: 'u', isError: true, content: expect.stringContaining('not known') },
 		]);
@@ -207,17 +210,17 @@ describe('a run whose object died', () => {
 		for (let life = 1; life <= 10; life++) {
 			await restart(id);
 			await expect
-				.poll(async () => (await stateOf(id)).status === 'error' || (await historyOf(id)).length >= 3 * life)
+				.poll(async () => (await readState(id)).status === 'error' || (await readHistory(id)).length >= 3 * life)
 				.toBe(true);
 		}
-		expect(await stateOf(id)).toMatchObject({ status: 'error', error: { code: 'interrupted' } });
+		expect(await readState(id)).toMatchObject({ status: 'error', error: { code: 'interrupted' } });
 	});
 
 	test('fails with what is wrong where its agent is gone', async () => {
 		const id = await createSession();
 		play(forever);
 		await until(id, 'run.started');
-		await runInDurableObject(objectOf(id), (_, { storage }) => storage.sql.exec("UPDATE session SET agent = 'gone'"));
+		await runInDurableObject(readObject(id), (_, { storage }) => storage.sql.exec("UPDATE session SET agent = 'gone'"));
 		await restart(id);
 		expect((await allEvents(await follow(id))).at(-1)).toMatchObject({ type: 'error', data: { code: 'not_found' } });
 	});
@@ -231,25 +234,25 @@ test('the alarm of a run that goes on keeps watch, and is gone with its end', as
 	});
 	const id = await createSession();
 	const response = await send(id, 'go');
-	const alarm = () => runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm());
+	const alarm = () => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 	expect(await alarm()).not.toBeNull();
-	await runDurableObjectAlarm(objectOf(id));
+	await runDurableObjectAlarm(readObject(id));
 	expect(await alarm()).not.toBeNull();
 	end.resolve();
-	expect(textOf(await allEvents(response))).toBe('done');
+	expect(readText(await allEvents(response))).toBe('done');
 	// Once its owner's ledger was told.
 	await expect.poll(alarm).toBeNull();
 });
 
-async function draftOf(id: string): Promise<string> {
-	return runInDurableObject(objectOf(id), (_, { storage }) =>
+async function readDraft(id: string): Promise<string> {
+	return runInDurableObject(readObject(id), (_, { storage }) =>
 		String(storage.sql.exec<{ draft: string | null }>('SELECT draft FROM run').one().draft),
 	);
 }
 
 /** A crash between a run's last message and its end: the end was not written. */
 async function reopen(id: string): Promise<void> {
-	await runInDurableObject(objectOf(id), (_, { storage }) =>
+	await runInDurableObject(readObject(id), (_, { storage }) =>
 		storage.sql.exec("UPDATE run SET status = 'running', tail = NULL, ended_at = NULL"),
 	);
 	await restart(id);

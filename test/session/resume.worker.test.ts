@@ -1,6 +1,6 @@
 import { env, evictDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { allEvents, createSession, eventsOf, follow, request, send, textOf, type WireEvent } from '../client.ts';
+import { allEvents, createSession, follow, readEvents, readText, request, send, type WireEvent } from '../client.ts';
 import { play } from '../script.ts';
 
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
@@ -63,7 +63,7 @@ test('a reader that comes back gets exactly what it missed, wherever it was cut'
 		return 'The end.';
 	});
 	const id = await createSession();
-	const reader = eventsOf(await send(id, 'go'));
+	const reader = readEvents(await send(id, 'go'));
 	const seen: WireEvent[] = [];
 	for await (const event of reader) {
 		seen.push(event);
@@ -87,7 +87,7 @@ test('the same holds when the object was restarted and the stream is made from t
 	await evictDurableObject(env.SESSIONS.get(env.SESSIONS.idFromString(id)));
 	for (const [index, { id: seen }] of whole.entries()) {
 		const rest = await allEvents(await follow(id, seen));
-		expect(textOf([...whole.slice(0, index + 1), ...rest])).toBe(textOf(whole));
+		expect(readText([...whole.slice(0, index + 1), ...rest])).toBe(readText(whole));
 		const kinds = (events: readonly WireEvent[]) =>
 			joined(events)
 				.map((event) => JSON.stringify(event))
@@ -108,15 +108,15 @@ test('a reader that comes back in the middle of a run gets what it missed, then 
 		return { text: 'one two three four five' };
 	});
 	const id = await createSession();
-	const first = eventsOf(await send(id, 'go'));
+	const first = readEvents(await send(id, 'go'));
 	await first.next();
 	const { value: seen } = await first.next();
 	await first.return();
 	middle.resolve();
-	const second = eventsOf(await follow(id, seen?.id));
+	const second = readEvents(await follow(id, seen?.id));
 	const { value: missed } = await second.next();
 	end.resolve();
-	expect(`${seen?.data.text}${missed?.data.text}${textOf(await Array.fromAsync(second))}`).toBe(
+	expect(`${seen?.data.text}${missed?.data.text}${readText(await Array.fromAsync(second))}`).toBe(
 		'one two three four five',
 	);
 });
@@ -128,13 +128,13 @@ test('a reader that comes back before the first token gets everything once', asy
 		return 'at last';
 	});
 	const id = await createSession();
-	const first = eventsOf(await send(id, 'go'));
+	const first = readEvents(await send(id, 'go'));
 	const { value: started } = await first.next();
 	await first.return();
 	const second = await follow(id, started?.id);
 	open.resolve();
 	const events = await allEvents(second);
-	expect(textOf(events)).toBe('at last');
+	expect(readText(events)).toBe('at last');
 	expect(events.filter(({ type }) => type === 'run.started')).toHaveLength(0);
 });
 
@@ -147,13 +147,13 @@ test('what was shown of a turn that was cancelled is there for who comes back', 
 	});
 	const id = await createSession();
 	const seen: WireEvent[] = [];
-	for await (const event of eventsOf(await send(id, 'go'))) {
+	for await (const event of readEvents(await send(id, 'go'))) {
 		seen.push(event);
 		if (event.type === 'text') break;
 	}
 	await (await request(`/v1/sessions/${id}/cancel`, {})).text();
 	const rest = await allEvents(await follow(id, seen.at(-1)?.id));
-	expect(textOf([...seen, ...rest])).toBe('Once upon a time');
+	expect(readText([...seen, ...rest])).toBe('Once upon a time');
 	expect((await allEvents(await follow(id))).map(({ type }) => type)).toEqual([
 		'run.started',
 		'reasoning',
@@ -218,8 +218,8 @@ test('who has seen the end of a run goes on with the next run', async () => {
 	play('one', 'two');
 	const first = await allEvents(await send(id, 'go'));
 	await allEvents(await send(id, 'go on'));
-	expect(textOf(await allEvents(await follow(id, first.at(-1)?.id)))).toBe('two');
-	expect(textOf(await allEvents(await follow(id, first[0]?.id)))).toBe('one');
+	expect(readText(await allEvents(await follow(id, first.at(-1)?.id)))).toBe('two');
+	expect(readText(await allEvents(await follow(id, first[0]?.id)))).toBe('one');
 });
 
 test('a Last-Event-ID that is none is refused', async () => {
@@ -242,9 +242,9 @@ test('a reader that does not read holds back neither the model nor other readers
 	const id = await createSession();
 	const stalled = await send(id, 'go');
 	const quick = await allEvents(await follow(id));
-	expect(textOf(quick).length).toBe(size * piece.length);
+	expect(readText(quick).length).toBe(size * piece.length);
 	expect(quick.at(-1)?.type).toBe('done');
 	const late = await allEvents(stalled);
-	expect(textOf(late).length).toBe(size * piece.length);
+	expect(readText(late).length).toBe(size * piece.length);
 	expect(late.length).toBeLessThan(size);
 });

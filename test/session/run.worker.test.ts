@@ -1,6 +1,16 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { allEvents, createSession, eventsOf, follow, objectOf, request, send, stateOf, textOf } from '../client.ts';
+import {
+	allEvents,
+	createSession,
+	follow,
+	readEvents,
+	readObject,
+	readState,
+	readText,
+	request,
+	send,
+} from '../client.ts';
 import { play } from '../script.ts';
 
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
@@ -26,11 +36,11 @@ test('the first event arrives before the last one is produced', async () => {
 		await onDelta({ type: 'text', text: ' last' });
 		return { text: 'first last' };
 	});
-	const events = eventsOf(await send(await createSession(), 'go'));
+	const events = readEvents(await send(await createSession(), 'go'));
 	await events.next();
 	expect((await events.next()).value).toMatchObject({ type: 'text', data: { text: 'first' } });
 	last.resolve();
-	expect(textOf(await Array.fromAsync(events))).toBe(' last');
+	expect(readText(await Array.fromAsync(events))).toBe(' last');
 });
 
 test('a run goes on when its reader has gone', async () => {
@@ -42,12 +52,12 @@ test('a run goes on when its reader has gone', async () => {
 		return { text: 'before, after' };
 	});
 	const id = await createSession();
-	const reader = eventsOf(await send(id, 'go'));
+	const reader = readEvents(await send(id, 'go'));
 	await reader.next();
 	await reader.return();
 	gone.resolve();
 	const events = await allEvents(await follow(id));
-	expect(textOf(events)).toBe('before, after');
+	expect(readText(events)).toBe('before, after');
 	expect(events.at(-1)?.type).toBe('done');
 });
 
@@ -69,7 +79,7 @@ test('cancel stops a run at once, the call to the model included', async () => {
 	expect(aborted).toBe(true);
 	expect((await allEvents(response)).map(({ type }) => type)).toEqual(['run.started', 'cancelled']);
 	play('again');
-	expect(textOf(await allEvents(await send(id, 'and now?')))).toBe('again');
+	expect(readText(await allEvents(await send(id, 'and now?')))).toBe('again');
 });
 
 test('cancel does nothing where nothing runs', async () => {
@@ -121,7 +131,7 @@ test('without a stream the answer is the result', async () => {
 	const id = await createSession();
 	const result = await (await request(`/v1/sessions/${id}/messages`, { text: 'go' })).json();
 	expect(result).toMatchObject({ status: 'completed', text: 'All done.' });
-	expect(await stateOf(id)).toMatchObject({ status: 'completed' });
+	expect(await readState(id)).toMatchObject({ status: 'completed' });
 });
 
 test('with respond-async the answer is that the run was accepted', async () => {
@@ -134,16 +144,16 @@ test('with respond-async the answer is that the run was accepted', async () => {
 	const accepted = await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' });
 	expect(accepted.status).toBe(202);
 	const { runId } = await accepted.json<{ runId: string }>();
-	expect(await stateOf(id)).toMatchObject({ status: 'running', run: { id: runId } });
+	expect(await readState(id)).toMatchObject({ status: 'running', run: { id: runId } });
 	open.resolve();
-	expect(textOf(await allEvents(await follow(id)))).toBe('later');
+	expect(readText(await allEvents(await follow(id)))).toBe('later');
 });
 
 test('a session may begin with its first message, in one request', async () => {
 	play('Hello');
 	const response = await request('/v1/sessions', { agent: 'scripted', text: 'hi' }, { accept: 'text/event-stream' });
 	expect(response.status).toBe(201);
-	expect(textOf(await allEvents(response))).toBe('Hello');
+	expect(readText(await allEvents(response))).toBe('Hello');
 	const location = response.headers.get('location') ?? '';
 	expect(await (await request(location)).json()).toMatchObject({ agent: 'scripted', status: 'completed' });
 });
@@ -159,7 +169,7 @@ test('a failure of the model is the error event, the error response, and the sta
 	const id = await createSession();
 	play(Object.assign(new Error('no such key'), { status: 401 }));
 	expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ type: 'error', data: { code: 'auth' } });
-	expect(await stateOf(id)).toMatchObject({ status: 'error', error: { code: 'auth' } });
+	expect(await readState(id)).toMatchObject({ status: 'error', error: { code: 'auth' } });
 	play(Object.assign(new Error('no such key'), { status: 401 }));
 	const failed = await request(`/v1/sessions/${id}/messages`, { text: 'again' });
 	expect(failed.status).toBe(401);
@@ -173,9 +183,9 @@ test('a question stops the run, and the next message is its answer', async () =>
 		type: 'awaiting',
 		data: { status: 'awaiting_user', question: { callId: 'q', question: 'Which one?' } },
 	});
-	expect(await stateOf(id)).toMatchObject({ status: 'awaiting_user', question: { question: 'Which one?' } });
+	expect(await readState(id)).toMatchObject({ status: 'awaiting_user', question: { question: 'Which one?' } });
 	const { requests } = play('Thank you.');
-	expect(textOf(await allEvents(await send(id, 'The red one.')))).toBe('Thank you.');
+	expect(readText(await allEvents(await send(id, 'The red one.')))).toBe('Thank you.');
 	expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'q', content: 'The red one.' });
 });
 
@@ -189,7 +199,7 @@ test('a manual tool stops the run; a message is refused until it is cancelled, a
 	expect((await send(id, 'hello?')).status).toBe(409);
 	await request(`/v1/sessions/${id}/cancel`, {});
 	const { requests } = play('Fine.');
-	expect(textOf(await allEvents(await send(id, 'never mind')))).toBe('Fine.');
+	expect(readText(await allEvents(await send(id, 'never mind')))).toBe('Fine.');
 	expect(requests[0]?.messages.filter(({ role }) => role === 'tool')).toMatchObject([
 		{ toolCallId: 'm', isError: true },
 	]);
@@ -199,7 +209,7 @@ test('a halt ends the run and keeps the result', async () => {
 	const id = await createSession();
 	play({ toolCalls: [call('h', 'stop', {})] });
 	expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ type: 'halted', data: { reason: 'stopped' } });
-	expect(await stateOf(id)).toMatchObject({ status: 'completed', run: { status: 'halted' } });
+	expect(await readState(id)).toMatchObject({ status: 'completed', run: { status: 'halted' } });
 });
 
 test('a run ends and the session goes on, however much its tools said at the end', { timeout: 30_000 }, async () => {
@@ -207,15 +217,15 @@ test('a run ends and the session goes on, however much its tools said at the end
 	const question = 'Which? '.repeat(500_000);
 	play({ toolCalls: [call('n', 'noisy', { times: 150_000 }), call('q', 'ask', { question })] });
 	expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('awaiting');
-	expect(await stateOf(id)).toMatchObject({ status: 'awaiting_user' });
+	expect(await readState(id)).toMatchObject({ status: 'awaiting_user' });
 	play('Thank you.');
-	expect(textOf(await allEvents(await send(id, 'this one')))).toBe('Thank you.');
+	expect(readText(await allEvents(await send(id, 'this one')))).toBe('Thank you.');
 });
 
 test('the rows that a turn writes do not depend on the number of deltas', async () => {
 	const written = async (deltas: number): Promise<number> => {
 		const id = await createSession();
-		const alarm = () => runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm());
+		const alarm = () => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 		// What is owed to others is told in its own time, and counts.
 		await expect.poll(alarm).toBeNull();
 		const rows = await countingRows(id);
@@ -233,7 +243,7 @@ test('the rows that a turn writes do not depend on the number of deltas', async 
 /** Counts the rows that a session's object writes from now on. */
 async function countingRows(id: string): Promise<() => number> {
 	const cursors: { readonly rowsWritten: number }[] = [];
-	await runInDurableObject(objectOf(id), (_, { storage: { sql } }) => {
+	await runInDurableObject(readObject(id), (_, { storage: { sql } }) => {
 		const exec = sql.exec.bind(sql);
 		const counting: typeof exec = (...query) => {
 			const cursor = exec<never>(...query);
@@ -250,5 +260,5 @@ test('a session that nobody uses has no alarm', async () => {
 	play('done');
 	await allEvents(await send(id, 'go'));
 	// Once its owner's ledger and list were told.
-	await expect.poll(() => runInDurableObject(objectOf(id), (_, { storage }) => storage.getAlarm())).toBeNull();
+	await expect.poll(() => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm())).toBeNull();
 });

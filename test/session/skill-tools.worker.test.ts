@@ -3,14 +3,14 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import {
 	allEvents,
 	createSession,
-	eventsOf,
 	follow,
-	historyOf,
+	readEvents,
+	readHistory,
+	readState,
+	readText,
 	request,
 	restart,
 	send,
-	stateOf,
-	textOf,
 	type WireMessage,
 } from '../client.ts';
 import { play } from '../script.ts';
@@ -46,13 +46,13 @@ describe('the tools of a skill that was read', () => {
 	test('are callable from the next turn on, in the runs after it, and after a restart', async () => {
 		const id = await createSession('equipped');
 		const first = play(read('r'), calls(call('a', 'bundled')), 'Done.');
-		expect(textOf(await run(id))).toBe('Done.');
+		expect(readText(await run(id))).toBe('Done.');
 		expect(extra(first.requests)).toEqual([[], brought, brought]);
 		await restart(id);
 		const second = play(calls(call('b', 'bundled')), 'Again.');
-		expect(textOf(await run(id))).toBe('Again.');
+		expect(readText(await run(id))).toBe('Again.');
 		expect(extra(second.requests)[0]).toEqual(brought);
-		expect(results(await historyOf(id))).toMatchObject({ a: 'from the skill', b: 'from the skill' });
+		expect(results(await readHistory(id))).toMatchObject({ a: 'from the skill', b: 'from the skill' });
 	});
 
 	test('that were cut off are answered as unknown, or run again where they may', async () => {
@@ -61,10 +61,10 @@ describe('the tools of a skill that was read', () => {
 			calls(call('u', 'unsafe'), call('s', 'slow'), call('l', 'bundled')),
 			'I will look first.',
 		);
-		for await (const { type } of eventsOf(await send(id, 'go'))) if (type === 'tool_result') break;
+		for await (const { type } of readEvents(await send(id, 'go'))) if (type === 'tool_result') break;
 		await restart(id);
-		expect(textOf(await allEvents(await follow(id)))).toBe('I will look first.');
-		expect(results(await historyOf(id))).toMatchObject({
+		expect(readText(await allEvents(await follow(id)))).toBe('I will look first.');
+		expect(results(await readHistory(id))).toMatchObject({
 			u: expect.stringContaining('not known'),
 			s: 'ended',
 			l: 'from the skill',
@@ -81,14 +81,14 @@ describe('the tools of a skill that was read', () => {
 			data: { toolCalls: [{ id: 'p', kind: 'approval' }, { id: 'h' }] },
 		});
 		await restart(id);
-		expect(await stateOf(id)).toMatchObject({ status: 'awaiting_tools' });
+		expect(await readState(id)).toMatchObject({ status: 'awaiting_tools' });
 		const answers = [
 			{ id: 'p', approve: true },
 			{ id: 'h', output: 'by hand' },
 		];
 		const response = await request(`/v1/sessions/${id}/tool-results`, answers);
 		expect(await response.json()).toMatchObject({ status: 'completed', text: 'Paid.' });
-		expect(results(await historyOf(id))).toMatchObject({ p: 'paid 3', h: 'by hand' });
+		expect(results(await readHistory(id))).toMatchObject({ p: 'paid 3', h: 'by hand' });
 	});
 
 	test('ask the person, who answers after a restart', async () => {
@@ -96,8 +96,8 @@ describe('the tools of a skill that was read', () => {
 		play(calls(call('q', 'ask', { question: 'Which?' })), 'Thanks.');
 		expect((await run(id)).at(-1)).toMatchObject({ type: 'awaiting', data: { question: { question: 'Which?' } } });
 		await restart(id);
-		expect(textOf(await run(id, 'This.'))).toBe('Thanks.');
-		expect(results(await historyOf(id))).toMatchObject({ q: 'This.' });
+		expect(readText(await run(id, 'This.'))).toBe('Thanks.');
+		expect(results(await readHistory(id))).toMatchObject({ q: 'This.' });
 	});
 
 	test('stay callable when the reading was summed up, after a restart too, and the summary names the skill', async () => {
@@ -105,13 +105,13 @@ describe('the tools of a skill that was read', () => {
 		play('Well.');
 		await run(id, 'y'.repeat(6_000));
 		const { requests } = play('It was read.', calls(call('a', 'bundled')), 'Done.');
-		expect(textOf(await run(id, 'x'.repeat(5_000)))).toBe('Done.');
+		expect(readText(await run(id, 'x'.repeat(5_000)))).toBe('Done.');
 		expect(extra(requests).slice(1)).toEqual([brought, brought]);
 		await restart(id);
 		const after = play(calls(call('b', 'bundled')), 'Still.');
-		expect(textOf(await run(id))).toBe('Still.');
+		expect(readText(await run(id))).toBe('Still.');
 		expect(after.requests[0]?.messages[0]).toMatchObject({ summary: true, skills: ['bringing'] });
-		expect(results(await historyOf(id))).toMatchObject({ a: 'from the skill', b: 'from the skill' });
+		expect(results(await readHistory(id))).toMatchObject({ a: 'from the skill', b: 'from the skill' });
 	});
 
 	test('are gone when the reading is left out for its length, until it is read again', async () => {
@@ -128,7 +128,7 @@ describe('the tools of a skill that was read', () => {
 		);
 		await run(id);
 		expect(extra(requests).slice(1)).toEqual([[], [], brought]);
-		expect(results(await historyOf(id)).a).toMatch(/There is no tool named bundled/);
+		expect(results(await readHistory(id)).a).toMatch(/There is no tool named bundled/);
 	});
 });
 
@@ -138,7 +138,7 @@ describe('a published skill', () => {
 		const { requests } = play(read('r', 'published'), calls(call('l', 'last', { text: 'now' })), 'Done.');
 		await run(id);
 		expect(extra(requests)).toEqual([[], ['last'], ['last']]);
-		expect(results(await historyOf(id))).toEqual({
+		expect(results(await readHistory(id))).toEqual({
 			r: 'Text.\n\nTools that you can call from your next turn on: last.',
 			l: 'now',
 		});
@@ -150,7 +150,7 @@ describe('a published skill', () => {
 		const tries = [file('a', 'published', 'references/a.md'), file('b', 'bringing', 'references/how.md')];
 		play(calls(...tries, file('c', 'published', '../../references/a.md')), 'Done.');
 		await run(id);
-		expect(results(await historyOf(id))).toEqual({
+		expect(results(await readHistory(id))).toEqual({
 			a: 'A.',
 			b: 'So.',
 			c: 'The skill published has no file "../../references/a.md". Its files: references/a.md.',

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, test } from 'vitest';
-import { allEvents, createSession, request, send, textOf } from '../client.ts';
+import { allEvents, createSession, readText, request, send } from '../client.ts';
 
 beforeAll(async () => {
 	const skills = [
@@ -16,7 +16,7 @@ test('an agent reads a published skill whose trigger a message has', async () =>
 	const events = await allEvents(await send(await createSession('skilled'), 'Reply to this customer, please.'));
 	const read = events.find(({ type }) => type === 'tool_result');
 	expect(read?.data).toMatchObject({ output: 'Be warm.', isError: false });
-	expect(textOf(events)).toContain('Be warm.');
+	expect(readText(events)).toContain('Be warm.');
 	expect(events.at(-1)?.type).toBe('done');
 });
 

@@ -1,4 +1,4 @@
-import { eventsOf, historyOf, request, type WireEvent } from '../client.ts';
+import { readEvents, readHistory, request, type WireEvent } from '../client.ts';
 
 /** A model, a tool or another object that never answers. */
 export const forever = () => new Promise<never>(() => {});
@@ -33,7 +33,7 @@ export const isEnd = ({ type }: WireEvent) => ['done', 'awaiting', 'halted', 'ca
 /** Reads until an event of that type came, or a text that is just this, then goes away. */
 export async function readTo(response: Response, last: { readonly type?: string; readonly text?: string }) {
 	const seen: WireEvent[] = [];
-	for await (const event of eventsOf(response)) {
+	for await (const event of readEvents(response)) {
 		seen.push(event);
 		if (event.type === last.type || (last.text !== undefined && event.data.text === last.text)) break;
 	}
@@ -53,5 +53,5 @@ export function turnsOf(events: readonly WireEvent[]): string[] {
 
 /** What the model has said, as it is stored. */
 export async function repliesOf(id: string): Promise<unknown[]> {
-	return (await historyOf(id)).filter(({ role }) => role === 'assistant').map(({ content }) => content);
+	return (await readHistory(id)).filter(({ role }) => role === 'assistant').map(({ content }) => content);
 }

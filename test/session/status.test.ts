@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { RunletError } from '../../src/errors.ts';
-import { assertAllowed, type Operation, runStatusOf, type Status, sessionStatus } from '../../src/session/status.ts';
+import { assertAllowed, type Operation, type Status, sessionStatus, toRunStatus } from '../../src/session/status.ts';
 
 const operations: readonly Operation[] = ['reply', 'answer', 'submit', 'continue', 'step', 'cancel'];
 
@@ -30,11 +30,11 @@ for (const status of Object.keys(table) as Status[]) {
 }
 
 test('a run ends with the status that its last event says, and the session follows', () => {
-	expect(sessionStatus(runStatusOf({ type: 'done', text: '', usage: {} }))).toBe('completed');
-	expect(sessionStatus(runStatusOf({ type: 'awaiting', status: 'awaiting_user' }))).toBe('awaiting_user');
-	expect(sessionStatus(runStatusOf({ type: 'awaiting', status: 'awaiting_tools' }))).toBe('awaiting_tools');
-	expect(sessionStatus(runStatusOf({ type: 'halted', reason: 'x' }))).toBe('completed');
-	expect(sessionStatus(runStatusOf({ type: 'cancelled' }))).toBe('idle');
-	expect(sessionStatus(runStatusOf({ type: 'error', code: 'x', message: 'y' }))).toBe('error');
+	expect(sessionStatus(toRunStatus({ type: 'done', text: '', usage: {} }))).toBe('completed');
+	expect(sessionStatus(toRunStatus({ type: 'awaiting', status: 'awaiting_user' }))).toBe('awaiting_user');
+	expect(sessionStatus(toRunStatus({ type: 'awaiting', status: 'awaiting_tools' }))).toBe('awaiting_tools');
+	expect(sessionStatus(toRunStatus({ type: 'halted', reason: 'x' }))).toBe('completed');
+	expect(sessionStatus(toRunStatus({ type: 'cancelled' }))).toBe('idle');
+	expect(sessionStatus(toRunStatus({ type: 'error', code: 'x', message: 'y' }))).toBe('error');
 	expect(sessionStatus(undefined)).toBe('idle');
 });

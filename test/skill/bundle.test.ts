@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fn, type Skill, skill, tool } from '../../src/index.ts';
-import { bundleOf, withRequired } from '../../src/skill/bundle.ts';
+import { createBundle, withRequired } from '../../src/skill/bundle.ts';
 import { providerName } from '../../src/tool/provider-name.ts';
 
 const named = (name: string) => fn({ name }, () => name);
 const [pay, post] = tool.forAgent([named('pay'), named('post')]);
-const toolOf = (name: string) => ({ name, inputSchema: { type: 'object' } });
+const readTool = (name: string) => ({ name, inputSchema: { type: 'object' } });
 const make = (name: string, more: Partial<Skill> = {}): Skill => ({ name, description: `About ${name}`, ...more });
 const allowing = (name: string, text: string) => make(name, { frontMatter: { 'allowed-tools': text } });
 const load = (skills: readonly Skill[]) =>
@@ -14,8 +14,8 @@ const load = (skills: readonly Skill[]) =>
 		names: skills.map(({ name }) => name),
 		...rest,
 	}));
-const names = (there: Parameters<typeof bundleOf>[0], skills: readonly Skill[], offered = there) => {
-	const { tools, taken } = bundleOf(there, skills, offered);
+const names = (there: Parameters<typeof createBundle>[0], skills: readonly Skill[], offered = there) => {
+	const { tools, taken } = createBundle(there, skills, offered);
 	const shown = (list: typeof tools) => list.map(({ tool, skill }) => `${skill}.${tool.name}`);
 	return { tools: shown(tools), taken: shown(taken) };
 };
@@ -123,7 +123,7 @@ describe('the tools of skills', () => {
 		['a pattern that is never closed', 'pay Bash(pay'],
 	])('are those that allowed-tools names, written as %s', (_, allowed) => {
 		const one = make('a', { frontMatter: { 'allowed-tools': allowed } });
-		const offered = ['pay', 'Other', 'git', 'cut', 'diff:*'].map(toolOf);
+		const offered = ['pay', 'Other', 'git', 'cut', 'diff:*'].map(readTool);
 		expect(names([], [one], offered)).toEqual({ tools: ['a.pay'], taken: [] });
 	});
 
@@ -131,12 +131,12 @@ describe('the tools of skills', () => {
 		'are none for an allowed-tools that is %j',
 		(allowed) => {
 			const odd = make('a', { frontMatter: { 'allowed-tools': allowed } });
-			expect(names([], [odd], [toolOf('pay')])).toEqual({ tools: [], taken: [] });
+			expect(names([], [odd], [readTool('pay')])).toEqual({ tools: [], taken: [] });
 		},
 	);
 
 	test('an allowed-tools of a megabyte of parentheses is read at once', () => {
 		const odd = make('a', { frontMatter: { 'allowed-tools': `pay ${'('.repeat(1_000_000)}` } });
-		expect(names([], [odd], [toolOf('pay')])).toEqual({ tools: ['a.pay'], taken: [] });
+		expect(names([], [odd], [readTool('pay')])).toEqual({ tools: ['a.pay'], taken: [] });
 	});
 });

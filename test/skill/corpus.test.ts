@@ -10,7 +10,7 @@ import { corpus } from './corpus.ts';
 function breaches(text: string, directory: string): string[] {
 	const [, yaml = ''] = /^---\n(.*?)\n---(?:\n|$)/s.exec(text) ?? [];
 	const lines = yaml.split('\n');
-	const lineOf = (key: string) => lines.findIndex((line) => line.startsWith(`${key}:`)) + 2;
+	const readLine = (key: string) => lines.findIndex((line) => line.startsWith(`${key}:`)) + 2;
 	const keys = new Map<string, unknown>(Object.entries(parse(yaml)));
 	const rules: Record<string, (value: unknown) => boolean> = {
 		name: (value) => /^(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*$/.test(String(value)) && value === directory,
@@ -22,7 +22,7 @@ function breaches(text: string, directory: string): string[] {
 	};
 	const broken = [...keys].filter(([key, value]) => rules[key]?.(value) !== true).map(([key]) => key);
 	const missing = ['name', 'description'].filter((key) => !keys.has(key)).map((key) => `${key}:1`);
-	return [...missing, ...broken.map((key) => `${key}:${lineOf(key)}`)].sort();
+	return [...missing, ...broken.map((key) => `${key}:${readLine(key)}`)].sort();
 }
 
 describe('268 real skills', () => {

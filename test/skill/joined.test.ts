@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { skill } from '../../src/index.ts';
-import { joinedResolver } from '../../src/skill/resolver.ts';
+import { joinResolvers } from '../../src/skill/resolver.ts';
 
 const context = { messages: [], model: 'demo' };
 const own = skill.inMemoryResolver([{ name: 'tone', description: 'Ours.', body: 'Be warm.' }]);
@@ -13,7 +13,7 @@ const published = skill.searchableResolver(
 );
 
 test('of two skills with one name the earlier resolver’s is listed and read', async () => {
-	const joined = joinedResolver([own, published]);
+	const joined = joinResolvers([own, published]);
 	expect((await joined.listFn(context)).map(({ name, description }) => [name, description])).toEqual([
 		['tone', 'Ours.'],
 		['law', 'When to call legal.'],
@@ -24,19 +24,19 @@ test('of two skills with one name the earlier resolver’s is listed and read', 
 });
 
 test('it can search where one of them can', async () => {
-	expect((await joinedResolver([own, published]).searchFn?.('legal'))?.map(({ name }) => name)).toEqual(['law']);
-	expect(joinedResolver([own]).searchFn).toBeUndefined();
+	expect((await joinResolvers([own, published]).searchFn?.('legal'))?.map(({ name }) => name)).toEqual(['law']);
+	expect(joinResolvers([own]).searchFn).toBeUndefined();
 });
 
 test('it counts what its resolvers do not list', async () => {
 	const counting = (more: number) => ({ ...published, moreFn: () => more });
-	expect(await joinedResolver([own, counting(2), counting(3)]).moreFn?.(context)).toBe(5);
-	expect(joinedResolver([own, published]).moreFn).toBeUndefined();
+	expect(await joinResolvers([own, counting(2), counting(3)]).moreFn?.(context)).toBe(5);
+	expect(joinResolvers([own, published]).moreFn).toBeUndefined();
 });
 
 test('it finds without reading where one of them can, and has files where one of them has', async () => {
 	const found = { ...published, findFn: () => ({ name: 'law', description: 'Found.' }), hasFiles: true };
-	expect((await joinedResolver([own, found]).findFn?.('law'))?.description).toBe('Found.');
-	expect((await joinedResolver([own, found]).findFn?.('tone'))?.description).toBe('Ours.');
-	expect([joinedResolver([own]).hasFiles, joinedResolver([own, found]).hasFiles]).toEqual([false, true]);
+	expect((await joinResolvers([own, found]).findFn?.('law'))?.description).toBe('Found.');
+	expect((await joinResolvers([own, found]).findFn?.('tone'))?.description).toBe('Ours.');
+	expect([joinResolvers([own]).hasFiles, joinResolvers([own, found]).hasFiles]).toEqual([false, true]);
 });

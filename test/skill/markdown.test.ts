@@ -6,11 +6,11 @@ import type { Skill } from '../../src/skill/skill.ts';
 
 const plain = '---\nname: pdf\ndescription: Reads PDFs.\n---\n\n# PDF\n';
 
-function fileOf(...frontMatter: string[]): string {
+function readFile(...frontMatter: string[]): string {
 	return ['---', ...frontMatter, '---', '', 'Body', ''].join('\n');
 }
 
-function refusalOf(text: string, directory?: string): RunletError {
+function readRefusal(text: string, directory?: string): RunletError {
 	try {
 		fromMarkdown(text, { directory });
 	} catch (error) {
@@ -26,12 +26,12 @@ describe('fromMarkdown', () => {
 	});
 
 	test('the body is what follows the front matter as it is, without the one blank line that sets it off', () => {
-		const bodyOf = (after: string) => fromMarkdown(`---\nname: a\ndescription: b\n---${after}`).body;
-		expect(bodyOf('')).toBe('');
-		expect(bodyOf('\n')).toBe('');
-		expect(bodyOf('\nText')).toBe('Text');
-		expect(bodyOf('\n\n\n  Text  \n\n')).toBe('\n  Text  \n\n');
-		expect(bodyOf('\n\nOne\n---\nTwo\n---\n')).toBe('One\n---\nTwo\n---\n');
+		const readBody = (after: string) => fromMarkdown(`---\nname: a\ndescription: b\n---${after}`).body;
+		expect(readBody('')).toBe('');
+		expect(readBody('\n')).toBe('');
+		expect(readBody('\nText')).toBe('Text');
+		expect(readBody('\n\n\n  Text  \n\n')).toBe('\n  Text  \n\n');
+		expect(readBody('\n\nOne\n---\nTwo\n---\n')).toBe('One\n---\nTwo\n---\n');
 	});
 
 	test('a BOM, CRLF and blanks behind the dashes are read', () => {
@@ -41,7 +41,7 @@ describe('fromMarkdown', () => {
 	});
 
 	test('when, modalities and requires come from comma-separated text or from lists under metadata', () => {
-		const text = fileOf(
+		const text = readFile(
 			'name: a',
 			'description: b',
 			'metadata:',
@@ -64,7 +64,7 @@ describe('fromMarkdown', () => {
 	});
 
 	test('license, compatibility, allowed-tools, metadata and unknown keys are kept, known ones as their text', () => {
-		const text = fileOf(
+		const text = readFile(
 			'name: a',
 			'description: b',
 			'license: MIT',
@@ -86,29 +86,29 @@ describe('fromMarkdown', () => {
 	});
 
 	test('an odd name loads', () => {
-		expect(fromMarkdown(fileOf('name: My Skill_2!', 'description: b'), { directory: 'other' }).name).toBe(
+		expect(fromMarkdown(readFile('name: My Skill_2!', 'description: b'), { directory: 'other' }).name).toBe(
 			'My Skill_2!',
 		);
-		expect(fromMarkdown(fileOf('name: 404', 'description: b')).name).toBe('404');
+		expect(fromMarkdown(readFile('name: 404', 'description: b')).name).toBe('404');
 	});
 
 	test('a missing name is the name of the folder', () => {
-		expect(fromMarkdown(fileOf('description: b'), { directory: 'pdf' }).name).toBe('pdf');
-		expect(fromMarkdown(fileOf('name:', 'description: b'), { directory: 'pdf' }).name).toBe('pdf');
+		expect(fromMarkdown(readFile('description: b'), { directory: 'pdf' }).name).toBe('pdf');
+		expect(fromMarkdown(readFile('name:', 'description: b'), { directory: 'pdf' }).name).toBe('pdf');
 	});
 
 	test('a file without a name and without a folder is refused', () => {
-		expect(refusalOf(fileOf('description: b'))).toMatchObject({
+		expect(readRefusal(readFile('description: b'))).toMatchObject({
 			code: 'invalid_skill',
 			data: { field: 'name', line: 1 },
 		});
 	});
 
 	test('a refusal says which file, which line, what is wrong and what to do', () => {
-		const error = refusalOf(fileOf('name: a', 'description: "never closed', 'license: MIT'), 'pdf');
+		const error = readRefusal(readFile('name: a', 'description: "never closed', 'license: MIT'), 'pdf');
 		expect(error.code).toBe('invalid_skill');
 		expect(error.message).toMatch(/^SKILL\.md of "pdf", line \d: The front matter is not valid YAML: /);
-		expect(refusalOf(fileOf('name: a', '', 'description:')).message).toMatch(
+		expect(readRefusal(readFile('name: a', '', 'description:')).message).toMatch(
 			/^SKILL\.md, line 4: description is missing: write /,
 		);
 	});
@@ -119,16 +119,16 @@ describe('fromMarkdown', () => {
 		['front matter after another line', `\n${plain}`, 'frontMatter', 1],
 		['front matter that is never closed', '---\nname: a\ndescription: b\n', 'frontMatter', 1],
 		['front matter with no keys', '---\n---\nBody', 'description', 1],
-		['front matter that is a list', fileOf('- name', '- description'), 'frontMatter', 2],
-		['no description', fileOf('name: a'), 'description', 1],
-		['a blank description', fileOf('name: a', 'description: "  "'), 'description', 3],
-		['a description that is a list', fileOf('name: a', 'description: [b]'), 'description', 3],
-		['a key that stands twice', fileOf('name: a', 'description: b', 'name: c'), 'frontMatter', 4],
-		['a tab as indentation', fileOf('name: a', 'description: b', 'metadata:', '\tk: v'), 'frontMatter', 5],
-		['an alias', fileOf('name: &n a', 'description: b', 'metadata: {k: *n}'), 'frontMatter', 4],
-		['a list nested without end', fileOf('name: a', 'description: b', `x: ${'['.repeat(20_000)}`), 'frontMatter', 4],
+		['front matter that is a list', readFile('- name', '- description'), 'frontMatter', 2],
+		['no description', readFile('name: a'), 'description', 1],
+		['a blank description', readFile('name: a', 'description: "  "'), 'description', 3],
+		['a description that is a list', readFile('name: a', 'description: [b]'), 'description', 3],
+		['a key that stands twice', readFile('name: a', 'description: b', 'name: c'), 'frontMatter', 4],
+		['a tab as indentation', readFile('name: a', 'description: b', 'metadata:', '\tk: v'), 'frontMatter', 5],
+		['an alias', readFile('name: &n a', 'description: b', 'metadata: {k: *n}'), 'frontMatter', 4],
+		['a list nested without end', readFile('name: a', 'description: b', `x: ${'['.repeat(20_000)}`), 'frontMatter', 4],
 	])('%s is refused, and reported', (_what, text, field, line) => {
-		const error = refusalOf(text, 'pdf');
+		const error = readRefusal(text, 'pdf');
 		expect(error).toMatchObject({ code: 'invalid_skill', data: { field, line } });
 		expect(validateMarkdown(text)).toContainEqual(expect.objectContaining({ field, line }));
 	});
@@ -144,7 +144,7 @@ describe('YAML that only quotes make valid', () => {
 		['description: `pdf` reader', '`pdf` reader'],
 		['description: @pdf', '@pdf'],
 	])('%j is read, and reported', (line, description) => {
-		const text = fileOf('name: a', line, 'license: MIT');
+		const text = readFile('name: a', line, 'license: MIT');
 		expect(fromMarkdown(text)).toMatchObject({ name: 'a', description, frontMatter: { license: 'MIT' } });
 		expect(validateMarkdown(text)).toEqual([
 			{ severity: 'warning', field: 'description', message: expect.stringContaining('in quotes'), line: 3 },
@@ -152,7 +152,7 @@ describe('YAML that only quotes make valid', () => {
 	});
 
 	test('several such values are read, each reported at its line', () => {
-		const text = fileOf(
+		const text = readFile(
 			'name: a',
 			'description: b: c',
 			'compatibility: d: e',
@@ -178,7 +178,7 @@ describe('YAML that only quotes make valid', () => {
 		['text behind a list', ['name: a', 'description: [b] c']],
 		['a list under text', ['name: a', 'description: b', 'license: MIT', '- c']],
 	])('%s is refused rather than guessed', (_what, lines) => {
-		expect(refusalOf(fileOf(...lines)).code).toBe('invalid_skill');
+		expect(readRefusal(readFile(...lines)).code).toBe('invalid_skill');
 	});
 });
 
@@ -353,7 +353,7 @@ describe('a round trip', () => {
 
 describe('validateMarkdown', () => {
 	test('a file that uses every key by the rules is valid', () => {
-		const text = fileOf(
+		const text = readFile(
 			'name: pdf-2-text',
 			`description: ${'ü'.repeat(1023)}🙂`,
 			'license: MIT',
@@ -378,14 +378,14 @@ describe('validateMarkdown', () => {
 		['allowed-tools that is a list', ['allowed-tools: [Read]'], 'allowed-tools', 4],
 		['allowed-tools with commas', ['allowed-tools: Read, Grep'], 'allowed-tools', 4],
 	])('%s is reported with its line', (_what, lines, field, line) => {
-		const found = validateMarkdown(fileOf('name: a', 'description: b', ...lines));
+		const found = validateMarkdown(readFile('name: a', 'description: b', ...lines));
 		expect(found).toEqual([{ severity: 'warning', field, line, message: expect.stringContaining(field) }]);
 	});
 
 	test.each(['A', '-a', 'a-', 'a--b', 'a_b', 'a b', 'é', 'a'.repeat(65), '""', '404', 'true', '[a]', '" a"', ''])(
 		'the name %j is reported once',
 		(name) => {
-			const found = validateMarkdown(fileOf(`name: ${name}`, 'description: b'));
+			const found = validateMarkdown(readFile(`name: ${name}`, 'description: b'));
 			expect(found).toEqual([{ severity: 'error', field: 'name', line: 2, message: expect.any(String) }]);
 		},
 	);
@@ -403,13 +403,13 @@ describe('validateMarkdown', () => {
 		['x'.repeat(1025), 'warning'],
 		['7', 'warning'],
 	])('the description %j is reported: an error where there is none to be read', (description, severity) => {
-		const text = fileOf('name: a', `description: ${description}`);
+		const text = readFile('name: a', `description: ${description}`);
 		expect(validateMarkdown(text)).toEqual([{ severity, field: 'description', line: 3, message: expect.any(String) }]);
 		if (severity === 'error') expect(() => fromMarkdown(text)).toThrow('description');
 		else expect(fromMarkdown(text).description).toBe(description);
 	});
 
 	test('missing keys are all reported at once', () => {
-		expect(validateMarkdown(fileOf('license: MIT')).map(({ field }) => field)).toEqual(['name', 'description']);
+		expect(validateMarkdown(readFile('license: MIT')).map(({ field }) => field)).toEqual(['name', 'description']);
 	});
 });

@@ -2,7 +2,7 @@ import { demoEmbedding } from '../../src/providers/demo-embedding.ts';
 import { readFullText, writeFullText } from '../../src/skill/full-text.ts';
 import { fromMarkdown } from '../../src/skill/markdown.ts';
 import { scoreSkills, searchSkillsOf } from '../../src/skill/search.ts';
-import { embeddedText, readVectors, toBytes } from '../../src/skill/vectors.ts';
+import { readVectors, toBytes, toEmbeddedText } from '../../src/skill/vectors.ts';
 import { corpus } from './corpus.ts';
 import { queries } from './queries.ts';
 
@@ -13,7 +13,7 @@ const names = skills.map(({ name }) => name);
 const everything = () => true;
 
 const fullText = readFullText(JSON.parse(writeFullText(skills)));
-const rows = skills.map((skill) => toBytes(demoEmbedding(embeddedText(skill))));
+const rows = skills.map((skill) => toBytes(demoEmbedding(toEmbeddedText(skill))));
 const values = btoa(rows.flatMap((row) => [...row].map((byte) => String.fromCharCode(byte & 255))).join(''));
 const byVector = readVectors({ model: 'demo', names, texts: names, values });
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { demoEmbedding } from '../../src/providers/demo-embedding.ts';
 import { writeFullText } from '../../src/skill/full-text.ts';
 import { kvResolver } from '../../src/skill/kv.ts';
-import { embeddedText, toBytes } from '../../src/skill/vectors.ts';
+import { toBytes, toEmbeddedText } from '../../src/skill/vectors.ts';
 
 const skills = [
 	{ name: 'tone', description: 'How we write to customers', hash: 'h1' },
@@ -11,7 +11,7 @@ const skills = [
 ];
 
 test('full text and vectors out of KV are searched in workerd', async () => {
-	const rows = skills.flatMap((skill) => [...toBytes(demoEmbedding(embeddedText(skill)))]);
+	const rows = skills.flatMap((skill) => [...toBytes(demoEmbedding(toEmbeddedText(skill)))]);
 	const values = btoa(rows.map((byte) => String.fromCharCode(byte & 255)).join(''));
 	const names = skills.map(({ name }) => name);
 	const more = { search: 's', vectors: { hash: 'v', model: 'demo' } };

@@ -4,14 +4,14 @@ import { readVectors, toBytes } from '../../src/skill/vectors.ts';
 
 const base64 = (rows: readonly Int8Array[]) =>
 	btoa(rows.flatMap((row) => [...row].map((byte) => String.fromCharCode(byte & 255))).join(''));
-const vectorsOf = (rows: readonly (readonly number[])[]) => {
+const createVectors = (rows: readonly (readonly number[])[]) => {
 	const names = rows.map((_, at) => String(at));
 	return readVectors({ model: 'm', names, texts: names, values: base64(rows.map(toBytes)) });
 };
 
 describe('vectors', () => {
 	test('the nearest come first; what points away is not found', () => {
-		const find = vectorsOf([
+		const find = createVectors([
 			[1, 0],
 			[1, 1],
 			[-1, 0],
@@ -27,19 +27,19 @@ describe('vectors', () => {
 				const dot = a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
 				const exact = dot / (Math.hypot(...a) * Math.hypot(...b));
 				fc.pre(exact > 0.02);
-				expect(vectorsOf([a])(b, () => true)[0]?.[1]).toBeCloseTo(exact, 1.7);
+				expect(createVectors([a])(b, () => true)[0]?.[1]).toBeCloseTo(exact, 1.7);
 			}),
 		);
 	});
 
 	test('a vector of zeros is near nothing', () => {
-		expect(vectorsOf([[0, 0]])([1, 1], () => true)).toEqual([]);
-		expect(vectorsOf([[1, 1]])([0, 0], () => true)).toEqual([]);
+		expect(createVectors([[0, 0]])([1, 1], () => true)).toEqual([]);
+		expect(createVectors([[1, 1]])([0, 0], () => true)).toEqual([]);
 	});
 
 	test('half a vector, and a query of another length, are refused', () => {
 		expect(() => readVectors({ model: 'm', names: ['a', 'b'], texts: [], values: btoa('abc') })).toThrow('3 numbers');
-		expect(() => vectorsOf([[1, 1]])([1], () => true)).toThrow('dimensions');
-		expect(vectorsOf([])([1], () => true)).toEqual([]);
+		expect(() => createVectors([[1, 1]])([1], () => true)).toThrow('dimensions');
+		expect(createVectors([])([1], () => true)).toEqual([]);
 	});
 });

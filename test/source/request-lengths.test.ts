@@ -40,7 +40,7 @@ test.each(checked)('%s has a greatest length for each text, list and record', (_
 function unbounded(schema: unknown, path: string, known: Set<unknown>): string[] {
 	if (!isRecord(schema) || known.has(schema)) return [];
 	known.add(schema);
-	const kinds = piecesOf(schema);
+	const kinds = readPieces(schema);
 	const has = (type: string) => kinds.some((one) => one.type === type);
 	const isLimited =
 		has('max_length') || kinds.some((one) => one.requirement instanceof RegExp && isShort(one.requirement));
@@ -56,9 +56,9 @@ function unbounded(schema: unknown, path: string, known: Set<unknown>): string[]
 }
 
 /** A schema and the actions behind it, those of schemas that begin with another one, too. */
-function piecesOf(schema: Record<string, unknown>): Record<string, unknown>[] {
+function readPieces(schema: Record<string, unknown>): Record<string, unknown>[] {
 	if (!Array.isArray(schema.pipe)) return [schema];
-	return schema.pipe.flatMap((one) => (isRecord(one) ? (one === schema ? [one] : piecesOf(one)) : []));
+	return schema.pipe.flatMap((one) => (isRecord(one) ? (one === schema ? [one] : readPieces(one)) : []));
 }
 
 function within(schema: Record<string, unknown>, path: string): [string, unknown][] {

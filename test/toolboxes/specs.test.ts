@@ -21,7 +21,7 @@ function violations(schema: unknown, path = '$'): string[] {
 	];
 }
 
-const parametersOf = (inputSchema: JsonSchema) =>
+const readParameters = (inputSchema: JsonSchema) =>
 	toolbox.specs(toolbox.build([{ name: 'it', inputSchema }]))[0]?.function.parameters;
 
 const line = v.object({
@@ -95,7 +95,7 @@ describe('strict', () => {
 
 	test('an optional enum takes null among its values', async () => {
 		const speed = { type: 'string', enum: ['slow', 'fast'] };
-		expect(parametersOf({ type: 'object', properties: { speed } })).toMatchObject({
+		expect(readParameters({ type: 'object', properties: { speed } })).toMatchObject({
 			properties: { speed: { type: ['string', 'null'], enum: ['slow', 'fast', null] } },
 		});
 	});
@@ -110,7 +110,7 @@ describe('strict', () => {
 			speed: null,
 			pay: { card: null },
 		};
-		const asked = parametersOf(tool.schemaFromFn(order).inputSchema) ?? {};
+		const asked = readParameters(tool.schemaFromFn(order).inputSchema) ?? {};
 		const model = tool.define({
 			name: 'model',
 			description: 'd',
@@ -136,7 +136,7 @@ describe('strict', () => {
 
 	test('an optional constant can be null', async () => {
 		const own = fn({ name: 'own', params: [['only', z.literal('x').optional()]] }, () => 1);
-		const asked = parametersOf(tool.schemaFromFn(own).inputSchema) ?? {};
+		const asked = readParameters(tool.schemaFromFn(own).inputSchema) ?? {};
 		const model = tool.define({
 			name: 'model',
 			description: 'd',
@@ -151,7 +151,7 @@ describe('strict', () => {
 	});
 
 	test('definitions behind a $ref are strict too', () => {
-		const parameters = parametersOf({
+		const parameters = readParameters({
 			type: 'object',
 			properties: { at: { $ref: '#/$defs/at' } },
 			$defs: { at: { type: 'object', properties: { x: { type: 'number' } } } },
@@ -161,7 +161,7 @@ describe('strict', () => {
 	});
 
 	test('a tool without parameters has an empty, closed schema', () => {
-		expect(parametersOf({ type: 'object' })).toEqual({
+		expect(readParameters({ type: 'object' })).toEqual({
 			type: 'object',
 			properties: {},
 			required: [],
@@ -174,7 +174,7 @@ describe('strict', () => {
 			items: { type: 'string' },
 			properties: { type: 'object', properties: { a: { type: 'string' } } },
 		};
-		const parameters = parametersOf({ type: 'object', properties, required: ['items', 'properties'] });
+		const parameters = readParameters({ type: 'object', properties, required: ['items', 'properties'] });
 		expect(violations(parameters)).toEqual([]);
 		expect(parameters).toMatchObject({ properties: { items: { type: 'string' } } });
 	});

@@ -79,7 +79,7 @@ same<ReturnType<typeof run.toStream>, ReadableStream<Uint8Array>>(true);
 same<RunResult['status'], 'completed' | 'awaiting_tools' | 'awaiting_user' | 'halted'>(true);
 
 // A consumer needs no case for kinds that it does not know, and a known kind has its fields.
-export function textOf(event: RunEvent): string {
+export function readText(event: RunEvent): string {
 	switch (event.type) {
 		case 'text':
 		case 'reasoning':

@@ -96,7 +96,7 @@ describe.each(sourceNames)('%s', (name) => {
 				// What cannot be in a header, what is trimmed from it, and another way to write the same digits.
 				fc.pre(/^[\x20-\x7e]*$/.test(value) && value.trim().toLowerCase() !== signed[place]?.toLowerCase());
 				// Stripe ignores fields that it does not know: its old scheme, and one more.
-				fc.pre(name !== 'stripe' || meaningOf(value) !== meaningOf(signed[place] ?? ''));
+				fc.pre(name !== 'stripe' || readMeaning(value) !== readMeaning(signed[place] ?? ''));
 				expect(
 					await isAuthentic(source, delivery(text, { ...signed, [place]: value }), { secrets: [secret], now }),
 				).toBe(false);
@@ -127,7 +127,7 @@ describe.each(sourceNames)('%s', (name) => {
 });
 
 /** What of a Stripe-Signature counts. */
-function meaningOf(header: string): string {
+function readMeaning(header: string): string {
 	return header
 		.split(',')
 		.map((field) => field.trim())

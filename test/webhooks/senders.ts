@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { bytesOf } from '../../src/bytes.ts';
+import { joinBytes } from '../../src/bytes.ts';
 import type { RawDelivery, SourceName } from '../../src/webhooks/index.ts';
 
 /** A delivery as its sender makes it: signed by `node:crypto`, not by what is under test. */
@@ -87,5 +87,5 @@ export const senders: Readonly<Record<SourceName, Sender>> = {
 };
 
 export function delivery(body: string | Uint8Array, headers: Readonly<Record<string, string>>): RawDelivery {
-	return { body: bytesOf(body), headers: new Headers(headers) };
+	return { body: joinBytes(body), headers: new Headers(headers) };
 }

@@ -19,7 +19,7 @@ export function readAnswerForm({
 	const stop = typeof given === 'string' ? [given] : (given ?? []);
 	const outputSchema = readOutputSchema(format);
 	if (outputSchema === undefined || stop.length === 0) return { outputSchema, stop };
-	throw refused('stop', 'would cut the JSON that response_format asks for. Leave one of them out');
+	throw refuse('stop', 'would cut the JSON that response_format asks for. Leave one of them out');
 }
 
 function readOutputSchema(format: CompletionRequest['response_format']): JsonSchema | undefined {
@@ -29,6 +29,6 @@ function readOutputSchema(format: CompletionRequest['response_format']): JsonSch
 	return createSchemaReader()(schema, 'response_format.json_schema.schema');
 }
 
-function refused(field: string, why: string): RunletError {
+function refuse(field: string, why: string): RunletError {
 	return new RunletError('invalid_request', `${field}: ${why}.`, { field });
 }

@@ -2,7 +2,7 @@ import { type MessagePart, textPart } from '../../chat/index.ts';
 import { type ClientPart, readDataUrl } from './schema.ts';
 
 /** A part of a client's message, as Runlet has it. */
-export function partOf(part: ClientPart): MessagePart {
+export function toPart(part: ClientPart): MessagePart {
 	switch (part.type) {
 		case 'text':
 			return textPart(part.text);
@@ -26,7 +26,7 @@ type TextLike =
 	| { readonly type: 'refusal'; readonly refusal: string };
 
 /** A content of texts only, as one text. */
-export function textOf(content: string | readonly TextLike[]): string {
+export function toText(content: string | readonly TextLike[]): string {
 	if (typeof content === 'string') return content;
 	return content.map((part) => (part.type === 'text' ? part.text : part.refusal)).join('\n\n');
 }

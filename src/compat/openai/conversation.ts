@@ -2,7 +2,7 @@ import { assistantMessage, type Message, type ToolMessage, type UserMessage, use
 import { RunletError } from '../../errors.ts';
 import type { ToolCall } from '../../tool/index.ts';
 import { parseToolInput } from '../../tool/input.ts';
-import { partOf, textOf } from './content.ts';
+import { toPart, toText } from './content.ts';
 import type { ClientMessage } from './schema.ts';
 
 /** A client's messages: what is behind, and what is to be answered now. */
@@ -22,29 +22,33 @@ export interface Conversation {
  *
  * @param open whether results may come without their calls, because a session has these.
  */
-export function conversationOf(messages: readonly ClientMessage[], { open = false } = {}): Conversation {
+export function toConversation(messages: readonly ClientMessage[], { open = false } = {}): Conversation {
 	assertPaired(messages, open);
 	const behind = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
 	const rest = messages.slice(behind);
-	const system = rest.filter(({ role }) => role === 'system' || role === 'developer').map(messageOf);
-	const results = rest.flatMap((message) => (message.role === 'tool' ? [resultOf(message)] : []));
-	const said = rest.flatMap((message) => (message.role === 'user' ? [userOf(message)] : []));
+	const system = rest.filter(({ role }) => role === 'system' || role === 'developer').map(toMessage);
+	const results = rest.flatMap((message) => (message.role === 'tool' ? [toToolMessage(message)] : []));
+	const said = rest.flatMap((message) => (message.role === 'user' ? [toUserMessage(message)] : []));
 	if (results.length === 0 && said.length === 0)
-		throw refused(messages.length - 1, 'role', "the last message must be a user's, or a tool's result");
+		throw createRefusal(messages.length - 1, 'role', "the last message must be a user's, or a tool's result");
 	if (said.length > 0 && said.every(({ content }) => content.trim() === ''))
-		throw refused(
+		throw createRefusal(
 			messages.findLastIndex(({ role }) => role === 'user'),
 			'content',
 			'must not be empty',
 		);
 	// A turn's results stand right behind it, so what a system message says comes in front of the turn.
-	const front = messages.slice(0, behind).map(messageOf);
+	const front = messages.slice(0, behind).map(toMessage);
 	const turn = results.length > 0 ? front.splice(-1) : [];
-	return { history: [...front, ...system, ...turn], results, message: said.length > 0 ? joined(said) : undefined };
+	return {
+		history: [...front, ...system, ...turn],
+		results,
+		message: said.length > 0 ? joinUserMessages(said) : undefined,
+	};
 }
 
 /** Several messages of the user as one. */
-function joined(said: readonly UserMessage[]): UserMessage {
+function joinUserMessages(said: readonly UserMessage[]): UserMessage {
 	const [first, ...more] = said;
 	if (first !== undefined && more.length === 0) return first;
 	if (said.every(({ parts }) => parts === undefined))
@@ -52,32 +56,32 @@ function joined(said: readonly UserMessage[]): UserMessage {
 	return userMessage(said.flatMap(({ content, parts }) => parts ?? [{ kind: 'text' as const, text: content }]));
 }
 
-function messageOf(message: ClientMessage): Message {
+function toMessage(message: ClientMessage): Message {
 	switch (message.role) {
 		case 'user':
-			return userOf(message);
+			return toUserMessage(message);
 		case 'tool':
-			return resultOf(message);
+			return toToolMessage(message);
 		case 'assistant': {
 			const { content, refusal, tool_calls } = message;
-			return assistantMessage(textOf(content ?? refusal ?? ''), (tool_calls ?? []).map(callOf));
+			return assistantMessage(toText(content ?? refusal ?? ''), (tool_calls ?? []).map(toToolCall));
 		}
 		default:
-			return { role: 'system', content: textOf(message.content) };
+			return { role: 'system', content: toText(message.content) };
 	}
 }
 
-function userOf({ content }: Extract<ClientMessage, { role: 'user' }>): UserMessage {
-	return userMessage(typeof content === 'string' ? content : content.map(partOf));
+function toUserMessage({ content }: Extract<ClientMessage, { role: 'user' }>): UserMessage {
+	return userMessage(typeof content === 'string' ? content : content.map(toPart));
 }
 
-function resultOf({ tool_call_id, content }: Extract<ClientMessage, { role: 'tool' }>): ToolMessage {
-	return { role: 'tool', content: textOf(content), toolCallId: tool_call_id, isError: false };
+function toToolMessage({ tool_call_id, content }: Extract<ClientMessage, { role: 'tool' }>): ToolMessage {
+	return { role: 'tool', content: toText(content), toolCallId: tool_call_id, isError: false };
 }
 
 type ClientCall = NonNullable<Extract<ClientMessage, { role: 'assistant' }>['tool_calls']>[number];
 
-function callOf({ id, function: { name, arguments: text } }: ClientCall): ToolCall {
+function toToolCall({ id, function: { name, arguments: text } }: ClientCall): ToolCall {
 	return { id, name, input: parseToolInput(text) };
 }
 
@@ -90,12 +94,12 @@ function assertPaired(messages: readonly ClientMessage[], open: boolean): void {
 		if (message.role === 'tool') {
 			results++;
 			if (calls !== undefined && !calls.delete(message.tool_call_id))
-				throw refused(index, 'tool_call_id', `answers no open call of the assistant message in front of it`);
+				throw createRefusal(index, 'tool_call_id', `answers no open call of the assistant message in front of it`);
 		} else if (message.role === 'assistant') {
 			calls = new Map();
 			results = 0;
 			for (const [at, { id }] of (message.tool_calls ?? []).entries()) {
-				if (calls.has(id)) throw refused(index, `tool_calls.${at}.id`, 'another call of this message has it');
+				if (calls.has(id)) throw createRefusal(index, `tool_calls.${at}.id`, 'another call of this message has it');
 				calls.set(id, `messages.${index}.tool_calls.${at}`);
 			}
 		} else if (message.role === 'user' && results === 0) calls = new Map();
@@ -107,7 +111,7 @@ function assertPaired(messages: readonly ClientMessage[], open: boolean): void {
 	}
 }
 
-function refused(index: number, field: string, why: string): RunletError {
+function createRefusal(index: number, field: string, why: string): RunletError {
 	const path = `messages.${index}.${field}`;
 	return new RunletError('invalid_request', `${path}: ${why}.`, { field: path });
 }

@@ -4,7 +4,7 @@ import type { ErrorBody } from './schema.ts';
 /** A failure in the form that OpenAI's clients expect. */
 export function errorBody(error: RunletError): ErrorBody {
 	const field = typeof error.data?.field === 'string' ? error.data.field : undefined;
-	const param = field === undefined ? null : bracketed(field);
+	const param = field === undefined ? null : toBracketPath(field);
 	const message =
 		field !== undefined && error.message.startsWith(field)
 			? `${param}${error.message.slice(field.length)}`
@@ -30,11 +30,11 @@ export function refusalResponse(thrown: unknown): Response {
  */
 export function runFailureResponse(error: RunletError): Response {
 	const status = statusFor(error);
-	return toErrorResponse(ofRun(error), false, status === 400 || status === 402 ? status : 406);
+	return toErrorResponse(toRunError(error), false, status === 400 || status === 402 ? status : 406);
 }
 
 /** A run's failure as it is shown: where a provider refuses the Worker's key, the client's own is not what is wrong. */
-export function ofRun(error: RunletError): RunletError {
+export function toRunError(error: RunletError): RunletError {
 	return error.code === 'auth' ? new RunletError('provider_error', error.message, error.data) : error;
 }
 
@@ -76,6 +76,6 @@ function toErrorType(error: RunletError): string {
 }
 
 /** A field's path as OpenAI writes it: `messages[0].content`. */
-function bracketed(field: string): string {
+function toBracketPath(field: string): string {
 	return field.replace(/\.(\d+)(?=\.|$)/g, '[$1]');
 }

@@ -26,7 +26,7 @@ export type Piece =
  *
  * `tools` are names of the client's tools. Their calls come at the end, whole: one that the run refused is never shown.
  */
-export function pieces({
+export function listPieces({
 	tools,
 	isJson = false,
 	stop: stopWords = [],
@@ -47,7 +47,7 @@ export function pieces({
 	const show = (content: string): Piece[] => (content === '' ? [] : [{ type: 'delta', delta: { content } }]);
 	const say = (more: string): Piece[] => {
 		if (isJson) return [];
-		if (!owed.startsWith(more) && !more.startsWith(owed)) return fail(restarted());
+		if (!owed.startsWith(more) && !more.startsWith(owed)) return fail(createRestarted());
 		const said = more.slice(owed.length);
 		owed = owed.slice(more.length);
 		if (said === '') return [];
@@ -70,9 +70,9 @@ export function pieces({
 		return [...show(stopper.end()), { type: 'end', reason, usage: wireUsage(of) }];
 	};
 	const answer = (text: string): Piece[] => (isJson ? show(findJson(text) ?? text) : []);
-	const asked = (question: string): Piece[] =>
+	const toAsked = (question: string): Piece[] =>
 		isJson ? fail(new RunletError('awaiting_user', `A tool asks: ${question}`)) : [...say(question), ...end('stop')];
-	const ended = (event: TerminalEvent): Piece[] => {
+	const toEnd = (event: TerminalEvent): Piece[] => {
 		switch (event.type) {
 			case 'done':
 				return [...answer(event.text), ...end(finishReasons[stopReason] ?? 'stop', event.usage)];
@@ -85,10 +85,10 @@ export function pieces({
 				return fail(new RunletError(event.code, event.message, event.data));
 			case 'awaiting': {
 				close();
-				if (event.question !== undefined) return asked(event.question.question);
+				if (event.question !== undefined) return toAsked(event.question.question);
 				const calls = event.toolCalls ?? [];
 				const others = calls.filter(({ name, kind }) => kind !== undefined || !tools.includes(name));
-				if (others.length > 0) return fail(waitsForOthers(others));
+				if (others.length > 0) return fail(createWaitsForOthers(others));
 				return [...calls.flatMap(callPieces), ...end(calls.length > 0 ? 'tool_calls' : 'stop')];
 			}
 		}
@@ -103,7 +103,7 @@ export function pieces({
 				hasThought = true;
 				return isThought ? [] : [{ type: 'delta', delta: { reasoning_content: event.text } }];
 			case 'stop':
-				if (owed !== '') return fail(restarted());
+				if (owed !== '') return fail(createRestarted());
 				usage = addUsage(usage, event.usage);
 				stopReason = event.reason;
 				return [];
@@ -119,7 +119,7 @@ export function pieces({
 			case 'halted':
 			case 'cancelled':
 			case 'error':
-				return ended(event);
+				return toEnd(event);
 			default:
 				return [];
 		}
@@ -162,14 +162,14 @@ function wireUsage(usage: ChatUsage): CompletionUsage {
 	};
 }
 
-function restarted(): RunletError {
+function createRestarted(): RunletError {
 	return new RunletError(
 		'interrupted',
 		'The answer was begun again after a crash and became another one: what was shown of it does not count. Ask again, or read it in the session that the header Runlet-Session names.',
 	);
 }
 
-function waitsForOthers(calls: readonly WaitingCall[]): RunletError {
+function createWaitsForOthers(calls: readonly WaitingCall[]): RunletError {
 	const names = [...new Set(calls.map(({ name }) => name))].join(', ');
 	const what = calls.some(({ kind }) => kind === 'approval') ? 'somebody to approve' : 'what somebody else has to do';
 	return new RunletError(

@@ -1,8 +1,8 @@
 import type { RunEvent } from '../../chat/index.ts';
 import { RunletError } from '../../errors.ts';
 import type { Protocol, RunWriter } from '../protocol.ts';
-import { errorBody, ofRun, refusalResponse, runFailureResponse } from './error.ts';
-import { pieces, withoutRestarted } from './pieces.ts';
+import { errorBody, refusalResponse, runFailureResponse, toRunError } from './error.ts';
+import { listPieces, withoutRestarted } from './pieces.ts';
 import type { Chunk, Completion, CompletionUsage, Delta, FinishReason } from './schema.ts';
 
 /** An answer as a chat completion. */
@@ -24,20 +24,20 @@ export interface CompletionFormat {
 export function chatCompletions(format: CompletionFormat): Protocol {
 	return {
 		writer: () => chunkWriter(format),
-		result: (events) => resultOf(format, events),
+		result: (events) => toCompletion(format, events),
 		failure: refusalResponse,
 	};
 }
 
 /** What stands around every piece of one answer. */
-function frameOf({ model }: CompletionFormat, runId: string) {
+function createFrame({ model }: CompletionFormat, runId: string) {
 	return { id: `chatcmpl-${runId}`, created: Math.floor(Date.now() / 1000), model };
 }
 
 function chunkWriter(format: CompletionFormat): RunWriter {
 	const { includeUsage } = format;
-	const read = pieces(format);
-	let frame = frameOf(format, '');
+	const read = listPieces(format);
+	let frame = createFrame(format, '');
 	const chunk = (choices: Chunk['choices'], usage: CompletionUsage | null = null): string => {
 		const body: Chunk = { ...frame, object: 'chat.completion.chunk', choices, ...(includeUsage && { usage }) };
 		return data(JSON.stringify(body));
@@ -47,13 +47,13 @@ function chunkWriter(format: CompletionFormat): RunWriter {
 	return {
 		event: (event) => {
 			if (event.type === 'run.started') {
-				frame = frameOf(format, event.runId);
+				frame = createFrame(format, event.runId);
 				return choice({ role: 'assistant', content: '' });
 			}
 			return read(event)
 				.map((piece) => {
 					if (piece.type === 'delta') return choice(piece.delta);
-					if (piece.type === 'failure') return data(JSON.stringify(errorBody(ofRun(piece.error))));
+					if (piece.type === 'failure') return data(JSON.stringify(errorBody(toRunError(piece.error))));
 					return choice({}, piece.reason) + (includeUsage ? chunk([], piece.usage) : '') + data('[DONE]');
 				})
 				.join('');
@@ -66,17 +66,22 @@ function data(text: string): string {
 	return `data: ${text}\n\n`;
 }
 
-function resultOf(format: CompletionFormat, events: readonly RunEvent[]): Response {
-	const read = pieces(format);
+function toCompletion(format: CompletionFormat, events: readonly RunEvent[]): Response {
+	const read = listPieces(format);
 	const runId = events.find((event) => event.type === 'run.started')?.runId ?? '';
 	const deltas: Delta[] = [];
 	for (const piece of withoutRestarted(events).flatMap(read)) {
 		if (piece.type === 'delta') deltas.push(piece.delta);
 		else if (piece.type === 'failure') return runFailureResponse(piece.error);
 		else {
-			const choice = { index: 0, message: messageOf(deltas), logprobs: null, finish_reason: piece.reason } as const;
+			const choice = {
+				index: 0,
+				message: toCompletionMessage(deltas),
+				logprobs: null,
+				finish_reason: piece.reason,
+			} as const;
 			const { usage } = piece;
-			const body: Completion = { ...frameOf(format, runId), object: 'chat.completion', choices: [choice], usage };
+			const body: Completion = { ...createFrame(format, runId), object: 'chat.completion', choices: [choice], usage };
 			return Response.json(body);
 		}
 	}
@@ -84,7 +89,7 @@ function resultOf(format: CompletionFormat, events: readonly RunEvent[]): Respon
 }
 
 /** The message that these pieces make, as a client would put them together. */
-function messageOf(deltas: readonly Delta[]): Completion['choices'][number]['message'] {
+function toCompletionMessage(deltas: readonly Delta[]): Completion['choices'][number]['message'] {
 	const content = deltas.map((delta) => delta.content ?? '').join('');
 	const reasoning = deltas.map((delta) => delta.reasoning_content ?? '').join('');
 	const pieces = deltas.flatMap((delta) => delta.tool_calls ?? []);

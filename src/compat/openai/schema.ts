@@ -13,7 +13,7 @@ const mostTools = 128;
 const mostCalls = 1_000;
 
 /** A list whose length is looked at before what is in it. */
-function listOf<const S extends v.GenericSchema>(entry: S, most: number, least = 0) {
+function createList<const S extends v.GenericSchema>(entry: S, most: number, least = 0) {
 	return v.pipe(
 		v.array(v.unknown()),
 		v.minLength(least, 'must not be empty'),
@@ -23,7 +23,7 @@ function listOf<const S extends v.GenericSchema>(entry: S, most: number, least =
 }
 
 /** A field that would change what the answer means, and is not possible: as good as missing is fine. */
-function without(remedy: string) {
+function omit(remedy: string) {
 	return v.optional(
 		v.pipe(
 			v.unknown(),
@@ -68,13 +68,13 @@ const filePart = v.object({
 	}),
 });
 
-const texts = v.union([longText, listOf(textPart, mostCalls, 1)]);
+const texts = v.union([longText, createList(textPart, mostCalls, 1)]);
 const userContent = v.union([
 	longText,
-	listOf(v.variant('type', [textPart, imagePart, audioPart, filePart]), mostCalls, 1),
+	createList(v.variant('type', [textPart, imagePart, audioPart, filePart]), mostCalls, 1),
 ]);
 const refusalPart = v.object({ type: v.literal('refusal'), refusal: longText });
-const assistantContent = v.union([longText, listOf(v.variant('type', [textPart, refusalPart]), mostCalls)]);
+const assistantContent = v.union([longText, createList(v.variant('type', [textPart, refusalPart]), mostCalls)]);
 
 const callSchema = v.object({
 	id: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(256)),
@@ -90,9 +90,9 @@ export const messageSchema = v.variant('role', [
 		role: v.literal('assistant'),
 		content: v.nullish(assistantContent),
 		refusal: v.nullish(longText),
-		tool_calls: v.nullish(listOf(callSchema, mostCalls)),
-		function_call: without('Use tool_calls'),
-		audio: without('Send what was said as content'),
+		tool_calls: v.nullish(createList(callSchema, mostCalls)),
+		function_call: omit('Use tool_calls'),
+		audio: omit('Send what was said as content'),
 	}),
 	v.object({ role: v.literal('tool'), tool_call_id: shortText(maxId), content: texts }),
 ]);
@@ -138,10 +138,10 @@ const stopText = v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength
  */
 export const completionRequest = v.object({
 	model: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(200)),
-	messages: listOf(messageSchema, mostMessages, 1),
+	messages: createList(messageSchema, mostMessages, 1),
 	stream: v.nullish(v.boolean(), false),
 	stream_options: v.nullish(v.object({ include_usage: v.nullish(v.boolean(), false) })),
-	tools: v.nullish(listOf(toolSchema, mostTools)),
+	tools: v.nullish(createList(toolSchema, mostTools)),
 	tool_choice: v.nullish(toolChoice, 'auto'),
 	max_tokens: tokens,
 	max_completion_tokens: tokens,
@@ -151,11 +151,11 @@ export const completionRequest = v.object({
 	logprobs: v.nullish(v.literal(false, 'No probabilities are known here: leave it out')),
 	top_logprobs: v.nullish(v.literal(0, 'No probabilities are known here: leave it out')),
 	modalities: v.nullish(v.pipe(v.array(v.literal('text', 'An agent answers in text: leave it out')), v.maxLength(10))),
-	audio: without('An agent answers in text: leave it out'),
-	stop: v.nullish(v.union([stopText, listOf(stopText, 4)], 'Expected a text, or a list of at most 4')),
-	functions: without('Use tools'),
-	function_call: without('Use tools'),
-	web_search_options: without('Use an agent that has a tool for it'),
+	audio: omit('An agent answers in text: leave it out'),
+	stop: v.nullish(v.union([stopText, createList(stopText, 4)], 'Expected a text, or a list of at most 4')),
+	functions: omit('Use tools'),
+	function_call: omit('Use tools'),
+	web_search_options: omit('Use an agent that has a tool for it'),
 });
 
 export type CompletionRequest = v.InferOutput<typeof completionRequest>;

@@ -26,8 +26,8 @@ export function readClientTools(
 	for (const [index, { function: given }] of (tools ?? []).entries()) {
 		const { name, description, parameters } = given;
 		const at = `tools.${index}.function`;
-		if (own.has(name)) throw refused(`${at}.name`, `${agent} has a tool of this name by itself. Rename yours`);
-		if (seen.has(name)) throw refused(`${at}.name`, 'another of these tools has this name');
+		if (own.has(name)) throw createRefusal(`${at}.name`, `${agent} has a tool of this name by itself. Rename yours`);
+		if (seen.has(name)) throw createRefusal(`${at}.name`, 'another of these tools has this name');
 		seen.add(name);
 		const inputSchema = readSchema(parameters ?? { type: 'object', properties: {} }, `${at}.parameters`);
 		assertOfObject(inputSchema, `${at}.parameters`);
@@ -46,13 +46,13 @@ export function readToolChoice({
 }: Pick<CompletionRequest, 'tools' | 'tool_choice'>): ChatOptions['toolChoice'] {
 	const names = (tools ?? []).map((tool) => tool.function.name);
 	if (choice === 'required') {
-		if (names.length === 0) throw refused('tool_choice', 'required means one of your tools, and there are none');
+		if (names.length === 0) throw createRefusal('tool_choice', 'required means one of your tools, and there are none');
 		return { oneOf: names };
 	}
 	if (typeof choice === 'string') return undefined;
 	const { name } = choice.function;
 	if (names.includes(name)) return { oneOf: [name] };
-	throw refused('tool_choice.function.name', 'none of your tools has this name');
+	throw createRefusal('tool_choice.function.name', 'none of your tools has this name');
 }
 
 /**
@@ -68,7 +68,7 @@ export function assertOwnCalls(
 		for (const [at, call] of (message.tool_calls ?? []).entries()) {
 			if (!own.has(providerName(call.function.name))) continue;
 			const field = `messages.${index}.tool_calls.${at}.function.name`;
-			throw refused(field, `this tool is ${agent}'s own, and no answer shows its calls. Leave the call out`);
+			throw createRefusal(field, `this tool is ${agent}'s own, and no answer shows its calls. Leave the call out`);
 		}
 	}
 }
@@ -78,10 +78,10 @@ function assertOfObject(inputSchema: ClientTool['inputSchema'], field: string): 
 	try {
 		define({ name: 'client', description: '', inputSchema });
 	} catch {
-		throw refused(field, 'Expected a JSON Schema of an object, such as { "type": "object", "properties": {} }');
+		throw createRefusal(field, 'Expected a JSON Schema of an object, such as { "type": "object", "properties": {} }');
 	}
 }
 
-function refused(field: string, why: string): RunletError {
+function createRefusal(field: string, why: string): RunletError {
 	return new RunletError('invalid_request', `${field}: ${why}.`, { field });
 }

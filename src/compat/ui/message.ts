@@ -18,18 +18,18 @@ export interface UiMessage {
  * The message that a client has once it has read these chunks, but that text of a turn which was cut off and asked again
  * is left out; nothing where they hold nothing to show.
  */
-export function messageOf(chunks: readonly UiChunk[]): UiMessage | undefined {
+export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 	let id = '';
 	let metadata: object | undefined;
 	let parts: UiPart[] = [];
 	const texts = new Map<string, string[]>();
-	const place = (toolCallId: string): number =>
+	const findPlace = (toolCallId: string): number =>
 		parts.findLastIndex((part) => part.type.startsWith('tool-') && part.toolCallId === toolCallId);
 	const settle = (toolCallId: string, change: object, approved: boolean): void => {
-		const at = place(toolCallId);
+		const at = findPlace(toolCallId);
 		const part = parts[at];
 		if (part === undefined) return;
-		const approval = part.approval === undefined ? {} : { approval: { ...asRecord(part.approval), approved } };
+		const approval = part.approval === undefined ? {} : { approval: { ...toRecord(part.approval), approved } };
 		parts[at] = { ...part, ...change, ...approval };
 	};
 
@@ -78,7 +78,7 @@ export function messageOf(chunks: readonly UiChunk[]): UiMessage | undefined {
 				settle(chunk.toolCallId, { state: 'output-denied' }, false);
 				break;
 			case 'tool-approval-request': {
-				const at = place(chunk.toolCallId);
+				const at = findPlace(chunk.toolCallId);
 				const part = parts[at];
 				if (part !== undefined)
 					parts[at] = { ...part, state: 'approval-requested', approval: { id: chunk.approvalId } };
@@ -110,12 +110,12 @@ export function messageOf(chunks: readonly UiChunk[]): UiMessage | undefined {
 export function withAllowed({ parts, ...message }: UiMessage, allowed: readonly string[]): UiMessage {
 	const shown = parts.map((part) =>
 		part.state === 'approval-requested' && allowed.some((id) => id === part.toolCallId)
-			? { ...part, state: 'approval-responded', approval: { ...asRecord(part.approval), approved: true } }
+			? { ...part, state: 'approval-responded', approval: { ...toRecord(part.approval), approved: true } }
 			: part,
 	);
 	return { ...message, parts: shown };
 }
 
-function asRecord(value: unknown): object {
+function toRecord(value: unknown): object {
 	return typeof value === 'object' && value !== null ? value : {};
 }

@@ -30,11 +30,14 @@ export interface UiFile {
 }
 
 /** What a user's message says and what came with it. */
-export function contentOf(parts: readonly unknown[]): { readonly text: string | undefined; readonly files: UiFile[] } {
+export function readContent(parts: readonly unknown[]): {
+	readonly text: string | undefined;
+	readonly files: UiFile[];
+} {
 	const texts = parts.flatMap((part) => (v.is(textPart, part) ? [part.text] : []));
 	const files = parts.flatMap((part) => (v.is(filePart, part) ? [part] : []));
 	const text = texts.join('\n\n');
-	return { text: text.trim() === '' ? undefined : text, files: files.map(fileOf) };
+	return { text: text.trim() === '' ? undefined : text, files: files.map(toFile) };
 }
 
 /** An answer to a call that an assistant's message holds: a result, or whether it may run. */
@@ -43,7 +46,7 @@ export type UiAnswer =
 	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
 
 /** The answers that an assistant's message holds: those that were given long ago, too, and whatever a client made up. */
-export function answersOf(parts: readonly unknown[]): UiAnswer[] {
+export function readAnswers(parts: readonly unknown[]): UiAnswer[] {
 	return parts.flatMap((part): UiAnswer[] => {
 		const read = v.safeParse(answeredPart, part);
 		if (!read.success) return [];
@@ -62,21 +65,21 @@ export function answersOf(parts: readonly unknown[]): UiAnswer[] {
 	});
 }
 
-function fileOf({ mediaType, url, filename }: v.InferOutput<typeof filePart>, index: number): UiFile {
+function toFile({ mediaType, url, filename }: v.InferOutput<typeof filePart>, index: number): UiFile {
 	const type = mediaType.split(';')[0]?.trim() || 'application/octet-stream';
-	const name = filename || `file-${index + 1}.${extensionOf(type)}`;
+	const name = filename || `file-${index + 1}.${findExtension(type)}`;
 	const data = /^data:[^,]*?(;base64)?,/i.exec(url);
 	if (data === null) return { name, type, size: 0, contentUrl: url };
 	const content = url.slice(data[0].length);
 	if (data[1] === undefined) {
-		const contentText = decoded(content);
+		const contentText = decodeUri(content);
 		return { name, type, size: new TextEncoder().encode(contentText).byteLength, contentText };
 	}
 	const padding = content.endsWith('==') ? 2 : content.endsWith('=') ? 1 : 0;
 	return { name, type, size: Math.floor((content.length * 3) / 4) - padding, contentBase64: content };
 }
 
-function decoded(text: string): string {
+function decodeUri(text: string): string {
 	try {
 		return decodeURIComponent(text);
 	} catch {
@@ -84,6 +87,6 @@ function decoded(text: string): string {
 	}
 }
 
-function extensionOf(type: string): string {
+function findExtension(type: string): string {
 	return type.split(/[^a-z0-9]/i).at(-1) || 'bin';
 }

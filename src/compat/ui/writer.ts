@@ -68,16 +68,16 @@ export class UiWriter {
 		if (event.type === 'run.started') this.#runId = event.runId;
 		this.#start();
 		this.#take(event);
-		return this.#taken();
+		return this.#isTaken();
 	}
 
 	/** The chunks that say answers which wait, behind the run's end, for those to its other calls. */
 	writeAnswers(given: readonly GivenResult[]): UiChunk[] {
 		this.#takeGiven(given);
-		return this.#taken();
+		return this.#isTaken();
 	}
 
-	#taken(): UiChunk[] {
+	#isTaken(): UiChunk[] {
 		const out = this.#out;
 		this.#out = [];
 		return out;
@@ -167,7 +167,7 @@ export class UiWriter {
 	#takeGiven(given: readonly GivenResult[]): void {
 		for (const { id, output, isError, isDenied } of given) {
 			if (!isDenied) this.#settle(id, output, isError);
-			else if (this.#settled(id)) this.#say({ type: 'tool-output-denied', toolCallId: id });
+			else if (this.#isSettled(id)) this.#say({ type: 'tool-output-denied', toolCallId: id });
 		}
 	}
 
@@ -195,7 +195,7 @@ export class UiWriter {
 		switch (event.type) {
 			case 'done': {
 				const { type: _, text: __, ...more } = event;
-				this.#finish(finishReasonOf(this.#stopReason), { status: 'completed', ...more });
+				this.#finish(toFinishReason(this.#stopReason), { status: 'completed', ...more });
 				break;
 			}
 			case 'awaiting':
@@ -279,13 +279,13 @@ export class UiWriter {
 	}
 
 	#settle(id: string, output: unknown, isError: boolean): void {
-		if (!this.#settled(id)) return;
-		if (isError) this.#say({ type: 'tool-output-error', toolCallId: id, errorText: textOf(output) });
+		if (!this.#isSettled(id)) return;
+		if (isError) this.#say({ type: 'tool-output-error', toolCallId: id, errorText: toText(output) });
 		else this.#say({ type: 'tool-output-available', toolCallId: id, output: output ?? null });
 	}
 
 	/** Settles a call; whether it is one that can be. */
-	#settled(id: string): boolean {
+	#isSettled(id: string): boolean {
 		const call = this.#calls.get(id);
 		if (call?.state !== 'open' && call?.state !== 'settled') return false;
 		call.state = 'settled';
@@ -322,7 +322,7 @@ function keepsNoCalls(reason: string): boolean {
 	return reason === 'max_tokens' || reason === 'refusal';
 }
 
-function finishReasonOf(reason: string): UiFinishReason {
+function toFinishReason(reason: string): UiFinishReason {
 	switch (reason) {
 		case 'end_turn':
 		case 'stop_sequence':
@@ -338,6 +338,6 @@ function finishReasonOf(reason: string): UiFinishReason {
 	}
 }
 
-function textOf(output: unknown): string {
+function toText(output: unknown): string {
 	return typeof output === 'string' ? output : (JSON.stringify(output) ?? '');
 }

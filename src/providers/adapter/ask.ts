@@ -1,13 +1,13 @@
 import { withUsage } from '../../chat/failure.ts';
 import type { ChatReply, ChatUsage, OnDelta } from '../../chat/index.ts';
-import { abortError } from '../../chat/signal.ts';
+import { toAbortError } from '../../chat/signal.ts';
 import { RunletError } from '../../errors.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
 import { readBody, wireBounds } from './bounded.ts';
 import { done, eventBatches } from './events.ts';
-import { type Caller, complaintOf, notTheApi, toProviderError } from './failure.ts';
+import { type Caller, createNotTheApi, readComplaint, toProviderError } from './failure.ts';
 import { isJson } from './json.ts';
-import { costOf, loadPrices } from './price.ts';
+import { findCost, loadPrices } from './price.ts';
 import { type ReplyBuilder, replyBuilder } from './reply.ts';
 
 /**
@@ -28,16 +28,16 @@ export async function ask(
 	loadPrices().catch(() => {});
 	const usage = async (): Promise<ChatUsage> => {
 		const { raw, usage } = reply.usageSoFar();
-		const costUsd = await costOf(adapter.variant, [reply.answeredBy(), request.model], raw, usage);
+		const costUsd = await findCost(adapter.variant, [reply.getModel(), request.model], raw, usage);
 		return { ...usage, ...(costUsd !== undefined && { costUsd }), latencyMs: Date.now() - started };
 	};
 	try {
 		const response = await adapter.send(request);
 		await read(response, adapter.reader(reply, request), reply, request, caller, alive);
-		if (reply.finished()) return await reply.close(await usage());
+		if (reply.isFinished()) return await reply.close(await usage());
 		throw new RunletError('interrupted', 'the reply broke off before its end.');
 	} catch (thrown) {
-		const error = signal.aborted ? abortError(signal) : toProviderError(thrown, caller);
+		const error = signal.aborted ? toAbortError(signal) : toProviderError(thrown, caller);
 		throw Object.keys(reply.usageSoFar().raw).length > 0 ? withUsage(error, await usage()) : error;
 	}
 }
@@ -51,15 +51,15 @@ async function read(
 	alive: () => void,
 ): Promise<void> {
 	const bounds = wireBounds(caller.model, maxReplyBytes);
-	if (!response.ok) throw await complaintOf(response);
+	if (!response.ok) throw await readComplaint(response);
 	const type = response.headers.get('content-type') ?? '';
 	if (type.includes('text/html')) {
 		await response.body?.cancel();
-		throw notTheApi(caller);
+		throw createNotTheApi(caller);
 	}
 	// A server that cannot stream may answer with a whole reply.
 	if (!stream || type.includes('application/json')) {
-		const body = parsed(await readBody(response, bounds));
+		const body = parseBody(await readBody(response, bounds));
 		if (isJson(body)) return reader.body(body);
 		if (!Array.isArray(body))
 			throw new RunletError('interrupted', 'the answer is no JSON; it was cut or changed on its way.');
@@ -77,13 +77,13 @@ async function read(
 			}
 			const room = reader.event(event);
 			if (room !== undefined) await room;
-			if (reply.finished()) return;
+			if (reply.isFinished()) return;
 		}
 	}
 	if (!signal.aborted) reader.end?.('eof');
 }
 
-function parsed(text: string): unknown {
+function parseBody(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {

@@ -25,7 +25,7 @@ export function wireMeter({ model, maxReplyBytes, one, all }: WireBounds) {
 			if (open > one || total > all) throw replyTooLarge(model, maxReplyBytes);
 		},
 		/** An event has ended. */
-		ended: (): void => {
+		end: (): void => {
 			open = 0;
 		},
 	};
@@ -34,7 +34,7 @@ export function wireMeter({ model, maxReplyBytes, one, all }: WireBounds) {
 /** The text of an answer; throws `reply_too_large` where it is too long. */
 export async function readBody(response: Response, bounds: WireBounds): Promise<string> {
 	const meter = wireMeter(bounds);
-	return textOf(response, (bytes) => {
+	return getText(response, (bytes) => {
 		meter.add(bytes);
 		return true;
 	});
@@ -46,14 +46,14 @@ const longestError = 65_536;
 /** The beginning of an answer that is an error. */
 export async function readError(response: Response): Promise<string> {
 	let read = 0;
-	return textOf(response, (bytes) => {
+	return getText(response, (bytes) => {
 		read += bytes;
 		return read < longestError;
 	});
 }
 
 /** The text of a body, as long as there is room for more; the rest is not fetched. */
-async function textOf(response: Response, hasRoom: (bytes: number) => boolean): Promise<string> {
+async function getText(response: Response, hasRoom: (bytes: number) => boolean): Promise<string> {
 	const reader = response.body?.getReader();
 	if (reader === undefined) return '';
 	const decoder = new TextDecoder();

@@ -6,12 +6,12 @@ import { type ReasoningEffort, reasoningEfforts } from '../../chat/effort.ts';
  * steps.
  */
 export function roundEffort(wanted: ReasoningEffort, steps: readonly ReasoningEffort[]): ReasoningEffort | undefined {
-	const distance = (step: ReasoningEffort): number =>
+	const measureDistance = (step: ReasoningEffort): number =>
 		Math.abs(reasoningEfforts.indexOf(step) - reasoningEfforts.indexOf(wanted));
 	let best: ReasoningEffort | undefined;
 	for (const step of reasoningEfforts) {
 		if (!steps.includes(step)) continue;
-		const nearer = best === undefined ? 1 : distance(best) - distance(step);
+		const nearer = best === undefined ? 1 : measureDistance(best) - measureDistance(step);
 		if (nearer > 0 || (nearer === 0 && step !== 'max')) best = step;
 	}
 	return best;

@@ -26,7 +26,7 @@ export async function* eventBatches(
 	const meter = wireMeter(bounds);
 	const parser = createParser({
 		onEvent: ({ data }) => {
-			meter.ended();
+			meter.end();
 			try {
 				if (broken === undefined) take(data, batch);
 			} catch {

@@ -1,8 +1,8 @@
-import { causeCode, isRetryable, kindOfStatus, parseRetryAfter, toModelError } from '../../chat/failure.ts';
-import { messageOf, RunletError } from '../../errors.ts';
+import { isRetryable, kindOfStatus, parseRetryAfter, readCauseCode, toModelError } from '../../chat/failure.ts';
+import { RunletError, toMessageText } from '../../errors.ts';
 import { redactSecrets } from '../../redact.ts';
 import { readError } from './bounded.ts';
-import { isJson, type Json, number, object, objects, string } from './json.ts';
+import { getNumber, getObject, getObjects, isJson, type Json, string } from './json.ts';
 
 /** Whose call failed. */
 export interface Caller {
@@ -33,7 +33,7 @@ export class ProviderComplaint extends Error {
 }
 
 /** A response that is no success, its body read, as what to throw. */
-export async function complaintOf(response: Response): Promise<ProviderComplaint> {
+export async function readComplaint(response: Response): Promise<ProviderComplaint> {
 	const text = await readError(response).catch(() => '');
 	return new ProviderComplaint({ status: response.status, headers: response.headers, body: jsonOr(text) });
 }
@@ -44,36 +44,36 @@ export async function complaintOf(response: Response): Promise<ProviderComplaint
  */
 export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 	if (thrown instanceof RunletError) return withCaller(thrown, caller);
-	const complaint = complaintIn(thrown);
+	const complaint = findComplaint(thrown);
 	if (complaint === undefined) {
 		const { code, data } = toModelError(thrown, caller.model);
-		const detail = causeCode(thrown) ?? (code === 'network' ? undefined : messageOf(thrown));
+		const detail = readCauseCode(thrown) ?? (code === 'network' ? undefined : toMessageText(thrown));
 		const what = code === 'network' ? 'the connection failed' : 'the call failed';
 		const words = detail === undefined ? what : `${what} (${detail})`;
 		const message = `${caller.displayName} (${caller.model}): ${words}. ${remedies[code]?.(caller) ?? ''}`.trim();
-		return new RunletError(code, redacted(message, caller), { ...data, provider: caller.variant }, { cause: thrown });
+		return new RunletError(code, redact(message, caller), { ...data, provider: caller.variant }, { cause: thrown });
 	}
-	return judged(complaint, caller);
+	return judgeComplaint(complaint, caller);
 }
 
-function judged({ status, headers, body }: Complaint, caller: Caller): RunletError {
+function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): RunletError {
 	const { model, variant: provider, displayName } = caller;
-	const said = isJson(body) || Array.isArray(body) ? saidIn(body) : {};
-	if (status !== undefined && status < 400) return redirected(caller, status);
-	const words = said.message ?? (typeof body === 'string' ? plain(body, status) : undefined);
-	const verdict = codeOf(said, words ?? '', status);
+	const said = isJson(body) || Array.isArray(body) ? readSaid(body) : {};
+	if (status !== undefined && status < 400) return createRedirected(caller, status);
+	const words = said.message ?? (typeof body === 'string' ? toPlainText(body, status) : undefined);
+	const verdict = chooseCode(said, words ?? '', status);
 	const code = verdict === 'insufficient_quota' ? 'rate_limited' : verdict;
 	const retryAfter = retryAfterIn(headers) ?? said.retryAfter;
 	const data = {
 		model,
 		provider,
 		...(status !== undefined && { status }),
-		...(said.kind !== undefined && { kind: redacted(said.kind, caller).slice(0, 100) }),
+		...(said.kind !== undefined && { kind: redact(said.kind, caller).slice(0, 100) }),
 		...(retryAfter !== undefined && { retryAfter }),
 		...(verdict === 'insufficient_quota' && { insufficientQuota: true }),
 	};
 	// Secrets go first: a cut through the middle of one would leave the rest.
-	const text = redacted(words ?? `answered with status ${status ?? 'unknown'}`, caller)
+	const text = redact(words ?? `answered with status ${status ?? 'unknown'}`, caller)
 		.slice(0, 500)
 		.trim();
 	const remedy = status === 404 ? notFound : (remedies[verdict]?.(caller) ?? '');
@@ -90,7 +90,7 @@ interface Said {
 }
 
 /** What the error bodies of all dialects say: `{ error: { message, type, code, status } }`, nested or bare, or a list. */
-function saidIn(body: Json | readonly unknown[]): Said {
+function readSaid(body: Json | readonly unknown[]): Said {
 	let at: Json = isJson(body) ? body : (body.find(isJson) ?? {});
 	const kinds: string[] = [];
 	const note = (value: unknown): void => {
@@ -102,12 +102,12 @@ function saidIn(body: Json | readonly unknown[]): Said {
 	for (let depth = 0; depth < 4; depth++) {
 		for (const key of ['code', 'status', 'type']) note(at[key]);
 		message = string(at, 'message') ?? string(at, 'detail') ?? message;
-		retryAfter ??= number(at, 'retry_after') ?? retryInfo(at);
-		const raw = string(object(at, 'metadata'), 'raw');
+		retryAfter ??= getNumber(at, 'retry_after') ?? retryInfo(at);
+		const raw = string(getObject(at, 'metadata'), 'raw');
 		if (raw !== undefined && raw !== '') message = `${message ?? ''} ${raw}`.trim();
 		const inner = at.error;
 		if (typeof inner === 'string') message ??= inner;
-		const list = objects(at, 'errors')[0];
+		const list = getObjects(at, 'errors')[0];
 		const next = isJson(inner) ? inner : list;
 		if (next === undefined) break;
 		at = next;
@@ -117,7 +117,7 @@ function saidIn(body: Json | readonly unknown[]): Said {
 
 /** Gemini's `RetryInfo`: `retryDelay: "34.5s"`. */
 function retryInfo(error: Json): number | undefined {
-	for (const detail of objects(error, 'details')) {
+	for (const detail of getObjects(error, 'details')) {
 		const seconds = /^([\d.]+)s$/.exec(string(detail, 'retryDelay') ?? '')?.[1];
 		if (seconds !== undefined) return Number(seconds);
 	}
@@ -167,7 +167,7 @@ const filtered =
 const badKey = /api key not valid|(incorrect|invalid) api key|api key (is )?(missing|expired|invalid)/i;
 const noCredit = /credit balance is too low|insufficient (balance|credits|funds|quota)|exceeded your current quota/i;
 
-function codeOf({ kinds = [] }: Said, words: string, status: number | undefined): Verdict {
+function chooseCode({ kinds = [] }: Said, words: string, status: number | undefined): Verdict {
 	const says = (verdict: Verdict): boolean =>
 		kinds.some((kind) => verdicts.some(([name, pattern]) => name === verdict && pattern.test(kind)));
 	if (
@@ -195,19 +195,19 @@ const remedies: Readonly<Record<string, (caller: Caller) => string>> = {
 	content_filtered: () => 'The provider refuses this content: change the message.',
 	invalid_request: () => '',
 	timeout: () => 'Try again, or ask for a shorter answer.',
-	network: () => 'Check the base URL and the network, or send the message again.',
-	interrupted: () => 'The reply broke off: send the message again.',
+	toNetworkError: () => 'Check the base URL and the network, or send the message again.',
+	toInterruption: () => 'The reply broke off: send the message again.',
 };
 
 const notFound = "Check the model's name, and the base URL.";
 
 /** A redirect is no answer of the API, and is not followed. */
-function redirected({ displayName, model, variant: provider }: Caller, status: number): RunletError {
+function createRedirected({ displayName, model, variant: provider }: Caller, status: number): RunletError {
 	const message = `${displayName} (${model}): the base URL leads somewhere else, where nothing is sent. Set the base URL to where the API is.`;
 	return new RunletError('network', message, { model, provider, status });
 }
 
-function plain(text: string, status: number | undefined): string | undefined {
+function toPlainText(text: string, status: number | undefined): string | undefined {
 	const trimmed = text.trim();
 	if (trimmed === '') return undefined;
 	if (!trimmed.startsWith('<')) return trimmed;
@@ -215,15 +215,15 @@ function plain(text: string, status: number | undefined): string | undefined {
 }
 
 /** The error of a 200 that is a web page. */
-export function notTheApi(caller: Caller): RunletError {
-	return new RunletError('network', `${caller.displayName} (${caller.model}): ${plain('<', undefined)}`, {
+export function createNotTheApi(caller: Caller): RunletError {
+	return new RunletError('network', `${caller.displayName} (${caller.model}): ${toPlainText('<', undefined)}`, {
 		model: caller.model,
 		provider: caller.variant,
 	});
 }
 
 /** An adapter's complaint; an SDK wraps what its `fetch` throws. */
-export function complaintIn(thrown: unknown): Complaint | undefined {
+export function findComplaint(thrown: unknown): Complaint | undefined {
 	if (thrown instanceof ProviderComplaint) return thrown.complaint;
 	return thrown instanceof Error && thrown.cause instanceof ProviderComplaint ? thrown.cause.complaint : undefined;
 }
@@ -242,14 +242,14 @@ function withCaller(error: RunletError, caller: Caller): RunletError {
 	const remedy = isRetryable(error) ? ' Send the message again.' : '';
 	return new RunletError(
 		code,
-		redacted(`${caller.displayName} (${caller.model}): ${message}${remedy}`, caller),
+		redact(`${caller.displayName} (${caller.model}): ${message}${remedy}`, caller),
 		{ ...data, model: caller.model, provider: caller.variant },
 		{ cause },
 	);
 }
 
 /** A text without its secrets: those that are known, and what looks like a key, masked by the provider or not. */
-function redacted(text: string, { secrets }: Caller): string {
+function redact(text: string, { secrets }: Caller): string {
 	let out = text;
 	for (const secret of secrets) out = out.replaceAll(secret, '[key]');
 	return redactSecrets(out).replace(/\b((sk|xai|gsk|Bearer)[-_ ][\w*.-]{6,}|AIza[\w-]{6,})/g, '[key]');

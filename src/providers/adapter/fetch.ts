@@ -1,4 +1,4 @@
-import { complaintOf } from './failure.ts';
+import { readComplaint } from './failure.ts';
 import type { ProviderSettings } from './settings.ts';
 
 /** What every official SDK is told: to leave to the loop what is the loop's, and to say nothing by itself. */
@@ -31,7 +31,7 @@ export function providerFetch(
 		for (const name of [...sent.keys()]) if (!usual.test(name)) sent.delete(name);
 		for (const [name, value] of Object.entries({ ...own, ...headers })) sent.set(name, value);
 		const response = await send(input, { ...init, headers: sent, redirect: 'manual' });
-		if (!response.ok) throw await complaintOf(response);
+		if (!response.ok) throw await readComplaint(response);
 		return response;
 	};
 }

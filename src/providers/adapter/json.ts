@@ -7,13 +7,13 @@ export function isJson(value: unknown): value is Json {
 }
 
 /** The object under a key; an empty one where there is none. */
-export function object(from: Json, key: string): Json {
+export function getObject(from: Json, key: string): Json {
 	const value = from[key];
 	return isJson(value) ? value : empty;
 }
 
 /** The objects of the list under a key. */
-export function objects(from: Json, key: string): readonly Json[] {
+export function getObjects(from: Json, key: string): readonly Json[] {
 	const value = from[key];
 	return Array.isArray(value) ? value.filter(isJson) : none;
 }
@@ -23,13 +23,13 @@ export function string(from: Json, key: string): string | undefined {
 	return typeof value === 'string' ? value : undefined;
 }
 
-export function number(from: Json, key: string): number | undefined {
+export function getNumber(from: Json, key: string): number | undefined {
 	const value = from[key];
 	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
 /** The numbers of a list. */
-export function numbers(value: unknown): readonly number[] {
+export function getNumbers(value: unknown): readonly number[] {
 	return Array.isArray(value) ? value.filter((one) => typeof one === 'number') : [];
 }
 

@@ -9,13 +9,13 @@ export type Media = {
 } & ({ readonly data: string; readonly url?: undefined } | { readonly url: string; readonly data?: undefined });
 
 /** The bytes or the URL of a part, `data:` URLs opened; `undefined` for a part of text, or one that carries nothing. */
-export function mediaOf({ kind, mime, data, url, name }: MessagePart): Media | undefined {
+export function toMedia({ kind, mime, data, url, name }: MessagePart): Media | undefined {
 	if (kind === 'text' || kind === 'tool-result') return undefined;
 	const opened = /^data:([^;,]*)(?:;[^;,]*)*;base64,(.*)$/s.exec(url ?? '');
 	const bytes = data ?? opened?.[2];
 	const said = mime ?? (opened?.[1] || guess(bytes, url) || fallbacks[kind]);
 	const type = said === 'image/jpg' ? 'image/jpeg' : said;
-	const about = { kind: kindOf(kind, type), mime: type, name };
+	const about = { kind: chooseKind(kind, type), mime: type, name };
 	if (bytes !== undefined && bytes !== '') return { ...about, data: bytes };
 	return url === undefined || opened !== null ? undefined : { ...about, url };
 }
@@ -27,18 +27,18 @@ export function isImage(media: Media | undefined): media is Media & { readonly k
 }
 
 /** Media as one URL, a `data:` URL where there are bytes. */
-export function urlOf({ mime, data, url }: Media): string {
+export function toDataUrl({ mime, data, url }: Media): string {
 	return url ?? `data:${mime};base64,${data}`;
 }
 
 /** Base64 of a text file, as text. */
-export function textOf(base64: string): string {
+export function decodeText(base64: string): string {
 	return new TextDecoder().decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
 }
 
 const fallbacks = { image: 'image/png', audio: 'audio/wav', file: 'application/octet-stream' } as const;
 
-function kindOf(kind: 'image' | 'audio' | 'file', mime: string): Media['kind'] {
+function chooseKind(kind: 'image' | 'audio' | 'file', mime: string): Media['kind'] {
 	if (mime.startsWith('image/')) return 'image';
 	if (mime.startsWith('audio/')) return 'audio';
 	if (mime === 'application/pdf') return 'pdf';

@@ -1,6 +1,6 @@
 import { type ChatUsage, makeUsage } from '../../chat/index.ts';
-import { dollars } from '../../chat/usage.ts';
-import { isJson, type Json, number, object, objects, string } from './json.ts';
+import { roundDollars } from '../../chat/usage.ts';
+import { getNumber, getObject, getObjects, isJson, type Json, string } from './json.ts';
 
 /** What the price list calls a provider, where that is another name. */
 const listed: Readonly<Record<string, string>> = { gemini: 'google', xai: 'x-ai', 'workers-ai': 'cloudflare' };
@@ -17,21 +17,21 @@ export function loadPrices(): Promise<typeof import('@pydantic/genai-prices')> {
  * What a call cost in US dollars: as its provider says, else by the price list; `undefined` for a model that the list
  * does not know, never a guess by a similar name. `raw` is the provider's own usage record.
  */
-export async function costOf(
+export async function findCost(
 	provider: string,
 	models: readonly (string | undefined)[],
 	raw: Json,
 	{ inputTokens, outputTokens, cachedInputTokens, costUsd }: ChatUsage,
 ): Promise<number | undefined> {
 	if (costUsd !== undefined) return costUsd;
-	const said = saidCost(raw);
+	const said = readCost(raw);
 	if (said !== undefined) return said;
 	if (inputTokens === undefined || outputTokens === undefined) return undefined;
 	// One answer may be the work of several models, each with a price of its own.
-	const runs = objects(raw, 'iterations');
+	const runs = getObjects(raw, 'iterations');
 	if (runs.some((run) => string(run, 'model') !== undefined)) {
 		const costs = await Promise.all(
-			runs.map((run) => costOf(provider, [string(run, 'model'), ...models], run, makeUsage(run))),
+			runs.map((run) => findCost(provider, [string(run, 'model'), ...models], run, makeUsage(run))),
 		);
 		return costs.reduce((sum, cost) => (sum === undefined || cost === undefined ? undefined : sum + cost), 0);
 	}
@@ -39,18 +39,18 @@ export async function costOf(
 		input_tokens: inputTokens,
 		output_tokens: outputTokens,
 		...(cachedInputTokens !== undefined && { cache_read_tokens: cachedInputTokens }),
-		...cacheWrites(raw),
+		...readCacheWrites(raw),
 	};
 	for (const model of models) {
 		if (model === undefined) continue;
 		const price = await lookUp(provider, model, usage);
-		if (price !== undefined) return dollars(price.total_price);
+		if (price !== undefined) return roundDollars(price.total_price);
 	}
 	return undefined;
 }
 
 /** A model's context window in tokens, by the same list; `undefined` where nobody says. */
-export async function contextWindowOf(provider: string, model: string): Promise<number | undefined> {
+export async function findContextWindow(provider: string, model: string): Promise<number | undefined> {
 	return (await lookUp(provider, model, {}))?.model.context_window;
 }
 
@@ -67,19 +67,19 @@ async function lookUp(provider: string, model: string, usage: Readonly<Record<st
 }
 
 /** Tokens that were written to a cache, which cost more than others. */
-function cacheWrites(raw: Json): Record<string, number> {
+function readCacheWrites(raw: Json): Record<string, number> {
 	const written =
-		number(raw, 'cache_creation_input_tokens') ??
-		number(object(raw, 'input_tokens_details'), 'cache_write_tokens') ??
-		number(object(raw, 'prompt_tokens_details'), 'cache_write_tokens');
+		getNumber(raw, 'cache_creation_input_tokens') ??
+		getNumber(getObject(raw, 'input_tokens_details'), 'cache_write_tokens') ??
+		getNumber(getObject(raw, 'prompt_tokens_details'), 'cache_write_tokens');
 	if (written === undefined) return {};
-	const long = number(object(raw, 'cache_creation'), 'ephemeral_1h_input_tokens');
+	const long = getNumber(getObject(raw, 'cache_creation'), 'ephemeral_1h_input_tokens');
 	return { cache_write_tokens: written, ...(long !== undefined && long > 0 && { cache_write_1h_tokens: long }) };
 }
 
 /** The cost that a provider reports by itself: OpenRouter in dollars, xAI in ten-billionths of one. */
-function saidCost(raw: Json): number | undefined {
-	const ticks = number(raw, 'cost_in_usd_ticks');
+function readCost(raw: Json): number | undefined {
+	const ticks = getNumber(raw, 'cost_in_usd_ticks');
 	if (ticks !== undefined) return ticks / 1e10;
-	return isJson(raw.cost_details) || raw.is_byok !== undefined ? number(raw, 'cost') : undefined;
+	return isJson(raw.cost_details) || raw.is_byok !== undefined ? getNumber(raw, 'cost') : undefined;
 }

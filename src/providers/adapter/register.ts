@@ -1,4 +1,4 @@
-import { attempt, chargedReply, retrying } from '../../chat/attempt.ts';
+import { addLostUsage, attempt, retry } from '../../chat/attempt.ts';
 import { assertEffort } from '../../chat/effort.ts';
 import {
 	type CallOptions,
@@ -9,14 +9,14 @@ import {
 	type ProviderRegistration,
 	prefixDetector,
 } from '../../chat/index.ts';
-import { abortable, abortError } from '../../chat/signal.ts';
+import { raceAbort, toAbortError } from '../../chat/signal.ts';
 import { providerName, type Tool } from '../../tool/index.ts';
 import { toCurrentDraft } from '../../tool/json-schema/draft.ts';
 import type { Adapter, ModelRequest } from './adapter.ts';
 import { ask } from './ask.ts';
 import { type Caller, toProviderError } from './failure.ts';
-import { contextWindowOf, costOf } from './price.ts';
-import { type ProviderSettings, secretsOf } from './settings.ts';
+import { findContextWindow, findCost } from './price.ts';
+import { listSecrets, type ProviderSettings } from './settings.ts';
 
 /**
  * An adapter as the loop takes it. Here is what all of them share: aliases, and timeouts and retries
@@ -25,12 +25,12 @@ import { type ProviderSettings, secretsOf } from './settings.ts';
 export function register(adapter: Adapter, settings: Partial<ProviderSettings>): ProviderRegistration {
 	const { variant, displayName, detect, keyName, embed, countTokens } = adapter;
 	const { maxRetries, timeouts } = settings;
-	const secrets = secretsOf(settings);
+	const secrets = listSecrets(settings);
 	const caller = (model: string): Caller => ({ displayName, variant, model, secrets, keyName });
 	// A provider may know models of its own that have no prefix.
 	const { prefix = '' } = adapter;
 	const prefixed = prefixDetector(prefix);
-	const bare = (model: string): string => (prefixed(model) ? model.slice(prefix.length) : model);
+	const stripPrefix = (model: string): string => (prefixed(model) ? model.slice(prefix.length) : model);
 
 	const call = async (
 		model: string,
@@ -52,12 +52,12 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 		const once = () =>
 			attempt(
 				(take, either, seen) => {
-					const alive = (): void => {
+					const isAlive = (): void => {
 						seen();
 						options.onActivity?.();
 					};
-					const request = requestOf({
-						model: bare(model),
+					const request = toRequest({
+						model: stripPrefix(model),
 						messages,
 						system,
 						tools,
@@ -65,7 +65,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 						stream,
 						signal: either,
 					});
-					return ask(adapter, request, caller(model), named(take, names), alive);
+					return ask(adapter, request, caller(model), findNamed(take, names), isAlive);
 				},
 				note,
 				{
@@ -76,12 +76,12 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 					maxReplyBytes: options.maxReplyBytes,
 				},
 			);
-		const reply = await retrying(once, {
+		const reply = await retry(once, {
 			model,
 			maxRetries: options.maxRetries ?? maxRetries ?? 0,
 			signal,
 			mayRetry: () => !shown,
-			charged: chargedReply,
+			charged: addLostUsage,
 		});
 		return { ...reply, toolCalls: reply.toolCalls?.map((one) => ({ ...one, name: names.get(one.name) ?? one.name })) };
 	};
@@ -93,8 +93,8 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 		maxRetries,
 		timeouts,
 		meta: adapter.meta,
-		contextWindow: (model: string) => contextWindowOf(variant, bare(model)),
-		priceOf: (model: string, usage: ChatUsage) => costOf(variant, [bare(model)], {}, usage),
+		contextWindow: (model: string) => findContextWindow(variant, stripPrefix(model)),
+		computePrice: (model: string, usage: ChatUsage) => findCost(variant, [stripPrefix(model)], {}, usage),
 	};
 	const needs = adapter.needs ?? (keyName !== undefined && !settings.apiKey ? keyName : undefined);
 	if (needs !== undefined) return { ...about, needs };
@@ -107,7 +107,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 		...(embed !== undefined && {
 			embedFn: (model, texts, options = {}) => {
 				const { signal = new AbortController().signal } = options;
-				return retrying(() => guarded(() => embed(bare(model), texts, signal), caller(model), signal), {
+				return retry(() => guardCall(() => embed(stripPrefix(model), texts, signal), caller(model), signal), {
 					model,
 					maxRetries: options.maxRetries ?? maxRetries ?? 0,
 					signal,
@@ -117,8 +117,8 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 		...(countTokens !== undefined && {
 			countTokens: (messages, model) => {
 				const { signal } = new AbortController();
-				const request = requestOf({
-					model: bare(model),
+				const request = toRequest({
+					model: stripPrefix(model),
 					messages,
 					system: undefined,
 					tools: [],
@@ -126,21 +126,21 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 					stream: false,
 					signal,
 				});
-				return guarded(() => countTokens(request), caller(model), signal);
+				return guardCall(() => countTokens(request), caller(model), signal);
 			},
 		}),
 	};
 }
 
-async function guarded<T>(work: () => Promise<T>, caller: Caller, signal: AbortSignal): Promise<T> {
+async function guardCall<T>(work: () => Promise<T>, caller: Caller, signal: AbortSignal): Promise<T> {
 	try {
-		return await abortable(work(), signal);
+		return await raceAbort(work(), signal);
 	} catch (thrown) {
-		throw signal.aborted ? abortError(signal) : toProviderError(thrown, caller);
+		throw signal.aborted ? toAbortError(signal) : toProviderError(thrown, caller);
 	}
 }
 
-function requestOf(given: {
+function toRequest(given: {
 	readonly model: string;
 	readonly messages: readonly Message[];
 	readonly system: string | undefined;
@@ -177,7 +177,7 @@ function ownNames(tools: readonly Tool[]): ReadonlyMap<string, string> {
 	return new Map(pairs.filter(([alias, name]) => alias !== name));
 }
 
-function named(take: OnDelta, names: ReadonlyMap<string, string>): OnDelta {
+function findNamed(take: OnDelta, names: ReadonlyMap<string, string>): OnDelta {
 	if (names.size === 0) return take;
 	return (delta) => {
 		if (delta.type !== 'tool_use_start' || typeof delta.name !== 'string') return take(delta);

@@ -46,13 +46,13 @@ export interface ReplyBuilder {
 	/** How much of a call's arguments has come, in characters. */
 	readonly inputLength: (key: CallKey) => number;
 	/** The model that answers, as the provider names it; `claude-x` may be answered by `claude-x-20250929`. */
-	readonly answering: (model: string | undefined) => void;
-	readonly answeredBy: () => string | undefined;
+	readonly setModel: (model: string | undefined) => void;
+	readonly getModel: () => string | undefined;
 	/** The provider's usage record as known by now; a later one replaces it. */
 	readonly usage: (raw: Json) => void;
 	/** The terminal event has come. */
 	readonly finish: (ending: Ending) => void;
-	readonly finished: () => boolean;
+	readonly isFinished: () => boolean;
 	/** The calls that began, as they are by now. */
 	readonly calls: () => readonly ToolCall[];
 	readonly usageSoFar: () => { readonly raw: Json; readonly usage: ChatUsage };
@@ -127,17 +127,17 @@ export function replyBuilder(onDelta: OnDelta, provider: string, model: string):
 		},
 		endCall: (key) => end(byKey.get(key)),
 		inputLength: (key) => byKey.get(key)?.length ?? 0,
-		answering: (name) => {
+		setModel: (name) => {
 			answeredBy = name ?? answeredBy;
 		},
-		answeredBy: () => answeredBy,
+		getModel: () => answeredBy,
 		usage: (raw) => {
 			usage = raw;
 		},
 		finish: (how) => {
 			ending ??= how;
 		},
-		finished: () => ending !== undefined,
+		isFinished: () => ending !== undefined,
 		calls: () => calls.map(toolCall),
 		usageSoFar: () => ({ raw: usage, usage: makeUsage(usage, provider, model) }),
 		close: async (spent) => {

@@ -6,7 +6,7 @@ import { isJson, type Json } from './json.ts';
  * all of its properties required, and no keyword beyond those that the mode knows.
  */
 export function isStrict(schema: JsonSchema): boolean {
-	return schema.type === 'object' && schema.anyOf === undefined && obeys(schema);
+	return schema.type === 'object' && schema.anyOf === undefined && isSupported(schema);
 }
 
 /** https://developers.openai.com/api/docs/guides/structured-outputs, "Supported schemas". */
@@ -18,21 +18,21 @@ const known: ReadonlySet<string> = new Set([
 
 const formats = /^(date-time|time|date|duration|email|hostname|ipv4|ipv6|uuid)$/;
 
-function obeys(schema: unknown): boolean {
+function isSupported(schema: unknown): boolean {
 	if (!isJson(schema) || !Object.keys(schema).every((key) => known.has(key))) return false;
 	const { type, properties, required, additionalProperties, items, anyOf, format, $defs, definitions } = schema;
 	if (format !== undefined && !(typeof format === 'string' && formats.test(format))) return false;
 	if (type === 'array' && items === undefined) return false;
-	const fields = fieldsOf(properties);
+	const fields = readFields(properties);
 	if (type === 'object' || (Array.isArray(type) && type.includes('object')) || properties !== undefined) {
 		if (additionalProperties !== false || !Array.isArray(required)) return false;
 		if (!Object.keys(fields).every((name) => required.includes(name))) return false;
 	}
-	const inner = [fields, fieldsOf($defs), fieldsOf(definitions)].flatMap((group) => Object.values(group));
+	const inner = [fields, readFields($defs), readFields(definitions)].flatMap((group) => Object.values(group));
 	if (items !== undefined) inner.push(items);
-	return [...inner, ...(Array.isArray(anyOf) ? anyOf : [])].every(obeys);
+	return [...inner, ...(Array.isArray(anyOf) ? anyOf : [])].every(isSupported);
 }
 
-function fieldsOf(value: unknown): Json {
+function readFields(value: unknown): Json {
 	return isJson(value) ? value : {};
 }

@@ -43,7 +43,7 @@ export function checkSettings(name: string, settings: Partial<ProviderSettings>)
 }
 
 /** Texts that no error may show: the key, and what stands in headers or in the base URL to prove who asks. */
-export function secretsOf({ apiKey, headers = {}, baseURL = '' }: Partial<ProviderSettings>): readonly string[] {
+export function listSecrets({ apiKey, headers = {}, baseURL = '' }: Partial<ProviderSettings>): readonly string[] {
 	const telling = Object.entries(headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
 	const { username = '', password = '' } = URL.canParse(baseURL) ? new URL(baseURL) : {};
 	const words = telling.flatMap(([, value]) => value.split(/[\s;,=]+/));

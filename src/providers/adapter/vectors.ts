@@ -1,11 +1,11 @@
 import { RunletError } from '../../errors.ts';
 import { ProviderComplaint } from './failure.ts';
-import { isJson, number, numbers, objects } from './json.ts';
+import { getNumber, getNumbers, getObjects, isJson } from './json.ts';
 
 export type Vector = readonly number[];
 
 /** The vectors of many texts, asked for in so many at once; in the order of the texts, none missing. */
-export async function inBatches(
+export async function requestInBatches(
 	texts: readonly string[],
 	size: number,
 	embed: (batch: readonly string[]) => Promise<readonly Vector[]>,
@@ -22,10 +22,10 @@ export async function inBatches(
 }
 
 /** The vectors of an answer of OpenAI's `/embeddings`, in the order of the texts. */
-export function vectorsOf(answer: unknown): readonly Vector[] {
+export function readVectors(answer: unknown): readonly Vector[] {
 	if (!isJson(answer) || !Array.isArray(answer.data)) throw new ProviderComplaint({ body: answer });
-	return objects(answer, 'data')
-		.map((one, at) => ({ at: number(one, 'index') ?? at, vector: numbers(one.embedding) }))
+	return getObjects(answer, 'data')
+		.map((one, at) => ({ at: getNumber(one, 'index') ?? at, vector: getNumbers(one.embedding) }))
 		.sort((a, b) => a.at - b.at)
 		.map(({ vector }) => vector);
 }

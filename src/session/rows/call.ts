@@ -1,7 +1,7 @@
 import type { Question } from '../../chat/index.ts';
 import type { Sql } from '../../migrate.ts';
 import type { ToolCall } from '../../tool/index.ts';
-import { hash } from '../../tool/provider-name.ts';
+import { hashName } from '../../tool/provider-name.ts';
 
 /** What the journal says of a call; one that is not in it has not begun. */
 export interface CallRecord {
@@ -28,8 +28,8 @@ export class CallRows {
 			`INSERT INTO call (turn, call, state, asked, arguments, question, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (turn, call) DO UPDATE SET
 				state = excluded.state, arguments = excluded.arguments, question = excluded.question`,
-			...[turn, keyOf(call.id), state, state === 'begun' ? 0 : 1, argumentsHash(call)],
-			...[question === undefined ? null : JSON.stringify(fitting(question)), at],
+			...[turn, toKey(call.id), state, state === 'begun' ? 0 : 1, hashArguments(call)],
+			...[question === undefined ? null : JSON.stringify(shortenQuestion(question)), at],
 		);
 	}
 
@@ -37,31 +37,31 @@ export class CallRows {
 	of(turn: number, call: ToolCall): CallRecord | undefined {
 		type Row = { state: CallRecord['state']; arguments: string; question: string | null };
 		const [row] = this.#sql
-			.exec<Row>('SELECT state, arguments, question FROM call WHERE turn = ? AND call = ?', turn, keyOf(call.id))
+			.exec<Row>('SELECT state, arguments, question FROM call WHERE turn = ? AND call = ?', turn, toKey(call.id))
 			.toArray();
-		if (row === undefined || row.arguments !== argumentsHash(call)) return undefined;
+		if (row === undefined || row.arguments !== hashArguments(call)) return undefined;
 		return { state: row.state, question: row.question === null ? undefined : JSON.parse(row.question) };
 	}
 
 	/** The ids of all calls that were ever put before a person. */
-	askedIds(): ReadonlySet<string> {
+	listAskedIds(): ReadonlySet<string> {
 		const rows = this.#sql.exec<{ call: string }>('SELECT call FROM call WHERE asked = 1');
 		return new Set(rows.toArray().map(({ call }): string => JSON.parse(call)));
 	}
 }
 
 /** A question that fits a row, as it fits the row of its run's end. */
-function fitting(question: Question): Question {
+function shortenQuestion(question: Question): Question {
 	if (JSON.stringify(question).length <= longestQuestion) return question;
 	return { callId: question.callId, question: question.question.slice(0, 10_000) };
 }
 
 /** An id as a key: any text, also one that is no Unicode. */
-function keyOf(id: string): string {
+function toKey(id: string): string {
 	return JSON.stringify(id);
 }
 
 /** What a person allowed, or a run began, beside the call's id: the tool and the arguments. */
-function argumentsHash({ name, input }: ToolCall): string {
-	return hash(JSON.stringify([name, input]));
+function hashArguments({ name, input }: ToolCall): string {
+	return hashName(JSON.stringify([name, input]));
 }

@@ -31,7 +31,7 @@ export class CallbackRows {
 	}
 
 	/** Those to be sent now, the oldest first. */
-	due(now: number, most: number): Callback[] {
+	listDue(now: number, most: number): Callback[] {
 		type Row = { id: string; run: number; run_id: string; url: string; failed: number };
 		const rows = this.#sql.exec<Row>(`SELECT callback.* ${ended} AND due_at <= ? ORDER BY due_at LIMIT ?`, now, most);
 		return rows.toArray().map(({ run_id: runId, id, run, url, failed }) => ({ id, run, runId, url, failed }));

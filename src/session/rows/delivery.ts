@@ -42,7 +42,7 @@ export class DeliveryRows {
 	}
 
 	/** What waited in the queue has its run, or none: 0. */
-	begun(key: string, run: number): void {
+	findBegun(key: string, run: number): void {
 		this.#sql.exec('UPDATE delivery SET run = ? WHERE key = ?', run, key);
 	}
 

@@ -1,7 +1,7 @@
 import { cutOutput, type Message, type SideEvent, type Turn } from '../../chat/index.ts';
 import type { Sql } from '../../migrate.ts';
 import type { Inbound } from '../inbound.ts';
-import { partsOf } from './part.ts';
+import { splitRows } from './part.ts';
 
 /** Places from one message to the next: a turn may have one call less. */
 export const messageStride = 65_536;
@@ -77,7 +77,7 @@ export class MessageRows {
 			isCut ? { message: { ...message, content }, ...more, isCut } : { message, ...more },
 		);
 		if (isCut) {
-			for (const [part, text] of partsOf(JSON.stringify(message.content)).entries())
+			for (const [part, text] of splitRows(JSON.stringify(message.content)).entries())
 				this.#sql.exec('INSERT INTO output (seq, part, body) VALUES (?, ?, ?)', seq, part, text);
 		}
 		return seq;
@@ -134,13 +134,13 @@ export class MessageRows {
 		for (const row of rows) {
 			if (open?.seq === row.seq) open.body += row.body;
 			else {
-				if (open !== undefined) found.push(recordOf(open));
+				if (open !== undefined) found.push(toRecord(open));
 				if (found.length === limit || read > bytes) return { records: found, next: row.seq };
 				open = row;
 			}
 			read += row.body.length;
 		}
-		if (open !== undefined) found.push(recordOf(open));
+		if (open !== undefined) found.push(toRecord(open));
 		return { records: found };
 	}
 
@@ -157,7 +157,7 @@ export class MessageRows {
 			read += size;
 			if (read > characters) break;
 		}
-		return this.page({ from: Math.max(from, turnOf(start)), withReplaced: false }).records;
+		return this.page({ from: Math.max(from, toTurnNumber(start)), withReplaced: false }).records;
 	}
 
 	/**
@@ -165,7 +165,7 @@ export class MessageRows {
 	 * stands again in front of the other one.
 	 */
 	replace(place: number): void {
-		const turn = turnOf(place);
+		const turn = toTurnNumber(place);
 		this.#sql.exec(
 			`UPDATE message SET replaced = CASE WHEN seq < ? AND seq != ? THEN ${restated} ELSE 1 END
 			WHERE seq >= ? AND replaced != 1`,
@@ -184,7 +184,7 @@ export class MessageRows {
 	}
 
 	/** The newest message that its sender calls so. */
-	named(id: string): MessageRecord | undefined {
+	findNamed(id: string): MessageRecord | undefined {
 		const found = this.#sql.exec<{ seq: number }>(
 			'SELECT seq FROM message WHERE client = ? ORDER BY replaced, seq DESC LIMIT 1',
 			id,
@@ -200,14 +200,14 @@ export class MessageRows {
 
 	/** The place of the turn that the last message belongs to: its own, or its assistant message's. */
 	lastTurn(): number {
-		return turnOf(this.#lastPlace());
+		return toTurnNumber(this.#lastPlace());
 	}
 
 	#insert(seq: number, run: number, createdAt: number, body: Body): void {
 		const { stored } = this.#sql
-			.exec<{ stored: number }>('SELECT COUNT(*) AS stored FROM message WHERE seq >= ?', turnOf(seq))
+			.exec<{ stored: number }>('SELECT COUNT(*) AS stored FROM message WHERE seq >= ?', toTurnNumber(seq))
 			.one();
-		for (const [part, text] of partsOf(JSON.stringify(body)).entries()) {
+		for (const [part, text] of splitRows(JSON.stringify(body)).entries()) {
 			this.#sql.exec(
 				'INSERT INTO message (seq, part, run, stored, body, client, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
 				...[seq, part, run, stored, text, part === 0 ? (body.inbound?.messageId ?? null) : null, createdAt],
@@ -220,7 +220,7 @@ export class MessageRows {
 	}
 
 	#placeOfResult(callId: string, last: number): number {
-		const turn = turnOf(last);
+		const turn = toTurnNumber(last);
 		const [assistant] = this.page({ from: turn, limit: 1 }).records;
 		const calls = assistant?.message.role === 'assistant' ? (assistant.message.toolCalls ?? []) : [];
 		const rank = calls.findIndex(({ id }) => id === callId);
@@ -229,17 +229,17 @@ export class MessageRows {
 }
 
 /** The place of the turn that a place belongs to. */
-export function turnOf(seq: number): number {
+export function toTurnNumber(seq: number): number {
 	return seq - (seq % messageStride);
 }
 
 function nextPlace(last: number): number {
-	return turnOf(last) + messageStride;
+	return toTurnNumber(last) + messageStride;
 }
 
 type Row = { seq: number; run: number; stored: number; replaced: number; body: string; created_at: number };
 
-function recordOf({ seq, run, stored, replaced, body, created_at: createdAt }: Row): MessageRecord {
+function toRecord({ seq, run, stored, replaced, body, created_at: createdAt }: Row): MessageRecord {
 	const parsed: Body = JSON.parse(body);
 	const about = { ...(replaced > 0 && { isReplaced: true }), ...(replaced === restated && { isRestated: true }) };
 	return { seq, run, stored, createdAt, ...parsed, ...about };

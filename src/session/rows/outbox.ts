@@ -52,7 +52,7 @@ export class OutboxRows {
 	}
 
 	/** Those that are due, the oldest first. */
-	due(now: number): Outgoing[] {
+	listDue(now: number): Outgoing[] {
 		type Row = { id: string; body: string; failed: number };
 		const rows = this.#sql.exec<Row>('SELECT id, body, failed FROM outbox WHERE due_at <= ? ORDER BY due_at', now);
 		return rows.toArray().map((row) => ({ ...row, message: v.parse(message, JSON.parse(row.body)) }));
@@ -75,7 +75,7 @@ export class OutboxRows {
 	}
 
 	/** It was told, unless something newer took its place. */
-	told({ id, body }: Outgoing): void {
+	markTold({ id, body }: Outgoing): void {
 		this.#sql.exec('DELETE FROM outbox WHERE id = ? AND body = ?', id, body);
 	}
 

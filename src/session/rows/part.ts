@@ -2,7 +2,7 @@
 const partLength = 500_000;
 
 /** A body in pieces that fit a row, none of them ending within a character. */
-export function partsOf(body: string): string[] {
+export function splitRows(body: string): string[] {
 	const parts: string[] = [];
 	for (let at = 0; at < body.length; ) {
 		const end = at + partLength;

@@ -1,7 +1,7 @@
 import type { Message } from '../../chat/index.ts';
 import type { Sql } from '../../migrate.ts';
 import type { Inbound } from '../inbound.ts';
-import { partsOf } from './part.ts';
+import { splitRows } from './part.ts';
 
 /** A message that waits for the run that goes on. */
 export interface Waiting {
@@ -78,7 +78,7 @@ export class QueueRows {
 	}
 
 	#insert({ id, ...waiting }: Waiting, createdAt: number): Waiting {
-		for (const [part, text] of partsOf(JSON.stringify(waiting)).entries())
+		for (const [part, text] of splitRows(JSON.stringify(waiting)).entries())
 			this.#sql.exec(
 				'INSERT INTO queue (id, part, steers, body, created_at) VALUES (?, ?, ?, ?, ?)',
 				...[id, part, waiting.steers ? 1 : 0, text, createdAt],

@@ -121,7 +121,7 @@ export class RunRows {
 	}
 
 	/** How often readers were told that the current turn is asked again. */
-	restarted(n: number, restarts: number): void {
+	markRestarted(n: number, restarts: number): void {
 		this.#sql.exec('UPDATE run SET restarts = ? WHERE n = ?', restarts, n);
 	}
 
@@ -140,13 +140,13 @@ export class RunRows {
 	get(n?: number): RunRecord | undefined {
 		const where = n === undefined ? 'ORDER BY n DESC LIMIT 1' : 'WHERE n = ?';
 		const row = this.#sql.exec<Row>(`SELECT * FROM run ${where}`, ...(n === undefined ? [] : [n])).toArray()[0];
-		return row === undefined ? undefined : recordOf(row);
+		return row === undefined ? undefined : toRecord(row);
 	}
 
 	/** The oldest run behind that number. */
 	after(n: number): RunRecord | undefined {
 		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE n > ? ORDER BY n LIMIT 1', n).toArray();
-		return row === undefined ? undefined : recordOf(row);
+		return row === undefined ? undefined : toRecord(row);
 	}
 }
 
@@ -176,7 +176,7 @@ function asJson(value: object | string | undefined): string | null {
 	return value === undefined ? null : JSON.stringify(value);
 }
 
-function recordOf({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row): RunRecord {
+function toRecord({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row): RunRecord {
 	return {
 		n: row.n,
 		id: row.id,

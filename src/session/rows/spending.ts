@@ -1,4 +1,4 @@
-import { dollars } from '../../chat/usage.ts';
+import { roundDollars } from '../../chat/usage.ts';
 import type { Amount } from '../../ledger/amount.ts';
 import type { Sql } from '../../migrate.ts';
 
@@ -51,7 +51,7 @@ export class SpendingRows {
 	/** The request that goes on: what is set aside for it is not settled. */
 	open(): Charge | undefined {
 		const [row] = this.#sql.exec<Row>('SELECT * FROM spending ORDER BY call DESC LIMIT 1').toArray();
-		return row === undefined || row.settled === 1 ? undefined : chargeOf(row);
+		return row === undefined || row.settled === 1 ? undefined : toCharge(row);
 	}
 
 	/** What the request came to. */
@@ -67,11 +67,11 @@ export class SpendingRows {
 	after(call: number, limit: number): (Charge & { readonly isSettled: boolean; readonly createdAt: number })[] {
 		type Dated = Row & { created_at: number };
 		const rows = this.#sql.exec<Dated>('SELECT * FROM spending WHERE call > ? ORDER BY call LIMIT ?', call, limit);
-		return rows.toArray().map((row) => ({ ...chargeOf(row), isSettled: row.settled === 1, createdAt: row.created_at }));
+		return rows.toArray().map((row) => ({ ...toCharge(row), isSettled: row.settled === 1, createdAt: row.created_at }));
 	}
 
 	/** What the requests of a run came to. */
-	ofRun(run: number): Amount {
+	getRun(run: number): Amount {
 		type Total = { tokens: number; usd: number };
 		const before = this.#sql
 			.exec<Total>(
@@ -80,7 +80,7 @@ export class SpendingRows {
 			)
 			.toArray()[0];
 		const { tokens, usd } = this.total();
-		return { tokens: tokens - (before?.tokens ?? 0), usd: dollars(usd - (before?.usd ?? 0)) ?? 0 };
+		return { tokens: tokens - (before?.tokens ?? 0), usd: roundDollars(usd - (before?.usd ?? 0)) ?? 0 };
 	}
 
 	/** What was spent until now. */
@@ -106,7 +106,7 @@ type Row = {
 	output_usd: number;
 };
 
-function chargeOf({ call, run, model, tokens, usd, owed, ...row }: Row): Charge {
+function toCharge({ call, run, model, tokens, usd, owed, ...row }: Row): Charge {
 	const { input_tokens: inputTokens, input_usd: inputUsd, output_usd: outputUsd } = row;
 	const estimate = inputTokens === null ? undefined : { inputTokens, inputUsd, outputUsd };
 	return { call, run, model, amount: { tokens, usd }, owed: owed === 1, estimate };

@@ -60,14 +60,14 @@ function listInner(holds: Holds | undefined, value: unknown): (readonly [name: s
 
 /** The schema with each of the schemas that stand directly within it changed. */
 export function mapInner(schema: JsonSchema, change: (inner: JsonSchema, keyword: string) => unknown): JsonSchema {
-	const changed = (keyword: string) => (value: unknown) => (isRecord(value) ? change(value, keyword) : value);
+	const update = (keyword: string) => (value: unknown) => (isRecord(value) ? change(value, keyword) : value);
 	return Object.fromEntries(
 		Object.entries(schema).map(([keyword, value]) => {
 			const holds = holders.get(keyword);
-			if (holds === 'list' && Array.isArray(value)) return [keyword, value.map(changed(keyword))];
+			if (holds === 'list' && Array.isArray(value)) return [keyword, value.map(update(keyword))];
 			if (holds === 'map' && isRecord(value))
-				return [keyword, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, changed(keyword)(one)]))];
-			return [keyword, holds === 'schema' ? changed(keyword)(value) : value];
+				return [keyword, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, update(keyword)(one)]))];
+			return [keyword, holds === 'schema' ? update(keyword)(value) : value];
 		}),
 	);
 }
@@ -79,7 +79,7 @@ export function findReferred(ref: string, root: JsonSchema): unknown {
 	return ref
 		.slice(2)
 		.split('/')
-		.map((segment) => decoded(segment).replaceAll('~1', '/').replaceAll('~0', '~'))
+		.map((segment) => decode(segment).replaceAll('~1', '/').replaceAll('~0', '~'))
 		.reduce<unknown>(
 			(node, key) =>
 				(isRecord(node) || Array.isArray(node)) && Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined,
@@ -87,7 +87,7 @@ export function findReferred(ref: string, root: JsonSchema): unknown {
 		);
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
 	try {
 		return decodeURIComponent(text);
 	} catch {

@@ -54,7 +54,7 @@ class Check {
 	/** Whether the value fits; where it does not, `issues` say why. What was looked at in it is added to `seen`. */
 	fits(schema: unknown, value: unknown, seenBefore: Seen): boolean {
 		this.#spend(1);
-		if (typeof schema === 'boolean') return schema || this.#wrong('not allowed here. Leave it out.');
+		if (typeof schema === 'boolean') return schema || this.#report('not allowed here. Leave it out.');
 		if (!isRecord(schema)) return true;
 		if (++this.#depth > maxDepth)
 			throw new TooMuch('The arguments are nested too deep to be checked. Make them simpler.');
@@ -85,15 +85,15 @@ class Check {
 		if (isOfType(type, value)) return true;
 		const expected = [type].flat();
 		if (expected.some((one) => isOfType(one, value))) return true;
-		return this.#wrong(`expected ${expected.join(' or ')}, got ${typeOf(value)}`);
+		return this.#report(`expected ${expected.join(' or ')}, got ${getType(value)}`);
 	}
 
 	#isOneOf(schema: JsonSchema, value: unknown): boolean {
 		const { enum: options } = schema;
 		const isIn = !Array.isArray(options) || options.some((option) => this.#equals(option, value));
 		const isIt = !('const' in schema) || this.#equals(schema.const, value);
-		if (!isIn) this.#wrong(`expected one of ${this.#show(options).slice(1).replace(/\]$/, '')}`);
-		return (isIt || this.#wrong(`expected ${this.#show(schema.const)}`)) && isIn;
+		if (!isIn) this.#report(`expected one of ${this.#show(options).slice(1).replace(/\]$/, '')}`);
+		return (isIt || this.#report(`expected ${this.#show(schema.const)}`)) && isIn;
 	}
 
 	#equals(one: unknown, other: unknown): boolean {
@@ -129,10 +129,10 @@ class Check {
 		if (Array.isArray(allOf)) for (const one of allOf) fits = this.fits(one, value, seen) && fits;
 		if (Array.isArray(anyOf)) fits = this.#fitsSome(anyOf, value, seen, anyOf.length) && fits;
 		if (Array.isArray(oneOf)) fits = this.#fitsSome(oneOf, value, seen, 1) && fits;
-		if (not !== undefined && this.#quietly(not, value, undefined))
-			fits = this.#wrong('has a form that is not allowed here');
+		if (not !== undefined && this.#test(not, value, undefined))
+			fits = this.#report('has a form that is not allowed here');
 		if (schema.if !== undefined) {
-			const next = this.#quietly(schema.if, value, seen) ? schema.then : schema.else;
+			const next = this.#test(schema.if, value, seen) ? schema.then : schema.else;
 			if (next !== undefined) fits = this.fits(next, value, seen) && fits;
 		}
 		return fits;
@@ -152,12 +152,12 @@ class Check {
 			} else if (nearest === undefined || isNearer(this.issues, nearest)) nearest = this.issues;
 		}
 		this.issues = before;
-		if (count > most) return this.#wrong(`fits ${count} of the forms that are possible here, and must fit one only`);
+		if (count > most) return this.#report(`fits ${count} of the forms that are possible here, and must fit one only`);
 		if (count === 0) this.issues = [...before, ...(nearest ?? [])].slice(0, maxIssues);
 		return count > 0;
 	}
 
-	#quietly(schema: unknown, value: unknown, seen: Seen): boolean {
+	#test(schema: unknown, value: unknown, seen: Seen): boolean {
 		const before = this.issues;
 		this.issues = [];
 		const found: Seen = seen && new Set();
@@ -176,12 +176,12 @@ class Check {
 			multipleOf,
 		} = schema;
 		let fits = true;
-		if (value < Number(minimum)) fits = this.#wrong(`expected at least ${minimum}`);
-		if (value > Number(maximum)) fits = this.#wrong(`expected at most ${maximum}`);
-		if (value <= Number(exclusiveMinimum)) fits = this.#wrong(`expected more than ${exclusiveMinimum}`);
-		if (value >= Number(exclusiveMaximum)) fits = this.#wrong(`expected less than ${exclusiveMaximum}`);
+		if (value < Number(minimum)) fits = this.#report(`expected at least ${minimum}`);
+		if (value > Number(maximum)) fits = this.#report(`expected at most ${maximum}`);
+		if (value <= Number(exclusiveMinimum)) fits = this.#report(`expected more than ${exclusiveMinimum}`);
+		if (value >= Number(exclusiveMaximum)) fits = this.#report(`expected less than ${exclusiveMaximum}`);
 		if (typeof multipleOf === 'number' && !isMultiple(value, multipleOf))
-			fits = this.#wrong(`expected a multiple of ${multipleOf}`);
+			fits = this.#report(`expected a multiple of ${multipleOf}`);
 		return fits;
 	}
 
@@ -189,13 +189,13 @@ class Check {
 		this.#spend(value.length / 500);
 		let fits = true;
 		if (minLength !== undefined && countCharacters(value) < Number(minLength))
-			fits = this.#wrong(`expected at least ${minLength} characters`);
+			fits = this.#report(`expected at least ${minLength} characters`);
 		if (maxLength !== undefined && countCharacters(value) > Number(maxLength))
-			fits = this.#wrong(`expected at most ${maxLength} characters`);
+			fits = this.#report(`expected at most ${maxLength} characters`);
 		if (typeof pattern === 'string' && !this.#matches(pattern, value))
-			fits = this.#wrong(`does not match the pattern ${pattern.slice(0, maxShown)}`);
+			fits = this.#report(`does not match the pattern ${pattern.slice(0, maxShown)}`);
 		if (typeof format === 'string' && checkedFormats.has(format) && formats[format]?.(value) === false)
-			fits = this.#wrong(`is not of the format ${format}`);
+			fits = this.#report(`is not of the format ${format}`);
 		return fits;
 	}
 
@@ -211,14 +211,14 @@ class Check {
 		const { prefixItems, items, contains, minItems, maxItems, uniqueItems, unevaluatedItems } = schema;
 		let fits = true;
 		if (value.length < Number(minItems ?? 0))
-			fits = this.#wrong(`expected at least ${minItems} entries, got ${value.length}`);
+			fits = this.#report(`expected at least ${minItems} entries, got ${value.length}`);
 		if (value.length > Number(maxItems ?? Infinity))
-			fits = this.#wrong(`expected at most ${maxItems} entries, got ${value.length}`);
+			fits = this.#report(`expected at most ${maxItems} entries, got ${value.length}`);
 		const first: readonly unknown[] = Array.isArray(prefixItems) ? prefixItems : [];
 		for (const [index, entry] of value.entries()) {
 			if (index >= first.length && items === undefined) break;
 			seen?.add(String(index));
-			fits = this.#within(String(index), first[index] ?? items, entry) && fits;
+			fits = this.#isWithin(String(index), first[index] ?? items, entry) && fits;
 		}
 		if (contains !== undefined) fits = this.#hasEnough(schema, value, seen) && fits;
 		if (uniqueItems === true) fits = this.#isUnique(value) && fits;
@@ -226,7 +226,7 @@ class Check {
 			for (const [index, entry] of value.entries()) {
 				if (seen?.has(String(index))) continue;
 				seen?.add(String(index));
-				fits = this.#within(String(index), unevaluatedItems, entry) && fits;
+				fits = this.#isWithin(String(index), unevaluatedItems, entry) && fits;
 			}
 		return fits;
 	}
@@ -236,11 +236,11 @@ class Check {
 		value: readonly unknown[],
 		seen: Seen,
 	): boolean {
-		const found = value.flatMap((entry, index) => (this.#quietly(contains, entry, seen && new Set()) ? [index] : []));
+		const found = value.flatMap((entry, index) => (this.#test(contains, entry, seen && new Set()) ? [index] : []));
 		for (const index of found) seen?.add(String(index));
 		if (found.length >= Number(minContains) && found.length <= Number(maxContains)) return true;
 		const most = maxContains === Infinity ? '' : ` and at most ${maxContains}`;
-		return this.#wrong(
+		return this.#report(
 			`expected at least ${minContains}${most} entries of the form that it must contain, got ${found.length}`,
 		);
 	}
@@ -249,7 +249,7 @@ class Check {
 		const known = new Set<string>();
 		for (const entry of value) {
 			const text = this.#inOrder(entry);
-			if (known.has(text)) return this.#wrong('expected entries that differ from each other');
+			if (known.has(text)) return this.#report('expected entries that differ from each other');
 			known.add(text);
 		}
 		return true;
@@ -277,8 +277,8 @@ class Check {
 			const rest = own.length + matched.length > 0 || additionalProperties === undefined ? [] : [additionalProperties];
 			const inner = [...own, ...matched, ...rest];
 			if (inner.length > 0) seen?.add(key);
-			for (const one of inner) fits = this.#within(key, one, value[key]) && fits;
-			if (propertyNames !== undefined) fits = this.#within(key, propertyNames, key) && fits;
+			for (const one of inner) fits = this.#isWithin(key, one, value[key]) && fits;
+			if (propertyNames !== undefined) fits = this.#isWithin(key, propertyNames, key) && fits;
 		}
 		const { dependentSchemas } = schema;
 		for (const [key, inner] of Object.entries(isRecord(dependentSchemas) ? dependentSchemas : {}))
@@ -287,7 +287,7 @@ class Check {
 			for (const key of keys) {
 				if (seen?.has(key)) continue;
 				seen?.add(key);
-				fits = this.#within(key, unevaluatedProperties, value[key]) && fits;
+				fits = this.#isWithin(key, unevaluatedProperties, value[key]) && fits;
 			}
 		return fits;
 	}
@@ -300,27 +300,27 @@ class Check {
 				this.#spend(1);
 				if (Object.hasOwn(value, name)) continue;
 				this.#path.push(name);
-				fits = this.#wrong(`missing${why}`);
+				fits = this.#report(`missing${why}`);
 				this.#path.pop();
 			}
 		};
 		ask(required, '');
 		for (const [key, names] of Object.entries(isRecord(dependentRequired) ? dependentRequired : {}))
 			if (Object.hasOwn(value, key)) ask(names, `, as ${key} is given`);
-		if (keys.length < Number(minProperties ?? 0)) fits = this.#wrong(`expected at least ${minProperties} properties`);
+		if (keys.length < Number(minProperties ?? 0)) fits = this.#report(`expected at least ${minProperties} properties`);
 		if (keys.length > Number(maxProperties ?? Infinity))
-			fits = this.#wrong(`expected at most ${maxProperties} properties`);
+			fits = this.#report(`expected at most ${maxProperties} properties`);
 		return fits;
 	}
 
-	#within(key: string, schema: unknown, value: unknown): boolean {
+	#isWithin(key: string, schema: unknown, value: unknown): boolean {
 		this.#path.push(key);
 		const fits = this.fits(schema, value, this.#compiled.tracks ? new Set() : undefined);
 		this.#path.pop();
 		return fits;
 	}
 
-	#wrong(message: string): false {
+	#report(message: string): false {
 		if (this.issues.length < maxIssues) this.issues.push({ path: [...this.#path], message });
 		return false;
 	}
@@ -346,10 +346,10 @@ function isNearer(issues: readonly Issue[], than: readonly Issue[]): boolean {
 
 function isOfType(type: unknown, value: unknown): boolean {
 	if (type === 'integer') return Number.isInteger(value);
-	return type === typeOf(value);
+	return type === getType(value);
 }
 
-function typeOf(value: unknown): string {
+function getType(value: unknown): string {
 	if (value === null) return 'null';
 	return Array.isArray(value) ? 'array' : typeof value;
 }

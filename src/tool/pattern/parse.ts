@@ -66,12 +66,12 @@ class Reader {
 	#sequence(): Node {
 		const nodes: Node[] = [];
 		while (this.#at < this.#source.length && !['|', ')'].includes(this.#source[this.#at] ?? ''))
-			nodes.push(this.#repeated(this.#term()));
+			nodes.push(this.#repeat(this.#term()));
 		return { type: 'sequence', nodes };
 	}
 
-	#repeated(body: Node): Node {
-		const quantifier = this.#taken(/(?:[*+?]|\{(\d+)(,(\d*))?\})\??/y);
+	#repeat(body: Node): Node {
+		const quantifier = this.#take(/(?:[*+?]|\{(\d+)(,(\d*))?\})\??/y);
 		if (quantifier === undefined) return body;
 		const [text, low, comma, high] = quantifier;
 		if (text.startsWith('{')) {
@@ -87,10 +87,10 @@ class Reader {
 		if (this.#took('\\b')) return { type: 'at', place: 'word' };
 		if (this.#took('\\B')) return { type: 'at', place: 'not word' };
 		if (this.#took('(')) return this.#group();
-		if (this.#taken(/\\(?:[1-9]|k)/y) !== undefined)
+		if (this.#take(/\\(?:[1-9]|k)/y) !== undefined)
 			throw new Error('has a back reference, which takes too long to match');
 		const [text] =
-			this.#taken(
+			this.#take(
 				/\[(?:[^\\\]]|\\[\s\S])*\]|\\[pPu]\{[^}]*\}|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|\\c[a-zA-Z]|\\[\s\S]|[\s\S]/uy,
 			) ?? [];
 		if (text === undefined) throw new Error('cannot be read');
@@ -98,12 +98,12 @@ class Reader {
 	}
 
 	#group(): Node {
-		const [opening = ''] = this.#taken(/\?(?:<?[=!]|:|<[^>=!][^>]*>|[a-z-]+:)/y) ?? [];
+		const [opening = ''] = this.#take(/\?(?:<?[=!]|:|<[^>=!][^>]*>|[a-z-]+:)/y) ?? [];
 		if (/^\?[a-z-]/.test(opening)) throw new Error('changes its flags');
 		const body = this.#choice();
 		this.#took(')');
 		if (opening === '?<=' || opening === '?<!') {
-			const characters = charactersOf(body);
+			const characters = toCharacters(body);
 			if (characters === undefined)
 				throw new Error('looks behind by a length that varies, which takes too long to match');
 			return { type: 'behind', characters, isNegative: opening === '?<!' };
@@ -118,7 +118,7 @@ class Reader {
 		return true;
 	}
 
-	#taken(form: RegExp): RegExpExecArray | undefined {
+	#take(form: RegExp): RegExpExecArray | undefined {
 		form.lastIndex = this.#at;
 		const found = form.exec(this.#source) ?? undefined;
 		this.#at += found?.[0].length ?? 0;
@@ -127,15 +127,15 @@ class Reader {
 }
 
 /** The characters that a node of one length stands for. */
-function charactersOf(node: Node): readonly Char[] | undefined {
+function toCharacters(node: Node): readonly Char[] | undefined {
 	if (node.type === 'char') return [node];
 	if (node.type === 'repeat') {
-		const once = charactersOf(node.body);
+		const once = toCharacters(node.body);
 		if (once === undefined || node.least !== node.most || node.least * once.length > maxBehind) return undefined;
 		return Array.from({ length: node.least }, () => once).flat();
 	}
 	if (node.type !== 'sequence') return undefined;
-	const parts = node.nodes.map(charactersOf);
+	const parts = node.nodes.map(toCharacters);
 	const characters = parts.flatMap((part) => part ?? []);
 	return parts.includes(undefined) || characters.length > maxBehind ? undefined : characters;
 }

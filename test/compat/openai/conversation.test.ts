@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openCalls, sendable } from '../../../src/chat/message.ts';
+import { listOpenCalls, toSendable } from '../../../src/chat/message.ts';
 import { check } from '../../../src/check.ts';
-import { conversationOf } from '../../../src/compat/openai/conversation.ts';
+import { toConversation } from '../../../src/compat/openai/conversation.ts';
 import { type ClientMessage, completionRequest } from '../../../src/compat/openai/schema.ts';
 import { RunletError } from '../../../src/errors.ts';
 
@@ -27,22 +27,23 @@ const conversation = fc
 	.tuple(fc.array(fc.oneof(user, system, said, called), { maxLength: 8 }), fc.oneof(user, called), fc.option(system))
 	.map(([before, last, behind]) => [...before.flat(), ...last, ...(behind ?? [])]);
 
-const textsOf = (messages: readonly { readonly content: unknown }[]) => messages.map(({ content }) => String(content));
+const readTexts = (messages: readonly { readonly content: unknown }[]) =>
+	messages.map(({ content }) => String(content));
 
 test('every text of a conversation reaches a model, those of one role in their order, and no call stays open', () => {
 	fc.assert(
 		fc.property(conversation, (messages) => {
-			const { history, results, message } = conversationOf(messages);
+			const { history, results, message } = toConversation(messages);
 			const all = [...history, ...results, ...(message === undefined ? [] : [message])];
-			expect(openCalls(all)).toEqual([]);
-			const sent = sendable(all);
+			expect(listOpenCalls(all)).toEqual([]);
+			const sent = toSendable(all);
 			expect(sent).toHaveLength(all.length);
 			for (const [role, ...roles] of [['user'], ['assistant'], ['system', 'developer']]) {
 				const theirs = sent.filter((one) => one.role === role);
 				const given = messages
 					.filter((one) => [role, ...roles].includes(one.role))
 					.map(({ content }) => String(content));
-				expect(textsOf(theirs).join('\n\n')).toBe(given.join('\n\n'));
+				expect(readTexts(theirs).join('\n\n')).toBe(given.join('\n\n'));
 			}
 			const told = messages.flatMap((one) => (one.role === 'tool' ? [`${one.tool_call_id} ${one.content}`] : []));
 			const heard = sent.flatMap((one) => (one.role === 'tool' ? [`${one.toolCallId} ${one.content}`] : []));
@@ -77,7 +78,7 @@ test('messages of any form are a conversation, or are refused with the name of t
 		fc.property(fc.array(odd, { maxLength: 5 }), fc.boolean(), (messages, open) => {
 			try {
 				const body = check(completionRequest, { model: 'agent', messages }, 'body');
-				conversationOf(body.messages, { open });
+				toConversation(body.messages, { open });
 			} catch (error) {
 				if (!(error instanceof RunletError)) throw error;
 				expect(error.code).toBe('invalid_request');
@@ -90,7 +91,7 @@ test('messages of any form are a conversation, or are refused with the name of t
 });
 
 test('several messages of the user are one, with the parts of all', () => {
-	const { message } = conversationOf([
+	const { message } = toConversation([
 		{ role: 'user', content: 'one' },
 		{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }] },
 	]);
@@ -106,7 +107,7 @@ test('arguments that are no JSON stay the text that they are, and none are an em
 		type: 'function' as const,
 		function: { name: 'f', arguments: given },
 	}));
-	const { history } = conversationOf([
+	const { history } = toConversation([
 		{ role: 'assistant', content: null, tool_calls: calls },
 		{ role: 'user', content: 'Go on' },
 	]);

@@ -36,7 +36,7 @@ function shown(events: readonly RunEvent[]): unknown[] {
 }
 
 /** What the client library makes of bytes. */
-function completionOf(body: string) {
+function readCompletion(body: string) {
 	const response = () => Promise.resolve(new Response(body, { headers: { 'content-type': 'text/event-stream' } }));
 	const client = new OpenAI({ apiKey: 'any', fetch: response });
 	return client.chat.completions.stream({ model: 'agent', messages: [] }).finalChatCompletion();
@@ -84,7 +84,7 @@ test('the client library puts a stream together to just what is answered without
 	await fc.assert(
 		fc.asyncProperty(run, async (events) => {
 			const whole = JSON.parse((await protocol.result?.(events)?.text()) ?? '');
-			const { choices, usage: cost, ...about } = await completionOf(streamed(events));
+			const { choices, usage: cost, ...about } = await readCompletion(streamed(events));
 			const [choice] = choices;
 			const { content, tool_calls } = choice?.message ?? {};
 			expect({

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent, TerminalEvent } from '../../../src/chat/index.ts';
 import type { UiChunk } from '../../../src/compat/ui/chunk.ts';
-import { messageOf } from '../../../src/compat/ui/message.ts';
+import { toUiMessage } from '../../../src/compat/ui/message.ts';
 import { type UiMessageHead, UiWriter } from '../../../src/compat/ui/writer.ts';
 import { readings, type SeenMessage } from './clients.ts';
 
@@ -11,7 +11,7 @@ const usage = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
 const started: RunEvent = { type: 'run.started', runId: 'run_1', attempt: 1 };
 const done: RunEvent = { type: 'done', text: '', usage };
 
-function chunksOf(events: readonly RunEvent[], about: Partial<UiMessageHead> = {}): UiChunk[] {
+function readChunks(events: readonly RunEvent[], about: Partial<UiMessageHead> = {}): UiChunk[] {
 	const writer = new UiWriter({ ...head, ...about });
 	return events.flatMap((event) => writer.write(event));
 }
@@ -26,7 +26,7 @@ function call(id: string, name: string, input: unknown): RunEvent[] {
 	];
 }
 
-function turnOf(...events: RunEvent[]): RunEvent[] {
+function readTurn(...events: RunEvent[]): RunEvent[] {
 	return [...events, { type: 'stop', reason: 'tool_use', usage }];
 }
 
@@ -43,11 +43,11 @@ const step: RunEvent = {
 
 describe('a run', () => {
 	test('is one message with its reasoning, its calls and its text, in every version', async () => {
-		const chunks = chunksOf([
+		const chunks = readChunks([
 			started,
 			{ type: 'reasoning', text: 'Let me' },
 			{ type: 'reasoning', text: ' see.' },
-			...turnOf({ type: 'text', text: 'I look.' }, ...call('c1', 'add', { x: 1 })),
+			...readTurn({ type: 'text', text: 'I look.' }, ...call('c1', 'add', { x: 1 })),
 			{ type: 'tool_result', id: 'c1', output: 3, isError: false },
 			step,
 			{ type: 'text', text: 'It is 3.' },
@@ -74,19 +74,19 @@ describe('a run', () => {
 	});
 
 	test('says a call only once its turn is over, so that a page carries out none that was cut off', () => {
-		const kinds = (events: RunEvent[]) => chunksOf([started, ...events]).map(({ type }) => type);
+		const kinds = (events: RunEvent[]) => readChunks([started, ...events]).map(({ type }) => type);
 		const begun = call('c1', 'add', {});
 		expect(kinds(begun)).not.toContain('tool-input-available');
-		expect(kinds(turnOf(...begun))).toContain('tool-input-available');
+		expect(kinds(readTurn(...begun))).toContain('tool-input-available');
 		const cut = kinds([...begun, { type: 'stop', reason: 'max_tokens', usage }]);
 		expect(cut).not.toContain('tool-input-available');
 		expect(cut).toContain('tool-input-error');
 	});
 
 	test('that waits for an approval asks for it before its step is over', async () => {
-		const chunks = chunksOf([
+		const chunks = readChunks([
 			started,
-			...turnOf(...call('c1', 'pay', { amount: 5 })),
+			...readTurn(...call('c1', 'pay', { amount: 5 })),
 			step,
 			{
 				type: 'awaiting',
@@ -105,9 +105,9 @@ describe('a run', () => {
 	});
 
 	test('that asks the person says the question as text, and its call is over', async () => {
-		const chunks = chunksOf([
+		const chunks = readChunks([
 			started,
-			...turnOf(...call('c1', 'ask', {})),
+			...readTurn(...call('c1', 'ask', {})),
 			step,
 			{ type: 'awaiting', status: 'awaiting_user', question: { callId: 'c1', question: 'Which day?' } },
 		]);
@@ -119,7 +119,7 @@ describe('a run', () => {
 	});
 
 	test('that is cancelled keeps its usage', async () => {
-		const chunks = chunksOf([started, { type: 'text', text: 'Well' }, { type: 'cancelled', usage }]);
+		const chunks = readChunks([started, { type: 'text', text: 'Well' }, { type: 'cancelled', usage }]);
 		expect(chunks.at(-1)).toEqual({ type: 'abort' });
 		for (const read of Object.values(readings))
 			expect((await read(chunks))?.metadata).toMatchObject({ status: 'cancelled', usage });
@@ -133,9 +133,9 @@ describe('a run', () => {
 			{ type: 'text', text: 'Whole.' },
 			done,
 		];
-		const kinds = chunksOf(events).map(({ type }) => type);
+		const kinds = readChunks(events).map(({ type }) => type);
 		expect(kinds.slice(4, 8)).toEqual(['text-end', 'data-restarted', 'finish-step', 'start-step']);
-		expect(messageOf(chunksOf(events))?.parts).toEqual([
+		expect(toUiMessage(readChunks(events))?.parts).toEqual([
 			{ type: 'step-start' },
 			{ type: 'text', text: 'Whole.', state: 'done' },
 		]);
@@ -144,12 +144,12 @@ describe('a run', () => {
 	test('never leaves a step last whose calls are all answered: a client would post it again and again', () => {
 		const events = [
 			started,
-			...turnOf(...call('c1', 'stop', {})),
+			...readTurn(...call('c1', 'stop', {})),
 			{ type: 'tool_result', id: 'c1', output: null, isError: false } as const,
 			step,
 		];
 		for (const end of [{ type: 'halted', reason: 'enough' }, { type: 'cancelled' }] as const) {
-			const parts = messageOf(chunksOf([...events, end]))?.parts ?? [];
+			const parts = toUiMessage(readChunks([...events, end]))?.parts ?? [];
 			expect(parts.at(-1)).toEqual({ type: 'step-start' });
 		}
 	});
@@ -158,7 +158,7 @@ describe('a run', () => {
 describe('an answer that goes on after calls were answered', () => {
 	const asked: RunEvent[] = [
 		started,
-		...turnOf(...call('c1', 'pay', {}), ...call('c2', 'pay', {}), ...call('c3', 'look', {})),
+		...readTurn(...call('c1', 'pay', {}), ...call('c2', 'pay', {}), ...call('c3', 'look', {})),
 		step,
 		{
 			type: 'awaiting',
@@ -186,7 +186,7 @@ describe('an answer that goes on after calls were answered', () => {
 	const about = { earlier: [{ given: [], events: asked }], given };
 
 	test('repeats nothing to the page that answered, and has the same message id', () => {
-		const chunks = chunksOf(goesOn, { ...about, isContinued: true });
+		const chunks = readChunks(goesOn, { ...about, isContinued: true });
 		expect(chunks.map(({ type }) => type)).toEqual([
 			'start',
 			'tool-output-denied',
@@ -204,7 +204,7 @@ describe('an answer that goes on after calls were answered', () => {
 
 	test('is told whole to a page that was loaded since', async () => {
 		for (const version of [6, 7] as const) {
-			const parts = slim(await readings[version](chunksOf(goesOn, about)))?.parts;
+			const parts = slim(await readings[version](readChunks(goesOn, about)))?.parts;
 			expect(parts).toMatchObject([
 				{ type: 'step-start' },
 				{ toolCallId: 'c1', state: 'output-available', output: 'paid' },
@@ -217,7 +217,7 @@ describe('an answer that goes on after calls were answered', () => {
 	});
 
 	test('has no call left that waits when it ends', () => {
-		const parts = messageOf(chunksOf([started, { type: 'cancelled' }], about))?.parts ?? [];
+		const parts = toUiMessage(readChunks([started, { type: 'cancelled' }], about))?.parts ?? [];
 		expect(parts.filter(({ type }) => type.startsWith('tool-')).map(({ state }) => state)).toEqual([
 			'output-error',
 			'output-denied',
@@ -273,8 +273,8 @@ describe('whatever the events', () => {
 	test('every client accepts each chunk and has the message that is listed on reload', async () => {
 		await fc.assert(
 			fc.asyncProperty(anyRun, async (events) => {
-				const chunks = chunksOf(events);
-				const listed = messageOf(chunks);
+				const chunks = readChunks(events);
+				const listed = toUiMessage(chunks);
 				const restarted = chunks.some(({ type }) => type === 'data-restarted');
 				for (const read of Object.values(readings)) {
 					const seen = slim(await read(chunks));
@@ -290,13 +290,13 @@ describe('whatever the events', () => {
 		await fc.assert(
 			fc.asyncProperty(anyRun, anyGiven, anyRun, async (first, given, second) => {
 				const earlier = [{ given: [], events: first }];
-				const whole = chunksOf(second, { earlier, given });
-				const before = chunksOf(first).filter(({ type }) => type !== 'abort');
-				const after = chunksOf(second, { earlier, given, isContinued: true });
+				const whole = readChunks(second, { earlier, given });
+				const before = readChunks(first).filter(({ type }) => type !== 'abort');
+				const after = readChunks(second, { earlier, given, isContinued: true });
 				for (const read of Object.values(readings)) {
 					const resumed = await read(whole);
 					const live = await read([...before, ...after]);
-					expect(partsOf(live)).toEqual(partsOf(resumed));
+					expect(readParts(live)).toEqual(readParts(resumed));
 				}
 			}),
 			{ numRuns: 300 },
@@ -304,7 +304,7 @@ describe('whatever the events', () => {
 	});
 
 	/** Parts but for the marks between steps, and for calls that an end has settled and a later run took up again. */
-	function partsOf(message: SeenMessage | undefined) {
+	function readParts(message: SeenMessage | undefined) {
 		return slim(message)
 			?.parts.filter(({ type }) => type !== 'step-start')
 			.map(({ type, text: said, toolCallId }) => ({ type, said, toolCallId }));

@@ -35,7 +35,7 @@ class Conversation {
 
 	async does(act: string, back: number, turn: Turn): Promise<void> {
 		const n = ++this.#said;
-		this.sent = stage.play(...turnsOf(turn, n));
+		this.sent = stage.play(...readTurns(turn, n));
 		const chat = this.#chat;
 		const users = chat.messages.filter(({ role }) => role === 'user');
 		const named = users.at(-1 - back);
@@ -83,12 +83,12 @@ class Conversation {
 		const list = ({ messages }: AnyChat) =>
 			messages.filter(({ parts }) => parts.some(({ type }) => type !== 'step-start'));
 		expect(list(again).map(({ id }) => id)).toEqual(list(chat).map(({ id }) => id));
-		expect(list(again).map(textOf)).toEqual(list(chat).map(textOf));
-		if (chat.status === 'ready') expect(statesOf(again)).toEqual(statesOf(chat));
+		expect(list(again).map(readText)).toEqual(list(chat).map(readText));
+		if (chat.status === 'ready') expect(readStates(again)).toEqual(readStates(chat));
 		const asked = this.sent.at(-1);
 		if (asked === undefined) return;
 		const said = asked.flatMap(({ content }) => (/^(said|edited) \d+$/.test(String(content)) ? [content] : []));
-		expect(said).toEqual(chat.messages.flatMap((message) => (message.role === 'user' ? [textOf(message)] : [])));
+		expect(said).toEqual(chat.messages.flatMap((message) => (message.role === 'user' ? [readText(message)] : [])));
 	}
 
 	async listed(): Promise<readonly ChatMessage[]> {
@@ -101,7 +101,7 @@ class Conversation {
 	}
 }
 
-function turnsOf(turn: Turn, n: number): StagedTurn[] {
+function readTurns(turn: Turn, n: number): StagedTurn[] {
 	const rest = Array.from({ length: 3 }, (_, index) => [text(`reply ${n}.${index}`)]);
 	if (turn === 'text') return rest;
 	if (turn === 'fail') return [[text('half'), { type: 'fail', message: 'broken' }]];
@@ -109,12 +109,12 @@ function turnsOf(turn: Turn, n: number): StagedTurn[] {
 	return [[text(`first ${n}`), call(`call-${n}`, turn, inputs[turn])], ...rest];
 }
 
-function textOf({ parts }: ChatMessage): string {
+function readText({ parts }: ChatMessage): string {
 	return parts.flatMap(({ type, text: said }) => (type === 'text' ? [said] : [])).join('|');
 }
 
 /** The last message's parts but for what only the stream knows: that it was the page itself that answered. */
-function statesOf(chat: AnyChat): unknown[] {
+function readStates(chat: AnyChat): unknown[] {
 	return shown(chat).map((part) => JSON.parse(JSON.stringify(part)));
 }
 

@@ -66,7 +66,7 @@ export async function startStage() {
 
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-ui-'));
 	const miniflare = new Miniflare({
-		...optionsOf(bundle(folder)),
+		...readOptions(bundle(folder)),
 		bindings: { LOCAL: 'true', STAGE: `http://127.0.0.1:${port}` },
 	});
 	const url = (await miniflare.ready).origin;
@@ -99,7 +99,7 @@ function bundle(folder: string): string {
 	return folder;
 }
 
-function optionsOf(folder: string) {
+function readOptions(folder: string) {
 	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces } = unstable_getMiniflareWorkerOptions(
 		join(root, 'wrangler.toml'),
 	).workerOptions;

@@ -55,8 +55,8 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 	/** What a page shows, and what it shows once it was loaded again, is the same. */
 	const same = async (chat: AnyChat): Promise<void> => {
 		const again = await reload(chat);
-		const idsOf = ({ messages }: AnyChat) => messages.map(({ id, role }) => ({ id, role }));
-		expect(idsOf(again)).toEqual(idsOf(chat));
+		const readIds = ({ messages }: AnyChat) => messages.map(({ id, role }) => ({ id, role }));
+		expect(readIds(again)).toEqual(readIds(chat));
 		for (const at of chat.messages.keys()) expect(shown(again, at)).toEqual(shown(chat, at));
 	};
 	const until = (holds: () => boolean) => expect.poll(holds).toBe(true);

@@ -21,7 +21,7 @@ test.each<[wanted: ReasoningEffort, steps: readonly ReasoningEffort[], step: Rea
 });
 
 /** What a provider says of an effort to a model whose steps are known: the word on the wire. */
-async function wordOf(make: (fetcher: typeof fetch) => ProviderRegistration, model: string, effort: ReasoningEffort) {
+async function readWord(make: (fetcher: typeof fetch) => ProviderRegistration, model: string, effort: ReasoningEffort) {
 	const bodies: string[] = [];
 	const fetcher: typeof fetch = async (_, init) => {
 		bodies.push(String(init?.body));
@@ -52,7 +52,7 @@ const makers: readonly [
 test.each(makers)('%s rounds as all others do', async (_, make, model, steps) => {
 	for (const effort of reasoningEfforts) {
 		if (effort === 'none') continue;
-		expect(await wordOf(make, model, effort), effort).toBe(roundEffort(effort, steps));
+		expect(await readWord(make, model, effort), effort).toBe(roundEffort(effort, steps));
 	}
 });
 

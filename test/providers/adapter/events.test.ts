@@ -5,7 +5,7 @@ import { done, eventBatches } from '../../../src/providers/adapter/events.ts';
 const live = new AbortController().signal;
 
 /** A response whose network chunks are these. */
-function responseOf(chunks: readonly Uint8Array[], onCancel = () => {}): Response {
+function readResponse(chunks: readonly Uint8Array[], onCancel = () => {}): Response {
 	const rest = [...chunks];
 	const body = new ReadableStream<Uint8Array>({
 		pull: (controller) => {
@@ -20,7 +20,7 @@ function responseOf(chunks: readonly Uint8Array[], onCancel = () => {}): Respons
 
 async function read(chunks: readonly Uint8Array[]): Promise<unknown[]> {
 	const events: unknown[] = [];
-	for await (const batch of eventBatches(responseOf(chunks), live)) events.push(...batch);
+	for await (const batch of eventBatches(readResponse(chunks), live)) events.push(...batch);
 	return events;
 }
 
@@ -60,7 +60,7 @@ test('events are the same however the bytes are cut, with any line ending, comme
 test('the events of one network chunk come together', async () => {
 	const sizes: number[] = [];
 	const chunk = encode('data: {"n":1}\n\ndata: {"n":2}\n\n');
-	for await (const batch of eventBatches(responseOf([chunk, chunk]), live)) sizes.push(batch.length);
+	for await (const batch of eventBatches(readResponse([chunk, chunk]), live)) sizes.push(batch.length);
 	expect(sizes).toEqual([2, 2]);
 });
 
@@ -76,7 +76,7 @@ test('an event that is no JSON breaks the stream off, after those before it', as
 	const seen: unknown[] = [];
 	const reading = async () => {
 		for await (const batch of eventBatches(
-			responseOf([encode('data: {"n":1}\n\ndata: {"n":\n\ndata: {"n":3}\n\n')]),
+			readResponse([encode('data: {"n":1}\n\ndata: {"n":\n\ndata: {"n":3}\n\n')]),
 			live,
 		))
 			seen.push(...batch);
@@ -89,7 +89,7 @@ test('whoever leaves early closes the stream, and so does the signal', async () 
 	let closed = 0;
 	const chunk = encode('data: {"n":1}\n\n');
 	for await (const _ of eventBatches(
-		responseOf([chunk, chunk], () => closed++),
+		readResponse([chunk, chunk], () => closed++),
 		live,
 	))
 		break;

@@ -1,19 +1,19 @@
 import { type Expected, type ExpectedUsage, type Reading, sum } from './expected.ts';
-import { argumentsOf, at, count, list, text } from './json.ts';
+import { at, count, list, readArguments, text } from './json.ts';
 
 /** Anthropic's Messages API. */
 export const anthropic: Reading = {
-	ofStream: (events) => {
+	readStream: (events) => {
 		const start = events.find((event) => at(event, 'type') === 'message_start');
 		// The counts are running totals: the last one of each kind is the one that holds.
 		const usage = Object.assign({}, ...events.map((event) => at(event, 'message', 'usage') ?? at(event, 'usage')));
 		const reasons = events.map((event) => text(event, 'message', 'stop_reason') || text(event, 'delta', 'stop_reason'));
 		const streamed = events
 			.filter((event) => at(event, 'type') === 'content_block_start')
-			.map((event) => blockOf(event, events));
+			.map((event) => readBlock(event, events));
 		return reply([...list(start, 'message', 'content'), ...streamed], reasons.findLast(Boolean) ?? '', usage);
 	},
-	ofBody: (body) => reply(list(body, 'content'), text(body, 'stop_reason'), at(body, 'usage')),
+	readBody: (body) => reply(list(body, 'content'), text(body, 'stop_reason'), at(body, 'usage')),
 	ends: (event) => [at(event, 'delta', 'stop_reason'), at(event, 'message', 'stop_reason')].some(isText),
 };
 
@@ -22,7 +22,7 @@ function isText(value: unknown): boolean {
 }
 
 /** A streamed block as it would stand in a body: its start, with what its deltas add. */
-function blockOf(start: unknown, events: readonly unknown[]): unknown {
+function readBlock(start: unknown, events: readonly unknown[]): unknown {
 	const deltas = events.filter(
 		(event) => at(event, 'type') === 'content_block_delta' && at(event, 'index') === at(start, 'index'),
 	);
@@ -34,7 +34,7 @@ function blockOf(start: unknown, events: readonly unknown[]): unknown {
 		id: at(block, 'id'),
 		name: at(block, 'name'),
 		text: text(block, 'text') + added,
-		input: json === '' ? at(block, 'input') : argumentsOf(json),
+		input: json === '' ? at(block, 'input') : readArguments(json),
 	};
 }
 
@@ -50,11 +50,11 @@ function reply(content: readonly unknown[], stopReason: string, usage: unknown):
 		toolCalls,
 		// Anthropic's words are Runlet's.
 		stopReason,
-		usage: usageOf(usage),
+		usage: readUsage(usage),
 	};
 }
 
-function usageOf(usage: unknown): ExpectedUsage {
+function readUsage(usage: unknown): ExpectedUsage {
 	const iterations = list(usage, 'iterations');
 	const parts = iterations.length > 0 ? iterations : [usage];
 	const total = (...keys: readonly string[]) => sum(...parts.flatMap((part) => keys.map((key) => count(part, key))));

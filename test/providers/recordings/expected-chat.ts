@@ -1,10 +1,10 @@
 import type { StopReason } from '../../../src/index.ts';
 import { type Expected, type ExpectedUsage, type Reading, sum, withCalls } from './expected.ts';
-import { argumentsOf, at, count, list, text } from './json.ts';
+import { at, count, list, readArguments, text } from './json.ts';
 
 /** Chat Completions. xAI counts reasoning beside its completion, all others within. */
 export function chatCompletions({ reasoningBeside }: { readonly reasoningBeside: boolean }): Reading {
-	const usageOf = (usage: unknown): ExpectedUsage => {
+	const readUsage = (usage: unknown): ExpectedUsage => {
 		const reasoning = count(usage, 'completion_tokens_details', 'reasoning_tokens');
 		const named = count(usage, 'prompt_tokens_details', 'cached_tokens');
 		const own = count(usage, 'cached_tokens') ?? count(usage, 'num_cached_tokens');
@@ -16,16 +16,16 @@ export function chatCompletions({ reasoningBeside }: { readonly reasoningBeside:
 		};
 	};
 	return {
-		ofStream: (events) => {
+		readStream: (events) => {
 			const deltas = events.map((event) => at(event, 'choices', 0, 'delta'));
 			const usage = events.findLast((event) => usageIn(event) !== undefined);
 			const reason = events.map((event) => text(event, 'choices', 0, 'finish_reason')).findLast(Boolean) ?? '';
-			return reply(deltas.map(contentOf).join(''), callsOf(deltas), reason, usageOf(usageIn(usage)));
+			return reply(deltas.map(readContent).join(''), readCalls(deltas), reason, readUsage(usageIn(usage)));
 		},
-		ofBody: (body) => {
+		readBody: (body) => {
 			const message = at(body, 'choices', 0, 'message');
 			const reason = text(body, 'choices', 0, 'finish_reason');
-			return reply(contentOf(message), callsOf([message]), reason, usageOf(usageIn(body)));
+			return reply(readContent(message), readCalls([message]), reason, readUsage(usageIn(body)));
 		},
 		ends: (event) => text(event, 'choices', 0, 'finish_reason') !== '' || at(event, 'error') !== undefined,
 	};
@@ -37,7 +37,7 @@ function usageIn(event: unknown): unknown {
 }
 
 /** The text of a delta or a message: as it is, or, with Mistral, the text parts of a list that has thoughts in it too. */
-function contentOf(message: unknown): string {
+function readContent(message: unknown): string {
 	const parts = list(message, 'content').filter((part) => at(part, 'type') === 'text');
 	return text(message, 'content') + parts.map((part) => text(part, 'text')).join('');
 }
@@ -50,7 +50,7 @@ interface Pieces {
 }
 
 /** Pieces of a call have the same `index`; a piece without one is a call of its own. */
-function callsOf(messages: readonly unknown[]): Pieces[] {
+function readCalls(messages: readonly unknown[]): Pieces[] {
 	const calls: Pieces[] = [];
 	for (const piece of messages.flatMap((message) => list(message, 'tool_calls'))) {
 		const index = count(piece, 'index');
@@ -74,7 +74,7 @@ const reasons: Readonly<Record<string, StopReason>> = {
 };
 
 function reply(content: string, calls: readonly Pieces[], finishReason: string, usage: ExpectedUsage): Expected {
-	const toolCalls = calls.map(({ id, name, json }) => ({ id, name, input: argumentsOf(json) }));
+	const toolCalls = calls.map(({ id, name, json }) => ({ id, name, input: readArguments(json) }));
 	return {
 		text: content,
 		toolCalls,

@@ -4,7 +4,7 @@ import { at, count, text } from './json.ts';
 const statuses: Readonly<Record<string, number>> = { invalid_request_error: 400, not_found_error: 404 };
 
 /** The status that this error body was sent with: the body's own number, or the one of its kind. */
-export function statusOf(body: unknown): number {
+export function readStatus(body: unknown): number {
 	const status = count(body, 'error', 'code') ?? statuses[text(body, 'error', 'type')];
 	if (status === undefined) throw new Error(`which status has ${JSON.stringify(body)}?`);
 	return status;
@@ -12,13 +12,13 @@ export function statusOf(body: unknown): number {
 
 /** The status that an error inside a stream speaks of. */
 export function statusInStream(event: unknown): number {
-	return count(event, 'error', 'status_code') ?? statusOf(event);
+	return count(event, 'error', 'status_code') ?? readStatus(event);
 }
 
 const codes: Readonly<Record<number, string>> = { 400: 'invalid_request', 404: 'invalid_request', 429: 'rate_limited' };
 
 /** Runlet's code for what a provider refuses with this status (parity.md, the last point on providers). */
-export function codeOf(status: number): string {
+export function readCode(status: number): string {
 	const code = codes[status];
 	if (code === undefined) throw new Error(`which code has a ${status}?`);
 	return code;

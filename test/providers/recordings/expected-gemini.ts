@@ -5,8 +5,8 @@ import { at, count, list, text } from './json.ts';
 /** Gemini's own API. */
 export const gemini: Reading = {
 	// Each event is a body with some more parts; its counts are running totals, so the last ones hold.
-	ofStream: (events) => reply(events, at(events.at(-1), 'usageMetadata')),
-	ofBody: (body) => reply([body], at(body, 'usageMetadata')),
+	readStream: (events) => reply(events, at(events.at(-1), 'usageMetadata')),
+	readBody: (body) => reply([body], at(body, 'usageMetadata')),
 	ends: (event) => text(event, 'candidates', 0, 'finishReason') !== '',
 };
 
@@ -14,7 +14,7 @@ const reasons: Readonly<Record<string, StopReason>> = { STOP: 'end_turn', MAX_TO
 
 function reply(events: readonly unknown[], usage: unknown): Expected {
 	const parts = events.flatMap((event) => list(event, 'candidates', 0, 'content', 'parts'));
-	const toolCalls = callsOf(parts.map((part) => at(part, 'functionCall')).filter((call) => call !== undefined));
+	const toolCalls = readCalls(parts.map((part) => at(part, 'functionCall')).filter((call) => call !== undefined));
 	const reason = events.map((event) => text(event, 'candidates', 0, 'finishReason')).findLast(Boolean) ?? '';
 	const thoughts = count(usage, 'thoughtsTokenCount');
 	return {
@@ -37,7 +37,7 @@ function reply(events: readonly unknown[], usage: unknown): Expected {
  * A piece with a name begins a call. One without a name belongs to the call before it and sets values at paths; a text
  * that comes again at its path is the rest of the one before.
  */
-function callsOf(pieces: readonly unknown[]): ExpectedCall[] {
+function readCalls(pieces: readonly unknown[]): ExpectedCall[] {
 	const calls: ExpectedCall[] = [];
 	for (const piece of pieces) {
 		if (text(piece, 'name') !== '') {

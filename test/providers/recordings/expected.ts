@@ -26,8 +26,8 @@ export interface ExpectedUsage {
 
 /** One provider's API, as its recordings tell it. */
 export interface Reading {
-	readonly ofStream: (events: readonly unknown[]) => Expected;
-	readonly ofBody: (body: unknown) => Expected;
+	readonly readStream: (events: readonly unknown[]) => Expected;
+	readonly readBody: (body: unknown) => Expected;
 	/** Whether this event is the first to say that the answer is at its end. */
 	readonly ends: (event: unknown) => boolean;
 }

@@ -24,7 +24,7 @@ export function count(value: unknown, ...path: readonly (string | number)[]): nu
 }
 
 /** A text as JSON; the text itself where it is none, and no arguments where it is empty. */
-export function argumentsOf(raw: string): unknown {
+export function readArguments(raw: string): unknown {
 	if (raw === '') return {};
 	try {
 		return JSON.parse(raw);

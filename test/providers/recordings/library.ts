@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Reading } from './expected.ts';
 import { anthropic } from './expected-anthropic.ts';
 import { chatCompletions } from './expected-chat.ts';
-import { isError, statusOf } from './expected-error.ts';
+import { isError, readStatus } from './expected-error.ts';
 import { gemini } from './expected-gemini.ts';
 import { responses } from './expected-responses.ts';
 import { at, count, list, text } from './json.ts';
@@ -98,10 +98,10 @@ export const files: readonly string[] = folders().flatMap((folder) =>
 );
 
 const played = entries.filter(({ file }) => notAnswers[file] === undefined);
-export const bodies: readonly RecordedBody[] = played.filter(({ file }) => file.endsWith('.json')).flatMap(bodiesOf);
+export const bodies: readonly RecordedBody[] = played.filter(({ file }) => file.endsWith('.json')).flatMap(readBodies);
 export const streams: readonly RecordedStream[] = played
 	.filter(({ file }) => !file.endsWith('.json'))
-	.flatMap(streamsOf);
+	.flatMap(readStreams);
 
 function folders(): string[] {
 	const names = (folder: string) =>
@@ -116,7 +116,7 @@ function load(file: string): string {
 }
 
 /** The answers in a `.json`: the file itself, or what a live recording wrapped. */
-function bodiesOf({ file, model, status }: Entry): RecordedBody[] {
+function readBodies({ file, model, status }: Entry): RecordedBody[] {
 	const source = load(file);
 	const content: unknown = JSON.parse(source);
 	const wrapped = [
@@ -127,17 +127,17 @@ function bodiesOf({ file, model, status }: Entry): RecordedBody[] {
 	const found = wrapped.length > 0 ? wrapped : [content];
 	return found.map((body, index) => ({
 		...identify(file, body, model, found.length > 1 ? index : undefined),
-		status: status ?? count(content, 'response', 'status') ?? (isError(body) ? statusOf(body) : 200),
+		status: status ?? count(content, 'response', 'status') ?? (isError(body) ? readStatus(body) : 200),
 		bytes: new TextEncoder().encode(wrapped.length > 0 ? JSON.stringify(body) : source),
 		body,
 	}));
 }
 
 /** The answers in a stream: a file with several steps has one after the other. */
-function streamsOf({ file, model }: Entry): RecordedStream[] {
+function readStreams({ file, model }: Entry): RecordedStream[] {
 	const source = load(file);
 	const { api } = identify(file, undefined, model);
-	const blocks = file.endsWith('.sse') ? blocksOf(source) : wrapLines(source, api);
+	const blocks = file.endsWith('.sse') ? readBlocks(source) : wrapLines(source, api);
 	const steps: Block[][] = [];
 	for (const block of blocks) {
 		const begins = ['message_start', 'response.created'].includes(text(block.event, 'type'));
@@ -150,7 +150,7 @@ function streamsOf({ file, model }: Entry): RecordedStream[] {
 	}));
 }
 
-function blocksOf(source: string): Block[] {
+function readBlocks(source: string): Block[] {
 	const sources = source.match(/[\s\S]+?(?:\r?\n\r?\n|$)/g) ?? [];
 	return sources.map((block) => {
 		const data = block
@@ -180,19 +180,19 @@ function identify(file: string, first: unknown, model: string, step?: number): R
 	const folder = basename(dirname(file));
 	// One answer of xAI's Chat API lies among those of its Responses API.
 	const api = text(first, 'object') === 'chat.completion' ? 'chat' : (apis[folder] ?? 'chat');
-	const provider = providerOf(folder, basename(file));
+	const provider = readProvider(folder, basename(file));
 	return {
 		file,
 		name: step === undefined ? file : `${file} (${step + 1})`,
 		api,
 		provider,
 		model: model || models[api],
-		reading: readingOf(api, provider),
+		reading: readReading(api, provider),
 	};
 }
 
 /** Whose answer it is, where a folder has those of several. */
-function providerOf(folder: string, name: string): string {
+function readProvider(folder: string, name: string): string {
 	if (folder.startsWith('xai')) return 'xai';
 	if (folder === 'openai-chat') return 'openai';
 	if (folder === 'google-openai-compat') return 'google';
@@ -200,7 +200,7 @@ function providerOf(folder: string, name: string): string {
 	return /alibaba|siliconflow|xai|zai_|huggingface|cerebras/.exec(name)?.[0].replace('_', '') ?? 'openai';
 }
 
-function readingOf(api: Api, provider: string): Reading {
+function readReading(api: Api, provider: string): Reading {
 	if (api === 'anthropic') return anthropic;
 	if (api === 'gemini') return gemini;
 	if (api === 'chat') return chatCompletions({ reasoningBeside: provider === 'xai' });

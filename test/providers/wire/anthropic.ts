@@ -27,9 +27,9 @@ export const anthropic: Dialect = {
 		['x-api-key', secretKey],
 		['authorization', `Bearer ${secretKey}`],
 	],
-	events: (reply) => eventsOf(blocksOf(reply), reply),
+	events: (reply) => readEvents(readBlocks(reply), reply),
 	ending: 1,
-	body: (reply) => bodyOf(blocksOf(reply), reply),
+	body: (reply) => readBody(readBlocks(reply), reply),
 	errorEvent: (kind) => {
 		const [, type, message] = faults[kind];
 		return event({ type: 'error', error: { type, message } });
@@ -109,7 +109,7 @@ type Block =
 
 type Ending = Pick<NeutralReply, 'stop' | 'usage'>;
 
-function blocksOf({ reasoning, text, calls = [] }: NeutralReply): Block[] {
+function readBlocks({ reasoning, text, calls = [] }: NeutralReply): Block[] {
 	return [
 		...(reasoning === undefined ? [] : [{ type: 'thinking', thinking: reasoning, signature: 'sig' } as const]),
 		...(text === undefined ? [] : [{ type: 'text', text } as const]),
@@ -118,22 +118,22 @@ function blocksOf({ reasoning, text, calls = [] }: NeutralReply): Block[] {
 }
 
 function both(blocks: readonly Block[], ending: Ending) {
-	return { events: eventsOf(blocks, ending), body: bodyOf(blocks, ending) };
+	return { events: readEvents(blocks, ending), body: readBody(blocks, ending) };
 }
 
-function eventsOf(blocks: readonly Block[], { stop, usage = usualUsage }: Ending): string[] {
-	const begun = { ...bodyOf([], { stop, usage: { ...usage, output: 1, reasoning: 0 } }), stop_reason: null };
+function readEvents(blocks: readonly Block[], { stop, usage = usualUsage }: Ending): string[] {
+	const begun = { ...readBody([], { stop, usage: { ...usage, output: 1, reasoning: 0 } }), stop_reason: null };
 	const delta = { stop_reason: stop, stop_sequence: stop === 'stop_sequence' ? 'END' : null };
 	return [
 		event({ type: 'message_start', message: begun }),
 		event({ type: 'ping' }),
 		...blocks.flatMap(blockEvents),
-		event({ type: 'message_delta', delta, usage: usageOf(usage) }),
+		event({ type: 'message_delta', delta, usage: readUsage(usage) }),
 		event({ type: 'message_stop' }),
 	];
 }
 
-function bodyOf(blocks: readonly Block[], { stop, usage = usualUsage }: Ending) {
+function readBody(blocks: readonly Block[], { stop, usage = usualUsage }: Ending) {
 	return {
 		id: 'msg_01GE2RKp1VYsPzdFs3sS9z5S',
 		type: 'message',
@@ -142,7 +142,7 @@ function bodyOf(blocks: readonly Block[], { stop, usage = usualUsage }: Ending) 
 		content: blocks.map(wholeBlock),
 		stop_reason: stop,
 		stop_sequence: stop === 'stop_sequence' ? 'END' : null,
-		usage: usageOf(usage),
+		usage: readUsage(usage),
 	};
 }
 
@@ -181,7 +181,7 @@ function wholeBlock(block: Block): unknown {
 	return { type, id, name, input: json === '' ? {} : JSON.parse(json) };
 }
 
-function usageOf({ input, output, cached = 0, reasoning = 0 }: NeutralUsage) {
+function readUsage({ input, output, cached = 0, reasoning = 0 }: NeutralUsage) {
 	return {
 		input_tokens: input - cached,
 		cache_creation_input_tokens: 0,
@@ -325,13 +325,13 @@ function hear(body: unknown): Heard {
 		stream: sent.stream === true,
 		system: typeof sent.system === 'object' ? sent.system.map(({ text }) => text).join('\n\n') : sent.system,
 		maxOutputTokens: sent.max_tokens,
-		toolChoice: tool_choice === undefined ? undefined : choiceOf(tool_choice),
+		toolChoice: tool_choice === undefined ? undefined : readChoice(tool_choice),
 		tools: (sent.tools ?? []).map(({ name, description, input_schema }) => ({
 			name,
 			schema: input_schema,
 			...(description !== undefined && { description }),
 		})),
-		turns: turns.map(({ role, content }) => ({ role, parts: content.map(partOf) })),
+		turns: turns.map(({ role, content }) => ({ role, parts: content.map(readPart) })),
 		outputSchema: output_config?.format?.schema,
 		effort:
 			thinking?.type === 'disabled'
@@ -361,18 +361,18 @@ function refuse(role: string, content: readonly Content[], next: readonly Conten
 	}
 }
 
-function choiceOf(choice: NonNullable<v.InferOutput<typeof request>['tool_choice']>): Heard['toolChoice'] {
+function readChoice(choice: NonNullable<v.InferOutput<typeof request>['tool_choice']>): Heard['toolChoice'] {
 	if (choice.type === 'tool') return { name: choice.name };
 	return choice.type === 'any' ? 'required' : choice.type;
 }
 
-function partOf(part: Content): HeardPart {
+function readPart(part: Content): HeardPart {
 	switch (part.type) {
 		case 'text':
 			return { kind: 'text', text: part.text };
 		case 'image':
 		case 'document':
-			return mediaOf(part);
+			return readMedia(part);
 		case 'tool_use':
 			return { kind: 'call', id: part.id, name: part.name, input: part.input };
 		case 'tool_result': {
@@ -382,7 +382,7 @@ function partOf(part: Content): HeardPart {
 				kind: 'result',
 				id: part.tool_use_id,
 				text: content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n'),
-				media: content.flatMap((one) => (one.type === 'text' ? [] : [mediaOf(one)])),
+				media: content.flatMap((one) => (one.type === 'text' ? [] : [readMedia(one)])),
 				isError: part.is_error === true,
 			};
 		}
@@ -392,7 +392,7 @@ function partOf(part: Content): HeardPart {
 	}
 }
 
-function mediaOf({ type, source }: v.InferOutput<typeof imageBlock | typeof documentBlock>): HeardMedia {
+function readMedia({ type, source }: v.InferOutput<typeof imageBlock | typeof documentBlock>): HeardMedia {
 	const kind = type === 'image' ? 'image' : 'file';
 	return source.type === 'url' ? { kind, url: source.url } : { kind, data: source.data, mime: source.media_type };
 }

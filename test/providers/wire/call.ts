@@ -131,19 +131,19 @@ async function settle(
 }
 
 /** The reply of a call that must not fail. */
-export function replyOf({ reply, error }: Outcome): ChatReply {
+export function readReply({ reply, error }: Outcome): ChatReply {
 	if (reply === undefined) throw error ?? new Error('neither a reply nor an error');
 	return reply;
 }
 
 /** The error of a call that must fail. */
-export function errorOf({ reply, error }: Outcome): RunletError {
+export function readError({ reply, error }: Outcome): RunletError {
 	if (error === undefined) throw new Error(`it did not fail: ${JSON.stringify(reply)}`);
 	return error;
 }
 
 /** The calls of a reply; none where it has no list. */
-export function callsOf({ toolCalls = [] }: ChatReply): readonly ToolCall[] {
+export function readCalls({ toolCalls = [] }: ChatReply): readonly ToolCall[] {
 	return toolCalls;
 }
 

@@ -42,9 +42,9 @@ export const chatCompletions: Dialect = {
 		}),
 	paths: { stream: '/v1/chat/completions', whole: '/v1/chat/completions' },
 	keys: [['authorization', `Bearer ${secretKey}`]],
-	events: eventsOf,
+	events: readEvents,
 	ending: 3,
-	body: bodyOf,
+	body: readBody,
 	errorEvent: (kind) =>
 		kind === 'overloaded'
 			? sse({ error: { message: 'The model is overloaded.', type: 'overloaded_error', code: 503 } })
@@ -61,8 +61,8 @@ export const chatCompletions: Dialect = {
 	refusals: [
 		{
 			name: 'finish_reason content_filter',
-			events: eventsOf({ text: 'I was about', stop: 'refusal' }),
-			body: bodyOf({ text: 'I was about', stop: 'refusal' }),
+			events: readEvents({ text: 'I was about', stop: 'refusal' }),
+			body: readBody({ text: 'I was about', stop: 'refusal' }),
 		},
 		{
 			name: 'a refusal field',
@@ -73,7 +73,7 @@ export const chatCompletions: Dialect = {
 				usageChunk(usualUsage),
 				done,
 			],
-			body: completionOf({ role: 'assistant', content: null, refusal: 'I cannot help with that.' }, 'stop'),
+			body: readCompletion({ role: 'assistant', content: null, refusal: 'I cannot help with that.' }, 'stop'),
 		},
 	],
 	memories: [
@@ -185,14 +185,20 @@ export function chunk(delta: unknown, finish_reason: string | null = null): stri
 
 /** The last piece: what it cost. */
 export function usageChunk(usage: NeutralUsage): string {
-	return sse({ ...head('chat.completion.chunk'), choices: [], usage: usageOf(usage) });
+	return sse({ ...head('chat.completion.chunk'), choices: [], usage: readUsage(usage) });
 }
 
 function head(object: string) {
 	return { id: 'chatcmpl-C1KMEUDb1vVwsROQUCZTgG6A6vtWo', object, created: 1754432618, model: 'llama-9-preview' };
 }
 
-export function eventsOf({ reasoning = '', text = '', calls = [], stop, usage = usualUsage }: NeutralReply): string[] {
+export function readEvents({
+	reasoning = '',
+	text = '',
+	calls = [],
+	stop,
+	usage = usualUsage,
+}: NeutralReply): string[] {
 	return [
 		chunk({ role: 'assistant', content: '' }),
 		...pieces(reasoning).map((reasoning_content) => chunk({ reasoning_content, content: null })),
@@ -207,7 +213,7 @@ export function eventsOf({ reasoning = '', text = '', calls = [], stop, usage = 
 	];
 }
 
-export function bodyOf({ reasoning, text, calls = [], stop, usage = usualUsage }: NeutralReply) {
+export function readBody({ reasoning, text, calls = [], stop, usage = usualUsage }: NeutralReply) {
 	const message = {
 		role: 'assistant',
 		content: text ?? null,
@@ -220,15 +226,15 @@ export function bodyOf({ reasoning, text, calls = [], stop, usage = usualUsage }
 			})),
 		}),
 	};
-	return completionOf(message, finishOf[stop], usage);
+	return readCompletion(message, finishOf[stop], usage);
 }
 
-function completionOf(message: unknown, finish_reason: string, usage: NeutralUsage = usualUsage) {
+function readCompletion(message: unknown, finish_reason: string, usage: NeutralUsage = usualUsage) {
 	const choices = [{ index: 0, message, logprobs: null, finish_reason }];
-	return { ...head('chat.completion'), choices, usage: usageOf(usage) };
+	return { ...head('chat.completion'), choices, usage: readUsage(usage) };
 }
 
-function usageOf({ input, output, cached = 0, reasoning = 0 }: NeutralUsage) {
+function readUsage({ input, output, cached = 0, reasoning = 0 }: NeutralUsage) {
 	return {
 		prompt_tokens: input,
 		completion_tokens: output,
@@ -266,7 +272,10 @@ function memory(
 			usageChunk(usualUsage),
 			done,
 		],
-		body: completionOf({ role: 'assistant', content: 'Let me look.', ...own.whole, tool_calls: [call] }, 'tool_calls'),
+		body: readCompletion(
+			{ role: 'assistant', content: 'Let me look.', ...own.whole, tool_calls: [call] },
+			'tool_calls',
+		),
 		sent: (body) => {
 			const turn = v.parse(request, body).messages.find(({ role }) => role === 'assistant');
 			return turn?.role === 'assistant' ? own.sent(turn) : undefined;
@@ -412,15 +421,15 @@ export function hearShared(
 	}
 	refuse(messages);
 	const system = messages.flatMap((one) =>
-		one.role === 'system' || one.role === 'developer' ? [textOf(one.content)] : [],
+		one.role === 'system' || one.role === 'developer' ? [readText(one.content)] : [],
 	);
 	const turns: { role: HeardTurn['role']; parts: HeardPart[] }[] = [];
 	for (const one of messages) {
 		if (one.role === 'system' || one.role === 'developer') continue;
 		const role = one.role === 'assistant' ? 'assistant' : 'user';
 		const last = turns.at(-1);
-		if (last?.role === role) last.parts.push(...partsOf(one));
-		else turns.push({ role, parts: partsOf(one) });
+		if (last?.role === role) last.parts.push(...readParts(one));
+		else turns.push({ role, parts: readParts(one) });
 	}
 	return {
 		stream: sent.stream === true,
@@ -455,16 +464,16 @@ function refuse(messages: readonly SentMessage[]): void {
 	if (open.length > 0) throw new Error(`tool_calls must be followed by tool messages: ${open.join(', ')}`);
 }
 
-function textOf(content: string | readonly { readonly text: string }[]): string {
+function readText(content: string | readonly { readonly text: string }[]): string {
 	return typeof content === 'string' ? content : content.map(({ text }) => text).join('\n');
 }
 
-function partsOf(one: SentMessage): HeardPart[] {
+function readParts(one: SentMessage): HeardPart[] {
 	switch (one.role) {
 		case 'tool':
 			return [{ kind: 'result', id: one.tool_call_id, text: one.content, media: [] }];
 		case 'assistant': {
-			const text = textOf(one.content ?? '');
+			const text = readText(one.content ?? '');
 			const calls = (one.tool_calls ?? []).map(({ id, function: { name, arguments: json } }) => ({
 				kind: 'call' as const,
 				id,

@@ -35,9 +35,9 @@ export const gemini: Dialect = {
 		whole: `/v1beta/models/${model}:generateContent`,
 	},
 	keys: [['x-goog-api-key', secretKey]],
-	events: (reply) => eventsOf(partsOf(reply, true), reply),
+	events: (reply) => readEvents(readParts(reply, true), reply),
 	ending: 1,
-	body: (reply) => bodyOf(partsOf(reply, false), reply),
+	body: (reply) => readBody(readParts(reply, false), reply),
 	errorEvent: (kind) => {
 		const [code, status, message] = faults[kind];
 		return sse({ error: { code, message, status } });
@@ -48,15 +48,15 @@ export const gemini: Dialect = {
 		return { status: code, body: { error: { code, message: message ?? text, status } } };
 	},
 	unknownEvents: [
-		sse({ weatherReport: { mood: 'sunny' }, usageMetadata: metadataOf({ input: 100, output: 0 }) }),
+		sse({ weatherReport: { mood: 'sunny' }, usageMetadata: readMetadata({ input: 100, output: 0 }) }),
 		piece([{ hologram: { frames: [1, 2] } }], { input: 100, output: 0 }),
 		sse({ candidates: [{ index: 0, groundingMetadata: {} }], modelVersion: model }),
 	],
 	refusals: [
 		{
 			name: 'finishReason SAFETY',
-			events: eventsOf([{ text: 'I was about' }], { stop: 'refusal' }),
-			body: bodyOf([{ text: 'I was about' }], { stop: 'refusal' }),
+			events: readEvents([{ text: 'I was about' }], { stop: 'refusal' }),
+			body: readBody([{ text: 'I was about' }], { stop: 'refusal' }),
 		},
 	],
 	memories: [
@@ -124,7 +124,7 @@ export interface Part {
 
 type Ending = Pick<NeutralReply, 'stop' | 'usage'>;
 
-function partsOf({ reasoning, text, calls = [] }: NeutralReply, streamed: boolean): Part[] {
+function readParts({ reasoning, text, calls = [] }: NeutralReply, streamed: boolean): Part[] {
 	const cut = (whole: string | undefined) => (whole === undefined ? [] : streamed ? pieces(whole) : [whole]);
 	return [
 		...cut(reasoning).map((piece) => ({ text: piece, thought: true })),
@@ -136,31 +136,31 @@ function partsOf({ reasoning, text, calls = [] }: NeutralReply, streamed: boolea
 }
 
 /** A reply of these parts, each in an event of its own, and an empty text with the end, as in the recordings. */
-export function eventsOf(parts: readonly Part[], { stop, usage = usualUsage }: Ending): string[] {
+export function readEvents(parts: readonly Part[], { stop, usage = usualUsage }: Ending): string[] {
 	return [
 		...parts.map((part) => piece([part], { ...usage, output: usage.reasoning ?? 0 })),
 		piece([{ text: '' }], usage, finishOf[stop]),
 	];
 }
 
-export function bodyOf(parts: readonly Part[], { stop, usage = usualUsage }: Ending) {
-	return answerOf(parts, usage, finishOf[stop]);
+export function readBody(parts: readonly Part[], { stop, usage = usualUsage }: Ending) {
+	return readAnswer(parts, usage, finishOf[stop]);
 }
 
 function piece(parts: readonly Part[], usage: NeutralUsage, finishReason?: string): string {
-	return sse(answerOf(parts, usage, finishReason));
+	return sse(readAnswer(parts, usage, finishReason));
 }
 
-function answerOf(parts: readonly Part[], usage: NeutralUsage, finishReason?: string) {
+function readAnswer(parts: readonly Part[], usage: NeutralUsage, finishReason?: string) {
 	return {
 		candidates: [{ content: { parts, role: 'model' }, ...(finishReason !== undefined && { finishReason }), index: 0 }],
-		usageMetadata: metadataOf(usage),
+		usageMetadata: readMetadata(usage),
 		modelVersion: model,
 		responseId: 'M3iLaY-AI7zTxN8P3Piw4Qg',
 	};
 }
 
-function metadataOf({ input, output, cached = 0, reasoning = 0 }: NeutralUsage) {
+function readMetadata({ input, output, cached = 0, reasoning = 0 }: NeutralUsage) {
 	return {
 		promptTokenCount: input,
 		...(cached > 0 && { cachedContentTokenCount: cached }),
@@ -176,8 +176,8 @@ function memory(name: string, parts: readonly Part[], expected: readonly unknown
 	const stop = parts.some(({ functionCall }) => functionCall !== undefined) ? 'tool_use' : 'end_turn';
 	return {
 		name,
-		events: eventsOf(parts, { stop }),
-		body: bodyOf(parts, { stop }),
+		events: readEvents(parts, { stop }),
+		body: readBody(parts, { stop }),
 		sent: (body: unknown) =>
 			v
 				.parse(request, body)
@@ -300,7 +300,7 @@ function hear(body: unknown, path: string): Heard {
 		stream: path.includes(':streamGenerateContent'),
 		system: sent.systemInstruction?.parts.map(({ text }) => text).join('\n\n'),
 		maxOutputTokens: generationConfig.maxOutputTokens,
-		toolChoice: choiceOf(toolConfig?.functionCallingConfig),
+		toolChoice: readChoice(toolConfig?.functionCallingConfig),
 		tools: declared.map(({ name, description, parameters, parametersJsonSchema }) => ({
 			name,
 			schema: parametersJsonSchema ?? parameters,
@@ -328,7 +328,7 @@ function refuse(role: string, parts: readonly SentPart[], next: readonly SentPar
 	}
 }
 
-function choiceOf(
+function readChoice(
 	config: NonNullable<v.InferOutput<typeof request>['toolConfig']>['functionCallingConfig'] | undefined,
 ): Heard['toolChoice'] {
 	const [name] = config?.allowedFunctionNames ?? [];
@@ -347,13 +347,13 @@ function heardPart(one: SentPart): HeardPart {
 		const text = Object.values(response)
 			.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
 			.join('\n');
-		return { kind: 'result', id, name, text, media: parts.map(mediaOf), isError: 'error' in response };
+		return { kind: 'result', id, name, text, media: parts.map(readMedia), isError: 'error' in response };
 	}
 	if ('text' in one) return one.thought === true ? { kind: 'own', value: one } : { kind: 'text', text: one.text };
-	return mediaOf(one);
+	return readMedia(one);
 }
 
-function mediaOf(one: v.InferOutput<typeof inlineData | typeof fileData>): HeardMedia {
+function readMedia(one: v.InferOutput<typeof inlineData | typeof fileData>): HeardMedia {
 	if ('fileData' in one) return { kind: 'image', url: one.fileData.fileUri };
 	const { mimeType, data } = one.inlineData;
 	const kind = mimeType.startsWith('image/') ? 'image' : mimeType.startsWith('audio/') ? 'audio' : 'file';

@@ -18,7 +18,7 @@ import {
 
 /** OpenAI's Responses API. */
 export const openai: Dialect = {
-	...dialectOf('gpt-5.4'),
+	...readDialect('gpt-5.4'),
 	name: 'openai',
 	provider: (baseURL, settings = {}) => providers.openai({ apiKey: secretKey, baseURL: `${baseURL}/v1`, ...settings }),
 	errorBody: (kind, message) => {
@@ -30,7 +30,7 @@ export const openai: Dialect = {
 
 /** The same API at xAI, with its own way to fail. */
 export const xai: Dialect = {
-	...dialectOf('grok-4.3'),
+	...readDialect('grok-4.3'),
 	name: 'xai',
 	provider: (baseURL, settings = {}) => providers.xai({ apiKey: secretKey, baseURL: `${baseURL}/v1`, ...settings }),
 	errorBody: (kind, message) => {
@@ -95,26 +95,26 @@ type Item =
 
 type Ending = { readonly stop: NeutralReply['stop'] | 'filtered'; readonly usage?: NeutralUsage };
 
-function dialectOf(model: string): Omit<Dialect, 'name' | 'provider' | 'errorBody' | 'hear'> {
+function readDialect(model: string): Omit<Dialect, 'name' | 'provider' | 'errorBody' | 'hear'> {
 	const both = (items: readonly Item[], ending: Ending) => ({
-		events: eventsOf(model, items, ending),
-		body: bodyOf(model, items.map(wholeItem), ending),
+		events: readEvents(model, items, ending),
+		body: readBody(model, items.map(wholeItem), ending),
 	});
 	return {
 		model,
 		wireModel: model,
 		paths: { stream: '/v1/responses', whole: '/v1/responses' },
 		keys: [['authorization', `Bearer ${secretKey}`]],
-		events: (reply) => eventsOf(model, itemsOf(reply), reply),
+		events: (reply) => readEvents(model, readItems(reply), reply),
 		ending: 1,
-		body: (reply) => bodyOf(model, itemsOf(reply).map(wholeItem), reply),
+		body: (reply) => readBody(model, readItems(reply).map(wholeItem), reply),
 		errorEvent: (kind) => {
 			if (kind === 'rate_limit') {
 				const message = 'Rate limit reached for this model on tokens per min (TPM).';
 				return event({ type: 'error', sequence_number: 90, code: 'rate_limit_exceeded', message, param: null });
 			}
 			const error = { code: 'server_is_overloaded', message: 'Our servers are currently overloaded.' };
-			const response = { ...bodyOf(model, [], { stop: 'end_turn' }), status: 'failed', error, usage: null };
+			const response = { ...readBody(model, [], { stop: 'end_turn' }), status: 'failed', error, usage: null };
 			return event({ type: 'response.failed', sequence_number: 90, response });
 		},
 		unknownEvents: [
@@ -183,7 +183,7 @@ function dialectOf(model: string): Omit<Dialect, 'name' | 'provider' | 'errorBod
 	};
 }
 
-function itemsOf({ reasoning, text, calls = [], stop }: NeutralReply): Item[] {
+function readItems({ reasoning, text, calls = [], stop }: NeutralReply): Item[] {
 	return [
 		...(reasoning === undefined ? [] : [{ type: 'reasoning', summary: reasoning, encrypted: 'enc' } as const]),
 		...(text === undefined ? [] : [{ type: stop === 'refusal' ? 'refusal' : 'message', text } as const]),
@@ -193,8 +193,8 @@ function itemsOf({ reasoning, text, calls = [], stop }: NeutralReply): Item[] {
 	];
 }
 
-function eventsOf(model: string, items: readonly Item[], ending: Ending): string[] {
-	const whole = bodyOf(model, items.map(wholeItem), ending);
+function readEvents(model: string, items: readonly Item[], ending: Ending): string[] {
+	const whole = readBody(model, items.map(wholeItem), ending);
 	const begun = { ...whole, status: 'in_progress', output: [], usage: null, incomplete_details: null };
 	const last = whole.status === 'completed' ? 'response.completed' : 'response.incomplete';
 	const data = [
@@ -288,7 +288,7 @@ function wholeItem(item: Item, index: number) {
 	}
 }
 
-function bodyOf(model: string, output: readonly unknown[], { stop, usage = usualUsage }: Ending) {
+function readBody(model: string, output: readonly unknown[], { stop, usage = usualUsage }: Ending) {
 	const reason = stop === 'max_tokens' ? 'max_output_tokens' : stop === 'filtered' ? 'content_filter' : undefined;
 	return {
 		id: 'resp_01830d662ab3856501693c321345c88190b0de00f3b9975691',
@@ -461,7 +461,7 @@ function hear(body: unknown): Heard {
 	const system = [
 		...(sent.instructions ? [sent.instructions] : []),
 		...sent.input.flatMap((one) =>
-			'role' in one && (one.role === 'system' || one.role === 'developer') ? [textOf(one.content)] : [],
+			'role' in one && (one.role === 'system' || one.role === 'developer') ? [readText(one.content)] : [],
 		),
 	];
 	const turns: { role: HeardTurn['role']; parts: HeardPart[] }[] = [];
@@ -469,8 +469,8 @@ function hear(body: unknown): Heard {
 		if ('role' in one && (one.role === 'system' || one.role === 'developer')) continue;
 		const role = one.type === 'function_call_output' || ('role' in one && one.role === 'user') ? 'user' : 'assistant';
 		const last = turns.at(-1);
-		if (last?.role === role) last.parts.push(...partsOf(one));
-		else turns.push({ role, parts: partsOf(one) });
+		if (last?.role === role) last.parts.push(...readParts(one));
+		else turns.push({ role, parts: readParts(one) });
 	}
 	const { tool_choice } = sent;
 	return {
@@ -517,29 +517,29 @@ function isStrict(schema: Readonly<Record<string, unknown>>): boolean {
 	return names.every((name) => required.includes(name));
 }
 
-function partsOf(one: InputItem): HeardPart[] {
+function readParts(one: InputItem): HeardPart[] {
 	switch (one.type) {
 		case 'function_call':
 			return [{ kind: 'call', id: one.call_id, name: one.name, input: JSON.parse(one.arguments) }];
 		case 'function_call_output': {
 			const parts = typeof one.output === 'string' ? [] : one.output;
-			const text = typeof one.output === 'string' ? one.output : textOf(one.output);
-			return [{ kind: 'result', id: one.call_id, text, media: parts.flatMap(mediaOf) }];
+			const text = typeof one.output === 'string' ? one.output : readText(one.output);
+			return [{ kind: 'result', id: one.call_id, text, media: parts.flatMap(readMedia) }];
 		}
 		case 'reasoning':
 			return [{ kind: 'own', value: one }];
 		default:
 			if (typeof one.content === 'string') return [{ kind: 'text', text: one.content }];
 			return one.content.flatMap((part): HeardPart[] => {
-				const text = textOf([part]);
-				return text === '' && part.type !== 'input_text' ? mediaOf(part) : [{ kind: 'text', text }];
+				const text = readText([part]);
+				return text === '' && part.type !== 'input_text' ? readMedia(part) : [{ kind: 'text', text }];
 			});
 	}
 }
 
 type Part = v.InferOutput<typeof inputPart | typeof outputPart>;
 
-function textOf(content: string | readonly Part[]): string {
+function readText(content: string | readonly Part[]): string {
 	if (typeof content === 'string') return content;
 	return content
 		.flatMap((part) => {
@@ -549,7 +549,7 @@ function textOf(content: string | readonly Part[]): string {
 		.join('\n');
 }
 
-function mediaOf(part: Part): HeardMedia[] {
+function readMedia(part: Part): HeardMedia[] {
 	if (part.type === 'input_image') return [{ kind: 'image', ...fromDataUrl(part.image_url) }];
 	if (part.type !== 'input_file') return [];
 	return [{ kind: 'file', ...('file_data' in part ? fromDataUrl(part.file_data) : { url: part.file_url }) }];

@@ -44,8 +44,8 @@ export async function startServer(): Promise<WireServer> {
 
 	const server = createServer(async (request, response) => {
 		try {
-			const text = await textOf(request);
-			const exchange = exchangeOf(request, response, text);
+			const text = await readText(request);
+			const exchange = readExchange(request, response, text);
 			const script = scripts[Math.min(requests.push(exchange), scripts.length) - 1];
 			if (script === undefined) throw new Error(`nothing to play for ${exchange.path}`);
 			await script(exchange);
@@ -57,7 +57,7 @@ export async function startServer(): Promise<WireServer> {
 	server.keepAliveTimeout = 1_000;
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 	return {
-		url: `http://127.0.0.1:${portOf(server.address())}`,
+		url: `http://127.0.0.1:${readPort(server.address())}`,
 		get requests() {
 			return requests;
 		},
@@ -81,12 +81,12 @@ export async function startServer(): Promise<WireServer> {
 export async function deadUrl(): Promise<string> {
 	const server = createServer();
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	const port = portOf(server.address());
+	const port = readPort(server.address());
 	await new Promise((resolve) => server.close(resolve));
 	return `http://127.0.0.1:${port}`;
 }
 
-function exchangeOf(request: IncomingMessage, response: ServerResponse, text: string): Exchange {
+function readExchange(request: IncomingMessage, response: ServerResponse, text: string): Exchange {
 	const closed = new Promise<number>((resolve) => response.on('close', () => resolve(performance.now())));
 	// A write to a client that went away is what some tests are about.
 	response.on('error', () => {});
@@ -98,7 +98,7 @@ function exchangeOf(request: IncomingMessage, response: ServerResponse, text: st
 	return {
 		path: request.url ?? '',
 		headers: request.headers,
-		body: jsonOf(text),
+		body: readJson(text),
 		closed,
 		stream,
 		write: (bytes) => {
@@ -118,13 +118,13 @@ function exchangeOf(request: IncomingMessage, response: ServerResponse, text: st
 	};
 }
 
-async function textOf(request: IncomingMessage): Promise<string> {
+async function readText(request: IncomingMessage): Promise<string> {
 	const chunks: Uint8Array[] = [];
 	for await (const chunk of request) if (chunk instanceof Uint8Array) chunks.push(chunk);
 	return Buffer.concat(chunks).toString('utf8');
 }
 
-function jsonOf(text: string): unknown {
+function readJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {
@@ -132,7 +132,7 @@ function jsonOf(text: string): unknown {
 	}
 }
 
-function portOf(address: unknown): number {
+function readPort(address: unknown): number {
 	if (typeof address === 'object' && address !== null && 'port' in address && typeof address.port === 'number') {
 		return address.port;
 	}

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { providers } from '../../../src/index.ts';
-import { bodyOf, chatCompletions, chunk, done, eventsOf, functionTool, hearShared, shared } from './chat.ts';
+import { chatCompletions, chunk, done, functionTool, hearShared, readBody, readEvents, shared } from './chat.ts';
 import { type Dialect, type Fault, type Heard, type NeutralUsage, pieces, sse, usualUsage } from './dialect.ts';
 
 const wireModel = '@cf/meta/llama-4-scout-17b-16e-instruct';
@@ -13,9 +13,9 @@ export const workersAi: Dialect = {
 	provider: (baseURL, settings = {}) => providers.workersAi({ binding: bindingTo(baseURL), ...settings }),
 	paths: { stream: `/run/${wireModel}`, whole: `/run/${wireModel}` },
 	keys: [],
-	events: eventsOf,
+	events: readEvents,
 	ending: 3,
-	body: bodyOf,
+	body: readBody,
 	errorEvent: (kind) =>
 		kind === 'overloaded'
 			? sse({ error: { message: 'Capacity temporarily exceeded, please try again.', code: 3040 } })
@@ -52,17 +52,17 @@ export function plainEvents(text: string, usage: NeutralUsage = usualUsage, tool
 	return [
 		...pieces(text).map((response) => sse({ response, p: 'abdefghij' })),
 		...(tool_calls.length > 0 ? [sse({ response: null, tool_calls })] : []),
-		sse({ response: '', usage: usageOf(usage) }),
+		sse({ response: '', usage: readUsage(usage) }),
 		done,
 	];
 }
 
 /** What an older model answers as a whole. */
 export function plainBody(text: string, usage: NeutralUsage = usualUsage, tool_calls: readonly unknown[] = []) {
-	return { response: text === '' ? null : text, tool_calls, usage: usageOf(usage) };
+	return { response: text === '' ? null : text, tool_calls, usage: readUsage(usage) };
 }
 
-function usageOf({ input, output }: NeutralUsage) {
+function readUsage({ input, output }: NeutralUsage) {
 	return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
 

@@ -1,7 +1,7 @@
 import { toInputText } from '../../../tool/input.ts';
-import { isJson, type Json, number, object, string } from '../../adapter/json.ts';
+import { getNumber, getObject, isJson, type Json, string } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
-import { merged } from './pieces.ts';
+import { mergeObjects } from './pieces.ts';
 
 type Room = undefined | Promise<void>;
 
@@ -34,16 +34,16 @@ export function callReader(reply: ReplyBuilder) {
 	};
 
 	const takeOne = (piece: Json, newest: number): Room => {
-		const mark = markOf(piece);
+		const mark = readMark(piece);
 		const { index, id, name } = mark;
-		const said = object(piece, 'function');
+		const said = getObject(piece, 'function');
 		const json = isJson(said.arguments) ? toInputText(said.arguments) : (string(said, 'arguments') ?? '');
 		const found = find(mark, newest);
-		const call = found === undefined || isNext(found, id, name, json) ? newCall(calls.length) : found;
+		const call = found === undefined || isNext(found, id, name, json) ? createCall(calls.length) : found;
 		if (call !== found) calls.push(call);
 		if (index !== undefined) byIndex.set(index, call);
 		call.id ??= id;
-		if (isJson(piece.extra_content)) call.extra = merged(call.extra ?? {}, piece.extra_content);
+		if (isJson(piece.extra_content)) call.extra = mergeObjects(call.extra ?? {}, piece.extra_content);
 		if (json !== '') call.json.push(json);
 		if (call.name !== undefined) return reply.input(call.key, json);
 		call.name = name;
@@ -84,16 +84,16 @@ interface Mark {
 	readonly name: string | undefined;
 }
 
-function markOf(piece: Json): Mark {
-	const name = string(object(piece, 'function'), 'name') || undefined;
-	return { index: number(piece, 'index'), id: string(piece, 'id') || undefined, name };
+function readMark(piece: Json): Mark {
+	const name = string(getObject(piece, 'function'), 'name') || undefined;
+	return { index: getNumber(piece, 'index'), id: string(piece, 'id') || undefined, name };
 }
 
 function isBare(piece: Json): boolean {
-	return Object.values(markOf(piece)).every((mark) => mark === undefined);
+	return Object.values(readMark(piece)).every((mark) => mark === undefined);
 }
 
-function newCall(key: number): WireCall {
+function createCall(key: number): WireCall {
 	return { key, id: undefined, name: undefined, json: [], extra: undefined };
 }
 

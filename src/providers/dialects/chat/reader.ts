@@ -1,10 +1,10 @@
 import type { StopReason } from '../../../chat/index.ts';
 import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
-import { isJson, type Json, number, object, objects, string } from '../../adapter/json.ts';
+import { getNumber, getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { callReader } from './calls.ts';
-import { gathered, merged } from './pieces.ts';
+import { gatherPieces, mergeObjects } from './pieces.ts';
 
 type Room = undefined | Promise<void>;
 
@@ -30,16 +30,16 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 	const head = (from: Json): void => {
 		id ??= from.id;
 		model ??= from.model;
-		reply.answering(string(from, 'model'));
-		const usage = usageIn(from);
+		reply.setModel(string(from, 'model'));
+		const usage = findUsage(from);
 		if (usage !== undefined) reply.usage(usage);
-		const complaint = complaintIn(from);
+		const complaint = findComplaint(from);
 		if (complaint !== undefined) throw new ProviderComplaint({ body: complaint });
 	};
 	const part = (from: Json): Room => {
 		content.push(from);
 		if (from.type !== 'thinking') return reply.text(string(from, 'text') ?? '');
-		const thoughts = objects(from, 'thinking').map((one) => string(one, 'text') ?? '');
+		const thoughts = getObjects(from, 'thinking').map((one) => string(one, 'text') ?? '');
 		return reply.reasoning(string(from, 'thinking') ?? thoughts.join(''));
 	};
 	/** A message, or a piece of one. */
@@ -48,45 +48,46 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 		const thought = string(message, 'reasoning_content');
 		if (thought) thinking.push(thought);
 		room = reply.reasoning(thought || string(message, 'reasoning') || '');
-		if (Array.isArray(message.reasoning_details)) details.push(...objects(message, 'reasoning_details'));
+		if (Array.isArray(message.reasoning_details)) details.push(...getObjects(message, 'reasoning_details'));
 		if (typeof message.content === 'string') {
 			content.push(message.content);
 			room = reply.text(message.content) ?? room;
-		} else for (const one of objects(message, 'content')) room = part(one) ?? room;
+		} else for (const one of getObjects(message, 'content')) room = part(one) ?? room;
 		const refusal = string(message, 'refusal');
 		if (refusal) {
 			refused = true;
 			room = reply.text(refusal) ?? room;
 		}
-		if (isJson(message.extra_content)) extra = merged(extra ?? {}, message.extra_content);
+		if (isJson(message.extra_content)) extra = mergeObjects(extra ?? {}, message.extra_content);
 		if (Array.isArray(message.tool_calls)) {
-			const given = objects(message, 'tool_calls');
+			const given = getObjects(message, 'tool_calls');
 			room = calls.take(whole ? given.map((call, index) => ({ ...call, index })) : given) ?? room;
 		}
 		if (isJson(message.function_call)) room = calls.take([{ function: message.function_call, index: -1 }]) ?? room;
 		return room;
 	};
 	const choose = (from: Json, key: 'delta' | 'message'): Room => {
-		const choice = objects(from, 'choices').find((one) => (number(one, 'index') ?? 0) === 0);
+		const choice = getObjects(from, 'choices').find((one) => (getNumber(one, 'index') ?? 0) === 0);
 		if (choice === undefined) return undefined;
 		begun = true;
 		finish = string(choice, 'finish_reason') || finish;
 		// A server may send a whole message where a piece is due, and the other way round. Behind pieces it says them again.
-		const other = pieces ? {} : object(choice, key === 'delta' ? 'message' : 'delta');
+		const other = pieces ? {} : getObject(choice, key === 'delta' ? 'message' : 'delta');
 		const message = isJson(choice[key]) ? choice[key] : other;
 		pieces ||= isJson(choice.delta);
 		const room = take(message, key === 'message');
-		if (finish !== undefined && failures.has(finish)) throw new ProviderComplaint({ body: failedBody(finish, choice) });
+		if (finish !== undefined && failures.has(finish))
+			throw new ProviderComplaint({ body: toFailedBody(finish, choice) });
 		return room;
 	};
 	const end = (whole: boolean): void => {
 		calls.end();
-		const reason = reasonOf(finish ?? 'stop');
+		const reason = toStopReason(finish ?? 'stop');
 		const ofCalls = calls.metadata();
 		const metadata = {
 			...(thinking.length > 0 && { reasoning_content: thinking.join('') }),
-			...(details.length > 0 && { reasoning_details: whole ? details : gathered(details) }),
-			...(content.some(isThinking) && { content: gathered(content.map(asPart)) }),
+			...(details.length > 0 && { reasoning_details: whole ? details : gatherPieces(details) }),
+			...(content.some(isThinking) && { content: gatherPieces(content.map(asPart)) }),
 			...(extra !== undefined && { extra_content: extra }),
 			...(Object.keys(ofCalls).length > 0 && { calls: ofCalls }),
 		};
@@ -124,12 +125,12 @@ function asPart(part: Json | string): Json {
 }
 
 /** The record of what it cost, wherever it stands, with what a cache gave and took where the price is looked for. */
-function usageIn(from: Json): Json | undefined {
-	const usage = [from.usage, object(from, 'x_groq').usage, objects(from, 'choices')[0]?.usage].find(isFilled);
-	if (!isFilled(usage) || number(usage, 'prompt_tokens') === undefined) return usage;
+function findUsage(from: Json): Json | undefined {
+	const usage = [from.usage, getObject(from, 'x_groq').usage, getObjects(from, 'choices')[0]?.usage].find(isFilled);
+	if (!isFilled(usage) || getNumber(usage, 'prompt_tokens') === undefined) return usage;
 	// LiteLLM has Anthropic's counts beside OpenAI's, which hold them already.
 	const { cache_read_input_tokens: read, cache_creation_input_tokens: written, ...counts } = usage;
-	const details = object(usage, 'prompt_tokens_details');
+	const details = getObject(usage, 'prompt_tokens_details');
 	const cached = usage.prompt_cache_hit_tokens ?? usage.num_cached_tokens ?? usage.cached_tokens ?? read;
 	const known = Object.entries({
 		...details,
@@ -144,8 +145,8 @@ function isFilled(usage: unknown): usage is Json {
 }
 
 /** An error in a message that is no error by its status. */
-function complaintIn(from: Json): Json | undefined {
-	const [choice] = objects(from, 'choices');
+function findComplaint(from: Json): Json | undefined {
+	const [choice] = getObjects(from, 'choices');
 	if (isJson(choice?.error)) return { error: choice.error };
 	if (isJson(from.error) || (typeof from.error === 'string' && from.error !== '')) return from;
 	const bare = choice === undefined && typeof from.message === 'string';
@@ -155,7 +156,7 @@ function complaintIn(from: Json): Json | undefined {
 /** Finish reasons that say that the model did not finish. */
 const failures: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error']);
 
-function failedBody(finish: string, choice: Json): Json {
+function toFailedBody(finish: string, choice: Json): Json {
 	const native = string(choice, 'native_finish_reason');
 	const message = `the model broke off${native === undefined ? '' : ` (${native})`}: ${finish}`;
 	return { error: { message, ...(finish === 'insufficient_system_resource' && { code: 'overloaded' }) } };
@@ -173,6 +174,6 @@ const reasons: Readonly<Record<string, StopReason>> = {
 	sensitive: 'refusal',
 };
 
-function reasonOf(finish: string): StopReason {
+function toStopReason(finish: string): StopReason {
 	return Object.hasOwn(reasons, finish) ? (reasons[finish] ?? finish) : finish;
 }

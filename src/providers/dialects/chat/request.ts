@@ -9,10 +9,10 @@ import {
 	type UserMessage,
 } from '../../../chat/index.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
-import { hash } from '../../../tool/provider-name.ts';
+import { hashName } from '../../../tool/provider-name.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
-import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
-import { isImage, mediaOf, textOf, urlOf } from '../../adapter/parts.ts';
+import { getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { decodeText, isImage, toDataUrl, toMedia } from '../../adapter/parts.ts';
 import { isStrict } from '../../adapter/schema.ts';
 
 export { chatReader } from './reader.ts';
@@ -84,7 +84,7 @@ function chatMessages(request: ModelRequest, dialect: ChatDialect): Json[] {
 		...messages.filter(({ role }) => role === 'system').map(messageText),
 		inWords ? `Answer with JSON of this JSON Schema, and nothing else:\n${JSON.stringify(outputSchema)}` : undefined,
 	].filter((text) => text !== undefined && text !== '');
-	const thinking = thinkingTurns(messages);
+	const thinking = findThinkingTurns(messages);
 	const wire: Json[] = system.length > 0 ? [{ role: 'system', content: system.join('\n\n') }] : [];
 	// Images of results follow all results of their turn: nothing may stand between those.
 	let shown: Json[] = [];
@@ -125,9 +125,9 @@ function userContent({ content, parts }: UserMessage, dialect: ChatDialect): str
 
 /** A part as text: what a text file says, else as everywhere. */
 function partText(part: MessagePart): string {
-	const media = mediaOf(part);
+	const media = toMedia(part);
 	const text = renderPart(part);
-	return media?.kind === 'text' && media.data !== undefined ? `${text}\n${textOf(media.data)}` : text;
+	return media?.kind === 'text' && media.data !== undefined ? `${text}\n${decodeText(media.data)}` : text;
 }
 
 const audioFormats: Readonly<Record<string, string>> = {
@@ -141,9 +141,9 @@ const audioFormats: Readonly<Record<string, string>> = {
 
 /** A part that is no text, if the endpoint takes its kind. */
 function mediaPart(part: MessagePart, { images = true, audio = true, pdf = 'file' }: ChatQuirks): Json | undefined {
-	const media = mediaOf(part);
+	const media = toMedia(part);
 	if (media === undefined) return undefined;
-	const url = urlOf(media);
+	const url = toDataUrl(media);
 	if (images && isImage(media)) {
 		const detail = string(part.meta ?? {}, 'detail');
 		return { type: 'image_url', image_url: { url, ...(detail !== undefined && { detail }) } };
@@ -166,17 +166,17 @@ function resultText(message: ToolMessage): string {
 
 /** An assistant's turn with what its endpoint gave for it to be sent back; none for a turn that says nothing. */
 function assistantMessage(message: AssistantMessage, thinks: boolean, dialect: ChatDialect): Json[] {
-	const kept = object(message.providerMetadata ?? {}, dialect.variant);
-	const ofCalls = object(kept, 'calls');
+	const kept = getObject(message.providerMetadata ?? {}, dialect.variant);
+	const ofCalls = getObject(kept, 'calls');
 	const text = messageText(message);
 	const calls = (message.toolCalls ?? []).map(({ id, name, input }) => ({
 		id: callId(id, dialect),
 		type: 'function',
 		// Servers that read the arguments refuse a conversation in which some are no JSON.
 		function: { name: providerName(name), arguments: JSON.stringify(isJson(input) ? input : { invalid_json: input }) },
-		...object(ofCalls, id),
+		...getObject(ofCalls, id),
 	}));
-	const content = objects(kept, 'content');
+	const content = getObjects(kept, 'content');
 	if (text === '' && content.length === 0 && calls.length === 0) return [];
 	const { reasoning_details, extra_content } = kept;
 	const reasoning = string(kept, 'reasoning_content') ?? (dialect.wantsReasoning ? '' : undefined);
@@ -196,7 +196,7 @@ function assistantMessage(message: AssistantMessage, thinks: boolean, dialect: C
  * The assistant messages between two user messages where a tool was called. Their thinking goes on from one to the
  * next, so it is sent back; that of other turns is over (api-docs.deepseek.com/guides/thinking_mode).
  */
-function thinkingTurns(messages: readonly Message[]): ReadonlySet<Message> {
+function findThinkingTurns(messages: readonly Message[]): ReadonlySet<Message> {
 	const found = new Set<Message>();
 	let turn: AssistantMessage[] = [];
 	const close = (): void => {
@@ -214,6 +214,6 @@ function thinkingTurns(messages: readonly Message[]): ReadonlySet<Message> {
 /** A call's id as the endpoint takes it: the same for a call and its result, in every request. */
 function callId(id: string, { callIdLength }: ChatQuirks): string {
 	if (callIdLength !== undefined)
-		return id.length === callIdLength && /^[a-zA-Z0-9]+$/.test(id) ? id : hash(id).slice(-callIdLength);
-	return id.length <= 40 ? id : `call_${hash(id)}`;
+		return id.length === callIdLength && /^[a-zA-Z0-9]+$/.test(id) ? id : hashName(id).slice(-callIdLength);
+	return id.length <= 40 ? id : `call_${hashName(id)}`;
 }

@@ -1,4 +1,4 @@
-import { type Json, number, string } from '../../adapter/json.ts';
+import { getNumber, type Json, string } from '../../adapter/json.ts';
 
 /** A call's arguments that come one value at a time. */
 export interface PartialArgs {
@@ -23,15 +23,15 @@ export function partialArgs(): PartialArgs {
 				if (path === undefined) continue;
 				const before = leaves.get(path);
 				const text = string(piece, 'stringValue');
-				if (text === undefined) leaves.set(path, { value: number(piece, 'numberValue') ?? boolean(piece) });
+				if (text === undefined) leaves.set(path, { value: getNumber(piece, 'numberValue') ?? boolean(piece) });
 				else if (before !== undefined && 'text' in before) before.text.push(text);
 				else leaves.set(path, { text: [text] });
 			}
 		},
 		value: () => {
 			const root: Node = new Map();
-			for (const [path, leaf] of leaves) put(root, stepsOf(path), 'text' in leaf ? leaf.text.join('') : leaf.value);
-			return Object.fromEntries([...root].map(([key, node]) => [key, plain(node)]));
+			for (const [path, leaf] of leaves) put(root, parseSteps(path), 'text' in leaf ? leaf.text.join('') : leaf.value);
+			return Object.fromEntries([...root].map(([key, node]) => [key, toPlain(node)]));
 		},
 	};
 }
@@ -56,16 +56,16 @@ function put(root: Node, steps: readonly (string | number)[], leaf: unknown): vo
 	}
 }
 
-function plain(node: Node | { readonly leaf: unknown }): unknown {
+function toPlain(node: Node | { readonly leaf: unknown }): unknown {
 	if (!(node instanceof Map)) return node.leaf;
 	const entries = [...node];
 	// A list is as long as the items that came, whatever index the last of them claims.
-	if (entries.every(([key]) => typeof key === 'number')) return entries.map(([, value]) => plain(value));
-	return Object.fromEntries(entries.map(([key, value]) => [key, plain(value)]));
+	if (entries.every(([key]) => typeof key === 'number')) return entries.map(([, value]) => toPlain(value));
+	return Object.fromEntries(entries.map(([key, value]) => [key, toPlain(value)]));
 }
 
 /** The steps of a JSON Path (RFC 9535) that names one place: `.name`, `['name']`, `[0]`. */
-function stepsOf(path: string): readonly (string | number)[] {
+function parseSteps(path: string): readonly (string | number)[] {
 	return [...path.matchAll(/\.([^.[\]]+)|\[(\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]/g)].map(
 		([, name, index, single, double]) =>
 			index !== undefined ? Number(index) : (name ?? (single ?? double ?? '').replace(/\\(.)/g, '$1')),

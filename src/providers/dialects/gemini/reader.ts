@@ -2,7 +2,7 @@ import { RunletError } from '../../../errors.ts';
 import { toInputText } from '../../../tool/input.ts';
 import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
-import { isJson, type Json, number, object, objects, string } from '../../adapter/json.ts';
+import { getNumber, getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { type PartialArgs, partialArgs } from './partial-args.ts';
 import { wireName } from './request.ts';
@@ -41,7 +41,7 @@ export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): Repl
 	};
 	const readCall = (part: Json): Room => {
 		const { functionCall: _, ...rest } = part;
-		const wire = object(part, 'functionCall');
+		const wire = getObject(part, 'functionCall');
 		const name = string(wire, 'name') ?? '';
 		let room: Room;
 		if (name !== '') {
@@ -56,7 +56,7 @@ export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): Repl
 		if (open === undefined) return room;
 		const begun = parts[open.at];
 		if (name === '' && isJson(begun)) parts[open.at] = { ...begun, ...rest };
-		open.pieces.take(objects(wire, 'partialArgs'));
+		open.pieces.take(getObjects(wire, 'partialArgs'));
 		if (isJson(wire.args)) open.args = wire.args;
 		return wire.willContinue === true ? room : (closeCall() ?? room);
 	};
@@ -79,19 +79,19 @@ export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): Repl
 	};
 	const read = (chunk: Json): Room => {
 		if (isJson(chunk.error)) throw new ProviderComplaint({ body: chunk });
-		reply.answering(string(chunk, 'modelVersion'));
-		spend(reply, object(chunk, 'usageMetadata'));
+		reply.setModel(string(chunk, 'modelVersion'));
+		addUsage(reply, getObject(chunk, 'usageMetadata'));
 		const { responseId = about.responseId, modelVersion = about.modelVersion } = chunk;
 		about = { responseId, modelVersion };
-		const { blockReason } = object(chunk, 'promptFeedback');
+		const { blockReason } = getObject(chunk, 'promptFeedback');
 		if (blockReason !== undefined) ending = { ...ending, promptFeedback: chunk.promptFeedback, blockReason };
-		const candidate = objects(chunk, 'candidates').find((one) => (number(one, 'index') ?? 0) === 0);
+		const candidate = getObjects(chunk, 'candidates').find((one) => (getNumber(one, 'index') ?? 0) === 0);
 		if (candidate === undefined) return undefined;
 		answered = true;
 		const { content: _, index: __, ...rest } = candidate;
 		ending = { ...ending, ...rest };
 		let room: Room;
-		for (const part of objects(object(candidate, 'content'), 'parts')) room = readPart(part) ?? room;
+		for (const part of getObjects(getObject(candidate, 'content'), 'parts')) room = readPart(part) ?? room;
 		return room;
 	};
 	const finish = (): void => {
@@ -105,7 +105,7 @@ export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): Repl
 		if (!cut) closeCall();
 		const whole = parts.map((part) => (Array.isArray(part) ? { text: part.join('') } : part));
 		reply.finish({
-			reason: reasonOf(finishReason, blockReason),
+			reason: toStopReason(finishReason, blockReason),
 			raw: { ...about, ...ending },
 			metadata: whole.every(isPlain) ? undefined : { parts: whole },
 			lastCallCut: cut,
@@ -127,8 +127,8 @@ export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): Repl
 }
 
 /** Usage as it is known by now. A count of zero is left out on the wire. */
-function spend(reply: ReplyBuilder, usage: Json): void {
-	if (number(usage, 'promptTokenCount') !== undefined) reply.usage({ candidatesTokenCount: 0, ...usage });
+function addUsage(reply: ReplyBuilder, usage: Json): void {
+	if (getNumber(usage, 'promptTokenCount') !== undefined) reply.usage({ candidatesTokenCount: 0, ...usage });
 }
 
 /** Whether a part can be made again from a message's text and calls. */
@@ -144,7 +144,7 @@ const refusals =
 /** A turn that the model wrote wrongly; it may get it right when it is asked again. */
 const malformed = /^(MALFORMED_FUNCTION_CALL|MALFORMED_RESPONSE|UNEXPECTED_TOOL_CALL)$/;
 
-function reasonOf(finishReason: string | undefined, blockReason: string | undefined): string {
+function toStopReason(finishReason: string | undefined, blockReason: string | undefined): string {
 	if (finishReason === undefined) return blockReason === undefined ? 'end_turn' : 'refusal';
 	if (finishReason === 'MISSING_THOUGHT_SIGNATURE')
 		throw new RunletError('invalid_request', `the history lacks a thought signature (${finishReason}).`, {

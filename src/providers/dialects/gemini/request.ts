@@ -10,13 +10,13 @@ import {
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';
-import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
-import { type Media, mediaOf } from '../../adapter/parts.ts';
+import { getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { type Media, toMedia } from '../../adapter/parts.ts';
 
 /** A request in the words of `generateContent`. */
 export function geminiBody(request: ModelRequest): Json {
 	const { model, messages, tools, maxOutputTokens, outputSchema } = request;
-	const version = versionOf(model);
+	const version = readVersion(model);
 	// Before version 3 the API refuses a JSON answer beside tools: there the schema can only be asked for.
 	const enforced = outputSchema !== undefined && (tools.length === 0 || version >= 3);
 	const system = [
@@ -28,7 +28,7 @@ export function geminiBody(request: ModelRequest): Json {
 	]
 		.filter((text) => text !== undefined && text !== '')
 		.join('\n\n');
-	const thinkingConfig = thinkingOf(request);
+	const thinkingConfig = toThinking(request);
 	const generationConfig = {
 		...(maxOutputTokens !== undefined && { maxOutputTokens }),
 		...(enforced && { responseMimeType: 'application/json', responseJsonSchema: outputSchema }),
@@ -36,7 +36,7 @@ export function geminiBody(request: ModelRequest): Json {
 	};
 	return {
 		...(system !== '' && { systemInstruction: { parts: [{ text: system }] } }),
-		contents: contentsOf(messages, version),
+		contents: toContents(messages, version),
 		...(tools.length > 0 && {
 			tools: [
 				{
@@ -47,14 +47,14 @@ export function geminiBody(request: ModelRequest): Json {
 					})),
 				},
 			],
-			...toolConfigOf(request),
+			...toToolConfig(request),
 		}),
 		...(Object.keys(generationConfig).length > 0 && { generationConfig }),
 	};
 }
 
 /** Major and minor version in a model's name; 99 where it names none, as in `gemini-flash-latest`. */
-function versionOf(model: string): number {
+function readVersion(model: string): number {
 	const [, version] = /gemini-(\d+(?:\.\d+)?)/i.exec(model) ?? [];
 	return version === undefined ? 99 : Number(version);
 }
@@ -64,7 +64,7 @@ export function wireName(alias: string): string {
 	return /^[a-zA-Z_]/.test(alias) ? alias : `_${alias}`.slice(0, 64);
 }
 
-function toolConfigOf({ toolChoice }: ModelRequest): Json {
+function toToolConfig({ toolChoice }: ModelRequest): Json {
 	if (toolChoice === undefined) return {};
 	const functionCallingConfig =
 		typeof toolChoice === 'object'
@@ -80,8 +80,8 @@ const proLevels: readonly ReasoningEffort[] = ['low', 'high'];
 const laterProLevels: readonly ReasoningEffort[] = ['low', 'medium', 'high'];
 
 /** Models since 3 think by levels, those of 2.5 within a budget; each takes the nearest that it has. */
-function thinkingOf({ model, reasoningEffort: effort }: ModelRequest): Json | undefined {
-	const version = versionOf(model);
+function toThinking({ model, reasoningEffort: effort }: ModelRequest): Json | undefined {
+	const version = readVersion(model);
 	if (effort === undefined || version < 2.5 || /image|tts|audio|live/i.test(model)) return undefined;
 	const pro = /-pro/i.test(model);
 	const shown = effort === 'none' ? {} : { includeThoughts: true };
@@ -93,7 +93,7 @@ function thinkingOf({ model, reasoningEffort: effort }: ModelRequest): Json | un
 }
 
 /** Contents in the order of the conversation; neighbours of one role are one content, as parallel results must be. */
-function contentsOf(messages: readonly Message[], version: number): Json[] {
+function toContents(messages: readonly Message[], version: number): Json[] {
 	const contents: { role: string; parts: Json[] }[] = [];
 	const add = (role: string, parts: readonly Json[]): void => {
 		const last = contents.at(-1);
@@ -103,7 +103,7 @@ function contentsOf(messages: readonly Message[], version: number): Json[] {
 	let asked: AssistantMessage | undefined;
 	let results: ToolMessage[] = [];
 	const answer = (): void => {
-		add('user', resultsOf(results, asked, version));
+		add('user', toResultParts(results, asked, version));
 		results = [];
 	};
 	for (const message of messages) {
@@ -112,18 +112,18 @@ function contentsOf(messages: readonly Message[], version: number): Json[] {
 		answer();
 		if (message.role === 'assistant') {
 			asked = message;
-			add('model', modelParts(message, version));
-		} else add('user', partsOf(message.parts ?? [{ kind: 'text', text: message.content }]));
+			add('model', toModelParts(message, version));
+		} else add('user', toParts(message.parts ?? [{ kind: 'text', text: message.content }]));
 	}
 	answer();
 	return contents;
 }
 
-function partsOf(parts: readonly MessagePart[]): Json[] {
+function toParts(parts: readonly MessagePart[]): Json[] {
 	return parts.flatMap((part): Json[] => {
-		const media = mediaOf(part);
+		const media = toMedia(part);
 		if (media !== undefined && (media.url !== undefined || isTaken(media)))
-			return [fileOf(media, part), ...(part.text ? [{ text: part.text }] : [])];
+			return [toFileData(media, part), ...(part.text ? [{ text: part.text }] : [])];
 		const text = renderPart(part);
 		return text.trim() === '' ? [] : [{ text }];
 	});
@@ -135,18 +135,18 @@ function isTaken({ kind, mime }: Media): boolean {
 	return kind !== 'file' || mime.startsWith('video/');
 }
 
-function fileOf(media: Media, { mime }: MessagePart): Json {
-	if (media.url === undefined) return { inlineData: inlineOf(media) };
+function toFileData(media: Media, { mime }: MessagePart): Json {
+	if (media.url === undefined) return { inlineData: toInlineData(media) };
 	const known = mime !== undefined || /\.\w{2,5}([?#]|$)/.test(media.url);
 	return { fileData: { ...(known && { mimeType: media.mime }), fileUri: media.url } };
 }
 
-function inlineOf({ kind, mime, data }: Media): Json {
+function toInlineData({ kind, mime, data }: Media): Json {
 	return { mimeType: kind === 'text' ? 'text/plain' : mime, data };
 }
 
 /** The results of one turn in the order of its calls; files that cannot stand within a result come behind all of them. */
-function resultsOf(results: readonly ToolMessage[], asked: AssistantMessage | undefined, version: number): Json[] {
+function toResultParts(results: readonly ToolMessage[], asked: AssistantMessage | undefined, version: number): Json[] {
 	const calls = asked?.toolCalls ?? [];
 	const ids = wireIds(asked);
 	const order = (message: ToolMessage): number => calls.findIndex(({ id }) => id === message.toolCallId);
@@ -158,18 +158,18 @@ function resultsOf(results: readonly ToolMessage[], asked: AssistantMessage | un
 			const id = call === undefined ? undefined : ids.get(call.id);
 			const within: Json[] = [];
 			for (const part of message.parts ?? []) {
-				const media = mediaOf(part);
+				const media = toMedia(part);
 				if (media === undefined || (media.url === undefined && !isTaken(media))) continue;
 				// Since version 3 a result may hold files; by URL, or sound, it may not.
 				if (version >= 3 && media.url === undefined && media.kind !== 'audio' && media.kind !== 'file')
-					within.push({ inlineData: inlineOf(media) });
-				else behind.push(fileOf(media, part));
+					within.push({ inlineData: toInlineData(media) });
+				else behind.push(toFileData(media, part));
 			}
 			return {
 				functionResponse: {
 					...(id !== undefined && { id }),
 					name: wireName(providerName(call?.name ?? message.toolCallId)),
-					response: responseOf(message),
+					response: toFunctionResponse(message),
 					...(within.length > 0 && { parts: within }),
 				},
 			};
@@ -178,7 +178,7 @@ function resultsOf(results: readonly ToolMessage[], asked: AssistantMessage | un
 }
 
 /** A result as the object that the API wants. */
-function responseOf(message: ToolMessage): Json {
+function toFunctionResponse(message: ToolMessage): Json {
 	const { content, parts = [], isError } = message;
 	if (isError) return { error: messageText(message) || 'error' };
 	const given = parts.length > 0 ? messageText(message) : content;
@@ -186,15 +186,15 @@ function responseOf(message: ToolMessage): Json {
 }
 
 /** The parts of an assistant's turn as Gemini gave them, where it was Gemini's and holds more than text and calls. */
-function keptParts({ providerMetadata = {} }: AssistantMessage): readonly Json[] {
-	return objects(object(providerMetadata, 'gemini'), 'parts');
+function readKeptParts({ providerMetadata = {} }: AssistantMessage): readonly Json[] {
+	return getObjects(getObject(providerMetadata, 'gemini'), 'parts');
 }
 
 /** The ids that Gemini itself gave to the calls of a turn, by Runlet's ids; most models give none. */
 function wireIds(message: AssistantMessage | undefined): ReadonlyMap<string, string> {
 	const ids = new Map<string, string>();
-	for (const part of message === undefined ? [] : keptParts(message)) {
-		const id = string(object(part, 'functionCall'), 'id');
+	for (const part of message === undefined ? [] : readKeptParts(message)) {
+		const id = string(getObject(part, 'functionCall'), 'id');
 		if (id !== undefined) ids.set(string(part, 'callId') ?? id, id);
 	}
 	return ids;
@@ -203,9 +203,9 @@ function wireIds(message: AssistantMessage | undefined): ReadonlyMap<string, str
 /** What the API takes for the signature of a call that another model made (its documentation, "Thought signatures"). */
 const foreignSignature = 'skip_thought_signature_validator';
 
-function modelParts(message: AssistantMessage, version: number): Json[] {
+function toModelParts(message: AssistantMessage, version: number): Json[] {
 	const { content, toolCalls = [] } = message;
-	const kept = keptParts(message);
+	const kept = readKeptParts(message);
 	const calls = new Map(toolCalls.map((call) => [call.id, call]));
 	const parts =
 		kept.length > 0
@@ -213,11 +213,13 @@ function modelParts(message: AssistantMessage, version: number): Json[] {
 					const { callId, ...rest } = part;
 					if (part.functionCall === undefined) return [part];
 					const call = typeof callId === 'string' ? calls.get(callId) : undefined;
-					return call === undefined ? [] : [{ ...rest, functionCall: callOf(call, object(part, 'functionCall')) }];
+					return call === undefined
+						? []
+						: [{ ...rest, functionCall: toFunctionCall(call, getObject(part, 'functionCall')) }];
 				})
 			: [
 					...(content.trim() === '' ? [] : [{ text: content }]),
-					...toolCalls.map((call) => ({ functionCall: callOf(call) })),
+					...toolCalls.map((call) => ({ functionCall: toFunctionCall(call) })),
 				];
 	const first = parts.findIndex((part: Json) => part.functionCall !== undefined);
 	const call: Json | undefined = parts[first];
@@ -227,6 +229,6 @@ function modelParts(message: AssistantMessage, version: number): Json[] {
 	return parts;
 }
 
-function callOf({ name, input }: ToolCall, kept: Json = {}): Json {
+function toFunctionCall({ name, input }: ToolCall, kept: Json = {}): Json {
 	return { ...kept, name: wireName(providerName(name)), args: isJson(input) ? input : {} };
 }

@@ -3,7 +3,7 @@ import { isTooDeep } from '../../../json.ts';
 import { toInputText } from '../../../tool/input.ts';
 import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
-import { isJson, type Json, number, object, objects, string } from '../../adapter/json.ts';
+import { getNumber, getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 
 /** A content block on its way: its fields, and the pieces that are still coming, by field. */
@@ -63,23 +63,23 @@ export function messagesReader(reply: ReplyBuilder): ReplyReader {
 		const block = blocks.get(index);
 		if (block?.callId === undefined) return undefined;
 		// Without a delta the arguments stand in the block's start, where a program wrote the call.
-		const given = object(block.start, 'input');
+		const given = getObject(block.start, 'input');
 		const room =
 			reply.inputLength(index) === 0 && Object.keys(given).length > 0
 				? reply.input(index, toInputText(given))
 				: undefined;
 		return reply.endCall(index) ?? room;
 	};
-	const spent = (more: Json): void => {
+	const toUsage = (more: Json): void => {
 		usage = { ...usage, ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== null)) };
-		reply.usage(summed(usage));
+		reply.usage(sumUsage(usage));
 	};
 	const finish = (): void => {
-		const content = [...blocks.values()].map(whole);
-		const container = string(object(ending, 'container'), 'id');
+		const content = [...blocks.values()].map(toWholeBlock);
+		const container = string(getObject(ending, 'container'), 'id');
 		const plain = content.every(isPlain) && container === undefined;
 		reply.finish({
-			reason: reasonOf(string(ending, 'stop_reason')),
+			reason: toStopReason(string(ending, 'stop_reason')),
 			isExact: true,
 			raw: { id: message.id, model: message.model, ...ending },
 			metadata: plain || content.length === 0 ? undefined : { content, ...(container !== undefined && { container }) },
@@ -89,9 +89,9 @@ export function messagesReader(reply: ReplyBuilder): ReplyReader {
 	/** A message, as it begins or whole: both may hold blocks already, and how it ended. */
 	const open = async (from: Json): Promise<void> => {
 		message = from;
-		reply.answering(string(from, 'model'));
-		spent(object(from, 'usage'));
-		for (const [at, block] of objects(from, 'content').entries()) {
+		reply.setModel(string(from, 'model'));
+		toUsage(getObject(from, 'usage'));
+		for (const [at, block] of getObjects(from, 'content').entries()) {
 			// Beside the indices of what is still to be streamed.
 			const index = -1 - at;
 			await begin(index, block);
@@ -104,19 +104,19 @@ export function messagesReader(reply: ReplyBuilder): ReplyReader {
 
 	return {
 		event: (event) => {
-			const index = number(event, 'index') ?? 0;
+			const index = getNumber(event, 'index') ?? 0;
 			switch (event.type) {
 				case 'message_start':
-					return open(object(event, 'message'));
+					return open(getObject(event, 'message'));
 				case 'content_block_start':
-					return begin(index, object(event, 'content_block'));
+					return begin(index, getObject(event, 'content_block'));
 				case 'content_block_delta':
-					return go(index, object(event, 'delta'));
+					return go(index, getObject(event, 'delta'));
 				case 'content_block_stop':
 					return end(index);
 				case 'message_delta':
-					ending = { ...ending, ...object(event, 'delta') };
-					return void spent(object(event, 'usage'));
+					ending = { ...ending, ...getObject(event, 'delta') };
+					return void toUsage(getObject(event, 'usage'));
 				case 'message_stop':
 					return void finish();
 				case 'error':
@@ -135,7 +135,7 @@ export function messagesReader(reply: ReplyBuilder): ReplyReader {
 }
 
 /** A block as it is sent back. A call's arguments stay with the message's `toolCalls`. */
-function whole({ start, pieces, citations, inputs, callId }: OpenBlock): Json {
+function toWholeBlock({ start, pieces, citations, inputs, callId }: OpenBlock): Json {
 	const fields = Object.fromEntries([...pieces].map(([field, all]) => [field, all.join('')]));
 	const { input, ...rest } = start;
 	if (callId !== undefined) return { ...rest, id: callId };
@@ -143,21 +143,21 @@ function whole({ start, pieces, citations, inputs, callId }: OpenBlock): Json {
 		...start,
 		...fields,
 		...(citations.length > 0 && { citations }),
-		...(inputs.length > 0 && { input: parsed(inputs.join('')) }),
+		...(inputs.length > 0 && { input: parseInput(inputs.join('')) }),
 	};
 }
 
 /** Whether a block can be made again from a message's text and calls. */
 function isPlain(block: Json): boolean {
 	if (block.type === 'text') return !Array.isArray(block.citations) || block.citations.length === 0;
-	const direct = object(block, 'caller').type === 'direct';
+	const direct = getObject(block, 'caller').type === 'direct';
 	return (
 		block.type === 'tool_use' &&
 		Object.keys(block).every((key) => ['type', 'id', 'name'].includes(key) || (key === 'caller' && direct))
 	);
 }
 
-function parsed(json: string): unknown {
+function parseInput(json: string): unknown {
 	try {
 		const input: unknown = JSON.parse(json);
 		return isTooDeep(input) ? {} : input;
@@ -167,16 +167,16 @@ function parsed(json: string): unknown {
 }
 
 /** Where a server ran the model several times for one answer, the counts of all of them. */
-function summed(usage: Json): Json {
-	const runs = objects(usage, 'iterations');
+function sumUsage(usage: Json): Json {
+	const runs = getObjects(usage, 'iterations');
 	if (runs.length === 0) return usage;
-	const sum = (key: string): number => runs.reduce((total, run) => total + (number(run, key) ?? 0), 0);
+	const sum = (key: string): number => runs.reduce((total, run) => total + (getNumber(run, key) ?? 0), 0);
 	const keys = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
-	const counted = keys.filter((key) => runs.some((run) => number(run, key) !== undefined));
+	const counted = keys.filter((key) => runs.some((run) => getNumber(run, key) !== undefined));
 	return { ...usage, ...Object.fromEntries(counted.map((key) => [key, sum(key)])) };
 }
 
-function reasonOf(reason: string | undefined): string {
+function toStopReason(reason: string | undefined): string {
 	if (reason === 'model_context_window_exceeded') return 'max_tokens';
 	return reason ?? 'end_turn';
 }

@@ -7,24 +7,24 @@ import {
 	renderPart,
 	type ToolMessage,
 } from '../../../chat/index.ts';
-import { messageOf, RunletError } from '../../../errors.ts';
+import { RunletError, toMessageText } from '../../../errors.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import { mapInner } from '../../../tool/json-schema/keywords.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';
-import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
-import { isImage, mediaOf, textOf } from '../../adapter/parts.ts';
+import { getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { decodeText, isImage, toMedia } from '../../adapter/parts.ts';
 
 /** A request in the words of the Messages API. `cache`: how long what is marked stays in the prompt cache. */
 export async function messagesBody(request: ModelRequest, cache: '5m' | '1h' | false) {
 	const { model, messages, tools, maxOutputTokens, outputSchema, stream } = request;
 	const mark = cache === false ? {} : { cache_control: { type: 'ephemeral', ...(cache === '1h' && { ttl: cache }) } };
-	const { wire, before } = messagesOf(messages, systemInPlace(model));
+	const { wire, before } = toMessages(messages, systemInPlace(model));
 	const system = [request.system, ...before].filter((text) => text !== undefined && text !== '').join('\n\n');
-	const container = containerOf(messages);
+	const container = findContainer(messages);
 	const maxTokens = maxOutputTokens ?? longestReply(model);
-	const { thinking, effort } = thinkingOf(request, maxTokens);
-	const format = outputSchema && { type: 'json_schema', schema: await closedSchema(outputSchema) };
+	const { thinking, effort } = toThinking(request, maxTokens);
+	const format = outputSchema && { type: 'json_schema', schema: await closeSchema(outputSchema) };
 	markLast(wire, mark);
 	return {
 		model,
@@ -39,7 +39,7 @@ export async function messagesBody(request: ModelRequest, cache: '5m' | '1h' | f
 				input_schema: { type: 'object', ...inputSchema },
 				...(index === tools.length - 1 && mark),
 			})),
-			...toolChoiceOf(request),
+			...toToolChoice(request),
 		}),
 		...(thinking && { thinking }),
 		...((format || effort) && { output_config: { ...(effort && { effort }), ...(format && { format }) } }),
@@ -49,20 +49,20 @@ export async function messagesBody(request: ModelRequest, cache: '5m' | '1h' | f
 
 /** A request's body without what the model thought. A turn that was nothing else is left out. */
 export function withoutThinking(body: Json): Json {
-	const messages = objects(body, 'messages').flatMap((message) => {
-		const content = objects(message, 'content').filter(({ type }) => !/^(redacted_)?thinking$/.test(`${type}`));
+	const messages = getObjects(body, 'messages').flatMap((message) => {
+		const content = getObjects(message, 'content').filter(({ type }) => !/^(redacted_)?thinking$/.test(`${type}`));
 		return content.length === 0 ? [] : [{ ...message, content }];
 	});
 	return { ...body, messages };
 }
 
 /** A schema as structured output takes it: closed, and what it does not know said in the description. */
-async function closedSchema(schema: JsonSchema): Promise<unknown> {
+async function closeSchema(schema: JsonSchema): Promise<unknown> {
 	const { transformJSONSchema } = await import('../../adapter/anthropic-sdk.ts');
 	try {
 		return transformJSONSchema(withoutClosedLists(schema));
 	} catch (error) {
-		throw new RunletError('invalid_request', `outputSchema: ${messageOf(error)}`, { field: 'outputSchema' });
+		throw new RunletError('invalid_request', `outputSchema: ${toMessageText(error)}`, { field: 'outputSchema' });
 	}
 }
 
@@ -72,7 +72,7 @@ function withoutClosedLists(schema: JsonSchema): Record<string, unknown> {
 	return typeof items === 'boolean' || items === undefined ? rest : { ...rest, items };
 }
 
-function toolChoiceOf({ toolChoice, parallelToolCalls }: ModelRequest): Json {
+function toToolChoice({ toolChoice, parallelToolCalls }: ModelRequest): Json {
 	const single = parallelToolCalls === false && toolChoice !== 'none' ? { disable_parallel_tool_use: true } : undefined;
 	if (toolChoice === undefined) return single ? { tool_choice: { type: 'auto', ...single } } : {};
 	if (typeof toolChoice === 'object') return { tool_choice: { type: 'tool', name: toolChoice.name, ...single } };
@@ -80,14 +80,14 @@ function toolChoiceOf({ toolChoice, parallelToolCalls }: ModelRequest): Json {
 }
 
 /** Major and minor version in a model's name: 4.5 of `claude-sonnet-4-5-20250929`; 99 where it names none. */
-function versionOf(model: string): number {
+function readVersion(model: string): number {
 	const [, major, minor = '0'] = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/i.exec(model) ?? [];
 	return major === undefined ? 99 : Number(`${major}.${minor}`);
 }
 
 /** The API wants a limit. Where nobody sets one it is what every model of that age can give. */
 function longestReply(model: string): number {
-	const version = versionOf(model);
+	const version = readVersion(model);
 	return version >= 4 ? 32_000 : version >= 3.5 ? 8_192 : 4_096;
 }
 
@@ -100,8 +100,8 @@ const budgets = { minimal: 1_024, low: 2_048, medium: 8_192, high: 16_384, xhigh
  * Models since 4.6 think by themselves, with an effort; those since 3.7 within a budget. Never with a forced tool: the API
  * refuses both (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
  */
-function thinkingOf({ model, reasoningEffort, toolChoice }: ModelRequest, maxTokens: number) {
-	const version = versionOf(model);
+function toThinking({ model, reasoningEffort, toolChoice }: ModelRequest, maxTokens: number) {
+	const version = readVersion(model);
 	if (reasoningEffort === undefined || version < 3.7) return {};
 	const forced = toolChoice === 'required' || typeof toolChoice === 'object';
 	if (reasoningEffort === 'none') {
@@ -123,7 +123,7 @@ function thinkingOf({ model, reasoningEffort, toolChoice }: ModelRequest, maxTok
 
 /** Whether a model takes system messages within the conversation: Sonnet since 5.5, Haiku too, others since 4.8. */
 function systemInPlace(model: string): boolean {
-	const version = versionOf(model);
+	const version = readVersion(model);
 	return version >= 5.5 ? version < 99 : version >= 4.8 && !/sonnet/i.test(model);
 }
 
@@ -131,9 +131,11 @@ function systemInPlace(model: string): boolean {
  * The container of a turn that goes on: a program of the model's may wait in it for the results of its calls. As an
  * object, so that a user may add to it.
  */
-function containerOf(messages: readonly Message[]): string | undefined {
+function findContainer(messages: readonly Message[]): string | undefined {
 	const last = messages.findLast(({ role }) => role !== 'tool' && role !== 'system');
-	return last?.role === 'assistant' ? string(object(last.providerMetadata ?? {}, 'anthropic'), 'container') : undefined;
+	return last?.role === 'assistant'
+		? string(getObject(last.providerMetadata ?? {}, 'anthropic'), 'container')
+		: undefined;
 }
 
 /**
@@ -141,11 +143,11 @@ function containerOf(messages: readonly Message[]): string | undefined {
  * system messages say that have no place in it. Where one has, it stands between a user's turn and the assistant's, for
  * that is where the API takes it; moved to the front it would make the thinking that follows invalid.
  */
-function messagesOf(messages: readonly Message[], systemInPlace: boolean) {
+function toMessages(messages: readonly Message[], systemInPlace: boolean) {
 	const wire: { role: string; content: Json[] }[] = [];
 	const before: string[] = [];
 	let waiting: string[] = [];
-	const place = (): void => {
+	const findPlace = (): void => {
 		if (waiting.length === 0 || wire.at(-1)?.role !== 'user') return;
 		wire.push({ role: 'system', content: [{ type: 'text', text: waiting.join('\n\n') }] });
 		waiting = [];
@@ -159,17 +161,17 @@ function messagesOf(messages: readonly Message[], systemInPlace: boolean) {
 		const role = message.role === 'assistant' ? 'assistant' : 'user';
 		const blocks =
 			message.role === 'user'
-				? blocksOf(message.parts ?? [{ kind: 'text', text: message.content }])
+				? toBlocks(message.parts ?? [{ kind: 'text', text: message.content }])
 				: message.role === 'tool'
-					? [toolResultOf(message)]
+					? [toToolResult(message)]
 					: assistantBlocks(message);
 		if (blocks.length === 0) continue;
-		if (role === 'assistant') place();
+		if (role === 'assistant') findPlace();
 		const last = wire.at(-1);
 		if (last?.role === role) last.content.push(...blocks);
 		else wire.push({ role, content: blocks });
 	}
-	place();
+	findPlace();
 	trimLast(wire);
 	return { wire, before: [...before, ...waiting] };
 }
@@ -193,9 +195,9 @@ function markLast(wire: readonly { readonly role: string; readonly content: Json
 
 const markable: ReadonlySet<string> = new Set(['text', 'image', 'document', 'tool_use', 'tool_result']);
 
-function blocksOf(parts: readonly MessagePart[]): Json[] {
+function toBlocks(parts: readonly MessagePart[]): Json[] {
 	return parts.flatMap((part): Json[] => {
-		const media = mediaOf(part);
+		const media = toMedia(part);
 		const source =
 			media?.url === undefined
 				? { type: 'base64', media_type: media?.mime, data: media?.data }
@@ -206,7 +208,11 @@ function blocksOf(parts: readonly MessagePart[]): Json[] {
 		if (media?.kind === 'pdf') return [{ type: 'document', source, ...title }, ...caption];
 		if (media?.kind === 'text' && media.data !== undefined)
 			return [
-				{ type: 'document', source: { type: 'text', media_type: 'text/plain', data: textOf(media.data) }, ...title },
+				{
+					type: 'document',
+					source: { type: 'text', media_type: 'text/plain', data: decodeText(media.data) },
+					...title,
+				},
 				...caption,
 			];
 		const text = renderPart(part);
@@ -215,10 +221,10 @@ function blocksOf(parts: readonly MessagePart[]): Json[] {
 }
 
 /** A result that is marked as an error may hold nothing but text; with an image the text says it. */
-function toolResultOf(message: ToolMessage): Json {
+function toToolResult(message: ToolMessage): Json {
 	const { toolCallId, isError, parts = [] } = message;
 	const text = messageText(message);
-	const blocks = blocksOf(parts);
+	const blocks = toBlocks(parts);
 	const rich = blocks.some(({ type }) => type !== 'text');
 	const content = isError ? [{ type: 'text', text: 'Error:' }, ...blocks] : blocks;
 	return {
@@ -242,7 +248,7 @@ function assistantBlocks({ content, toolCalls = [], providerMetadata = {} }: Ass
 			},
 		]),
 	);
-	const kept = objects(object(providerMetadata, 'anthropic'), 'content');
+	const kept = getObjects(getObject(providerMetadata, 'anthropic'), 'content');
 	if (kept.length === 0) {
 		return [...(content.trim() === '' ? [] : [{ type: 'text', text: content }]), ...calls.values()];
 	}
@@ -258,5 +264,5 @@ function assistantBlocks({ content, toolCalls = [], providerMetadata = {} }: Ass
 function textBlocks(block: Json): Json[] {
 	if (block.text === '') return [];
 	if (!Array.isArray(block.citations)) return [block];
-	return [{ ...block, citations: objects(block, 'citations').map(({ file_id: _, ...citation }) => citation) }];
+	return [{ ...block, citations: getObjects(block, 'citations').map(({ file_id: _, ...citation }) => citation) }];
 }

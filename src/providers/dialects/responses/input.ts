@@ -8,8 +8,8 @@ import {
 	type UserMessage,
 } from '../../../chat/index.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
-import { isJson, type Json, object, objects, string } from '../../adapter/json.ts';
-import { isImage, mediaOf, textOf, urlOf } from '../../adapter/parts.ts';
+import { getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { decodeText, isImage, toDataUrl, toMedia } from '../../adapter/parts.ts';
 
 /** How one provider's Responses API differs from another's. */
 export interface ResponsesDialect {
@@ -26,7 +26,7 @@ export interface ResponsesDialect {
 }
 
 /** The conversation as the API's items. A model that does not reason refuses the reasoning of others. */
-export function inputOf(
+export function toInput(
 	messages: readonly Message[],
 	{ variant, systemRole }: ResponsesDialect,
 	takesReasoning: boolean,
@@ -39,18 +39,18 @@ export function inputOf(
 			case 'system':
 				return [{ role: systemRole, content: message.content }];
 			case 'user':
-				return [{ role: 'user', content: contentOf(message) }];
+				return [{ role: 'user', content: toContent(message) }];
 			case 'tool': {
 				const answer = answers.get(message.toolCallId);
-				const call_id = callIdOf(message.toolCallId);
-				return [{ type: 'function_call_output', call_id, ...answer, output: outputOf(message) }];
+				const call_id = toCallId(message.toolCallId);
+				return [{ type: 'function_call_output', call_id, ...answer, output: toOutput(message) }];
 			}
 			case 'assistant': {
-				const items = itemsOf(message, variant, takesReasoning);
+				const items = toItems(message, variant, takesReasoning);
 				answers = new Map();
 				return items.map(({ ownId, ...item }) => {
 					if (typeof ownId !== 'string') return item;
-					const call_id = unused(callIdOf(ownId), taken);
+					const call_id = findUnusedId(toCallId(ownId), taken);
 					const custom = item.type === 'custom_tool_call' && { type: 'custom_tool_call_output' };
 					answers.set(ownId, { ...custom, call_id, ...(item.caller ? { caller: item.caller } : {}) });
 					return { ...item, call_id };
@@ -62,45 +62,45 @@ export function inputOf(
 }
 
 /** A call's id as the API takes it: of at most 64 characters. */
-function callIdOf(id: string): string {
+function toCallId(id: string): string {
 	return id.length <= 64 ? id : providerName(id);
 }
 
-function unused(id: string, taken: Set<string>): string {
+function findUnusedId(id: string, taken: Set<string>): string {
 	let free = id;
 	for (let again = 2; taken.has(free); again++) free = `${id.slice(0, 58)}_${again}`;
 	taken.add(free);
 	return free;
 }
 
-function contentOf({ parts = [], content }: UserMessage): string | Json[] {
-	const items = partsOf(parts);
+function toContent({ parts = [], content }: UserMessage): string | Json[] {
+	const items = toParts(parts);
 	return items.length > 0 ? items : content;
 }
 
-function partsOf(parts: readonly MessagePart[]): Json[] {
+function toParts(parts: readonly MessagePart[]): Json[] {
 	return parts.flatMap((part): Json[] => {
-		const media = mediaOf(part);
+		const media = toMedia(part);
 		const caption = part.text ? [{ type: 'input_text', text: part.text }] : [];
 		if (isImage(media)) {
 			const detail = string(part.meta ?? {}, 'detail');
-			return [{ type: 'input_image', image_url: urlOf(media), ...(detail && { detail }) }, ...caption];
+			return [{ type: 'input_image', image_url: toDataUrl(media), ...(detail && { detail }) }, ...caption];
 		}
 		if (media?.kind === 'pdf') {
 			const { url, name = 'document.pdf' } = media;
-			const file = url === undefined ? { filename: name, file_data: urlOf(media) } : { file_url: url };
+			const file = url === undefined ? { filename: name, file_data: toDataUrl(media) } : { file_url: url };
 			return [{ type: 'input_file', ...file }, ...caption];
 		}
 		const text = renderPart(part);
-		const held = media?.kind === 'text' && media.data !== undefined ? `${text}\n\n${textOf(media.data)}` : text;
+		const held = media?.kind === 'text' && media.data !== undefined ? `${text}\n\n${decodeText(media.data)}` : text;
 		return held === '' ? [] : [{ type: 'input_text', text: held }];
 	});
 }
 
 /** A result's text, or its parts where some are more than text. The API knows no failed results, so the text says it. */
-function outputOf(message: ToolMessage): string | Json[] {
+function toOutput(message: ToolMessage): string | Json[] {
 	const { parts = [], isError } = message;
-	const items = partsOf(parts);
+	const items = toParts(parts);
 	if (items.some(({ type }) => type !== 'input_text')) {
 		return isError ? [{ type: 'input_text', text: 'Error:' }, ...items] : items;
 	}
@@ -112,14 +112,14 @@ function outputOf(message: ToolMessage): string | Json[] {
  * An assistant's turn: as this provider gave it, where that was kept and its text was not changed since, else as text
  * and calls. A call has its id in Runlet as `ownId`.
  */
-function itemsOf(message: AssistantMessage, variant: string, takesReasoning: boolean): Json[] {
+function toItems(message: AssistantMessage, variant: string, takesReasoning: boolean): Json[] {
 	const { toolCalls = [], providerMetadata = {} } = message;
 	const calls = new Map(toolCalls.map((call) => [call.id, call]));
-	const kept = objects(object(providerMetadata, variant), 'output');
+	const kept = getObjects(getObject(providerMetadata, variant), 'output');
 	const text = messageText(message);
-	const asGiven = kept.length > 0 && (text === '' || text === kept.map(textIn).join(''));
+	const asGiven = kept.length > 0 && (text === '' || text === kept.map(readText).join(''));
 	const items = asGiven
-		? sendable(kept, takesReasoning, (id) => calls.has(id))
+		? dropUnsendable(kept, takesReasoning, (id) => calls.has(id))
 		: text === ''
 			? []
 			: [{ role: 'assistant', content: text }];
@@ -150,12 +150,12 @@ function isOpen({ type, arguments: given, input }: Json): boolean {
  * what it led to; and what a left-out reasoning led to would be asked for it, so it loses its id, or is left out as
  * well. Calls that nobody answers are refused.
  */
-export function sendable(
+export function dropUnsendable(
 	items: readonly Json[],
 	takesReasoning = true,
 	isAnswered: (callId: string) => boolean = () => true,
 ): Json[] {
-	const answered = (item: Json): boolean => {
+	const hasOutput = (item: Json): boolean => {
 		const { type, call_id: id } = item;
 		if (isOpen(item)) return typeof id === 'string' && isAnswered(id);
 		if (type === 'mcp_approval_request') return false;
@@ -166,10 +166,10 @@ export function sendable(
 	return items.flatMap((item, at): Json[] => {
 		if (item.type === 'reasoning') {
 			const next = items.find((other, index) => index > at && other.type !== 'reasoning');
-			orphan = !takesReasoning || !item.encrypted_content || next === undefined || !answered(next);
+			orphan = !takesReasoning || !item.encrypted_content || next === undefined || !hasOutput(next);
 			return orphan ? [] : [item];
 		}
-		if (!answered(item)) return [];
+		if (!hasOutput(item)) return [];
 		if (!orphan) return [item];
 		const { id: _, ...rest } = item;
 		return item.type === 'message' || isOpen(item) ? [rest] : [];
@@ -180,11 +180,13 @@ export function sendable(
 export function isPlain(item: Json): boolean {
 	const own = plainFields[string(item, 'type') ?? ''];
 	if (own === undefined) return false;
-	const direct = object(item, 'caller').type === 'direct';
+	const direct = getObject(item, 'caller').type === 'direct';
 	const more = Object.entries(item).filter(([key, value]) => value !== null && !own.includes(key));
 	return (
 		more.every(([key]) => key === 'caller' && direct) &&
-		objects(item, 'content').every((part) => part.type === 'output_text' && objects(part, 'annotations').length === 0)
+		getObjects(item, 'content').every(
+			(part) => part.type === 'output_text' && getObjects(part, 'annotations').length === 0,
+		)
 	);
 }
 
@@ -193,12 +195,12 @@ const plainFields: Readonly<Record<string, readonly string[]>> = {
 	function_call: ['type', 'id', 'status', 'call_id', 'name'],
 };
 
-function textIn(item: Json): string {
+function readText(item: Json): string {
 	if (item.type !== 'message') return '';
-	return objects(item, 'content').map(visible).join('');
+	return getObjects(item, 'content').map(readVisible).join('');
 }
 
 /** The text of a part of a message. A refusal is one too. */
-export function visible(part: Json): string {
+export function readVisible(part: Json): string {
 	return string(part, part.type === 'refusal' ? 'refusal' : 'text') ?? '';
 }

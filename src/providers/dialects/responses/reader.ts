@@ -2,9 +2,9 @@ import { RunletError } from '../../../errors.ts';
 import { toInputText } from '../../../tool/input.ts';
 import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
-import { isJson, type Json, number, object, objects, string } from '../../adapter/json.ts';
+import { getNumber, getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
 import type { CallKey, ReplyBuilder } from '../../adapter/reply.ts';
-import { isPlain, type ResponsesDialect, sendable, visible } from './input.ts';
+import { dropUnsendable, isPlain, type ResponsesDialect, readVisible } from './input.ts';
 
 type Room = undefined | Promise<void>;
 
@@ -21,8 +21,8 @@ export function responsesReader(
 	let newestCall: CallKey | undefined;
 	let refused = false;
 
-	const keyOf = (event: Json, id = string(event, 'item_id')): CallKey => {
-		const key = number(event, 'output_index') ?? id ?? 0;
+	const getKey = (event: Json, id = string(event, 'item_id')): CallKey => {
+		const key = getNumber(event, 'output_index') ?? id ?? 0;
 		if (id !== undefined) keys.set(id, key);
 		return key;
 	};
@@ -66,21 +66,21 @@ export function responsesReader(
 			if (custom) room = reply.input(key, '"') ?? room;
 			return reply.endCall(key) ?? room;
 		}
-		for (const [index, { text: all }] of objects(item, 'summary').entries()) {
+		for (const [index, { text: all }] of getObjects(item, 'summary').entries()) {
 			const part = `${key} summary ${index}`;
 			if (typeof all === 'string') room = thought(part, rest(part, all)) ?? room;
 		}
-		for (const [index, content] of objects(item, 'content').entries()) {
+		for (const [index, content] of getObjects(item, 'content').entries()) {
 			const part = `${key} content ${index}`;
-			const all = rest(part, visible(content));
+			const all = rest(part, readVisible(content));
 			if (item.type === 'reasoning') room = thought(part, all) ?? room;
 			else if (item.type === 'message') room = text(part, all) ?? room;
-			refused ||= content.type === 'refusal' && visible(content) !== '';
+			refused ||= content.type === 'refusal' && readVisible(content) !== '';
 		}
 		return room;
 	};
 	const open = (response: Json): void => {
-		reply.answering(string(response, 'model'));
+		reply.setModel(string(response, 'model'));
 		if (isJson(response.usage)) reply.usage(response.usage);
 	};
 	const fail = ({ error, status }: Json): never => {
@@ -90,7 +90,7 @@ export function responsesReader(
 	const finish = (response: Json, usual: string): void => {
 		const status = string(response, 'status') ?? usual;
 		const inOrder = [...whole].sort(([a], [b]) => (typeof a === 'number' && typeof b === 'number' ? a - b : 0));
-		const output = sendable(
+		const output = dropUnsendable(
 			inOrder.map(([key, item]) => {
 				if (!isCall(item)) return item;
 				const { arguments: _, input: __, ...kept } = item;
@@ -98,9 +98,9 @@ export function responsesReader(
 			}),
 		);
 		const last = newestCall === undefined ? undefined : whole.get(newestCall);
-		const reason = string(object(response, 'incomplete_details'), 'reason');
+		const reason = string(getObject(response, 'incomplete_details'), 'reason');
 		reply.finish({
-			reason: cutBy(status, reason) ?? (refused ? 'refusal' : 'end_turn'),
+			reason: findCut(status, reason) ?? (refused ? 'refusal' : 'end_turn'),
 			raw: { id: response.id, model: response.model, status, incomplete_details: response.incomplete_details },
 			metadata: output.every(isPlain) ? undefined : { output },
 			lastCallCut: newestCall !== undefined && (last === undefined || last.status === 'incomplete'),
@@ -109,7 +109,7 @@ export function responsesReader(
 	const end = (response: Json, status: string): Room => {
 		open(response);
 		let room: Room;
-		const output = objects(response, 'output');
+		const output = getObjects(response, 'output');
 		if (whole.size < output.length) {
 			for (const [index, item] of output.entries()) {
 				const key = keys.get(string(item, 'id') ?? '') ?? index;
@@ -123,18 +123,18 @@ export function responsesReader(
 	return {
 		event: (event) => {
 			const delta = string(event, 'delta') ?? '';
-			const content = (): string => `${keyOf(event)} content ${number(event, 'content_index') ?? 0}`;
-			const summary = (): string => `${keyOf(event)} summary ${number(event, 'summary_index') ?? 0}`;
+			const content = (): string => `${getKey(event)} content ${getNumber(event, 'content_index') ?? 0}`;
+			const summary = (): string => `${getKey(event)} summary ${getNumber(event, 'summary_index') ?? 0}`;
 			switch (event.type) {
 				case 'response.created':
-					return void open(object(event, 'response'));
+					return void open(getObject(event, 'response'));
 				case 'response.output_item.added': {
-					const item = object(event, 'item');
-					return begin(keyOf(event, string(item, 'id')), item);
+					const item = getObject(event, 'item');
+					return begin(getKey(event, string(item, 'id')), item);
 				}
 				case 'response.output_item.done': {
-					const item = object(event, 'item');
-					return settle(keyOf(event, string(item, 'id')), item);
+					const item = getObject(event, 'item');
+					return settle(getKey(event, string(item, 'id')), item);
 				}
 				case 'response.output_text.delta':
 					return text(content(), delta);
@@ -155,21 +155,21 @@ export function responsesReader(
 				case 'response.reasoning_text.done':
 					return thought(content(), rest(content(), string(event, 'text') ?? ''));
 				case 'response.function_call_arguments.delta':
-					return input(keyOf(event), delta, false);
+					return input(getKey(event), delta, false);
 				case 'response.custom_tool_call_input.delta':
-					return input(keyOf(event), delta, true);
+					return input(getKey(event), delta, true);
 				case 'response.function_call_arguments.done':
-					return input(keyOf(event), rest(`${keyOf(event)} input`, string(event, 'arguments') ?? ''), false);
+					return input(getKey(event), rest(`${getKey(event)} input`, string(event, 'arguments') ?? ''), false);
 				case 'response.custom_tool_call_input.done':
-					return input(keyOf(event), rest(`${keyOf(event)} input`, string(event, 'input') ?? ''), true);
+					return input(getKey(event), rest(`${getKey(event)} input`, string(event, 'input') ?? ''), true);
 				case 'response.completed':
-					return end(object(event, 'response'), 'completed');
+					return end(getObject(event, 'response'), 'completed');
 				case 'response.incomplete':
-					return end(object(event, 'response'), 'incomplete');
+					return end(getObject(event, 'response'), 'incomplete');
 				case 'response.failed':
 				case 'response.cancelled':
-					open(object(event, 'response'));
-					return fail(object(event, 'response'));
+					open(getObject(event, 'response'));
+					return fail(getObject(event, 'response'));
 				case 'error':
 					throw new ProviderComplaint({ body: event });
 				default:
@@ -186,14 +186,14 @@ export function responsesReader(
 				throw new RunletError('interrupted', `the response is ${status}: one in the background cannot be waited for.`);
 			}
 			if (!Array.isArray(body.output)) throw new RunletError('interrupted', 'the answer is no response.');
-			for (const [index, item] of objects(body, 'output').entries()) await settle(index, item);
+			for (const [index, item] of getObjects(body, 'output').entries()) await settle(index, item);
 			finish(body, status);
 		},
 	};
 }
 
 /** Why a reply is not whole, in Runlet's words; `undefined` for a whole one. */
-function cutBy(status: string, reason = 'max_output_tokens'): string | undefined {
+function findCut(status: string, reason = 'max_output_tokens'): string | undefined {
 	if (status !== 'incomplete') return undefined;
 	if (reason === 'content_filter') return 'refusal';
 	return reason === 'max_output_tokens' ? 'max_tokens' : reason;
