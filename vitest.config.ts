@@ -1,7 +1,7 @@
 import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
-import { sourceNames } from './src/webhooks/source.ts';
-import { callbackSecret, senders } from './test/webhooks/senders.ts';
+import { sourceNames } from './src/cloudflare/webhooks/source.ts';
+import { callbackSecret, senders } from './test/cloudflare/webhooks/senders.ts';
 
 /** Tests that need no platform; those of the loop run here and in workerd. */
 const pure = [

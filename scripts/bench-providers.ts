@@ -3,7 +3,7 @@
  * and the adapter, beside a loop by hand that only splits the stream, parses each event and hands it on. Processor time;
  * ratios of one run.
  */
-import { providers } from '../src/index.ts';
+import { providers } from '../src/core/index.ts';
 
 const rounds = 7;
 const chunkBytes = 16_384;

@@ -1,8 +1,8 @@
 /** What `bench-skills.ts` measures from outside: a Worker's own clock stands still while it computes. */
 import * as v from 'valibot';
-import { demoEmbedding } from '../src/providers/demo-embedding.ts';
-import { kvResolver, type SkillStore } from '../src/skill/kv.ts';
-import { listAdvertised } from '../src/skill/resolver.ts';
+import { demoEmbedding } from '../src/core/providers/demo-embedding.ts';
+import { kvResolver, type SkillStore } from '../src/core/skill/kv.ts';
+import { listAdvertised } from '../src/core/skill/resolver.ts';
 
 const turn = { messages: [], model: 'demo' };
 let reads = 0;

@@ -2,7 +2,7 @@
 
 import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
-import { toMessageText } from '../src/errors.ts';
+import { toMessageText } from '../src/core/errors.ts';
 import {
 	type Answer,
 	type Client,
@@ -11,7 +11,7 @@ import {
 	type RunEvent,
 	type Session,
 	type ToolCall,
-} from '../src/playground/session.js';
+} from '../src/page/session.js';
 import {
 	describeAwaiting,
 	describeHalt,
@@ -20,7 +20,7 @@ import {
 	findSkillName,
 	parseInput,
 	toText,
-} from '../src/playground/words.js';
+} from '../src/page/words.js';
 import { parseOptions } from './options.ts';
 import { assertNotSwallowed } from './swallowed.ts';
 

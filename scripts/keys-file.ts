@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { hashKey, type KeyRecord, makeKey, parseKeys } from '../src/auth/key.ts';
-import { toMessageText } from '../src/errors.ts';
+import { hashKey, type KeyRecord, makeKey, parseKeys } from '../src/cloudflare/auth/key.ts';
+import { toMessageText } from '../src/core/errors.ts';
 import { root } from './wrangler.ts';
 
 /** Where the keys of this folder stand: their hashes only, and in no repository. */

@@ -1,8 +1,8 @@
 /** `npm run keys`: makes, lists and revokes API keys (design.md, "The wire"). */
 
 import { relative } from 'node:path';
-import { isOver, type KeyRecord, readKeyId, type Scope, scopes } from '../src/auth/key.ts';
-import { toMessageText } from '../src/errors.ts';
+import { isOver, type KeyRecord, readKeyId, type Scope, scopes } from '../src/cloudflare/auth/key.ts';
+import { toMessageText } from '../src/core/errors.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys-file.ts';
 import { isPushed, pushKeys } from './keys-remote.ts';
 import { parseOptions } from './options.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { chat, type ProviderRegistration } from '../src/index.ts';
-import { hashContent } from '../src/skill/content-hash.ts';
-import { indexKey, indexSchema, vectorsKey } from '../src/skill/kv-index.ts';
-import type { ToPublish } from '../src/skill/publish.ts';
-import { toBytes, toEmbeddedText, type Vectors, vectorsSchema } from '../src/skill/vectors.ts';
+import { chat, type ProviderRegistration } from '../src/core/index.ts';
+import { hashContent } from '../src/core/skill/content-hash.ts';
+import { indexKey, indexSchema, vectorsKey } from '../src/core/skill/kv-index.ts';
+import type { ToPublish } from '../src/core/skill/publish.ts';
+import { toBytes, toEmbeddedText, type Vectors, vectorsSchema } from '../src/core/skill/vectors.ts';
 import type { SkillsKv } from './skills-kv.ts';
 
 /** The model that makes the vectors, and who has it. */

@@ -1,7 +1,7 @@
-import { toMessageText } from '../src/errors.ts';
-import { validateMarkdown } from '../src/skill/markdown.ts';
-import type { SkillProblem } from '../src/skill/plan.ts';
-import { countBytes, maxValueBytes, type ToPublish, toPublish } from '../src/skill/publish.ts';
+import { toMessageText } from '../src/core/errors.ts';
+import { validateMarkdown } from '../src/core/skill/markdown.ts';
+import type { SkillProblem } from '../src/core/skill/plan.ts';
+import { countBytes, maxValueBytes, type ToPublish, toPublish } from '../src/core/skill/publish.ts';
 import type { SkillFolder } from './skills-read.ts';
 
 /**

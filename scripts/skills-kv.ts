@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
-import { toMessageText } from '../src/errors.ts';
+import { toMessageText } from '../src/core/errors.ts';
 import { quietEnv, wranglerPath } from './wrangler.ts';
 
 /** What publishing needs of a KV namespace. */

@@ -1,5 +1,5 @@
-import { indexKey } from '../src/skill/kv-index.ts';
-import { type Put, planSkills, type SkillProblem, type SkillsPlan, toRetiredKey } from '../src/skill/plan.ts';
+import { indexKey } from '../src/core/skill/kv-index.ts';
+import { type Put, planSkills, type SkillProblem, type SkillsPlan, toRetiredKey } from '../src/core/skill/plan.ts';
 import { type Embedder, embedSkills } from './skills-embed.ts';
 import { readSkills } from './skills-entry.ts';
 import type { SkillsKv } from './skills-kv.ts';

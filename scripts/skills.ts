@@ -1,9 +1,9 @@
 /** `npm run skills`: publishes the folder skills/ to Workers KV (design.md, "Skills"). */
 
 import { join, relative } from 'node:path';
-import { toMessageText } from '../src/errors.ts';
-import { providers } from '../src/index.ts';
-import type { SkillProblem } from '../src/skill/plan.ts';
+import { toMessageText } from '../src/core/errors.ts';
+import { providers } from '../src/core/index.ts';
+import type { SkillProblem } from '../src/core/skill/plan.ts';
 import { parseOptions } from './options.ts';
 import type { Embedder } from './skills-embed.ts';
 import { readSkills } from './skills-entry.ts';

@@ -1,10 +1,10 @@
 import { agents } from './agents/index.ts';
-import { createApp } from './app.ts';
-import { createDirectoryClass } from './directory/object.ts';
-import { createLedgerClass } from './ledger/object.ts';
-import { createProviders } from './models.ts';
-import { createPublisherClass } from './publisher/object.ts';
-import { createSessionClass } from './session/object.ts';
+import { createApp } from './cloudflare/app.ts';
+import { createDirectoryClass } from './cloudflare/directory/object.ts';
+import { createLedgerClass } from './cloudflare/ledger/object.ts';
+import { createProviders } from './cloudflare/models.ts';
+import { createPublisherClass } from './cloudflare/publisher/object.ts';
+import { createSessionClass } from './cloudflare/session/object.ts';
 
 const runtime = { agents, providers: createProviders };
 

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { hashKey, type KeyRecord, makeKey } from '../src/auth/key.ts';
+import { hashKey, type KeyRecord, makeKey } from '../src/cloudflare/auth/key.ts';
 
 /** Keys of the owners of that name, each with the scopes that it is given, and the environment that knows them. */
 export async function keysFor<const N extends string>(

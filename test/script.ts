@@ -1,5 +1,5 @@
-import type { ProviderRegistration } from '../src/chat/index.ts';
-import { type ScriptedProvider, type ScriptedTurn, scripted } from '../src/providers/index.ts';
+import type { ProviderRegistration } from '../src/core/chat/index.ts';
+import { type ScriptedProvider, type ScriptedTurn, scripted } from '../src/core/providers/index.ts';
 
 let current: ScriptedProvider = scripted([]);
 

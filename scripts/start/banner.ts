@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { toMessageText } from '../../src/errors.ts';
-import { defaultBudgets } from '../../src/ledger/defaults.ts';
-import { localHeader } from '../../src/net/local.ts';
-import { describeModel } from '../../src/playground/words.js';
+import { toMessageText } from '../../src/core/errors.ts';
+import { defaultBudgets } from '../../src/cloudflare/ledger/defaults.ts';
+import { localHeader } from '../../src/cloudflare/auth/local.ts';
+import { describeModel } from '../../src/page/words.js';
 import { budgetLine, limitSchema } from '../budget-line.ts';
 
 export interface BannerOptions {

@@ -79,7 +79,7 @@ function createReader(onMistake: OutputOptions['onMistake'], lines: SourceLines)
 	};
 }
 
-/** A line of `src/log.ts`; Wrangler puts a heading in front of warnings and errors. */
+/** A line of `src/cloudflare/log.ts`; Wrangler puts a heading in front of warnings and errors. */
 function parseLog(plain: string): LogLine | undefined {
 	const text = plain.replace(/^(▲ \[WARNING\]|✘ \[ERROR\]) /, '');
 	if (!text.startsWith('{"level":')) return undefined;

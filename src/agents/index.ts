@@ -1,7 +1,7 @@
 /** The agents that this Worker serves. Add yours: one file, one line here. */
 
 import { assistant } from './assistant.ts';
-import { type Agent, distinct } from './define.ts';
+import { type Agent, distinct } from '../cloudflare/agent/define.ts';
 import { support } from './support.ts';
 import { triage } from './triage.ts';
 
@@ -12,7 +12,7 @@ export {
 	defineAgent,
 	distinct,
 	findAgent,
-} from './define.ts';
-export { listToolNames } from './tool-names.ts';
+} from '../cloudflare/agent/define.ts';
+export { listToolNames } from '../cloudflare/agent/tool-names.ts';
 
 export const agents: readonly Agent[] = distinct([assistant, support, triage]);

@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Readable } from 'node:stream';
 import { Miniflare } from 'miniflare';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hashKey, makeKey } from '../../src/auth/key.ts';
+import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
 import { bundle, optionsFor } from '../endurance/server.ts';
 
 /** Models of every provider that has a key, and its variables. */

@@ -6,8 +6,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createClient, type RunEvent } from '../../src/playground/session.js';
-import { createSseParser } from '../../src/playground/sse.js';
+import { createClient, type RunEvent } from '../../src/page/session.js';
+import { createSseParser } from '../../src/page/sse.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const usage = { inputTokens: 1200, outputTokens: 7, totalTokens: 1207 };

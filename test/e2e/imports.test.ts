@@ -18,12 +18,12 @@ const everywhere = ['tool', 'skill', 'chat', 'providers'];
 /** Imports that must not be, by the file that holds each. */
 const wrong: Record<string, string> = {
 	'src/chat/loop-to-provider.ts': '../providers/demo.ts',
-	'src/migrate.ts': './errors.ts',
+	'src/cloudflare/migrate.ts': './errors.ts',
 	'src/wire/to-session.ts': '../session/api.ts',
 	'src/wire/to-tool.ts': '../tool/index.ts',
 	'src/wire/to-node.ts': 'node:fs',
 	'src/openapi/to-routes.ts': '../routes/operation.ts',
-	'src/client.ts': './session/api.ts',
+	'src/client/index.ts': './session/api.ts',
 	'src/ledger/to-directory.ts': '../directory/api.ts',
 	'src/directory/to-ledger.ts': '../ledger/api.ts',
 	...Object.fromEntries(

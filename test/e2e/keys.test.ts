@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { toSecret } from '../../scripts/keys-file.ts';
-import { hashKey, parseKeys, readKeyId } from '../../src/auth/key.ts';
+import { hashKey, parseKeys, readKeyId } from '../../src/cloudflare/auth/key.ts';
 import { startRunlet } from '../runlet.ts';
 import { fakeCloudflare } from './cloudflare.ts';
 import { runScript } from './scripts.ts';

@@ -3,9 +3,9 @@ import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { anthropic } from '../providers/wire/anthropic.ts';
-import { secretKey } from '../providers/wire/dialect.ts';
-import { deadUrl, startServer, type WireServer } from '../providers/wire/server.ts';
+import { anthropic } from '../core/providers/wire/anthropic.ts';
+import { secretKey } from '../core/providers/wire/dialect.ts';
+import { deadUrl, startServer, type WireServer } from '../core/providers/wire/server.ts';
 import { startRunlet } from '../runlet.ts';
 
 const root = resolve(import.meta.dirname, '../..');

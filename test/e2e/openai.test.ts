@@ -6,10 +6,10 @@ import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError }
 import type { RunnableToolFunctionWithParse } from 'openai/lib/RunnableFunction';
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hashKey, makeKey } from '../../src/auth/key.ts';
-import { anthropic } from '../providers/wire/anthropic.ts';
-import { type NeutralReply, secretKey } from '../providers/wire/dialect.ts';
-import { type Script, startServer, type WireServer } from '../providers/wire/server.ts';
+import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
+import { anthropic } from '../core/providers/wire/anthropic.ts';
+import { type NeutralReply, secretKey } from '../core/providers/wire/dialect.ts';
+import { type Script, startServer, type WireServer } from '../core/providers/wire/server.ts';
 import { startRunlet } from '../runlet.ts';
 
 const root = resolve(import.meta.dirname, '../..');

@@ -6,9 +6,9 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hashKey, makeKey, scopes } from '../../src/auth/key.ts';
+import { hashKey, makeKey, scopes } from '../../src/cloudflare/auth/key.ts';
 import { startRunlet } from '../runlet.ts';
-import { senders } from '../webhooks/senders.ts';
+import { senders } from '../cloudflare/webhooks/senders.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const { github } = senders;
@@ -309,7 +309,7 @@ test('the typed client of README.md talks to the server', async () => {
 	const [, block = ''] = /^```ts\n(import \{ createClient \} from 'runlet\/client';\n.*?)^```$/ms.exec(readme) ?? [];
 	const file = join(folder, 'client.ts');
 	const code = block
-		.replace("'runlet/client'", JSON.stringify(join(root, 'src/client.ts')))
+		.replace("'runlet/client'", JSON.stringify(join(root, 'src/client/index.ts')))
 		.replace("'http://127.0.0.1:8787'", JSON.stringify(runlet.url).concat(', { key: process.env.KEY }'));
 	await writeFile(file, code);
 	const { stdout } = await promisify(execFile)(process.execPath, [file], {

@@ -71,7 +71,7 @@ test('the package holds no test, no script and no Worker', () => {
 test('the code in README.md compiles against the package, and what can run offline prints what it says', () => {
 	const [add = '', book = '', skilled = '', agent = '', models = '', hooked = '', client = '', library = ''] = blocks;
 	expect(blocks).toHaveLength(8);
-	const define = join(root, 'src/agents/define.ts');
+	const define = join(root, 'src/cloudflare/agent/define.ts');
 	writeFileSync(join(project, 'add.ts'), add);
 	writeFileSync(join(project, 'book.ts'), book);
 	writeFileSync(join(project, 'skilled.ts'), skilled.replace("'./define.ts'", `'${define}'`));

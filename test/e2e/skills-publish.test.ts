@@ -10,11 +10,11 @@ import { readSkills } from '../../scripts/skills-entry.ts';
 import { type Namespace, type SkillsKv, skillsKv } from '../../scripts/skills-kv.ts';
 import { carryOut, type PublishOptions, publishSkills } from '../../scripts/skills-publish.ts';
 import { readSkillFolders, type SkillFolder } from '../../scripts/skills-read.ts';
-import { type ProviderRegistration, skill, tool } from '../../src/index.ts';
-import { type KvResolverOptions, kvResolver, type SkillStore } from '../../src/skill/kv.ts';
-import { validateMarkdown } from '../../src/skill/markdown.ts';
-import { keptMs, planSkills, type SkillsPlan } from '../../src/skill/plan.ts';
-import { type CorpusFile, corpus } from '../skill/corpus.ts';
+import { type ProviderRegistration, skill, tool } from '../../src/core/index.ts';
+import { type KvResolverOptions, kvResolver, type SkillStore } from '../../src/core/skill/kv.ts';
+import { validateMarkdown } from '../../src/core/skill/markdown.ts';
+import { keptMs, planSkills, type SkillsPlan } from '../../src/core/skill/plan.ts';
+import { type CorpusFile, corpus } from '../core/skill/corpus.ts';
 
 const markdown = (name: string, { description = `About ${name}`, body = `Body of ${name}\n`, more = '' } = {}) =>
 	`---\nname: ${name}\ndescription: ${description}\n${more}---\n\n${body}`;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { hashKey, type KeyRecord, makeKey } from '../../src/auth/key.ts';
+import { hashKey, type KeyRecord, makeKey } from '../../src/cloudflare/auth/key.ts';
 import { fuzzedRequest, type Material } from './fuzz-request.ts';
 import { createRandom, createSeed } from './random.ts';
 import { type RawRequest, type RawResponse, sendRaw } from './raw-http.ts';

@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
 import { agents, defineAgent } from '../../src/agents/index.ts';
-import { createApp } from '../../src/app.ts';
-import type { Env } from '../../src/config.ts';
-import { createDirectoryClass } from '../../src/directory/object.ts';
-import { providers, tool } from '../../src/index.ts';
-import { createLedgerClass } from '../../src/ledger/object.ts';
-import { createPublisherClass } from '../../src/publisher/object.ts';
-import { createSessionClass } from '../../src/session/object.ts';
+import { createApp } from '../../src/cloudflare/app.ts';
+import type { Env } from '../../src/cloudflare/config.ts';
+import { createDirectoryClass } from '../../src/cloudflare/directory/object.ts';
+import { providers, tool } from '../../src/core/index.ts';
+import { createLedgerClass } from '../../src/cloudflare/ledger/object.ts';
+import { createPublisherClass } from '../../src/cloudflare/publisher/object.ts';
+import { createSessionClass } from '../../src/cloudflare/session/object.ts';
 import { readAbortPoint } from './crash-points.ts';
 
 declare global {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type JSHandle, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hashKey, makeKey } from '../../src/auth/key.ts';
-import type { Message, RunEvent } from '../../src/playground/session.js';
+import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
+import type { Message, RunEvent } from '../../src/page/session.js';
 import { startRunlet } from '../runlet.ts';
 import { payloads, plain } from './payloads.ts';
 import { startProxy } from './proxy.ts';
@@ -573,7 +573,7 @@ describe('what the wire may bring', () => {
 	test('each payload alone stays text, however it is cut', async () => {
 		await page.addInitScript(watchSinks);
 		await page.goto(server.url);
-		const module: JSHandle<typeof import('../../src/playground/markdown.js')> =
+		const module: JSHandle<typeof import('../../src/page/markdown.js')> =
 			await page.evaluateHandle('import("/markdown.js")');
 		const strange = await module.evaluate(({ createMarkdown }, payloads) => {
 			const known = 'P PRE CODE STRONG EM H3 UL OL LI A'.split(' ');
@@ -613,7 +613,7 @@ describe('the parts of the page', () => {
 		['a single line', ' '],
 		['a block of code', '\n'],
 	] as const)('20,000 pieces of %s cost little', async ([kind, gap]) => {
-		const module: JSHandle<typeof import('../../src/playground/run-view.js')> =
+		const module: JSHandle<typeof import('../../src/page/run-view.js')> =
 			await page.evaluateHandle('import("/run-view.js")');
 		const pieces = Array.from({ length: 20_000 }, (_, index) => `word${index}${index % 50 === 49 ? gap : ' '}`);
 		if (kind === 'a block of code') pieces.unshift('```\n');
@@ -633,7 +633,7 @@ describe('the parts of the page', () => {
 	});
 
 	test('a link says which host it leads to, where its label names another one', async () => {
-		const module: JSHandle<typeof import('../../src/playground/markdown.js')> =
+		const module: JSHandle<typeof import('../../src/page/markdown.js')> =
 			await page.evaluateHandle('import("/markdown.js")');
 		const drawn = (sources: readonly string[]) =>
 			module.evaluate(({ createMarkdown }, sources) => {
@@ -697,10 +697,10 @@ describe('the parts of the page', () => {
 	});
 
 	test('nothing on the page turns the direction of a text', async () => {
-		const module: JSHandle<typeof import('../../src/playground/markdown.js')> =
+		const module: JSHandle<typeof import('../../src/page/markdown.js')> =
 			await page.evaluateHandle('import("/markdown.js")');
 		const turning = [0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069];
-		const elements: JSHandle<typeof import('../../src/playground/element.js')> =
+		const elements: JSHandle<typeof import('../../src/page/element.js')> =
 			await page.evaluateHandle('import("/element.js")');
 		const shown = await elements.evaluate(
 			({ element }, turning) =>
@@ -720,7 +720,7 @@ describe('the parts of the page', () => {
 	});
 
 	test('Markdown is drawn the same however it is cut', async () => {
-		const module: JSHandle<typeof import('../../src/playground/markdown.js')> =
+		const module: JSHandle<typeof import('../../src/page/markdown.js')> =
 			await page.evaluateHandle('import("/markdown.js")');
 		const same = await module.evaluate(({ createMarkdown }) => {
 			const source = [

@@ -1,4 +1,4 @@
-import type { Node } from '../../src/tool/pattern/parse.ts';
+import type { Node } from '../../src/core/tool/pattern/parse.ts';
 
 /** What a search took. */
 export interface Search {

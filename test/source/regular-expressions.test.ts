@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Node, parsePattern } from '../../src/tool/pattern/parse.ts';
+import { type Node, parsePattern } from '../../src/core/tool/pattern/parse.ts';
 import { type Attack, findAttacks, search } from './backtrack.ts';
 import { type Expression, findExpressions } from './expressions.ts';
 

@@ -1,14 +1,14 @@
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
-import { createCompletion } from '../../src/compat/openai/operations.ts';
-import { answeredPart, filePart, textPart } from '../../src/compat/ui/request.ts';
-import type { Operation } from '../../src/wire/operation.ts';
-import * as service from '../../src/wire/operations/service.ts';
-import * as sessions from '../../src/wire/operations/sessions.ts';
-import * as skills from '../../src/wire/operations/skills.ts';
-import * as ui from '../../src/wire/operations/ui.ts';
-import * as webhooks from '../../src/wire/operations/webhooks.ts';
-import { postedMessage } from '../../src/wire/ui.ts';
+import { createCompletion } from '../../src/cloudflare/compat/openai/operations.ts';
+import { answeredPart, filePart, textPart } from '../../src/cloudflare/compat/ui/request.ts';
+import type { Operation } from '../../src/cloudflare/wire/operation.ts';
+import * as service from '../../src/cloudflare/wire/operations/service.ts';
+import * as sessions from '../../src/cloudflare/wire/operations/sessions.ts';
+import * as skills from '../../src/cloudflare/wire/operations/skills.ts';
+import * as ui from '../../src/cloudflare/wire/operations/ui.ts';
+import * as webhooks from '../../src/cloudflare/wire/operations/webhooks.ts';
+import { postedMessage } from '../../src/cloudflare/wire/ui.ts';
 
 const modules = [service, sessions, skills, ui, webhooks, { createCompletion }];
 const operations: Operation[] = modules.flatMap((one) => Object.values(one).filter(isOperation));

@@ -18,7 +18,7 @@ import {
 	type RunResult,
 	type StreamStop,
 	type Tool,
-} from '../../src/index.ts';
+} from '../../src/core/index.ts';
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(_: Same<A, B>): void => {};

@@ -3,7 +3,7 @@
 import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
-import { askUser, fn, halt, type Tool, tool, toolbox } from '../../src/index.ts';
+import { askUser, fn, halt, type Tool, tool, toolbox } from '../../src/core/index.ts';
 
 /** Compiles only where both types are the same. */
 function same<A, B>(_: (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : never): void {}

@@ -1,0 +1,215 @@
+import * as v from 'valibot';
+import { reasoningEfforts } from '../../core/chat/effort.ts';
+import type { ReasoningEffort, Timeouts } from '../../core/chat/index.ts';
+import { check } from '../../core/check.ts';
+import { RunletError } from '../../core/errors.ts';
+import { type Skill, forAgent as skillsForAgent } from '../../core/skill/index.ts';
+import { type AnyFn, forAgent, type Tool, type ToolEntries } from '../../core/tool/index.ts';
+import { sourceNames, type WebhookMapping, type WebhookMappings } from '../webhooks/index.ts';
+import { maxWebhookBody } from '../wire/body.ts';
+import { budgetSchema } from '../wire/budget.ts';
+import { expirySchema } from '../wire/expiry.ts';
+
+const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
+
+const toolEntry = v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object');
+const toolList = v.optional(v.union([v.array(toolEntry), v.record(v.string(), toolEntry)]));
+
+const toMessage = v.custom<WebhookMapping>((entry) => typeof entry === 'function', 'must be a function of the event');
+const mapping = v.optional(
+	v.union(
+		[
+			toMessage,
+			v.strictObject({
+				map: toMessage,
+				maxBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxWebhookBody))),
+				sameBody: v.optional(v.picklist(['once', 'again'])),
+			}),
+		],
+		'must be a function of the event, or { map, maxBytes?, sameBody? }',
+	),
+);
+
+const definition = v.strictObject({
+	name: v.pipe(v.string(), v.regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'Use a-z, 0-9 and single hyphens'), v.maxLength(64)),
+	description: v.pipe(v.string(), v.nonEmpty()),
+	examples: v.optional(
+		v.pipe(
+			v.array(
+				v.pipe(
+					v.string(),
+					v.check((text) => text.trim() !== '', 'must not be empty'),
+					v.maxLength(500, 'at most 500 characters'),
+				),
+			),
+			v.maxLength(8, 'at most 8'),
+			v.check((list) => new Set(list).size === list.length, 'two of them are the same'),
+		),
+	),
+	model: v.optional(v.pipe(v.string(), v.nonEmpty())),
+	models: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
+	system: v.optional(v.string()),
+	tools: toolList,
+	skillTools: toolList,
+	skills: v.optional(
+		v.union(
+			[v.literal('all'), v.array(v.union([v.string(), v.custom<AnyFn | Skill>(isSkillEntry)]))],
+			"must be 'all', or a list of names of published skills and of skills written here",
+		),
+	),
+	maxIterations: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	maxToolCalls: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	contextFull: v.optional(v.picklist(['fail', 'truncate', 'compact'])),
+	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	maxReplyBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	reasoningEffort: v.optional(v.picklist(reasoningEfforts)),
+	mode: v.optional(v.picklist(['auto', 'manual'])),
+	approvalMs: milliseconds,
+	budget: v.optional(budgetSchema),
+	expiresAfterMs: v.optional(expirySchema),
+	fallbacks: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
+	maxRetries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+	timeouts: v.optional(
+		v.strictObject({ firstEventMs: milliseconds, idleMs: milliseconds, toolMs: milliseconds, runMs: milliseconds }),
+	),
+	webhooks: v.optional(v.strictObject(v.entriesFromList(sourceNames, mapping))),
+});
+
+/** What `defineAgent` takes. */
+export interface AgentDefinition {
+	/** In URLs and in the list of agents: a–z, 0–9 and single hyphens. */
+	readonly name: string;
+	/** One line for people who choose an agent. */
+	readonly description: string;
+	/** Messages that people may begin with: the page offers them in an empty chat. At most 8. */
+	readonly examples?: readonly string[];
+	/** Its model; missing means the Worker's `MODEL`. */
+	readonly model?: string;
+	/** Further models that a session may choose instead. */
+	readonly models?: readonly string[];
+	readonly system?: string;
+	/** Functions and records, or a toolbox. */
+	readonly tools?: ToolEntries;
+	/** Tools that its model may call once it has read a skill that names them in `allowed-tools`. */
+	readonly skillTools?: ToolEntries;
+	/** Names of published skills, skills written here, or `'all'` that are published. */
+	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
+	/** Model turns of one run; 10. */
+	readonly maxIterations?: number;
+	/** Tool calls of one run; 200. What goes beyond is not run, which its model is told. */
+	readonly maxToolCalls?: number;
+	readonly maxContextTokens?: number;
+	/** What happens to a conversation over the context limit: the run fails, or what is oldest is left out, or summed up; `fail`. */
+	readonly contextFull?: 'fail' | 'truncate' | 'compact';
+	readonly maxOutputTokens?: number;
+	/** The longest reply of a turn in bytes; 8,388,608. A longer one is broken off as `reply_too_large`. */
+	readonly maxReplyBytes?: number;
+	/** How much its model is to think; missing leaves it to the model. */
+	readonly reasoningEffort?: ReasoningEffort;
+	/** `manual` leaves every call of its model to somebody else, as if all its tools were `manual`. */
+	readonly mode?: 'auto' | 'manual';
+	/** How long after a call was put before a person it may be allowed, in milliseconds; always. */
+	readonly approvalMs?: number;
+	/** What a session may spend, where it was created without a budget of its own: tokens, US dollars, or both. */
+	readonly budget?: { readonly tokens?: number | undefined; readonly usd?: number | undefined };
+	/** How long after its last activity a session is removed, in milliseconds; never. */
+	readonly expiresAfterMs?: number;
+	/** Models to try, in order, when the chosen one cannot be reached. */
+	readonly fallbacks?: readonly string[];
+	/** Retries of a model call that failed in a way that may pass; 2. */
+	readonly maxRetries?: number;
+	/** How long a call, a tool and the run may take. */
+	readonly timeouts?: Timeouts;
+	/** What it makes of the webhooks that it takes, by source: `{ github: (event) => … }`. */
+	readonly webhooks?: WebhookMappings;
+}
+
+/** An agent that was checked: its tools are `Tool`s, and nothing is missing. */
+export interface Agent extends Omit<AgentDefinition, 'tools' | 'skillTools'> {
+	readonly tools: readonly Tool[];
+	readonly skillTools: readonly Tool[];
+	readonly skills: 'all' | readonly (string | AnyFn | Skill)[];
+}
+
+/**
+ * Defines an agent: what a session runs. Throws `invalid_agent` that names the field, when the Worker starts and not
+ * when the first message comes.
+ */
+export function defineAgent(given: AgentDefinition): Agent {
+	try {
+		return toAgent(given);
+	} catch (error) {
+		if (!(error instanceof RunletError)) throw error;
+		const isNamed = error.code === 'invalid_agent' && typeof given?.name === 'string';
+		const message = isNamed ? `${error.message} (agent ${given.name})` : error.message;
+		throw withCallerFirst(new RunletError(error.code, message, error.data), defineAgent);
+	}
+}
+
+function toAgent(given: AgentDefinition): Agent {
+	check(definition, given, 'agent', 'invalid_agent');
+	const tools = forAgent(given.tools ?? []);
+	const skillTools = forAgent(given.skillTools ?? []);
+	// Of two with one name only the first could ever be called.
+	forAgent([...tools, ...skillTools]);
+	const { skills = [] } = given;
+	if (skills !== 'all') assertDistinct(skills);
+	return { ...given, tools, skillTools, skills };
+}
+
+/** Agents as a Worker serves them; two of one name are `invalid_agent`. */
+export function distinct(agents: readonly Agent[]): readonly Agent[] {
+	const names = agents.map(({ name }) => name);
+	const at = names.findIndex((name, index) => names.indexOf(name) !== index);
+	const [other, agent] = [agents[names.indexOf(names[at] ?? '')], agents[at]];
+	if (other === undefined || agent === undefined) return agents;
+	const message =
+		other === agent
+			? `name: the agent ${agent.name} is in the list twice. Take one of them out.`
+			: `name: two agents are named ${agent.name} (${toLine(other)} and ${toLine(agent)}). Give one of them another name in its defineAgent.`;
+	throw withCallerFirst(new RunletError('invalid_agent', message, { field: 'name' }), distinct);
+}
+
+/** What tells an agent from its namesake. */
+function toLine({ description }: Agent): string {
+	return JSON.stringify(description.length > 80 ? `${description.slice(0, 79)}…` : description);
+}
+
+/** The error with a stack that begins where the function was called: whoever reads it is shown a line of their own. */
+function withCallerFirst(error: RunletError, called: (...args: never[]) => unknown): RunletError {
+	Error.captureStackTrace(error, called);
+	return error;
+}
+
+/** The model of a session: the one it asked for, if the agent allows it, else the agent's, else the Worker's. */
+export function chooseModel(agent: Agent, asked: string | undefined, fallback: string): string {
+	const own = agent.model ?? fallback;
+	const allowed = [own, ...(agent.models ?? [])];
+	if (asked === undefined) return own;
+	if (allowed.includes(asked)) return asked;
+	throw new RunletError(
+		'invalid_request',
+		`model: ${agent.name} does not run on "${asked}". Possible: ${allowed.join(', ')}.`,
+		{ field: 'model' },
+	);
+}
+
+/** The agent of that name; throws `not_found` that lists the others. */
+export function findAgent(agents: readonly Agent[], name: string): Agent {
+	const agent = agents.find((one) => one.name === name);
+	if (agent !== undefined) return agent;
+	const known = agents.map((one) => one.name).join(', ');
+	throw new RunletError('not_found', `agent: there is no agent named "${name}". Known: ${known}.`, { field: 'agent' });
+}
+
+/** Throws `duplicate_skill` where two skills have one name, written here or published. */
+function assertDistinct(skills: readonly (string | AnyFn | Skill)[]): void {
+	skillsForAgent(
+		skills.flatMap((entry) => (typeof entry === 'string' ? { name: entry, description: '' } : skillsForAgent([entry]))),
+	);
+}
+
+function isSkillEntry(entry: unknown): boolean {
+	return typeof entry === 'function' || (typeof entry === 'object' && entry !== null && 'description' in entry);
+}

@@ -1,0 +1,14 @@
+import { builtinNames } from '../../core/skill/builtins.ts';
+import { forAgent } from '../../core/skill/index.ts';
+import { providerName } from '../../core/tool/index.ts';
+import type { Agent } from './define.ts';
+
+/**
+ * Names of all tools that an agent's model may ever call, with those of its skills and those that read skills, as a
+ * provider is shown them. Nobody else may use one of these names in its conversations.
+ */
+export function listToolNames({ tools, skillTools, skills }: Agent): ReadonlySet<string> {
+	const own = skills === 'all' ? [] : forAgent(skills.filter((entry) => typeof entry !== 'string'));
+	const brought = own.flatMap((skill) => skill.tools ?? []);
+	return new Set([...builtinNames, ...[...tools, ...skillTools, ...brought].map(({ name }) => providerName(name))]);
+}

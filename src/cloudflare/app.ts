@@ -1,0 +1,54 @@
+import { Hono } from 'hono';
+import { protocolAt } from './compat/format.ts';
+import { RunletError } from '../core/errors.ts';
+import { accessLog } from './routes/access-log.ts';
+import { agentsRoute } from './routes/agents.ts';
+import { chatCompletionsRoute } from './routes/chat-completions.ts';
+import { crossOrigin } from './routes/cors.ts';
+import { healthRoute } from './routes/health.ts';
+import { assertMayAnswer, authenticate, limitStrangers, type RouteEnv } from './routes/identity.ts';
+import { keys } from './routes/keys.ts';
+import { modelsRoute } from './routes/model-list.ts';
+import { describe } from './routes/openapi.ts';
+import { securityHeaders } from './routes/security-headers.ts';
+import { sessions } from './routes/sessions.ts';
+import { skills } from './routes/skills.ts';
+import { uiRoute } from './routes/ui.ts';
+import { usage } from './routes/usage.ts';
+import { webhooksRoute } from './routes/webhooks.ts';
+import type { Runtime } from './session/agent.ts';
+
+/**
+ * The Worker's HTTP side: mounts the routes, and turns every error into a response in one place. The page at `/` is a
+ * static asset and does not come through here.
+ */
+export function createApp(runtime: Runtime) {
+	const app = new Hono<RouteEnv>();
+	app.onError((error, c) => {
+		const response = protocolAt(c.req.path).failure(error);
+		const allow = c.res.headers.get('allow');
+		if (allow !== null) response.headers.set('allow', allow);
+		return response;
+	});
+	app.notFound((c) => {
+		const error = new RunletError('not_found', `There is nothing at ${c.req.path}. See README.md for the routes.`);
+		return protocolAt(c.req.path).failure(error);
+	});
+	app.use(accessLog, securityHeaders, limitStrangers);
+	app.use('/v1/*', crossOrigin, assertMayAnswer);
+	// Authenticated by what their senders sign.
+	app.route('/v1/webhooks', webhooksRoute(runtime));
+	// Behind this line everybody is known; a way in that knows its callers by other means is mounted in front of it.
+	app.use('/v1/*', authenticate);
+	const routed = app
+		.route('/healthz', healthRoute(runtime))
+		.route('/v1/agents', agentsRoute(runtime))
+		.route('/v1/chat/completions', chatCompletionsRoute(runtime))
+		.route('/v1/keys', keys)
+		.route('/v1/models', modelsRoute(runtime))
+		.route('/v1/sessions', sessions)
+		.route('/v1/skills', skills)
+		.route('/v1/ui', uiRoute(runtime))
+		.route('/v1/usage', usage);
+	return describe(routed);
+}

@@ -1,0 +1,55 @@
+import { fromBase64Url } from '../../core/bytes.ts';
+import { RunletError } from '../../core/errors.ts';
+import { digestKey, isOver, type KeyRecord, readKeyId, type Scope, scopes } from './key.ts';
+import { readToken } from './token.ts';
+
+/** Who makes a request: the holder of an API key, or of a token that opens one session. */
+export type Identity =
+	| { readonly kind: 'key'; readonly owner: string; readonly keyId: string; readonly scopes: readonly Scope[] }
+	/** Not verified yet: only the session itself can. */
+	| { readonly kind: 'token'; readonly session: string; readonly token: string };
+
+/** Whoever is at this machine, in the local mode. */
+export const localIdentity = { kind: 'key', owner: 'local', keyId: 'local', scopes } satisfies Identity;
+
+/** Who owns the sessions of webhooks, where there are API keys: a key made with `--owner webhooks` sees them. */
+export const webhookOwner = 'webhooks';
+
+const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
+
+/**
+ * Who the `Authorization` header stands for. Throws `auth`, which does not say whether a key is unknown, revoked or
+ * misspelt. An unknown key costs the same work as a known one.
+ */
+export async function identify(header: string | undefined, keys: readonly KeyRecord[]): Promise<Identity> {
+	if (header === undefined || header.trim() === '')
+		throw createRefusal('missing. Send your API key, or a session token: Authorization: Bearer rl_…');
+	const text = bearer.exec(header)?.[1];
+	if (text === undefined) throw createRefusal('expected Bearer and an API key or a session token');
+	const claims = readToken(text);
+	if (claims !== undefined) return { kind: 'token', session: claims.session, token: text };
+	const id = readKeyId(text);
+	const digest = await digestKey(text);
+	const record = keys.find((key) => key.id === id);
+	const expected = record === undefined ? nobody : fromBase64Url(record.hash);
+	const isEqual = digest.byteLength === expected.byteLength && crypto.subtle.timingSafeEqual(digest, expected);
+	if (record === undefined || !isEqual)
+		throw createRefusal(
+			text.startsWith('rls_')
+				? 'this session token is not valid. Ask for a new one'
+				: 'this key is not known, or was revoked. npm run keys -- list has those that are; npm start reads them when it starts',
+			'invalid_token',
+		);
+	if (isOver(record))
+		throw createRefusal(
+			`this key ended on ${record.expiresAt}: another one of its owner took its place. Use that one`,
+			'invalid_token',
+		);
+	return { kind: 'key', owner: record.owner, keyId: record.id, scopes: record.scopes };
+}
+
+const nobody = new Uint8Array(32);
+
+function createRefusal(why: string, challenge?: 'invalid_token'): RunletError {
+	return new RunletError('auth', `Authorization: ${why}.`, { field: 'Authorization', ...(challenge && { challenge }) });
+}

@@ -1,0 +1,102 @@
+import * as v from 'valibot';
+import { toBase64Url } from '../../core/bytes.ts';
+import { RunletError } from '../../core/errors.ts';
+
+/** What a key allows: to run agents, or to change what is everybody's, such as skills. */
+export const scopes = ['run', 'admin'] as const;
+export type Scope = (typeof scopes)[number];
+
+/** An API key as the Worker knows it: by its hash, never by itself (hardening.md, "Security"). */
+export interface KeyRecord {
+	/** The part of the key that may be shown. */
+	readonly id: string;
+	/** For people. */
+	readonly name?: string | undefined;
+	/** Whose sessions it opens: keys of one owner open the same ones. */
+	readonly owner: string;
+	/** SHA-256 of the key's text, as base64url. */
+	readonly hash: string;
+	readonly scopes: readonly Scope[];
+	/** The most that its owner may spend on a UTC day: tokens, and US dollars. */
+	readonly budget?: { readonly tokens?: number | undefined; readonly usd?: number | undefined } | undefined;
+	/** ISO 8601. */
+	readonly createdAt?: string | undefined;
+	/** When it opens nothing any more, as ISO 8601: another key of its owner took its place. */
+	readonly expiresAt?: string | undefined;
+}
+
+/** Whether a key's time is over. `now` is in milliseconds since 1970. */
+export function isOver({ expiresAt }: Pick<KeyRecord, 'expiresAt'>, now = Date.now()): boolean {
+	return expiresAt !== undefined && Date.parse(expiresAt) <= now;
+}
+
+const idForm = /^[a-z0-9]{8,32}$/;
+const keyForm = /^rl_([a-z0-9]{8,32})_[\w-]{43}$/;
+const aboveZero = v.pipe(v.number(), v.gtValue(0), v.finite());
+
+const fields = new Set(['id', 'name', 'owner', 'hash', 'scopes', 'budget', 'tokens', 'usd', 'createdAt', 'expiresAt']);
+
+const recordSchema = v.pipe(
+	v.strictObject({
+		id: v.pipe(v.string(), v.regex(idForm, 'expected 8 to 32 of a–z and 0–9')),
+		name: v.optional(v.pipe(v.string(), v.maxLength(64))),
+		owner: v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'expected a–z, 0–9 and hyphens'))),
+		hash: v.pipe(v.string(), v.regex(/^[\w-]{43}$/, 'expected a SHA-256 as base64url, 43 characters')),
+		scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.nonEmpty()), () => ['run'] as const),
+		budget: v.optional(v.strictObject({ tokens: v.optional(aboveZero), usd: v.optional(aboveZero) })),
+		createdAt: v.optional(v.string()),
+		expiresAt: v.optional(v.pipe(v.string(), v.isoTimestamp())),
+	}),
+	v.transform((record): KeyRecord => ({ ...record, owner: record.owner ?? record.id })),
+);
+
+/**
+ * The keys of a configured list, JSON as `npm run keys` writes it. Throws `not_configured` that names the variable and
+ * never shows what is in it.
+ */
+export function parseKeys(text: string): readonly KeyRecord[] {
+	let json: unknown;
+	try {
+		json = JSON.parse(text);
+	} catch {
+		throw new RunletError('not_configured', `API_KEYS: not valid JSON. ${remedy}`);
+	}
+	const parsed = v.safeParse(v.array(recordSchema), json, { abortEarly: true });
+	if (!parsed.success)
+		throw new RunletError('not_configured', `API_KEYS: ${describePlace(parsed.issues[0])} is not valid. ${remedy}`);
+	const records = parsed.output;
+	const ids = records.map(({ id }) => id);
+	const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+	if (twice !== undefined)
+		throw new RunletError('not_configured', `API_KEYS: two keys have the id ${twice}. Revoke one with npm run keys.`);
+	return records;
+}
+
+const remedy = 'Set it again with npm run keys.';
+
+/** Where in the list something is wrong, in names of ours only: whoever asks is told, and a key may stand anywhere in it. */
+function describePlace({ path }: v.BaseIssue<unknown>): string {
+	const known = (path ?? []).map(({ key }) => key).filter((key) => typeof key === 'number' || fields.has(String(key)));
+	return known.length === 0 ? 'the list' : known.join('.');
+}
+
+/** A new key, `rl_<id>_<32 random bytes>`, and the id in it. The key is shown once and kept nowhere. */
+export function makeKey(): { readonly key: string; readonly id: string } {
+	const id = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => (byte % 36).toString(36)).join('');
+	return { key: `rl_${id}_${toBase64Url(crypto.getRandomValues(new Uint8Array(32)))}`, id };
+}
+
+/** SHA-256 of a key's text. */
+export async function digestKey(key: string): Promise<Uint8Array<ArrayBuffer>> {
+	return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key)));
+}
+
+/** What is kept of a key. */
+export async function hashKey(key: string): Promise<string> {
+	return toBase64Url(await digestKey(key));
+}
+
+/** The id in a text that has a key's form; `undefined` where it has not. */
+export function readKeyId(text: string): string | undefined {
+	return keyForm.exec(text)?.[1];
+}

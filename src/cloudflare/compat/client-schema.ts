@@ -1,0 +1,36 @@
+import { RunletError, toMessageText } from '../../core/errors.ts';
+import { assertNotTooDeep, compileSchema, type SchemaLimits } from '../../core/tool/json-schema/compile.ts';
+import { toCurrentDraft } from '../../core/tool/json-schema/draft.ts';
+import type { JsonSchema } from '../../core/tool/json-schema/keywords.ts';
+
+/** The most that one schema of a client may be. */
+const most: SchemaLimits = { length: 100_000, schemas: 2_000, patterns: 5_000 };
+
+/** The most that all schemas of one request may be together. */
+const mostTogether: SchemaLimits = { length: 1_000_000, schemas: 10_000, patterns: 20_000 };
+
+/**
+ * Reads the JSON Schemas of one request: every schema that a client sends, for a tool or for an answer, comes in here. It
+ * gives a schema in the words of 2020-12, and throws `invalid_request`, with the field, for one that cannot be used, or that
+ * is so large that reading it, or checking by it, would hold up others.
+ */
+export function createSchemaReader(): (schema: JsonSchema, field: string) => JsonSchema {
+	const left = { ...mostTogether };
+	return (schema, field) => {
+		try {
+			assertNotTooDeep(schema);
+			const current = toCurrentDraft(schema);
+			const { size } = compileSchema(current, {
+				length: Math.min(most.length, left.length),
+				schemas: Math.min(most.schemas, left.schemas),
+				patterns: Math.min(most.patterns, left.patterns),
+			});
+			left.length -= size.length;
+			left.schemas -= size.schemas;
+			left.patterns -= size.patterns;
+			return current;
+		} catch (error) {
+			throw new RunletError('invalid_request', `${field}: ${toMessageText(error)}.`, { field });
+		}
+	};
+}

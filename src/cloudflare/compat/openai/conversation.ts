@@ -1,0 +1,117 @@
+import { assistantMessage, type Message, type ToolMessage, type UserMessage, userMessage } from '../../../core/chat/index.ts';
+import { RunletError } from '../../../core/errors.ts';
+import type { ToolCall } from '../../../core/tool/index.ts';
+import { parseToolInput } from '../../../core/tool/input.ts';
+import { toPart, toText } from './content.ts';
+import type { ClientMessage } from './schema.ts';
+
+/** A client's messages: what is behind, and what is to be answered now. */
+export interface Conversation {
+	/** In front of `results` and `message`. */
+	readonly history: readonly Message[];
+	/** Results of the client's own tools, for the calls of the newest answer. */
+	readonly results: readonly ToolMessage[];
+	/** What the user says now. */
+	readonly message: UserMessage | undefined;
+}
+
+/**
+ * A client's messages in Runlet's form (document 003, `Message`). What is to be answered is what stands behind the last
+ * assistant message. Throws `invalid_request` that names the message: for calls and results that do not belong together,
+ * and where there is nothing to answer.
+ *
+ * @param open whether results may come without their calls, because a session has these.
+ */
+export function toConversation(messages: readonly ClientMessage[], { open = false } = {}): Conversation {
+	assertPaired(messages, open);
+	const behind = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
+	const rest = messages.slice(behind);
+	const system = rest.filter(({ role }) => role === 'system' || role === 'developer').map(toMessage);
+	const results = rest.flatMap((message) => (message.role === 'tool' ? [toToolMessage(message)] : []));
+	const said = rest.flatMap((message) => (message.role === 'user' ? [toUserMessage(message)] : []));
+	if (results.length === 0 && said.length === 0)
+		throw createRefusal(messages.length - 1, 'role', "the last message must be a user's, or a tool's result");
+	if (said.length > 0 && said.every(({ content }) => content.trim() === ''))
+		throw createRefusal(
+			messages.findLastIndex(({ role }) => role === 'user'),
+			'content',
+			'must not be empty',
+		);
+	// A turn's results stand right behind it, so what a system message says comes in front of the turn.
+	const front = messages.slice(0, behind).map(toMessage);
+	const turn = results.length > 0 ? front.splice(-1) : [];
+	return {
+		history: [...front, ...system, ...turn],
+		results,
+		message: said.length > 0 ? joinUserMessages(said) : undefined,
+	};
+}
+
+/** Several messages of the user as one. */
+function joinUserMessages(said: readonly UserMessage[]): UserMessage {
+	const [first, ...more] = said;
+	if (first !== undefined && more.length === 0) return first;
+	if (said.every(({ parts }) => parts === undefined))
+		return userMessage(said.map(({ content }) => content).join('\n\n'));
+	return userMessage(said.flatMap(({ content, parts }) => parts ?? [{ kind: 'text' as const, text: content }]));
+}
+
+function toMessage(message: ClientMessage): Message {
+	switch (message.role) {
+		case 'user':
+			return toUserMessage(message);
+		case 'tool':
+			return toToolMessage(message);
+		case 'assistant': {
+			const { content, refusal, tool_calls } = message;
+			return assistantMessage(toText(content ?? refusal ?? ''), (tool_calls ?? []).map(toToolCall));
+		}
+		default:
+			return { role: 'system', content: toText(message.content) };
+	}
+}
+
+function toUserMessage({ content }: Extract<ClientMessage, { role: 'user' }>): UserMessage {
+	return userMessage(typeof content === 'string' ? content : content.map(toPart));
+}
+
+function toToolMessage({ tool_call_id, content }: Extract<ClientMessage, { role: 'tool' }>): ToolMessage {
+	return { role: 'tool', content: toText(content), toolCallId: tool_call_id, isError: false };
+}
+
+type ClientCall = NonNullable<Extract<ClientMessage, { role: 'assistant' }>['tool_calls']>[number];
+
+function toToolCall({ id, function: { name, arguments: text } }: ClientCall): ToolCall {
+	return { id, name, input: parseToolInput(text) };
+}
+
+/** Each result stands behind the turn that called, once; the newest turn has all of its results, or none and a user message. */
+function assertPaired(messages: readonly ClientMessage[], open: boolean): void {
+	/** The calls that a result may answer here: of the turn in front, without what was answered. */
+	let calls: Map<string, string> | undefined = open ? undefined : new Map();
+	let results = 0;
+	for (const [index, message] of messages.entries()) {
+		if (message.role === 'tool') {
+			results++;
+			if (calls !== undefined && !calls.delete(message.tool_call_id))
+				throw createRefusal(index, 'tool_call_id', `answers no open call of the assistant message in front of it`);
+		} else if (message.role === 'assistant') {
+			calls = new Map();
+			results = 0;
+			for (const [at, { id }] of (message.tool_calls ?? []).entries()) {
+				if (calls.has(id)) throw createRefusal(index, `tool_calls.${at}.id`, 'another call of this message has it');
+				calls.set(id, `messages.${index}.tool_calls.${at}`);
+			}
+		} else if (message.role === 'user' && results === 0) calls = new Map();
+	}
+	const [missing] = calls?.values() ?? [];
+	if (results > 0 && missing !== undefined) {
+		const field = `${missing}.id`;
+		throw new RunletError('invalid_request', `${field}: has no result. Answer every call of the message.`, { field });
+	}
+}
+
+function createRefusal(index: number, field: string, why: string): RunletError {
+	const path = `messages.${index}.${field}`;
+	return new RunletError('invalid_request', `${path}: ${why}.`, { field: path });
+}

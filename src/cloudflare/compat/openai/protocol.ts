@@ -1,0 +1,108 @@
+import type { RunEvent } from '../../../core/chat/index.ts';
+import { RunletError } from '../../../core/errors.ts';
+import type { Protocol, RunWriter } from '../protocol.ts';
+import { errorBody, refusalResponse, runFailureResponse, toRunError } from './error.ts';
+import { listPieces, withoutRestarted } from './pieces.ts';
+import type { Chunk, Completion, CompletionUsage, Delta, FinishReason } from './schema.ts';
+
+/** An answer as a chat completion. */
+export interface CompletionFormat {
+	readonly type: 'chat.completions';
+	/** The agent, which is the model of this protocol. */
+	readonly model: string;
+	/** Whether a stream says what the run cost. */
+	readonly includeUsage: boolean;
+	/** Names of the client's tools. */
+	readonly tools: readonly string[];
+	/** Whether the answer is JSON and nothing else. */
+	readonly isJson?: boolean | undefined;
+	/** In front of which texts the answer ends. */
+	readonly stop?: readonly string[] | undefined;
+}
+
+/** OpenAI's Chat Completions: the events of a run as chunks, or put together as one completion. */
+export function chatCompletions(format: CompletionFormat): Protocol {
+	return {
+		writer: () => chunkWriter(format),
+		result: (events) => toCompletion(format, events),
+		failure: refusalResponse,
+	};
+}
+
+/** What stands around every piece of one answer. */
+function createFrame({ model }: CompletionFormat, runId: string) {
+	return { id: `chatcmpl-${runId}`, created: Math.floor(Date.now() / 1000), model };
+}
+
+function chunkWriter(format: CompletionFormat): RunWriter {
+	const { includeUsage } = format;
+	const read = listPieces(format);
+	let frame = createFrame(format, '');
+	const chunk = (choices: Chunk['choices'], usage: CompletionUsage | null = null): string => {
+		const body: Chunk = { ...frame, object: 'chat.completion.chunk', choices, ...(includeUsage && { usage }) };
+		return data(JSON.stringify(body));
+	};
+	const choice = (delta: Delta, finish_reason: FinishReason | null = null): string =>
+		chunk([{ index: 0, delta, logprobs: null, finish_reason }]);
+	return {
+		event: (event) => {
+			if (event.type === 'run.started') {
+				frame = createFrame(format, event.runId);
+				return choice({ role: 'assistant', content: '' });
+			}
+			return read(event)
+				.map((piece) => {
+					if (piece.type === 'delta') return choice(piece.delta);
+					if (piece.type === 'failure') return data(JSON.stringify(errorBody(toRunError(piece.error))));
+					return choice({}, piece.reason) + (includeUsage ? chunk([], piece.usage) : '') + data('[DONE]');
+				})
+				.join('');
+		},
+		end: () => '',
+	};
+}
+
+function data(text: string): string {
+	return `data: ${text}\n\n`;
+}
+
+function toCompletion(format: CompletionFormat, events: readonly RunEvent[]): Response {
+	const read = listPieces(format);
+	const runId = events.find((event) => event.type === 'run.started')?.runId ?? '';
+	const deltas: Delta[] = [];
+	for (const piece of withoutRestarted(events).flatMap(read)) {
+		if (piece.type === 'delta') deltas.push(piece.delta);
+		else if (piece.type === 'failure') return runFailureResponse(piece.error);
+		else {
+			const choice = {
+				index: 0,
+				message: toCompletionMessage(deltas),
+				logprobs: null,
+				finish_reason: piece.reason,
+			} as const;
+			const { usage } = piece;
+			const body: Completion = { ...createFrame(format, runId), object: 'chat.completion', choices: [choice], usage };
+			return Response.json(body);
+		}
+	}
+	return runFailureResponse(new RunletError('internal', 'The run ended without saying how.'));
+}
+
+/** The message that these pieces make, as a client would put them together. */
+function toCompletionMessage(deltas: readonly Delta[]): Completion['choices'][number]['message'] {
+	const content = deltas.map((delta) => delta.content ?? '').join('');
+	const reasoning = deltas.map((delta) => delta.reasoning_content ?? '').join('');
+	const pieces = deltas.flatMap((delta) => delta.tool_calls ?? []);
+	const calls = pieces.flatMap(({ index, id, function: { name = '' } }) => {
+		if (id === undefined) return [];
+		const text = pieces.filter((piece) => piece.index === index).map((piece) => piece.function.arguments);
+		return [{ id, type: 'function' as const, function: { name, arguments: text.join('') } }];
+	});
+	return {
+		role: 'assistant',
+		content: content === '' && calls.length > 0 ? null : content,
+		refusal: null,
+		...(reasoning !== '' && { reasoning_content: reasoning }),
+		...(calls.length > 0 && { tool_calls: calls }),
+	};
+}

@@ -1,0 +1,150 @@
+import { RunletError, toMessageText, toRunletError } from '../core/errors.ts';
+import { redactSecrets } from '../core/redact.ts';
+
+/**
+ * The one place that writes to the console: a line of JSON an event, as Workers Logs and `wrangler tail` read it.
+ *
+ * What may be in a line is a list (hardening.md, "Security"): names that this code gives, ids and numbers. There is no
+ * field for a body, a query, a header, a message or anything else that somebody sent. Names are OpenTelemetry's where it
+ * has one (https://opentelemetry.io/docs/specs/semconv/), and begin with `runlet.` where it has none.
+ */
+export function log(level: LogLevel, event: string, fields: LogFields = {}): void {
+	write(level, event, fields);
+}
+
+function write(level: LogLevel, event: string, fields: LogFields, more: Readonly<Record<string, string>> = {}): void {
+	const line: Record<string, unknown> = { level, event, ...more };
+	for (const [name, value] of Object.entries(fields)) {
+		const form = forms.get(name);
+		if (form !== undefined && value !== undefined) line[name] = isAllowedValue(value, form) ? value : 'redacted';
+	}
+	console[level](JSON.stringify(line));
+}
+
+export type LogLevel = 'info' | 'warn' | 'error';
+
+/** What a line may say. */
+export type LogFields = { readonly [N in StringField]?: string | undefined } & {
+	readonly [N in NumberField]?: number | undefined;
+};
+
+/** A name: one word of letters, digits and the signs of models, agents and codes. */
+const name = /^[\w.:/@-]{1,128}$/;
+const id = /^[\w-]{1,128}$/;
+
+/** A text that does not have its field's form is written as `redacted`. */
+const strings = {
+	'error.type': name,
+	'exception.type': id,
+	'exception.stacktrace': /^(at [^\n]{1,300}(\n|$)){1,16}$/,
+	'gen_ai.agent.name': id,
+	'gen_ai.conversation.id': id,
+	'gen_ai.operation.name': id,
+	'gen_ai.provider.name': name,
+	'gen_ai.request.model': name,
+	'gen_ai.tool.name': name,
+	'http.request.method': /^[A-Z_]{1,16}$/,
+	'http.route': /^\/[\w/:.{}*-]{0,128}$/,
+	'runlet.key.id': id,
+	'runlet.owner': id,
+	'runlet.request.id': id,
+	'runlet.run.id': id,
+	'runlet.run.status': id,
+	'runlet.skill.name': name,
+	'runlet.transport': name,
+} as const;
+
+const numbers = [
+	'gen_ai.usage.cache_read.input_tokens',
+	'gen_ai.usage.input_tokens',
+	'gen_ai.usage.output_tokens',
+	'gen_ai.usage.reasoning.output_tokens',
+	'http.response.status_code',
+	'runlet.cost.usd',
+	'runlet.duration_ms',
+	'runlet.first_event_ms',
+	'runlet.run.lives',
+	'runlet.run.tool_calls',
+	'runlet.run.turns',
+] as const;
+
+type StringField = keyof typeof strings;
+type NumberField = (typeof numbers)[number];
+
+const forms: ReadonlyMap<string, RegExp | 'number'> = new Map<string, RegExp | 'number'>([
+	...Object.entries(strings),
+	...numbers.map((field) => [field, 'number'] as const),
+]);
+
+function isAllowedValue(value: unknown, form: RegExp | 'number'): boolean {
+	if (form === 'number') return Number.isFinite(value);
+	return typeof value === 'string' && form.test(value) && redactSecrets(value) === value;
+}
+
+/**
+ * What a line says of a failure: its code, and where the innermost cause was thrown. Never its message, which may quote a
+ * request, an answer or a key: the frames of the stack say which line of which file it was.
+ */
+export function toFailureFields(
+	thrown: unknown,
+): Pick<LogFields, 'error.type' | 'exception.type' | 'exception.stacktrace'> {
+	const root = findRoot(thrown);
+	const type = root instanceof Error ? nameClass(root) : typeof root;
+	const expected = thrown instanceof RunletError && root === thrown && thrown.status !== 500;
+	return {
+		'error.type': thrown instanceof RunletError ? thrown.code : type,
+		...(!expected && {
+			'exception.type': type,
+			'exception.stacktrace': root instanceof Error ? readFrames(root) : undefined,
+		}),
+	};
+}
+
+/**
+ * Tells of what a tool's function threw: by its class and the lines of its stack. On a developer's own machine, and
+ * nowhere else, also by its message.
+ */
+export function logThrown(tool: string, thrown: unknown, { local }: { readonly local: boolean }): void {
+	const { 'exception.type': type, 'exception.stacktrace': stack } = toFailureFields(thrown);
+	const fields = { 'gen_ai.tool.name': tool, 'exception.type': type, 'exception.stacktrace': stack };
+	const message = local ? redactSecrets(toMessageText(thrown)).slice(0, 1_000) : undefined;
+	write('error', 'tool.threw', fields, message === undefined ? {} : { 'exception.message': message });
+}
+
+/** Tells of a failure that is Runlet's own fault; of one that its caller can mend the answer tells. */
+export function logUnexpected(thrown: unknown): void {
+	const { status, code } = toRunletError(thrown);
+	if (status === 500 || code === 'storage_unavailable') log('error', 'failure', toFailureFields(thrown));
+}
+
+/** Errors that are the cause of one another, at most. */
+const deepest = 8;
+
+function findRoot(thrown: unknown): unknown {
+	let root = thrown;
+	for (let depth = 0; depth < deepest && root instanceof Error && root.cause !== undefined; depth++) root = root.cause;
+	return root;
+}
+
+/** The name of its class: `name` is a property that anybody may set. */
+function nameClass(error: Error): string {
+	const { name: className } = error.constructor;
+	return className === '' ? 'Error' : className;
+}
+
+/** A frame as V8 writes it: a function, if it has a name, and a place in a file. */
+const frame =
+	/^ {4}(at (?:async )?(?:(?:new )?[\w$.<>#[\] ]{1,80}(?: \[as [\w$]{1,40}\])? \([\w./:@~+%-]{1,160}\)|[\w./:@~+%-]{1,160}))$/;
+
+/**
+ * Where an error was thrown: the frames behind its message. A message may have lines that look like frames, so it is
+ * taken away first; where the stack does not begin with it, nothing is told.
+ */
+function readFrames({ message, stack = '' }: Error): string | undefined {
+	const head = /^[\w$.]*(?:: )?/.exec(stack)?.[0] ?? '';
+	const rest = stack.slice(head.length);
+	if (!rest.startsWith(`${message}\n`)) return undefined;
+	const lines = rest.slice(message.length + 1).split('\n');
+	const frames = lines.flatMap((line) => frame.exec(line)?.[1] ?? []).slice(0, 12);
+	return frames.length === 0 ? undefined : frames.join('\n');
+}

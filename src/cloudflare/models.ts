@@ -1,0 +1,38 @@
+import type { ProviderRegistration } from '../core/chat/index.ts';
+import type { Config, Endpoint } from './config.ts';
+import { anthropic, deepseek, demo, gemini, groq, mistral, ollama, openai, workersAi, xai } from '../core/providers/index.ts';
+
+/** A pause between two words of the demo model, so that a person sees them stream. */
+const demoPace = { delayMs: 15 };
+
+const made = new WeakMap<Config, readonly ProviderRegistration[]>();
+
+/**
+ * Who talks to which model in this Worker (design.md, "Models"). Those without their key are in the list too: they know
+ * their models, and say which variable to set. Add yours: a line here, its variables in `config.ts`.
+ */
+export function createProviders(config: Config): readonly ProviderRegistration[] {
+	const known = made.get(config);
+	if (known !== undefined) return known;
+	const providers = [
+		demo(demoPace),
+		anthropic(config.parseEndpoint('ANTHROPIC')),
+		openai(config.parseEndpoint('OPENAI')),
+		xai(config.parseEndpoint('XAI')),
+		gemini(config.parseEndpoint('GEMINI')),
+		groq(config.parseEndpoint('GROQ')),
+		deepseek(config.parseEndpoint('DEEPSEEK')),
+		mistral(config.parseEndpoint('MISTRAL')),
+		localModels(config.parseEndpoint('OLLAMA')),
+		workersAi({ binding: config.ai }),
+	];
+	made.set(config, providers);
+	return providers;
+}
+
+/** A deployed Worker has no Ollama beside it, so here it is named, or not there. */
+function localModels({ apiKey, baseURL }: Endpoint): ProviderRegistration {
+	const { variant, displayName, detect, meta, ...functions } = ollama({ apiKey, baseURL });
+	const about = { variant, displayName, detect, meta };
+	return baseURL === undefined ? { ...about, needs: 'OLLAMA_BASE_URL' } : { ...about, ...functions };
+}

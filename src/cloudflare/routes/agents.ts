@@ -1,0 +1,51 @@
+import { Hono } from 'hono';
+import { chooseModel } from '../../agents/index.ts';
+import { canTalk, type ProviderRegistration, resolveRegistration } from '../../core/chat/index.ts';
+import { config } from '../config.ts';
+import { createResolver, type Runtime } from '../session/agent.ts';
+import type { agent as agentSchema, readiness as readinessSchema } from '../wire/agent.ts';
+import { listAgents } from '../wire/operations/service.ts';
+import type { Shown } from '../wire/shown.ts';
+import type { RouteEnv } from './identity.ts';
+import { serveOperation } from './operation.ts';
+import { refuseMethod } from './request.ts';
+
+/** `/v1/agents`: what can be talked to, on which models, and what those that are not ready need. */
+export function agentsRoute({ agents, providers: providersOf }: Runtime) {
+	return new Hono<RouteEnv>()
+		.get('/', serveOperation(listAgents), async (c) => {
+			const settings = config(c.env);
+			const providers = providersOf(settings);
+			const described = agents.map(async (agent): Promise<Shown<typeof agentSchema>> => {
+				const model = chooseModel(agent, undefined, settings.model);
+				const listed = (await createResolver(agent, settings, providers)?.listFn({ messages: [], model })) ?? [];
+				return {
+					name: agent.name,
+					description: agent.description,
+					examples: agent.examples ?? [],
+					model,
+					ready: describeReadiness(model, providers).ready,
+					models: [...new Set([model, ...(agent.models ?? [])])].map((one) => describeReadiness(one, providers)),
+					...(agent.fallbacks !== undefined && {
+						fallbacks: agent.fallbacks.map((one) => describeReadiness(one, providers)),
+					}),
+					tools: agent.tools.map(({ name, description }) => ({ name, description })),
+					skills: listed.map(({ name, description }) => ({ name, description })),
+				};
+			});
+			return c.json({ agents: await Promise.all(described) });
+		})
+		.all('/', refuseMethod('GET'));
+}
+
+/** Whether a model can be asked now; if not, `needs` is the variable to set, where that would do. */
+function describeReadiness(name: string, providers: readonly ProviderRegistration[]): Shown<typeof readinessSchema> {
+	const found = resolveRegistration({ model: name, providers });
+	const ready = found !== undefined && canTalk(found);
+	return {
+		name,
+		...(found !== undefined && { provider: found.displayName }),
+		ready,
+		...(!ready && found?.needs !== undefined && { needs: found.needs }),
+	};
+}

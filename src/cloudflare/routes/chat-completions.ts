@@ -1,0 +1,160 @@
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { type Agent, listToolNames } from '../../agents/index.ts';
+import { type AnswerForm, readAnswerForm } from '../compat/openai/answer.ts';
+import { toConversation } from '../compat/openai/conversation.ts';
+import { runFailureResponse } from '../compat/openai/error.ts';
+import { createCompletion } from '../compat/openai/operations.ts';
+import type { CompletionFormat } from '../compat/openai/protocol.ts';
+import type { CompletionRequest } from '../compat/openai/schema.ts';
+import { assertOwnCalls, readClientTools, readToolChoice } from '../compat/openai/tools.ts';
+import { config } from '../config.ts';
+import { RunletError } from '../../core/errors.ts';
+import type { Runtime } from '../session/agent.ts';
+import type { Exchange, Handling, Once } from '../session/api.ts';
+import { askSession } from './ask-session.ts';
+import { getOwner, type RouteEnv } from './identity.ts';
+import { findModel } from './model-list.ts';
+import { serveOperation } from './operation.ts';
+import { createSessionId, readHandling, refuseMethod } from './request.ts';
+import { findResent, noteSent, readResend } from './resend.ts';
+
+/** How long after its last activity the session of a request that names none is removed, in milliseconds. */
+const fleetingMs = 3_600_000;
+
+/** `/v1/chat/completions`: an agent as a model of OpenAI's Chat Completions (design.md, "The wire"). */
+export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
+	return new Hono<RouteEnv>()
+		.post('/', ownersOnly, serveOperation(createCompletion), async (c) => {
+			const owner = getOwner(c);
+			const body = c.req.valid('json');
+			const { agent, model } = findModel(agents, body.model, config(c.env).model);
+			const form = readAnswerForm(body);
+			const resend = await readResend(c);
+			const given = createHandling(c, body, form);
+			const how = { ...given, once: given.once ?? resend };
+			const { id, isNew, isUnknown } = await findSession(c, owner, agent, how, resend);
+			const isKept = c.req.header(sessionHeader) !== undefined;
+			const exchange = await toExchange(body, { agent, model, owner, isKept, form });
+			const { create, ...rest } = exchange;
+			const [answered] = await Promise.all([
+				askSession(c, id, (one) => one.converse({ owner }, isNew ? exchange : rest, how)).catch((error: unknown) => {
+					if (how.once !== undefined || !mayHaveBegun(error)) throw error;
+					return runFailureResponse(createLostError());
+				}),
+				isUnknown && resend && noteSent(c, owner, resend, id.toString()),
+			]);
+			const response = new Response(answered.body, answered);
+			if (response.status !== 404) response.headers.set(sessionHeader, id.toString());
+			return response;
+		})
+		.all('/', refuseMethod('POST'));
+}
+
+const sessionHeader = 'Runlet-Session';
+
+/** Whether a session could not be reached any more, though it may have taken the request: one that refused it had too much to do. */
+function mayHaveBegun(error: unknown): boolean {
+	if (!(error instanceof RunletError) || error.code !== 'overloaded') return false;
+	return Reflect.get(Object(error.cause), 'overloaded') !== true;
+}
+
+/** A request that would begin another run if it were sent again, for nothing tells that it was. */
+function createLostError(): RunletError {
+	const remedy = `Look into the session that ${sessionHeader} names, or send an Idempotency-Key with the next request`;
+	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
+}
+
+/** Who may not ask is told so before anybody reads what is asked. */
+const ownersOnly: MiddlewareHandler<RouteEnv> = async (c, next) => {
+	getOwner(c);
+	await next();
+};
+
+/** The body says whether the answer is streamed. */
+function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputSchema, stop }: AnswerForm): Handling {
+	const format: CompletionFormat = {
+		type: 'chat.completions',
+		model: body.model,
+		includeUsage: body.stream_options?.include_usage ?? false,
+		tools: body.tool_choice === 'none' ? [] : (body.tools ?? []).map((tool) => tool.function.name),
+		isJson: outputSchema !== undefined,
+		stop,
+	};
+	return { ...readHandling(c, body), delivery: body.stream ? 'stream' : 'result', format };
+}
+
+/** Where a request goes. */
+interface Place {
+	readonly id: DurableObjectId;
+	/** Whether the session may be made. */
+	readonly isNew: boolean;
+	/** Whether the request may be sent again, and nobody would find the session then. */
+	readonly isUnknown?: boolean;
+}
+
+/**
+ * The session of a request: the one that the header names, by its id or by a name of the client's, or one of its own,
+ * which is that of its first try, if it is sent again.
+ */
+async function findSession(
+	c: Context<RouteEnv>,
+	owner: string,
+	{ name }: Agent,
+	how: Handling,
+	resend: Once | undefined,
+): Promise<Place> {
+	const { sessions } = config(c.env);
+	const given = c.req.header(sessionHeader);
+	if (given === undefined && resend !== undefined) {
+		const before = await findResent(c, owner, resend);
+		if (before !== undefined) return { id: sessions.idFromString(before), isNew: true };
+		return { id: sessions.newUniqueId(), isNew: true, isUnknown: true };
+	}
+	if (given === undefined) return { id: createSessionId(c, owner, how), isNew: true };
+	const text = given.trim();
+	if (text === '' || text.length > 200) {
+		const message = `${sessionHeader}: expected the id of a session, or a name of your own with 1 to 200 characters.`;
+		throw new RunletError('invalid_request', message, { field: sessionHeader });
+	}
+	try {
+		return { id: sessions.idFromString(text), isNew: false };
+	} catch {
+		return { id: sessions.idFromName(`chat ${owner} ${name} ${text}`), isNew: true };
+	}
+}
+
+/** What is known of a request beside its body. */
+interface Known {
+	readonly agent: Agent;
+	readonly model: string | undefined;
+	readonly owner: string;
+	/** Whether the session stays. */
+	readonly isKept: boolean;
+	readonly form: AnswerForm;
+}
+
+async function toExchange(body: CompletionRequest, { agent, model, owner, isKept, form }: Known): Promise<Exchange> {
+	const meant = { name: agent.name, toolNames: listToolNames(agent) };
+	assertOwnCalls(body, meant);
+	const clientTools = readClientTools(body, meant);
+	const { history, results, message } = toConversation(body.messages, { open: isKept });
+	const { content: text, parts } = message ?? {};
+	// Results whose calls a session has are no conversation that one could begin with.
+	const isWhole = results.length === 0 || history.at(-1)?.role === 'assistant';
+	const said = parts === undefined ? { text } : { parts };
+	const expiresAfterMs = Math.min(agent.expiresAfterMs ?? fleetingMs, fleetingMs);
+	return {
+		agent: agent.name,
+		model,
+		results,
+		clientTools,
+		toolChoice: readToolChoice(body),
+		terms: {
+			...(form.outputSchema !== undefined && { outputSchema: form.outputSchema }),
+			...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
+		},
+		maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
+		...(message !== undefined && { input: { ...said, sender: owner, transport: 'chat-completions' } }),
+		...(isWhole && { create: { agent: agent.name, owner, history, ...(!isKept && { expiresAfterMs }) } }),
+	};
+}

@@ -1,0 +1,24 @@
+import { Hono } from 'hono';
+import { RunletError, toErrorBody } from '../../core/errors.ts';
+import type { Runtime } from '../session/agent.ts';
+import { getHealth } from '../wire/operations/service.ts';
+import { assertMayLook, type RouteEnv } from './identity.ts';
+import { serveOperation } from './operation.ts';
+import { findProblems } from './problems.ts';
+import { refuseMethod } from './request.ts';
+
+/** `/healthz`: the Worker answers; with `?deep` whether all that it is set up with can work. */
+export function healthRoute(runtime: Runtime) {
+	return new Hono<RouteEnv>()
+		.get('/', serveOperation(getHealth), async (c) => {
+			if (c.req.valid('query').deep === undefined) return c.json({ status: 'ok' as const });
+			await assertMayLook(c);
+			const problems = await findProblems(runtime, c.env);
+			c.header('cache-control', 'no-store');
+			if (problems.length === 0) return c.json({ status: 'ok' as const, problems });
+			const message = problems.map((problem) => `${problem.where}: ${problem.message}`).join(' ');
+			const error = new RunletError('not_configured', message);
+			return c.json({ ...toErrorBody(error), status: 'problems' as const, problems }, 503);
+		})
+		.all('/', refuseMethod('GET'));
+}

@@ -1,0 +1,162 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import { type Identity, identify, localIdentity } from '../auth/identity.ts';
+import type { Scope } from '../auth/key.ts';
+import { config, type Env, readDoor } from '../config.ts';
+import { RunletError } from '../../core/errors.ts';
+import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../auth/local.ts';
+import type { Caller } from '../session/api.ts';
+import { assertRate, assertStrangerRate } from './rate.ts';
+
+/** What a route's context has. */
+export type RouteEnv = { Bindings: Env; Variables: { identity: Identity; bodyText?: string } };
+
+/**
+ * Fail-closed (design.md, "The wire"): without API keys only the local mode of `npm start` answers, and only what comes
+ * through its proxy from its own pages or from no page, so that no page on the web and no other one on this machine reaches it.
+ */
+export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
+	const { keys, local } = config(c.env);
+	if (keys.length === 0) {
+		if (local === undefined) {
+			throw new RunletError(
+				'not_configured',
+				'API_KEYS: not set, so this Worker answers nobody. Make a key: npm run keys -- make --remote. On your own machine npm start needs none.',
+			);
+		}
+		assertLocal(c, local);
+	}
+	await next();
+};
+
+function assertLocal(c: Context<RouteEnv>, local: LocalMode): void {
+	if (!isFromThisMachine(local, c.req.url, c.req.header(localHeader))) {
+		throw new RunletError(
+			'forbidden',
+			'Without API keys only this machine is answered, at the address that npm start printed: http://127.0.0.1 or http://localhost with its port.',
+		);
+	}
+	const origin = c.req.header('origin');
+	if (origin === undefined ? isFromOtherSite(c) : !isAllowedPage(c, origin)) {
+		throw new RunletError(
+			'forbidden',
+			`Origin: a page of ${(origin ?? 'another site').slice(0, 200)} may not call this address. If it is yours: CORS_ORIGINS=… in .dev.vars, with its origin.`,
+			{ field: 'Origin' },
+		);
+	}
+}
+
+/** A browser says `Origin` wherever something is written; `Sec-Fetch-Site` is for one that does not. */
+function isFromOtherSite(c: Context<RouteEnv>): boolean {
+	if (c.req.method === 'GET' || c.req.method === 'HEAD') return false;
+	return !['same-origin', 'none', undefined].includes(c.req.header('sec-fetch-site'));
+}
+
+/** Whether a page may call: one of `CORS_ORIGINS`, or in the local mode the own one. */
+export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
+	const { corsOrigins, keys, local } = config(c.env);
+	return corsOrigins.includes(origin) || (keys.length === 0 && local !== undefined && isOwnPage(origin, c.req.url));
+}
+
+/** Finds out who makes a request; throws `auth` for who cannot say so, and `rate_limited` for who asks too often. */
+export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
+	const { keys } = config(c.env);
+	const identity = keys.length === 0 ? localIdentity : await identifyStranger(c);
+	if (keys.length > 0) await assertRate(c, getRateKey(c, identity));
+	c.set('identity', identity);
+	await next();
+	// Only the session knows that its token is not valid.
+	if (identity.kind === 'token' && c.res.status === 401) await assertStrangerRate(c);
+};
+
+async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {
+	try {
+		return await identify(credential(c), config(c.env).keys);
+	} catch (error) {
+		await assertStrangerRate(c);
+		throw error;
+	}
+}
+
+/**
+ * Whoever asks what is wrong with the Worker: the holder of any key, or `npm start`. It needs nothing but the door, so it
+ * works where another variable is wrong.
+ */
+export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
+	const { keys, local } = readDoor(c.env);
+	if (local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader))) return;
+	await identify(credential(c), keys);
+}
+
+/** Counts requests that nobody has to say anything for: of pages that ask what they may, and beside the API. */
+export const limitStrangers: MiddlewareHandler<RouteEnv> = async (c, next) => {
+	const isOpen = c.req.method === 'OPTIONS' || !c.req.path.startsWith('/v1/');
+	if (isOpen && readDoor(c.env).keys.length > 0) await assertStrangerRate(c);
+	await next();
+};
+
+/** What says who asks: `Authorization` or, as some clients have it, a key or a token alone in a header of its own. */
+function credential(c: Context<RouteEnv>): string | undefined {
+	const bearer = c.req.header('authorization');
+	const alone = (c.req.header('x-api-key') ?? c.req.header('api-key'))?.trim();
+	return (bearer !== undefined && bearer.trim() !== '') || !alone ? bearer : `Bearer ${alone}`;
+}
+
+/** Whose requests are counted together. A token is not verified yet, so whoever claims a session counts for themselves. */
+function getRateKey(c: Context<RouteEnv>, identity: Identity): string {
+	if (identity.kind === 'key') return `key ${identity.keyId}`;
+	return `session ${identity.session} ${c.req.header('cf-connecting-ip') ?? ''}`;
+}
+
+/** Who asks a session for something. A token reaches the session that it was made for, and no other is there for it. */
+export function getCaller(c: Context<RouteEnv>, session: string): Caller {
+	const { identity } = c.var;
+	if (identity.kind === 'token') {
+		if (identity.session !== session) throw new RunletError('not_found', 'There is no such session.');
+		return { token: identity.token };
+	}
+	const { owner, keyId } = withScope(c, 'run');
+	return { owner, keyId };
+}
+
+/** Who asks for something that a key with the scope admin may have of sessions of all owners. */
+export function findAnyCaller(c: Context<RouteEnv>, session: string): Caller {
+	const { identity } = c.var;
+	return identity.kind === 'key' && isAdmin(c) ? { owner: identity.owner, isAdmin: true } : getCaller(c, session);
+}
+
+/** Whether a request has a key with the scope admin. */
+export function isAdmin(c: Context<RouteEnv>): boolean {
+	const { identity } = c.var;
+	return identity?.kind === 'key' && identity.scopes.includes('admin');
+}
+
+/** Whose request it is: the name of the owner's ledger and directory. Throws `forbidden` for a session token. */
+export function getOwner(c: Context<RouteEnv>): string {
+	return withScope(c, 'run').owner;
+}
+
+/** Throws `forbidden` for whose key does not allow this. */
+export function assertScope(c: Context<RouteEnv>, scope: Scope): void {
+	withScope(c, scope);
+}
+
+/** Throws `forbidden` for a session token. */
+export function assertKey(c: Context<RouteEnv>): void {
+	getKey(c);
+}
+
+function withScope(c: Context<RouteEnv>, scope: Scope) {
+	const key = getKey(c);
+	if (key.scopes.includes(scope)) return key;
+	throw new RunletError(
+		'forbidden',
+		`This needs a key with the scope ${scope}; this one has ${key.scopes.join(', ')}. Make one: npm run keys -- make --scope ${scope}.`,
+		{ scope },
+	);
+}
+
+function getKey(c: Context<RouteEnv>) {
+	const { identity } = c.var;
+	if (identity.kind === 'key') return identity;
+	throw new RunletError('forbidden', 'A session token opens its session and nothing else. This needs an API key.');
+}

@@ -1,0 +1,61 @@
+import { Hono } from 'hono';
+import { type Agent, chooseModel } from '../../agents/index.ts';
+import { getModel, listModels } from '../compat/openai/operations.ts';
+import { config } from '../config.ts';
+import { RunletError } from '../../core/errors.ts';
+import type { Runtime } from '../session/agent.ts';
+import type { RouteEnv } from './identity.ts';
+import { serveOperation } from './operation.ts';
+import { refuseMethod } from './request.ts';
+
+/** `/v1/models`: the agents, and each on its further models, as OpenAI lists models (design.md, "The wire"). */
+export function modelsRoute({ agents }: Pick<Runtime, 'agents'>) {
+	return new Hono<RouteEnv>()
+		.get('/', serveOperation(listModels), (c) =>
+			c.json({ object: 'list', data: agents.flatMap(modelNames).map(toModel) }),
+		)
+		.all('/', refuseMethod('GET'))
+		.get('/:model', serveOperation(getModel), (c) => {
+			const name = c.req.param('model');
+			findModel(agents, name, config(c.env).model);
+			return c.json(toModel(name));
+		})
+		.all('/:model', refuseMethod('GET'));
+}
+
+/**
+ * What a client calls a model: an agent or, as `agent:model`, an agent on one of its models. Throws `model_not_found`
+ * that lists what there is.
+ *
+ * @param fallback the Worker's model, which an agent has that names none
+ */
+export function findModel(
+	agents: readonly Agent[],
+	name: string,
+	fallback: string,
+): { readonly agent: Agent; readonly model: string | undefined } {
+	const colon = name.indexOf(':');
+	const agentName = colon === -1 ? name : name.slice(0, colon);
+	const agent = agents.find((one) => one.name === agentName);
+	if (agent === undefined) {
+		const known = agents.map((one) => one.name).join(', ');
+		throw notFound(`there is no agent named "${agentName.slice(0, 200)}". A model is an agent here: ${known}.`);
+	}
+	if (colon === -1) return { agent, model: undefined };
+	const model = name.slice(colon + 1);
+	if (model === chooseModel(agent, undefined, fallback) || agent.models?.includes(model)) return { agent, model };
+	throw notFound(`${agentName} does not run on "${model.slice(0, 200)}". Possible: ${modelNames(agent).join(', ')}.`);
+}
+
+function modelNames({ name, models = [] }: Agent): string[] {
+	return [name, ...models.map((model) => `${name}:${model}`)];
+}
+
+/** Nobody knows when an agent was written. */
+function toModel(id: string) {
+	return { id, object: 'model' as const, created: 0, owned_by: 'runlet' };
+}
+
+function notFound(why: string): RunletError {
+	return new RunletError('model_not_found', `model: ${why}`, { field: 'model' });
+}

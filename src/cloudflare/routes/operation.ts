@@ -1,0 +1,76 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import { uniqueSymbol } from 'hono-openapi';
+import type * as v from 'valibot';
+import { check } from '../../core/check.ts';
+import { RunletError } from '../../core/errors.ts';
+import { findNearest } from '../../core/nearest.ts';
+import { toSpec } from '../openapi/spec.ts';
+import type { Operation } from '../wire/operation.ts';
+import { assertKey, assertScope, isAdmin, type RouteEnv } from './identity.ts';
+import { jsonBody } from './request.ts';
+
+/** What `c.req.valid` gives behind the check. */
+type Taken<O extends Operation> = {
+	out: (O extends { readonly json: infer S extends v.GenericSchema } ? { json: v.InferOutput<S> } : object) &
+		(O extends { readonly query: infer S extends v.GenericSchema } ? { query: v.InferOutput<S> } : object);
+};
+
+/**
+ * Stands in front of an operation's handler: refuses who may not ask for it, checks the query and the body by the
+ * operation's schemas, which `c.req.valid` then gives, and tells hono-openapi what the route is.
+ */
+export function serveOperation<const O extends Operation>(operation: O): MiddlewareHandler<RouteEnv, string, Taken<O>> {
+	const middleware: MiddlewareHandler<RouteEnv, string, Taken<O>> = async (c, next) => {
+		const { query, json, ignoresQuery } = operation;
+		assertAccess(c, operation);
+		if (ignoresQuery === undefined) assertQuery(new URL(c.req.url).searchParams, Object.keys(query?.entries ?? {}));
+		if (query !== undefined) c.req.addValidatedData('query', check(query, c.req.query(), 'query'));
+		if (json !== undefined) {
+			const body = await jsonBody(c.req.raw, json, (text) => c.set('bodyText', text));
+			c.req.addValidatedData('json', body);
+		}
+		await next();
+	};
+	return Object.assign(middleware, {
+		[uniqueSymbol]: {
+			// Only whoever asks for the document pays for it.
+			get spec() {
+				return toSpec(operation);
+			},
+		},
+	});
+}
+
+/** Whose session it is, and who sent a webhook, is known only behind. */
+function assertAccess(c: Context<RouteEnv>, { access, adminToo }: Operation): void {
+	if (adminToo && isAdmin(c)) return;
+	if (access === 'run' || access === 'admin') assertScope(c, access);
+	if (access === 'key') assertKey(c);
+}
+
+/** A parameter that is not known is a wish that would not be heard: refused, with the name that was probably meant. */
+function assertQuery(given: URLSearchParams, known: readonly string[]): void {
+	const seen = new Set<string>();
+	for (const name of given.keys()) {
+		const shown = toShown(name);
+		if (!known.includes(name)) {
+			const nearest = findNearest(name, known);
+			const all = known.length === 0 ? 'This route takes none.' : `Possible: ${[...known].sort().join(', ')}.`;
+			const hint = nearest === undefined ? all : `Did you mean ${nearest}?`;
+			throw new RunletError('invalid_request', `${shown}: no such query parameter. ${hint}`, { field: shown });
+		}
+		if (seen.has(name))
+			throw new RunletError('invalid_request', `${shown}: given twice in the query. Give it once.`, { field: shown });
+		seen.add(name);
+	}
+}
+
+/** A name that somebody sent: as it is where it is a plain word, else quoted, without what a terminal would obey. */
+function toShown(name: string): string {
+	const start = name.slice(0, 64);
+	if (/^[\w.-]+$/.test(start)) return start;
+	return JSON.stringify(start).replace(
+		/[^\x20-\x7e]/g,
+		(sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+	);
+}

@@ -1,0 +1,66 @@
+import type { Agent } from '../../agents/index.ts';
+import { type ProviderRegistration, resolveRegistration } from '../../core/chat/index.ts';
+import { type Config, config, type Env, findConfigProblems, type Problem } from '../config.ts';
+import { toMessageText } from '../../core/errors.ts';
+import { createResolver, type Runtime } from '../session/agent.ts';
+
+/** What keeps the Worker or one of its agents from working: its variables, its agents, their models and skills. */
+export async function findProblems(runtime: Runtime, env: Env): Promise<readonly Problem[]> {
+	const wrong = findConfigProblems(env);
+	const problems = [...wrong, ...findNamesakes(runtime.agents)];
+	// What is wrong stands aside, so that nothing hides behind it; without a binding there is no more to be known.
+	const unset = Object.fromEntries(wrong.map(({ where }) => [where, undefined]));
+	const rest: Env = { ...env, ...unset };
+	if (findConfigProblems(rest).length > 0) return problems;
+	const settings = config(rest);
+	const providers = runtime.providers(settings);
+	const found = runtime.agents.map(async (agent) => [
+		...findUnknownModels(agent, settings, providers),
+		...(await findMissingSkills(agent, settings, providers)),
+	]);
+	return toDistinct([...problems, ...(await Promise.all(found)).flat()]);
+}
+
+function findNamesakes(agents: readonly Agent[]): Problem[] {
+	const names = agents.map(({ name }) => name);
+	const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+	return [...twice].map((name) => ({ where: `agent ${name}`, message: `two agents have this name. Rename one.` }));
+}
+
+function findUnknownModels(agent: Agent, { model }: Config, providers: readonly ProviderRegistration[]): Problem[] {
+	const own = [agent.model ?? [], agent.models ?? [], agent.fallbacks ?? []].flat();
+	const createUnknown = (name: string) => resolveRegistration({ model: name, providers }) === undefined;
+	const message = (name: string) =>
+		`"${name}" is no model that a provider here knows. Take one of README.md, "Models", or add its provider in src/models.ts.`;
+	return [
+		...(agent.model === undefined && createUnknown(model) ? [{ where: 'MODEL', message: message(model) }] : []),
+		...own.filter(createUnknown).map((name) => ({ where: `agent ${agent.name}`, message: message(name) })),
+	];
+}
+
+/** Published skills that an agent names and that are not there. */
+async function findMissingSkills(
+	agent: Agent,
+	settings: Config,
+	providers: readonly ProviderRegistration[],
+): Promise<Problem[]> {
+	const named = agent.skills === 'all' ? [] : agent.skills.filter((entry) => typeof entry === 'string');
+	if (named.length === 0) return [];
+	const where = `agent ${agent.name}`;
+	try {
+		const resolver = createResolver(agent, settings, providers);
+		const listed = new Set((await resolver?.listFn({ messages: [], model: settings.model }))?.map(({ name }) => name));
+		return named
+			.filter((name) => !listed.has(name))
+			.map((name) => ({
+				where,
+				message: `its skill "${name}" is not published. Write skills/${name}/SKILL.md, then npm run skills; or take it out of the agent.`,
+			}));
+	} catch (error) {
+		return [{ where, message: `its skills cannot be read (${toMessageText(error)}). Is KV bound as SKILLS?` }];
+	}
+}
+
+function toDistinct(problems: readonly Problem[]): readonly Problem[] {
+	return [...new Map(problems.map((problem) => [`${problem.where} ${problem.message}`, problem])).values()];
+}

@@ -1,0 +1,174 @@
+import type { Context } from 'hono';
+import * as v from 'valibot';
+import { joinBytes } from '../../core/bytes.ts';
+import { createDeferred } from '../../core/chat/deferred.ts';
+import { check } from '../../core/check.ts';
+import { config } from '../config.ts';
+import { RunletError } from '../../core/errors.ts';
+import { parseJson } from '../../core/json.ts';
+import type { Delivery, Handling } from '../session/api.ts';
+import { hashName } from '../../core/tool/provider-name.ts';
+import { bodyTooLarge, maxBody } from '../wire/body.ts';
+import type { RouteEnv } from './identity.ts';
+
+/**
+ * The JSON body of a request, checked. Every refusal is a 4xx that names the field and says what is wrong with it.
+ *
+ * @param onText told of the body as it came
+ */
+export async function jsonBody<S extends v.GenericSchema>(
+	request: Request,
+	schema: S,
+	onText: (text: string) => void = () => {},
+): Promise<v.InferOutput<S>> {
+	const type = readMediaType(request);
+	if (type === '' && request.body === null) {
+		// Who has nothing to say need not say it, where nothing has to be said.
+		const nothing = v.safeParse(schema, {});
+		if (nothing.success) return nothing.output;
+	}
+	if (type !== 'application/json' && !type.endsWith('+json')) {
+		throw new RunletError('unsupported_media_type', `content-type: expected application/json, got ${type || 'none'}.`, {
+			field: 'content-type',
+		});
+	}
+	const text = await readText(request);
+	if (text.trim() === '')
+		throw new RunletError('invalid_request', 'body: empty. Send a JSON object.', { field: 'body' });
+	onText(text);
+	return check(schema, parseJson(text), 'body');
+}
+
+/** Bytes of a SKILL.md. */
+const maxMarkdown = 1_000_000;
+
+/** The Markdown body of a request. */
+export async function markdownBody(request: Request): Promise<string> {
+	const type = readMediaType(request);
+	if (type !== 'text/markdown') {
+		throw new RunletError('unsupported_media_type', `content-type: expected text/markdown, got ${type || 'none'}.`, {
+			field: 'content-type',
+		});
+	}
+	return readText(request, maxMarkdown);
+}
+
+function readMediaType(request: Request): string {
+	return request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/** Whether the `Accept` header names that media type. */
+export function accepts(c: Context, mediaType: string): boolean {
+	const types = (c.req.header('accept') ?? '').toLowerCase().split(',');
+	return types.some((type) => type.split(';')[0]?.trim() === mediaType && !/;\s*q=0(\.0*)?\s*$/.test(type));
+}
+
+/** What a request's `Accept` and `Prefer` headers ask for (design.md, "The wire"). */
+function readDelivery(c: Context): Delivery {
+	if (/\brespond-async\b/i.test(c.req.header('prefer') ?? '')) return 'accepted';
+	return accepts(c, 'text/event-stream') ? 'stream' : 'result';
+}
+
+/** The form of an `Idempotency-Key`. */
+const keyForm = /^[\x21-\x7e]{1,255}$/;
+
+/**
+ * How a request wants to be handled: its delivery, and its `Idempotency-Key` with a hash of what it asks. A key that came
+ * with a session's token is another one than the same key of the owner: a page cannot take what its server will send.
+ */
+export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handling {
+	const delivery = readDelivery(c);
+	const key = c.req.header('idempotency-key');
+	if (key === undefined) return { delivery };
+	if (!keyForm.test(key))
+		throw new RunletError('invalid_request', 'Idempotency-Key: expected 1 to 255 visible ASCII characters.', {
+			field: 'Idempotency-Key',
+		});
+	const own = c.var.identity.kind === 'token' ? `token ${key}` : key;
+	return { delivery, once: { key: own, request: hashName(`${c.req.path} ${JSON.stringify(body)}`) } };
+}
+
+/** The id of a session that a request may make: one that comes again under its key finds the session that it made. */
+export function createSessionId(c: Context<RouteEnv>, owner: string, { once }: Handling) {
+	const { sessions } = config(c.env);
+	return once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${owner} ${once.key}`);
+}
+
+/** Answers the methods that a path does not have. */
+export function refuseMethod(...methods: readonly string[]) {
+	return (c: Context): never => {
+		c.header('allow', methods.join(', '));
+		throw new RunletError(
+			'method_not_allowed',
+			`${c.req.method} is not possible here. Possible: ${methods.join(', ')}.`,
+			{ allowed: methods },
+		);
+	};
+}
+
+/** The body as text. */
+async function readText(request: Request, limit = maxBody): Promise<string> {
+	try {
+		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(await readBytes(request, limit));
+	} catch (error) {
+		if (error instanceof RunletError) throw error;
+		throw new RunletError('invalid_request', 'body: not valid UTF-8.', { field: 'body' });
+	}
+}
+
+/**
+ * The body as it came, its bytes counted as they come: `Content-Length` may be missing, or lie. Throws `timeout` where it
+ * is not whole in time.
+ */
+export async function readBytes(
+	request: Request,
+	limit = maxBody,
+	timeoutMs = Number.POSITIVE_INFINITY,
+): Promise<Uint8Array<ArrayBuffer>> {
+	if (Number(request.headers.get('content-length') ?? 0) > limit) throw bodyTooLarge(limit);
+	const chunks: Uint8Array[] = [];
+	let length = 0;
+	for await (const chunk of readChunks(request.body, timeoutMs)) {
+		length += chunk.byteLength;
+		if (length > limit) throw bodyTooLarge(limit);
+		chunks.push(chunk);
+	}
+	return joinBytes(...chunks);
+}
+
+/** The pieces of a body. One that its sender breaks off, or frames wrongly, is refused like any other that is not whole. */
+async function* readChunks(
+	body: ReadableStream<Uint8Array> | null,
+	timeoutMs: number,
+): AsyncGenerator<Uint8Array, void> {
+	if (body === null) return;
+	const reader = body.getReader();
+	const isLate = createDeferred<'late'>();
+	const timer = Number.isFinite(timeoutMs) ? setTimeout(() => isLate.resolve('late'), timeoutMs) : undefined;
+	try {
+		for (;;) {
+			const next = await Promise.race([reader.read(), isLate.promise]);
+			if (next === 'late') throw tooSlow(timeoutMs);
+			if (next.done) return;
+			yield next.value;
+		}
+	} catch (cause) {
+		if (cause instanceof RunletError) throw cause;
+		throw new RunletError(
+			'invalid_request',
+			'body: ended before it was whole. Send it again.',
+			{ field: 'body' },
+			{ cause },
+		);
+	} finally {
+		clearTimeout(timer);
+		// What is still to come is not waited for.
+		reader.cancel().catch(() => {});
+	}
+}
+
+function tooSlow(timeoutMs: number): RunletError {
+	return new RunletError('timeout', `body: not whole after ${timeoutMs / 1_000} seconds. Send it again.`, {
+		field: 'body',
+	});
+}

@@ -1,0 +1,69 @@
+import type { Context } from 'hono';
+import type * as v from 'valibot';
+import { webhookOwner } from '../auth/identity.ts';
+import { config } from '../config.ts';
+import { type DirectoryPage, everybody, type Listed } from '../directory/api.ts';
+import { askDirectory } from '../directory/ask.ts';
+import { createCursor } from '../directory/cursor.ts';
+import { RunletError } from '../../core/errors.ts';
+import type { sessionPage, sessionQuery } from '../wire/session.ts';
+import type { Shown } from '../wire/shown.ts';
+import { assertScope, getOwner, type RouteEnv } from './identity.ts';
+
+type Query = v.InferOutput<typeof sessionQuery>;
+type Page = Shown<typeof sessionPage>;
+
+/** Owners whose sessions are listed together, at most: a request may make about so many calls to objects. */
+const mostOwners = 900;
+
+/** Directories that are asked at a time. */
+const atOnce = 16;
+
+/** A page of the caller's sessions; for a key with the scope admin of another owner's, or with `*` of everybody's. */
+export async function listSessions(c: Context<RouteEnv>, { owner, ...page }: Query): Promise<Page> {
+	if (owner === undefined) return wirePage(await toPage(c, getOwner(c), page));
+	const { identity } = c.var;
+	if (identity.kind !== 'key' || identity.owner !== owner) assertScope(c, 'admin');
+	const owners = owner === everybody ? await findOwners(c) : [owner];
+	const found: (Listed & { readonly owner: string })[] = [];
+	let isCut = false;
+	for (let from = 0; from < owners.length; from += atOnce) {
+		const asked = owners.slice(from, from + atOnce).map(async (name) => {
+			const { sessions, cursor } = await toPage(c, name, page);
+			isCut ||= cursor !== undefined;
+			found.push(...sessions.map((session) => ({ ...session, owner: name })));
+		});
+		await Promise.all(asked);
+	}
+	found.sort((a, b) => b.activeAt - a.activeAt || (a.id < b.id ? 1 : -1));
+	const sessions = found.slice(0, page.limit);
+	const last = sessions.at(-1);
+	const hasMore = isCut || found.length > sessions.length;
+	return wirePage({ sessions, ...(hasMore && last !== undefined && { cursor: createCursor(last) }) });
+}
+
+/** Owners that have a key, and those that ever had a session. */
+export async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
+	const { directories, keys } = config(c.env);
+	const listed = await askDirectory(directories, everybody, (one) => one.listOwners(mostOwners + 1));
+	const owners = [...new Set([...listed, webhookOwner, ...keys.map((key) => key.owner)])];
+	if (owners.length <= mostOwners) return owners;
+	throw new RunletError('invalid_request', `owner: there are more than ${mostOwners} owners. Name one of them.`, {
+		field: 'owner',
+	});
+}
+
+function toPage(c: Context<RouteEnv>, owner: string, page: Omit<Query, 'owner'>): Promise<DirectoryPage> {
+	const { directories } = config(c.env);
+	return askDirectory(directories, owner, (one) => one.list(page));
+}
+
+/** Listed sessions as the wire has them. */
+function wirePage({ sessions, cursor }: DirectoryPage): Page {
+	const shown = sessions.map(({ createdAt, activeAt, ...rest }) => ({
+		...rest,
+		createdAt: new Date(createdAt).toISOString(),
+		lastActivityAt: new Date(activeAt).toISOString(),
+	}));
+	return { sessions: shown, cursor };
+}

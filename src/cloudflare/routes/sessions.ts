@@ -1,0 +1,118 @@
+import { type Context, Hono } from 'hono';
+import { check } from '../../core/check.ts';
+import { config } from '../config.ts';
+import { RunletError } from '../../core/errors.ts';
+import type { Caller, SessionApi } from '../session/api.ts';
+import * as operations from '../wire/operations/sessions.ts';
+import { place } from '../wire/page.ts';
+import { askSession } from './ask-session.ts';
+import { findAnyCaller, getCaller, getOwner, type RouteEnv } from './identity.ts';
+import { serveOperation } from './operation.ts';
+import { accepts, createSessionId, readHandling, refuseMethod } from './request.ts';
+import { listSessions } from './session-list.ts';
+
+/** `/v1/sessions`: create, list, look at, talk to, follow and cancel a session (design.md, "The wire"). */
+export const sessions = new Hono<RouteEnv>()
+	.post('/', serveOperation(operations.createSession), (c) => {
+		const body = c.req.valid('json');
+		const { text, parts, attachments = [], ...rest } = body;
+		const how = readHandling(c, body);
+		const owner = getOwner(c);
+		const { identity } = c.var;
+		const keyId = identity.kind === 'key' ? identity.keyId : undefined;
+		const isEmpty = text === undefined && parts === undefined && attachments.length === 0;
+		const input = isEmpty ? undefined : { text, parts, attachments, ...readOrigin(c) };
+		return askSession(c, createSessionId(c, owner, how), (one) => one.create({ ...rest, owner, keyId, input }, how));
+	})
+	.get('/', serveOperation(operations.listSessions), async (c) => c.json(await listSessions(c, c.req.valid('query'))))
+	.all('/', refuseMethod('GET', 'POST'))
+	.get('/:id', serveOperation(operations.getSession), (c) => session(c, (one) => one.state(anyCaller(c))))
+	.patch('/:id', serveOperation(operations.changeSession), (c) =>
+		session(c, (one) => one.change(caller(c), c.req.valid('json'))),
+	)
+	.delete('/:id', serveOperation(operations.deleteSession), (c) => session(c, (one) => one.delete(anyCaller(c))))
+	.all('/:id', refuseMethod('GET', 'PATCH', 'DELETE'))
+	.get('/:id/export', serveOperation(operations.exportSession), (c) => {
+		const form = accepts(c, 'application/x-ndjson') ? 'ndjson' : 'json';
+		return session(c, (one) => one.export(anyCaller(c), form));
+	})
+	.all('/:id/export', refuseMethod('GET'))
+	.post('/:id/token', serveOperation(operations.createToken), (c) =>
+		session(c, (one) => one.token(caller(c), c.req.valid('json')), true),
+	)
+	.all('/:id/token', refuseMethod('POST'))
+	.delete('/:id/token/:tokenId', serveOperation(operations.revokeToken), (c) =>
+		session(c, (one) => one.revokeToken(caller(c), c.req.param('tokenId'))),
+	)
+	.all('/:id/token/:tokenId', refuseMethod('DELETE'))
+	.get('/:id/messages', serveOperation(operations.listMessages), (c) =>
+		session(c, (one) => one.messages(anyCaller(c), c.req.valid('query'))),
+	)
+	.post('/:id/messages', serveOperation(operations.sendMessage), (c) => {
+		const input = c.req.valid('json');
+		return session(c, (one) => one.send(caller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
+	})
+	.all('/:id/messages', refuseMethod('GET', 'POST'))
+	.get('/:id/messages/:message', serveOperation(operations.getMessage), (c) =>
+		session(c, (one) => one.message(anyCaller(c), check(place, c.req.param('message'), 'message'))),
+	)
+	.all('/:id/messages/:message', refuseMethod('GET'))
+	.post('/:id/answer', serveOperation(operations.answerQuestion), (c) => {
+		const input = c.req.valid('json');
+		return session(c, (one) => one.answer(caller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
+	})
+	.all('/:id/answer', refuseMethod('POST'))
+	.post('/:id/tool-results', serveOperation(operations.submitResults), (c) => {
+		const answers = c.req.valid('json');
+		return session(c, (one) => one.submit(caller(c), answers, readHandling(c, answers)));
+	})
+	.all('/:id/tool-results', refuseMethod('POST'))
+	.post('/:id/continue', serveOperation(operations.continueRun), (c) =>
+		session(c, (one) => one.continue(caller(c), readHandling(c))),
+	)
+	.all('/:id/continue', refuseMethod('POST'))
+	.post('/:id/step', serveOperation(operations.stepRun), (c) =>
+		session(c, (one) => one.continue(caller(c), readHandling(c), 'step')),
+	)
+	.all('/:id/step', refuseMethod('POST'))
+	.get('/:id/events', serveOperation(operations.followRun), (c) =>
+		session(c, (one) => one.events(anyCaller(c), c.req.header('last-event-id'))),
+	)
+	.all('/:id/events', refuseMethod('GET'))
+	.post('/:id/cancel', serveOperation(operations.cancelRun), (c) =>
+		session(c, (one) => one.cancel(caller(c), readHandling(c)), true),
+	)
+	.all('/:id/cancel', refuseMethod('POST'));
+
+/** Where a message of a request comes from. */
+function readOrigin(c: Context<RouteEnv>): { readonly sender?: string; readonly transport: string } {
+	const { identity } = c.var;
+	return { ...(identity.kind === 'key' && { sender: identity.owner }), transport: 'http' };
+}
+
+function caller(c: Context<RouteEnv>): Caller {
+	return getCaller(c, c.req.param('id') ?? '');
+}
+
+/** Who may be an admin, who reads or removes what is somebody else's. */
+function anyCaller(c: Context<RouteEnv>): Caller {
+	return findAnyCaller(c, c.req.param('id') ?? '');
+}
+
+/** Asks the session that the path names. An id is an object's own, so a made-up one reaches no object. */
+function session(
+	c: Context<RouteEnv>,
+	ask: (one: SessionApi) => Promise<Response>,
+	isSafe?: boolean,
+): Promise<Response> {
+	return askSession(c, sessionId(c), ask, isSafe);
+}
+
+function sessionId(c: Context<RouteEnv>) {
+	const { sessions } = config(c.env);
+	try {
+		return sessions.idFromString(c.req.param('id') ?? '');
+	} catch {
+		throw new RunletError('not_found', 'There is no such session.');
+	}
+}

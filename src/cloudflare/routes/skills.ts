@@ -1,0 +1,154 @@
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import { config } from '../config.ts';
+import { RunletError } from '../../core/errors.ts';
+import { log } from '../log.ts';
+import type { Condition, Outcome, PublisherApi } from '../publisher/api.ts';
+import { publishedPrefix } from '../publisher/prefix.ts';
+import { reach } from '../reach.ts';
+import { type KvResolverOptions, kvResolver, toMarkdown, type Violation, validateMarkdown } from '../../core/skill/index.ts';
+import { bodyKey, bodySchema, type Entry, indexKey, readSkillSet } from '../../core/skill/kv-index.ts';
+import { toEtag } from '../../core/skill/publish.ts';
+import { withDescriptions } from '../../core/skill/published.ts';
+import * as operations from '../wire/operations/skills.ts';
+import type { Shown } from '../wire/shown.ts';
+import type { listedSkill } from '../wire/skill.ts';
+import { isFresh, readCondition } from './conditions.ts';
+import type { RouteEnv } from './identity.ts';
+import { serveOperation } from './operation.ts';
+import { accepts, markdownBody, refuseMethod } from './request.ts';
+
+/** `/v1/skills`: the published skills, for whoever edits them (design.md, "The wire"). */
+export const skills = new Hono<RouteEnv>()
+	.get('/', serveOperation(operations.listSkills), async (c) => {
+		const { query, cursor = '', limit } = c.req.valid('query');
+		const entries = await listPublished(c);
+		if (query !== undefined) return c.json({ skills: await toFoundSkills(c, entries, query, limit) });
+		const rest = [...entries.values()].filter(({ name }) => name > cursor).sort((a, b) => (a.name < b.name ? -1 : 1));
+		const page = rest.slice(0, limit);
+		return c.json({
+			skills: page.map(wireEntry),
+			...(rest.length > page.length && { cursor: page.at(-1)?.name }),
+		});
+	})
+	.all('/', refuseMethod('GET'))
+	.get('/:name', serveOperation(operations.getSkill), async (c) => {
+		const entry = (await listPublished(c)).get(c.req.param('name'));
+		if (entry === undefined) throw noSuchSkill();
+		const etag = toEtag(entry);
+		c.header('etag', `"${etag}"`);
+		c.header('vary', 'accept');
+		if (isFresh(c, etag)) return c.body(null, 304);
+		const stored = await config(c.env).skills.get(bodyKey(publishedPrefix, entry.hash), 'json');
+		const content = v.safeParse(bodySchema, stored);
+		if (!content.success) {
+			logProblem('', 'text_missing', entry.name);
+			const message = `The text of the skill ${entry.name} cannot be read yet. Try again in a minute.`;
+			throw new RunletError('overloaded', message);
+		}
+		if (!accepts(c, 'text/markdown')) return c.json({ ...wireEntry(entry), ...content.output });
+		const { body, frontMatter } = content.output;
+		return c.body(toMarkdown({ ...entry, body, frontMatter }), 200, { 'content-type': 'text/markdown; charset=utf-8' });
+	})
+	.put('/:name', serveOperation(operations.putSkill), async (c) => {
+		const name = c.req.param('name');
+		const condition = readCondition(c);
+		const markdown = await markdownBody(c.req.raw);
+		const violations = validateMarkdown(markdown, { directory: name });
+		const first = violations.find(({ severity }) => severity === 'error');
+		if (first !== undefined) {
+			const more = violations.length > 1 ? ` (and ${violations.length - 1} more, in data.violations)` : '';
+			throw new RunletError('invalid_skill', `body: ${first.message}${more}.`, {
+				field: first.field,
+				violations: violations.slice(0, mostViolations),
+			});
+		}
+		return answer(c, await publish(c, (one) => one.put(name, markdown, condition)), condition, violations);
+	})
+	.delete('/:name', serveOperation(operations.deleteSkill), async (c) => {
+		const condition = readCondition(c);
+		return answer(c, await publish(c, (one) => one.remove(c.req.param('name'), condition)), condition);
+	})
+	.all('/:name', refuseMethod('GET', 'PUT', 'DELETE'));
+
+type Ctx = Context<RouteEnv>;
+
+/** Violations that an answer lists. */
+const mostViolations = 100;
+
+/** How long a change of a skill may take, in milliseconds: KV takes one write of the index a second. */
+const publishLimitMs = 60_000;
+
+function publish(c: Ctx, ask: (one: PublisherApi) => Promise<Outcome>): Promise<Outcome> {
+	const { publishers } = config(c.env);
+	const call = () => ask(publishers.get(publishers.idFromName(publishedPrefix)));
+	return reach(call, { what: 'What publishes skills', isSafe: false, timeoutMs: publishLimitMs });
+}
+
+async function listPublished(c: Ctx): Promise<Map<string, Entry>> {
+	const { skills: kv } = config(c.env);
+	const stored = await kv.get(indexKey(publishedPrefix), 'json');
+	const set = readSkillSet(stored, (message, skill) => logProblem(message, 'entry_invalid', skill));
+	const entries = await withDescriptions(kv, publishedPrefix, set?.entries ?? [], set?.search);
+	return new Map(entries.map((entry) => [entry.name, entry]));
+}
+
+/** A line in the log of what is wrong with a published skill. */
+const logProblem: NonNullable<KvResolverOptions['onProblem']> = (_, problem, skill) =>
+	log('warn', 'skills.problem', { 'runlet.skill.name': skill, 'error.type': problem });
+
+/** By their words, whatever the model: no key and no cost. */
+async function toFoundSkills(c: Ctx, entries: ReadonlyMap<string, Entry>, query: string, limit: number) {
+	const { skills: kv, local } = config(c.env);
+	const resolver = kvResolver(kv, { prefix: publishedPrefix, onProblem: logProblem, ...(local && { cacheMs: 0 }) });
+	const skills: readonly { readonly name: string; readonly score?: number | undefined }[] =
+		(await resolver.searchFn?.(query, { limit })) ?? [];
+	return skills.flatMap(({ name, score }) => {
+		const entry = entries.get(name);
+		return entry === undefined ? [] : [{ ...wireEntry(entry), score }];
+	});
+}
+
+/** An entry as the wire has it. */
+function wireEntry({ hash, ...entry }: Entry): Shown<typeof listedSkill> {
+	return { ...entry, etag: toEtag({ hash, ...entry }) };
+}
+
+function answer(c: Ctx, result: Outcome, { ifMatch }: Condition, violations: readonly Violation[] = []): Response {
+	const said = violations.length > 0 ? { warnings: violations.slice(0, mostViolations) } : {};
+	if (result.outcome === 'created' || result.outcome === 'replaced') c.header('etag', `"${result.etag}"`);
+	switch (result.outcome) {
+		case 'created':
+			return c.json({ name: c.req.param('name'), etag: result.etag, ...said }, 201);
+		case 'replaced':
+			return c.json({ name: c.req.param('name'), etag: result.etag, ...said });
+		case 'removed':
+			return c.body(null, 204);
+		case 'missing':
+			throw noSuchSkill();
+		case 'unconditional':
+			throw new RunletError(
+				'precondition_required',
+				'If-Match: missing. This skill is there already: read it with GET, and send the ETag that you got as If-Match to replace just that.',
+				{ field: 'If-Match', etag: result.etag },
+			);
+		case 'refused': {
+			const field =
+				ifMatch === undefined || (ifMatch === '*' && result.etag !== undefined) ? 'If-None-Match' : 'If-Match';
+			const message = result.etag === undefined ? 'there is no such skill' : 'somebody else has changed this skill';
+			throw new RunletError(
+				'precondition_failed',
+				field === 'If-Match'
+					? `If-Match: ${message}. Nothing was changed. Read it again with GET, which may take a minute to show a change.`
+					: 'If-None-Match: this skill is there already. Nothing was changed.',
+				{ field, ...(result.etag !== undefined && { etag: result.etag }) },
+			);
+		}
+		case 'failed':
+			throw new RunletError('overloaded', 'Skills could not be written to KV. Try again in a moment.');
+	}
+}
+
+function noSuchSkill(): RunletError {
+	return new RunletError('not_found', 'There is no such skill.');
+}

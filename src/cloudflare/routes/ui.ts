@@ -1,0 +1,114 @@
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import { type Agent, chooseModel, findAgent } from '../../agents/index.ts';
+import { sessionIdForm } from '../auth/token.ts';
+import { check } from '../../core/check.ts';
+import { readAnswers, readContent } from '../compat/ui/request.ts';
+import { config } from '../config.ts';
+import { RunletError } from '../../core/errors.ts';
+import type { Runtime } from '../session/agent.ts';
+import type { Caller, PagePost } from '../session/api.ts';
+import { attachmentsField } from '../wire/attachment.ts';
+import * as operations from '../wire/operations/ui.ts';
+import { textField } from '../wire/part.ts';
+import { postedMessage, type uiPost } from '../wire/ui.ts';
+import { askSession } from './ask-session.ts';
+import { getCaller, getOwner, type RouteEnv } from './identity.ts';
+import { serveOperation } from './operation.ts';
+import { readHandling, refuseMethod } from './request.ts';
+
+/**
+ * `/v1/ui/:agent`: what a page with `useChat` of the AI SDK posts to, unchanged (design.md, "The wire"). The chat's id
+ * stands for a session: one of its own, or, of a page that holds a session's token, that session.
+ */
+export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
+	return new Hono<RouteEnv>()
+		.post('/:agent', serveOperation(operations.postChat), async (c) => {
+			const body = c.req.valid('json');
+			const { id, caller } = findChat(c, body.id);
+			const agent = findAgent(agents, c.req.param('agent'));
+			chooseModel(agent, body.model ?? undefined, config(c.env).model);
+			const post = readPost(agent, body, caller);
+			return askSession(c, id, (one) => one.post(caller, post, readHandling(c, body)));
+		})
+		.all('/:agent', refuseMethod('POST'))
+		.get('/:agent/:chat/stream', serveOperation(operations.resumeChat), async (c) => {
+			const { id, caller } = findChat(c, c.req.param('chat'));
+			const response = await askSession(c, id, (one) => one.resume(caller, c.req.param('agent')));
+			return replaceMissing(caller, response, () => new Response(null, { status: 204 }));
+		})
+		.delete('/:agent/:chat/stream', serveOperation(operations.stopChat), async (c) => {
+			const { id, caller } = findChat(c, c.req.param('chat'));
+			const how = { ...readHandling(c), format: { type: 'ui' } as const };
+			const response = await askSession(c, id, (one) => one.cancel(caller, how));
+			if (!response.ok) return response;
+			await response.body?.cancel();
+			return c.body(null, 204);
+		})
+		.all('/:agent/:chat/stream', refuseMethod('GET', 'DELETE'))
+		.get('/:agent/:chat/messages', serveOperation(operations.listChat), async (c) => {
+			const { id, caller } = findChat(c, c.req.param('chat'));
+			const response = await askSession(c, id, (one) => one.pageMessages(caller, c.req.param('agent')));
+			return replaceMissing(caller, response, () => Response.json({ messages: [] }));
+		})
+		.all('/:agent/:chat/messages', refuseMethod('GET'));
+}
+
+/** The session that a chat stands for, and who asks it. */
+function findChat(c: Context<RouteEnv>, id: string) {
+	const { sessions } = config(c.env);
+	if (sessionIdForm.test(id)) {
+		const caller = getCaller(c, id);
+		try {
+			return { id: sessions.idFromString(id), caller };
+		} catch {
+			// It looks like the id of an object, and is none.
+		}
+	}
+	const owner = getOwner(c);
+	const name = JSON.stringify(['ui', owner, c.req.param('agent'), id]);
+	return { id: sessions.idFromName(name), caller: { owner } };
+}
+
+function readPost(
+	{ name: agent }: Agent,
+	{ id, messages, trigger, messageId, model }: v.InferOutput<typeof uiPost>,
+	caller: Caller,
+): PagePost {
+	const { role, parts, id: ownId } = check(postedMessage, messages.at(-1), 'messages');
+	const isAgain = trigger === 'regenerate-message';
+	const about = { agent, model: model ?? undefined, isAgain, messageId: messageId || undefined };
+	if (role === 'assistant') {
+		if (!isAgain) return { ...about, answers: readAnswers(parts) };
+		throw new RunletError('invalid_request', 'messages: the last one must be the message that is answered again.', {
+			field: 'messages',
+		});
+	}
+	const content = readContent(parts);
+	const text = check(v.optional(textField), content.text, 'messages');
+	const attachments = check(attachmentsField, content.files, 'messages') ?? [];
+	if (text === undefined && attachments.length === 0)
+		throw new RunletError('invalid_request', 'messages: the last one has neither text nor files.', {
+			field: 'messages',
+		});
+	const sender = 'owner' in caller ? { sender: caller.owner } : {};
+	const isNamed = 'owner' in caller && !sessionIdForm.test(id);
+	const create = isNamed ? { create: { agent, owner: caller.owner } } : {};
+	return {
+		...about,
+		input: {
+			text,
+			attachments,
+			model: about.model,
+			messageId: ownId || undefined,
+			transport: 'ui',
+			...sender,
+			...create,
+		},
+	};
+}
+
+/** A page looks for its chat before its first message made one. */
+function replaceMissing(caller: Caller, response: Response, none: () => Response): Response {
+	return response.status === 404 && 'owner' in caller ? none() : response;
+}

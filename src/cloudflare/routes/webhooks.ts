@@ -1,0 +1,233 @@
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import type { Agent } from '../../agents/index.ts';
+import { localIdentity, webhookOwner } from '../auth/identity.ts';
+import { createDeferred } from '../../core/chat/deferred.ts';
+import { check } from '../../core/check.ts';
+import { config } from '../config.ts';
+import { RunletError, toMessageText } from '../../core/errors.ts';
+import { logUnexpected } from '../log.ts';
+import { assertPublicUrl } from '../../core/net/public-url.ts';
+import type { Runtime } from '../session/agent.ts';
+import { type Input, replayed, webhookKey } from '../session/api.ts';
+import {
+	assertSigned,
+	sources,
+	type Verified,
+	verify,
+	type WebhookEvent,
+	type WebhookOptions,
+} from '../webhooks/index.ts';
+import type { WebhookMessage } from '../webhooks/mapping.ts';
+import { assertSlackUrl, formatReplyTarget } from '../webhooks/reply.ts';
+import { messageBody } from '../wire/message.ts';
+import { receiveWebhook } from '../wire/operations/webhooks.ts';
+import { metadata } from '../wire/session.ts';
+import { askSession } from './ask-session.ts';
+import type { RouteEnv } from './identity.ts';
+import { serveOperation } from './operation.ts';
+import { assertStrangerRate } from './rate.ts';
+import { readBytes, refuseMethod } from './request.ts';
+
+/** When a sender that was turned away may come again, in seconds. */
+const retryAfter = 30;
+
+/** Bytes of a body, where the agent does not say. */
+const maxBytes = 1_000_000;
+/** How long a body may take to come, in milliseconds: GitHub itself waits no longer for its answer. */
+const readMs = 10_000;
+/** How soon a person is shown that it was heard, in milliseconds: Slack waits for 3 seconds. */
+const shownMs = 2_000;
+
+const aboutBody = v.strictObject({
+	session: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(512))),
+	sender: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(255))),
+	metadata: v.optional(metadata),
+	callback: v.optional(v.pipe(v.string(), v.maxLength(2_048))),
+	answers: v.optional(v.boolean()),
+	responseUrl: v.optional(v.pipe(v.string(), v.maxLength(2_048))),
+	isPublic: v.optional(v.boolean()),
+	comment: v.optional(
+		v.strictObject({
+			repository: v.pipe(
+				v.string(),
+				v.maxLength(201),
+				v.regex(/^[\w.-]{1,100}\/[\w.-]{1,100}$/, 'expected OWNER/NAME'),
+			),
+			issue: v.pipe(v.number(), v.integer(), v.minValue(1)),
+		}),
+	),
+});
+
+/** What a session answers to a message that it has accepted, now or before. */
+const accepted = v.object({ runId: v.optional(v.string()) });
+
+/**
+ * `/v1/webhooks/:agent/:source`: a delivery becomes a message, once (hardening.md, "Webhooks"). Its signature is what
+ * authenticates it, so no API key is asked for.
+ */
+export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {
+	return new Hono<RouteEnv>()
+		.post('/:agent/:source', serveOperation(receiveWebhook), async (c) => {
+			const { agent, source, options } = findEndpoint(agents, c.req.param());
+			const secrets = config(c.env).webhookSecrets(source.name, agent.name);
+			const { headers } = c.req.raw;
+			const verified = await orStranger(c, async () => {
+				assertSigned(source, headers, { now: Date.now() });
+				const body = await readBytes(c.req.raw, options.maxBytes ?? maxBytes, readMs);
+				return verify(source, { body, headers }, { secrets, now: Date.now() });
+			});
+			if (verified.reply !== undefined) return c.text(verified.reply);
+			const work = handle(c, agent, options, verified);
+			return verified.isShown ? show(c, work) : work;
+		})
+		.all('/:agent/:source', refuseMethod('POST'));
+}
+
+/** Whoever asks is not known yet, so it is not told what there is. */
+function findEndpoint(agents: readonly Agent[], { agent: name, source: from }: { agent: string; source: string }) {
+	const agent = agents.find((one) => one.name === name);
+	const source = Object.values(sources).find((one) => one.name === from);
+	const mapping = source && agent?.webhooks?.[source.name];
+	const options = typeof mapping === 'function' ? { map: mapping } : mapping;
+	if (agent !== undefined && source !== undefined && options !== undefined) return { agent, source, options };
+	throw new RunletError(
+		'not_found',
+		'There is no such webhook: the agent, or its webhooks in defineAgent, has no such name.',
+	);
+}
+
+/** The work of a delivery; who sends what is not signed is counted by address, so that guessing ends. */
+async function orStranger<T>(c: Context<RouteEnv>, work: () => Promise<T>): Promise<T> {
+	try {
+		return await work();
+	} catch (error) {
+		if (error instanceof RunletError && error.code === 'auth') await assertStrangerRate(c);
+		throw error;
+	}
+}
+
+/** A message that its session has, or `204` for an event that the agent does not want. */
+async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOptions, { event, body }: Verified) {
+	const message = await mapEvent(c, agent, options, event);
+	if (message === undefined) return c.body(null, 204);
+	return take(c, agent, { ...event, body: options.sameBody === 'again' ? undefined : body }, message);
+}
+
+/**
+ * The answer of a source that shows it to the person who clicked or typed: nothing, in time. Work that takes longer goes
+ * on behind it; what fails before is told.
+ */
+async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Response> {
+	const late = createDeferred<undefined>();
+	const timer = setTimeout(() => late.resolve(undefined), shownMs);
+	// A failure that nobody waits for any more is in the log.
+	keepAlive(c, work.catch(logUnexpected));
+	try {
+		const response = await Promise.race([work, late.promise]);
+		if (response !== undefined && !response.ok) return response;
+		await response?.body?.cancel();
+		return c.body('');
+	} finally {
+		clearTimeout(timer);
+	}
+}
+
+/** What goes on when the answer was given; outside of Workers nothing has to be said. */
+function keepAlive(c: Context<RouteEnv>, work: Promise<unknown>): void {
+	try {
+		c.executionCtx.waitUntil(work);
+	} catch {
+		// There is none.
+	}
+}
+
+/** What the agent makes of an event, checked; nothing where it wants none of it. */
+async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOptions, event: WebhookEvent) {
+	try {
+		const given = await map(event);
+		if (given === undefined) return undefined;
+		const { session, sender, metadata, callback, answers, responseUrl, isPublic, comment, ...message } =
+			typeof given === 'string' ? { text: given } : given;
+		const whole = { session, sender, metadata, callback, answers, responseUrl, isPublic, comment };
+		const { responseUrl: _, isPublic: __, comment: ___, ...about } = check(aboutBody, whole, 'message');
+		const told = [callback, responseUrl, comment].filter((one) => one !== undefined).length;
+		if (told > 1)
+			throw new RunletError('invalid_request', 'callback, responseUrl, comment: expected one of them at most.');
+		return { ...check(messageBody, message, 'message'), ...about, callback: findReceiver(c, whole) };
+	} catch (cause) {
+		if (cause instanceof RunletError && cause.code === 'not_configured') throw cause;
+		// Whoever is at this machine wrote the mapping; a sender is told nothing of it.
+		const why = config(c.env).keys.length === 0 ? toMessageText(cause) : 'The log has the place';
+		const message = `The agent ${agent.name} failed at this event: see webhooks.${event.source} in its definition. ${why}.`;
+		throw new RunletError('internal', message, undefined, { cause });
+	}
+}
+
+/** Who is told how the run ends, as it is kept; nobody where a comment is wanted and there is no token for it. */
+function findReceiver(
+	c: Context<RouteEnv>,
+	{ callback, responseUrl, isPublic = false, comment }: Omit<WebhookMessage, 'text'>,
+): string | undefined {
+	const { local, github } = config(c.env);
+	if (responseUrl !== undefined) {
+		const url = assertSlackUrl(responseUrl, local !== undefined);
+		return formatReplyTarget({ kind: 'slack', url, isPublic });
+	}
+	if (comment !== undefined)
+		return github.token === undefined ? undefined : formatReplyTarget({ kind: 'github', ...comment });
+	return callbackUrl(c, callback);
+}
+
+function callbackUrl(c: Context<RouteEnv>, callback: string | undefined): string | undefined {
+	if (callback === undefined) return undefined;
+	const { callbackSecrets, local } = config(c.env);
+	callbackSecrets();
+	return assertPublicUrl(callback, { allowLoopback: local !== undefined, field: 'callback' }).href;
+}
+
+type MappedMessage = NonNullable<Awaited<ReturnType<typeof mapEvent>>>;
+
+/** Gives the message to its session, which stores it with the delivery's id: `202`, or `200` where it had it before. */
+async function take(
+	c: Context<RouteEnv>,
+	{ name: agent }: Agent,
+	{ source, id, body }: WebhookEvent & Pick<Verified, 'body'>,
+	{ session, metadata, sender = source, answers, ...message }: MappedMessage,
+): Promise<Response> {
+	const { sessions, keys } = config(c.env);
+	const owner = keys.length === 0 ? localIdentity.owner : webhookOwner;
+	const caller = { owner };
+	// Where anybody may send a body again, under whatever id, it has to find the session that has it.
+	const key = session === undefined ? `delivery ${body ?? id}` : `session ${session}`;
+	const sessionId = sessions.idFromName(`webhook ${owner} ${agent} ${source} ${key}`);
+	const create = { agent, owner, metadata };
+	const input: Input = {
+		...message,
+		sender,
+		transport: `webhook:${source}`,
+		isPatient: true,
+		mayAnswer: answers,
+		create,
+	};
+	const once = { key: webhookKey(source, id), request: 'webhook', body: body && webhookKey(source, body) };
+	const response = await askSession(
+		c,
+		sessionId,
+		(one) => one.send(caller, input, { delivery: 'accepted', once }),
+		true,
+	);
+	if (response.status === 409) {
+		await response.body?.cancel();
+		throw createBusyError(
+			'The session cannot take this event now: too many wait, or it waits for somebody. Send it again.',
+		);
+	}
+	if (!response.ok) return response;
+	const { runId } = v.parse(accepted, await response.json());
+	return c.json({ sessionId: sessionId.toString(), runId }, response.headers.has(replayed) ? 200 : 202);
+}
+
+function createBusyError(message: string): RunletError {
+	return new RunletError('overloaded', message, { retryAfter });
+}

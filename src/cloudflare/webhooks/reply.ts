@@ -1,0 +1,73 @@
+import { RunletError } from '../../core/errors.ts';
+import { assertPublicUrl } from '../../core/net/public-url.ts';
+
+/**
+ * Where the answer of a run goes, beside its session: to a person in Slack, or as a comment to an issue of GitHub. It is
+ * kept as a text, in the place of a callback's URL.
+ */
+export type ReplyTarget =
+	| { readonly kind: 'slack'; readonly url: string; readonly isPublic: boolean }
+	| { readonly kind: 'github'; readonly repository: string; readonly issue: number };
+
+/** Behind a comment, so that a mapping knows what Runlet itself has written. */
+export const commentMark = '<!-- runlet -->';
+
+/** The longest text that Slack and GitHub take, in characters. */
+const longest = { slack: 39_000, github: 65_000 } as const;
+
+/** A target as it is kept. */
+export function formatReplyTarget(target: ReplyTarget): string {
+	if (target.kind === 'slack') return `slack:${target.isPublic ? 'in_channel' : 'ephemeral'}:${target.url}`;
+	return `github:${target.repository}#${target.issue}`;
+}
+
+/** The target that a text stands for; `undefined` where it is the URL of a callback. */
+export function parseReplyTarget(text: string): ReplyTarget | undefined {
+	const slack = /^slack:(in_channel|ephemeral):(.{1,2100})$/.exec(text);
+	if (slack !== null) return { kind: 'slack', isPublic: slack[1] === 'in_channel', url: slack[2] ?? '' };
+	const github = /^github:([\w.-]{1,100}\/[\w.-]{1,100})#(\d{1,15})$/.exec(text);
+	return github === null ? undefined : { kind: 'github', repository: github[1] ?? '', issue: Number(github[2]) };
+}
+
+/** A `response_url` of Slack. Throws `invalid_request` for another address; in the local mode this machine may stand in. */
+export function assertSlackUrl(url: string, allowLoopback: boolean): string {
+	const { href, hostname } = assertPublicUrl(url, { allowLoopback, field: 'responseUrl' });
+	if (hostname === 'hooks.slack.com' || (allowLoopback && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)))
+		return href;
+	throw new RunletError('invalid_request', 'responseUrl: expected an address of https://hooks.slack.com.', {
+		field: 'responseUrl',
+	});
+}
+
+/** What is needed to talk to GitHub. */
+export interface GithubAccess {
+	readonly token: string | undefined;
+	readonly baseURL: string;
+}
+
+/** The request that posts a text. Throws `not_configured` where GitHub's token is missing. */
+export function toReplyRequest(target: ReplyTarget, text: string, github: GithubAccess) {
+	const json = { 'content-type': 'application/json', 'user-agent': 'runlet' };
+	if (target.kind === 'slack') {
+		const { url, isPublic } = target;
+		const shown = escapeSlack(text).slice(0, longest.slack);
+		const body = { response_type: isPublic ? 'in_channel' : 'ephemeral', replace_original: false, text: shown };
+		return { url, headers: json, body: JSON.stringify(body) };
+	}
+	if (github.token === undefined)
+		throw new RunletError('not_configured', 'GITHUB_TOKEN: not set, so no comment can be posted.');
+	const url = `${github.baseURL}/repos/${target.repository}/issues/${target.issue}/comments`;
+	const authorization = `Bearer ${github.token}`;
+	const headers = { ...json, accept: 'application/vnd.github+json', authorization };
+	return { url, headers, body: JSON.stringify({ body: `${text.slice(0, longest.github)}\n\n${commentMark}` }) };
+}
+
+/** Without what Slack reads as a command, such as `<!channel>`: https://docs.slack.dev/messaging/formatting-message-text */
+function escapeSlack(text: string): string {
+	return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** Whether it makes sense to try again: an address that is used up, or a token that may not, stays so. */
+export function mayPostAgain(status: number): boolean {
+	return status === 408 || status === 429 || status >= 500;
+}

@@ -1,0 +1,68 @@
+import * as v from 'valibot';
+import { isBase64 } from '../../core/bytes.ts';
+import { longText } from './length.ts';
+import { mediaType } from './part.ts';
+import { fileUrlField } from './url.ts';
+
+/** Attachments of one message. */
+const mostAttachments = 16;
+
+const contents = ['contentText', 'contentBase64', 'contentUrl'] as const;
+
+/** A name that shows as what it is: no path, no line break, nothing that turns the direction of writing. */
+const nameField = v.pipe(
+	v.string(),
+	v.nonEmpty('must not be empty'),
+	v.maxLength(255, 'at most 255 characters'),
+	v.regex(/^[^/\\]*$/, 'a file name, without a path'),
+	v.regex(/^[^\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]*$/u, 'must not hold control characters'),
+	v.check((name) => !/^\.{1,2}$/.test(name), 'a file name, without a path'),
+);
+
+/** A file that comes with a message: one of the three contents. */
+export const attachment = v.pipe(
+	v.strictObject({
+		name: nameField,
+		type: mediaType,
+		size: v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.description('Bytes.')),
+		contentText: v.optional(longText),
+		contentBase64: v.optional(v.pipe(longText, v.check(isBase64, 'Expected base64'))),
+		contentUrl: v.optional(fileUrlField),
+	}),
+	v.forward(
+		v.check(
+			(given) => contents.filter((field) => given[field] !== undefined).length === 1,
+			`give one of ${contents.join(', ')}`,
+		),
+		['contentText'],
+	),
+	v.forward(
+		v.check(
+			(given) => (measureAttachment(given) ?? given.size) === given.size,
+			({ input }) => `the content has ${measureAttachment(input)} bytes`,
+		),
+		['size'],
+	),
+);
+
+/** An attachment as the history shows it: its content stands in the message's parts. */
+export const shownAttachment = v.object({ name: v.string(), type: v.string(), size: v.number() });
+
+/** Files that come with a message: each field checked, the content too. */
+export const attachmentsField = v.optional(
+	v.pipe(v.array(v.unknown()), v.maxLength(mostAttachments, `at most ${mostAttachments}`), v.array(attachment)),
+);
+
+/** The bytes of a content that came with the request. */
+function measureAttachment({
+	contentText,
+	contentBase64,
+}: {
+	contentText?: string | undefined;
+	contentBase64?: string | undefined;
+}): number | undefined {
+	if (contentText !== undefined) return new TextEncoder().encode(contentText).byteLength;
+	if (contentBase64 === undefined) return undefined;
+	const padding = contentBase64.endsWith('==') ? 2 : contentBase64.endsWith('=') ? 1 : 0;
+	return (contentBase64.length / 4) * 3 - padding;
+}

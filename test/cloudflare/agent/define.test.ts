@@ -1,0 +1,113 @@
+import * as v from 'valibot';
+import { expect, test } from 'vitest';
+import { type AgentDefinition, chooseModel, defineAgent, distinct, findAgent } from '../../../src/cloudflare/agent/define.ts';
+import { fn, RunletError, toolbox } from '../../../src/core/index.ts';
+
+const add = fn({ name: 'add', params: [['x', v.number()]] }, (x) => x);
+const given: AgentDefinition = { name: 'host', description: 'Takes reservations.' };
+
+/** What `defineAgent` refuses a definition with. */
+function refusal(definition: object): RunletError {
+	try {
+		defineAgent({ ...given, ...definition });
+	} catch (error) {
+		if (error instanceof RunletError) return error;
+	}
+	throw new Error('the definition was not refused with a RunletError');
+}
+
+test('an agent needs a name and a description, and has no tools and skills unless it says so', () => {
+	expect(defineAgent(given)).toEqual({ ...given, tools: [], skillTools: [], skills: [] });
+	expect(defineAgent({ ...given, tools: [add] }).tools).toMatchObject([{ name: 'add' }]);
+});
+
+test.each<[what: string, definition: object, field: string, says: RegExp]>([
+	['a name that cannot stand in a URL', { name: 'Host One' }, 'name', /^name: .*hyphens.*\(agent Host One\)/],
+	['an empty description', { description: '' }, 'description', /^description: .*\(agent host\)/],
+	[
+		'a field that is misspelt',
+		{ sytem: 'Be brief.' },
+		'sytem',
+		/^sytem: no such field\. Did you mean system\? \(agent host\)/,
+	],
+	[
+		'a webhook of a source that is none',
+		{ webhooks: { gitlab: () => 'x' } },
+		'webhooks.gitlab',
+		/^webhooks\.gitlab: no such field/,
+	],
+	[
+		'a webhook that is no function',
+		{ webhooks: { github: 'x' } },
+		'webhooks.github',
+		/^webhooks\.github: must be a function/,
+	],
+	['a limit that is none', { maxIterations: 0 }, 'maxIterations', /^maxIterations: /],
+	['a way with long conversations that is none', { contextFull: 'forget' }, 'contextFull', /^contextFull: /],
+	['an example that says nothing', { examples: ['Hello', ' '] }, 'examples.1', /^examples\.1: must not be empty/],
+	['an example that is a page long', { examples: ['x'.repeat(501)] }, 'examples.0', /^examples\.0: at most 500/],
+	['more examples than anybody reads', { examples: [...'abcdefghi'] }, 'examples', /^examples: at most 8/],
+	['an example that is there twice', { examples: ['a', 'a'] }, 'examples', /^examples: two of them are the same/],
+	['skills that are neither names nor skills', { skills: [7] }, 'skills', /^skills: must be 'all', or a list/],
+])('%s is refused: the field is named, and the agent', (_, definition, field, says) => {
+	const { code, message, data } = refusal(definition);
+	expect([code, data?.field]).toEqual(['invalid_agent', field]);
+	expect(message).toMatch(says);
+});
+
+test('two tools of one name are refused, also where one is for skills only', () => {
+	expect(refusal({ tools: [add], skillTools: [add] }).code).toBe('duplicate_tool');
+	expect(refusal({ tools: [add, add] })).toMatchObject({
+		code: 'duplicate_tool',
+		message: expect.stringContaining('add'),
+	});
+});
+
+test('two agents of one name are refused: the message tells them apart, and says what to do', () => {
+	const host = defineAgent(given);
+	const other = defineAgent({ ...given, description: 'The other one.' });
+	expect(() => distinct([host, other])).toThrow(
+		`two agents are named host ("${host.description}" and "The other one."). Give one of them another name`,
+	);
+	expect(() => distinct([host, host])).toThrow('the agent host is in the list twice. Take one of them out.');
+	expect(distinct([host])).toEqual([host]);
+});
+
+test('a mistake is at the line that made it, not at ours', () => {
+	const host = defineAgent(given);
+	for (const make of [() => distinct([host, host]), () => defineAgent({ ...given, maxRetries: -1 })]) {
+		try {
+			make();
+			expect.unreachable();
+		} catch (error) {
+			const [first] = /\n\s+at .*/.exec(error instanceof Error ? (error.stack ?? '') : '') ?? [];
+			expect(first).toContain('define.test.ts');
+		}
+	}
+});
+
+test('a session runs on the model that it asked for if the agent allows it, else on the agent’s, else on the Worker’s', () => {
+	const agent = defineAgent({ ...given, models: ['other'] });
+	expect(chooseModel(agent, undefined, 'demo')).toBe('demo');
+	expect(chooseModel({ ...agent, model: 'own' }, undefined, 'demo')).toBe('own');
+	expect(chooseModel(agent, 'other', 'demo')).toBe('other');
+	expect(() => chooseModel(agent, 'third', 'demo')).toThrow(/Possible: demo, other/);
+});
+
+test('an agent that is not there is not found, and those that are are named', () => {
+	expect(() => findAgent([defineAgent(given)], 'guest')).toThrow(/guest.*Known: host/);
+});
+
+test('an agent takes a toolbox as its tools', () => {
+	expect(defineAgent({ ...given, tools: toolbox.build([add]) }).tools).toMatchObject([{ name: 'add' }]);
+});
+
+test('an agent has no two skills of one name, published or its own', () => {
+	const own = { name: 'tone', description: 'How we write.' };
+	for (const skills of [
+		[own, { ...own }],
+		['tone', own],
+		['tone', 'tone'],
+	])
+		expect(refusal({ skills }).code).toBe('duplicate_skill');
+});

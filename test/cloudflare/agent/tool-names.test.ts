@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { defineAgent, listToolNames } from '../../../src/agents/index.ts';
+import { fn, tool } from '../../../src/core/index.ts';
+import { builtinNames, createBuiltins } from '../../../src/core/skill/builtins.ts';
+import { inMemoryResolver } from '../../../src/core/skill/index.ts';
+
+test('the names of an agent are those of its tools, of what its skills bring, and of what reads skills', () => {
+	const [brought] = tool.forAgent([fn({ name: 'brought', params: [] }, () => 1)]);
+	const agent = defineAgent({
+		name: 'a',
+		description: 'A.',
+		tools: [
+			fn({ name: 'own', params: [] }, () => 1),
+			tool.define({ name: 'with space', description: '', inputSchema: {}, manual: true }),
+		],
+		skillTools: [fn({ name: 'later', params: [] }, () => 1)],
+		skills: ['published', { name: 's', description: 'S.', tools: brought === undefined ? [] : [brought] }],
+	});
+	const names = listToolNames(agent);
+	for (const name of ['own', 'brought', 'later', 'read_skill', tool.providerName('with space')])
+		expect(names, name).toContain(name);
+	expect(names.size).toBe(4 + builtinNames.length);
+});
+
+test('every tool that reads skills is among the names that nobody else may use', () => {
+	const resolver = { ...inMemoryResolver([]), searchFn: () => [], hasFiles: true };
+	expect(
+		createBuiltins(resolver, {})
+			.map(({ name }) => name)
+			.toSorted(),
+	).toEqual([...builtinNames].toSorted());
+});

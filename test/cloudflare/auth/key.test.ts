@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { hashKey, makeKey, parseKeys, readKeyId } from '../../../src/cloudflare/auth/key.ts';
+import { fromBase64Url, toBase64Url } from '../../../src/core/bytes.ts';
+
+test('a key is made once: 32 random bytes behind an id that may be shown', async () => {
+	const made = Array.from({ length: 100 }, makeKey);
+	for (const { key, id } of made) {
+		expect(key).toMatch(/^rl_[a-z0-9]{12}_[\w-]{43}$/);
+		expect(readKeyId(key)).toBe(id);
+		expect(await hashKey(key)).toMatch(/^[\w-]{43}$/);
+	}
+	expect(new Set(made.map(({ key }) => key)).size).toBe(100);
+	expect(new Set(made.map(({ id }) => id)).size).toBe(100);
+});
+
+test('the hash of a key is its SHA-256', async () => {
+	expect(await hashKey('abc')).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');
+});
+
+test('a list of keys is read as npm run keys writes it: an owner is the id, a scope is run, where nobody says', () => {
+	const hash = 'a'.repeat(43);
+	expect(parseKeys(JSON.stringify([{ id: 'abcdefgh', hash }]))).toEqual([
+		{ id: 'abcdefgh', owner: 'abcdefgh', hash, scopes: ['run'] },
+	]);
+	const whole = { id: 'abcdefgh', name: 'ci', owner: 'acme', hash, scopes: ['run', 'admin'], budget: { usd: 5 } };
+	expect(parseKeys(JSON.stringify([whole]))).toEqual([whole]);
+});
+
+test.each([
+	['{', 'not valid JSON'],
+	['{}', 'the list'],
+	['"rl_abcdefgh_aaaa"', 'the list'],
+	['["rl_abcdefgh_aaaa"]', '0 '],
+	['[{"rl_abcdefgh_aaaa":1}]', '0'],
+	['[{}]', '0.id'],
+	['[{"id":"x"}]', '0.id'],
+	['[{"id":"abcdefgh","hash":"short"}]', '0.hash'],
+	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","scopes":["root"]}]`, '0.scopes'],
+	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","scopes":[]}]`, '0.scopes'],
+	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","budget":{"usd":0}}]`, '0.budget.usd'],
+	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","secret":"x"}]`, '0 '],
+	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","scopes":"rl_aaaa"}]`, '0.scopes'],
+	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","createdAt":["rl_aaaa"]}]`, '0.createdAt'],
+	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","budget":{"rl_aaaa":1}}]`, '0.budget '],
+	[`[${[1, 2].map(() => `{"id":"abcdefgh","hash":"${'a'.repeat(43)}"}`).join(',')}]`, 'two keys have the id abcdefgh'],
+])('a list of keys that is none is refused with the place, and not shown: %s', (text, place) => {
+	expect(() => parseKeys(text)).toThrow(
+		expect.objectContaining({ code: 'not_configured', message: expect.stringContaining(place) }),
+	);
+	expect(() => parseKeys(text)).not.toThrow(expect.objectContaining({ message: expect.stringContaining('aaaa') }));
+});
+
+test('base64url gives back the bytes it was made from', () => {
+	fc.assert(
+		fc.property(fc.uint8Array(), (bytes) => {
+			const text = toBase64Url(bytes);
+			expect(text).toMatch(/^[\w-]*$/);
+			expect(fromBase64Url(text)).toEqual(bytes);
+		}),
+	);
+});

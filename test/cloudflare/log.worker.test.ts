@@ -1,0 +1,183 @@
+import { env } from 'cloudflare:test';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
+import { RunletError } from '../../src/core/errors.ts';
+import { log, logThrown, toFailureFields } from '../../src/cloudflare/log.ts';
+import { createSession, request, send } from '../client.ts';
+import { play } from '../script.ts';
+import worker from '../worker.ts';
+
+const canary = 'sk-canary-1234567890abcdef';
+/** What was written since, line by line. */
+const written: string[] = [];
+const lines = (): Record<string, unknown>[] => written.map((line) => JSON.parse(line));
+const watch = () => {
+	written.length = 0;
+	for (const level of ['info', 'warn', 'error'] as const)
+		vi.spyOn(console, level).mockImplementation((line) => void written.push(String(line)));
+};
+afterEach(() => vi.restoreAllMocks());
+
+describe('a line of the log', () => {
+	test('says what is on the list, as JSON', () => {
+		watch();
+		log('warn', 'here', { 'http.request.method': 'GET', 'http.response.status_code': 200, 'error.type': undefined });
+		const line = { level: 'warn', event: 'here', 'http.request.method': 'GET', 'http.response.status_code': 200 };
+		expect(written).toEqual([JSON.stringify(line)]);
+	});
+
+	test('leaves out a field that is not on the list, and does not repeat a text that no name has the form of', () => {
+		watch();
+		const outside: object = { body: canary, 'http.route': `/?key=${canary}`, 'runlet.duration_ms': canary };
+		log('info', 'here', outside);
+		expect(lines()).toEqual([
+			{ level: 'info', event: 'here', 'http.route': 'redacted', 'runlet.duration_ms': 'redacted' },
+		]);
+	});
+
+	test('does not repeat a secret that has the form of a name', () => {
+		watch();
+		for (const code of [`ghp_${'a1B2'.repeat(9)}`, `AKIA${'IOSFODNN7EXAMPLE'}`, `eyJhbGciOiJub25lIn0.e30.`])
+			log('warn', 'here', { 'error.type': code, 'gen_ai.request.model': code });
+		for (const line of lines())
+			expect(line).toMatchObject({ 'error.type': 'redacted', 'gen_ai.request.model': 'redacted' });
+	});
+});
+
+describe('what is said of a failure', () => {
+	test('is its code, and which line of which file threw the innermost cause', () => {
+		const cause = new TypeError(canary);
+		const fields = toFailureFields(
+			new RunletError('internal', canary, { canary }, { cause: new Error(canary, { cause }) }),
+		);
+		expect(fields['error.type']).toBe('internal');
+		expect(fields['exception.type']).toBe('TypeError');
+		expect(fields['exception.stacktrace']).toMatch(/^at .*log\.worker\.test\.ts:\d+:\d+/);
+		expect(JSON.stringify(fields)).not.toContain('canary');
+	});
+
+	test('is its code alone where the caller can mend it', () => {
+		expect(toFailureFields(new RunletError('conflict', canary))).toEqual({ 'error.type': 'conflict' });
+	});
+
+	test.each([
+		['has lines like those of a stack', new Error(`a\n    at ${canary} (file.ts:1:1)\n    at ${canary}:1:1`)],
+		['was changed after it was thrown', Object.assign(new Error(`a\n    at ${canary}:1:1`), { message: 'b' })],
+		['stands under a name of its own', Object.assign(new Error(canary), { name: canary })],
+		[
+			'is in a stack that was written by hand',
+			Object.assign(new Error('a'), { stack: `Error: ${canary}\n    at ${canary}:1:1` }),
+		],
+		[
+			'is only in a stack that was written by hand',
+			Object.assign(new Error(''), { stack: `Error: a\n    at ${canary}:1:1` }),
+		],
+		['is no error', canary],
+		['is an object', { message: canary, stack: `Error\n    at ${canary}:1:1` }],
+	])('never repeats a message that %s', (_, thrown) => {
+		watch();
+		log('error', 'failure', toFailureFields(thrown));
+		expect(JSON.stringify(lines())).not.toContain('canary');
+	});
+});
+
+describe('what a tool threw', () => {
+	test('is told by its class and its lines; by its message on the own machine only, and never with a secret', () => {
+		watch();
+		const thrown = new TypeError(`no ${canary}`);
+		logThrown('book_table', thrown, { local: false });
+		logThrown('book_table', thrown, { local: true });
+		const [deployed, local] = lines();
+		expect(deployed).toMatchObject({
+			event: 'tool.threw',
+			'gen_ai.tool.name': 'book_table',
+			'exception.type': 'TypeError',
+		});
+		expect(deployed?.['exception.stacktrace']).toMatch(/^at .*log\.worker\.test\.ts:\d+:\d+/);
+		expect(deployed).not.toHaveProperty('exception.message');
+		expect(local?.['exception.message']).toMatch(/^no /);
+		expect(JSON.stringify(lines())).not.toContain('canary');
+	});
+});
+
+describe('a request', () => {
+	test('is one line: method, route, status and time, and nothing that was sent', async () => {
+		watch();
+		const id = await createSession();
+		await request(`/v1/sessions/${id}?token=${canary}`);
+		await request(`/v1/sessions/${id}`, undefined, { authorization: `Bearer ${canary}`, cookie: canary });
+		await request(`/v1/${canary}`, { text: canary }, {}, 'POST');
+		await request('/v1/sessions', { agent: canary });
+		await request('/v1/agents', undefined, {}, 'PURGE');
+		const told = lines().filter(({ event }) => event === 'http.request');
+		expect(told).toMatchObject([
+			{ 'http.request.method': 'POST', 'http.route': '/v1/sessions', 'http.response.status_code': 201 },
+			{ 'http.request.method': 'GET', 'http.route': '/v1/sessions/:id', 'http.response.status_code': 400 },
+			{ 'http.request.method': 'GET', 'http.route': '/v1/sessions/:id', 'http.response.status_code': 200 },
+			{ 'http.request.method': 'POST', 'http.response.status_code': 404 },
+			{ 'http.request.method': 'POST', 'http.route': '/v1/sessions', 'http.response.status_code': 404 },
+			{ 'http.request.method': '_OTHER', 'http.route': '/v1/agents', 'http.response.status_code': 405 },
+		]);
+		for (const line of told) expect(line['runlet.duration_ms']).toBeGreaterThanOrEqual(0);
+		expect(JSON.stringify(lines())).not.toContain('canary');
+	});
+});
+
+describe('a request with a key', () => {
+	test('says by its id whose it was, and not the key; one that is refused says nobody', async () => {
+		const { key, id } = makeKey();
+		const bindings = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify([{ id, hash: await hashKey(key) }]) };
+		const ask = (credential: string) =>
+			worker.request(
+				'https://runlet.example.com/v1/sessions',
+				{ headers: { authorization: `Bearer ${credential}` } },
+				bindings,
+			);
+		watch();
+		await ask(key);
+		await ask(`${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`);
+		const [known, refused] = lines();
+		expect(known).toMatchObject({ 'http.response.status_code': 200, 'runlet.key.id': id });
+		expect(refused).toMatchObject({ 'http.response.status_code': 401, 'error.type': 'auth' });
+		expect(refused).not.toHaveProperty('runlet.key.id');
+		expect(written.join()).not.toContain(key.slice(-43, -1));
+	});
+});
+
+describe('a run', () => {
+	test('is one line, with the names of OpenTelemetry and no text of the conversation', async () => {
+		watch();
+		const id = await createSession();
+		play({ toolCalls: [{ id: 'a', name: 'echo', input: { text: canary } }] }, `I say ${canary}.`);
+		await (await send(id, canary)).text();
+		const told = lines().filter(({ event }) => event === 'run');
+		expect(told).toMatchObject([
+			{
+				'gen_ai.operation.name': 'invoke_agent',
+				'gen_ai.agent.name': 'scripted',
+				'gen_ai.conversation.id': id,
+				'gen_ai.provider.name': 'scripted',
+				'gen_ai.request.model': 'scripted',
+				'runlet.run.status': 'completed',
+				'runlet.run.turns': 2,
+				'runlet.run.tool_calls': 1,
+				'runlet.run.lives': 1,
+				'runlet.owner': 'local',
+			},
+		]);
+		expect(JSON.stringify(lines())).not.toContain('canary');
+	});
+
+	test('that fails says by which code', async () => {
+		watch();
+		const id = await createSession();
+		play(() => {
+			throw new RunletError('auth', `The key ${canary} is not valid.`);
+		});
+		await (await send(id, 'Hi')).text();
+		expect(lines()).toContainEqual(
+			expect.objectContaining({ event: 'run', 'runlet.run.status': 'error', 'error.type': 'auth' }),
+		);
+		expect(JSON.stringify(lines())).not.toContain('canary');
+	});
+});

@@ -1,0 +1,110 @@
+import { env } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import { defineAgent } from '../../../src/agents/index.ts';
+import { createApp } from '../../../src/cloudflare/app.ts';
+import { config } from '../../../src/cloudflare/config.ts';
+import { chat } from '../../../src/core/index.ts';
+import { createProviders } from '../../../src/cloudflare/models.ts';
+import { createOptions } from '../../../src/cloudflare/session/agent.ts';
+
+const bindings = { ...env, LOCAL: 'true' };
+const many = defineAgent({
+	name: 'many',
+	description: 'Runs on many models.',
+	model: 'claude-sonnet-4-6',
+	models: [
+		'demo',
+		'gpt-5.4',
+		'grok-4.3',
+		'gemini-2.5-flash',
+		'groq/a',
+		'deepseek/a',
+		'mistral/a',
+		'ollama/a',
+		'workers-ai/@cf/a',
+		'nobody',
+	],
+	fallbacks: ['demo'],
+});
+const runtime = { agents: [many], providers: createProviders };
+
+async function models(more: object): Promise<unknown> {
+	const response = await createApp(runtime).request('http://127.0.0.1/v1/agents', {}, { ...bindings, ...more });
+	const { agents }: { agents: { models: unknown }[] } = await response.json();
+	return agents[0]?.models;
+}
+
+test('GET /v1/agents says which models are ready, and what to set for the others', async () => {
+	expect(await models({})).toEqual([
+		{ name: 'claude-sonnet-4-6', provider: 'Anthropic', ready: false, needs: 'ANTHROPIC_API_KEY' },
+		{ name: 'demo', provider: 'Demo', ready: true },
+		{ name: 'gpt-5.4', provider: 'OpenAI', ready: false, needs: 'OPENAI_API_KEY' },
+		{ name: 'grok-4.3', provider: 'xAI', ready: false, needs: 'XAI_API_KEY' },
+		{ name: 'gemini-2.5-flash', provider: 'Google Gemini', ready: false, needs: 'GEMINI_API_KEY' },
+		{ name: 'groq/a', provider: 'Groq', ready: false, needs: 'GROQ_API_KEY' },
+		{ name: 'deepseek/a', provider: 'DeepSeek', ready: false, needs: 'DEEPSEEK_API_KEY' },
+		{ name: 'mistral/a', provider: 'Mistral', ready: false, needs: 'MISTRAL_API_KEY' },
+		{ name: 'ollama/a', provider: 'Ollama', ready: false, needs: 'OLLAMA_BASE_URL' },
+		{ name: 'workers-ai/@cf/a', provider: 'Workers AI', ready: false, needs: expect.stringContaining('AI') },
+		{ name: 'nobody', ready: false },
+	]);
+});
+
+test('a key makes its models ready; a key that is empty is none', async () => {
+	const keys = {
+		ANTHROPIC_API_KEY: 'a',
+		OPENAI_API_KEY: ' ',
+		XAI_API_KEY: 'x',
+		GEMINI_API_KEY: 'g',
+		GROQ_API_KEY: 'q',
+		DEEPSEEK_API_KEY: 'd',
+		MISTRAL_API_KEY: 'm',
+		OLLAMA_BASE_URL: 'http://127.0.0.1:11434/v1',
+		AI: { run: async () => ({}) },
+	};
+	const ready = await models(keys);
+	expect(ready).toEqual(
+		many.models &&
+			[many.model, ...many.models].map((name) =>
+				expect.objectContaining({ name, ready: !['gpt-5.4', 'nobody'].includes(`${name}`) }),
+			),
+	);
+	expect(JSON.stringify(ready)).not.toMatch(/"[axgqdm]"/);
+});
+
+test('a model without its key is an error that names the variable, and no fallback', async () => {
+	const options = createOptions(runtime, config(bindings), { agent: 'many', model: undefined });
+	const run = chat.run(options, [chat.userMessage('Hello')]);
+	const warnings: unknown[] = [];
+	for await (const event of run.events) if (event.type === 'warning') warnings.push(event);
+	await expect(run.result).rejects.toMatchObject({
+		code: 'not_configured',
+		message: expect.stringContaining('ANTHROPIC_API_KEY'),
+	});
+	expect(warnings).toEqual([]);
+});
+
+test('a base URL that is none is named', async () => {
+	const app = createApp(runtime);
+	const response = await app.request('http://127.0.0.1/v1/agents', {}, { ...bindings, OPENAI_BASE_URL: 'my gateway' });
+	expect(response.status).toBe(503);
+	expect(await response.json()).toMatchObject({
+		error: { message: expect.stringMatching(/^OPENAI_BASE_URL: must be a URL/) },
+	});
+});
+
+test("a session's context limit is its model's window, where it is known", async () => {
+	const { modelContextWindow } = createOptions(runtime, config({ ...bindings, ANTHROPIC_API_KEY: 'a' }), {
+		agent: 'many',
+		model: undefined,
+	});
+	expect(typeof modelContextWindow === 'function' && (await modelContextWindow('claude-sonnet-4-6'))).toBe(1_000_000);
+	expect(typeof modelContextWindow === 'function' && (await modelContextWindow('claude-99'))).toBe(undefined);
+});
+
+test('GET /v1/agents has the examples of an agent, and an empty list for one that has none', async () => {
+	const examples = ['What is 17 + 25?', 'What time is it?'];
+	const agents = [many, defineAgent({ name: 'host', description: 'Takes reservations.', model: 'demo', examples })];
+	const response = await createApp({ ...runtime, agents }).request('http://127.0.0.1/v1/agents', {}, bindings);
+	expect(await response.json()).toMatchObject({ agents: [{ examples: [] }, { name: 'host', examples }] });
+});

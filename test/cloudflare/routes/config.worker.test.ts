@@ -1,0 +1,42 @@
+import { env } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import { config } from '../../../src/cloudflare/config.ts';
+
+const { DAY_BUDGET_TOKENS: _, ...bindings } = { DAY_BUDGET_TOKENS: undefined, ...env };
+const readBudget = (variables: object) => config({ ...bindings, ...variables }).parseDayBudget('somebody');
+
+test('without its variables a day has a usual budget, and with none it has none; each of them sets its own cap, as text or as a number', () => {
+	expect(readBudget({})).toEqual({ tokens: 20_000_000 });
+	expect(readBudget({ DAY_BUDGET_TOKENS: 'none' })).toEqual({});
+	expect(readBudget({ DAY_BUDGET_TOKENS: ' 2000000 ' })).toEqual({ tokens: 2_000_000 });
+	expect(readBudget({ DAY_BUDGET_USD: '2.50' })).toEqual({ usd: 2.5 });
+	expect(readBudget({ DAY_BUDGET_TOKENS: 1, DAY_BUDGET_USD: 0.01 })).toEqual({ tokens: 1, usd: 0.01 });
+});
+
+test('a budget that is none, or set to nothing, is refused with the variable and the remedy', () => {
+	for (const [name, wrong] of [
+		['DAY_BUDGET_TOKENS', ['', '0', '-1', '1.5', '1e6', 'many', '9'.repeat(20), 0, Number.NaN, true, {}]],
+		['DAY_BUDGET_USD', ['', '0', '0.00', '-1', '$2', '2,50', '1e3', 'Infinity', '9'.repeat(400), 0, null]],
+	] as const) {
+		for (const value of wrong) {
+			const read = () => readBudget({ [name]: value });
+			expect(read, `${name}=${value}`).toThrow(
+				expect.objectContaining({
+					code: 'not_configured',
+					message: expect.stringMatching(new RegExp(`^${name}: must be .* such as .*\\[vars\\] in wrangler.toml`)),
+				}),
+			);
+		}
+	}
+});
+
+test('a binding that is missing is named', () => {
+	for (const name of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHERS']) {
+		expect(() => config({ ...env, [name]: undefined })).toThrow(
+			expect.objectContaining({
+				code: 'not_configured',
+				message: expect.stringMatching(new RegExp(`^${name}: .*wrangler.toml`)),
+			}),
+		);
+	}
+});

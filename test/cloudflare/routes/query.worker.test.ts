@@ -1,0 +1,66 @@
+import { SELF } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import type { Operation } from '../../../src/cloudflare/wire/operation.ts';
+import { createSession, request } from '../../client.ts';
+import * as described from '../openapi/operations.ts';
+
+interface Refusal {
+	readonly error: { readonly code: string; readonly message: string; readonly data?: { readonly field?: string } };
+}
+
+const operations = Object.values<Operation>(described);
+
+async function messageAt(path: string): Promise<string> {
+	const response = await request(path);
+	const { error }: Refusal = await response.json();
+	expect(response.status, path).toBe(400);
+	expect(error.code).toBe('invalid_request');
+	return error.message;
+}
+
+test('every route refuses a query parameter that it does not know, but those whose clients add their own', async () => {
+	const [id, open] = [await createSession(), new Set<string>()];
+	for (const { id: name, path, method } of operations) {
+		const at = path
+			.replace(':id', id)
+			.replace(':chat', id)
+			.replace(':message', '65536')
+			.replace(/:(agent|model)/, 'scripted')
+			.replace(':name', 'x')
+			.replace(':source', 'github');
+		const hasBody = ['post', 'put', 'patch'].includes(method);
+		const response = await SELF.fetch(`http://localhost${at}?nonsense=1`, {
+			method: method.toUpperCase(),
+			...(hasBody && { body: '{}', headers: { 'content-type': 'application/json' } }),
+		});
+		const text = await response.text();
+		if (!text.includes('nonsense')) open.add(name);
+		else expect([response.status, JSON.parse(text).error.data], name).toEqual([400, { field: 'nonsense' }]);
+	}
+	expect([...open].sort()).toEqual(
+		[
+			...['createCompletion', 'getModel', 'listModels'],
+			...['listChat', 'postChat', 'resumeChat', 'stopChat'],
+			...['getDocs', 'receiveWebhook'],
+		].sort(),
+	);
+});
+
+test('the nearest right parameter is named, else those that there are', async () => {
+	expect(await messageAt('/v1/sessions?limti=5')).toBe('limti: no such query parameter. Did you mean limit?');
+	expect(await messageAt('/v1/skills?q=tone')).toMatch(/^q: no such query parameter\. Did you mean query\?$/);
+	expect(await messageAt('/v1/skills?page=2')).toMatch(/^page: .*Possible: cursor, limit, query\.$/);
+	expect(await messageAt('/v1/agents?limit=2')).toBe('limit: no such query parameter. This route takes none.');
+});
+
+test('a parameter that is given twice is refused instead of taken half', async () => {
+	expect(await messageAt('/v1/sessions?limit=1&limit=2')).toBe('limit: given twice in the query. Give it once.');
+});
+
+test('a name that nobody gives is shown short and as what it is', async () => {
+	expect(await messageAt('/v1/agents?=1')).toMatch(/^"": no such query parameter/);
+	expect(await messageAt('/v1/agents?__proto__=1')).toMatch(/^__proto__: no such query parameter/);
+	const long = await messageAt(`/v1/agents?${'x'.repeat(5_000)}=1`);
+	expect(long.length).toBeLessThan(200);
+	expect(await messageAt('/v1/agents?%E2%80%AE%0A=1')).toMatch(/^"\\u202e\\n": no such/);
+});

@@ -1,0 +1,107 @@
+/** What an admin reads of spending, and what may be spent where nobody says. */
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { config } from '../../../src/cloudflare/config.ts';
+import { setClock } from '../../clock.ts';
+import { keysFor } from '../../credentials.ts';
+import { play } from '../../script.ts';
+import worker from '../../worker.ts';
+
+let keys: Readonly<Record<'ann' | 'ben' | 'admin', string>>;
+let bindings: Record<string, unknown>;
+
+beforeAll(async () => {
+	({ keys, bindings } = await keysFor(
+		{ ann: ['run'], ben: ['run'], admin: ['admin'] },
+		{ SESSION_BUDGET_TOKENS: '3000000', DAY_BUDGET_USD: '4', DAY_BUDGET_TOKENS: 'none' },
+	));
+});
+
+const ask = (credential: string, path: string, body?: object) =>
+	worker.request(
+		`https://runlet.example.com/v1/${path}`,
+		{
+			method: body === undefined ? 'GET' : 'POST',
+			headers: { authorization: `Bearer ${credential}`, 'content-type': 'application/json' },
+			...(body !== undefined && { body: JSON.stringify(body) }),
+		},
+		bindings,
+	);
+
+interface Usage {
+	readonly budgets: object;
+	readonly usage: readonly { owner: string; day: string; spent: { tokens: number }; reserved: { tokens: number } }[];
+}
+
+async function read(query = ''): Promise<Usage> {
+	const response = await ask(keys.admin, `usage${query}`);
+	expect(response.status).toBe(200);
+	return response.json();
+}
+
+describe('GET /v1/usage', () => {
+	test('gives an admin what each owner spent today, and of one owner only its own', async () => {
+		for (const [name, outputTokens] of [
+			['ann', 10],
+			['ben', 20],
+		] as const) {
+			play({ text: 'done', usage: { inputTokens: 100, outputTokens } });
+			expect((await ask(keys[name], 'sessions', { agent: 'scripted', text: 'go' })).status).toBe(201);
+		}
+		const today = new Date().toISOString().slice(0, 10);
+		const rows = async (query?: string) =>
+			(await read(query)).usage.map(({ owner, day, spent }) => [owner, day, spent.tokens]);
+		await expect.poll(() => rows()).toContainEqual(['ann', today, 110]);
+		await expect.poll(() => rows()).toContainEqual(['ben', today, 120]);
+		expect(await rows('?owner=ann')).toEqual([['ann', today, 110]]);
+		expect(await rows('?owner=nobody')).toEqual([]);
+	});
+
+	test('says what may be spent where nobody says', async () => {
+		expect((await read()).budgets).toEqual({ session: { tokens: 3_000_000 }, day: { usd: 4 } });
+	});
+
+	test('is for admins, and its query is checked', async () => {
+		expect((await ask(keys.ann, 'usage')).status).toBe(403);
+		for (const query of ['?days=0', '?days=401', '?days=all', '?owner=*', '?since=today'])
+			expect((await ask(keys.admin, `usage${query}`)).status).toBe(400);
+	});
+});
+
+describe('a budget that nobody sets', () => {
+	const bare = { SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' };
+	const read = (more: object) => {
+		const { SESSION_BUDGET_TOKENS: _, DAY_BUDGET_TOKENS: __, ...unset } = { ...bare, ...env };
+		const { sessionBudget, parseDayBudget } = config({ ...unset, ...more });
+		return [sessionBudget, parseDayBudget('local')];
+	};
+
+	test('is there, of a session and of a day', () => {
+		expect(read({})).toEqual([{ tokens: 2_000_000 }, { tokens: 20_000_000 }]);
+	});
+
+	test('is replaced by any cap, and by none', () => {
+		expect(read({ SESSION_BUDGET_USD: '2.50', DAY_BUDGET_TOKENS: 5_000 })).toEqual([{ usd: 2.5 }, { tokens: 5_000 }]);
+		expect(read({ SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' })).toEqual([{}, {}]);
+	});
+
+	test.each([['lots'], ['-1'], ['0'], [''], ['NaN']])('cannot be %j', (given) => {
+		for (const name of ['SESSION_BUDGET_TOKENS', 'SESSION_BUDGET_USD', 'DAY_BUDGET_TOKENS', 'DAY_BUDGET_USD'])
+			expect(() => config({ ...env, [name]: given })).toThrow(name);
+	});
+});
+
+test('a day that is over stays on record when its calls are forgotten', async () => {
+	const ledger = env.LEDGERS.get(env.LEDGERS.newUniqueId());
+	setClock('2026-01-01');
+	await ledger.settle([{ id: 'a', amount: { tokens: 7, usd: 0.5 } }]);
+	setClock('2026-01-20');
+	await ledger.settle([{ id: 'b', amount: { tokens: 8, usd: 0 } }]);
+	const reserved = { tokens: 0, usd: 0 };
+	expect(await ledger.days(31)).toEqual([
+		{ day: '2026-01-20', spent: { tokens: 8, usd: 0 }, reserved },
+		{ day: '2026-01-01', spent: { tokens: 7, usd: 0.5 }, reserved },
+	]);
+	expect(await ledger.days(5)).toHaveLength(1);
+	setClock();
+});

@@ -1,0 +1,24 @@
+import { runInDurableObject } from 'cloudflare:test';
+import { afterEach, expect, test } from 'vitest';
+import { Alarm } from '../../../src/cloudflare/session/alarm.ts';
+import { SessionStore } from '../../../src/cloudflare/session/store.ts';
+import { createSession, readObject } from '../../client.ts';
+import { breakStorage, mendStorage } from '../../storage.ts';
+
+afterEach(mendStorage);
+
+test('an alarm that could not be set is set as it was asked for last', async () => {
+	const id = await createSession();
+	const object = readObject(id);
+	const readAlarm = () => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
+	// Until the owner's list was told.
+	await expect.poll(readAlarm).toBe(null);
+	await runInDurableObject(object, async (_, { storage }) => {
+		const alarm = new Alarm(new SessionStore(storage), []);
+		breakStorage();
+		// One run ends, and the next one begins.
+		expect(await Promise.all([alarm.rest(), alarm.watch()])).toEqual([false, false]);
+		mendStorage();
+	});
+	await expect.poll(readAlarm, { timeout: 10_000 }).not.toBe(null);
+});

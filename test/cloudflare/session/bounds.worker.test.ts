@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { allEvents, createSession, readHistory, readState, request, send } from '../../client.ts';
+import { play } from '../../script.ts';
+
+const calls = (count: number) =>
+	Array.from({ length: count }, (_, n) => ({ id: `c${n}`, name: 'echo', input: { text: `${n}` } }));
+
+test('a model that calls 2,000 tools in a turn has 200 of them run, and the run ends', async () => {
+	const id = await createSession();
+	play({ toolCalls: calls(2_000) }, 'done');
+	const events = await allEvents(await send(id, 'go'));
+	const results = events.filter(({ type }) => type === 'tool_result');
+	expect(results.filter(({ data }) => data.isError === false)).toHaveLength(200);
+	expect(results).toHaveLength(2_000);
+	expect(events.at(-1)?.type).toBe('done');
+});
+
+test('a model that answers 400 MB ends its run as reply_too_large, and the session goes on', async () => {
+	const id = await createSession();
+	const piece = 'x'.repeat(1_000_000);
+	play(async ({ options }, onDelta) => {
+		for (let n = 0; n < 400 && options?.signal?.aborted === false; n++) await onDelta({ type: 'text', text: piece });
+		return undefined;
+	}, 'Well.');
+	const events = await allEvents(await send(id, 'go'));
+	expect(events.at(-1)).toMatchObject({ type: 'error', data: { code: 'reply_too_large' } });
+	expect((await readState(id)).status).toBe('error');
+	await request(`/v1/sessions/${id}/messages`, { text: 'again' });
+	expect((await readHistory(id)).at(-1)).toMatchObject({ role: 'assistant', content: 'Well.' });
+});

@@ -1,0 +1,224 @@
+import { env, runInDurableObject } from 'cloudflare:test';
+import { describe, expect, test } from 'vitest';
+import { config } from '../../../src/cloudflare/config.ts';
+import { RunletError } from '../../../src/core/errors.ts';
+import {
+	allEvents,
+	createSession,
+	readEvents,
+	readObject,
+	readState,
+	readText,
+	request,
+	restart,
+	send,
+} from '../../client.ts';
+import { play } from '../../script.ts';
+
+const stream = { accept: 'text/event-stream' };
+const usage = (inputTokens: number, outputTokens: number, costUsd = 0) => ({ inputTokens, outputTokens, costUsd });
+const make = async (body: object): Promise<string> => {
+	const response = await request('/v1/sessions', { agent: 'scripted', ...body });
+	return (await response.json<{ id: string }>()).id;
+};
+const raise = (id: string, budget: object) => request(`/v1/sessions/${id}`, { budget }, {}, 'PATCH');
+const continued = (id: string) => request(`/v1/sessions/${id}/continue`, {}, stream);
+
+describe('the budget of a session', () => {
+	test('shows what is spent, set aside and left, while a run goes on and in its last event', async () => {
+		const gate = Promise.withResolvers<void>();
+		const id = await createSession('thrifty');
+		play(async () => {
+			await gate.promise;
+			return { text: 'done', usage: usage(40, 10) };
+		});
+		const response = await send(id, 'go');
+		const { budget } = await readState(id);
+		expect(budget).toMatchObject({ limit: { tokens: 1_000 }, spent: { tokens: 0 } });
+		expect(budget.reserved.tokens).toBeGreaterThan(100);
+		gate.resolve();
+		const after = { limit: { tokens: 1_000 }, spent: { tokens: 50 }, reserved: { tokens: 0 }, left: { tokens: 950 } };
+		expect((await allEvents(response)).at(-1)?.data).toMatchObject({ budget: after });
+		expect((await readState(id)).budget).toMatchObject(after);
+	});
+
+	test('stops a run before the request that would pass it; raised, the run is continued', async () => {
+		const id = await make({ budget: { tokens: 200 }, agent: 'thrifty' });
+		const { requests } = play(
+			{ toolCalls: [{ id: 'a', name: 'echo', input: { text: 'hi' } }], usage: usage(60, 60) },
+			{ text: 'done', usage: usage(80, 10) },
+		);
+		const last = (await allEvents(await send(id, 'go'))).at(-1);
+		expect(last).toMatchObject({ type: 'error', data: { code: 'budget_exceeded', data: { scope: 'session' } } });
+		expect(requests).toHaveLength(1);
+		expect(await readState(id)).toMatchObject({ status: 'error', budget: { spent: { tokens: 120 } } });
+		expect((await allEvents(await continued(id))).at(-1)?.type).toBe('error');
+		expect(await (await raise(id, { tokens: 2_000 })).json()).toMatchObject({ budget: { left: { tokens: 1_880 } } });
+		expect(readText(await allEvents(await continued(id)))).toBe('done');
+		expect(requests).toHaveLength(2);
+	});
+
+	test('is told as it stands then, where a new session ends its first run waiting for somebody', async () => {
+		play({ toolCalls: [{ id: 'm', name: 'by_hand', input: {} }], usage: usage(60, 40) });
+		const created = await request('/v1/sessions', { agent: 'scripted', text: 'go' });
+		expect(await created.json()).toMatchObject({ status: 'awaiting_tools', budget: { spent: { tokens: 100 } } });
+	});
+
+	test('is 402 where the answer is the result', async () => {
+		const id = await make({ budget: { tokens: 1 } });
+		play('never');
+		const refused = await request(`/v1/sessions/${id}/messages`, { text: 'go' });
+		expect(refused.status).toBe(402);
+		expect(await refused.json()).toMatchObject({
+			error: { code: 'budget_exceeded', message: expect.stringContaining('PATCH') },
+		});
+	});
+
+	test('bounds a reply that the agent does not bound by what is left', async () => {
+		const id = await make({ budget: { tokens: 2_000 } });
+		const { requests } = play({ text: 'done', usage: usage(10, 10) });
+		await allEvents(await send(id, 'go'));
+		const asked = requests[0]?.options?.maxOutputTokens ?? 0;
+		expect(asked).toBeGreaterThan(16);
+		expect(asked).toBeLessThan(2_000);
+	});
+
+	test('counts in dollars, too, and refuses a model that nobody knows the price of', async () => {
+		const id = await make({ budget: { usd: 2 } });
+		play({ text: 'one', usage: usage(100, 100, 0.2) });
+		await allEvents(await send(id, 'go'));
+		expect((await readState(id)).budget).toMatchObject({ spent: { usd: 0.2 }, left: { usd: 1.8 } });
+		const { requests } = play('never');
+		const unpriced = await make({ budget: { usd: 2 }, model: 'scripted-unpriced' });
+		const last = (await allEvents(await send(unpriced, 'go'))).at(-1);
+		expect(last).toMatchObject({ data: { code: 'budget_exceeded', message: expect.stringContaining('tokens') } });
+		expect(requests).toHaveLength(0);
+	});
+
+	test.each([
+		['that was refused costs nothing', Object.assign(new Error('no'), { status: 401 }), 0, 0],
+		['whose cost was said costs that', new RunletError('refused', 'No.', { usage: usage(7, 0) }), 7, 7],
+		['that broke off before it said anything costs what it sent', undefined, 10, 100],
+	])('a request %s', async (_, failure, least, most) => {
+		const id = await createSession('thrifty');
+		play(failure);
+		expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('error');
+		const { budget } = await readState(id);
+		expect(budget).toMatchObject({ reserved: { tokens: 0 } });
+		expect(budget.spent.tokens).toBeGreaterThanOrEqual(least);
+		expect(budget.spent.tokens).toBeLessThanOrEqual(most);
+	});
+
+	test.each([[Number.NaN], [-5], [Number.POSITIVE_INFINITY]])('a cost of %d is none', async (outputTokens) => {
+		const id = await createSession('thrifty');
+		play({ text: 'done', usage: { inputTokens: outputTokens, outputTokens } });
+		expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('done');
+		expect((await readState(id)).budget.spent.tokens).toBeGreaterThan(10);
+	});
+
+	test('a reply whose cost nobody says costs what it is estimated at, and not all that was set aside', async () => {
+		const id = await createSession('thrifty');
+		play('done');
+		await allEvents(await send(id, 'go'));
+		const { tokens } = (await readState(id)).budget.spent;
+		expect(tokens).toBeGreaterThan(10);
+		expect(tokens).toBeLessThan(100);
+	});
+
+	test.each([[{}], [{ budget: { tokens: 1_000_000 } }]])(
+		'is charged what a reply had streamed that was cancelled, and not what was set aside (%j)',
+		async (budget) => {
+			const id = await make(budget);
+			const shown = Promise.withResolvers<void>();
+			play(async (_, onDelta) => {
+				await onDelta({ type: 'text', text: 'word '.repeat(80) });
+				shown.resolve();
+				return new Promise(() => {});
+			});
+			await send(id, 'word '.repeat(80));
+			await shown.promise;
+			await request(`/v1/sessions/${id}/cancel`, {});
+			const { tokens } = (await readState(id)).budget.spent;
+			expect(tokens).toBeGreaterThan(200);
+			// What the tools of the agent cost stands in it.
+			expect(tokens).toBeLessThan(2_000);
+		},
+	);
+
+	test('is not passed by a message in Chinese that no model was asked with', async () => {
+		const id = await make({ budget: { tokens: 40_000 } });
+		const { requests } = play('never');
+		expect((await allEvents(await send(id, '中'.repeat(100_000)))).at(-1)).toMatchObject({
+			data: { code: 'budget_exceeded' },
+		});
+		expect(requests).toHaveLength(0);
+	});
+
+	test('is charged with a request that a crash cut off, before the model is asked again', async () => {
+		const id = await make({ budget: { tokens: 40_000 } });
+		const { requests } = play(() => new Promise(() => {}), { text: 'done', usage: usage(10, 10) });
+		for await (const event of readEvents(await send(id, 'go'))) if (event.type === 'run.started') break;
+		await expect.poll(() => requests.length).toBe(1);
+		const { budget } = await readState(id);
+		await restart(id);
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
+		const { tokens } = (await readState(id)).budget.spent;
+		expect(tokens).toBeGreaterThan(20 + 10);
+		expect(tokens).toBeLessThan(budget.reserved.tokens);
+	});
+
+	test.each([
+		[{ tokens: -1 }, 'budget.tokens'],
+		[{ tokens: 1.5 }, 'budget.tokens'],
+		[{ usd: 'much' }, 'budget.usd'],
+		[{ euros: 1 }, 'budget.euros'],
+		[[], 'budget'],
+		[{ usd: 1e308 }, 'budget.usd'],
+	])('%j is refused with the field, when a session is made and when it is changed', async (budget, field) => {
+		const created = await request('/v1/sessions', { agent: 'scripted', budget });
+		expect(created.status).toBe(400);
+		expect(await created.json()).toMatchObject({ error: { data: { field } } });
+		const changed = await raise(await createSession(), budget);
+		expect(changed.status).toBe(400);
+		expect(await changed.json()).toMatchObject({ error: { data: { field } } });
+	});
+});
+
+describe("the budget of an owner's day", () => {
+	/** With a limit of the day, that the Worker under test has not. */
+	const limited = async (work: () => Promise<void>, more: object = {}): Promise<void> => {
+		const own = await runInDurableObject(readObject(await createSession()), (one) => config(Reflect.get(one, 'env')));
+		const before = { ...own };
+		Object.assign(own, { readDayBudget: () => ({ tokens: 100_000 }) }, more);
+		await work().finally(() => Object.assign(own, before));
+	};
+	const readDay = async (id: string) => Object((await readState(id)).dayBudget).spent?.tokens;
+
+	test('counts a session that is made again under its key', () =>
+		limited(async () => {
+			const before = (await readDay(await createSession())) ?? 0;
+			for (const tokens of [before + 42, before + 84]) {
+				const made = await request('/v1/sessions', { agent: 'thrifty' }, { 'idempotency-key': 'again' });
+				const { id } = await made.json<{ id: string }>();
+				play({ text: 'done', usage: usage(40, 2) });
+				await allEvents(await send(id, 'go'));
+				await expect.poll(() => readDay(id)).toBe(tokens);
+				await request(`/v1/sessions/${id}`, {}, {}, 'DELETE');
+			}
+		}));
+
+	test('does not keep a session from being looked at where its ledger cannot be asked', () => {
+		const get = () => {
+			throw new Error('The ledger is down.');
+		};
+		return limited(
+			async () => {
+				const id = await createSession('thrifty');
+				play('never');
+				expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ data: { code: 'overloaded' } });
+				expect(await readState(id)).toMatchObject({ status: 'error' });
+			},
+			{ ledgers: { ...env.LEDGERS, idFromName: () => undefined, get } },
+		);
+	});
+});

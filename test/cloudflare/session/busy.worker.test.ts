@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest';
+import type { ScriptedTurn } from '../../../src/core/providers/index.ts';
+import {
+	allEvents,
+	createSession,
+	follow,
+	readEvents,
+	readHistory,
+	readState,
+	readText,
+	request,
+	restart,
+} from '../../client.ts';
+import { play } from '../../script.ts';
+
+const stream = { accept: 'text/event-stream' };
+const async = { prefer: 'respond-async' };
+const say = (id: string, text: string, more: object = {}, headers: Record<string, string> = stream) =>
+	request(`/v1/sessions/${id}/messages`, { text, ...more }, headers);
+const texts = async (id: string): Promise<string[]> =>
+	(await readHistory(id)).map(({ role, content }) => `${role}: ${content}`);
+
+/** A session whose run goes on until `end` is called. */
+async function busy(...then: readonly ScriptedTurn[]) {
+	const gate = Promise.withResolvers<void>();
+	const script = play(
+		async () => {
+			await gate.promise;
+			return 'one';
+		},
+		...then,
+	);
+	const id = await createSession();
+	const first = await say(id, 'first');
+	return { id, first, end: gate.resolve, requests: script.requests };
+}
+
+describe('a message that comes while a run goes on', () => {
+	test('waits for its end and then has its own run, in the order in which it came', async () => {
+		const { id, first, end } = await busy('two', 'three');
+		const second = await say(id, 'second');
+		const third = await say(id, 'third');
+		expect(await readState(id)).toMatchObject({ status: 'running', waiting: 2 });
+		end();
+		expect(readText(await allEvents(first))).toBe('one');
+		expect(readText(await allEvents(second))).toBe('two');
+		expect(readText(await allEvents(third))).toBe('three');
+		expect(await texts(id)).toEqual([
+			...['user: first', 'assistant: one', 'user: second', 'assistant: two', 'user: third', 'assistant: three'],
+		]);
+		expect(await readState(id)).not.toHaveProperty('waiting');
+	});
+
+	test('gets its result, or the id of the run that it will have', async () => {
+		const { id, end } = await busy('two', 'three');
+		const second = say(id, 'second', {}, {});
+		await expect.poll(() => readState(id)).toMatchObject({ waiting: 1 });
+		const { runId } = await (await say(id, 'third', { whenBusy: 'queue' }, async)).json<{ runId: string }>();
+		end();
+		expect(await (await second).json()).toMatchObject({ status: 'completed', text: 'two' });
+		const events = await allEvents(await follow(id));
+		expect(events[0]?.data).toMatchObject({ runId });
+	});
+
+	test('is not lost when the object restarts before its turn', async () => {
+		const id = await createSession();
+		play(() => new Promise(() => {}), 'one', 'two');
+		await say(id, 'first', {}, async);
+		await say(id, 'second', {}, async);
+		await restart(id);
+		await expect.poll(() => texts(id)).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two']);
+	});
+
+	test('that came twice under one key is one message, while it waits and afterwards', async () => {
+		const { id, end } = await busy('two');
+		const key = { ...async, 'idempotency-key': 'k' };
+		const runIds = [await say(id, 'second', {}, key), await say(id, 'second', {}, key)];
+		const waiting = say(id, 'second', {}, { ...stream, 'idempotency-key': 'k' });
+		end();
+		expect(readText(await allEvents(await waiting))).toBe('two');
+		const after = await say(id, 'second', {}, key);
+		const ids = await Promise.all([...runIds, after].map((one) => one.json<{ runId: string }>()));
+		expect(new Set(ids.map(({ runId }) => runId)).size).toBe(1);
+		expect(await texts(id)).toHaveLength(4);
+	});
+
+	test('is dropped when the run is cancelled, and whoever waits for it is told', async () => {
+		const { id, first } = await busy('never');
+		const second = await say(id, 'second');
+		await request(`/v1/sessions/${id}/cancel`, {});
+		expect((await allEvents(first)).at(-1)?.type).toBe('cancelled');
+		expect((await allEvents(second)).at(-1)?.type).toBe('cancelled');
+		expect(await texts(id)).toEqual(['user: first']);
+		expect(await readState(id)).toMatchObject({ status: 'idle' });
+	});
+
+	test('that was dropped, asked for again under its key, does not get the run of another', async () => {
+		const { id } = await busy(() => new Promise(() => {}));
+		const key = { ...async, 'idempotency-key': 'dropped' };
+		await say(id, 'dropped', {}, key);
+		await request(`/v1/sessions/${id}/cancel`, {});
+		await say(id, 'second', {}, async);
+		const third = await (await say(id, 'third', {}, async)).json<{ runId: string }>();
+		const again = await (await say(id, 'dropped', {}, key)).json<{ runId?: string }>();
+		expect(again.runId).not.toBe(third.runId);
+	});
+
+	test('is no answer to a question that was asked meanwhile: it waits until that is answered', async () => {
+		const gate = Promise.withResolvers<void>();
+		const id = await createSession();
+		play(
+			async () => {
+				await gate.promise;
+				return { toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which?' } }] };
+			},
+			'Red it is.',
+			'two',
+		);
+		const first = await say(id, 'first');
+		const second = await say(id, 'second');
+		gate.resolve();
+		expect((await allEvents(first)).at(-1)?.type).toBe('awaiting');
+		expect(await readState(id)).toMatchObject({ status: 'awaiting_user', waiting: 1 });
+		expect(readText(await allEvents(await say(id, 'red')))).toBe('Red it is.');
+		expect(readText(await allEvents(second))).toBe('two');
+	});
+
+	test('is refused once too many wait', async () => {
+		const { id, end } = await busy(...Array.from({ length: 16 }, () => 'next'));
+		for (let n = 0; n < 16; n++) expect((await say(id, `${n}`, {}, async)).status).toBe(202);
+		const refused = await say(id, 'one too many', {}, async);
+		expect(refused.status).toBe(409);
+		expect(await refused.json()).toMatchObject({ error: { code: 'conflict', data: { field: 'whenBusy' } } });
+		end();
+		await expect.poll(async () => (await texts(id)).length).toBe(34);
+	});
+});
+
+test('a waiting message that begins after a cancelled tool does not claim that the tool did not run', async () => {
+	const id = await createSession();
+	const { requests } = play({ toolCalls: [{ id: 'u', name: 'unsafe', input: {} }] }, 'I will look.');
+	for await (const event of readEvents(await say(id, 'go'))) if (event.type === 'stop') break;
+	await request(`/v1/sessions/${id}/cancel`, {});
+	expect(readText(await allEvents(await say(id, 'and?')))).toBe('I will look.');
+	expect(requests[1]?.messages.at(-2)).toMatchObject({ role: 'tool', content: expect.stringContaining('not known') });
+});
+
+describe('a message that steers', () => {
+	test('is taken up by the run that goes on, before its next turn', async () => {
+		const gate = Promise.withResolvers<void>();
+		const id = await createSession();
+		const { requests } = play(async () => {
+			await gate.promise;
+			return { text: 'Let me see.', toolCalls: [{ id: 'a', name: 'echo', input: { text: 'hi' } }] };
+		}, 'In French: bonjour.');
+		const first = await say(id, 'first');
+		const steering = await say(id, 'in French', { whenBusy: 'steer' });
+		gate.resolve();
+		expect((await allEvents(first)).at(-1)).toMatchObject({ type: 'done', data: { text: 'In French: bonjour.' } });
+		expect((await allEvents(steering)).at(-1)?.type).toBe('done');
+		expect(requests[1]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
+		const live = await allEvents(await follow(id));
+		await restart(id);
+		expect(await allEvents(await follow(id))).toEqual(live);
+	});
+
+	test('lets a run that would have ended go on', async () => {
+		const { id, first, end, requests } = await busy('two');
+		await say(id, 'and now?', { whenBusy: 'steer' }, async);
+		end();
+		const events = await allEvents(first);
+		expect(readText(events)).toBe('onetwo');
+		expect(events.filter(({ type }) => type === 'step')).toHaveLength(2);
+		expect(requests[1]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+		await restart(id);
+		expect(readText(await allEvents(await follow(id)))).toBe('onetwo');
+	});
+
+	test('begins a run of its own where the one that went on has failed', async () => {
+		const gate = Promise.withResolvers<void>();
+		const id = await createSession();
+		play(async () => {
+			await gate.promise;
+			return Object.assign(new Error('no'), { status: 401 });
+		}, 'two');
+		const first = await say(id, 'first');
+		const second = say(id, 'second', { whenBusy: 'steer' }, {});
+		await expect.poll(() => readState(id)).toMatchObject({ waiting: 1 });
+		gate.resolve();
+		expect((await allEvents(first)).at(-1)?.type).toBe('error');
+		expect(await (await second).json()).toMatchObject({ text: 'two' });
+		await expect.poll(() => texts(id)).toEqual(['user: first', 'user: second', 'assistant: two']);
+	});
+});
+
+test('whenBusy that is none of the three is refused', async () => {
+	const refused = await say(await createSession(), 'hi', { whenBusy: 'never' });
+	expect(refused.status).toBe(400);
+	expect(await refused.json()).toMatchObject({ error: { data: { field: 'whenBusy' } } });
+});
+
+test('a reader of a message that waits may leave without harm', async () => {
+	const { id, end } = await busy('two');
+	const second = await say(id, 'second');
+	await readEvents(second).return();
+	await second.body?.cancel().catch(() => {});
+	end();
+	await expect.poll(() => texts(id)).toHaveLength(4);
+});

@@ -1,0 +1,245 @@
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { CrashPointName } from '../../../src/cloudflare/session/crash.ts';
+import { InboundContext } from '../../../src/cloudflare/session/inbound.ts';
+import { createJournal } from '../../../src/cloudflare/session/journal.ts';
+import type { RunRecord } from '../../../src/cloudflare/session/rows/run.ts';
+import { SessionStore } from '../../../src/cloudflare/session/store.ts';
+import {
+	allEvents,
+	createSession,
+	follow,
+	readHistory,
+	readObject,
+	readState,
+	request,
+	restart,
+	send,
+} from '../../client.ts';
+import { atCrashPoint, die } from '../../crash.ts';
+import { play } from '../../script.ts';
+import { forever, halfOf, post, readTo, repliesOf, turnsOf } from './stage.ts';
+
+beforeEach(() => atCrashPoint());
+
+/** Has a run stay at the point when it comes there for the first time; waits for that. */
+function hangAt(name: CrashPointName): () => Promise<void> {
+	let isReached = false;
+	atCrashPoint((point) => {
+		if (point !== name || isReached) return undefined;
+		isReached = true;
+		return forever();
+	});
+	// Who waits for a promise of the object would be called back in the object, and die with it.
+	return () => expect.poll(() => isReached, { timeout: 20_000 }).toBe(true);
+}
+
+describe('a turn whose object dies more than once', () => {
+	test('reads as it is stored to a reader of its first life, also where the second one did not ask the model', async () => {
+		const id = await createSession();
+		play(halfOf('Half of the first'), 'The whole answer.');
+		const seen = await readTo(await send(id, 'go'), { text: 'Half of the first' });
+		const takenUp = hangAt('taken-up');
+		await restart(id);
+		const second = await follow(id);
+		await takenUp();
+		atCrashPoint();
+		await restart(id);
+		const rest = await allEvents(await follow(id, seen.at(-1)?.id));
+		expect(turnsOf([...seen, ...rest])).toEqual(['The whole answer.']);
+		await second.body?.cancel();
+	});
+
+	test('reads as it is stored to a reader of its second life, which did not ask the model', async () => {
+		const id = await createSession();
+		play(halfOf('Half'), 'The whole answer.');
+		await readTo(await send(id, 'go'), { text: 'Half' });
+		const takenUp = hangAt('taken-up');
+		await restart(id);
+		const seen = await readTo(await follow(id), { type: 'turn.restarted' });
+		await takenUp();
+		atCrashPoint();
+		await restart(id);
+		const rest = await allEvents(await follow(id, seen.at(-1)?.id));
+		expect(turnsOf([...seen, ...rest])).toEqual(await repliesOf(id));
+	});
+});
+
+describe('a run that kills its object whenever it is taken up', () => {
+	for (const at of ['approval', 'call'] as const)
+		test(`ends as interrupted after three lives: at its ${at}, before anything is durable`, async () => {
+			const id = await createSession();
+			const { requests } = play({ toolCalls: [{ id: 'l', name: 'lethal', input: { session: id, at } }] }, 'Over.');
+			await post(id);
+			const state = async () => {
+				try {
+					return await readState(id);
+				} catch {
+					// The object died of it.
+					return undefined;
+				}
+			};
+			await expect.poll(state, { timeout: 20_000 }).toMatchObject({ status: 'error', error: { code: 'interrupted' } });
+			expect((await allEvents(await follow(id)))[0]?.data).toMatchObject({ attempt: 3 });
+			expect(requests).toHaveLength(1);
+			play('Never mind.');
+			expect(turnsOf(await allEvents(await send(id, 'leave it')))).toEqual(['Never mind.']);
+		});
+});
+
+describe('a run whose lives are used up in the middle of an answer', () => {
+	test('is over, and the next message is answered', async () => {
+		const id = await createSession();
+		play(halfOf('One'), halfOf('Two'), halfOf('Three'));
+		let response = await send(id, 'go');
+		for (const text of ['One', 'Two', 'Three']) {
+			await readTo(response, { text });
+			await restart(id);
+			response = await follow(id);
+		}
+		expect((await allEvents(response)).at(-1)).toMatchObject({ type: 'error', data: { code: 'interrupted' } });
+		const { requests } = play('Here I am.');
+		expect(turnsOf(await allEvents(await send(id, 'and now?')))).toEqual(['Here I am.']);
+		expect(requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'user']);
+		expect(await readState(id)).toMatchObject({ status: 'completed', budget: { reserved: { tokens: 0 } } });
+	});
+
+	test('makes room for a message that waited', async () => {
+		const id = await createSession();
+		play(halfOf('One'), halfOf('Two'), halfOf('Three'), 'At last.');
+		let response = await send(id, 'go');
+		await post(id, { text: 'me, too' });
+		for (const text of ['One', 'Two', 'Three']) {
+			await readTo(response, { text });
+			await restart(id);
+			if (text !== 'Three') response = await follow(id);
+		}
+		await expect.poll(() => repliesOf(id)).toEqual(['At last.']);
+	});
+});
+
+test('five reloads within one turn: while its model writes and while its tools run, the run completes', async () => {
+	const id = await createSession();
+	const again = (n: number) => ({ id: `a${n}`, name: 'once', input: { key: `reload ${id} ${n}`, hangs: n === 1 } });
+	play(
+		halfOf('Half'),
+		{ text: 'Whole.', toolCalls: [again(1), again(2), { id: 'l', name: 'last', input: { text: 'x' } }] },
+		halfOf('Nearly'),
+		'Done.',
+	);
+	const reload = () => restart(id);
+	const seen = await readTo(await send(id, 'go'), { text: 'Half' });
+	await reload();
+	// The first call hangs in its first life.
+	const reloads = ['model-end', 'tool-begin', 'tool-end'] as const;
+	for (const name of reloads) {
+		const reached = hangAt(name);
+		const watching = follow(id).then((response) => response.body?.cancel());
+		await reached();
+		atCrashPoint();
+		await reload();
+		await watching;
+	}
+	await readTo(await follow(id), { text: 'Nearly' });
+	await reload();
+	const rest = await allEvents(await follow(id, seen.at(-1)?.id));
+	expect(turnsOf([...seen, ...rest])).toEqual(['Whole.', 'Done.']);
+	expect(rest.at(-1)?.type).toBe('done');
+	expect(rest.filter(({ type }) => type === 'tool_result')).toHaveLength(3);
+});
+
+describe('an approval', () => {
+	const pay = { id: 'p', name: 'pay', input: { amount: 5 } };
+	const approve = (id: string, call: unknown) =>
+		request(`/v1/sessions/${id}/tool-results`, [{ id: call, approve: true }], { accept: 'text/event-stream' });
+
+	test('that was stored when its object died is shown, and answered once by the id that was shown', async () => {
+		const id = await createSession();
+		const stored = hangAt('ended');
+		play({ toolCalls: [pay] });
+		await send(id, 'go');
+		await stored();
+		atCrashPoint();
+		await restart(id);
+		const shown = (await allEvents(await follow(id))).at(-1)?.data.toolCalls as { id: string }[];
+		expect(shown).toMatchObject([{ id: 'p', kind: 'approval' }]);
+		await restart(id);
+		play('Paid.');
+		expect(turnsOf(await allEvents(await approve(id, shown[0]?.id)))).toEqual(['Paid.']);
+		expect((await approve(id, shown[0]?.id)).status).toBe(409);
+		const results = (await readHistory(id)).filter(({ role }) => role === 'tool');
+		expect(results).toMatchObject([{ toolCallId: 'p', content: 'paid 5' }]);
+	});
+
+	test('whose answer was lost with its object may be given again', async () => {
+		const id = await createSession();
+		play({ toolCalls: [pay] });
+		const shown = (await allEvents(await send(id, 'go'))).at(-1)?.data.toolCalls as { id: string }[];
+		let deaths = 0;
+		atCrashPoint((_, { session }) => (deaths++ === 0 ? die(session, { isDurable: false }) : undefined));
+		await approve(id, shown[0]?.id).catch(() => undefined);
+		play('Paid.', 'Paid.');
+		await approve(id, shown[0]?.id).then((response) => response.text());
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
+		const results = (await readHistory(id)).filter(({ role }) => role === 'tool');
+		expect(results).toMatchObject([{ toolCallId: 'p', content: 'paid 5' }]);
+	});
+});
+
+describe('a model that never ends', () => {
+	test('holds up no alarm, is ended by its deadline, and says nothing afterwards', async () => {
+		const id = await createSession('impatient');
+		const late = Promise.withResolvers<void>();
+		let isStopped = false;
+		const { requests } = play(async ({ options }, onDelta) => {
+			options?.signal?.addEventListener('abort', () => {
+				isStopped = true;
+			});
+			await onDelta({ type: 'text', text: 'Hm' });
+			await late.promise;
+			await onDelta({ type: 'text', text: ' and late' });
+			return 'Hm and late';
+		}, 'Next.');
+		const response = await send(id, 'go');
+		await expect.poll(() => requests.length).toBe(1);
+		for (let n = 0; n < 3; n++) expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
+		const events = await allEvents(response);
+		expect(events.at(-1)).toMatchObject({ type: 'error', data: { code: 'timeout' } });
+		expect(isStopped).toBe(true);
+		const before = await readHistory(id);
+		await runInDurableObject(readObject(id), () => late.resolve());
+		expect(turnsOf(await allEvents(await send(id, 'and now?')))).toEqual(['Next.']);
+		expect((await readHistory(id)).slice(0, before.length)).toEqual(before);
+		expect(await repliesOf(id)).toEqual(['Next.']);
+	});
+
+	test('writes nothing any more once its run is over, or has another life', async () => {
+		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
+			const store = new SessionStore(storage);
+			store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });
+			const begin = (n: number) => store.runs.begin({ n, id: `run_${n}`, boot: 'one', firstSeq: 65_536, createdAt: 1 });
+			const late = async (record: RunRecord) => {
+				const meter = { reserve: () => undefined, lost: () => {}, settle: () => {}, call: undefined };
+				const inbound = new InboundContext([], 'local');
+				const options = { store, record, meter, inbound, onSteered: () => {}, atCrashPoint: () => {} };
+				const { hooks } = createJournal({ ...options, sync: () => storage.sync() });
+				const message = { role: 'assistant', content: 'late' } as const;
+				const writes = [
+					async () => hooks.onMessage(message, { before: [] }),
+					async () => hooks.onToolCall({ id: 'c', name: 'pay', input: {} }, { name: 'pay', inputSchema: {} }),
+					async () => hooks.meter.reserve({ model: 'm', inputTokens: 1, maxOutputTokens: 1 }),
+					async () => hooks.onRestart(1, []),
+					async () => hooks.steer(),
+				];
+				for (const write of writes) await expect(write()).rejects.toMatchObject({ code: 'interrupted' });
+			};
+			const ended = begin(1);
+			store.runs.end(1, 'cancelled', { before: [], draft: [], event: { type: 'cancelled' } }, 2);
+			await late(ended);
+			const takenUp = begin(2);
+			store.runs.takeUp(2, { boot: 'two', attempt: 2, lost: 1, progress: 0, restarts: 0 });
+			await late(takenUp);
+			expect(store.messages.page().records).toEqual([]);
+		});
+	});
+});

@@ -1,0 +1,111 @@
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { describe, expect, test } from 'vitest';
+import { allEvents, createSession, readHistory, readObject, request, restart, send } from '../../client.ts';
+import { play } from '../../script.ts';
+
+interface Listed {
+	readonly id: string;
+	readonly title?: string;
+}
+
+const listed = async (): Promise<Listed[]> =>
+	(await (await request('/v1/sessions?limit=100')).json<{ sessions: Listed[] }>()).sessions;
+const first = async (): Promise<Listed | undefined> => (await listed())[0];
+const readAlarm = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
+
+describe('the list of sessions', () => {
+	test('has a session from its creation on, the last active one first, with the beginning of its first message', async () => {
+		const [a, b] = [await createSession(), await createSession()];
+		await expect.poll(first).toMatchObject({ id: b });
+		play('done');
+		await allEvents(await send(a, 'How are you today?'));
+		await expect.poll(first).toMatchObject({ id: a, title: 'How are you today?', agent: 'scripted' });
+	});
+
+	test('is written once a run', async () => {
+		const id = await createSession();
+		await expect.poll(first).toMatchObject({ id });
+		play({ toolCalls: [{ id: 'a', name: 'echo', input: { text: 'hi' } }] }, 'done');
+		const directory = env.DIRECTORIES.get(env.DIRECTORIES.idFromName('local'));
+		const writes = () =>
+			runInDurableObject(
+				directory,
+				(_, { storage }) => storage.sql.exec<{ n: number }>('SELECT total_changes() AS n').one().n,
+			);
+		const before = await writes();
+		await allEvents(await send(id, 'go'));
+		await expect.poll(first).toMatchObject({ id, title: 'go' });
+		expect((await writes()) - before).toBe(1);
+	});
+
+	test('has a session no more that was deleted', async () => {
+		const id = await createSession();
+		await expect.poll(first).toMatchObject({ id });
+		expect((await request(`/v1/sessions/${id}`, {}, {}, 'DELETE')).status).toBe(204);
+		expect((await listed()).map((one) => one.id)).not.toContain(id);
+	});
+});
+
+test('a message that comes while its session is deleted begins nothing', async () => {
+	const { requests } = play(() => new Promise(() => {}), 'never');
+	const id = await createSession();
+	await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' });
+	await expect.poll(() => requests.length).toBe(1);
+	const deleting = request(`/v1/sessions/${id}`, {}, {}, 'DELETE');
+	await request(`/v1/sessions/${id}/messages`, { text: 'more' }, { prefer: 'respond-async' });
+	expect((await deleting).status).toBe(204);
+	expect((await request(`/v1/sessions/${id}`)).status).toBe(404);
+	expect(requests).toHaveLength(1);
+});
+
+describe('a session that expires', () => {
+	test('is gone, with everything of it, once its time after the last activity is over', async () => {
+		const id = await createSession('fleeting');
+		play('done');
+		await allEvents(await send(id, 'go'));
+		// Until its owner's ledger and list were told.
+		await expect.poll(async () => ((await readAlarm(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
+		await runDurableObjectAlarm(readObject(id));
+		expect((await request(`/v1/sessions/${id}`)).status).toBe(200);
+		await runInDurableObject(readObject(id), (_, { storage }) =>
+			storage.sql.exec('UPDATE run SET ended_at = ended_at - 3600000'),
+		);
+		expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
+		expect((await request(`/v1/sessions/${id}`)).status).toBe(404);
+		expect(await runInDurableObject(readObject(id), (_, { storage }) => storage.sql.databaseSize)).toBeLessThan(20_000);
+		expect(await readAlarm(id)).toBeNull();
+		expect((await listed()).map((one) => one.id)).not.toContain(id);
+	});
+
+	test('stays as long again once a message came that waits', async () => {
+		const id = await createSession('fleeting');
+		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'done', 'and more');
+		await allEvents(await send(id, 'go'));
+		await expect.poll(async () => ((await readAlarm(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
+		await runInDurableObject(readObject(id), (_, { storage }) =>
+			storage.sql.exec('UPDATE run SET ended_at = ended_at - 3600000').toArray(),
+		);
+		const about = { text: 'more', isPatient: true };
+		expect((await readObject(id).send({ owner: 'local' }, about, { delivery: 'accepted' })).status).toBe(202);
+		expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
+		expect(((await readAlarm(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
+		await request(`/v1/sessions/${id}/tool-results`, [{ id: 'a', output: 'done' }]);
+		await expect.poll(async () => (await readHistory(id)).at(-1)?.content).toBe('and more');
+	});
+
+	test('says so itself where its agent does not', async () => {
+		const response = await request('/v1/sessions', { agent: 'scripted', expiresAfterMs: 60_000 });
+		const { id } = await response.json<{ id: string }>();
+		const left = async () => ((await readAlarm(id)) ?? 0) - Date.now();
+		await expect.poll(left).toBeGreaterThan(50_000);
+		expect(await left()).toBeLessThanOrEqual(60_000);
+		await restart(id);
+		expect(await readAlarm(id)).not.toBeNull();
+	});
+
+	test.each([[0], [-1], [1.5], ['soon'], [1e300]])('in %j ms is refused', async (expiresAfterMs) => {
+		const refused = await request('/v1/sessions', { agent: 'scripted', expiresAfterMs });
+		expect(refused.status).toBe(400);
+		expect(await refused.json()).toMatchObject({ error: { data: { field: 'expiresAfterMs' } } });
+	});
+});

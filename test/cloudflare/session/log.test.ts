@@ -1,0 +1,206 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { RunEvent } from '../../../src/core/chat/index.ts';
+import { RunLog } from '../../../src/cloudflare/session/log.ts';
+import { advance, formatPosition, parsePosition, toStart } from '../../../src/cloudflare/session/position.ts';
+
+const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
+const pieces = (type: 'text' | 'reasoning') =>
+	fc.array(words, { maxLength: 5 }).map((texts) => texts.map((text): RunEvent => ({ type, text })));
+const toolCall = fc
+	.tuple(fc.uuid(), fc.array(words, { minLength: 1, maxLength: 4 }))
+	.map(([id, parts]): RunEvent[] => [
+		{ type: 'tool_use_start', id, name: 'tool' },
+		...parts.map((partialInputJson): RunEvent => ({ type: 'tool_use_input', id, partialInputJson })),
+		{ type: 'tool_use_end', id },
+	]);
+const sideEvents = fc.array(
+	fc.constantFrom<RunEvent>(
+		{ type: 'note', id: 'n', label: 'a' },
+		{ type: 'tool_result', id: 'r', output: 1, isError: false },
+	),
+	{
+		maxLength: 4,
+	},
+);
+const turn = fc
+	.tuple(pieces('reasoning'), pieces('text'), fc.array(toolCall, { maxLength: 3 }), pieces('text'), sideEvents)
+	.map(([reasoning, text, calls, more, rest]): RunEvent[] => [
+		...reasoning,
+		...text,
+		...calls.flat(),
+		...more,
+		{ type: 'stop', reason: 'end_turn', usage: {} },
+		...rest,
+		{
+			type: 'step',
+			iteration: 1,
+			model: 'm',
+			text: '',
+			toolCalls: [],
+			toolResults: [],
+			stopReason: 'end_turn',
+			usage: {},
+		},
+	]);
+const run = fc
+	.array(turn, { maxLength: 4 })
+	.map((turns): RunEvent[] => [
+		{ type: 'run.started', runId: 'r', attempt: 1 },
+		...turns.flat(),
+		{ type: 'done', text: '', usage: {} },
+	]);
+
+/** The events with neighbouring pieces of one text joined. */
+function joined(events: readonly RunEvent[]): RunEvent[] {
+	const out: RunEvent[] = [];
+	for (const event of events) {
+		const before = out.at(-1);
+		if ((event.type === 'text' || event.type === 'reasoning') && before?.type === event.type) {
+			out[out.length - 1] = { type: event.type, text: before.text + event.text };
+		} else if (event.type === 'tool_use_input' && before?.type === 'tool_use_input' && before.id === event.id) {
+			out[out.length - 1] = { ...event, partialInputJson: before.partialInputJson + event.partialInputJson };
+		} else out.push(event);
+	}
+	return out;
+}
+
+/** The parts of a run in one order: what two readers agree on when one of them read a stream made again from the store. */
+function parts(events: readonly RunEvent[]): unknown {
+	const all = (type: 'text' | 'reasoning') =>
+		events.flatMap((event) => (event.type === type ? [event.text] : [])).join('');
+	const others = events.filter(({ type }) => type !== 'text' && type !== 'reasoning' && type !== 'tool_use_input');
+	const inputs = events.flatMap((event) => (event.type === 'tool_use_input' ? [event.partialInputJson] : [])).join('');
+	return {
+		text: all('text'),
+		reasoning: all('reasoning'),
+		inputs,
+		others: others.map((event) => JSON.stringify(event)).sort(),
+	};
+}
+
+/** As the store gives it back: in each turn all reasoning, all text, the calls, the rest; notes before results. */
+function rebuilt(events: readonly RunEvent[]): RunEvent[] {
+	const out: RunEvent[] = [];
+	let open: RunEvent[] = [];
+	const of = (...types: readonly string[]) => open.filter(({ type }) => types.includes(type));
+	for (const event of events) {
+		open.push(event);
+		if (event.type !== 'step' && event.type !== 'done') continue;
+		out.push(
+			...of('run.started'),
+			...of('reasoning'),
+			...of('text'),
+			...of('tool_use_start', 'tool_use_input', 'tool_use_end'),
+			...of('stop', 'note'),
+			...of('tool_result'),
+			...of('step', 'done'),
+		);
+		open = [];
+	}
+	return joined(out);
+}
+
+function readAll(log: RunLog, from = toStart(1), limit?: number) {
+	const cursor = log.cursor(from);
+	const out = [];
+	for (let batch = log.read(cursor, limit); batch.length > 0; batch = log.read(cursor, limit)) out.push(...batch);
+	expect(log.settle(cursor)).toBe(true);
+	return out;
+}
+
+test('an id survives its text form, and says where the reader stands', () => {
+	fc.assert(
+		fc.property(run, (events) => {
+			let position = toStart(1);
+			for (const event of events) {
+				position = advance(position, event);
+				expect(parsePosition(formatPosition(position))).toEqual(position);
+			}
+		}),
+	);
+});
+
+test('what a reader has seen and what it gets after a cut is the run, whatever the sizes of the pieces', () => {
+	fc.assert(
+		fc.property(run, fc.nat(), fc.integer({ min: 1, max: 30 }), (events, at, limit) => {
+			const log = new RunLog(1, events);
+			const first = readAll(log, undefined, limit);
+			expect(joined(first.map(({ event }) => event))).toEqual(joined(events));
+			const cut = at % first.length;
+			const rest = readAll(log, first[cut]?.at, 1_000);
+			expect(joined([...first.slice(0, cut + 1), ...rest].map(({ event }) => event))).toEqual(joined(events));
+		}),
+	);
+});
+
+test('a position of the live stream means the same in the stream that is made again from the store', () => {
+	fc.assert(
+		fc.property(run, fc.nat(), fc.integer({ min: 1, max: 30 }), (events, at, limit) => {
+			const live = readAll(new RunLog(1, events), undefined, limit);
+			const cut = at % live.length;
+			const rest = readAll(new RunLog(1, rebuilt(events)), live[cut]?.at);
+			expect(parts([...live.slice(0, cut + 1), ...rest].map(({ event }) => event))).toEqual(parts(events));
+		}),
+	);
+});
+
+test('readers that keep up, fall behind or come late all read the same run', async () => {
+	await fc.assert(
+		fc.asyncProperty(run, fc.array(fc.boolean(), { minLength: 1 }), async (events, reads) => {
+			const log = new RunLog(1);
+			const cursor = log.cursor();
+			const seen: RunEvent[] = [];
+			for (const [index, event] of events.entries()) {
+				log.append([event]);
+				if (reads[index % reads.length]) seen.push(...log.read(cursor, 7).map((stamped) => stamped.event));
+			}
+			for (let batch = log.read(cursor); batch.length > 0; batch = log.read(cursor))
+				seen.push(...batch.map((stamped) => stamped.event));
+			expect(joined(seen)).toEqual(joined(events));
+		}),
+	);
+});
+
+test('an unfinished turn of any number of deltas costs a bounded number of events in memory', () => {
+	const log = new RunLog(1);
+	const cursor = log.cursor();
+	let read = 0;
+	for (let n = 0; n < 50_000; n++) {
+		log.append([{ type: 'text', text: 'x' }]);
+		if (n % 3 === 0) read += textLength(log.read(cursor));
+	}
+	read += textLength(log.read(cursor));
+	expect(read).toBe(50_000);
+	expect(log.size).toBeLessThan(10_000);
+});
+
+test('an event of a kind that is not known passes a reader that keeps up, and moves nothing', () => {
+	const log = new RunLog(1, [{ type: 'text', text: 'a' }]);
+	const cursor = log.cursor();
+	log.read(cursor);
+	log.append([
+		{ type: 'acme:citation', url: 'https://example.com' },
+		{ type: 'text', text: 'b' },
+	]);
+	const read = log.read(cursor);
+	expect(read.map(({ event, at }) => [event.type, at?.text])).toEqual([
+		['acme:citation', undefined],
+		['text', 2],
+	]);
+});
+
+test('a reader of a turn that was asked again is told so, and gets the new turn from its start', () => {
+	const log = new RunLog(1, [
+		{ type: 'run.started', runId: 'r', attempt: 2 },
+		{ type: 'turn.restarted', iteration: 1 },
+		{ type: 'text', text: 'anew' },
+		{ type: 'done', text: 'anew', usage: {} },
+	]);
+	const rest = readAll(log, { ...toStart(1), items: 1, text: 3 }).map(({ event }) => event);
+	expect(rest.map(({ type }) => type)).toEqual(['turn.restarted', 'text', 'done']);
+});
+
+function textLength(read: readonly { readonly event: RunEvent }[]): number {
+	return read.reduce((sum, { event }) => sum + (event.type === 'text' ? event.text.length : 0), 0);
+}

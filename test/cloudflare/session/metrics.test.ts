@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import type { RunEvent } from '../../../src/core/chat/index.ts';
+import { RunCounter } from '../../../src/cloudflare/session/metrics.ts';
+
+const usage = { inputTokens: 10, outputTokens: 1 };
+const stop = { type: 'stop', reason: 'tool_use', usage } as const;
+const result = { type: 'tool_result', id: 'a', output: 'x', isError: false } as const;
+const step = (iteration: number, of = usage): RunEvent => ({
+	type: 'step',
+	iteration,
+	model: 'm',
+	text: '',
+	toolCalls: [],
+	toolResults: [],
+	stopReason: 'tool_use',
+	usage: of,
+});
+const readTally = (...events: RunEvent[]) => new RunCounter(events).tally;
+
+test('a turn counts once, with what its lost tries cost, whether it came to its step or not', () => {
+	const dear = { inputTokens: 25, outputTokens: 2 };
+	expect(readTally(stop, step(1, dear), stop)).toMatchObject({ turns: 2, usage: { inputTokens: 35, outputTokens: 3 } });
+});
+
+test('a turn that is asked again counts once', () => {
+	const again: RunEvent = { type: 'turn.restarted', iteration: 1 };
+	expect(readTally(stop, again, stop, step(1))).toMatchObject({ turns: 1, usage });
+});
+
+test('calls that an earlier run left open are no turn of this one', () => {
+	expect(readTally(result, step(0), stop, step(1))).toMatchObject({ turns: 1, toolCalls: 1, usage });
+});
+
+test('where the run itself says what it used, that counts', () => {
+	const whole = { inputTokens: 99, outputTokens: 9 };
+	expect(readTally(stop, step(1), { type: 'done', text: '', usage: whole })).toEqual({
+		turns: 1,
+		toolCalls: 0,
+		usage: whole,
+	});
+	expect(readTally(stop, { type: 'cancelled' })).toMatchObject({ turns: 1, usage });
+});

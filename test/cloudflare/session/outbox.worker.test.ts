@@ -1,0 +1,278 @@
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { config } from '../../../src/cloudflare/config.ts';
+import type { Cost } from '../../../src/cloudflare/ledger/api.ts';
+import { usualLimitMs } from '../../../src/cloudflare/reach.ts';
+import { Owner } from '../../../src/cloudflare/session/owner.ts';
+import { SessionStore } from '../../../src/cloudflare/session/store.ts';
+import { allEvents, createSession, readObject, readState, request, restart, send } from '../../client.ts';
+import { play } from '../../script.ts';
+import { forever, post } from './stage.ts';
+
+const usage = { inputTokens: 40, outputTokens: 2 };
+const down = () => {
+	throw new Error('It is down.');
+};
+
+/** The configuration of the Worker under test, changed for a while. */
+async function changed(more: object): Promise<() => void> {
+	const own = await runInDurableObject(readObject(await createSession()), (one) => config(Reflect.get(one, 'env')));
+	const before = { ...own };
+	Object.assign(own, more);
+	return () => void Object.assign(own, before);
+}
+
+/** A namespace whose objects answer as `calls` says, else as they are. */
+function readNamespace<T extends object>(
+	real: { get(id: DurableObjectId): T; idFromName(name: string): DurableObjectId },
+	calls: object,
+) {
+	return {
+		idFromName: (name: string) => real.idFromName(name),
+		get: (id: DurableObjectId) => {
+			const stub = real.get(id);
+			return new Proxy(stub, { get: (_, name) => Reflect.get(calls, name) ?? Reflect.get(stub, name) });
+		},
+	};
+}
+
+const owed = (id: string) =>
+	runInDurableObject(readObject(id), (_, { storage }) =>
+		storage.sql.exec<{ id: string; failed: number }>('SELECT id, failed FROM outbox').toArray(),
+	);
+const alarmIn = async (id: string) =>
+	((await runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm())) ?? Number.POSITIVE_INFINITY) -
+	Date.now();
+const day = async () => env.LEDGERS.get(env.LEDGERS.idFromName('local')).state({});
+const listed = async (id: string) => {
+	const { sessions } = await (await request('/v1/sessions?limit=100')).json<{ sessions: { id: string }[] }>();
+	return sessions.some((one) => one.id === id);
+};
+/** Comes back for what is owed, as the alarm does when its time has come. */
+const later = async (id: string) => {
+	await runInDurableObject(readObject(id), (_, { storage }) =>
+		storage.sql.exec('UPDATE outbox SET due_at = 0').toArray(),
+	);
+	await runDurableObjectAlarm(readObject(id));
+};
+
+beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => {}));
+afterEach(() => vi.restoreAllMocks());
+
+describe('what a call came to', () => {
+	test.each([
+		['fails', down],
+		['hangs', forever],
+	])(
+		'is told again within 10 s, and again, where the ledger %s, until it was told',
+		async (_, settle) => {
+			const restore = await changed({ ledgers: readNamespace(env.LEDGERS, { settle }) });
+			const before = (await day()).spent.tokens;
+			const id = await createSession('thrifty');
+			try {
+				play({ text: 'done', usage });
+				expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('done');
+				expect(await alarmIn(id)).toBeLessThan(10_000);
+				await expect.poll(async () => (await owed(id))[0]?.failed, { timeout: 15_000 }).toBe(1);
+				const soon = await alarmIn(id);
+				expect(soon).toBeLessThanOrEqual(10_000);
+				if (settle === down) {
+					await later(id);
+					expect(await owed(id)).toMatchObject([{ failed: 2 }]);
+					expect(await alarmIn(id)).toBeGreaterThan(soon);
+				}
+			} finally {
+				restore();
+			}
+			await later(id);
+			expect(await owed(id)).toEqual([]);
+			expect(await alarmIn(id)).toBe(Number.POSITIVE_INFINITY);
+			expect(await day()).toMatchObject({ spent: { tokens: before + 42 }, reserved: { tokens: 0 } });
+		},
+		30_000,
+	);
+
+	test('is told though the run gave up, its object died between, and the session was deleted', async () => {
+		const restore = await changed({
+			readDayBudget: () => ({ tokens: 100_000 }),
+			ledgers: readNamespace(env.LEDGERS, { settle: down }),
+		});
+		const before = (await day()).spent.tokens;
+		const id = await createSession('thrifty');
+		try {
+			const { requests } = play(forever, forever, forever, 'never');
+			await post(id);
+			for (const lives of [1, 2, 3]) {
+				await expect.poll(() => requests.length).toBe(lives);
+				await restart(id);
+				await readState(id);
+			}
+			await expect.poll(async () => (await readState(id)).status).toBe('error');
+			expect((await day()).reserved.tokens).toBeGreaterThan(0);
+			expect((await request(`/v1/sessions/${id}`, {}, {}, 'DELETE')).status).toBe(204);
+			expect((await request(`/v1/sessions/${id}`)).status).toBe(404);
+			const left = await runInDurableObject(readObject(id), (_, { storage }) =>
+				['message', 'run', 'session', 'spending'].map(
+					(name) => storage.sql.exec(`SELECT * FROM ${name}`).toArray().length,
+				),
+			);
+			expect(left).toEqual([0, 0, 0, 0]);
+			expect(await alarmIn(id)).toBeLessThan(10_000);
+		} finally {
+			restore();
+		}
+		await later(id);
+		expect(await day()).toMatchObject({ reserved: { tokens: 0 } });
+		expect((await day()).spent.tokens).toBeGreaterThan(before + 3 * 10);
+		expect(await runInDurableObject(readObject(id), (_, { storage }) => storage.sql.databaseSize)).toBeLessThan(20_000);
+		expect(await alarmIn(id)).toBe(Number.POSITIVE_INFINITY);
+	});
+
+	test('goes with all else that its ledger is owed in one call, each once, before the model is asked again', async () => {
+		const failing = await changed({ ledgers: readNamespace(env.LEDGERS, { settle: down }) });
+		const before = (await day()).spent.tokens;
+		const id = await createSession('thrifty');
+		try {
+			for (const _ of [1, 2, 3]) {
+				play({ text: 'done', usage });
+				await allEvents(await send(id, 'go'));
+			}
+		} finally {
+			failing();
+		}
+		expect(await owed(id)).toHaveLength(3);
+		const told: string[][] = [];
+		const settle = async (costs: readonly Cost[]) => {
+			told.push(costs.map((cost) => cost.id));
+			await env.LEDGERS.get(env.LEDGERS.idFromName('local')).settle(costs);
+		};
+		const restore = await changed({
+			dayBudgetOf: () => ({ tokens: 100_000_000 }),
+			ledgers: readNamespace(env.LEDGERS, { settle }),
+		});
+		try {
+			let atModel: number | undefined;
+			play(() => {
+				atModel = told.length;
+				return { text: 'done', usage };
+			});
+			await allEvents(await send(id, 'go'));
+			expect(atModel).toBe(1);
+			expect(told[0]).toHaveLength(3);
+			await expect.poll(() => owed(id)).toEqual([]);
+			const all = told.flat();
+			expect(all).toHaveLength(4);
+			expect(new Set(all).size).toBe(4);
+		} finally {
+			restore();
+		}
+		expect(await day()).toMatchObject({ spent: { tokens: before + 4 * 42 }, reserved: { tokens: 0 } });
+	});
+
+	test('holds a model up for no longer than one call may take, though another telling goes on already', async () => {
+		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (object, { storage }) => {
+			const store = new SessionStore(storage);
+			store.create({ id: 's', agent: 'thrifty', owner: 'local', createdAt: 1 });
+			store.outbox.owe('local', 'run_1.1', { tokens: 42, usd: 0 }, Date.now());
+			const own = config(Reflect.get(object, 'env'));
+			const owner = new Owner(store, () => ({ ...own, ledgers: readNamespace(env.LEDGERS, { settle: forever }) }));
+			vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+			try {
+				void owner.outbox.sendTo('ledger');
+				await vi.advanceTimersByTimeAsync(usualLimitMs - 1_000);
+				let isOver = false;
+				void owner
+					.ledger()
+					.settleUp()
+					.then(() => {
+						isOver = true;
+					});
+				await vi.advanceTimersByTimeAsync(usualLimitMs);
+				expect(isOver).toBe(true);
+			} finally {
+				vi.useRealTimers();
+			}
+			expect(store.outbox.listDue(Number.POSITIVE_INFINITY)).toHaveLength(2);
+		});
+	});
+
+	test('is not waited for by who looks at the session: a ledger that hangs leaves its day out', async () => {
+		const restore = await changed({
+			dayBudgetOf: () => ({ tokens: 100_000 }),
+			ledgers: readNamespace(env.LEDGERS, { state: forever }),
+		});
+		try {
+			const state = await readState(await createSession('thrifty'));
+			expect(state).toMatchObject({ status: 'idle', budget: { limit: { tokens: 1_000 } } });
+			expect(state).not.toHaveProperty('dayBudget');
+		} finally {
+			restore();
+		}
+	});
+});
+
+describe('the list of sessions', () => {
+	test.each([
+		['fails', down],
+		['hangs', forever],
+	])(
+		'has a session in the end, where its directory %s at first',
+		async (_, touch) => {
+			const restore = await changed({ directories: readNamespace(env.DIRECTORIES, { touch }) });
+			const id = await createSession('thrifty');
+			try {
+				play({ text: 'done', usage });
+				// A run does not wait for it.
+				expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('done');
+				expect(await listed(id)).toBe(false);
+				await restart(id);
+				expect(await alarmIn(id)).toBeLessThan(10_000);
+			} finally {
+				restore();
+			}
+			await later(id);
+			expect(await listed(id)).toBe(true);
+		},
+		30_000,
+	);
+
+	test('is not told again for a minute once it was told', async () => {
+		const id = await createSession();
+		play('one', 'two', 'three');
+		await allEvents(await send(id, 'go'));
+		await expect.poll(() => owed(id)).toEqual([]);
+		const touch = vi.fn();
+		const restore = await changed({ directories: readNamespace(env.DIRECTORIES, { touch }) });
+		touch.mockClear();
+		try {
+			await allEvents(await send(id, 'again'));
+			await expect.poll(() => owed(id)).toEqual([]);
+			expect(touch).not.toHaveBeenCalled();
+			await runInDurableObject(readObject(id), (_, { storage }) =>
+				storage.sql.exec('UPDATE session SET listed_at = listed_at - 60000').toArray(),
+			);
+			await allEvents(await send(id, 'later'));
+			await expect.poll(() => touch.mock.calls.length).toBe(1);
+		} finally {
+			restore();
+		}
+	});
+
+	test('does not lose a session that was made again under the id of a deleted one', async () => {
+		const make = async () => {
+			const made = await request('/v1/sessions', { agent: 'thrifty' }, { 'idempotency-key': 'made-again' });
+			return (await made.json<{ id: string }>()).id;
+		};
+		const restore = await changed({ directories: readNamespace(env.DIRECTORIES, { remove: down }) });
+		const id = await make();
+		try {
+			expect((await request(`/v1/sessions/${id}`, {}, {}, 'DELETE')).status).toBe(204);
+			expect(await make()).toBe(id);
+		} finally {
+			restore();
+		}
+		await later(id);
+		expect(await listed(id)).toBe(true);
+		expect((await readState(id)).status).toBe('idle');
+	});
+});

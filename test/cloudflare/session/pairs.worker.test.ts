@@ -1,0 +1,125 @@
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { allEvents, createSession, follow, readHistory, readObject, readState, request, restart } from '../../client.ts';
+import { play } from '../../script.ts';
+import { breakStorage, mendStorage } from '../../storage.ts';
+import { forever, post } from './stage.ts';
+
+/** A disk that fails for a moment, and a statement that would fail each time. */
+const faults = ['SQLITE_IOERR', 'SQLITE_TOOBIG'] as const;
+
+beforeEach(() => {
+	for (const level of ['warn', 'error'] as const) vi.spyOn(console, level).mockImplementation(() => {});
+});
+afterEach(() => {
+	mendStorage();
+	vi.restoreAllMocks();
+});
+
+/** Has the first tries to store the end of a session's run fail so, one after another. */
+function breakEnd(session: string, ...given: readonly string[]): void {
+	const left = [...given];
+	const fails = (_: number, statement: string) =>
+		/^UPDATE run SET status/.test(statement) ? (left.shift() ?? false) : false;
+	breakStorage(fails, session);
+}
+
+const alarmOf = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
+
+/** The object's alarm fails, and so does setting the next one; then the platform gives it up. */
+async function loseAlarm(id: string): Promise<void> {
+	breakStorage();
+	const error = await runInDurableObject(readObject(id), async (object) => {
+		try {
+			await object.alarm?.();
+			return undefined;
+		} catch (thrown) {
+			return String(thrown);
+		}
+	});
+	expect(error).toMatch(/could not be stored/);
+	mendStorage();
+	await runInDurableObject(readObject(id), (_, { storage }) => storage.deleteAlarm());
+}
+
+describe('who waits for the result of a run', () => {
+	for (const first of faults)
+		for (const second of faults)
+			test(`is told no end but the stored one, where storing it fails by ${first} and then by ${second}`, async () => {
+				const id = await createSession();
+				const { requests } = play('Whole.', 'Never.');
+				breakEnd(id, first, second);
+				const ask = () => request(`/v1/sessions/${id}/messages`, { text: 'go' }, { 'idempotency-key': 'k' });
+				const answer = await ask();
+				const isStored = first === 'SQLITE_IOERR' || second === 'SQLITE_IOERR';
+				if (!isStored) {
+					expect(answer.status).toBe(503);
+					expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+					expect(await answer.json()).toMatchObject({ error: { code: 'storage_unavailable' } });
+				}
+				const told = isStored ? answer : await ask();
+				const [last] = (await allEvents(await follow(id))).slice(-1);
+				const { status } = await readState(id);
+				if (told.status === 200) {
+					expect(await told.json()).toMatchObject({ text: 'Whole.', status: 'completed' });
+					expect([last?.type, status]).toEqual(['done', 'completed']);
+				} else {
+					const { error } = await told.json<{ error: { code: string } }>();
+					expect([last?.type, last?.data.code, status]).toEqual(['error', error.code, 'error']);
+				}
+				expect((await readHistory(id)).filter(({ role }) => role === 'user')).toHaveLength(1);
+				expect(requests).toHaveLength(1);
+			});
+});
+
+describe('a session whose alarm failed, and could not be set again', () => {
+	test('has its lost run taken up by the next request', async () => {
+		const id = await createSession();
+		const { requests } = play(forever, 'Whole.');
+		await post(id);
+		await expect.poll(() => requests.length).toBe(1);
+		breakStorage();
+		await restart(id);
+		await loseAlarm(id);
+		expect(await alarmOf(id)).toBeNull();
+		await readState(id);
+		await expect.poll(() => alarmOf(id)).not.toBeNull();
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
+	});
+
+	test.each([
+		['the same life of its object', async () => {}],
+		['another life of it', restart],
+	])('expires nevertheless: the next request to %s sets the alarm', async (_, before) => {
+		const id = await createSession('fleeting');
+		await expect.poll(async () => (await alarmOf(id)) ?? 0).toBeGreaterThan(Date.now() + 60_000);
+		await runInDurableObject(readObject(id), (__, { storage }) => {
+			storage.sql.exec('UPDATE session SET created_at = created_at - 3600001').toArray();
+		});
+		await loseAlarm(id);
+		await before(id);
+		expect((await readState(id)).status).toBe('idle');
+		await expect.poll(async () => (await request(`/v1/sessions/${id}`)).status).toBe(404);
+	});
+});
+
+test('a session whose removal failed in its middle stands, or has an alarm for what it owes', async () => {
+	for (let from = 1, isOver = false; !isOver; from++) {
+		const id = await createSession();
+		await expect.poll(() => alarmOf(id)).toBeNull();
+		breakStorage((n) => n >= from, id);
+		const { status } = await request(`/v1/sessions/${id}`, {}, {}, 'DELETE');
+		mendStorage();
+		isOver = status === 204;
+		if (!isOver) expect(status, `write ${from}`).toBe(503);
+		const stands = (await request(`/v1/sessions/${id}`)).status === 200;
+		if (!stands && !isOver) expect(await alarmOf(id), `write ${from}`).not.toBeNull();
+		await request(`/v1/sessions/${id}`, {}, {}, 'DELETE');
+		await runDurableObjectAlarm(readObject(id));
+		const { sessions } = await (await request('/v1/sessions?limit=100')).json<{ sessions: { id: string }[] }>();
+		expect(
+			sessions.map((one) => one.id),
+			`write ${from}`,
+		).not.toContain(id);
+	}
+});

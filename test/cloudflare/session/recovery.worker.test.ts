@@ -1,0 +1,259 @@
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { describe, expect, test } from 'vitest';
+import {
+	allEvents,
+	createSession,
+	follow,
+	readHistory,
+	readObject,
+	readState,
+	readText,
+	request,
+	restart,
+	send,
+} from '../../client.ts';
+import { play } from '../../script.ts';
+import { forever, halfOf, post, readTo } from './stage.ts';
+
+const call = (id: string, name: string, input: unknown = {}) => ({ id, name, input });
+
+/** Sends a message and reads the run until an event of that type came. */
+const until = async (id: string, type: string) => readTo(await send(id, 'go'), { type });
+
+const results = (messages: readonly { role: string }[] = []) => messages.filter(({ role }) => role === 'tool');
+
+describe('a run whose object died', () => {
+	test('goes on when its alarm wakes the object, with the turn that was cut off asked again', async () => {
+		const id = await createSession();
+		const woken = Promise.withResolvers<string>();
+		const { requests } = play(halfOf('Half of'), () => woken.promise);
+		await until(id, 'text');
+		await restart(id);
+		expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
+		expect(requests).toHaveLength(2);
+		woken.resolve('The whole answer.');
+		const events = await allEvents(await follow(id));
+		expect(events.at(-1)).toMatchObject({ type: 'done', data: { text: 'The whole answer.' } });
+		expect(await readHistory(id)).toMatchObject([
+			{ role: 'user' },
+			{ role: 'assistant', content: 'The whole answer.' },
+		]);
+	});
+
+	test('tells a reader that comes back to drop the text of that turn, before it shows the new one', async () => {
+		const id = await createSession();
+		play({ text: 'First.', toolCalls: [call('a', 'echo', { text: 'hi' })] }, halfOf('Half'), 'Second.');
+		const seen = await readTo(await send(id, 'go'), { text: 'Half' });
+		await restart(id);
+		const rest = await allEvents(await follow(id, seen.at(-1)?.id));
+		expect(rest.map(({ type }) => type)).toEqual(['turn.restarted', 'text', 'stop', 'step', 'done']);
+		expect(rest[0]?.data).toMatchObject({ iteration: 2 });
+		expect(readText(rest)).toBe('Second.');
+		const later = await allEvents(await follow(id));
+		expect(later.map(({ type }) => type)).toEqual([
+			...['run.started', 'text', 'tool_use_start', 'tool_use_input', 'tool_use_end', 'stop', 'tool_result', 'step'],
+			...['turn.restarted', 'text', 'stop', 'step', 'done'],
+		]);
+		await restart(id);
+		expect(await allEvents(await follow(id))).toEqual(later);
+		for (const [at, event] of later.entries())
+			expect(await allEvents(await follow(id, event.id)), `behind ${event.id}`).toEqual(later.slice(at + 1));
+	});
+
+	test('keeps what was shown of the turn on a timer: who comes later sees it in front of the restart', async () => {
+		const id = await createSession();
+		const followed = Promise.withResolvers<string>();
+		play(halfOf('Half'), () => followed.promise);
+		await until(id, 'text');
+		await expect.poll(() => readDraft(id), { timeout: 5_000 }).toContain('Half');
+		await restart(id);
+		const response = await follow(id);
+		followed.resolve('Whole.');
+		const events = await allEvents(response);
+		expect(events.map(({ type }) => type)).toEqual([
+			'run.started',
+			'text',
+			'turn.restarted',
+			'text',
+			'stop',
+			'step',
+			'done',
+		]);
+	});
+
+	test('runs a safe tool again under the same call id, and answers any other that had begun as unknown', async () => {
+		const id = await createSession();
+		const { requests } = play({ toolCalls: [call('u', 'unsafe'), call('s', 'safe')] }, 'I will look first.');
+		await until(id, 'stop');
+		await restart(id);
+		const events = await allEvents(await follow(id));
+		expect(readText(events)).toBe('I will look first.');
+		expect(events.some(({ type }) => type === 'turn.restarted')).toBe(false);
+		expect(results(requests[1]?.messages)).toMatchObject([
+			{ toolCallId: 'u', isError: true, content: expect.stringContaining('not known') },
+			{ toolCallId: 's', isError: false, content: 'run 2' },
+		]);
+		expect(events.filter(({ type }) => type === 'step')[0]?.data).toMatchObject({
+			iteration: 1,
+			toolCalls: [{ id: 'u' }, { id: 's' }],
+			toolResults: [{ id: 'u' }, { id: 's' }],
+		});
+	});
+
+	test('runs what had not begun: a sequential call behind the one that was cut off', async () => {
+		const id = await createSession();
+		const { requests } = play({ toolCalls: [call('u', 'unsafe'), call('l', 'last', { text: 'now' })] }, 'Done.');
+		await until(id, 'stop');
+		await restart(id);
+		expect(readText(await allEvents(await follow(id)))).toBe('Done.');
+		expect(results(requests[1]?.messages)).toMatchObject([
+			{ toolCallId: 'u', isError: true },
+			{ toolCallId: 'l', isError: false, content: 'now' },
+		]);
+	});
+
+	test('asks a person about what nobody allowed, and does not run what may have run without', async () => {
+		const id = await createSession();
+		const pay = call('p', 'pay', { amount: 5 });
+		play({ toolCalls: [pay, call('n', 'cheap', { amount: 1 })] });
+		await until(id, 'stop');
+		await restart(id);
+		expect((await allEvents(await follow(id))).at(-1)).toMatchObject({
+			type: 'awaiting',
+			data: { toolCalls: [{ id: 'p', kind: 'approval' }] },
+		});
+		expect(results(await readHistory(id))).toMatchObject([{ toolCallId: 'n', isError: true }]);
+	});
+
+	test('ends as done where the last message was stored, without asking the model again', async () => {
+		const id = await createSession();
+		const { requests } = play('Complete.');
+		await allEvents(await send(id, 'go'));
+		await reopen(id);
+		expect((await allEvents(await follow(id))).at(-1)).toMatchObject({ type: 'done', data: { text: 'Complete.' } });
+		expect(requests).toHaveLength(1);
+	});
+
+	test('stays halted where the result that halts it was stored', async () => {
+		const id = await createSession();
+		const { requests } = play({ toolCalls: [call('h', 'stop')] });
+		await allEvents(await send(id, 'go'));
+		await reopen(id);
+		expect((await allEvents(await follow(id))).at(-1)).toMatchObject({ type: 'halted', data: { reason: 'stopped' } });
+		expect(requests).toHaveLength(1);
+	});
+
+	test('asks its question once more where the tool that asked had said it, without running that again', async () => {
+		const id = await createSession();
+		play({ toolCalls: [call('q', 'ask', { question: 'Which?' })] });
+		await allEvents(await send(id, 'go'));
+		await runInDurableObject(readObject(id), (_, { storage }) => storage.sql.exec('UPDATE call SET created_at = 1'));
+		await reopen(id);
+		expect((await allEvents(await follow(id))).at(-1)).toMatchObject({
+			type: 'awaiting',
+			data: { question: { callId: 'q', question: 'Which?' } },
+		});
+		expect(
+			await runInDurableObject(readObject(id), (_, { storage }) =>
+				storage.sql.exec('SELECT created_at FROM call WHERE state = ?', 'begun').one(),
+			),
+		).toEqual({ created_at: 1 });
+	});
+
+	test('stops after the turns that it was to have, counted over its lives', async () => {
+		const id = await createSession();
+		play(Object.assign(new Error('no'), { status: 401 }));
+		await allEvents(await send(id, 'go'));
+		play({ toolCalls: [call('s', 'unsafe')] }, 'Too much.');
+		const response = await request(`/v1/sessions/${id}/step`, {}, { accept: 'text/event-stream' });
+		await readTo(response, { type: 'stop' });
+		await restart(id);
+		expect((await allEvents(await follow(id))).at(-1)).toMatchObject({ type: 'awaiting', data: { toolCalls: [] } });
+	});
+
+	test('has three lives without coming further, then ends as interrupted, and is continued by hand', async () => {
+		const id = await createSession();
+		const { requests } = play(forever, forever, forever, forever);
+		await until(id, 'run.started');
+		for (const _ of [1, 2, 3]) {
+			await expect.poll(() => requests.length).toBe(_);
+			await restart(id);
+			await readState(id);
+		}
+		expect(await readState(id)).toMatchObject({ status: 'error', error: { code: 'interrupted' } });
+		const events = await allEvents(await follow(id));
+		expect(events.map(({ type }) => type)).toEqual(['run.started', 'turn.restarted', 'turn.restarted', 'error']);
+		expect(requests).toHaveLength(3);
+		play('Back.');
+		const continued = await request(`/v1/sessions/${id}/continue`, {}, { accept: 'text/event-stream' });
+		expect(readText(await allEvents(continued))).toBe('Back.');
+	});
+
+	test('is followed by a message that waited: its model is told what is not known', async () => {
+		const id = await createSession();
+		const { requests } = play({ toolCalls: [call('u', 'unsafe')] }, 'I will look.');
+		await until(id, 'stop');
+		await post(id, { text: 'next' });
+		await runInDurableObject(readObject(id), (_, { storage }) => storage.sql.exec('UPDATE run SET attempt = 10'));
+		await restart(id);
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
+		expect(results(requests[1]?.messages)).toMatchObject([
+			{ toolCallId: 'u', isError: true, content: expect.stringContaining('not known') },
+		]);
+	});
+
+	test('has ten lives in all, also where each comes further', async () => {
+		const id = await createSession();
+		const turn = (n: number) => ({ toolCalls: [call(`e${n}`, 'echo', { text: String(n) }), call(`u${n}`, 'unsafe')] });
+		play(...Array.from({ length: 12 }, (_, n) => turn(n)));
+		await until(id, 'stop');
+		for (let life = 1; life <= 10; life++) {
+			await restart(id);
+			await expect
+				.poll(async () => (await readState(id)).status === 'error' || (await readHistory(id)).length >= 3 * life)
+				.toBe(true);
+		}
+		expect(await readState(id)).toMatchObject({ status: 'error', error: { code: 'interrupted' } });
+	});
+
+	test('fails with what is wrong where its agent is gone', async () => {
+		const id = await createSession();
+		play(forever);
+		await until(id, 'run.started');
+		await runInDurableObject(readObject(id), (_, { storage }) => storage.sql.exec("UPDATE session SET agent = 'gone'"));
+		await restart(id);
+		expect((await allEvents(await follow(id))).at(-1)).toMatchObject({ type: 'error', data: { code: 'not_found' } });
+	});
+});
+
+test('the alarm of a run that goes on keeps watch, and is gone with its end', async () => {
+	const end = Promise.withResolvers<void>();
+	play(async () => {
+		await end.promise;
+		return 'done';
+	});
+	const id = await createSession();
+	const response = await send(id, 'go');
+	const alarm = () => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
+	expect(await alarm()).not.toBeNull();
+	await runDurableObjectAlarm(readObject(id));
+	expect(await alarm()).not.toBeNull();
+	end.resolve();
+	expect(readText(await allEvents(response))).toBe('done');
+	// Once its owner's ledger was told.
+	await expect.poll(alarm).toBeNull();
+});
+
+async function readDraft(id: string): Promise<string> {
+	return runInDurableObject(readObject(id), (_, { storage }) =>
+		String(storage.sql.exec<{ draft: string | null }>('SELECT draft FROM run').one().draft),
+	);
+}
+
+/** A crash between a run's last message and its end: the end was not written. */
+async function reopen(id: string): Promise<void> {
+	await runInDurableObject(readObject(id), (_, { storage }) =>
+		storage.sql.exec("UPDATE run SET status = 'running', tail = NULL, ended_at = NULL"),
+	);
+	await restart(id);
+}

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import { createDeferred } from '../../../src/core/chat/deferred.ts';
+import { chat, type Message, type Tool, type ToolCall } from '../../../src/core/index.ts';
+import { calling, finish, only, readTool, results } from './support.ts';
+
+const call = (id: string | number, name = 'work'): ToolCall => ({ id: `c${id}`, name, input: {} });
+const calls = (count: number, from = 0) => Array.from({ length: count }, (_, n) => call(from + n));
+const errors = (messages: readonly Message[]) =>
+	messages.flatMap((message) => (message.role === 'tool' && message.isError ? [message.toolCallId] : []));
+
+/** A tool that counts how often it ran, and how many ran at a time. */
+function counting(more: Partial<Tool> = {}) {
+	const seen = { ran: 0, now: 0, most: 0 };
+	const work = readTool(
+		'work',
+		async () => {
+			seen.ran++;
+			seen.most = Math.max(seen.most, ++seen.now);
+			for (let n = 0; n < 5; n++) await null;
+			seen.now--;
+			return 'ok';
+		},
+		more,
+	);
+	return { seen, work };
+}
+
+describe('calls of a turn', () => {
+	test('run ten at a time', async () => {
+		const { seen, work } = counting();
+		await finish([calling(...calls(100)), 'done'], { tools: [work] });
+		expect(seen).toEqual({ ran: 100, now: 0, most: 10 });
+	});
+
+	test('begin as others end: a slow one holds up none but its own place', async () => {
+		const slow = createDeferred<string>();
+		let ended = 0;
+		const work = readTool('work', async (_, context) => {
+			if (Reflect.get(Object(context), 'callId') === 'c0') return slow.promise;
+			if (++ended === 49) slow.resolve('at last');
+			return 'ok';
+		});
+		const { result } = await finish([calling(...calls(50)), 'done'], { tools: [work] });
+		expect(results(result.messages)[0]).toEqual(['c0', 'at last']);
+		expect(result.messages.filter(({ role }) => role === 'tool')).toHaveLength(50);
+	});
+
+	test('beyond 200 of a run are not run, which the model is told', async () => {
+		const { seen, work } = counting();
+		const { result, requests } = await finish([calling(...calls(2_000)), 'done'], { tools: [work] });
+		expect(seen.ran).toBe(200);
+		expect(result.text).toBe('done');
+		expect(errors(result.messages)).toEqual(calls(1_800, 200).map(({ id }) => id));
+		expect(results(result.messages)[200]?.[1]).toMatch(/not run.*as many tool calls as it may/);
+		expect(requests[1]?.messages.filter(({ role }) => role === 'tool')).toHaveLength(2_000);
+	});
+
+	test('count over the turns of a run', async () => {
+		const { seen, work } = counting();
+		const turns = Array.from({ length: 5 }, (_, n) => calling(...calls(3, 3 * n)));
+		const { result } = await finish([...turns, 'done'], { tools: [work], maxToolCalls: 7 });
+		expect(seen.ran).toBe(7);
+		expect(errors(result.messages)).toEqual(calls(8, 7).map(({ id }) => id));
+	});
+
+	test('that repeat for ever end with the run', async () => {
+		const { seen, work } = counting();
+		const turns = Array.from({ length: 50 }, () => calling(call('same')));
+		const { events } = await finish([...turns, 'done'], { tools: [work], maxIterations: 51, maxToolCalls: 20 });
+		expect(seen.ran).toBe(20);
+		expect(only(events, 'tool_result').filter(({ isError }) => isError)).toHaveLength(30);
+	});
+});
+
+describe('the count', () => {
+	test('goes on where a run is continued: in the middle of a turn, and behind it', async () => {
+		const { seen, work } = counting();
+		const answered: Message[] = calls(4).map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'ok' }));
+		const before: Message[] = [chat.userMessage('go'), chat.assistantMessage('', calls(4)), ...answered];
+		const open: Message[] = [...before, chat.assistantMessage('', calls(4, 4))];
+		const { result } = await finish(['done'], { tools: [work], maxToolCalls: 6 }, open);
+		expect(seen.ran).toBe(2);
+		expect(errors(result.messages)).toEqual(['c6', 'c7']);
+		const more = await finish([calling(...calls(4, 4)), 'done'], { tools: [work], maxToolCalls: 6 }, before);
+		expect(errors(more.result.messages)).toEqual(['c6', 'c7']);
+	});
+
+	test('starts anew with the next message', async () => {
+		const { seen, work } = counting();
+		const answered: Message[] = calls(4).map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'ok' }));
+		const before = [
+			chat.userMessage('go'),
+			chat.assistantMessage('', calls(4)),
+			...answered,
+			chat.userMessage('again'),
+		];
+		await finish([calling(...calls(4, 4)), 'done'], { tools: [work], maxToolCalls: 4 }, before);
+		expect(seen.ran).toBe(4);
+	});
+
+	test('holds for calls of every kind: sequential, by hand, with an approval, of no tool', async () => {
+		const { seen, work } = counting();
+		const tools = [
+			work,
+			readTool('alone', () => 'ran', { sequential: true }),
+			readTool('by_hand', undefined, { manual: true }),
+			readTool('asks', () => 'ran', { needsApproval: true }),
+		];
+		const beyond = ['alone', 'by_hand', 'asks', 'gone'].map((name, n) => call(n + 1, name));
+		const { result } = await finish([calling(call(0), ...beyond), 'done'], { tools, maxToolCalls: 1 });
+		expect(result.status).toBe('completed');
+		expect(seen.ran).toBe(1);
+		expect(errors(result.messages)).toEqual(['c1', 'c2', 'c3', 'c4']);
+	});
+});
+
+test('where a result cannot be stored, none of the calls that wait begins', async () => {
+	const { seen, work } = counting();
+	const onMessage = ({ role }: Message) => {
+		if (role === 'tool') throw new Error('disk full');
+	};
+	await expect(finish([calling(...calls(100)), 'done'], { tools: [work], onMessage })).rejects.toThrow();
+	expect(seen.ran).toBeLessThanOrEqual(20);
+});

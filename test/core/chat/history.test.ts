@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest';
+import { chat, type Message, type ToolCall } from '../../../src/core/index.ts';
+import { byHand, calling, echo, echoCall, fail, finish, readTool, results } from './support.ts';
+
+const user = chat.userMessage;
+const answer = (id: string, output: unknown) => chat.toolResultMessage({ id, output, isError: false });
+const assistant = (...calls: ToolCall[]) => chat.assistantMessage('', calls);
+
+/** What the model is sent for a history. */
+async function sent(...history: Message[]): Promise<readonly Message[]> {
+	const { requests } = await finish(['Hi'], { tools: [echo, byHand] }, history);
+	return requests[0]?.messages ?? [];
+}
+
+describe('what the model is sent', () => {
+	test('is the history as it is, where every call is answered', async () => {
+		const history = [user('1'), assistant(echoCall('a')), answer('a', 1), chat.assistantMessage('ok'), user('2')];
+		expect(await sent(...history)).toEqual(history);
+	});
+
+	test('has an isError result that says so for a call unanswered when a user message follows', async () => {
+		const messages = await sent(user('1'), assistant(echoCall('a'), echoCall('b')), answer('b', 2), user('2'));
+		expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user']);
+		const added = messages.find((message) => message.role === 'tool' && message.toolCallId === 'a');
+		expect(added).toMatchObject({ isError: true, content: expect.stringMatching(/not (run|answered)/) });
+		expect(messages).toContainEqual(answer('b', 2));
+	});
+
+	test('has the results of a turn in the order of its calls, those of calls unanswered among them', async () => {
+		const calls = assistant(echoCall('a'), echoCall('b'), echoCall('c'));
+		const messages = await sent(user('1'), calls, answer('c', 3), answer('a', 1), user('2'));
+		expect(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))).toEqual([
+			'a',
+			'b',
+			'c',
+		]);
+		expect(messages[3]).toMatchObject({ toolCallId: 'b', isError: true });
+	});
+
+	test('such a result is only sent: the history of the run stays as it was', async () => {
+		const history = [user('1'), assistant(echoCall('a')), user('2')];
+		const { result } = await finish(['Hi'], {}, history);
+		expect(result.messages).toEqual([...history, chat.assistantMessage('Hi')]);
+	});
+
+	test('a result belongs to the nearest assistant message before it, though two turns use one id', async () => {
+		const messages = await sent(
+			user('1'),
+			assistant(echoCall('a', 'one')),
+			user('2'),
+			assistant(echoCall('a', 'two')),
+			answer('a', 'two'),
+			user('3'),
+		);
+		expect(messages.map(({ role }) => role)).toEqual([
+			'user',
+			'assistant',
+			'tool',
+			'user',
+			'assistant',
+			'tool',
+			'user',
+		]);
+		expect(messages[2]).toMatchObject({ toolCallId: 'a', isError: true });
+		expect(messages[5]).toEqual(answer('a', 'two'));
+	});
+
+	test('a result that came after the next user message stands behind its call', async () => {
+		const messages = await sent(user('1'), assistant(echoCall('a')), user('2'), answer('a', 'late'));
+		expect(messages).toEqual([user('1'), assistant(echoCall('a')), answer('a', 'late'), user('2')]);
+	});
+
+	test('a result that answers no call, or one answered already, is left out', async () => {
+		const messages = await sent(
+			user('1'),
+			answer('x', 0),
+			assistant(echoCall('a')),
+			answer('a', 1),
+			answer('a', 2),
+			user('2'),
+		);
+		expect(results(messages)).toEqual([['a', 1]]);
+	});
+});
+
+describe('a run begins where the history ends', () => {
+	test('with open calls behind the last assistant message it runs them first', async () => {
+		const { result, requests } = await finish(['Done.'], { tools: [echo] }, [user('1'), assistant(echoCall('a'))]);
+		expect(results(requests[0]?.messages ?? [])).toEqual([['a', 'a']]);
+		expect(result.steps[0]).toMatchObject({ toolResults: [{ id: 'a' }] });
+		expect(result.text).toBe('Done.');
+	});
+
+	test('with one of two calls answered it runs the other, and the results stand in the order of the calls', async () => {
+		const history = [user('1'), assistant(echoCall('a'), echoCall('b')), answer('b', 'before')];
+		const { result } = await finish(['Done.'], { tools: [echo] }, history);
+		expect(results(result.messages)).toEqual([
+			['a', 'a'],
+			['b', 'before'],
+		]);
+	});
+
+	test('an open call of an earlier turn of the same id is not taken for the open one', async () => {
+		const history = [user('1'), assistant(echoCall('a', 'old')), answer('a', 'old'), assistant(echoCall('a', 'new'))];
+		const { result } = await finish(['Done.'], { tools: [echo] }, history);
+		expect(results(result.messages)).toEqual([
+			['a', 'old'],
+			['a', 'new'],
+		]);
+	});
+
+	test('calls before a user message are not run any more', async () => {
+		let ran = 0;
+		const count = readTool('echo', () => ++ran);
+		await finish(['Hi'], { tools: [count] }, [user('1'), assistant(echoCall('a')), user('2')]);
+		expect(ran).toBe(0);
+	});
+
+	test('a system message of the history is kept where it stands', async () => {
+		const history: Message[] = [{ role: 'system', content: 'Be brief.' }, user('1')];
+		expect(await sent(...history)).toEqual(history);
+	});
+
+	test('options.system is sent beside the messages', async () => {
+		const { requests, result } = await finish(['Hi'], { system: 'Be brief.' }, [user('1')]);
+		expect(requests[0]).toMatchObject({ system: 'Be brief.', messages: [user('1')] });
+		expect(result.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
+	});
+});
+
+describe('onMessage', () => {
+	test('gets every new message of the run, in the order of the history', async () => {
+		const stored: Message[] = [];
+		const onMessage = (message: Message): void => void stored.push(message);
+		const { result } = await finish([calling(echoCall('a')), 'Done.'], { tools: [echo], onMessage });
+		expect(stored).toEqual(result.messages.slice(1));
+	});
+
+	test('has stored a message before the next step begins', async () => {
+		const order: string[] = [];
+		const onMessage = async ({ role }: Message): Promise<void> => {
+			order.push(`${role} begins`);
+			for (let n = 0; n < 9; n++) await null;
+			order.push(`${role} stored`);
+		};
+		const look = readTool('look', () => void order.push('tool runs'));
+		const ask = () => {
+			order.push('model asked');
+			return 'Done.';
+		};
+		await finish([calling({ id: 'a', name: 'look', input: {} }), ask], { tools: [look], onMessage });
+		expect(order).toEqual([
+			'assistant begins',
+			'assistant stored',
+			'tool runs',
+			'tool begins',
+			'tool stored',
+			'model asked',
+			'assistant begins',
+			'assistant stored',
+		]);
+	});
+
+	test('is called for one message at a time, also for tools that finish together', async () => {
+		let open = 0;
+		let most = 0;
+		const onMessage = async (): Promise<void> => {
+			most = Math.max(most, ++open);
+			for (let n = 0; n < 9; n++) await null;
+			open--;
+		};
+		await finish([calling(echoCall('a'), echoCall('b'), echoCall('c')), 'Done.'], { tools: [echo], onMessage });
+		expect(most).toBe(1);
+	});
+
+	test('what it throws ends the run: nothing runs and nobody is asked any more', async () => {
+		let ran = 0;
+		const count = readTool('count', () => ++ran);
+		const onMessage = () => Promise.reject(new Error('disk full'));
+		const { requests, events } = await fail([calling({ id: 'a', name: 'count', input: {} }), 'never'], {
+			tools: [count],
+			onMessage,
+		});
+		expect([ran, requests.length]).toEqual([0, 1]);
+		expect(events.at(-1)?.type).toBe('error');
+	});
+
+	test('gets the turn of an assistant message', async () => {
+		const turns: unknown[] = [];
+		await finish([{ text: 'Hi', usage: { inputTokens: 3 } }], { onMessage: (_, { turn }) => void turns.push(turn) });
+		expect(turns).toEqual([{ iteration: 1, model: 'scripted', stopReason: 'end_turn', usage: { inputTokens: 3 } }]);
+	});
+});
+
+describe('what a provider needs to go on', () => {
+	const providerMetadata = { anthropic: { content: [{ type: 'thinking', thinking: 'Hm', signature: 'c2ln' }] } };
+
+	test('reasoning and providerMetadata are kept in the history and sent back unchanged', async () => {
+		const turn = { text: 'I look.', reasoning: 'Hm', providerMetadata, ...calling(echoCall('a')) };
+		const { result, requests } = await finish([turn, 'Done.'], { tools: [echo] });
+		const kept = { ...chat.assistantMessage('I look.', [echoCall('a')]), reasoning: 'Hm', providerMetadata };
+		expect(result.messages[1]).toEqual(kept);
+		expect(requests[1]?.messages[1]).toEqual(kept);
+	});
+
+	test('and after a trip through JSON', async () => {
+		const first = await finish([{ text: 'Hi', reasoning: 'Hm', providerMetadata }]);
+		const history: Message[] = JSON.parse(JSON.stringify(first.result.messages));
+		const { requests } = await finish(['Bye'], {}, [...history, user('2')]);
+		expect(requests[0]?.messages[1]).toEqual({ ...chat.assistantMessage('Hi'), reasoning: 'Hm', providerMetadata });
+	});
+
+	test('reasoning that was only streamed is kept too', async () => {
+		const { result } = await finish([
+			{
+				text: 'Hi',
+				deltas: [
+					{ type: 'reasoning', text: 'H' },
+					{ type: 'reasoning', text: 'm' },
+				],
+			},
+		]);
+		expect(result.messages.at(-1)).toEqual({ ...chat.assistantMessage('Hi'), reasoning: 'Hm' });
+	});
+});

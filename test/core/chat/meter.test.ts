@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest';
+import { createDeferred } from '../../../src/core/chat/deferred.ts';
+import { chat, providers } from '../../../src/core/index.ts';
+
+/** A meter that writes down what it is told. */
+function noting(reserve: chat.Meter['reserve'] = ({ maxOutputTokens }) => maxOutputTokens) {
+	const told: unknown[] = [];
+	const meter: chat.Meter = {
+		reserve: (request) => {
+			told.push(['reserve', request.model]);
+			return reserve(request);
+		},
+		lost: (usage, cut, outputTokens) => {
+			told.push(['lost', usage?.inputTokens, cut, outputTokens]);
+		},
+	};
+	return { meter, told };
+}
+
+const busy = Object.assign(new Error('busy'), { status: 429, headers: { 'retry-after': '0' } });
+
+describe('a meter', () => {
+	test('is told of each request before it is made, and of what it cost with the message that it gave', async () => {
+		const { meter, told } = noting();
+		const scripted = providers.scripted([{ text: 'done', usage: { inputTokens: 3, outputTokens: 4 } }]);
+		const spent: unknown[] = [];
+		const onMessage: chat.ChatOptions['onMessage'] = (_, about) => {
+			spent.push(about.spent);
+		};
+		const options = { model: 'scripted', providers: [scripted], meter, onMessage };
+		await chat.run(options, [chat.userMessage('hi')]).result;
+		expect(told).toEqual([['reserve', 'scripted']]);
+		expect(spent).toMatchObject([{ inputTokens: 3, outputTokens: 4 }]);
+	});
+
+	test('is told of retries and fallbacks one by one', async () => {
+		const { meter, told } = noting();
+		const scripted = providers.scripted([busy, busy, { text: 'done', usage: { inputTokens: 1, outputTokens: 1 } }]);
+		const options = { model: 'scripted', fallbacks: ['scripted-b'], maxRetries: 1, providers: [scripted], meter };
+		await chat.run(options, [chat.userMessage('hi')]).result;
+		expect(told).toEqual([
+			['reserve', 'scripted'],
+			['lost', undefined, false, 0],
+			['reserve', 'scripted'],
+			['lost', undefined, false, 0],
+			['reserve', 'scripted-b'],
+		]);
+	});
+
+	test('that refuses ends the run before anything is sent', async () => {
+		const { meter } = noting(() => {
+			throw new Error('no');
+		});
+		const scripted = providers.scripted(['never']);
+		const run = chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage('hi')]);
+		await expect(run.result).rejects.toThrow();
+		expect(scripted.requests).toHaveLength(0);
+	});
+
+	test('bounds the reply', async () => {
+		const { meter } = noting(() => 17);
+		const scripted = providers.scripted(['done']);
+		await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage('hi')]).result;
+		expect(scripted.requests[0]?.options?.maxOutputTokens).toBe(17);
+	});
+
+	test('is told that a request cost nothing which was cancelled before it was made', async () => {
+		const asked = createDeferred<void>();
+		const answer = createDeferred<undefined>();
+		const { meter, told } = noting(() => {
+			asked.resolve();
+			return answer.promise;
+		});
+		const scripted = providers.scripted(['never']);
+		const stop = new AbortController();
+		const options = { model: 'scripted', providers: [scripted], meter, signal: stop.signal };
+		const run = chat.run(options, [chat.userMessage('hi')]);
+		await asked.promise;
+		stop.abort();
+		answer.resolve(undefined);
+		await expect(run.result).rejects.toMatchObject({ code: 'cancelled' });
+		expect(told).toEqual([
+			['reserve', 'scripted'],
+			['lost', undefined, false, 0],
+		]);
+		expect(scripted.requests).toHaveLength(0);
+	});
+
+	test('is told that a request was cut which broke off', async () => {
+		const { meter, told } = noting();
+		const scripted = providers.scripted([undefined]);
+		const run = chat.run({ model: 'scripted', maxRetries: 0, providers: [scripted], meter }, [chat.userMessage('hi')]);
+		await expect(run.result).rejects.toMatchObject({ code: 'interrupted' });
+		expect(told.at(-1)).toEqual(['lost', undefined, true, 0]);
+	});
+
+	test('is told how much a request had streamed that was cut: its text, its thinking, the input of its calls', async () => {
+		const { meter, told } = noting();
+		const words = 'word '.repeat(80);
+		const deltas = [
+			{ type: 'reasoning', text: words },
+			{ type: 'text', text: words },
+			{ type: 'tool_use_start', id: 'a', name: 'find' },
+			{ type: 'tool_use_input', id: 'a', partialInputJson: words },
+		] as const;
+		const chatStreamFn: chat.ChatOptions['chatStreamFn'] = async (_, __, ___, ____, onDelta) => {
+			for (const delta of deltas) await onDelta(delta);
+			return undefined;
+		};
+		const run = chat.run({ model: 'm', maxRetries: 0, chatStreamFn, meter }, [chat.userMessage('hi')]);
+		await expect(run.result).rejects.toMatchObject({ code: 'interrupted' });
+		expect(told.at(-1)).toEqual(['lost', undefined, true, 301]);
+	});
+
+	test('is told what a request sends by its script: Chinese is no quarter of a token a character', async () => {
+		const sent: number[] = [];
+		const { meter } = noting(({ inputTokens, maxOutputTokens }) => {
+			sent.push(inputTokens);
+			return maxOutputTokens;
+		});
+		const scripted = providers.scripted(['done', 'done']);
+		for (const text of ['平'.repeat(100_000), 'word '.repeat(20_000)])
+			await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage(text)]).result;
+		expect(sent[0]).toBeGreaterThan(90_000);
+		expect(sent[0]).toBeLessThan(160_000);
+		expect(sent[1]).toBeGreaterThan(24_000);
+		expect(sent[1]).toBeLessThan(27_000);
+	});
+
+	test('is told that a request was cut which took too long, before and after its first word, so that it is charged', async () => {
+		const { meter, told } = noting();
+		const silent: Parameters<typeof providers.scripted>[0][number] = () => new Promise(() => {});
+		const begins: Parameters<typeof providers.scripted>[0][number] = async (_, onDelta) => {
+			await onDelta({ type: 'text', text: 'So' });
+			return new Promise(() => {});
+		};
+		const scripted = providers.scripted([silent, begins]);
+		const timeouts = { firstEventMs: 5, idleMs: 5 };
+		const options = {
+			model: 'scripted',
+			fallbacks: ['scripted-b'],
+			maxRetries: 0,
+			providers: [scripted],
+			meter,
+			timeouts,
+		};
+		const run = chat.run(options, [chat.userMessage('hi')]);
+		await expect(run.result).rejects.toMatchObject({ code: 'timeout' });
+		expect(told).toEqual([
+			['reserve', 'scripted'],
+			['lost', undefined, true, 0],
+			['reserve', 'scripted-b'],
+			['lost', undefined, true, expect.any(Number)],
+		]);
+	});
+});

@@ -1,0 +1,220 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type ChatOptions, chat, providers, type RunEvent, RunletError } from '../../../src/core/index.ts';
+import { calling, echo, echoCall, httpError, only, play, readText, type Script, settled } from './support.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+type Take = (delta: { type: string; text?: string; id?: string; name?: string; partialInputJson?: string }) => unknown;
+
+/** A try that shows a text, and then fails so. */
+const cut = (failure: Error | undefined, text = 'Half of') => {
+	return async (_: unknown, onDelta: Take) => {
+		await onDelta({ type: 'text', text });
+		return failure;
+	};
+};
+const reset = Object.assign(new TypeError('terminated'), { cause: { code: 'ECONNRESET' } });
+const played = (script: Script, options: Parameters<typeof play>[1] = {}) => settled(play(script, options));
+
+/** What a reader has in front of it who drops what was shown of a turn that begins again. */
+function shownBy(events: readonly RunEvent[]): string {
+	let turn = '';
+	let before = '';
+	for (const event of events) {
+		if (event.type === 'text') turn += event.text;
+		if (event.type === 'turn.restarted') turn = '';
+		if (event.type !== 'step') continue;
+		before += turn;
+		turn = '';
+	}
+	return before + turn;
+}
+
+describe('a stream that drops in the middle of an answer is asked again', () => {
+	test.each([
+		['a reset', reset],
+		['an end without its terminal event', undefined],
+		['an error of the provider that may pass', httpError(529)],
+		['a stream that was cut', new RunletError('interrupted', 'cut')],
+	])('after %s: its readers are told to drop what they saw', async (_, failure) => {
+		const { result, events, requests } = await played([cut(failure), 'The whole answer.']);
+		expect(result?.text).toBe('The whole answer.');
+		expect(requests).toHaveLength(2);
+		expect(events.map(({ type }) => type)).toEqual([
+			...['run.started', 'text', 'turn.restarted', 'text', 'stop', 'step', 'done'],
+		]);
+		expect(only(events, 'turn.restarted')).toEqual([{ type: 'turn.restarted', iteration: 1 }]);
+		expect(shownBy(events)).toBe('The whole answer.');
+		expect(result?.messages.map(chat.messageText)).toEqual(['Hello', 'The whole answer.']);
+	});
+
+	test('after a silence', async () => {
+		const silent = async (_: unknown, onDelta: Take) => {
+			await onDelta({ type: 'text', text: 'Half' });
+			return new Promise<never>(() => {});
+		};
+		const { result, events } = await played([silent, 'Whole.'], { timeouts: { idleMs: 1_000 } });
+		expect(result?.text).toBe('Whole.');
+		expect(shownBy(events)).toBe('Whole.');
+	});
+
+	test('also in a later turn, and in the middle of a call, which is not run', async () => {
+		const ran: unknown[] = [];
+		const half = async (_: unknown, onDelta: Take) => {
+			await onDelta({ type: 'tool_use_start', id: 'b', name: 'echo' });
+			await onDelta({ type: 'tool_use_input', id: 'b', partialInputJson: '{"text":' });
+			return undefined;
+		};
+		const { result, events } = await played([calling(echoCall('a')), half, calling(echoCall('b')), 'done'], {
+			tools: [echo],
+			onToolCall: (call) => void ran.push(call.id),
+		});
+		expect(ran).toEqual(['a', 'b']);
+		expect(only(events, 'turn.restarted')).toEqual([{ type: 'turn.restarted', iteration: 2 }]);
+		expect(result?.steps.map(({ iteration }) => iteration)).toEqual([1, 2, 3]);
+		expect(result?.messages.filter(({ role }) => role === 'assistant')).toHaveLength(3);
+	});
+
+	test('the same id is no second call: what was shown of the first is void', async () => {
+		const half = async (_: unknown, onDelta: Take) => {
+			await onDelta({ type: 'tool_use_start', id: 'a', name: 'echo' });
+			return undefined;
+		};
+		const { events } = await played([half, calling(echoCall('a')), 'done'], { tools: [echo] });
+		expect(only(events, 'tool_result').map(({ id }) => id)).toEqual(['a']);
+	});
+});
+
+describe('the bound', () => {
+	test('is that of retries: maxRetries in all, shown or not', async () => {
+		const { error, events, requests } = await played([cut(reset), httpError(503), cut(reset, 'Last'), 'never']);
+		expect(error?.code).toBe('network');
+		expect(requests).toHaveLength(3);
+		expect(only(events, 'turn.restarted')).toHaveLength(1);
+		expect(shownBy(events)).toBe('Last');
+		expect(events.at(-1)?.type).toBe('error');
+	});
+
+	test('is none for maxRetries 0: what was shown stays', async () => {
+		const { error, events, requests } = await played([cut(reset), 'never'], { maxRetries: 0 });
+		expect(error?.code).toBe('network');
+		expect(requests).toHaveLength(1);
+		expect(only(events, 'turn.restarted')).toEqual([]);
+		expect(readText(events)).toBe('Half of');
+	});
+
+	test('passed, a fallback is asked', async () => {
+		const options = { maxRetries: 0, fallbacks: ['scripted-b'] };
+		const { result, events, requests } = await played([cut(reset), 'Whole.'], options);
+		expect(result?.text).toBe('Whole.');
+		expect(requests.map(({ model }) => model)).toEqual(['scripted', 'scripted-b']);
+		expect(shownBy(events)).toBe('Whole.');
+	});
+});
+
+test.each([
+	['an error that stays', httpError(400)],
+	['a refused request', new RunletError('content_filtered', 'no')],
+	['a quota that is used up', new RunletError('rate_limited', 'no', { insufficientQuota: true })],
+	['a foreign error', new Error('a bug')],
+])('%s in the middle of an answer is not asked again', async (_, failure) => {
+	const { error, events, requests } = await played([cut(failure), 'never'], { fallbacks: ['scripted-b'] });
+	expect(error).toBeDefined();
+	expect(requests).toHaveLength(1);
+	expect(readText(events)).toBe('Half of');
+});
+
+test('a refusal is an answer, and stays', async () => {
+	const { result, requests } = await played([{ text: 'No.', stopReason: 'refusal' }, 'never']);
+	expect(result?.metadata.stopReason).toBe('refusal');
+	expect(requests).toHaveLength(1);
+});
+
+test('cancelled while it waits to ask again, the run is cancelled, and what was shown stays', async () => {
+	const stop = new AbortController();
+	const lost = async (_: unknown, onDelta: Take) => {
+		await onDelta({ type: 'text', text: 'Half' });
+		setTimeout(() => stop.abort(), 10);
+		return httpError(503, { headers: { 'retry-after': '5' } });
+	};
+	const { error, events, requests } = await played([lost, 'never'], { signal: stop.signal });
+	expect(error?.code).toBe('cancelled');
+	expect(requests).toHaveLength(1);
+	expect(shownBy(events)).toBe('Half');
+});
+
+describe('the account', () => {
+	test('has the lost try charged before the next is set aside, and its usage counts in the turn', async () => {
+		const told: unknown[] = [];
+		const meter: ChatOptions['meter'] = {
+			reserve: () => {
+				told.push('reserve');
+				return undefined;
+			},
+			lost: (usage, isCut) => void told.push(['lost', usage?.inputTokens, isCut]),
+		};
+		const usage = { inputTokens: 10, outputTokens: 2 };
+		const failed = new RunletError('interrupted', 'cut', { usage });
+		const { result } = await played([cut(failed), { text: 'Whole.', usage }], { meter });
+		expect(told).toEqual(['reserve', ['lost', 10, true], 'reserve']);
+		expect(result?.usage).toEqual({ inputTokens: 20, outputTokens: 4 });
+		expect(result?.steps[0]?.usage).toEqual({ inputTokens: 20, outputTokens: 4 });
+	});
+
+	test('that refuses the next try ends the run, and what was shown stays', async () => {
+		let asked = 0;
+		const meter: ChatOptions['meter'] = {
+			reserve: () => {
+				if (asked++ > 0) throw new RunletError('budget_exceeded', 'no more');
+				return undefined;
+			},
+			lost: () => {},
+		};
+		const { error, events, requests } = await played([cut(reset), 'never'], { meter });
+		expect(error?.code).toBe('budget_exceeded');
+		expect(requests).toHaveLength(1);
+		expect(shownBy(events)).toBe('Half of');
+	});
+});
+
+test('warnings of the turn are said again, and stored once', async () => {
+	const stored: unknown[] = [];
+	const repeated: unknown[] = [];
+	const { events } = await played([cut(reset), 'Whole.'], {
+		maxContextTokens: 20,
+		warnContextPct: 0.01,
+		onRestart: (iteration, sides) => void repeated.push([iteration, sides.length]),
+		onMessage: (message, about) => void stored.push([message.role, about.before.length]),
+	});
+	expect(events.map(({ type }) => type)).toEqual([
+		...['run.started', 'warning', 'text', 'turn.restarted', 'warning', 'text', 'stop', 'step', 'done'],
+	]);
+	expect(repeated).toEqual([[1, 1]]);
+	expect(stored).toEqual([['assistant', 1]]);
+});
+
+describe('who takes deltas', () => {
+	const options = () => ({ model: 'scripted', providers: [providers.scripted([cut(reset), 'Whole.'])] });
+
+	test('of runLoopStream is told, too', async () => {
+		let text = '';
+		const taken = chat.runLoopStream(options(), 'Hello', (delta) => {
+			if (delta.type === 'text') text += delta.text;
+			if (delta.type === 'turn.restarted') text = '';
+		});
+		expect(await settled(taken)).toBe('Whole.');
+		expect(text).toBe('Whole.');
+	});
+
+	test('of emit is told, too', async () => {
+		const types: unknown[] = [];
+		const emit = (_: string, record: unknown) => types.push(Reflect.get(Object(record), 'type'));
+		await settled(chat.runLoopStream({ ...options(), emit, emitStreamDeltas: true }, 'Hello'));
+		expect(types).toEqual(['text', 'turn.restarted', 'text', 'stop']);
+	});
+
+	test('of no stream at all sees one answer', async () => {
+		expect(await settled(chat.runLoop(options(), 'Hello').catch((error: unknown) => error))).toBe('Whole.');
+	});
+});

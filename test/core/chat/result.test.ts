@@ -1,0 +1,217 @@
+import { describe, expect, test } from 'vitest';
+import { askUser, chat, halt } from '../../../src/core/index.ts';
+import { byHand, calling, echo, echoCall, finish, only, readTool, results } from './support.ts';
+
+const hello = chat.userMessage('Hello');
+
+describe('RunResult', () => {
+	test('completed: text, the whole conversation with its input, usage and steps', async () => {
+		const input = [{ role: 'system', content: 'Be brief.' } as const, hello];
+		const { result } = await finish(
+			[{ text: 'I look.', ...calling(echoCall('a')) }, 'Seen.'],
+			{ tools: [echo] },
+			input,
+		);
+		expect(result).toEqual({
+			status: 'completed',
+			text: 'Seen.',
+			messages: [
+				...input,
+				chat.assistantMessage('I look.', [echoCall('a')]),
+				chat.toolResultMessage({ id: 'a', output: 'a', isError: false }),
+				chat.assistantMessage('Seen.'),
+			],
+			metadata: { stopReason: 'end_turn' },
+			usage: {},
+			steps: [
+				{
+					iteration: 1,
+					model: 'scripted',
+					text: 'I look.',
+					toolCalls: [echoCall('a')],
+					toolResults: [{ id: 'a', output: 'a', isError: false }],
+					stopReason: 'tool_use',
+					usage: {},
+				},
+				{
+					iteration: 2,
+					model: 'scripted',
+					text: 'Seen.',
+					toolCalls: [],
+					toolResults: [],
+					stopReason: 'end_turn',
+					usage: {},
+				},
+			],
+		});
+	});
+
+	test('the input is not changed', async () => {
+		const input = Object.freeze([hello]);
+		await finish([calling(echoCall('a')), 'Done.'], { tools: [echo] }, input);
+		expect(input).toEqual([hello]);
+	});
+
+	test('step events are the steps of the result', async () => {
+		const { events, result } = await finish([calling(echoCall('a')), 'Done.'], { tools: [echo] });
+		expect(only(events, 'step').map(({ type: _, ...step }) => step)).toEqual(result.steps);
+	});
+});
+
+describe('a question', () => {
+	const ask = readTool('ask', () => askUser('Which size?', { choices: ['S', 'M'] }));
+	const asking = calling(echoCall('e'), { id: 'q', name: 'ask', input: {} });
+	const question = { callId: 'q', question: 'Which size?', options: { choices: ['S', 'M'] } };
+
+	test('stops the run as awaiting_user and is carried in the result and in the event', async () => {
+		const { result, events, requests } = await finish([asking, 'never'], { tools: [echo, ask] });
+		expect(result).toMatchObject({ status: 'awaiting_user', metadata: { question } });
+		expect(events.at(-1)).toMatchObject({ type: 'awaiting', status: 'awaiting_user', question });
+		expect(requests).toHaveLength(1);
+	});
+
+	test('leaves its call open and keeps the other results of the turn', async () => {
+		const { result } = await finish([asking], { tools: [echo, ask] });
+		expect(results(result.messages)).toEqual([['e', 'e']]);
+	});
+
+	test('is answered by the result of its call: the run goes on from there', async () => {
+		const first = await finish([asking], { tools: [echo, ask] });
+		const answer = chat.toolResultMessage({ id: 'q', output: 'M', isError: false });
+		const { result, requests } = await finish(['Size M.'], { tools: [echo, ask] }, [...first.result.messages, answer]);
+		expect(result).toMatchObject({ status: 'completed', text: 'Size M.' });
+		expect(results(requests[0]?.messages ?? [])).toEqual([
+			['e', 'e'],
+			['q', 'M'],
+		]);
+	});
+
+	test('has no options where the tool gave none', async () => {
+		const plain = readTool('ask', () => askUser('Why?'));
+		const { result } = await finish([calling({ id: 'q', name: 'ask', input: {} })], { tools: [plain] });
+		expect(result.metadata.question).toEqual({ callId: 'q', question: 'Why?' });
+	});
+
+	test('no sequential tool begins once it was asked', async () => {
+		let ran = 0;
+		const charge = readTool('charge', () => ++ran, { sequential: true });
+		const turn = calling({ id: 'q', name: 'ask', input: {} }, { id: 'c', name: 'charge', input: {} });
+		await finish([turn], { tools: [ask, charge] });
+		expect(ran).toBe(0);
+	});
+});
+
+describe('a halt', () => {
+	const stop = readTool('stop', () => halt('over_limit', { spent: 100 }));
+	const halting = calling({ id: 's', name: 'stop', input: {} });
+
+	test('stops the run with its reason; its result is kept in the history', async () => {
+		const { result, events, requests } = await finish([halting, 'never'], { tools: [stop] });
+		expect(result).toMatchObject({ status: 'halted', haltedReason: 'over_limit' });
+		expect(results(result.messages)).toEqual([['s', { spent: 100 }]]);
+		expect(only(events, 'tool_result')).toEqual([
+			{ type: 'tool_result', id: 's', output: { spent: 100 }, isError: false },
+		]);
+		expect(events.at(-1)).toEqual({ type: 'halted', reason: 'over_limit' });
+		expect(requests).toHaveLength(1);
+	});
+
+	test('lets the concurrent calls of its turn finish', async () => {
+		const turn = calling({ id: 's', name: 'stop', input: {} }, echoCall('e'));
+		const { result } = await finish([turn], { tools: [stop, echo] });
+		expect(results(result.messages)).toEqual([
+			['s', { spent: 100 }],
+			['e', 'e'],
+		]);
+	});
+
+	test('can be gone on from', async () => {
+		const first = await finish([halting], { tools: [stop] });
+		const { result } = await finish(['Going on.'], { tools: [stop] }, first.result.messages);
+		expect(result).toMatchObject({ status: 'completed', text: 'Going on.' });
+	});
+});
+
+describe('a manual tool', () => {
+	const turn = calling(echoCall('e'), { id: 'm', name: 'by_hand', input: {} }, { id: 'n', name: 'by_hand', input: {} });
+	const open = turn.toolCalls.slice(1);
+	const tools = [echo, byHand];
+
+	test('stops the run as awaiting_tools after the other calls ran, with the open ones', async () => {
+		const { result, events, requests } = await finish([turn, 'never'], { tools });
+		expect(result).toMatchObject({
+			status: 'awaiting_tools',
+			haltedReason: 'manual_tool_calls',
+			metadata: { manualToolCalls: open, stopReason: 'tool_use' },
+		});
+		expect(results(result.messages)).toEqual([['e', 'e']]);
+		expect(events.at(-1)).toEqual({ type: 'awaiting', status: 'awaiting_tools', toolCalls: open });
+		expect(requests).toHaveLength(1);
+	});
+
+	test('is gone on from by appending tool messages and calling again, and nothing runs twice', async () => {
+		let ran = 0;
+		const count = readTool('echo', () => ++ran);
+		const first = await finish([turn], { tools: [count, byHand] });
+		const answers = ['n', 'm'].map((id) => chat.toolResultMessage({ id, output: `${id}!`, isError: false }));
+		const messages = [...first.result.messages, ...answers];
+		const { result, requests } = await finish(['Done.'], { tools: [count, byHand] }, messages);
+		expect(result.status).toBe('completed');
+		expect(ran).toBe(1);
+		expect(results(requests[0]?.messages ?? []).toSorted()).toEqual([
+			['e', 1],
+			['m', 'm!'],
+			['n', 'n!'],
+		]);
+	});
+
+	test('answered in part only, it awaits the rest without asking the model', async () => {
+		const first = await finish([turn], { tools });
+		const messages = [...first.result.messages, chat.toolResultMessage({ id: 'm', output: 1, isError: false })];
+		const { result, requests } = await finish(['never'], { tools }, messages);
+		expect(requests).toEqual([]);
+		expect(result).toMatchObject({ status: 'awaiting_tools', metadata: { manualToolCalls: open.slice(1) } });
+	});
+
+	test('is what a tool without a function is', async () => {
+		const bare = readTool('bare', undefined);
+		const { result } = await finish([calling({ id: 'b', name: 'bare', input: {} })], { tools: [bare] });
+		expect(result.status).toBe('awaiting_tools');
+	});
+
+	test('beside a question: the question stops the run, the open calls are named too', async () => {
+		const ask = readTool('ask', () => askUser('Which?'));
+		const both = calling({ id: 'q', name: 'ask', input: {} }, ...open);
+		const { result } = await finish([both], { tools: [byHand, ask] });
+		expect(result).toMatchObject({
+			status: 'awaiting_user',
+			metadata: { manualToolCalls: open, question: { callId: 'q' } },
+		});
+	});
+});
+
+describe("mode 'manual'", () => {
+	test('stops before any tool runs, with every call open', async () => {
+		let ran = 0;
+		const count = readTool('count', () => ++ran);
+		const turn = calling({ id: 'a', name: 'count', input: {} }, { id: 'b', name: 'by_hand', input: {} });
+		const { result } = await finish([turn], { tools: [count, byHand], mode: 'manual' });
+		expect(ran).toBe(0);
+		expect(result).toMatchObject({ status: 'awaiting_tools', metadata: { manualToolCalls: turn.toolCalls } });
+	});
+
+	test('goes on with the results appended, one turn at a time', async () => {
+		const options = { tools: [echo], mode: 'manual' } as const;
+		const first = await finish([calling(echoCall('a'))], options);
+		const answer = chat.toolResultMessage({ id: 'a', output: 'by me', isError: false });
+		const { result } = await finish(['Done.'], options, [...first.result.messages, answer]);
+		expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
+	});
+
+	test('in mode auto the calls that it left open are run', async () => {
+		const first = await finish([calling(echoCall('a'))], { tools: [echo], mode: 'manual' });
+		const { result } = await finish(['Done.'], { tools: [echo] }, first.result.messages);
+		expect(results(result.messages)).toEqual([['a', 'a']]);
+		expect(result.status).toBe('completed');
+	});
+});

@@ -1,0 +1,206 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { chat, RunletError } from '../../../src/core/index.ts';
+import { calling, echo, echoCall, fail, finish, httpError, only, play, type Script, settled } from './support.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const networkError = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } });
+
+/** Plays a script and says how many milliseconds of waiting it took. */
+async function timed(script: Script, options: Parameters<typeof play>[1] = {}) {
+	const start = Date.now();
+	const played = await settled(play(script, options));
+	return { ...played, waited: Date.now() - start };
+}
+
+describe('a failure that may pass is retried, before anything was shown', () => {
+	test.each([
+		['408', httpError(408)],
+		['409', httpError(409)],
+		['429', httpError(429)],
+		['500', httpError(500)],
+		['502', httpError(502)],
+		['503', httpError(503)],
+		['529', httpError(529)],
+		['a lost connection, by its code', Object.assign(new Error('boom'), { code: 'ECONNRESET' })],
+		['a lost connection, as fetch tells it', networkError],
+		['a lost connection, as workerd tells it', new Error('Network connection lost.')],
+		['rate_limited', new RunletError('rate_limited', 'slow down')],
+		['overloaded', new RunletError('overloaded', 'busy')],
+		['timeout', new RunletError('timeout', 'late')],
+		['network', new RunletError('network', 'lost')],
+		['interrupted', new RunletError('interrupted', 'cut')],
+		['a stream that broke off', undefined],
+	])('%s', async (_, failure) => {
+		const { result, requests, waited } = await timed([failure, 'Hi']);
+		expect(result?.text).toBe('Hi');
+		expect(requests).toHaveLength(2);
+		expect(waited).toBeGreaterThan(0);
+	});
+
+	test('a plain chatFn is judged the same way', async () => {
+		let asked = 0;
+		const chatFn = () => {
+			if (++asked === 1) throw httpError(503);
+			return { text: 'Hi', stopReason: 'end_turn' };
+		};
+		expect(await settled(chat.runLoop({ model: 'any', chatFn }, 'Hello'))).toBe('Hi');
+	});
+});
+
+describe('a failure that stays is not retried', () => {
+	test.each([
+		['400', httpError(400), 'invalid_request'],
+		['401', httpError(401), 'auth'],
+		['403', httpError(403), 'auth'],
+		['404', httpError(404), 'invalid_request'],
+		['422', httpError(422), 'invalid_request'],
+		['auth', new RunletError('auth', 'no key'), 'auth'],
+		['context_overflow', new RunletError('context_overflow', 'too long'), 'context_overflow'],
+		['content_filtered', new RunletError('content_filtered', 'no'), 'content_filtered'],
+		['a spent quota, by its code', httpError(429, { code: 'insufficient_quota' }), 'rate_limited'],
+		['a bug', new TypeError('x is not a function'), undefined],
+	])('%s', async (_, failure, code) => {
+		const { error, requests } = await timed([failure, 'never'], { fallbacks: ['scripted-2'] });
+		expect(requests).toHaveLength(1);
+		if (code !== undefined) expect(error?.code).toBe(code);
+	});
+});
+
+describe('the number of retries', () => {
+	const busy = httpError(503);
+
+	test('is 2', async () => {
+		expect((await timed([busy, busy, 'Hi'])).result?.text).toBe('Hi');
+		const { error, requests } = await timed([busy, busy, busy, 'never']);
+		expect(error?.code).toBe('overloaded');
+		expect(requests).toHaveLength(3);
+	});
+
+	test('is maxRetries where given, none for 0', async () => {
+		expect((await timed([busy, 'never'], { maxRetries: 0 })).requests).toHaveLength(1);
+		expect((await timed([busy, busy, busy, busy, 'Hi'], { maxRetries: 4 })).result?.text).toBe('Hi');
+	});
+
+	test('starts anew with every turn', async () => {
+		const script = [busy, busy, calling(echoCall('a')), busy, busy, 'Hi'];
+		expect((await timed(script, { tools: [echo] })).result?.text).toBe('Hi');
+	});
+});
+
+describe('the wait before a retry', () => {
+	test('grows', async () => {
+		const busy = httpError(503);
+		const random = vi.spyOn(Math, 'random').mockReturnValue(0.5);
+		const one = (await timed([busy, 'Hi'])).waited;
+		const two = (await timed([busy, busy, 'Hi'])).waited - one;
+		expect(two).toBeGreaterThanOrEqual(1.9 * one);
+		random.mockRestore();
+	});
+
+	test('has jitter: two runs do not retry in step', async () => {
+		const waits = new Set<number>();
+		for (let n = 0; n < 8; n++) waits.add((await timed([httpError(503), 'Hi'])).waited);
+		expect(waits.size).toBeGreaterThan(1);
+	});
+
+	test.each([
+		['retry-after in seconds, in Headers', httpError(429, { headers: new Headers({ 'retry-after': '7' }) }), 7_000],
+		['retry-after in seconds, in a record', httpError(429, { headers: { 'retry-after': '7' } }), 7_000],
+		['retryAfter of a RunletError', new RunletError('rate_limited', 'wait', { retryAfter: 1.5 }), 1_500],
+	])('is what the provider asked for: %s', async (_, failure, ms) => {
+		expect((await timed([failure, 'Hi'])).waited).toBe(ms);
+	});
+
+	test('is what the provider asked for: retry-after as a date', async () => {
+		vi.setSystemTime(new Date('2026-11-21T12:00:00Z'));
+		const headers = new Headers({ 'retry-after': 'Sat, 21 Nov 2026 12:00:09 GMT' });
+		expect((await timed([httpError(503, { headers }), 'Hi'])).waited).toBe(9_000);
+	});
+
+	test.each([
+		['in an error of its own', (seconds: number) => httpError(429, { headers: { 'retry-after': String(seconds) } })],
+		['in the data of a RunletError', (retryAfter: number) => new RunletError('overloaded', 'wait', { retryAfter })],
+	])('is what the provider asked for up to a minute: beyond it the call has failed at once, %s', async (_, failure) => {
+		const waited = await timed([failure(60), 'Hi']);
+		expect([waited.result?.text, waited.waited]).toEqual(['Hi', 60_000]);
+		const refused = await timed([failure(61), 'never']);
+		expect([refused.error?.data?.retryAfter, refused.waited, refused.requests.length]).toEqual([61, 0, 1]);
+		const other = await timed([failure(3_600), 'Hi'], { fallbacks: ['scripted-b'] });
+		expect([other.result?.text, other.waited]).toEqual(['Hi', 0]);
+		expect(other.requests.map(({ model }) => model)).toEqual(['scripted', 'scripted-b']);
+	});
+
+	test('a date that has passed is no wait', async () => {
+		const headers = new Headers({ 'retry-after': 'Sat, 21 Nov 2020 12:00:09 GMT' });
+		expect((await timed([httpError(503, { headers }), 'Hi'])).waited).toBe(0);
+	});
+});
+
+test('the usage of a try that failed counts', async () => {
+	const usage = { inputTokens: 10 };
+	const failed = new RunletError('overloaded', 'busy', { usage });
+	expect((await timed([failed, { text: 'Hi', usage }])).result?.usage).toEqual({ inputTokens: 20 });
+	const { error } = await timed([failed, failed, failed]);
+	expect(error?.data?.usage).toEqual({ inputTokens: 30 });
+});
+
+test('a failure names the model, has its status, and keeps a foreign error as its cause', async () => {
+	const failure = httpError(400);
+	const { error } = await settled(fail([failure]));
+	expect(error.message).toContain('scripted');
+	expect(error.data).toMatchObject({ status: 400 });
+	expect(error.cause).toBe(failure);
+});
+
+describe('fallbacks', () => {
+	const busy = httpError(503);
+	const models = ['scripted-b', 'scripted-c'];
+
+	test('are tried in order when a model cannot be reached', async () => {
+		const { result, requests, events } = await timed([busy, busy, 'Hi'], { fallbacks: models, maxRetries: 0 });
+		expect(requests.map(({ model }) => model)).toEqual(['scripted', ...models]);
+		expect(result?.steps[0]?.model).toBe('scripted-c');
+		expect(only(events, 'warning')).toHaveLength(2);
+	});
+
+	test('are tried after the retries of the model before', async () => {
+		const { requests } = await timed([busy, busy, 'Hi'], { fallbacks: models, maxRetries: 1 });
+		expect(requests.map(({ model }) => model)).toEqual(['scripted', 'scripted', 'scripted-b']);
+	});
+
+	test('are not tried after an error that stays', async () => {
+		const { requests, error } = await timed([busy, httpError(401), 'never'], { fallbacks: models, maxRetries: 0 });
+		expect(requests.map(({ model }) => model)).toEqual(['scripted', 'scripted-b']);
+		expect(error?.code).toBe('auth');
+	});
+
+	test('all in vain, the run fails as the last of them did', async () => {
+		const { error } = await timed([busy, busy, httpError(429)], { fallbacks: models, maxRetries: 0 });
+		expect(error?.code).toBe('rate_limited');
+	});
+
+	test('the next turn begins with the first model again', async () => {
+		const script = [busy, calling(echoCall('a')), 'Hi'];
+		const { requests } = await timed(script, { fallbacks: models, maxRetries: 0, tools: [echo] });
+		expect(requests.map(({ model }) => model)).toEqual(['scripted', 'scripted-b', 'scripted']);
+	});
+
+	test('the usage of all models before counts: in the turn, in the run, and in an error', async () => {
+		const spending = (inputTokens: number) => new RunletError('overloaded', 'busy', { usage: { inputTokens } });
+		const options = { fallbacks: models, maxRetries: 1 };
+		const last = { text: 'Hi', usage: { inputTokens: 10_000 } };
+		const script = [spending(1), spending(10), spending(100), spending(1_000), last];
+		const { result } = await timed(script, options);
+		expect(result?.usage).toEqual({ inputTokens: 11_111 });
+		expect(result?.steps[0]?.usage).toEqual({ inputTokens: 11_111 });
+		const lost = await timed([...script.slice(0, 4), spending(10_000), spending(100_000)], options);
+		expect(lost.error?.data?.usage).toEqual({ inputTokens: 111_111 });
+	});
+
+	test('are not needed where the model answers', async () => {
+		const { requests } = await settled(finish(['Hi'], { fallbacks: models }));
+		expect(requests).toHaveLength(1);
+	});
+});

@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest';
+import { chat, providers, type RunEvent } from '../../../src/core/index.ts';
+import { calling, echo, echoCall, endings, readText, refusal, type Script } from './support.ts';
+
+const start = (script: Script) =>
+	chat.run({ model: 'scripted', providers: [providers.scripted(script)], tools: [echo] }, [chat.userMessage('Hello')]);
+const script = (): Script => [{ text: 'I look – ✓', ...calling(echoCall('a')) }, 'Seen.'];
+
+/** A script of one turn that streams so many deltas, waiting for its reader; `sent` counts them. */
+function patient(deltas: number, delta: (n: number) => { type: string; [field: string]: unknown }) {
+	const counter = { sent: 0 };
+	const play: Script = [
+		async (_, onDelta) => {
+			for (; counter.sent < deltas; counter.sent++) await onDelta(delta(counter.sent));
+			return {};
+		},
+	];
+	return { counter, play };
+}
+
+/** Lets everything go on that does not wait for anybody. */
+async function quiet(): Promise<void> {
+	for (let n = 0; n < 50_000; n++) await null;
+}
+
+async function read(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
+	const all: RunEvent[] = [];
+	for await (const event of events) all.push(event);
+	return all;
+}
+
+describe('events', () => {
+	test('can be read after the result has settled', async () => {
+		const run = start(script());
+		await run.result;
+		const events = await read(run.events);
+		expect(events[0]?.type).toBe('run.started');
+		expect(readText(events)).toBe('I look – ✓Seen.');
+		expect(events.at(-1)?.type).toBe('done');
+	});
+
+	test('can be read late of a run that failed: the failure is there, and nothing is unhandled', async () => {
+		const run = start([new Error('boom')]);
+		await refusal(run.result);
+		expect(endings(await read(run.events))).toMatchObject([{ type: 'error' }]);
+	});
+
+	test('have one reader: a second one is refused', async () => {
+		const run = start(script());
+		const first = read(run.events);
+		expect((await refusal(read(run.events))).message).toMatch(/once|already/);
+		expect(() => run.toStream()).toThrow(/once|already/);
+		expect((await first).at(-1)?.type).toBe('done');
+	});
+
+	test('left early cancel the run', async () => {
+		const run = start([
+			async ({ options }, onDelta) => {
+				await onDelta({ type: 'text', text: 'Once' });
+				return new Promise((_, reject) => {
+					options?.signal?.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
+				});
+			},
+		]);
+		for await (const { type } of run.events) if (type === 'text') break;
+		expect((await refusal(run.result)).code).toBe('cancelled');
+	});
+
+	test('of nobody: the result settles all the same', async () => {
+		expect((await start(script()).result).text).toBe('Seen.');
+		expect((await refusal(start([new Error('boom')]).result)).code).toBe('provider_error');
+	});
+});
+
+describe('toStream', () => {
+	const texts = async (stream: ReadableStream<Uint8Array>): Promise<string> => new Response(stream).text();
+
+	test('is the same run as SSE: each event a block with its type and its JSON', async () => {
+		const one = await read(start(script()).events);
+		const bytes = await texts(start(script()).toStream());
+		const blocks = bytes.split('\n\n').filter((block) => block !== '');
+		const parsed = blocks.map((block) => {
+			const [, event, data] = /^event: (.+)\ndata: (.+)$/.exec(block) ?? [];
+			return { event, data: JSON.parse(data ?? 'null') };
+		});
+		const known = (event: RunEvent): unknown => (event.type === 'run.started' ? { ...event, runId: '' } : event);
+		expect(parsed.map(({ data }) => known(data))).toEqual(one.map(known));
+		expect(parsed.map(({ event }) => event)).toEqual(one.map(({ type }) => type));
+		expect(bytes.endsWith('\n\n')).toBe(true);
+	});
+
+	test('ends with the terminal event of a run that failed', async () => {
+		const bytes = await texts(start([new Error('boom')]).toStream());
+		expect(bytes.trim().split('\n\n').at(-1)).toMatch(/^event: error\n/);
+	});
+
+	test('cannot be broken by line breaks in a text or in a kind', async () => {
+		const delta = { type: 'acme:x\ndata: {"type":"done"}', text: 'a\n\nb' };
+		const bytes = await texts(
+			start([{ text: 'a\n\nevent: done', deltas: [delta, { type: 'text', text: 'a\n\nevent: done' }] }]).toStream(),
+		);
+		for (const block of bytes.trim().split('\n\n')) expect(block).toMatch(/^event: .+\ndata: .+$/);
+		expect(bytes.match(/^event: done$/gm)).toHaveLength(1);
+	});
+
+	test('cancelled cancels the run', async () => {
+		const run = start([() => new Promise<never>(() => {})]);
+		const reader = run.toStream().getReader();
+		await reader.read();
+		await reader.cancel();
+		expect((await refusal(run.result)).code).toBe('cancelled');
+	});
+
+	test('is a byte stream that is pulled', async () => {
+		const reader = start(script()).toStream().getReader({ mode: 'byob' });
+		const { value } = await reader.read(new Uint8Array(64));
+		expect(new TextDecoder().decode(value)).toMatch(/^event: run.started\n/);
+		await reader.cancel();
+	});
+});
+
+describe('backpressure', () => {
+	const text = () => ({ type: 'text', text: 'ab' });
+
+	test('a reader that does not read holds back a provider that waits for onDelta', async () => {
+		const { counter, play } = patient(20_000, text);
+		const reader = start(play).events[Symbol.asyncIterator]();
+		await reader.next();
+		await quiet();
+		const held = counter.sent;
+		expect(held).toBeLessThan(4_000);
+		await quiet();
+		expect(counter.sent).toBe(held);
+		await reader.return?.();
+	});
+
+	test('a slow reader gets everything in the end', async () => {
+		const { counter, play } = patient(20_000, text);
+		const run = start(play);
+		let most = 0;
+		let seen = 0;
+		for await (const { type } of run.events) {
+			if (type !== 'text') continue;
+			seen++;
+			most = Math.max(most, counter.sent - seen);
+		}
+		expect(seen).toBe(20_000);
+		expect(most).toBeLessThan(4_000);
+		expect((await run.result).text).toHaveLength(40_000);
+	});
+
+	test('a byte stream that is not pulled holds the provider back too', async () => {
+		const { counter, play } = patient(20_000, text);
+		const stream = start(play).toStream();
+		await quiet();
+		expect(counter.sent).toBeLessThan(4_000);
+		await stream.cancel();
+	});
+
+	test('a run that nobody reads goes on to its end and keeps no delta for itself: its text is joined', async () => {
+		const { play } = patient(50_000, text);
+		const run = start(play);
+		expect((await run.result).text).toHaveLength(100_000);
+		const events = await read(run.events);
+		expect(events.length).toBeLessThan(4_000);
+		expect(readText(events)).toHaveLength(100_000);
+	});
+
+	test('so is a long tool input', async () => {
+		const piece = (n: number) =>
+			n === 0
+				? { type: 'tool_use_start', id: 'a', name: 'echo' }
+				: { type: 'tool_use_input', id: 'a', partialInputJson: 'x' };
+		const run = start(patient(50_000, piece).play);
+		await run.result;
+		const events = await read(run.events);
+		expect(events.length).toBeLessThan(4_000);
+	});
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { askUser, type ChatOptions, chat, halt, type Message, providers, type RunEvent } from '../../../src/core/index.ts';
+import { byHand, calling, echo, echoCall, endings, httpError, only, play, readTool, type Script } from './support.ts';
+
+const call = (name: string) => calling({ id: 'a', name, input: {} });
+const tools = [echo, byHand, readTool('ask', () => askUser('Which one?')), readTool('stop', () => halt('enough'))];
+
+interface Path {
+	readonly script: Script;
+	readonly ends: RunEvent['type'];
+	readonly options?: Partial<ChatOptions>;
+}
+
+const paths: Record<string, Path> = {
+	'an answer': { script: ['Hi'], ends: 'done' },
+	'an empty answer': { script: [''], ends: 'done' },
+	'an answer after a tool': { script: [calling(echoCall('a')), 'Hi'], ends: 'done' },
+	max_tokens: { script: [{ text: 'Once', stopReason: 'max_tokens' }], ends: 'done' },
+	'a refusal': { script: [{ text: '', stopReason: 'refusal' }], ends: 'done' },
+	'a question': { script: [call('ask')], ends: 'awaiting' },
+	'a manual tool': { script: [call('by_hand')], ends: 'awaiting' },
+	'manual mode': { script: [calling(echoCall('a'))], ends: 'awaiting', options: { mode: 'manual' } },
+	'a halt': { script: [call('stop')], ends: 'halted' },
+	'an abort before it began': { script: ['Hi'], ends: 'cancelled', options: { signal: AbortSignal.abort() } },
+	'a refused request': { script: [httpError(400)], ends: 'error' },
+	'a stream that broke off': { script: [undefined], ends: 'error', options: { maxRetries: 0 } },
+	'too many turns': { script: [calling(echoCall('a'))], ends: 'error', options: { maxIterations: 1 } },
+	'a full context': { script: ['Hi'], ends: 'error', options: { maxContextTokens: 1 } },
+	'two tools of one name': { script: ['Hi'], ends: 'error', options: { tools: [echo, echo] } },
+	'a model that nobody knows': { script: ['Hi'], ends: 'error', options: { model: 'unheard-of' } },
+	'a history that cannot be stored': {
+		script: ['Hi'],
+		ends: 'error',
+		options: { onMessage: () => Promise.reject(new Error('disk full')) },
+	},
+	'a counter that throws': {
+		script: ['Hi'],
+		ends: 'error',
+		options: {
+			maxContextTokens: 9,
+			countTokensFn: () => {
+				throw new Error('no counter');
+			},
+		},
+	},
+	'a resolver that throws': {
+		script: ['Hi'],
+		ends: 'error',
+		options: { skillResolver: { listFn: () => Promise.reject(new Error('no store')), readFn: () => undefined } },
+	},
+};
+
+describe('exactly one terminal event, the last one', () => {
+	test.each(Object.entries(paths))('on %s', async (_, { script, ends, options }) => {
+		const { events, result, error } = await play(script, { tools, ...options });
+		expect(endings(events).map(({ type }) => type)).toEqual([ends]);
+		expect(events.at(-1)?.type).toBe(ends);
+		const failed = ends === 'error' || ends === 'cancelled';
+		expect([result === undefined, error === undefined]).toEqual([failed, !failed]);
+		if (ends === 'error') expect(events.at(-1)).toMatchObject({ code: error?.code, message: error?.message });
+	});
+});
+
+describe('a run starts', () => {
+	test('with run.started, which has an id and an attempt', async () => {
+		const { events } = await play(['Hi'], { context: { runId: 'run-7' } });
+		expect(events[0]).toEqual({ type: 'run.started', runId: 'run-7', attempt: 1 });
+	});
+
+	test('with an id of its own where none is given', async () => {
+		const [one] = only((await play(['Hi'])).events, 'run.started');
+		const [other] = only((await play(['Hi'])).events, 'run.started');
+		expect(one?.runId).toMatch(/./);
+		expect(one?.runId).not.toBe(other?.runId);
+	});
+});
+
+describe('run never throws synchronously', () => {
+	const bad: Record<string, [code: string, options: ChatOptions]> = {
+		'two tools of one name': ['duplicate_tool', { model: 'demo', providers: [providers.demo()], tools: [echo, echo] }],
+		'a model that nobody knows': ['unknown_model', { model: 'unheard-of' }],
+		'a model that nobody can talk to': ['unknown_model', { model: 'claude-x' }],
+	};
+	test.each(Object.entries(bad))(
+		'not for %s: result rejects and the events end in error',
+		async (_, [code, options]) => {
+			const run = chat.run(options, [chat.userMessage('Hi')]);
+			const events: RunEvent[] = [];
+			for await (const event of run.events) events.push(event);
+			await expect(run.result).rejects.toMatchObject({ name: 'RunletError', code });
+			expect(endings(events)).toMatchObject([{ type: 'error', code }]);
+		},
+	);
+
+	test('not for options and messages that are none at all', async () => {
+		const nothing: { options?: ChatOptions; messages?: Message[] } = JSON.parse('{}');
+		// @ts-expect-error what a caller in JavaScript may do
+		const run = chat.run(nothing.options, nothing.messages);
+		await expect(run.result).rejects.toMatchObject({ name: 'RunletError' });
+	});
+});

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { findSum } from '../../../src/core/providers/demo-sum.ts';
+
+test.each([
+	['What is 2 + 3?', '2 + 3'],
+	['(2+3)*4 please', '(2+3)*4'],
+	['-5 + 3', '-5 + 3'],
+	['2 * -3', '2 * -3'],
+	['1.5 / 0.5, or 7 + 7', '1.5 / 0.5'],
+	['I have 3 4 + 5 apples', '4 + 5'],
+	['take 3 and (then) 4*5 + x', '4*5'],
+	['((1+2)*3', '((1+2)*3'],
+	['2 ^ (3 + 1)) !', '2 ^ (3 + 1))'],
+])('the sum in %j is %j', (text, sum) => {
+	expect(findSum(text)).toBe(sum);
+});
+
+test.each(['', 'none', '3', '3 +', '+ 3', '(', '3 4 5', '10/x', ') 3'])('%j holds no sum', (text) => {
+	expect(findSum(text)).toBeUndefined();
+});

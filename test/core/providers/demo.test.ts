@@ -1,0 +1,215 @@
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { type ChatOptions, chat, fn, type Message, providers, type RunEvent, toolbox } from '../../../src/core/index.ts';
+
+const integer = v.pipe(v.number(), v.integer());
+const add = fn(
+	{
+		name: 'myapp/add',
+		doc: 'Add two integers and return the sum.',
+		params: [
+			['x', integer],
+			['y', integer],
+		],
+	},
+	(x, y) => x + y,
+);
+const calculate = fn({ name: 'calculate', doc: 'Evaluate.', params: [['expression', v.string()]] }, (text) => {
+	if (text.replaceAll(' ', '') !== '(2+3)*4') throw new Error(`unexpected: ${text}`);
+	return 20;
+});
+const refund = fn(
+	{ name: 'issue_refund', doc: 'Pay an order back.', params: [['order_id', v.string()]] },
+	(order) => `refunded ${order}`,
+);
+const book = fn(
+	{
+		name: 'book_flight',
+		doc: 'Book.',
+		params: [
+			['flight_id', v.string()],
+			['seats', integer],
+		],
+	},
+	(flight, seats) => `${seats} on ${flight}`,
+);
+
+const demo = (options: Partial<ChatOptions> = {}): ChatOptions => ({
+	model: 'demo',
+	providers: [providers.demo()],
+	...options,
+});
+const say = (text: string, options: Partial<ChatOptions> = {}) => chat.runLoop(demo(options), text);
+
+/** Says one thing after another in one conversation. */
+async function talk(texts: readonly string[], options: Partial<ChatOptions>) {
+	let messages: readonly Message[] = [];
+	const answers: string[] = [];
+	for (const text of texts) {
+		const result = await chat.run(demo(options), [...messages, chat.userMessage(text)]).result;
+		messages = result.messages;
+		answers.push(result.text);
+	}
+	return { answers, messages };
+}
+
+async function readEvents(text: string, options: Partial<ChatOptions> = {}): Promise<RunEvent[]> {
+	const events: RunEvent[] = [];
+	for await (const event of chat.run(demo(options), [chat.userMessage(text)]).events) events.push(event);
+	return events;
+}
+
+describe('the demo model', () => {
+	test('is served as demo, and as nothing else', () => {
+		const { detect } = providers.demo();
+		expect([detect('demo'), detect('demonstration'), detect('gpt-4o')]).toEqual([true, false, false]);
+	});
+
+	test('is deterministic: the same deltas each time', async () => {
+		const known = (events: RunEvent[]) => events.filter(({ type }) => type !== 'run.started');
+		const options = { tools: [add] };
+		expect(known(await readEvents('What is 17 + 25?', options))).toEqual(
+			known(await readEvents('What is 17 + 25?', options)),
+		);
+	});
+
+	test.each(['What is 17 + 25?', 'what is 17 plus 25', '17+25'])('answers %s with the tool that adds', async (text) => {
+		const { result } = chat.run(demo({ tools: [add] }), [chat.userMessage(text)]);
+		const { text: answer, steps } = await result;
+		expect(steps[0]?.toolCalls).toMatchObject([{ name: 'myapp/add', input: { x: 17, y: 25 } }]);
+		expect(answer).toContain('42');
+	});
+
+	test('answers arithmetic with a tool that takes an expression', async () => {
+		expect(await say('What is (2 + 3) * 4?', { tools: [calculate] })).toContain('20');
+	});
+
+	test('answers arithmetic with the own arithmetic tool of Runlet', async () => {
+		const { toolbox } = await import('../../../src/core/index.ts');
+		const tools = Object.values(toolbox.basic());
+		expect(await say('What is (17 + 25) * 2?', { tools })).toContain('84');
+	});
+
+	test('tells an error of a tool as what it is', async () => {
+		expect(await say('What is 1 + 1?', { tools: [calculate] })).toMatch(/failed/);
+	});
+
+	test('reads a skill when a message has its trigger, and only then', async () => {
+		const skills = [
+			{ name: 'returns', description: 'Taking goods back', when: ['return', 'broken'], body: 'Ask for the receipt.' },
+		];
+		expect(await say('My lamp came BROKEN.', { skills })).toContain('Ask for the receipt.');
+		expect(await say('Good morning.', { skills })).not.toContain('Ask for the receipt.');
+	});
+
+	test('asks when a required argument is missing, and uses the answer given next', async () => {
+		const { answers, messages } = await talk(['I want a refund.', 'It is A-1001.'], { tools: [refund] });
+		expect(answers[0]).toMatch(/order id/i);
+		expect(answers[1]).toContain('refunded A-1001');
+		expect(messages.filter(({ role }) => role === 'tool')).toHaveLength(1);
+	});
+
+	test('asks again for what is still missing, and forgets nothing that was said', async () => {
+		const { answers } = await talk(['Book a flight for me.', 'LH-400', '2'], { tools: [book] });
+		expect(answers[0]).toMatch(/flight id/i);
+		expect(answers[1]).toMatch(/seats/i);
+		expect(answers[2]).toContain('2 on LH-400');
+	});
+
+	test('drops a question when the person goes on to something else', async () => {
+		const { answers } = await talk(['I want a refund.', 'What is 17 + 25?', 'Who are you?'], { tools: [refund, add] });
+		expect(answers[1]).toContain('42');
+		expect(answers[2]).not.toMatch(/order id|42/i);
+	});
+
+	test('uses a required argument that the message has', async () => {
+		expect(await say('Please refund order A-1001.', { tools: [refund] })).toContain('refunded A-1001');
+	});
+
+	test('says honestly what it is, and what it was given', async () => {
+		expect(await say('Who are you?')).toMatch(/demo[\s\S]*not a language model/i);
+		expect(await say('Who are you?', { tools: [add] })).toContain('add');
+	});
+
+	test('streams in small deltas that add up', async () => {
+		const events = await readEvents('Who are you?');
+		const pieces = events.flatMap((event) =>
+			event.type === 'text' && typeof event.text === 'string' ? [event.text] : [],
+		);
+		expect(pieces.length).toBeGreaterThan(10);
+		expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(40);
+		expect(pieces.join('')).toBe(await say('Who are you?'));
+	});
+
+	test('streams the input of its calls in pieces', async () => {
+		const events = await readEvents('What is 17 + 25?', { tools: [add] });
+		const pieces = events.flatMap((event) => (event.type === 'tool_use_input' ? [event.partialInputJson] : []));
+		expect(JSON.parse(pieces.join(''))).toEqual({ x: 17, y: 25 });
+	});
+
+	test('reports usage, which costs nothing', async () => {
+		const { usage } = await chat.run(demo(), [chat.userMessage('Hello')]).result;
+		expect(usage.inputTokens).toBeGreaterThan(0);
+		expect(usage.outputTokens).toBeGreaterThan(0);
+		expect(usage).toMatchObject({ costUsd: 0, totalTokens: (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) });
+	});
+
+	test('serves many runs at once, without tools too', async () => {
+		const answers = await Promise.all(
+			Array.from({ length: 50 }, (_, n) => say(`What is ${n} + 1?`, n % 2 === 0 ? { tools: [add] } : {})),
+		);
+		for (const [n, answer] of answers.entries()) {
+			if (n % 2 === 0) expect(answer).toContain(`is ${n + 1}`);
+			else expect(answer).toMatch(/no tools/);
+		}
+	});
+
+	test('stops streaming when it is aborted', async () => {
+		const controller = new AbortController();
+		const run = chat.run(demo({ signal: controller.signal }), [chat.userMessage('Who are you?')]);
+		for await (const { type } of run.events) if (type === 'text') controller.abort();
+		await expect(run.result).rejects.toMatchObject({ code: 'cancelled' });
+	});
+});
+
+test('reads a number in front of its name, also where a full stop follows the name', async () => {
+	const slow = fn({ name: 'slow_job', doc: 'Do a slow job.', params: [['seconds', v.number()]] }, (seconds) => seconds);
+	for (const text of ['Do a slow job for 2 seconds', 'Do a slow job for 2 seconds.'])
+		expect(await say(text, { tools: [slow] })).toContain('2');
+});
+
+test('it answers in the form that it is asked for: a sample of the schema with its answer in it', async () => {
+	const outputSchema = {
+		type: 'object',
+		properties: {
+			answer: { type: 'string' },
+			sum: { type: 'integer', maximum: 100 },
+			kind: { enum: ['a', 'b'] },
+			day: { type: ['string', 'null'], format: 'date' },
+			more: { type: 'array', items: { $ref: '#/$defs/more' }, minItems: 2 },
+			either: { anyOf: [{ type: 'boolean' }, { type: 'null' }] },
+		},
+		required: ['answer', 'sum', 'kind', 'day', 'more', 'either'],
+		additionalProperties: false,
+		$defs: { more: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } },
+	};
+	const run = { model: 'demo', providers: [providers.demo()], tools: Object.values(toolbox.basic()) };
+	const asked = [chat.userMessage('What is 17 + 25?')];
+	expect((await chat.run({ ...run, outputSchema }, asked).result).output).toEqual({
+		...{ answer: '17 + 25 is 42.', sum: 42, kind: 'a', day: '2026-01-01', more: [{ n: 42 }, { n: 42 }], either: false },
+	});
+	const any = await chat.run({ ...run, outputSchema: { type: 'object' } }, asked).result;
+	expect(any.output).toEqual({ answer: '17 + 25 is 42.' });
+});
+
+test('a form that goes in circles is filled in as far as it is short', async () => {
+	const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
+	const outputSchema = {
+		type: 'object',
+		properties: Object.fromEntries(names.map((name) => [name, { anyOf: [{ $ref: '#' }, { type: 'null' }] }])),
+	};
+	const { output } = await chat.run({ model: 'demo', providers: [providers.demo()], outputSchema }, [
+		chat.userMessage('Hi'),
+	]).result;
+	expect(JSON.stringify(output).length).toBeLessThan(200_000);
+});

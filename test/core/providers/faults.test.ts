@@ -1,0 +1,695 @@
+/** What every adapter does when its provider fails, or only behaves oddly: a real server that misbehaves on purpose. */
+
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { chat, type RunletError, type Tool } from '../../../src/core/index.ts';
+import {
+	type Delta,
+	joinedText,
+	type Question,
+	ran,
+	readCalls,
+	readError,
+	readReply,
+	streamed,
+	type Way,
+	whole,
+} from './wire/call.ts';
+import { chunk, done, usageChunk } from './wire/chat.ts';
+import {
+	citySchema,
+	type Dialect,
+	type Fault,
+	type NeutralReply,
+	type Settings,
+	secretKey,
+	sse,
+	usualUsage,
+} from './wire/dialect.ts';
+import { dialects } from './wire/dialects.ts';
+import { deadUrl, type Exchange, type Script, startServer, type WireServer } from './wire/server.ts';
+
+vi.setConfig({ testTimeout: 3_000 });
+
+let server: WireServer;
+beforeAll(async () => {
+	server = await startServer();
+});
+afterAll(() => server.close());
+afterEach(() => server.check());
+
+const look: Tool = { name: 'look', description: 'Looks at a city.', inputSchema: citySchema };
+const story: NeutralReply = { text: 'One two three four five six ✓✓ seven.', stop: 'end_turn' };
+const streams: readonly Way[] = [streamed, ran];
+const everyWay: readonly Way[] = [streamed, ran, whole];
+
+/** A test of what only some APIs have: for the others there is none. */
+const testIf = (has: boolean): ((name: string, run: () => Promise<void>) => void) => (has ? test : () => {});
+const describeIf = (has: boolean): ((name: string, make: () => void) => void) => (has ? describe : () => {});
+
+/** The events of the story up to its first text, and those after it. */
+function cut(dialect: Dialect, reply = story): readonly [head: string[], tail: string[]] {
+	const events = dialect.events(reply);
+	const at = events.findIndex((event) => event.includes('One two')) + 1;
+	return [events.slice(0, at), events.slice(at)];
+}
+
+/** Writes these events and ends the answer as a good server does. */
+function playing(events: readonly string[]): Script {
+	return async (exchange) => {
+		await exchange.write(events.join(''));
+		exchange.end();
+	};
+}
+
+/** A promise that is settled once the reader was shown a text. */
+function firstText() {
+	const { promise, resolve } = Promise.withResolvers<void>();
+	return { shown: promise, onDelta: (delta: Delta): void => (delta.type === 'text' ? resolve() : undefined) };
+}
+
+function theExchange(): Exchange {
+	const [exchange] = server.requests;
+	if (exchange === undefined) throw new Error('nothing was asked');
+	return exchange;
+}
+
+describe.each(dialects)('$name', (dialect) => {
+	/** A binding has no key, and its errors have no status. */
+	const keyless = dialect.keys.length === 0;
+	const ask = (way: Way, question: Partial<Question> = {}, settings: Settings = {}, url = server.url) =>
+		way.ask(dialect.provider(url, settings), { model: dialect.model, ...question });
+
+	/** What was spent before the failure, where the API says it in time. */
+	const expectUsage = (error: RunletError) => {
+		if (dialect.can.earlyUsage) expect(error.data?.usage).toMatchObject({ inputTokens: usualUsage.input });
+	};
+
+	describe.each(streams)('through $way', (way) => {
+		describe('a stream that fails keeps what was spent and closes its connection:', () => {
+			test('a connection reset in the middle', async () => {
+				const { shown, onDelta } = firstText();
+				server.play(async (exchange) => {
+					await exchange.write(cut(dialect)[0].join(''));
+					await shown;
+					exchange.reset();
+				});
+				const outcome = await ask(way, { onDelta });
+				const error = readError(outcome);
+				expect(['network', 'interrupted']).toContain(error.code);
+				expect(outcome.deltas.some(({ type }) => type === 'stop')).toBe(false);
+				expectUsage(error);
+				await theExchange().closed;
+			});
+
+			test('an end in the middle', async () => {
+				server.play(playing(cut(dialect)[0]));
+				const outcome = await ask(way);
+				expect(readError(outcome).code).toBe('interrupted');
+				expect(outcome.deltas.some(({ type }) => type === 'stop')).toBe(false);
+				expectUsage(readError(outcome));
+			});
+
+			test('an end without the event that says so', async () => {
+				server.play(playing(dialect.events(story).slice(0, -dialect.ending)));
+				const outcome = await ask(way);
+				expect(readError(outcome).code).toBe('interrupted');
+				expectUsage(readError(outcome));
+			});
+
+			test('an end before the first event', async () => {
+				server.play(playing([]));
+				expect(readError(await ask(way)).code).toBe('interrupted');
+			});
+
+			test.each([
+				['overloaded', 'overloaded'],
+				['rate_limit', 'rate_limited'],
+			] as const)('an event that says %s', async (kind, code) => {
+				server.play((exchange) => exchange.write([...cut(dialect)[0], dialect.errorEvent(kind)].join('')));
+				const outcome = await ask(way);
+				const error = readError(outcome);
+				expect(dialect.codes?.[kind] ?? [code]).toContain(error.code);
+				expect(outcome.deltas.some(({ type }) => type === 'stop')).toBe(false);
+				expectUsage(error);
+				await theExchange().closed;
+			});
+
+			test('an event that says so before anything else', async () => {
+				server.play((exchange) => exchange.write(dialect.errorEvent('overloaded')));
+				const error = readError(await ask(way));
+				expect(dialect.codes?.overloaded ?? ['overloaded']).toContain(error.code);
+				await theExchange().closed;
+			});
+
+			test('an event that is no JSON', async () => {
+				const [head, [broken = '']] = cut(dialect);
+				server.play((exchange) => exchange.write([...head, `${broken.trimEnd().slice(0, -9)}\n\n`].join('')));
+				const error = readError(await ask(way));
+				expect(error.code).toBe('interrupted');
+				expectUsage(error);
+				await theExchange().closed;
+			});
+
+			test('silence before the head', async () => {
+				server.play(() => {});
+				const error = readError(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
+				expect(error.code).toBe('timeout');
+				await theExchange().closed;
+			});
+
+			test('silence before the first event', async () => {
+				server.play((exchange) => exchange.stream());
+				const error = readError(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
+				expect(error.code).toBe('timeout');
+				await theExchange().closed;
+			});
+
+			test('silence between two events', async () => {
+				server.play((exchange) => exchange.write(cut(dialect)[0].join('')));
+				const outcome = await ask(way, {}, { timeouts: { firstEventMs: 60_000, idleMs: 50 } });
+				expect(readError(outcome).code).toBe('timeout');
+				expect(joinedText(outcome.deltas, 'text')).toBe('One two');
+				expectUsage(readError(outcome));
+				await theExchange().closed;
+			});
+		});
+
+		describe('an abort closes the connection within 100 ms, as the server sees it:', () => {
+			test('in the middle', async () => {
+				const controller = new AbortController();
+				let abortedAt = Number.POSITIVE_INFINITY;
+				const { shown, onDelta } = firstText();
+				server.play(async (exchange) => {
+					await exchange.write(cut(dialect)[0].join(''));
+					await shown;
+					abortedAt = performance.now();
+					controller.abort();
+				});
+				const outcome = await ask(way, { onDelta, options: { signal: controller.signal } });
+				expect(readError(outcome).code).toBe('cancelled');
+				expect((await theExchange().closed) - abortedAt).toBeLessThan(100);
+				expectUsage(readError(outcome));
+			});
+
+			test('before the first byte', async () => {
+				const controller = new AbortController();
+				let abortedAt = Number.POSITIVE_INFINITY;
+				server.play(() => {
+					abortedAt = performance.now();
+					controller.abort();
+				});
+				const outcome = await ask(way, { options: { signal: controller.signal } });
+				expect(readError(outcome).code).toBe('cancelled');
+				expect((await theExchange().closed) - abortedAt).toBeLessThan(100);
+			});
+
+			test('before the request, which is then not made', async () => {
+				server.play(playing(dialect.events(story)));
+				const outcome = await ask(way, { options: { signal: AbortSignal.abort() } });
+				expect(readError(outcome).code).toBe('cancelled');
+				expect(server.requests).toHaveLength(0);
+			});
+		});
+
+		testIf(dialect.can.endsItself)(
+			'after the last event nothing is waited for, and the connection is closed',
+			async () => {
+				server.play((exchange) => exchange.write(dialect.events(story).join('')));
+				expect(readReply(await ask(way))).toMatchObject({ text: story.text, stopReason: 'end_turn' });
+				await theExchange().closed;
+			},
+		);
+
+		describe('a stream that looks odd is read all the same:', () => {
+			const events = dialect.events(story);
+			const utf8 = new TextEncoder();
+			test.each([
+				['lines that end in CR LF', events.map((event) => event.replaceAll('\n', '\r\n'))],
+				['a byte order mark', ['\uFEFF', ...events]],
+				['comments', [': hello\n\n', ...events.flatMap((event) => [': ping\n\n', event, ':\n'])]],
+				['empty lines', ['\n\n', ...events.map((event) => `\n${event}\n\n`)]],
+				['no blank after the colon', events.map((event) => event.replaceAll(/^(data|event): /gm, '$1:'))],
+				['fields nobody asked for', events.map((event) => `id: 7\nretry: 10\nmood: sunny\n${event}`)],
+				['no line end after the last event', [...events.slice(0, -1), events.at(-1)?.trimEnd() ?? '']],
+				[
+					'events that nobody knows',
+					[
+						events[0] ?? '',
+						...events.slice(1, -1).flatMap((event) => [event, ...dialect.unknownEvents]),
+						events.at(-1) ?? '',
+					],
+				],
+			])('%s', async (_, odd) => {
+				server.play(playing(odd));
+				const { reply, deltas, error } = await ask(way);
+				expect(error).toBeUndefined();
+				expect(reply).toMatchObject({ text: story.text, stopReason: 'end_turn' });
+				expect(joinedText(deltas, 'text')).toBe(story.text);
+				expect(reply?.usage).toMatchObject({ inputTokens: usualUsage.input, outputTokens: usualUsage.output });
+			});
+
+			test('a character in two chunks', async () => {
+				const { shown, onDelta } = firstText();
+				const bytes = utf8.encode(events.join(''));
+				const middle = bytes.findIndex((byte, at) => byte === 0xe2 && bytes[at + 1] === 0x9c) + 1;
+				server.play(async (exchange) => {
+					await exchange.write(bytes.slice(0, middle));
+					await shown;
+					await exchange.write(bytes.slice(middle));
+					exchange.end();
+				});
+				const { deltas, ...outcome } = await ask(way, { onDelta });
+				expect(readReply({ deltas, ...outcome }).text).toBe(story.text);
+				expect(joinedText(deltas, 'text')).toBe(story.text);
+			});
+		});
+
+		describeIf(dialect.can.textArguments)('a call', () => {
+			const calling = (calls: NonNullable<NeutralReply['calls']>, stop: NeutralReply['stop'] = 'tool_use') =>
+				playing(dialect.events({ text: 'Let me look.', calls, stop }));
+
+			test('that max_tokens cut is left out', async () => {
+				server.play(calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city":"Ul' }], 'max_tokens'));
+				const reply = readReply(await ask(way, { tools: [look] }));
+				expect(reply).toMatchObject({ text: 'Let me look.', stopReason: 'max_tokens' });
+				expect(readCalls(reply)).toEqual([]);
+			});
+
+			test('whose input is no JSON keeps it as it came', async () => {
+				server.play(calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city": Ulm}' }]));
+				const reply = readReply(await ask(way, { tools: [look] }));
+				expect(readCalls(reply)).toEqual([{ id: 'call_1', name: 'look', input: '{"city": Ulm}' }]);
+				expect(reply.stopReason).toBe('tool_use');
+			});
+
+			test('with the id of another is told apart from it', async () => {
+				server.play(
+					calling([
+						{ id: 'call_1', name: 'look', argumentsJson: '{"city":"Ulm"}' },
+						{ id: 'call_1', name: 'look', argumentsJson: '{"city":"Bonn"}' },
+					]),
+				);
+				const outcome = await ask(way, { tools: [look] });
+				const calls = readCalls(readReply(outcome));
+				expect(calls.map(({ input }) => input)).toEqual([{ city: 'Ulm' }, { city: 'Bonn' }]);
+				expect(outcome.deltas.filter(({ type }) => type === 'tool_use_start')).toHaveLength(2);
+				if (way === ran) expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
+			});
+
+			test('of a tool that nobody has comes through', async () => {
+				server.play(calling([{ id: 'call_1', name: 'unheard_of', argumentsJson: '{}' }]));
+				const reply = readReply(await ask(way, { tools: [look] }));
+				expect(readCalls(reply)).toEqual([{ id: 'call_1', name: 'unheard_of', input: {} }]);
+			});
+
+			testIf(way === ran)('whose input is no JSON gives the model an error result, and the run goes on', async () => {
+				server.play(
+					calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city": Ulm}' }]),
+					playing(dialect.events({ text: 'Sorry.', stop: 'end_turn' })),
+				);
+				const tool: Tool = { ...look, fn: () => 'sunny', passInput: true };
+				const options = { model: dialect.model, providers: [dialect.provider(server.url)], tools: [tool] };
+				const { text, messages } = await chat.run(options, [chat.userMessage('Hello')]).result;
+				expect(text).toBe('Sorry.');
+				expect(messages.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
+				dialect.hear(server.requests[1]?.body, server.requests[1]?.path ?? '');
+			});
+		});
+	});
+
+	describe.each(everyWay)('through $way', (way) => {
+		const usual: readonly (readonly [Fault, string])[] = [
+			['rate_limit', 'rate_limited'],
+			['quota', 'rate_limited'],
+			['overloaded', 'overloaded'],
+			['auth', 'auth'],
+			['not_found', 'invalid_request'],
+			['context', 'context_overflow'],
+			['too_large', 'context_overflow'],
+			['filter', 'content_filtered'],
+		];
+		test.each(usual.filter(([kind]) => dialect.errorBody(kind) !== undefined))('%s is %s', async (kind, code) => {
+			const { status, body } = dialect.errorBody(kind) ?? { status: 500, body: {} };
+			server.play((exchange) => exchange.json(status, body));
+			const error = readError(await ask(way));
+			expect(dialect.codes?.[kind] ?? [code]).toContain(error.code);
+			expect(error.message.length).toBeGreaterThan(10);
+			expect(server.requests).toHaveLength(1);
+		});
+
+		if (!keyless)
+			test.each([
+				[400, 'invalid_request'],
+				[401, 'auth'],
+				[403, 'auth'],
+				[500, 'overloaded'],
+				[502, 'overloaded'],
+				[503, 'overloaded'],
+			])('a bare %i is %s', async (status, code) => {
+				server.play((exchange) => exchange.json(status, {}));
+				expect(readError(await ask(way)).code).toBe(code);
+			});
+
+		if (dialect.can.retryAfter)
+			test.each([
+				['in seconds', (): string => '7', 7, 7],
+				['as a date', (): string => new Date(Date.now() + 30_000).toUTCString(), 25, 31],
+			] as const)('says when to come again, told %s', async (_, header, least, most) => {
+				const { status, body } = dialect.errorBody('rate_limit') ?? { status: 429, body: {} };
+				server.play((exchange) => exchange.json(status, body, { 'retry-after': header() }));
+				const error = readError(await ask(way));
+				expect(error.code).toBe('rate_limited');
+				expect(error.data?.retryAfter).toBeGreaterThanOrEqual(least);
+				expect(error.data?.retryAfter).toBeLessThanOrEqual(most);
+			});
+
+		const page = `<!doctype html><html><body><h1>Bad gateway</h1>${'<p>The proxy is sorry.</p>'.repeat(200)}</body></html>`;
+		test.each([502, 200])('a web page with status %i is a failure, and is not shown', async (status) => {
+			server.play((exchange) => exchange.html(status, page));
+			const error = readError(await ask(way));
+			expect(['overloaded', 'interrupted', 'network', 'provider_error', 'invalid_request']).toContain(error.code);
+			expect(error.message).not.toContain('<');
+			expect(error.message.length).toBeLessThan(400);
+			expect(JSON.stringify(error)).not.toContain('<p>');
+		});
+
+		test('nobody there is a network failure', async () => {
+			expect(readError(await ask(way, {}, {}, await deadUrl())).code).toBe('network');
+		});
+
+		test('a connection reset before the head is a network failure', async () => {
+			server.play((exchange) => exchange.reset());
+			expect(['network', 'interrupted']).toContain(readError(await ask(way)).code);
+		});
+
+		testIf(!keyless)('the key is in no error, also where the server says it', async () => {
+			const said = `Incorrect API key provided: ${secretKey}. You sent ${dialect.keys.join(' and ')}.`;
+			const scripts: Script[] = [];
+			for (const kind of ['auth', 'rate_limit', 'overloaded', 'not_found', 'context'] as const) {
+				const { status, body } = dialect.errorBody(kind, said) ?? { status: 500, body: {} };
+				scripts.push((exchange) => exchange.json(status, body, { 'x-request-id': secretKey }));
+			}
+			scripts.push((exchange) => exchange.html(502, `<p>${said}</p>`));
+			scripts.push((exchange) => exchange.json(418, { [secretKey]: said, detail: said }));
+			const provider = dialect.provider(server.url);
+			server.play(...scripts);
+			for (const _ of scripts) {
+				const outcome = await way.ask(provider, { model: dialect.model });
+				const error = readError(outcome);
+				expect(error.message).not.toContain(secretKey);
+				expect(JSON.stringify(error)).not.toContain(secretKey);
+				expect(JSON.stringify(error.data ?? {})).not.toContain(secretKey);
+				expect(JSON.stringify(outcome.events)).not.toContain(secretKey);
+			}
+		});
+	});
+
+	testIf(!keyless)('the key is in no error that comes in a stream', async () => {
+		const said = `Overloaded. Your key: ${secretKey}`;
+		const event = dialect.errorEvent('overloaded').replace(/"message":"[^"]*"/, `"message":"${said}"`);
+		expect(event).toContain(secretKey);
+		server.play(playing([...cut(dialect)[0], event]));
+		const outcome = await ask(ran);
+		expect(JSON.stringify([outcome.error, outcome.events])).not.toContain(secretKey);
+		expect(outcome.error?.message).not.toContain(secretKey);
+	});
+
+	describe('a whole answer', () => {
+		test.each(['{"oops', '', 'null', '[]', '{}'])('that is %j is interrupted', async (text) => {
+			server.play(async (exchange) => {
+				exchange.stream({ 'content-type': 'application/json' });
+				await exchange.write(text === '' ? '\n' : text);
+				exchange.end();
+			});
+			const error = readError(await ask(whole));
+			expect(['interrupted', 'provider_error']).toContain(error.code);
+		});
+
+		test('that is cut is interrupted', async () => {
+			server.play(async (exchange) => {
+				exchange.stream({ 'content-type': 'application/json', 'content-length': '5000' });
+				await exchange.write('{"id":');
+				exchange.reset();
+			});
+			expect(['network', 'interrupted']).toContain(readError(await ask(whole)).code);
+		});
+
+		test('that does not come is timed out, and its connection closed', async () => {
+			server.play(() => {});
+			expect(readError(await ask(whole, {}, { timeouts: { firstEventMs: 50 } })).code).toBe('timeout');
+			await theExchange().closed;
+		});
+
+		test('that was called off is cancelled, and its connection closed', async () => {
+			const controller = new AbortController();
+			server.play(() => controller.abort());
+			const outcome = await ask(whole, { options: { signal: controller.signal } });
+			expect(readError(outcome).code).toBe('cancelled');
+			await theExchange().closed;
+		});
+	});
+
+	describe('a failure that may pass', () => {
+		const fail: Script = (exchange) => {
+			const { status, body } = dialect.errorBody('overloaded') ?? { status: 503, body: {} };
+			exchange.json(status, body, { 'retry-after': '0' });
+		};
+		const succeed: Script = (exchange) => {
+			const wanted = dialect.hear(exchange.body, exchange.path).stream;
+			return wanted ? playing(dialect.events(story))(exchange) : exchange.json(200, dialect.body(story));
+		};
+
+		test.each([streamed, whole])('is not tried again by $way, which was not told to', async (way) => {
+			server.play(fail, succeed);
+			readError(await ask(way));
+			expect(server.requests).toHaveLength(1);
+		});
+
+		test.each([streamed, whole])('is tried again by $way as often as it was told', async (way) => {
+			server.play(fail, succeed);
+			expect(readReply(await ask(way, {}, { maxRetries: 1 })).text).toBe(story.text);
+			expect(server.requests).toHaveLength(2);
+		});
+
+		test.each([streamed, whole])('is not tried again by $way once it was tried often enough', async (way) => {
+			server.play(fail);
+			readError(await ask(way, {}, { maxRetries: 1 }));
+			expect(server.requests).toHaveLength(2);
+		});
+
+		test('is tried again by a run, and only by the run', async () => {
+			server.play(fail, succeed);
+			const options = { model: dialect.model, providers: [dialect.provider(server.url)] };
+			expect((await chat.run(options, [chat.userMessage('Hello')]).result).text).toBe(story.text);
+			expect(server.requests).toHaveLength(2);
+		});
+
+		test('is not waited for by who calls it off', async () => {
+			const controller = new AbortController();
+			server.play(async (exchange) => {
+				const { status, body } = dialect.errorBody('overloaded') ?? { status: 503, body: {} };
+				exchange.json(status, body, { 'retry-after': '30' });
+				await exchange.closed;
+				controller.abort();
+			});
+			const error = readError(await ask(streamed, { options: { signal: controller.signal } }, { maxRetries: 5 }));
+			expect(error.code).toBe('cancelled');
+			expect(server.requests).toHaveLength(1);
+		});
+
+		test('is not tried again after something was shown', async () => {
+			server.play(
+				(exchange) => exchange.write([...cut(dialect)[0], dialect.errorEvent('overloaded')].join('')),
+				succeed,
+			);
+			readError(await ask(streamed, {}, { maxRetries: 2 }));
+			expect(server.requests).toHaveLength(1);
+		});
+	});
+});
+
+describe('openai and its like', () => {
+	const asking = (name: string) => {
+		const dialect = dialects.find((one) => one.name === name);
+		if (dialect === undefined) throw new Error(`no dialect ${name}`);
+		return dialect;
+	};
+
+	test.each(['openai', 'openai-chat'])('%s: a quota that is used up is not asked again', async (name) => {
+		const dialect = asking(name);
+		const { status, body } = dialect.errorBody('quota') ?? { status: 500, body: {} };
+		server.play((exchange) => exchange.json(status, body));
+		const options = { model: dialect.model, providers: [dialect.provider(server.url, { maxRetries: 2 })] };
+		await expect(chat.run(options, [chat.userMessage('Hello')]).result).rejects.toMatchObject({ code: 'rate_limited' });
+		expect(server.requests).toHaveLength(1);
+		const error = readError(
+			await streamed.ask(dialect.provider(server.url, { maxRetries: 2 }), { model: dialect.model }),
+		);
+		expect(error.code).toBe('rate_limited');
+		expect(server.requests).toHaveLength(2);
+	});
+
+	test.each(everyWay)('xai: a wrong key with status 400 is auth, through $way', async (way) => {
+		const dialect = asking('xai');
+		const error = 'Incorrect API key provided: xa***42. You can obtain an API key from https://console.x.ai.';
+		server.play((exchange) => exchange.json(400, { code: 'Client specified an invalid argument', error }));
+		expect(readError(await way.ask(dialect.provider(server.url), { model: dialect.model })).code).toBe('auth');
+	});
+
+	test.each(streams)('openai: an error event in its newer form is understood, through $way', async (way) => {
+		const dialect = asking('openai');
+		const error = { type: 'tokens', code: 'rate_limit_exceeded', message: 'Rate limit reached.', param: null };
+		server.play(playing([...cut(dialect)[0], sse({ type: 'error', sequence_number: 9, error }, 'error')]));
+		const failed = readError(await way.ask(dialect.provider(server.url), { model: dialect.model }));
+		expect(failed.code).toBe('rate_limited');
+	});
+});
+
+describe.each(streams)('gemini through $way', (way) => {
+	const dialect = dialects.find(({ name }) => name === 'gemini') ?? dialects[0];
+	if (dialect === undefined) throw new Error('there are no dialects');
+	const ask = () => way.ask(dialect.provider(server.url), { model: dialect.model });
+
+	test('a wrong key with status 400 is auth', async () => {
+		const details = [
+			{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'googleapis.com' },
+		];
+		const message = 'API key not valid. Please pass a valid API key.';
+		server.play((exchange) =>
+			exchange.json(400, { error: { code: 400, message, status: 'INVALID_ARGUMENT', details } }),
+		);
+		expect(readError(await ask()).code).toBe('auth');
+	});
+
+	test.each([
+		['34s', 34],
+		['2.5s', 2.5],
+	])('the delay %s of a RetryInfo is %d seconds', async (retryDelay, seconds) => {
+		const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }];
+		const message = 'You exceeded your current quota.';
+		server.play((exchange) =>
+			exchange.json(429, { error: { code: 429, message, status: 'RESOURCE_EXHAUSTED', details } }),
+		);
+		const error = readError(await ask());
+		expect(error.code).toBe('rate_limited');
+		expect(error.data?.retryAfter).toBe(seconds);
+	});
+
+	test('a call without arguments has none', async () => {
+		const reply: NeutralReply = { calls: [{ id: 'call_1', name: 'look', argumentsJson: '' }], stop: 'tool_use' };
+		server.play(playing(dialect.events(reply)));
+		expect(readCalls(readReply(await ask()))).toEqual([{ id: 'call_1', name: 'look', input: {} }]);
+	});
+});
+
+describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === 'workers-ai'))('$name', (dialect) => {
+	describe.each(streams)('through $way, the calls of a careless server:', (way) => {
+		const ask = async (deltas: readonly unknown[]) => {
+			const events = [chunk({ role: 'assistant', content: '' }), ...deltas.map((delta) => chunk(delta))];
+			server.play(playing([...events, chunk({}, 'tool_calls'), usageChunk(usualUsage), done]));
+			const outcome = await way.ask(dialect.provider(server.url), { model: dialect.model, tools: [look] });
+			return readCalls(readReply(outcome));
+		};
+		const call = (fields: unknown) => ({ tool_calls: [fields] });
+		const begun = (id: string, json: string | undefined, more: object = {}) =>
+			call({
+				id,
+				type: 'function',
+				function: { name: 'look', ...(json !== undefined && { arguments: json }) },
+				...more,
+			});
+		const piece = (json: string, more: object = {}) => call({ function: { arguments: json }, ...more });
+		const two = [
+			{ id: 'a', name: 'look', input: { city: 'Ulm' } },
+			{ id: 'b', name: 'look', input: { city: 'Bonn' } },
+		];
+
+		test('no index', async () => {
+			expect(await ask([begun('a', '{"city":'), piece('"Ulm"}'), begun('b', '{"city":'), piece('"Bonn"}')])).toEqual(
+				two,
+			);
+		});
+
+		test('one index for two calls', async () => {
+			const index = { index: 0 };
+			expect(
+				await ask([
+					begun('a', '{"city":', index),
+					piece('"Ulm"}', index),
+					begun('b', '{"city":', index),
+					piece('"Bonn"}', index),
+				]),
+			).toEqual(two);
+		});
+
+		test('two calls whose pieces are mixed', async () => {
+			expect(
+				await ask([
+					begun('a', '{"city":', { index: 0 }),
+					begun('b', '{"city":', { index: 1 }),
+					piece('"Ulm"}', { index: 0 }),
+					piece('"Bonn"}', { index: 1 }),
+				]),
+			).toEqual(two);
+		});
+
+		test('two calls in one piece', async () => {
+			const calls = [begun('a', '{"city":"Ulm"}', { index: 0 }), begun('b', '{"city":"Bonn"}', { index: 1 })];
+			expect(await ask([{ tool_calls: calls.flatMap(({ tool_calls }) => tool_calls) }])).toEqual(two);
+		});
+
+		test('the id and the name again in every piece', async () => {
+			const again = (json: string) => begun('a', json, { index: 0 });
+			expect(await ask([again('{"city":'), again('"Ulm"'), again('}')])).toEqual(two.slice(0, 1));
+		});
+
+		test('an empty id and no name in the later pieces', async () => {
+			const later = (json: string): unknown =>
+				call({ index: 0, id: '', type: 'function', function: { name: null, arguments: json } });
+			expect(await ask([begun('a', '', { index: 0 }), later('{"city":'), later('"Ulm"}')])).toEqual(two.slice(0, 1));
+		});
+
+		test('an index that begins with 1', async () => {
+			expect(await ask([begun('a', '{"city":"Ulm"}', { index: 1 })])).toEqual(two.slice(0, 1));
+		});
+
+		test('no id at all', async () => {
+			const calls = await ask([call({ index: 0, type: 'function', function: { name: 'look', arguments: '{}' } })]);
+			expect(calls).toMatchObject([{ name: 'look', input: {} }]);
+			expect(calls[0]?.id).not.toBe('');
+		});
+
+		test.each([[''], [undefined]])('arguments that are %j', async (json) => {
+			expect(await ask([begun('a', json, { index: 0 })])).toEqual([{ id: 'a', name: 'look', input: {} }]);
+		});
+
+		test('null where nothing is', async () => {
+			const nothing = { content: null, tool_calls: null, refusal: null, reasoning_content: null, function_call: null };
+			server.play(
+				playing([
+					sse({ id: null, object: 'chat.completion.chunk', choices: [], usage: null }),
+					chunk({ role: 'assistant', ...nothing }),
+					chunk(null),
+					chunk({ ...nothing, content: 'Hi' }),
+					sse({ object: 'chat.completion.chunk', choices: null, usage: null }),
+					chunk(nothing, 'stop'),
+					usageChunk(usualUsage),
+					sse({ object: 'chat.completion.chunk', choices: [], usage: null }),
+					done,
+				]),
+			);
+			const { reply } = await way.ask(dialect.provider(server.url), { model: dialect.model });
+			expect(reply).toMatchObject({ text: 'Hi', stopReason: 'end_turn', usage: { inputTokens: usualUsage.input } });
+			expect(readCalls(reply ?? { stopReason: '' })).toEqual([]);
+		});
+	});
+
+	test('a whole answer may have null where nothing is', async () => {
+		const message = { role: 'assistant', content: 'Hi', tool_calls: null, refusal: null, reasoning_content: null };
+		const choices = [{ index: 0, message, finish_reason: 'stop', logprobs: null }];
+		server.play((exchange) => exchange.json(200, { id: null, object: 'chat.completion', choices, usage: null }));
+		const reply = readReply(await whole.ask(dialect.provider(server.url), { model: dialect.model }));
+		expect(reply).toMatchObject({ text: 'Hi', stopReason: 'end_turn' });
+		expect(readCalls(reply)).toEqual([]);
+	});
+});

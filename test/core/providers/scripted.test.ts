@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { chat, providers, RunletError } from '../../../src/core/index.ts';
+
+const messages = [chat.userMessage('Hello')];
+type Delta = { readonly type: string };
+
+async function stream(
+	model: ReturnType<typeof providers.scripted>,
+	...more: Parameters<typeof chat.dispatchChatStream>[4][]
+) {
+	const deltas: Delta[] = [];
+	const take = (delta: Delta): undefined => {
+		deltas.push(delta);
+		return undefined;
+	};
+	const reply = await chat.dispatchChatStream(
+		{ model: 'scripted', providers: [model] },
+		messages,
+		undefined,
+		take,
+		more[0],
+	);
+	return { reply, deltas };
+}
+
+describe('scripted', () => {
+	test('serves every model whose name begins with scripted', () => {
+		const { detect } = providers.scripted([]);
+		expect([detect('scripted'), detect('scripted-b'), detect('demo')]).toEqual([true, true, false]);
+	});
+
+	test('records what it was sent, oldest first, by stream or not', async () => {
+		const model = providers.scripted(['one', 'two']);
+		const options = { maxOutputTokens: 5 };
+		await chat.dispatchChat({ model: 'scripted', system: 'Be brief.', providers: [model] }, messages, [], options);
+		await stream(model);
+		expect(model.requests).toEqual([
+			{ model: 'scripted', messages, system: 'Be brief.', tools: [], options, streamed: false },
+			{ model: 'scripted', messages, system: undefined, tools: undefined, options: undefined, streamed: true },
+		]);
+	});
+
+	test('a text is a reply that ends the turn', async () => {
+		const { reply, deltas } = await stream(providers.scripted(['Hi']));
+		expect(reply).toMatchObject({ text: 'Hi', stopReason: 'end_turn' });
+		expect(deltas).toContainEqual({ type: 'text', text: 'Hi' });
+		expect(deltas.at(-1)).toMatchObject({ type: 'stop', reason: 'end_turn' });
+	});
+
+	test('a reply with calls stops for them, and streams them', async () => {
+		const call = { id: 'a', name: 'look', input: { at: 1 } };
+		const { reply, deltas } = await stream(providers.scripted([{ toolCalls: [call] }]));
+		expect(reply).toMatchObject({ toolCalls: [call], stopReason: 'tool_use' });
+		expect(deltas.filter(({ type }) => type.startsWith('tool_use'))).toEqual([
+			{ type: 'tool_use_start', id: 'a', name: 'look' },
+			{ type: 'tool_use_input', id: 'a', partialInputJson: '{"at":1}' },
+			{ type: 'tool_use_end', id: 'a' },
+		]);
+	});
+
+	test('deltas are played as they stand', async () => {
+		const own = [{ type: 'text', text: 'H' }, { type: 'acme:mark' }, { type: 'text', text: 'i' }];
+		const { reply, deltas } = await stream(providers.scripted([{ text: 'Hi', deltas: own }]));
+		expect(deltas).toEqual(own);
+		expect(reply).toEqual({ text: 'Hi', stopReason: 'end_turn' });
+	});
+
+	test('an error is thrown as it is', async () => {
+		const broken = new RunletError('overloaded', 'busy');
+		await expect(stream(providers.scripted([broken]))).rejects.toBe(broken);
+	});
+
+	test('undefined is a stream that breaks off', async () => {
+		expect((await stream(providers.scripted([undefined]))).reply).toBeUndefined();
+	});
+
+	test('a function sees the request and gives the turn, and may stream by itself', async () => {
+		const model = providers.scripted([
+			async ({ messages: sent }, onDelta) => {
+				await onDelta({ type: 'text', text: `I got ${sent.length}` });
+				return { text: `I got ${sent.length}` };
+			},
+			() => new Error('boom'),
+			() => undefined,
+		]);
+		const { reply, deltas } = await stream(model);
+		expect(reply?.text).toBe('I got 1');
+		expect(deltas).toEqual([{ type: 'text', text: 'I got 1' }]);
+		await expect(stream(model)).rejects.toThrow('boom');
+		expect((await stream(model)).reply).toBeUndefined();
+	});
+
+	test('past the end of the script it fails, and says so, without retries', async () => {
+		const model = providers.scripted(['one']);
+		await stream(model);
+		await expect(stream(model)).rejects.toMatchObject({
+			code: 'invalid_request',
+			message: expect.stringMatching(/script/),
+		});
+		await expect(chat.runLoop({ model: 'scripted', providers: [model] }, 'Hi')).rejects.toMatchObject({
+			code: 'invalid_request',
+		});
+		expect(model.requests).toHaveLength(3);
+	});
+});

@@ -1,0 +1,331 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { chat, providers, skill } from '../../../src/core/index.ts';
+import { writeFullText } from '../../../src/core/skill/full-text.ts';
+
+const entry = (name: string, rest: object = {}) => ({ name, description: `About ${name}`, hash: `h-${name}`, ...rest });
+const turn = { messages: [], model: 'm' };
+const names = (skills: readonly { name: string }[] | undefined) => skills?.map(({ name }) => name);
+
+/** A KV namespace with these skills, that remembers what was read, and what its resolver reported. */
+function store(entries: readonly unknown[], options: skill.KvResolverOptions = {}) {
+	const prefix = options.prefix ?? 'skill:';
+	const values = new Map<string, unknown>([
+		[`${prefix}index`, { version: 1, skills: entries }],
+		[`${prefix}body:h-tone`, { body: 'Be warm.' }],
+		[`${prefix}body:h-audit`, { body: 'Count.' }],
+	]);
+	const reads: string[] = [];
+	const problems: string[] = [];
+	const kv = {
+		async get(key: string, _type: 'json'): Promise<unknown> {
+			reads.push(key);
+			return structuredClone(values.get(key) ?? null);
+		},
+	};
+	const resolver = skill.kvResolver(kv, { onProblem: (message) => problems.push(message), ...options });
+	return { kv, values, reads, problems, resolver };
+}
+
+afterEach(() => vi.useRealTimers());
+
+describe('kvResolver', () => {
+	test('lists what the index lists', async () => {
+		const { resolver } = store([entry('tone', { when: ['reply'], modalities: ['text'] }), entry('audit')]);
+		expect(await resolver.listFn(turn)).toMatchObject([
+			{ name: 'tone', description: 'About tone', when: ['reply'], modalities: ['text'] },
+			{ name: 'audit' },
+		]);
+	});
+
+	test('reads a body by its hash', async () => {
+		const { resolver } = store([entry('tone', { requires: ['audit'] })]);
+		expect(await resolver.readFn('tone')).toMatchObject({ name: 'tone', body: 'Be warm.', requires: ['audit'] });
+	});
+
+	test('reads the files beside a body, and which tools it allows', async () => {
+		const { resolver, values } = store([entry('tone', { 'allowed-tools': 'pay Read' })]);
+		values.set('skill:body:h-tone', { body: 'Be warm.', files: { 'references/a.md': 'A' } });
+		expect(await resolver.readFn('tone')).toMatchObject({
+			body: 'Be warm.',
+			files: { 'references/a.md': 'A' },
+			frontMatter: { 'allowed-tools': 'pay Read' },
+		});
+		expect(resolver.hasFiles).toBe(true);
+	});
+
+	test('finds a skill by the index alone', async () => {
+		const { resolver, reads } = store([entry('tone', { requires: ['audit'], 'allowed-tools': 'pay' })]);
+		const frontMatter = { 'allowed-tools': 'pay' };
+		expect(await resolver.findFn?.('tone')).toMatchObject({ name: 'tone', requires: ['audit'], frontMatter });
+		expect(await resolver.findFn?.('nope')).toBeUndefined();
+		expect(reads).toEqual(['skill:index']);
+	});
+
+	test('the index is read once, and cached for all resolvers of the namespace', async () => {
+		const { resolver, reads, kv } = store([entry('tone')]);
+		await resolver.listFn(turn);
+		await resolver.listFn(turn);
+		await resolver.searchFn?.('tone');
+		await skill.kvResolver(kv).listFn(turn);
+		expect(reads).toEqual(['skill:index']);
+	});
+
+	test('after cacheMs the next run reads the index again', async () => {
+		vi.useFakeTimers();
+		const { kv, reads, values } = store([entry('tone')]);
+		const nextRun = async () => names(await skill.kvResolver(kv, { cacheMs: 1_000 }).listFn(turn));
+		await nextRun();
+		values.set('skill:index', { version: 1, skills: [entry('audit')] });
+		vi.advanceTimersByTime(999);
+		expect(await nextRun()).toEqual(['tone']);
+		vi.advanceTimersByTime(1);
+		expect(await nextRun()).toEqual(['audit']);
+		expect(reads).toHaveLength(2);
+	});
+
+	test('a run keeps the index that it began with: what it lists, reads and finds', async () => {
+		const { kv, resolver, values } = store([entry('tone')], { cacheMs: 0 });
+		await resolver.listFn(turn);
+		values.set('skill:index', { version: 1, skills: [entry('audit'), entry('tone', { hash: 'h-audit' })] });
+		expect(names(await skill.kvResolver(kv, { cacheMs: 0 }).listFn(turn))).toEqual(['audit', 'tone']);
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(await resolver.readFn('audit')).toBeUndefined();
+		expect(await resolver.findFn?.('audit')).toBeUndefined();
+		expect(await resolver.readFn('tone')).toMatchObject({ body: 'Be warm.' });
+		expect(await resolver.searchFn?.('audit')).toEqual([]);
+	});
+
+	test('a text that is gone since the run began is read by the newest index', async () => {
+		const { resolver, values } = store([entry('tone')], { cacheMs: 0 });
+		await resolver.listFn(turn);
+		values.delete('skill:body:h-tone');
+		values.set('skill:index', { version: 1, skills: [entry('tone', { hash: 'h-audit' })] });
+		expect(await resolver.readFn('tone')).toMatchObject({ body: 'Count.' });
+	});
+
+	test('a prefix stands in front of every key', async () => {
+		const { resolver, reads } = store([entry('tone')], { prefix: 'mine/' });
+		expect(await resolver.readFn('tone')).toMatchObject({ body: 'Be warm.' });
+		expect(reads).toEqual(['mine/index', 'mine/body:h-tone']);
+	});
+
+	test('an unknown skill is undefined, without a read', async () => {
+		const { resolver, reads } = store([entry('tone')]);
+		expect(await resolver.readFn('constructor')).toBeUndefined();
+		expect(reads).toEqual(['skill:index']);
+	});
+
+	test('searches the index', async () => {
+		const { resolver } = store([entry('tone'), entry('audit')]);
+		expect(names(await resolver.searchFn?.('AUDIT', {}))).toEqual(['audit']);
+	});
+});
+
+describe('what searchFn goes by', () => {
+	const tone = entry('tone', { description: 'How we write to customers' });
+	const audit = entry('audit', { description: 'Checking the books' });
+	const searchable = (options: skill.KvResolverOptions = {}, description = 'Checking the books') => {
+		const made = store([], options);
+		const index = JSON.parse(writeFullText([tone, { ...audit, description }]));
+		made.values.set('skill:search:s1', { version: 1, index, descriptions: { audit: description } });
+		const vectors = { model: 'two', names: ['tone', 'audit'], texts: ['1', '2'], values: btoa('\x7f\x00\x00\x7f') };
+		made.values.set('skill:vectors:v1', vectors);
+		const more = { search: 's1', vectors: { hash: 'v1', model: 'two' } };
+		made.values.set('skill:index', { version: 1, ...more, skills: [tone, { ...audit, description: 'Checking…' }] });
+		return made;
+	};
+
+	test('full text: word forms match, the score is given, and the description whole', async () => {
+		const { resolver } = searchable();
+		expect(await resolver.searchFn?.('who checked our book?')).toMatchObject([
+			{ name: 'audit', description: 'Checking the books', score: expect.any(Number) },
+		]);
+	});
+
+	test('what it needs is read by the first search only, once an isolate', async () => {
+		const { kv, resolver, reads } = searchable();
+		await resolver.listFn(turn);
+		expect(reads).toEqual(['skill:index']);
+		await resolver.searchFn?.('books');
+		await skill.kvResolver(kv).searchFn?.('customers');
+		expect(reads).toEqual(['skill:index', 'skill:search:s1']);
+	});
+
+	test('limit and minScore hold', async () => {
+		const { resolver } = searchable();
+		expect(names(await resolver.searchFn?.('books customers', { limit: 1 }))).toHaveLength(1);
+		expect(await resolver.searchFn?.('books customers', { minScore: 1_000 })).toEqual([]);
+		expect(await resolver.searchFn?.(' ')).toEqual([]);
+	});
+
+	test('meaning, where there is an embedFn: by the model that made the vectors', async () => {
+		const embedFn = vi.fn(async () => [[0.1, 5]]);
+		const { resolver } = searchable({ embedFn });
+		const found = await resolver.searchFn?.('customers');
+		expect(found?.map(({ name, score }) => [name, score?.toFixed(2)])).toEqual([
+			['audit', '1.00'],
+			['tone', '0.02'],
+		]);
+		expect(embedFn).toHaveBeenCalledWith('two', ['customers']);
+	});
+
+	test.each([
+		['fails', () => Promise.reject(new Error('no key'))],
+		['gives a vector of another length', async () => [[1, 2, 3]]],
+		['gives none', async () => []],
+	])('full text where the embedFn %s, and that is reported', async (_, embedFn) => {
+		const { resolver, problems } = searchable({ embedFn });
+		expect(names(await resolver.searchFn?.('customer'))).toEqual(['tone']);
+		expect(problems).toHaveLength(1);
+	});
+
+	test.each([
+		['missing', null],
+		['broken', { version: 1, index: { serializationVersion: 99 } }],
+		['of another version', { version: 2 }],
+		['no document', 'text'],
+	])('substring where the full text index is %s, and that is reported', async (_, document) => {
+		const { resolver, problems, values } = searchable();
+		values.set('skill:search:s1', document);
+		expect(await resolver.searchFn?.('write to')).toMatchObject([{ name: 'tone', score: 2 }]);
+		expect(problems).toEqual([expect.stringContaining('skill:search:s1')]);
+	});
+
+	test('search_skills shows the scores', async () => {
+		const { resolver } = searchable();
+		const search = skill.builtinSearchSkillsR(resolver);
+		expect(await search.fn?.({ query: 'books' })).toEqual([
+			{ name: 'audit', description: 'Checking the books', when: [], score: expect.any(Number) },
+		]);
+	});
+});
+
+describe('what is broken in KV', () => {
+	test.each([
+		['a broken entry', { name: 'bad', hash: 7 }],
+		['no entry at all', 'text'],
+		['null', null],
+	])('%s is skipped and reported, the others are served', async (_, broken) => {
+		const { resolver, problems } = store([entry('tone'), broken, entry('audit')]);
+		expect(names(await resolver.listFn(turn))).toEqual(['tone', 'audit']);
+		expect(problems).toHaveLength(1);
+	});
+
+	test('what is reported names the skill, also apart from its words', async () => {
+		const told: (readonly [string | undefined, string])[] = [];
+		const { resolver } = store([entry('tone'), { name: 'bad', hash: 7 }, entry('tone')], {
+			names: ['tone', 'lost', 'gone'],
+			onProblem: (message, _, skill) => void told.push([skill, message]),
+		});
+		await resolver.listFn(turn);
+		expect(told.map(([skill]) => skill)).toEqual(['bad', 'tone', 'lost', 'gone']);
+		for (const [skill, message] of told) expect(message).toContain(skill);
+	});
+
+	test('a missing body is reported, with the name of the skill, and answered as unknown', async () => {
+		const { resolver, problems } = store([entry('gone')]);
+		expect(await resolver.readFn('gone')).toBeUndefined();
+		expect(problems).toEqual([expect.stringContaining('gone')]);
+		const [read] = skill.builtinsWithResolver(resolver).filter(({ name }) => name === 'read_skill');
+		expect(await read?.fn?.({ name: 'gone' })).toBe('Unknown skill: gone');
+	});
+
+	test('a body of a wrong shape is as good as missing', async () => {
+		const { resolver, problems, values } = store([entry('tone')]);
+		values.set('skill:body:h-tone', { text: 'Be warm.' });
+		expect(await resolver.readFn('tone')).toBeUndefined();
+		expect(problems).toHaveLength(1);
+	});
+
+	test('an index that was never published is an empty one', async () => {
+		const { resolver, values } = store([]);
+		values.delete('skill:index');
+		expect(await resolver.listFn(turn)).toEqual([]);
+		expect(await resolver.readFn('tone')).toBeUndefined();
+	});
+
+	test.each([{ version: 2, skills: [] }, 'text', []])(
+		'an index that this version does not read is reported (%j)',
+		async (index) => {
+			const { resolver, problems, values } = store([]);
+			values.set('skill:index', index);
+			expect(await resolver.listFn(turn)).toEqual([]);
+			expect(problems).toHaveLength(1);
+		},
+	);
+
+	test('a KV that cannot be read never fails a turn, and is reported once a read', async () => {
+		const problems: string[] = [];
+		const down = { get: () => Promise.reject(new Error('KV GET failed: 500')) };
+		const skillResolver = skill.kvResolver(down, { onProblem: (message) => problems.push(message) });
+		const options = { model: 'scripted', providers: [providers.scripted(['hi'])], skillResolver };
+		expect(await chat.run(options, [chat.userMessage('go')]).result).toMatchObject({ status: 'completed', text: 'hi' });
+		expect(problems).toEqual([expect.stringContaining('KV GET failed: 500')]);
+	});
+
+	test('a failed read of the index is not kept: the next turn tries again', async () => {
+		const { kv, resolver } = store([entry('tone')]);
+		const get = vi.spyOn(kv, 'get').mockRejectedValueOnce(new Error('down'));
+		expect(await resolver.listFn(turn)).toEqual([]);
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(get).toHaveBeenCalledTimes(2);
+	});
+
+	test('while the index cannot be read again, the last good one serves', async () => {
+		const { kv, resolver } = store([entry('tone')], { cacheMs: 0 });
+		await resolver.listFn(turn);
+		vi.spyOn(kv, 'get').mockRejectedValueOnce(new Error('down'));
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+	});
+});
+
+describe('how much is listed', () => {
+	const two = [entry('tone'), entry('audit')];
+	const size = skill.buildIndex([entry('tone'), entry('audit')]).length;
+
+	test('everything while the index is small', async () => {
+		expect(names(await store(two, { listLimit: size }).resolver.listFn(turn))).toEqual(['tone', 'audit']);
+	});
+
+	test('only alwaysOn beyond listLimit; the rest is still read and searched, and counted', async () => {
+		const { resolver } = store(two, { listLimit: size - 60, alwaysOn: ['tone'] });
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(await resolver.moreFn?.(turn)).toBe(1);
+		expect(await resolver.readFn('audit')).toMatchObject({ body: 'Count.' });
+		expect(names(await resolver.searchFn?.('audit'))).toEqual(['audit']);
+	});
+
+	test('of alwaysOn what fits into listLimit', async () => {
+		const line = skill.indexLine(entry('tone')).length + 1;
+		const { resolver } = store(two, { listLimit: line, alwaysOn: ['tone', 'audit', 'gone', 'tone'] });
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(await resolver.moreFn?.(turn)).toBe(1);
+	});
+
+	test('nothing beyond listLimit without alwaysOn', async () => {
+		const { resolver } = store(two, { listLimit: 10 });
+		expect(await resolver.listFn(turn)).toEqual([]);
+		expect(await resolver.moreFn?.(turn)).toBe(2);
+	});
+
+	test('the system prompt says how many more there are, and how to find them', async () => {
+		const { resolver } = store(two, { listLimit: 30, alwaysOn: ['tone'] });
+		const provider = providers.scripted(['hi']);
+		await chat.run({ model: 'scripted', providers: [provider], skillResolver: resolver }, [chat.userMessage('go')])
+			.result;
+		expect(provider.requests[0]?.system).toBe(
+			[
+				'Available skills you can read with read_skill(name):',
+				'  - tone: About tone',
+				'1 more skill is available: find one with search_skills(query), then read it with read_skill(name).',
+			].join('\n'),
+		);
+	});
+
+	test('names serves only these, and lists them whatever the limit', async () => {
+		const { resolver } = store(two, { names: ['audit'], listLimit: 0 });
+		expect(names(await resolver.listFn(turn))).toEqual(['audit']);
+		expect(await resolver.readFn('tone')).toBeUndefined();
+		expect(await resolver.searchFn?.('tone')).toEqual([]);
+	});
+});

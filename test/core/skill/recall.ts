@@ -1,0 +1,53 @@
+import { demoEmbedding } from '../../../src/core/providers/demo-embedding.ts';
+import { readFullText, writeFullText } from '../../../src/core/skill/full-text.ts';
+import { fromMarkdown } from '../../../src/core/skill/markdown.ts';
+import { scoreSkills, searchSkillsOf } from '../../../src/core/skill/search.ts';
+import { readVectors, toBytes, toEmbeddedText } from '../../../src/core/skill/vectors.ts';
+import { corpus } from './corpus.ts';
+import { queries } from './queries.ts';
+
+const skills = [
+	...new Map(corpus.map(({ text, directory }) => [directory, fromMarkdown(text, { directory })])).values(),
+];
+const names = skills.map(({ name }) => name);
+const everything = () => true;
+
+const fullText = readFullText(JSON.parse(writeFullText(skills)));
+const rows = skills.map((skill) => toBytes(demoEmbedding(toEmbeddedText(skill))));
+const values = btoa(rows.flatMap((row) => [...row].map((byte) => String.fromCharCode(byte & 255))).join(''));
+const byVector = readVectors({ model: 'demo', names, texts: names, values });
+
+/** Each way of searching: names, best first. */
+const ways: Readonly<Record<string, (query: string) => string[]>> = {
+	substring: (query) => searchSkillsOf(skills, query).map(({ name }) => name),
+	'substring of each word': (query) => byWords(query),
+	'full text': (query) => fullText(query, everything).map(([name]) => name),
+	'demo embedding': (query) => byVector(demoEmbedding(query), everything).map(([name]) => name),
+};
+
+/** The scores of the query's words together: what substrings can do at best. */
+function byWords(query: string): string[] {
+	const scores = new Map<string, number>();
+	for (const word of new Set(query.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu))) {
+		for (const { skill, score } of scoreSkills(skills, word))
+			scores.set(skill.name, (scores.get(skill.name) ?? 0) + score);
+	}
+	return [...scores].sort(([, a], [, b]) => b - a).map(([name]) => name);
+}
+
+/** Of the fifty queries, the part whose first five results hold a skill that is for it, by each way of searching. */
+export const recallAt5: Readonly<Record<string, number>> = Object.fromEntries(
+	Object.entries(ways).map(([way, find]) => [
+		way,
+		queries.filter(([query, ...wanted]) =>
+			find(query)
+				.slice(0, 5)
+				.some((name) => wanted.includes(name)),
+		).length / queries.length,
+	]),
+);
+
+/** Names among the queries that are no skill of the corpus. */
+export const unknown: readonly string[] = queries.flatMap(([, ...wanted]) =>
+	wanted.filter((name) => !names.includes(name)),
+);

@@ -1,0 +1,29 @@
+import { env } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import { demoEmbedding } from '../../../src/core/providers/demo-embedding.ts';
+import { writeFullText } from '../../../src/core/skill/full-text.ts';
+import { kvResolver } from '../../../src/core/skill/kv.ts';
+import { toBytes, toEmbeddedText } from '../../../src/core/skill/vectors.ts';
+
+const skills = [
+	{ name: 'tone', description: 'How we write to customers', hash: 'h1' },
+	{ name: 'audit', description: 'Checking the books', hash: 'h2' },
+];
+
+test('full text and vectors out of KV are searched in workerd', async () => {
+	const rows = skills.flatMap((skill) => [...toBytes(demoEmbedding(toEmbeddedText(skill)))]);
+	const values = btoa(rows.map((byte) => String.fromCharCode(byte & 255)).join(''));
+	const names = skills.map(({ name }) => name);
+	const more = { search: 's', vectors: { hash: 'v', model: 'demo' } };
+	await env.SKILLS.put('found:index', JSON.stringify({ version: 1, ...more, skills }));
+	await env.SKILLS.put('found:search:s', JSON.stringify({ version: 1, index: JSON.parse(writeFullText(skills)) }));
+	await env.SKILLS.put('found:vectors:v', JSON.stringify({ model: 'demo', names, texts: names, values }));
+
+	const problems: string[] = [];
+	const options = { prefix: 'found:', onProblem: (message: string) => problems.push(message) };
+	const embedFn = async (_model: string, texts: readonly string[]) => texts.map(demoEmbedding);
+	expect((await kvResolver(env.SKILLS, options).searchFn?.('customer'))?.map(({ name }) => name)).toEqual(['tone']);
+	const byMeaning = await kvResolver(env.SKILLS, { ...options, embedFn }).searchFn?.('check a book');
+	expect(byMeaning?.[0]).toMatchObject({ name: 'audit', score: expect.any(Number) });
+	expect(problems).toEqual([]);
+});

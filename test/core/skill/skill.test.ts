@@ -1,0 +1,143 @@
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { fn, type Skill, skill } from '../../../src/core/index.ts';
+import { refusal } from '../tool/support.ts';
+
+const tone = fn(
+	{ name: 'myapp/tone', skill: { description: 'Customer tone', when: ['reply'], body: 'Be warm.' } },
+	() => ({}),
+);
+const receipts = fn(
+	{
+		name: 'receipts',
+		params: [['attachments', v.optional(v.array(v.string()))]],
+		skill: { description: 'Extract line items', modalities: ['image', 'pdf'] },
+	},
+	(attachments = []) => `Extract from ${attachments.length} file(s).`,
+);
+
+describe('fromFn', () => {
+	test('takes the annotation, with the name of the function and a back-reference to it', () => {
+		expect(skill.fromFn(tone)).toMatchObject({
+			name: 'myapp/tone',
+			description: 'Customer tone',
+			when: ['reply'],
+			body: 'Be warm.',
+			fn: tone,
+		});
+	});
+
+	test('a name in the annotation wins; when defaults to none', () => {
+		const named = fn({ name: 'f', skill: { name: 'tone', description: 'd', body: '' } }, () => ({}));
+		expect(skill.fromFn(named)).toMatchObject({ name: 'tone', when: [] });
+	});
+
+	test('a function without body and bodyFn makes the text itself', async () => {
+		expect(await skill.loadBody(skill.fromFn(receipts), { attachments: ['a', 'b'] })).toBe('Extract from 2 file(s).');
+		expect(await skill.loadBody(skill.fromFn(receipts), {})).toBe('Extract from 0 file(s).');
+	});
+
+	test('modalities, requires and bundled tools are kept, functions among the tools made tools', () => {
+		const add = fn({ name: 'add' }, () => 1);
+		const f = fn(
+			{ name: 'f', skill: { description: 'd', body: 'b', modalities: ['pdf'], requires: ['tone'], tools: [add] } },
+			() => ({}),
+		);
+		expect(skill.fromFn(f)).toMatchObject({
+			modalities: ['pdf'],
+			requires: ['tone'],
+			tools: [{ name: 'add', fn: add }],
+		});
+	});
+
+	test('a function that is no skill is refused', () => {
+		expect(refusal(() => skill.fromFn(fn({ name: 'f' }, () => 1))).code).toBe('invalid_skill');
+	});
+});
+
+describe('forAgent', () => {
+	test('takes functions and records mixed, in order', () => {
+		const record: Skill = { name: 'generated', description: 'd', body: 'b' };
+		const skills = skill.forAgent([receipts, record, tone]);
+		expect(skills.map(({ name }) => name)).toEqual(['receipts', 'generated', 'myapp/tone']);
+		expect(skills[1]).toBe(record);
+	});
+
+	test.each(['name', 'description'])('a record without %s is refused, and the field named', (field) => {
+		const { [field]: _, ...record } = { name: 'n', description: 'd' } as Record<string, string>;
+		// @ts-expect-error a field is missing
+		expect(refusal(() => skill.forAgent([record]))).toMatchObject({ code: 'invalid_skill', data: { field } });
+	});
+});
+
+describe('findSkill', () => {
+	const skills = skill.forAgent([tone, receipts]);
+
+	test('finds a skill by name', () => {
+		expect(skill.findSkill(skills, 'receipts')).toBe(skills[1]);
+	});
+
+	test.each(['nothing', '', '__proto__', 'constructor'])('undefined where none matches (%j)', (name) => {
+		expect(skill.findSkill(skills, name)).toBeUndefined();
+	});
+});
+
+describe('loadBody', () => {
+	const load = (rest: Partial<Skill>, context: Record<string, unknown> = {}) =>
+		skill.loadBody({ name: 'n', description: 'd', ...rest }, context);
+
+	test('a static body is returned verbatim: no interpolation', async () => {
+		// biome-ignore lint/suspicious/noTemplateCurlyInString: that it stays one is the promise
+		const body = '  Hello ${topic} {{topic}} $1\r\n\n';
+		expect(await load({ body }, { topic: 'refund' })).toBe(body);
+	});
+
+	test('no body at all is an empty text', async () => {
+		expect(await load({})).toBe('');
+	});
+
+	test('bodyFn wins over body, and may be async', async () => {
+		expect(await load({ body: 'static', bodyFn: () => 'made' })).toBe('made');
+		expect(await load({ bodyFn: async () => 'later' })).toBe('later');
+	});
+
+	test('a plain bodyFn gets the context object', async () => {
+		const bodyFn = (context: Record<string, unknown>) => JSON.stringify(context);
+		expect(await load({ bodyFn }, { topic: 'refund' })).toBe('{"topic":"refund"}');
+	});
+
+	test('a bodyFn made with fn gets its parameters by name out of the context', async () => {
+		const bodyFn = fn(
+			{
+				name: 'b',
+				params: [
+					['b', v.string()],
+					['a', v.string()],
+					['none', v.optional(v.string())],
+				],
+			},
+			(b, a, none) => `${b}${a}${none}`,
+		);
+		expect(await load({ bodyFn }, { a: 1, b: 2, c: 3 })).toBe('21undefined');
+	});
+
+	test.each(['constructor', 'toString', '__proto__'])(
+		'a parameter named %s that the context lacks is undefined',
+		async (key) => {
+			const bodyFn = fn({ name: 'b', params: [[key, v.unknown()]] }, (value) => String(value));
+			expect(await load({ bodyFn })).toBe('undefined');
+		},
+	);
+
+	test('what bodyFn throws is thrown', async () => {
+		const bodyFn = () => {
+			throw new Error('no data');
+		};
+		await expect(load({ bodyFn })).rejects.toThrow('no data');
+	});
+
+	test('a bodyFn that makes no text is refused', async () => {
+		// @ts-expect-error a number is no text
+		await expect(load({ bodyFn: () => 7 })).rejects.toMatchObject({ code: 'invalid_skill' });
+	});
+});

@@ -1,0 +1,98 @@
+import * as v from 'valibot';
+import { expect, test } from 'vitest';
+import { tool } from '../../../src/core/index.ts';
+
+/** A tool that never ends by itself; `started` resolves with the signal that it was given. */
+function endless() {
+	const { promise: started, resolve } = Promise.withResolvers<AbortSignal>();
+	const own = tool.define({
+		name: 'endless',
+		description: 'd',
+		inputSchema: v.object({}),
+		passInput: true,
+		fn: (_, { signal }) => {
+			resolve(signal);
+			return new Promise(() => {});
+		},
+	});
+	return { own, started };
+}
+
+const call = { id: 'c', name: 'endless', input: {} };
+const never = new AbortController().signal;
+
+test('an abort is the one thing that dispatch throws, as cancelled', async () => {
+	const { own, started } = endless();
+	const controller = new AbortController();
+	const running = tool.dispatch([own], call, { signal: controller.signal });
+	await started;
+	controller.abort();
+	await expect(running).rejects.toMatchObject({ name: 'RunletError', code: 'cancelled' });
+});
+
+test('an abort reaches the tool by its signal', async () => {
+	const { own, started } = endless();
+	const controller = new AbortController();
+	const running = tool.dispatch([own], call, { signal: controller.signal });
+	const signal = await started;
+	expect(signal.aborted).toBe(false);
+	controller.abort();
+	expect(signal.aborted).toBe(true);
+	await expect(running).rejects.toThrow();
+});
+
+test('a run that was cancelled before runs no tool', async () => {
+	let ran = false;
+	const own = {
+		...endless().own,
+		fn: () => {
+			ran = true;
+		},
+	};
+	await expect(tool.dispatch([own], call, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+		code: 'cancelled',
+	});
+	expect(ran).toBe(false);
+});
+
+test('a tool that fails because of the abort is an abort, not a failed call', async () => {
+	const controller = new AbortController();
+	const own = {
+		...endless().own,
+		fn: () => {
+			controller.abort();
+			throw new Error('fetch failed');
+		},
+	};
+	await expect(tool.dispatch([own], call, { signal: controller.signal })).rejects.toMatchObject({ code: 'cancelled' });
+});
+
+test('a tool that calls its own failure cancelled is a failed call', async () => {
+	const own = {
+		...endless().own,
+		fn: () => {
+			throw new DOMException('gone', 'AbortError');
+		},
+	};
+	expect(await tool.dispatch([own], call, { signal: never })).toMatchObject({ output: 'gone', isError: true });
+});
+
+test('a tool that takes too long is an error result that says so, and its signal aborts', async () => {
+	const { own, started } = endless();
+	const result = await tool.dispatch([own], call, { signal: never, timeoutMs: 1 });
+	expect(result).toMatchObject({ id: 'c', isError: true, output: expect.stringContaining('1 ms') });
+	expect((await started).aborted).toBe(true);
+});
+
+test('a tool that ends in time is not disturbed by its limit', async () => {
+	const own = { ...endless().own, fn: async () => 'in time' };
+	expect(await tool.dispatch([own], call, { timeoutMs: 60_000 })).toMatchObject({ output: 'in time', isError: false });
+});
+
+test('a tool that fails after its time is over disturbs nobody', async () => {
+	const { promise, reject } = Promise.withResolvers<never>();
+	const own = { ...endless().own, fn: () => promise };
+	expect(await tool.dispatch([own], call, { timeoutMs: 1 })).toMatchObject({ isError: true });
+	reject(new Error('late'));
+	await expect(promise).rejects.toThrow('late');
+});

@@ -1,0 +1,182 @@
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { askUser, chat, halt, providers, type Tool, tool, toolbox } from '../../../src/core/index.ts';
+import { copyData } from '../../../src/core/tool/copy.ts';
+
+const input = () => ({ list: ['a'], deep: { by: { key: 1 } } });
+
+/** Changes all that it is given, as deep as it can. */
+function spoil(args: unknown): void {
+	if (typeof args !== 'object' || args === null) return;
+	for (const inner of Object.values(args)) spoil(inner);
+	if (Array.isArray(args)) args.push('spoiled');
+	else Object.assign(args, { spoiled: true });
+}
+
+/** What the history says of a call whose tool is made so, and the results that the model is sent. */
+async function played(more: Partial<Tool>) {
+	const own: Tool = { name: 'own', inputSchema: { type: 'object' }, passInput: true, fn: (args) => args, ...more };
+	const model = providers.scripted([
+		{ toolCalls: [{ id: 'c', name: 'own', input: input() }], stopReason: 'tool_use' },
+		'done',
+	]);
+	const run = chat.run({ model: 'scripted', providers: [model], tools: [own] }, [chat.userMessage('go')]);
+	const { messages } = await run.result;
+	const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []));
+	const outputs = messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []));
+	return { calls, outputs, sent: model.requests.at(-1)?.messages };
+}
+
+describe('what a tool is given is its own', () => {
+	const functions: Record<string, Partial<Tool>> = {
+		'a handler': { fn: (args) => spoil(args) },
+		'a handler with arguments by name': {
+			passInput: false,
+			inputSchema: { type: 'object', properties: { list: {}, deep: {} } },
+			fn: (...args) => spoil(args),
+		},
+		readArgs: { readArgs: (args) => spoil(args) },
+		'readArgs that gives its arguments back': { readArgs: (args) => args, fn: (args) => spoil(args) },
+		onRequest: { onRequest: (args) => void spoil(args) },
+		onResult: { onResult: (args) => void spoil(args) },
+		'onError of a tool that fails': {
+			fn: () => {
+				throw new Error('no');
+			},
+			onError: (args) => {
+				spoil(args);
+				return 'ignore';
+			},
+		},
+		'onError of arguments that are wrong': {
+			inputSchema: { type: 'object', required: ['missing'] },
+			onError: (args) => {
+				spoil(args);
+				return 'ignore';
+			},
+		},
+		needsApproval: {
+			needsApproval: (args) => {
+				spoil(args);
+				return false;
+			},
+		},
+		'a schema that lets values through': {
+			...tool.define({ name: 'own', description: 'd', inputSchema: v.looseObject({ deep: v.unknown() }) }),
+			fn: (args) => spoil(args),
+		},
+	};
+	test.each(Object.entries(functions))('%s that changes its input changes nothing of the history', async (_, more) => {
+		const { calls, sent } = await played(more);
+		expect(calls).toEqual([{ id: 'c', name: 'own', input: input() }]);
+		expect(JSON.stringify(sent)).not.toContain('spoiled');
+	});
+
+	test('a hook that changes its arguments changes nothing of what the handler gets', async () => {
+		const { outputs } = await played({ onRequest: (args) => void spoil(args) });
+		expect(outputs).toEqual([input()]);
+	});
+
+	test('a hook that changes the result changes nothing of what the model is sent', async () => {
+		const { outputs } = await played({ onResult: (_, result) => void spoil(result) });
+		expect(outputs).toEqual([input()]);
+	});
+
+	test('what readArgs makes reaches the handler as it is, an instance of a class too', async () => {
+		const { outputs } = await played({
+			readArgs: () => new URL('https://example.com/'),
+			fn: (url) => url instanceof URL,
+		});
+		expect(outputs).toEqual([true]);
+	});
+
+	test('the hooks of a toolbox get copies', () => {
+		const own: Tool = {
+			name: 'own',
+			inputSchema: { type: 'object' },
+			fn: () => 1,
+			onRequest: (args) => void spoil(args),
+			onResult: (args, result) => void spoil([args, result]),
+			onError: (args) => {
+				spoil(args);
+				return 'ignore';
+			},
+		};
+		const args = input();
+		const result = input();
+		const box = toolbox.build([own]);
+		toolbox.onRequest('own', args, box);
+		toolbox.onResult('own', args, result, box);
+		toolbox.onError('own', args, 'why', box);
+		expect([args, result]).toEqual([input(), input()]);
+	});
+});
+
+class Money {
+	readonly amount = 5;
+	toJSON() {
+		return '5.00 EUR';
+	}
+}
+
+describe('what a tool gives back is what JSON.stringify writes', () => {
+	const given: Record<string, unknown> = {
+		'a class with toJSON': new Money(),
+		'one within': { price: new Money(), list: [new Money()] },
+		'a date': new Date(0),
+		'a map and a set': { map: new Map([['a', 1]]), set: new Set([1]) },
+		'a URL': { at: new URL('https://example.com/') },
+		'undefined and functions among the fields': { a: undefined, b: () => 1, c: [undefined] },
+		'numbers that JSON has not': [Number.NaN, Number.POSITIVE_INFINITY, -0],
+		'a class': new (class {
+			own = 1;
+			get computed() {
+				return 2;
+			}
+		})(),
+	};
+	test.each(Object.entries(given))('%s', async (_, value) => {
+		const { outputs } = await played({ fn: () => value });
+		expect(outputs).toEqual([JSON.parse(JSON.stringify(value))]);
+		const halted = await played({ fn: () => halt('enough', value) });
+		expect(halted.outputs).toEqual([JSON.parse(JSON.stringify(value))]);
+	});
+
+	test('a number that JSON has not by itself is null', async () => {
+		expect((await played({ fn: () => Number.NaN })).outputs).toEqual([null]);
+	});
+
+	test('the options of a question are copied, and written the same way', async () => {
+		const choices = [new Money()];
+		const own: Tool = { name: 'own', inputSchema: { type: 'object' }, fn: () => askUser('Which?', { choices }) };
+		const result = await tool.dispatch([own], { id: 'c', name: 'own', input: {} });
+		expect(result.output).toMatchObject({ question: 'Which?', options: { choices: ['5.00 EUR'] } });
+	});
+
+	test('one that cannot be written is an error that names the tool', async () => {
+		const circle: { self?: unknown } = {};
+		circle.self = circle;
+		const { outputs } = await played({ fn: () => circle });
+		expect(outputs).toEqual([expect.stringContaining('own returned what JSON cannot hold')]);
+	});
+});
+
+describe('a copy of data', () => {
+	test('has the fields of its own, whatever their names, and no prototype of another', () => {
+		const given: unknown = JSON.parse('{"__proto__":{"admin":true},"constructor":1}');
+		const copy = copyData(given);
+		expect(JSON.stringify(copy)).toBe(JSON.stringify(given));
+		expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
+	});
+
+	test('is made at any depth, and of circles', () => {
+		let deep: unknown = 'end';
+		for (let n = 0; n < 200_000; n++) deep = [deep];
+		expect(Array.isArray(copyData(deep))).toBe(true);
+		const circle: { self?: unknown } = {};
+		circle.self = circle;
+		const copy = copyData(circle);
+		expect(copy.self).toBe(copy);
+		expect(copy).not.toBe(circle);
+	});
+});

@@ -1,0 +1,119 @@
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { fn, type Tool, tool } from '../../../src/core/index.ts';
+import { refusal, throughJson } from './support.ts';
+
+const minus = fn(
+	{
+		name: 'minus',
+		doc: 'x - y',
+		params: [
+			['x', v.number()],
+			['y', v.number()],
+		],
+	},
+	(x, y) => x - y,
+);
+const full: Tool = {
+	name: 'full',
+	description: 'Everything.',
+	inputSchema: { type: 'object', properties: { a: { type: 'string' } } },
+	outputSchema: { type: 'string' },
+	passInput: true,
+	manual: false,
+	metadata: { owner: 'me' },
+	sequential: true,
+	retry: 'safe',
+	needsApproval: true,
+};
+
+describe('toData', () => {
+	test('keeps everything but the functions, and survives JSON', () => {
+		const functions = {
+			fn: () => 1,
+			isAvailable: () => true,
+			readArgs: () => 1,
+			onRequest: () => 'a',
+			onResult: () => 'b',
+			onError: () => 'ignore' as const,
+		};
+		const [data] = tool.toData([{ ...full, ...functions }]);
+		expect(data).toEqual(full);
+		expect(throughJson(data)).toEqual(full);
+	});
+
+	test('a needsApproval that is a function is left out with the others', () => {
+		expect(tool.toData([{ ...full, needsApproval: () => true }])[0]).not.toHaveProperty('needsApproval');
+	});
+
+	test('a tool made from a function is data as well', () => {
+		expect(tool.toData([tool.fromFn(minus)])).toEqual([tool.schemaFromFn(minus)]);
+	});
+});
+
+describe('attach', () => {
+	test('gives the functions back by name: the tool works as before', async () => {
+		const [back] = tool.attach(throughJson(tool.toData([tool.fromFn(minus)])), {
+			minus: (x, y) => Number(x) - Number(y),
+		});
+		const input = { y: 1, x: 4 };
+		expect(await tool.dispatch(back ? [back] : [], { id: 'c', name: 'minus', input })).toMatchObject({ output: 3 });
+	});
+
+	test('a function made with fn is a handler like another', async () => {
+		const tools = tool.attach(throughJson(tool.toData([tool.fromFn(minus)])), { minus: tool.fromFn(minus) });
+		expect(await tool.dispatch(tools, { id: 'c', name: 'minus', input: { x: 4, y: 1 } })).toMatchObject({ output: 3 });
+	});
+
+	test('input is still checked, by the JSON Schema', async () => {
+		const tools = tool.attach(throughJson(tool.toData([tool.fromFn(minus)])), { minus: () => 1 });
+		const result = await tool.dispatch(tools, { id: 'c', name: 'minus', input: { x: 'four', y: 1 } });
+		expect(result).toMatchObject({ isError: true, output: expect.stringContaining('x') });
+	});
+
+	test('a record gives several functions of a tool back', async () => {
+		const notes: unknown[] = [];
+		const tools = tool.attach(tool.toData([full]), {
+			full: { fn: () => 'ran', onRequest: () => 'asked', isAvailable: () => true },
+		});
+		const result = await tool.dispatch(
+			tools,
+			{ id: 'c', name: 'full', input: {} },
+			{ emit: (note) => notes.push(note) },
+		);
+		expect(result).toMatchObject({ output: 'ran' });
+		expect(notes).toEqual(['asked']);
+	});
+
+	test('a tool without a handler stays without one', () => {
+		expect(tool.attach([full])[0]?.fn).toBeUndefined();
+	});
+
+	test('tools named like parts of an object prototype find their own handlers only', () => {
+		const names = ['__proto__', 'constructor', 'toString'];
+		const tools = tool.attach(names.map((name) => ({ name, inputSchema: {} })));
+		expect(tools.map(({ fn: handler }) => handler)).toEqual([undefined, undefined, undefined]);
+	});
+
+	test('a handler that fits no tool is refused by name', () => {
+		expect(refusal(() => tool.attach([full], { other: () => 1 }))).toMatchObject({
+			code: 'invalid_tool',
+			message: expect.stringContaining('other'),
+		});
+	});
+
+	test('two tools of one name are refused', () => {
+		expect(refusal(() => tool.attach([full, full])).code).toBe('duplicate_tool');
+	});
+
+	test.each([
+		['no list', 'tools', 'data'],
+		['no name', [{ inputSchema: {} }], 'name'],
+		['no schema', [{ name: 'a' }], 'inputSchema'],
+		['a text as manual', [{ name: 'a', inputSchema: {}, manual: 'yes' }], 'manual'],
+	])('data that is no tool is refused, and the field named: %s', (_, data, field) => {
+		const error = refusal(() => tool.attach(data));
+		expect(error.code).toBe('invalid_tool');
+		expect(error.message).toContain(field);
+	});
+});

@@ -1,0 +1,259 @@
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { fn, type Tool, type ToolContext, tool } from '../../../src/core/index.ts';
+
+const integer = v.pipe(v.number(), v.integer());
+const minus = fn(
+	{
+		name: 'myapp/minus',
+		params: [
+			['x', integer],
+			['y', integer],
+		],
+	},
+	(x, y) => x - y,
+);
+const greet = fn(
+	{
+		name: 'greet',
+		params: [
+			['name', v.string()],
+			['greeting', v.optional(v.string())],
+		],
+	},
+	(name, greeting = 'Hello') => `${greeting}, ${name}`,
+);
+const tools = tool.forAgent([minus, greet]);
+
+function dispatch(name: string, input: unknown, among: readonly Tool[] = tools) {
+	return tool.dispatch(among, { id: 'call_1', name, input });
+}
+
+/** A tool that does what `run` does with its input. */
+function record(run: Tool['fn'], rest: Partial<Tool> = {}): Tool {
+	return { name: 'it', inputSchema: { type: 'object' }, passInput: true, ...(run && { fn: run }), ...rest };
+}
+
+describe('dispatch', () => {
+	test('gives the return value under the id of the call', async () => {
+		expect(await dispatch('myapp/minus', { x: 5, y: 3 })).toEqual({ id: 'call_1', output: 2, isError: false });
+	});
+
+	test('finds a tool by its provider-safe alias', async () => {
+		expect(await dispatch(tool.providerName('myapp/minus'), { x: 5, y: 3 })).toMatchObject({ output: 2 });
+	});
+
+	test('maps input by parameter name, whatever the order of its keys', async () => {
+		expect(await dispatch('myapp/minus', { y: 3, x: 5 })).toMatchObject({ output: 2 });
+	});
+
+	test('a record without passInput gets its arguments in the order of inputSchema.properties', async () => {
+		const own = record((...args) => args, {
+			passInput: false,
+			inputSchema: { type: 'object', properties: { b: {}, a: {}, c: {} } },
+		});
+		expect(await dispatch('it', { a: 1, b: 2 }, [own])).toMatchObject({ output: [2, 1, null] });
+	});
+
+	test('an optional argument may be left out', async () => {
+		expect(await dispatch('greet', { name: 'Ada' })).toMatchObject({ output: 'Hello, Ada' });
+	});
+
+	test('null for an optional argument counts as left out', async () => {
+		expect(await dispatch('greet', { name: 'Ada', greeting: null })).toMatchObject({ output: 'Hello, Ada' });
+	});
+
+	test('null for what may be left out counts as left out inside a tuple and a map, too', async () => {
+		const deep = tool.define({
+			name: 'deep',
+			description: '',
+			inputSchema: v.object({
+				pair: v.tuple([v.object({ a: v.optional(v.string()) }), v.object({ a: v.nullable(v.string()) })]),
+				byName: v.record(v.string(), v.object({ b: v.optional(v.number()) })),
+			}),
+			fn: (...args: unknown[]) => args,
+		});
+		const input = { pair: [{ a: null }, { a: null }], byName: { k: { b: null } } };
+		expect(await dispatch('deep', input, [deep])).toMatchObject({
+			isError: false,
+			output: [[{}, { a: null }], { k: {} }],
+		});
+	});
+
+	test('null for a required argument is an error', async () => {
+		expect(await dispatch('greet', { name: null })).toMatchObject({ isError: true });
+	});
+
+	test('an unknown tool is an error that lists the tools there are', async () => {
+		const result = await dispatch('sing', {});
+		expect(result).toMatchObject({ id: 'call_1', isError: true });
+		expect(result.output).toContain('sing');
+		expect(result.output).toContain('greet');
+	});
+
+	test.each(['__proto__', 'constructor', 'toString'])('a call of %s finds no tool by accident', async (name) => {
+		expect(await dispatch(name, {})).toMatchObject({ isError: true });
+	});
+
+	test('a bad argument is an error that names it', async () => {
+		const result = await dispatch('myapp/minus', { x: 'five', y: 3 });
+		expect(result).toMatchObject({ id: 'call_1', isError: true, output: expect.stringMatching(/^x: /) });
+	});
+
+	test('every bad argument is named at once', async () => {
+		const { output } = await dispatch('myapp/minus', { x: 1.5 });
+		expect(output).toMatch(/^x: .*\ny: missing/);
+	});
+
+	test.each([7, true, ['x'], [], '{"x": 5,'])(
+		'an input that is no object is an error, not a throw (%j)',
+		async (input) => {
+			expect(await dispatch('myapp/minus', input)).toMatchObject({ id: 'call_1', isError: true });
+		},
+	);
+
+	test('input that could not be parsed is answered with what to send instead', async () => {
+		expect((await dispatch('myapp/minus', '{"x": 5,')).output).toMatch(/JSON/);
+	});
+
+	test.each([undefined, null, ''])('no input at all is no arguments (%j)', async (input) => {
+		expect(await dispatch('it', input, [record((given) => given)])).toMatchObject({ output: {}, isError: false });
+	});
+
+	test.each([
+		['an error', new Error('no such city'), 'no such city'],
+		['a text', 'no such city', 'no such city'],
+		['nothing', undefined, ''],
+	])('thrown %s becomes an error result', async (_, thrown, text) => {
+		const failing = record(() => {
+			throw thrown;
+		});
+		const result = await dispatch('it', {}, [failing]);
+		expect(result).toMatchObject({ id: 'call_1', isError: true, output: expect.stringContaining(text) });
+	});
+
+	test('a rejected promise becomes an error result', async () => {
+		expect(await dispatch('it', {}, [record(() => Promise.reject(new Error('down')))])).toMatchObject({
+			output: 'down',
+			isError: true,
+		});
+	});
+
+	test('a stack never reaches the model', async () => {
+		const result = await dispatch('it', {}, [
+			record(() => {
+				throw new Error('down');
+			}),
+		]);
+		expect(JSON.stringify(result)).not.toMatch(/at .*dispatch\.test/);
+	});
+
+	test('a tool that returns nothing answers null', async () => {
+		expect(await dispatch('it', {}, [record(() => undefined)])).toEqual({ id: 'call_1', output: null, isError: false });
+	});
+
+	test('a tool without a function is an error result', async () => {
+		expect(await dispatch('it', {}, [record(undefined)])).toMatchObject({ isError: true });
+	});
+
+	test('outputs that JSON cannot hold are errors that say so', async () => {
+		const cyclic: Record<string, unknown> = {};
+		cyclic.self = cyclic;
+		for (const output of [cyclic, { count: 1n }, () => 1, Symbol('s')]) {
+			const result = await dispatch('it', {}, [record(() => output)]);
+			expect(result).toMatchObject({ isError: true, output: expect.stringContaining('JSON') });
+		}
+	});
+
+	test('a BigInt reaches the model as its digits', async () => {
+		expect(await dispatch('it', {}, [record(() => 2n ** 64n)])).toMatchObject({
+			output: '18446744073709551616',
+			isError: false,
+		});
+	});
+
+	test('a broken inputSchema of a hand-made tool is an error result, not a throw', async () => {
+		const own = record((input) => input, { inputSchema: { $ref: '#/$defs/none' } });
+		expect(await dispatch('it', {}, [own])).toMatchObject({ isError: true });
+	});
+});
+
+describe('isAvailable', () => {
+	test('an unavailable tool is not run, and not offered', async () => {
+		const hidden = record(() => 'ran', { name: 'hidden', isAvailable: () => false });
+		const result = await dispatch('hidden', {}, [...tools, hidden]);
+		expect(result).toMatchObject({ isError: true });
+		expect(result.output).toContain('greet');
+		expect(String(result.output).match(/hidden/g)).toHaveLength(1);
+	});
+
+	test('it is asked with the context of the call', async () => {
+		const own = record(() => 'ran', { isAvailable: ({ sessionId }) => sessionId === 's1' });
+		const call = { id: 'c', name: 'it', input: {} };
+		expect(await tool.dispatch([own], call, { sessionId: 's1' })).toMatchObject({ output: 'ran' });
+		expect(await tool.dispatch([own], call, { sessionId: 's2' })).toMatchObject({ isError: true });
+	});
+
+	test('one that throws says no', async () => {
+		const own = record(() => 'ran', {
+			isAvailable: () => {
+				throw new Error('no');
+			},
+		});
+		expect(await dispatch('it', {}, [own])).toMatchObject({ isError: true });
+	});
+});
+
+describe('a tool with passInput', () => {
+	test('gets the whole input and its context', async () => {
+		const seen: { input?: unknown; context?: ToolContext } = {};
+		const own = tool.define({
+			name: 'it',
+			description: 'd',
+			inputSchema: v.object({ city: v.string() }),
+			passInput: true,
+			fn: (input, context) => void Object.assign(seen, { input, context }),
+		});
+		const skillContext = { attachments: ['a.png'] };
+		await tool.dispatch(
+			[own],
+			{ id: 'c9', name: 'it', input: { city: 'Rome' } },
+			{ sessionId: 's', runId: 'r', skillContext },
+		);
+		expect(seen.input).toEqual({ city: 'Rome' });
+		expect(seen.context).toMatchObject({ callId: 'c9', sessionId: 's', runId: 'r', skillContext });
+		expect(seen.context?.signal).toBeInstanceOf(AbortSignal);
+		expect(seen.context?.emit).toBeTypeOf('function');
+	});
+
+	test('has a signal, a skillContext and an emit even where the caller gave none', async () => {
+		const own = record((_, context) => Object.keys(Object(context)).sort());
+		const result = await dispatch('it', {}, [own]);
+		expect(result.output).toEqual(expect.arrayContaining(['callId', 'emit', 'signal', 'skillContext']));
+	});
+
+	test('may ignore the context', async () => {
+		expect(await dispatch('it', { a: 1 }, [record((input) => input)])).toMatchObject({ output: { a: 1 } });
+	});
+});
+
+describe('names from an object prototype', () => {
+	test.each(['__proto__', 'constructor', 'toString'])(
+		'a parameter named %s gets its argument, or nothing',
+		async (key) => {
+			const own = fn({ name: 'own', params: [[key, v.optional(v.string())]] }, (value) => value ?? 'none');
+			const ask = (json: string) => dispatch('own', JSON.parse(json), tool.forAgent([own]));
+			expect(await ask(`{"${key}": "given"}`)).toMatchObject({ output: 'given' });
+			expect(await ask('{}')).toMatchObject({ output: 'none' });
+		},
+	);
+
+	test.each(['__proto__', 'constructor', 'toString'])('a JSON Schema property named %s likewise', async (key) => {
+		const properties: unknown = JSON.parse(`{"${key}": {"type": "string"}}`);
+		const own = record((value = 'none') => value, { passInput: false, inputSchema: { type: 'object', properties } });
+		expect(await dispatch('it', JSON.parse(`{"${key}": "given"}`), [own])).toMatchObject({ output: 'given' });
+		expect(await dispatch('it', {}, [own])).toMatchObject({ output: 'none' });
+		const missing = { ...own, inputSchema: { ...own.inputSchema, required: [key] } };
+		expect(await dispatch('it', {}, [missing])).toMatchObject({ isError: true, output: expect.stringContaining(key) });
+	});
+});

@@ -1,0 +1,151 @@
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { askUser, fn, halt, type Tool, tool } from '../../../src/core/index.ts';
+
+const broken = (): never => {
+	throw new Error('hook broke');
+};
+
+/** Dispatches one call of a tool with these hooks, and gives the result and the notes. */
+async function run(hooks: Partial<Tool>, input: unknown = { city: 'Rome' }) {
+	const notes: unknown[] = [];
+	const own: Tool = {
+		name: 'weather',
+		inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+		passInput: true,
+		fn: (args) => args,
+		...hooks,
+	};
+	const result = await tool.dispatch([own], { id: 'c', name: 'weather', input }, { emit: (note) => notes.push(note) });
+	return { notes, result };
+}
+
+describe('readArgs', () => {
+	test('what it returns is what the handler and the notes get', async () => {
+		const { notes, result } = await run({
+			readArgs: (args) => ({ city: String(args.city).toUpperCase() }),
+			onRequest: (args) => JSON.stringify(args),
+			onResult: (args) => JSON.stringify(args),
+		});
+		expect(result).toMatchObject({ output: { city: 'ROME' }, isError: false });
+		expect(notes).toEqual(['{"city":"ROME"}', '{"city":"ROME"}']);
+	});
+
+	test('runs after validation: it never sees arguments that are wrong', async () => {
+		const seen: unknown[] = [];
+		const { result } = await run({ readArgs: (args) => seen.push(args) }, { city: 7 });
+		expect(result.isError).toBe(true);
+		expect(seen).toEqual([]);
+	});
+
+	test('gets what the schema made of the arguments', async () => {
+		const shout = fn({ name: 'shout', params: [['text', v.pipe(v.string(), v.toUpperCase())]] }, (text) => text);
+		const own = tool.fromFn(shout, { readArgs: ({ text }) => ({ text: `${text}!` }) });
+		expect(await tool.dispatch([own], { id: 'c', name: 'shout', input: { text: 'hi' } })).toMatchObject({
+			output: 'HI!',
+		});
+	});
+
+	test('may be async', async () => {
+		expect((await run({ readArgs: async () => 'later' })).result).toMatchObject({ output: 'later' });
+	});
+
+	test('one that throws is a bad argument: the tool is not run', async () => {
+		const { notes, result } = await run({ readArgs: broken, fn: () => 'ran', onRequest: () => 'asked' });
+		expect(result).toMatchObject({ output: expect.stringContaining('hook broke'), isError: true });
+		expect(notes).toEqual([]);
+	});
+});
+
+describe('notes', () => {
+	test('onRequest is told before the tool runs, onResult after, with the result', async () => {
+		const order: string[] = [];
+		await run({
+			onRequest: () => void order.push('request'),
+			fn: () => order.push('fn'),
+			onResult: (_, result) => void order.push(`result ${result}`),
+		});
+		expect(order).toEqual(['request', 'fn', 'result 2']);
+	});
+
+	test('are a text, a pair, or nothing', async () => {
+		expect((await run({ onRequest: () => 'Asking', onResult: () => ['Weather', 'sunny'] })).notes).toEqual([
+			'Asking',
+			['Weather', 'sunny'],
+		]);
+		expect((await run({ onRequest: () => undefined, onResult: () => undefined })).notes).toEqual([]);
+	});
+
+	test('a hook that throws costs only its note', async () => {
+		const { notes, result } = await run({ onRequest: broken, onResult: broken });
+		expect(result).toEqual({ id: 'c', output: { city: 'Rome' }, isError: false });
+		expect(notes).toEqual([]);
+		const failed = await run({ fn: () => broken(), onError: broken });
+		expect(failed).toMatchObject({ notes: [], result: { output: 'hook broke', isError: true } });
+	});
+
+	test('the tool itself may emit, between the two', async () => {
+		const { notes } = await run({
+			onRequest: () => 'first',
+			fn: (_, context) => {
+				const { emit } = v.parse(v.object({ emit: v.function() }), context);
+				emit('half');
+				emit(['way', 'there']);
+			},
+			onResult: () => 'last',
+		});
+		expect(notes).toEqual(['first', 'half', ['way', 'there'], 'last']);
+	});
+
+	test('whoever takes the notes cannot fail the tool', async () => {
+		const own = tool.define({
+			name: 'it',
+			description: 'd',
+			inputSchema: v.object({}),
+			passInput: true,
+			onRequest: () => 'asked',
+			fn: (_, { emit }) => {
+				emit('note');
+				return 'done';
+			},
+		});
+		expect(await tool.dispatch([own], { id: 'c', name: 'it', input: {} }, { emit: broken })).toMatchObject({
+			output: 'done',
+		});
+	});
+
+	test('onResult of a tool that halts gets its result, of one that asks nothing yet', async () => {
+		const say = (_: unknown, result: unknown) => JSON.stringify(result);
+		expect((await run({ fn: () => halt('done', { ok: 1 }), onResult: say })).notes).toEqual(['{"ok":1}']);
+		expect((await run({ fn: () => askUser('Sure?'), onResult: say })).notes).toEqual([]);
+	});
+});
+
+describe('onError', () => {
+	const failing = { fn: () => broken() };
+
+	test('gets the arguments and the reason; onResult is not called', async () => {
+		const onError = (args: unknown, reason: string) => `${JSON.stringify(args)} ${reason}`;
+		const { notes } = await run({ ...failing, onError, onResult: () => 'fine' });
+		expect(notes).toEqual(['{"city":"Rome"} hook broke']);
+	});
+
+	test('a text or a pair is the note', async () => {
+		expect((await run({ ...failing, onError: () => 'Oh no' })).notes).toEqual(['Oh no']);
+		expect((await run({ ...failing, onError: () => ['Oh', 'no'] })).notes).toEqual([['Oh', 'no']]);
+	});
+
+	test("'ignore' says nothing, 'default' what a tool without the hook says", async () => {
+		expect((await run({ ...failing, onError: () => 'ignore' })).notes).toEqual([]);
+		const { notes } = await run({ ...failing, onError: () => 'default' });
+		expect(notes).toEqual((await run(failing)).notes);
+		expect(JSON.stringify(notes)).toContain('hook broke');
+	});
+
+	test('changes nothing about what the model is told', async () => {
+		expect((await run({ ...failing, onError: () => 'ignore' })).result).toMatchObject({
+			output: 'hook broke',
+			isError: true,
+		});
+	});
+});

@@ -1,0 +1,145 @@
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { askUser, type ChatOptions, chat, fn, halt, providers, type Tool, tool } from '../../../src/core/index.ts';
+
+const call = (id: string, name: string, input: unknown = {}) => ({ id, name, input });
+const record = (name: string, run: Tool['fn'], rest: Partial<Tool> = {}): Tool => ({
+	name,
+	inputSchema: { type: 'object' },
+	passInput: true,
+	...(run && { fn: run }),
+	...rest,
+});
+
+/** Runs a model that makes these calls in its first turn and says "done" in its second. */
+function run(toolCalls: ReturnType<typeof call>[], options: Omit<ChatOptions, 'model' | 'providers'>) {
+	const model = providers.scripted([{ toolCalls, stopReason: 'tool_use' }, 'done']);
+	const started = chat.run({ model: 'scripted', providers: [model], ...options }, [chat.userMessage('go')]);
+	return { model, ...started };
+}
+
+const answers = ({ messages }: Awaited<ReturnType<typeof chat.run>['result']>) =>
+	messages.flatMap((message) => (message.role === 'tool' ? [[message.toolCallId, message.content]] : []));
+
+describe('what a tool returns to the run', () => {
+	test('askUser stops it as awaiting_user, with the question, its options and the call', async () => {
+		const ask = fn({ name: 'ask' }, () => askUser('Which one?', { choices: ['a', 'b'] }));
+		const result = await run([call('c1', 'ask')], { tools: [ask] }).result;
+		expect(result).toMatchObject({
+			status: 'awaiting_user',
+			metadata: { question: { callId: 'c1', question: 'Which one?', options: { choices: ['a', 'b'] } } },
+		});
+	});
+
+	test('askUser without options asks only the question', async () => {
+		const result = await run([call('c1', 'ask')], { tools: [record('ask', () => askUser('Why?'))] }).result;
+		expect(result.metadata).toMatchObject({ question: { callId: 'c1', question: 'Why?' } });
+	});
+
+	test('halt stops it with the reason, and the result is kept in the history', async () => {
+		const stop = fn({ name: 'stop' }, () => halt('enough', { found: 3 }));
+		const { result, model } = run([call('c1', 'stop')], { tools: [stop] });
+		const ended = await result;
+		expect(ended).toMatchObject({ status: 'halted', haltedReason: 'enough' });
+		expect(JSON.stringify(answers(ended))).toContain('found');
+		expect(model.requests).toHaveLength(1);
+	});
+});
+
+describe('manual tools', () => {
+	test('the other calls of the turn run, then the run stops with the open ones', async () => {
+		const charge = tool.define({ name: 'charge', description: 'd', inputSchema: v.object({}), manual: true });
+		const calls = [call('c1', 'charge', {}), call('c2', 'look')];
+		const result = await run(calls, { tools: [charge, record('look', () => 'seen')] }).result;
+		expect(result).toMatchObject({
+			status: 'awaiting_tools',
+			haltedReason: 'manual_tool_calls',
+			metadata: { manualToolCalls: [{ id: 'c1', name: 'charge' }] },
+		});
+		expect(answers(result).map(([id]) => id)).toEqual(['c2']);
+	});
+
+	test('a manual tool is never run by the loop, even with a function', async () => {
+		const charge = record(
+			'charge',
+			() => {
+				throw new Error('ran');
+			},
+			{ manual: true },
+		);
+		expect(await run([call('c1', 'charge')], { tools: [charge] }).result).toMatchObject({ status: 'awaiting_tools' });
+	});
+
+	test('appending tool messages and calling again goes on', async () => {
+		const charge = record('charge', undefined, { manual: true });
+		const { messages } = await run([call('c1', 'charge')], { tools: [charge] }).result;
+		const model = providers.scripted(['charged']);
+		const options = { model: 'scripted', providers: [model], tools: [charge] };
+		const answer = chat.toolResultMessage({ id: 'c1', output: 'paid', isError: false });
+		expect(await chat.run(options, [...messages, answer]).result).toMatchObject({
+			status: 'completed',
+			text: 'charged',
+		});
+	});
+
+	test("mode 'manual' stops before any tool runs, with every call open", async () => {
+		const ran: string[] = [];
+		const tools = ['a', 'b'].map((name) => record(name, () => ran.push(name)));
+		const result = await run([call('c1', 'a'), call('c2', 'b')], { tools, mode: 'manual' }).result;
+		expect(result).toMatchObject({
+			status: 'awaiting_tools',
+			metadata: { manualToolCalls: [{ id: 'c1' }, { id: 'c2' }] },
+		});
+		expect(ran).toEqual([]);
+	});
+});
+
+describe('the calls of one turn', () => {
+	test('concurrent tools run together: each may wait for the other', async () => {
+		const [left, right] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+		const meet = (own: typeof left, other: typeof right) => () => {
+			own.resolve('here');
+			return other.promise;
+		};
+		const tools = [record('left', meet(left, right)), record('right', meet(right, left))];
+		expect(await run([call('c1', 'left'), call('c2', 'right')], { tools }).result).toMatchObject({
+			status: 'completed',
+			text: 'done',
+		});
+	});
+
+	test('sequential ones run one at a time, after all the others', async () => {
+		const order: string[] = [];
+		const log = (name: string) => async () => {
+			order.push(`${name} begins`);
+			await Promise.resolve();
+			await Promise.resolve();
+			order.push(`${name} ends`);
+		};
+		const tools = [
+			record('s1', log('s1'), { sequential: true }),
+			record('s2', log('s2'), { sequential: true }),
+			record('c', log('c')),
+		];
+		await run([call('c1', 's1'), call('c2', 's2'), call('c3', 'c')], { tools }).result;
+		expect(order).toEqual(['c begins', 'c ends', 's1 begins', 's1 ends', 's2 begins', 's2 ends']);
+	});
+
+	test('an unavailable tool is not advertised to the model', async () => {
+		const tools = [record('seen', () => 1), record('hidden', () => 1, { isAvailable: () => false })];
+		const { model, result } = run([], { tools });
+		await result;
+		expect(model.requests[0]?.tools?.map(({ name }) => name)).toEqual(['seen']);
+	});
+
+	test('notes reach the reader as note events, with label and detail', async () => {
+		const look = record('look', () => 1, { onRequest: () => 'Looking', onResult: () => ['Looked', 'once'] });
+		const { events } = run([call('c1', 'look')], { tools: [look] });
+		const notes = [];
+		for await (const event of events) if (event.type === 'note') notes.push(event);
+		expect(notes).toMatchObject([
+			{ id: 'c1', label: 'Looking' },
+			{ id: 'c1', label: 'Looked', detail: 'once' },
+		]);
+	});
+});

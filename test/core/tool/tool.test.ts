@@ -1,0 +1,125 @@
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { fn, tool } from '../../../src/core/index.ts';
+import { refusal } from './support.ts';
+
+const search = fn({ name: 'myapp/search', doc: 'Search.', params: [['query', v.string()]] }, (query) => [query]);
+const weather = { name: 'weather', description: 'weather by city', inputSchema: { type: 'object' } } as const;
+
+describe('fromFn', () => {
+	test('takes name and description from the function', () => {
+		expect(tool.fromFn(search)).toMatchObject({ name: 'myapp/search', description: 'Search.', fn: search });
+		expect(tool.fromFn(search).inputSchema).toEqual(tool.schemaFromFn(search).inputSchema);
+	});
+
+	test('meta.tool wins over the function, an override over meta.tool', () => {
+		const named = fn({ name: 'a', doc: 'A.', tool: { name: 'b', description: 'B.' } }, () => 1);
+		expect(tool.fromFn(named)).toMatchObject({ name: 'b', description: 'B.' });
+		expect(tool.fromFn(named, { name: 'c', description: 'C.' })).toMatchObject({ name: 'c', description: 'C.' });
+	});
+
+	test('an override that is undefined overrides nothing', () => {
+		expect(tool.fromFn(search, { description: undefined })).toMatchObject({ description: 'Search.' });
+	});
+
+	test('a function without doc makes a tool without description', () => {
+		expect(tool.fromFn(fn({ name: 'f' }, () => 1)).description).toBeUndefined();
+	});
+
+	test('an override may replace the schema and pass the input whole', async () => {
+		const made = tool.fromFn(search, { inputSchema: { type: 'object' }, passInput: true, fn: (input) => input });
+		expect(await tool.dispatch([made], { id: 'c', name: made.name, input: { any: 1 } })).toMatchObject({
+			output: { any: 1 },
+		});
+	});
+});
+
+describe('forAgent', () => {
+	test('takes functions and records mixed, in order', () => {
+		const tools = tool.forAgent([search, { ...weather, name: 'web' }, fn({ name: 'last' }, () => 1)]);
+		expect(tools.map(({ name }) => name)).toEqual(['myapp/search', 'web', 'last']);
+	});
+
+	test('nothing gives nothing', () => {
+		expect(tool.forAgent([])).toEqual([]);
+	});
+
+	test('a duplicate name is duplicate_tool, and named', () => {
+		const error = refusal(() => tool.forAgent([weather, { ...weather }]));
+		expect(error).toMatchObject({ code: 'duplicate_tool', message: expect.stringContaining('weather') });
+	});
+
+	test('a name that equals the alias of another is duplicate_tool: on the wire they are one', () => {
+		const twin = { ...weather, name: tool.providerName('myapp/search') };
+		const error = refusal(() => tool.forAgent([search, twin]));
+		expect(error.code).toBe('duplicate_tool');
+		expect(error.message).toContain('myapp/search');
+	});
+
+	test('tools named like parts of an object prototype are tools like others', () => {
+		const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
+		const tools = tool.forAgent(names.map((name) => ({ ...weather, name })));
+		expect(tools.map(({ name }) => name)).toEqual(names);
+	});
+});
+
+describe('findByName', () => {
+	test('finds a tool', () => {
+		const tools = tool.forAgent([search, weather]);
+		expect(tool.findByName(tools, 'weather')).toBe(tools[1]);
+	});
+
+	test.each(['nothing', '', '__proto__', 'constructor', 'length'])('undefined where none matches (%j)', (name) => {
+		expect(tool.findByName(tool.forAgent([weather]), name)).toBeUndefined();
+	});
+});
+
+describe('define', () => {
+	test('takes a record with the three required fields; it may have no handler', () => {
+		const made = tool.define(weather);
+		expect(made).toMatchObject(weather);
+		expect(made.fn).toBeUndefined();
+	});
+
+	test.each(['name', 'description', 'inputSchema'])('%s is required, and the error names it', (field) => {
+		const { [field]: _, ...rest } = { ...weather } as Record<string, unknown>;
+		// @ts-expect-error a field is missing
+		const error = refusal(() => tool.define(rest));
+		expect(error).toMatchObject({ code: 'invalid_tool', data: { field } });
+		expect(error.message).toContain(field);
+	});
+
+	test.each([undefined, null, 'yes', 1])('manual: %j is refused by name', (manual) => {
+		// @ts-expect-error manual is a boolean
+		const error = refusal(() => tool.define({ ...weather, manual }));
+		expect(error).toMatchObject({ code: 'invalid_tool', data: { field: 'manual' } });
+		expect(error.message).toContain('manual');
+	});
+
+	test.each([true, false])('manual: %j is kept', (manual) => {
+		expect(tool.define({ ...weather, manual }).manual).toBe(manual);
+	});
+
+	test('manual left out is not manual', () => {
+		expect(tool.define(weather).manual ?? false).toBe(false);
+	});
+
+	test.each([undefined, null, 'text', 7])('what is no record is refused (%j)', (record) => {
+		// @ts-expect-error no record
+		expect(refusal(() => tool.define(record)).code).toBe('invalid_tool');
+	});
+
+	test('a valibot schema becomes JSON Schema', () => {
+		const made = tool.define({ ...weather, inputSchema: v.object({ city: v.string() }) });
+		expect(made.inputSchema).toMatchObject({
+			type: 'object',
+			properties: { city: { type: 'string' } },
+			required: ['city'],
+		});
+	});
+
+	test('a schema that JSON Schema cannot express is refused, and says where', () => {
+		const error = refusal(() => tool.define({ ...weather, inputSchema: v.object({ when: v.date() }) }));
+		expect(error).toMatchObject({ code: 'invalid_tool', message: expect.stringContaining('weather: inputSchema') });
+	});
+});

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { toolbox } from '../../../src/core/index.ts';
+
+const own = { name: 'own', inputSchema: { type: 'object' }, passInput: true, fn: () => 'ran' };
+
+describe('the boxes', () => {
+	test('basic has the time and arithmetic', async () => {
+		const box = toolbox.basic();
+		expect(Object.keys(box)).toEqual(expect.arrayContaining(['get_time', 'calculate']));
+		expect(await toolbox.perform('calculate', { expression: '(17 + 25) * 2' }, box)).toEqual({ ok: true, value: 84 });
+		expect(await toolbox.perform('get_time', {}, box)).toMatchObject({
+			ok: true,
+			value: expect.stringMatching(/\d{4}/),
+		});
+	});
+
+	test('basic holds nothing that changes anything', () => {
+		for (const tool of Object.values(toolbox.basic())) {
+			expect(tool).toMatchObject({ retry: 'safe' });
+			expect(tool.needsApproval ?? false).toBe(false);
+		}
+	});
+
+	test('each is synchronous and takes no context', () => {
+		for (const box of [toolbox.basic(), toolbox.all()]) expect(Object.keys(box)).toContain('calculate');
+	});
+
+	test('all holds everything that basic holds', () => {
+		expect(Object.keys(toolbox.all())).toEqual(expect.arrayContaining(Object.keys(toolbox.basic())));
+	});
+
+	test.each(['withTask', 'withWeb', 'withFiles', 'withCoding'] as const)(
+		'%s keeps the tools of the box, and leaves the box alone',
+		(name) => {
+			const box = toolbox.build([own]);
+			expect(toolbox[name](box)).toMatchObject({ own: { name: 'own' } });
+			expect(Object.keys(box)).toEqual(['own']);
+			expect(toolbox[name]()).toEqual(expect.any(Object));
+		},
+	);
+
+	test('the name of every tool is fit for providers as it stands', () => {
+		for (const [name, tool] of Object.entries(toolbox.all())) {
+			expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+			expect(tool).toMatchObject({ name, description: expect.stringMatching(/\S/) });
+		}
+	});
+});

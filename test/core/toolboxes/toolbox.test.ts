@@ -1,0 +1,246 @@
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { fn, type Tool, tool, toolbox } from '../../../src/core/index.ts';
+import { refusal } from '../tool/support.ts';
+
+const rename = fn(
+	{
+		name: 'rename',
+		doc: 'Rename a file.',
+		params: [
+			['from', v.string()],
+			['to', v.string()],
+			['force', v.optional(v.boolean())],
+		],
+	},
+	(from, to, force) => `${from} ${to} ${force}`,
+);
+const log: Tool = {
+	name: 'log',
+	inputSchema: { type: 'object' },
+	sequential: true,
+	passInput: true,
+	fn: (args) => args,
+};
+const box = toolbox.build([rename, log]);
+const prototypeNames = ['__proto__', 'constructor', 'toString'];
+const broken = (): never => {
+	throw new Error('hook broke');
+};
+
+describe('build', () => {
+	test('gives a record from name to tool, from functions and tools', () => {
+		expect(Object.keys(box)).toEqual(['rename', 'log']);
+		expect(box.rename).toMatchObject({ name: 'rename', fn: rename });
+	});
+
+	test('takes a box as well, and nothing', () => {
+		expect(toolbox.build(box)).toEqual(box);
+		expect(toolbox.build(undefined)).toEqual({});
+		expect(toolbox.build([])).toEqual({});
+	});
+
+	test('leaves out what is not available, asked with the context', () => {
+		const own = { ...log, isAvailable: ({ sessionId }: { sessionId?: string | undefined }) => sessionId === 's' };
+		expect(toolbox.build([own])).toEqual({});
+		expect(Object.keys(toolbox.build([own], { sessionId: 's' }))).toEqual(['log']);
+	});
+
+	test('a duplicate tool is refused', () => {
+		expect(refusal(() => toolbox.build([log, { ...log }])).code).toBe('duplicate_tool');
+	});
+
+	test('tools named like parts of an object prototype are kept and found', () => {
+		const own = toolbox.build(prototypeNames.map((name) => ({ ...log, name })));
+		expect(Object.keys(own)).toEqual(prototypeNames);
+		expect(prototypeNames.map((name) => toolbox.find(name, own)?.name)).toEqual(prototypeNames);
+	});
+});
+
+describe('find and isSequential', () => {
+	test('find gives the tool, or undefined', () => {
+		expect(toolbox.find('log', box)?.name).toBe('log');
+		for (const name of ['gone', '', ...prototypeNames]) expect(toolbox.find(name, box)).toBeUndefined();
+	});
+
+	test('isSequential says what the tool says; not sequential without a word, or without a tool', () => {
+		const asked = ['log', 'rename', 'gone', 'constructor'].map((name) => toolbox.isSequential(name, box));
+		expect(asked).toEqual([true, false, false, false]);
+	});
+});
+
+describe('perform', () => {
+	test('gives the value', async () => {
+		expect(await toolbox.perform('rename', { from: 'a', to: 'b' }, box)).toEqual({ ok: true, value: 'a b undefined' });
+	});
+
+	test.each(['gone', ...prototypeNames])('unknown_tool: %s', async (name) => {
+		const outcome = await toolbox.perform(name, {}, box);
+		expect(outcome).toMatchObject({
+			ok: false,
+			error: { kind: 'unknown_tool', message: expect.stringContaining('rename') },
+		});
+	});
+
+	test('a tool that is not available in this context is an unknown tool', async () => {
+		const own = { log: { ...log, isAvailable: () => false } };
+		expect(await toolbox.perform('log', {}, own)).toMatchObject({ error: { kind: 'unknown_tool' } });
+	});
+
+	test.each([{ from: 'a' }, { from: 'a', to: '' }, { from: 'a', to: null }, { from: 'a', to: undefined }])(
+		'missing_argument, by name: %j',
+		async (args) => {
+			const outcome = await toolbox.perform('rename', args, box);
+			expect(outcome).toMatchObject({
+				ok: false,
+				error: { kind: 'missing_argument', message: expect.stringContaining('to') },
+			});
+		},
+	);
+
+	test('invalid_argument, by name', async () => {
+		const outcome = await toolbox.perform('rename', { from: 'a', to: 7 }, box);
+		expect(outcome).toMatchObject({
+			ok: false,
+			error: { kind: 'invalid_argument', message: expect.stringMatching(/^to: /) },
+		});
+	});
+
+	test('invalid_argument: a readArgs that throws', async () => {
+		const outcome = await toolbox.perform('log', {}, { log: { ...log, readArgs: broken } });
+		expect(outcome).toMatchObject({ ok: false, error: { kind: 'invalid_argument', message: 'hook broke' } });
+	});
+
+	test('failed: the tool threw', async () => {
+		const outcome = await toolbox.perform('log', {}, { log: { ...log, fn: broken } });
+		expect(outcome).toEqual({ ok: false, error: { kind: 'failed', message: 'hook broke' } });
+	});
+
+	test('the context reaches the tool', async () => {
+		const own = {
+			log: { ...log, fn: (_: unknown, context: unknown) => v.parse(v.object({ sessionId: v.string() }), context) },
+		};
+		expect(await toolbox.perform('log', {}, own, { sessionId: 's' })).toMatchObject({ value: { sessionId: 's' } });
+	});
+
+	test('throws for nothing but an abort', async () => {
+		const signal = AbortSignal.abort();
+		await expect(toolbox.perform('log', {}, box, { signal })).rejects.toMatchObject({ code: 'cancelled' });
+	});
+});
+
+describe('arguments', () => {
+	test('getArg gives the value; false and 0 are values', () => {
+		expect(toolbox.getArg({ a: 'x' }, 'a')).toEqual({ ok: true, value: 'x' });
+		expect(toolbox.getArg({ a: false }, 'a')).toEqual({ ok: true, value: false });
+		expect(toolbox.getArg({ a: 0 }, 'a')).toEqual({ ok: true, value: 0 });
+	});
+
+	test('getArg: nothing, null, an empty string and what only a prototype has are missing', () => {
+		for (const args of [{}, { a: undefined }, { a: null }, { a: '' }]) {
+			expect(toolbox.getArg(args, 'a')).toEqual(toolbox.findMissingArgument('a'));
+		}
+		for (const key of prototypeNames) expect(toolbox.getArg({}, key)).toEqual(toolbox.findMissingArgument(key));
+	});
+
+	test('missingArgument is a missing_argument that names it', () => {
+		expect(toolbox.findMissingArgument('city')).toMatchObject({
+			ok: false,
+			error: { kind: 'missing_argument', message: expect.stringContaining('city') },
+		});
+	});
+
+	test('validateRequired: all there, one missing, no such tool', () => {
+		expect(toolbox.validateRequired('rename', { from: 'a', to: 'b' }, box)).toMatchObject({ ok: true });
+		expect(toolbox.validateRequired('rename', { from: 'a', to: '' }, box)).toEqual(toolbox.findMissingArgument('to'));
+		expect(toolbox.validateRequired('gone', {}, box)).toMatchObject({ error: { kind: 'unknown_tool' } });
+	});
+
+	test('withArgs gives the arguments that the handler would get to a function, and its answer back', async () => {
+		const own = { log: { ...log, readArgs: () => ({ read: true }) } };
+		expect(await toolbox.withArgs('log', {}, async ({ read }) => read, own)).toEqual({ ok: true, value: true });
+	});
+
+	test('withArgs does not call the function where the arguments are wrong', async () => {
+		const use = () => 'used';
+		const kinds = [{ from: 'a' }, { from: 'a', to: 7 }].map(async (args) => toolbox.withArgs('rename', args, use, box));
+		expect(await Promise.all(kinds)).toMatchObject([
+			{ error: { kind: 'missing_argument' } },
+			{ error: { kind: 'invalid_argument' } },
+		]);
+		expect(await toolbox.withArgs('gone', {}, use, box)).toMatchObject({ error: { kind: 'unknown_tool' } });
+	});
+
+	test('withArgs: what the function throws is failed', async () => {
+		expect(await toolbox.withArgs('log', {}, broken, box)).toMatchObject({
+			error: { kind: 'failed', message: 'hook broke' },
+		});
+	});
+});
+
+describe('notes', () => {
+	const noting = {
+		log: tool.define({
+			name: 'log',
+			description: 'd',
+			inputSchema: { type: 'object' },
+			onRequest: (args) => ['asked', JSON.stringify(args)],
+			onResult: (args, result) => `${JSON.stringify(args)} ${result}`,
+			onError: (_, reason) => `no: ${reason}`,
+		}),
+	};
+
+	test('each gives what the hook of the tool says', () => {
+		expect(toolbox.onRequest('log', { a: 1 }, noting)).toEqual(['asked', '{"a":1}']);
+		expect(toolbox.onResult('log', { a: 1 }, 2, noting)).toBe('{"a":1} 2');
+		expect(toolbox.onError('log', {}, 'why', noting)).toBe('no: why');
+	});
+
+	test('onRequest is told what readArgs makes of the arguments, as in a call', async () => {
+		const schema = { type: 'object', properties: { a: {} }, required: ['a'] };
+		const own = (readArgs: Tool['readArgs']) => ({
+			log: { ...noting.log, inputSchema: schema, ...(readArgs && { readArgs }) },
+		});
+		const read = own(({ a }) => ({ a: Number(a) + 1 }));
+		expect(toolbox.onRequest('log', { a: 1 }, read)).toEqual(['asked', '{"a":2}']);
+		expect(
+			await toolbox.onRequest(
+				'log',
+				{ a: 1 },
+				own(async () => 'later'),
+			),
+		).toEqual(['asked', '"later"']);
+		expect(toolbox.onRequest('log', { a: 1 }, own(broken))).toBeUndefined();
+		expect(
+			await toolbox.onRequest(
+				'log',
+				{ a: 1 },
+				own(async () => broken()),
+			),
+		).toBeUndefined();
+	});
+
+	test('onRequest says nothing where a required argument is missing: the tool would not run', () => {
+		const schema = { type: 'object', properties: { a: {} }, required: ['a'] };
+		const seen: unknown[] = [];
+		const own = { log: { ...noting.log, inputSchema: schema, readArgs: (args: unknown) => seen.push(args) } };
+		for (const args of [{}, { a: '' }, { a: null }, { b: 1 }])
+			expect(toolbox.onRequest('log', args, own)).toBeUndefined();
+		expect(seen).toEqual([]);
+	});
+
+	test('without a hook, or a tool, there is nothing to say, and an error is said as usual', () => {
+		for (const name of ['log', 'gone', 'constructor']) {
+			expect(toolbox.onRequest(name, {}, box)).toBeUndefined();
+			expect(toolbox.onResult(name, {}, 1, box)).toBeUndefined();
+			expect(toolbox.onError(name, {}, 'why', box)).toBe('default');
+		}
+	});
+
+	test('a hook that throws costs only its note', () => {
+		const own = { log: { ...log, onRequest: broken, onResult: broken, onError: broken } };
+		expect(toolbox.onRequest('log', {}, own)).toBeUndefined();
+		expect(toolbox.onResult('log', {}, 1, own)).toBeUndefined();
+		expect(toolbox.onError('log', {}, 'why', own)).toBe('default');
+	});
+});
