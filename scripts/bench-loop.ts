@@ -5,8 +5,8 @@
 import { startRun } from '../src/core/chat/run.ts';
 import { toSse } from '../src/core/chat/sse.ts';
 import { type ChatStreamFn, chat } from '../src/core/index.ts';
-import { follow } from '../src/cloudflare/session/follow.ts';
-import { RunLog } from '../src/cloudflare/session/log.ts';
+import { follow } from '../src/cloudflare/session/events/follow.ts';
+import { RunLog } from '../src/cloudflare/session/events/log.ts';
 
 const deltas = 20_000;
 const delta = { type: 'text', text: 'hello ' } as const;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import * as v from 'valibot';
 import { toMessageText } from '../src/core/errors.ts';
-import { defaultBudgets } from '../src/cloudflare/ledger/defaults.ts';
+import { defaultBudgets } from '../src/cloudflare/budget/defaults.ts';
 import { budgetLine } from './budget-line.ts';
 import { findDeployProblems } from './deploy-check.ts';
 import { curlLine, describe, withKey } from './keys.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { toMessageText } from '../../src/core/errors.ts';
-import { defaultBudgets } from '../../src/cloudflare/ledger/defaults.ts';
+import { defaultBudgets } from '../../src/cloudflare/budget/defaults.ts';
 import { localHeader } from '../../src/cloudflare/auth/local.ts';
 import { describeModel } from '../../src/page/words.js';
 import { budgetLine, limitSchema } from '../budget-line.ts';

@@ -1,5 +1,5 @@
-import { toolbox } from '../core/index.ts';
 import { defineAgent } from '../cloudflare/agent/define.ts';
+import { toolbox } from '../core/index.ts';
 
 /** Answers questions with the time, arithmetic, and every published skill. */
 export const assistant = defineAgent({

@@ -1,7 +1,7 @@
 /** The agents that this Worker serves. Add yours: one file, one line here. */
 
-import { assistant } from './assistant.ts';
 import { type Agent, distinct } from '../cloudflare/agent/define.ts';
+import { assistant } from './assistant.ts';
 import { support } from './support.ts';
 import { triage } from './triage.ts';
 

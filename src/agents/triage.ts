@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { tool } from '../core/index.ts';
-import { commentMark } from '../cloudflare/webhooks/index.ts';
 import { defineAgent } from '../cloudflare/agent/define.ts';
+import { commentMark } from '../cloudflare/webhooks/index.ts';
+import { tool } from '../core/index.ts';
 
 /** The labels of the repository, and words of titles that they stand for. */
 const labels = {

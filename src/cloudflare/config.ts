@@ -1,18 +1,18 @@
 import * as v from 'valibot';
+import { check } from '../core/check.ts';
+import { RunletError, toMessageText } from '../core/errors.ts';
+import type { AiBinding } from '../core/providers/index.ts';
 import { localIdentity, webhookOwner } from './auth/identity.ts';
 import { isOver, type KeyRecord, parseKeys } from './auth/key.ts';
-import { check } from '../core/check.ts';
-import type { DirectoryNamespace } from './directory/api.ts';
-import { RunletError, toMessageText } from '../core/errors.ts';
-import type { LedgerNamespace } from './ledger/api.ts';
-import type { Limit } from './ledger/budget.ts';
-import { defaultBudgets } from './ledger/defaults.ts';
 import type { LocalMode } from './auth/local.ts';
-import type { AiBinding } from '../core/providers/index.ts';
-import type { PublisherNamespace, SkillsNamespace } from './publisher/api.ts';
-import { createLimitedKv } from './reach.ts';
-import type { SessionNamespace } from './session/api.ts';
-import type { MetricsDataset } from './session/metrics.ts';
+import type { Limit } from './budget/budget.ts';
+import { defaultBudgets } from './budget/defaults.ts';
+import type { DirectoryNamespace } from './rpc/directory.ts';
+import type { LedgerNamespace } from './rpc/ledger.ts';
+import type { PublisherNamespace, SkillsNamespace } from './rpc/publisher.ts';
+import { createLimitedKv } from './rpc/reach.ts';
+import type { SessionNamespace } from './rpc/session.ts';
+import type { MetricsDataset } from './session/run/metrics.ts';
 import { type SourceName, sourceNames } from './webhooks/source.ts';
 
 /**

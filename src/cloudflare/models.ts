@@ -1,6 +1,17 @@
 import type { ProviderRegistration } from '../core/chat/index.ts';
+import {
+	anthropic,
+	deepseek,
+	demo,
+	gemini,
+	groq,
+	mistral,
+	ollama,
+	openai,
+	workersAi,
+	xai,
+} from '../core/providers/index.ts';
 import type { Config, Endpoint } from './config.ts';
-import { anthropic, deepseek, demo, gemini, groq, mistral, ollama, openai, workersAi, xai } from '../core/providers/index.ts';
 
 /** A pause between two words of the demo model, so that a person sees them stream. */
 const demoPace = { delayMs: 15 };

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
-import { RunletError } from '../../src/core/errors.ts';
 import { log, logThrown, toFailureFields } from '../../src/cloudflare/log.ts';
+import { RunletError } from '../../src/core/errors.ts';
 import { createSession, request, send } from '../client.ts';
 import { play } from '../script.ts';
 import worker from '../worker.ts';

@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashKey, makeKey, scopes } from '../../src/cloudflare/auth/key.ts';
-import { startRunlet } from '../runlet.ts';
 import { senders } from '../cloudflare/webhooks/senders.ts';
+import { startRunlet } from '../runlet.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const { github } = senders;

@@ -4,10 +4,10 @@ import { agents, defineAgent } from '../../src/agents/index.ts';
 import { createApp } from '../../src/cloudflare/app.ts';
 import type { Env } from '../../src/cloudflare/config.ts';
 import { createDirectoryClass } from '../../src/cloudflare/directory/object.ts';
-import { providers, tool } from '../../src/core/index.ts';
 import { createLedgerClass } from '../../src/cloudflare/ledger/object.ts';
 import { createPublisherClass } from '../../src/cloudflare/publisher/object.ts';
 import { createSessionClass } from '../../src/cloudflare/session/object.ts';
+import { providers, tool } from '../../src/core/index.ts';
 import { readAbortPoint } from './crash-points.ts';
 
 declare global {

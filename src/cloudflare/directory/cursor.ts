@@ -1,6 +1,6 @@
 import { RunletError } from '../../core/errors.ts';
+import type { Listed } from '../rpc/directory.ts';
 import { sessionCursor } from '../wire/page.ts';
-import type { Listed } from './api.ts';
 
 /** The place behind a session in the list, as text. */
 export function createCursor({ activeAt, id }: Pick<Listed, 'activeAt' | 'id'>): string {

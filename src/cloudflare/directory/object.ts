@@ -1,7 +1,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import { config, type Env } from '../config.ts';
-import { type DirectoryApi, type DirectoryPage, everybody, type Listed } from './api.ts';
-import { askDirectory } from './ask.ts';
+import { askDirectory } from '../rpc/ask-directory.ts';
+import { type DirectoryApi, type DirectoryPage, everybody, type Listed } from '../rpc/directory.ts';
 import { DirectoryStore } from './store.ts';
 
 /** The Durable Object class of an owner's directory. `now` is its clock, in milliseconds since 1970. */

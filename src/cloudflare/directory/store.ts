@@ -1,6 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { migrate } from '../migrate.ts';
-import type { DirectoryPage, Listed } from './api.ts';
+import type { DirectoryPage, Listed } from '../rpc/directory.ts';
 import { createCursor, parseCursor } from './cursor.ts';
 import { migrations } from './schema.ts';
 

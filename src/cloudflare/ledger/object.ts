@@ -1,8 +1,8 @@
 import { DurableObject } from 'cloudflare:workers';
+import type { Amount } from '../budget/amount.ts';
+import type { BudgetState, Limit } from '../budget/budget.ts';
 import type { Env } from '../config.ts';
-import type { Amount } from './amount.ts';
-import type { Cost, Day, LedgerApi, Reserved } from './api.ts';
-import type { BudgetState, Limit } from './budget.ts';
+import type { Cost, Day, LedgerApi, Reserved } from '../rpc/ledger.ts';
 import { LedgerStore, toDay } from './store.ts';
 
 /** The Durable Object class of an owner's ledger. `now` is its clock, in milliseconds since 1970. */

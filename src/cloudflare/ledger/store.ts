@@ -1,8 +1,8 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
+import { type Amount, createAmount, minus, nothing, plus } from '../budget/amount.ts';
+import { type BudgetState, budgetState, exceedsLimit, type Limit } from '../budget/budget.ts';
 import { migrate } from '../migrate.ts';
-import { type Amount, createAmount, minus, nothing, plus } from './amount.ts';
-import type { Cost, Day, Reserved } from './api.ts';
-import { type BudgetState, budgetState, exceedsLimit, type Limit } from './budget.ts';
+import type { Cost, Day, Reserved } from '../rpc/ledger.ts';
 import { migrations } from './schema.ts';
 
 /** Days before today that are remembered. */

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import { config, type Env } from '../config.ts';
-import type { Condition, Outcome, PublisherApi } from './api.ts';
+import type { Condition, Outcome, PublisherApi } from '../rpc/publisher.ts';
 import { publishedPrefix } from './prefix.ts';
 import { PublisherStore } from './store.ts';
 import { SkillWriter } from './writer.ts';

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
-import { log, toFailureFields } from '../log.ts';
 import { hashContent } from '../../core/skill/content-hash.ts';
 import { bodyKey, bodySchema, indexKey, indexSchema, vectorsKey } from '../../core/skill/kv-index.ts';
 import { planSkills, readIndex, toRetiredKey } from '../../core/skill/plan.ts';
 import { type PublishedEntry, type ToPublish, toEtag, toPublish } from '../../core/skill/publish.ts';
 import { withDescriptions } from '../../core/skill/published.ts';
 import { filterVectors, toEmbeddedText, type Vectors, vectorsSchema } from '../../core/skill/vectors.ts';
-import type { Condition, Outcome, SkillsNamespace } from './api.ts';
+import { log, toFailureFields } from '../log.ts';
+import type { Condition, Outcome, SkillsNamespace } from '../rpc/publisher.ts';
 import type { Documents, PublisherStore } from './store.ts';
 
 /** A skill to be put, or without `markdown` to be removed. */

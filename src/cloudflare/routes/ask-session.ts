@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { config } from '../config.ts';
-import { reach } from '../reach.ts';
-import type { SessionApi } from '../session/api.ts';
+import { reach } from '../rpc/reach.ts';
+import type { SessionApi } from '../rpc/session.ts';
 import type { RouteEnv } from './identity.ts';
 
 /** What a session has to answer in that is only looked at, in milliseconds. */

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { RunletError } from '../../core/errors.ts';
-import type { Condition } from '../publisher/api.ts';
+import type { Condition } from '../rpc/publisher.ts';
 
 const tag = /^\s*(W\/)?"([\x21\x23-\x7e]*)"\s*$/;
 

@@ -1,10 +1,10 @@
 import type { Context, MiddlewareHandler } from 'hono';
+import { RunletError } from '../../core/errors.ts';
 import { type Identity, identify, localIdentity } from '../auth/identity.ts';
 import type { Scope } from '../auth/key.ts';
-import { config, type Env, readDoor } from '../config.ts';
-import { RunletError } from '../../core/errors.ts';
 import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../auth/local.ts';
-import type { Caller } from '../session/api.ts';
+import { config, type Env, readDoor } from '../config.ts';
+import type { Caller } from '../rpc/session.ts';
 import { assertRate, assertStrangerRate } from './rate.ts';
 
 /** What a route's context has. */

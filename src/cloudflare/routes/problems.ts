@@ -1,8 +1,8 @@
 import type { Agent } from '../../agents/index.ts';
 import { type ProviderRegistration, resolveRegistration } from '../../core/chat/index.ts';
-import { type Config, config, type Env, findConfigProblems, type Problem } from '../config.ts';
 import { toMessageText } from '../../core/errors.ts';
-import { createResolver, type Runtime } from '../session/agent.ts';
+import { type Config, config, type Env, findConfigProblems, type Problem } from '../config.ts';
+import { createResolver, type Runtime } from '../session/run/agent.ts';
 
 /** What keeps the Worker or one of its agents from working: its variables, its agents, their models and skills. */
 export async function findProblems(runtime: Runtime, env: Env): Promise<readonly Problem[]> {

@@ -3,11 +3,11 @@ import * as v from 'valibot';
 import { joinBytes } from '../../core/bytes.ts';
 import { createDeferred } from '../../core/chat/deferred.ts';
 import { check } from '../../core/check.ts';
-import { config } from '../config.ts';
 import { RunletError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
-import type { Delivery, Handling } from '../session/api.ts';
 import { hashName } from '../../core/tool/provider-name.ts';
+import { config } from '../config.ts';
+import type { Delivery, Handling } from '../rpc/session.ts';
 import { bodyTooLarge, maxBody } from '../wire/body.ts';
 import type { RouteEnv } from './identity.ts';
 

@@ -1,9 +1,9 @@
 import type { Context } from 'hono';
 import { toBase64Url } from '../../core/bytes.ts';
 import { config } from '../config.ts';
-import { askDirectory } from '../directory/ask.ts';
 import { log, toFailureFields } from '../log.ts';
-import type { Once } from '../session/api.ts';
+import { askDirectory } from '../rpc/ask-directory.ts';
+import type { Once } from '../rpc/session.ts';
 import type { RouteEnv } from './identity.ts';
 
 /**

@@ -1,11 +1,11 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
+import { RunletError } from '../../core/errors.ts';
 import { webhookOwner } from '../auth/identity.ts';
 import { config } from '../config.ts';
-import { type DirectoryPage, everybody, type Listed } from '../directory/api.ts';
-import { askDirectory } from '../directory/ask.ts';
 import { createCursor } from '../directory/cursor.ts';
-import { RunletError } from '../../core/errors.ts';
+import { askDirectory } from '../rpc/ask-directory.ts';
+import { type DirectoryPage, everybody, type Listed } from '../rpc/directory.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import { assertScope, getOwner, type RouteEnv } from './identity.ts';

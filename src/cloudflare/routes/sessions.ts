@@ -1,8 +1,8 @@
 import { type Context, Hono } from 'hono';
 import { check } from '../../core/check.ts';
-import { config } from '../config.ts';
 import { RunletError } from '../../core/errors.ts';
-import type { Caller, SessionApi } from '../session/api.ts';
+import { config } from '../config.ts';
+import type { Caller, SessionApi } from '../rpc/session.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
 import { askSession } from './ask-session.ts';

@@ -1,15 +1,21 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { config } from '../config.ts';
 import { RunletError } from '../../core/errors.ts';
-import { log } from '../log.ts';
-import type { Condition, Outcome, PublisherApi } from '../publisher/api.ts';
-import { publishedPrefix } from '../publisher/prefix.ts';
-import { reach } from '../reach.ts';
-import { type KvResolverOptions, kvResolver, toMarkdown, type Violation, validateMarkdown } from '../../core/skill/index.ts';
+import {
+	type KvResolverOptions,
+	kvResolver,
+	toMarkdown,
+	type Violation,
+	validateMarkdown,
+} from '../../core/skill/index.ts';
 import { bodyKey, bodySchema, type Entry, indexKey, readSkillSet } from '../../core/skill/kv-index.ts';
 import { toEtag } from '../../core/skill/publish.ts';
 import { withDescriptions } from '../../core/skill/published.ts';
+import { config } from '../config.ts';
+import { log } from '../log.ts';
+import { publishedPrefix } from '../publisher/prefix.ts';
+import type { Condition, Outcome, PublisherApi } from '../rpc/publisher.ts';
+import { reach } from '../rpc/reach.ts';
 import * as operations from '../wire/operations/skills.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { listedSkill } from '../wire/skill.ts';

@@ -1,16 +1,11 @@
 import { DurableObject } from 'cloudflare:workers';
 import { chooseModel, findAgent } from '../../agents/index.ts';
+import { RunletError } from '../../core/errors.ts';
+import type { Limit } from '../budget/budget.ts';
 import type { Format } from '../compat/format.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { config, type Env } from '../config.ts';
-import { RunletError } from '../../core/errors.ts';
-import type { Limit } from '../ledger/budget.ts';
 import { log, toFailureFields } from '../log.ts';
-import type { session } from '../wire/session.ts';
-import type { Shown } from '../wire/shown.ts';
-import type { TokenScope } from '../wire/token.ts';
-import { Admission, noSuchSession, type Pass, type TokenRequest } from './admission.ts';
-import type { Runtime } from './agent.ts';
 import {
 	type Caller,
 	type CreateInput,
@@ -23,25 +18,30 @@ import {
 	replayed,
 	type SessionApi,
 	type Submission,
-} from './api.ts';
-import { createCrashPoints } from './crash.ts';
-import { chooseOperation } from './exchange.ts';
-import { type ExportForm, exportResponse, exportStream } from './export.ts';
-import { follow } from './follow.ts';
-import { toInbound } from './inbound.ts';
-import { Inbox, type Stored } from './inbox.ts';
-import { runInBackground } from './owner.ts';
-import { createPastLog } from './past.ts';
-import { findPending } from './pending.ts';
-import { createNoSuchEvent, isEnd, parsePosition, toStart } from './position.ts';
-import { answer, deliver, eventStream, type Frame, type Upcoming, wireMessage } from './response.ts';
-import type { LiveRun } from './run.ts';
-import { Runner } from './runner.ts';
-import { assertAllowed, type Operation } from './status.ts';
-import { isStorageError } from './storage.ts';
-import { SessionStore } from './store.ts';
-import { findOpenAnswers } from './submission.ts';
-import { findHead, uiMessages } from './ui.ts';
+} from '../rpc/session.ts';
+import type { session } from '../wire/session.ts';
+import type { Shown } from '../wire/shown.ts';
+import type { TokenScope } from '../wire/token.ts';
+import { follow } from './events/follow.ts';
+import { createPastLog } from './events/past.ts';
+import { createNoSuchEvent, isEnd, parsePosition, toStart } from './events/position.ts';
+import { Admission, noSuchSession, type Pass, type TokenRequest } from './inbox/admission.ts';
+import { chooseOperation } from './inbox/exchange.ts';
+import { Inbox, type Stored } from './inbox/inbox.ts';
+import { findPending } from './inbox/pending.ts';
+import { answer, deliver, eventStream, type Frame, type Upcoming, wireMessage } from './inbox/response.ts';
+import { findOpenAnswers } from './inbox/submission.ts';
+import type { Runtime } from './run/agent.ts';
+import { createCrashPoints } from './run/crash.ts';
+import { runInBackground } from './run/owner.ts';
+import type { LiveRun } from './run/run.ts';
+import { Runner } from './run/runner.ts';
+import { toInbound } from './store/inbound.ts';
+import { assertAllowed, type Operation } from './store/status.ts';
+import { isStorageError } from './store/storage.ts';
+import { SessionStore } from './store/store.ts';
+import { type ExportForm, exportResponse, exportStream } from './ui/export.ts';
+import { findHead, uiMessages } from './ui/ui.ts';
 
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;

@@ -1,6 +1,12 @@
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
-import { type AgentDefinition, chooseModel, defineAgent, distinct, findAgent } from '../../../src/cloudflare/agent/define.ts';
+import {
+	type AgentDefinition,
+	chooseModel,
+	defineAgent,
+	distinct,
+	findAgent,
+} from '../../../src/cloudflare/agent/define.ts';
 import { fn, RunletError, toolbox } from '../../../src/core/index.ts';
 
 const add = fn({ name: 'add', params: [['x', v.number()]] }, (x) => x);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createAmount, minus, nothing, plus } from '../../../src/cloudflare/ledger/amount.ts';
-import { budgetState, exceedsLimit, type Limit } from '../../../src/cloudflare/ledger/budget.ts';
+import { createAmount, minus, nothing, plus } from '../../../src/cloudflare/budget/amount.ts';
+import { budgetState, exceedsLimit, type Limit } from '../../../src/cloudflare/budget/budget.ts';
 
 const amount = fc
 	.record({ tokens: fc.nat(2_000_000), usd: fc.double({ min: 0, max: 50, noNaN: true }) })

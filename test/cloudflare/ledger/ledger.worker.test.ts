@@ -1,7 +1,7 @@
 import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { type Amount, nothing } from '../../../src/cloudflare/ledger/amount.ts';
+import { type Amount, nothing } from '../../../src/cloudflare/budget/amount.ts';
 import { LedgerStore, toDay } from '../../../src/cloudflare/ledger/store.ts';
 import { setClock } from '../../clock.ts';
 import { counted } from '../../rows.ts';

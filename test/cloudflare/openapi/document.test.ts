@@ -4,13 +4,13 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { createApp } from '../../../src/cloudflare/app.ts';
-import type { KnownDelta, LoopEvent } from '../../../src/core/chat/index.ts';
-import { RunletError } from '../../../src/core/errors.ts';
 import { createDocument } from '../../../src/cloudflare/openapi/document.ts';
 import { failures } from '../../../src/cloudflare/wire/error.ts';
 import { runEvent } from '../../../src/cloudflare/wire/event.ts';
 import type { Operation } from '../../../src/cloudflare/wire/operation.ts';
 import type { Shown } from '../../../src/cloudflare/wire/shown.ts';
+import type { KnownDelta, LoopEvent } from '../../../src/core/chat/index.ts';
+import { RunletError } from '../../../src/core/errors.ts';
 import * as described from './operations.ts';
 
 const app = createApp({ agents: [], providers: () => [] });

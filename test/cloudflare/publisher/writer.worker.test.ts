@@ -1,8 +1,8 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { expect, test, vi } from 'vitest';
-import type { Outcome, SkillsNamespace } from '../../../src/cloudflare/publisher/api.ts';
 import { PublisherStore } from '../../../src/cloudflare/publisher/store.ts';
 import { SkillWriter } from '../../../src/cloudflare/publisher/writer.ts';
+import type { Outcome, SkillsNamespace } from '../../../src/cloudflare/rpc/publisher.ts';
 import { hashContent } from '../../../src/core/skill/content-hash.ts';
 import { kvResolver } from '../../../src/core/skill/kv.ts';
 import { planSkills } from '../../../src/core/skill/plan.ts';

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { defineAgent } from '../../../src/agents/index.ts';
 import { createApp } from '../../../src/cloudflare/app.ts';
 import { config } from '../../../src/cloudflare/config.ts';
-import { chat } from '../../../src/core/index.ts';
 import { createProviders } from '../../../src/cloudflare/models.ts';
-import { createOptions } from '../../../src/cloudflare/session/agent.ts';
+import { createOptions } from '../../../src/cloudflare/session/run/agent.ts';
+import { chat } from '../../../src/core/index.ts';
 
 const bindings = { ...env, LOCAL: 'true' };
 const many = defineAgent({

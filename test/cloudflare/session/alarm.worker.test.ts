@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { afterEach, expect, test } from 'vitest';
-import { Alarm } from '../../../src/cloudflare/session/alarm.ts';
-import { SessionStore } from '../../../src/cloudflare/session/store.ts';
+import { Alarm } from '../../../src/cloudflare/session/run/alarm.ts';
+import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import { createSession, readObject } from '../../client.ts';
 import { breakStorage, mendStorage } from '../../storage.ts';
 

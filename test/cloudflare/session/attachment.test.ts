@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { type Attachment, readAttachments, withAttachments } from '../../../src/cloudflare/session/inbox/attachment.ts';
 import { chat } from '../../../src/core/index.ts';
-import { type Attachment, readAttachments, withAttachments } from '../../../src/cloudflare/session/attachment.ts';
 
 const text = (contentText: string, more: Partial<Attachment> = {}): Attachment => ({
 	name: 'notes.txt',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Attachment } from '../../../src/cloudflare/session/inbox/attachment.ts';
 import type { ScriptedTurn } from '../../../src/core/providers/index.ts';
-import type { Attachment } from '../../../src/cloudflare/session/attachment.ts';
 import {
 	allEvents,
 	createSession,

@@ -6,9 +6,9 @@ import { config } from '../../../src/cloudflare/config.ts';
 import { retryDelay } from '../../../src/cloudflare/webhooks/callback.ts';
 import { allEvents, follow, readObject, request, restart } from '../../client.ts';
 import { play } from '../../script.ts';
+import worker from '../../worker.ts';
 import { deliver } from '../webhooks/deliver.ts';
 import { callbackSecret, senders } from '../webhooks/senders.ts';
-import worker from '../../worker.ts';
 
 const received = v.array(v.object({ headers: v.record(v.string(), v.string()), body: v.string() }));
 const takenBody = v.object({ sessionId: v.string(), runId: v.string() });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { callsInOrder } from '../../../src/cloudflare/session/run/calls-in-order.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
-import { callsInOrder } from '../../../src/cloudflare/session/calls-in-order.ts';
 
 const readId = (event: RunEvent): string | undefined =>
 	'id' in event && typeof event.id === 'string' ? event.id : undefined;

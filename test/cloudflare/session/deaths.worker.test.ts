@@ -1,10 +1,10 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CrashPointName } from '../../../src/cloudflare/session/crash.ts';
-import { InboundContext } from '../../../src/cloudflare/session/inbound.ts';
-import { createJournal } from '../../../src/cloudflare/session/journal.ts';
-import type { RunRecord } from '../../../src/cloudflare/session/rows/run.ts';
-import { SessionStore } from '../../../src/cloudflare/session/store.ts';
+import type { CrashPointName } from '../../../src/cloudflare/session/run/crash.ts';
+import { createJournal } from '../../../src/cloudflare/session/run/journal.ts';
+import { InboundContext } from '../../../src/cloudflare/session/store/inbound.ts';
+import type { RunRecord } from '../../../src/cloudflare/session/store/run.ts';
+import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import {
 	allEvents,
 	createSession,

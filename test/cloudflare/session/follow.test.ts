@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { follow } from '../../../src/cloudflare/session/events/follow.ts';
+import { RunLog } from '../../../src/cloudflare/session/events/log.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
-import { follow } from '../../../src/cloudflare/session/follow.ts';
-import { RunLog } from '../../../src/cloudflare/session/log.ts';
 
 const text = 'Ünïcödé 🎈 '.repeat(30_000);
 const step = { type: 'step', iteration: 1, model: 'm', text, toolCalls: [], toolResults: [], usage: {} } as const;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { RunLog } from '../../../src/cloudflare/session/events/log.ts';
+import { advance, formatPosition, parsePosition, toStart } from '../../../src/cloudflare/session/events/position.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
-import { RunLog } from '../../../src/cloudflare/session/log.ts';
-import { advance, formatPosition, parsePosition, toStart } from '../../../src/cloudflare/session/position.ts';
 
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
 const pieces = (type: 'text' | 'reasoning') =>

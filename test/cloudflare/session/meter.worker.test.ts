@@ -1,10 +1,10 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import type { LedgerApi } from '../../../src/cloudflare/ledger/api.ts';
-import { budgetState } from '../../../src/cloudflare/ledger/budget.ts';
-import { chargeLost } from '../../../src/cloudflare/session/charge.ts';
-import { createSessionMeter, readBudgetState, type SessionMeter } from '../../../src/cloudflare/session/meter.ts';
-import { SessionStore } from '../../../src/cloudflare/session/store.ts';
+import { budgetState } from '../../../src/cloudflare/budget/budget.ts';
+import type { LedgerApi } from '../../../src/cloudflare/rpc/ledger.ts';
+import { chargeLost } from '../../../src/cloudflare/session/run/charge.ts';
+import { createSessionMeter, readBudgetState, type SessionMeter } from '../../../src/cloudflare/session/run/meter.ts';
+import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 
 const nothing = { tokens: 0, usd: 0 };
 const request = { model: 'm', inputTokens: 100, maxOutputTokens: 50 };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { RunCounter } from '../../../src/cloudflare/session/run/metrics.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
-import { RunCounter } from '../../../src/cloudflare/session/metrics.ts';
 
 const usage = { inputTokens: 10, outputTokens: 1 };
 const stop = { type: 'stop', reason: 'tool_use', usage } as const;

@@ -1,6 +1,6 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { migrations } from '../../../src/cloudflare/session/schema.ts';
+import { migrations } from '../../../src/cloudflare/session/store/schema.ts';
 import { hashName } from '../../../src/core/tool/provider-name.ts';
 import { allEvents, follow, readHistory, readState, readText, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';

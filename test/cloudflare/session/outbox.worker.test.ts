@@ -1,10 +1,10 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { config } from '../../../src/cloudflare/config.ts';
-import type { Cost } from '../../../src/cloudflare/ledger/api.ts';
-import { usualLimitMs } from '../../../src/cloudflare/reach.ts';
-import { Owner } from '../../../src/cloudflare/session/owner.ts';
-import { SessionStore } from '../../../src/cloudflare/session/store.ts';
+import type { Cost } from '../../../src/cloudflare/rpc/ledger.ts';
+import { usualLimitMs } from '../../../src/cloudflare/rpc/reach.ts';
+import { Owner } from '../../../src/cloudflare/session/run/owner.ts';
+import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import { allEvents, createSession, readObject, readState, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 import { forever, post } from './stage.ts';

@@ -1,6 +1,15 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { allEvents, createSession, follow, readHistory, readObject, readState, request, restart } from '../../client.ts';
+import {
+	allEvents,
+	createSession,
+	follow,
+	readHistory,
+	readObject,
+	readState,
+	request,
+	restart,
+} from '../../client.ts';
 import { play } from '../../script.ts';
 import { breakStorage, mendStorage } from '../../storage.ts';
 import { forever, post } from './stage.ts';

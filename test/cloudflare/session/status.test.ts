@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
+import {
+	assertAllowed,
+	type Operation,
+	type Status,
+	sessionStatus,
+	toRunStatus,
+} from '../../../src/cloudflare/session/store/status.ts';
 import { RunletError } from '../../../src/core/errors.ts';
-import { assertAllowed, type Operation, type Status, sessionStatus, toRunStatus } from '../../../src/cloudflare/session/status.ts';
 
 const operations: readonly Operation[] = ['reply', 'answer', 'submit', 'continue', 'step', 'cancel'];
 

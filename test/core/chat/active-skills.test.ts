@@ -1,6 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ChatOptions, chat, type Message, type Skill, type SkillResolver, skill } from '../../../src/core/index.ts';
+import {
+	type ChatOptions,
+	chat,
+	type Message,
+	type Skill,
+	type SkillResolver,
+	skill,
+} from '../../../src/core/index.ts';
 import { calling, echo, finish, type Requests, readTool, results } from './support.ts';
 
 const pay = readTool('pay', (input: unknown) => ({ paid: input }));

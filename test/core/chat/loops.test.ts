@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type ChatOptions, type ChatReply, chat, providers, type RunEvent, RunletError } from '../../../src/core/index.ts';
+import {
+	type ChatOptions,
+	type ChatReply,
+	chat,
+	providers,
+	type RunEvent,
+	RunletError,
+} from '../../../src/core/index.ts';
 import { calling, echo, echoCall, refusal } from './support.ts';
 
 const script = () => [

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { askUser, type ChatOptions, chat, halt, type Message, providers, type RunEvent } from '../../../src/core/index.ts';
+import {
+	askUser,
+	type ChatOptions,
+	chat,
+	halt,
+	type Message,
+	providers,
+	type RunEvent,
+} from '../../../src/core/index.ts';
 import { byHand, calling, echo, echoCall, endings, httpError, only, play, readTool, type Script } from './support.ts';
 
 const call = (name: string) => calling({ id: 'a', name, input: {} });

@@ -1,7 +1,15 @@
 /** What every adapter promises, checked against a server that speaks the provider's own API. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type ChatReply, type ChatUsage, chat, type Message, providers, type Tool, tool } from '../../../src/core/index.ts';
+import {
+	type ChatReply,
+	type ChatUsage,
+	chat,
+	type Message,
+	providers,
+	type Tool,
+	tool,
+} from '../../../src/core/index.ts';
 import {
 	type CallOptions,
 	type Delta,

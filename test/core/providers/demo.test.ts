@@ -1,6 +1,14 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { type ChatOptions, chat, fn, type Message, providers, type RunEvent, toolbox } from '../../../src/core/index.ts';
+import {
+	type ChatOptions,
+	chat,
+	fn,
+	type Message,
+	providers,
+	type RunEvent,
+	toolbox,
+} from '../../../src/core/index.ts';
 
 const integer = v.pipe(v.number(), v.integer());
 const add = fn(

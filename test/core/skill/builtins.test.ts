@@ -1,6 +1,15 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { chat, fn, providers, type Skill, type SkillResolver, skill, type Tool, tool } from '../../../src/core/index.ts';
+import {
+	chat,
+	fn,
+	providers,
+	type Skill,
+	type SkillResolver,
+	skill,
+	type Tool,
+	tool,
+} from '../../../src/core/index.ts';
 
 const echo: Skill = { name: 'echo', description: 'Echoes', bodyFn: (context: object) => JSON.stringify(context) };
 const tone: Skill = { name: 'tone', description: 'Our voice', when: ['reply'], body: 'Be warm. {{x}}' };

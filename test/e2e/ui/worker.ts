@@ -2,13 +2,13 @@ import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
 import { defineAgent } from '../../../src/agents/index.ts';
 import { createApp } from '../../../src/cloudflare/app.ts';
-import type { ProviderRegistration } from '../../../src/core/chat/index.ts';
 import type { Env } from '../../../src/cloudflare/config.ts';
 import { createDirectoryClass } from '../../../src/cloudflare/directory/object.ts';
-import { askUser, fn, halt, tool } from '../../../src/core/index.ts';
 import { createLedgerClass } from '../../../src/cloudflare/ledger/object.ts';
 import { createPublisherClass } from '../../../src/cloudflare/publisher/object.ts';
 import { createSessionClass } from '../../../src/cloudflare/session/object.ts';
+import type { ProviderRegistration } from '../../../src/core/chat/index.ts';
+import { askUser, fn, halt, tool } from '../../../src/core/index.ts';
 
 declare global {
 	namespace Cloudflare {

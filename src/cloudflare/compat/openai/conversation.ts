@@ -1,4 +1,10 @@
-import { assistantMessage, type Message, type ToolMessage, type UserMessage, userMessage } from '../../../core/chat/index.ts';
+import {
+	assistantMessage,
+	type Message,
+	type ToolMessage,
+	type UserMessage,
+	userMessage,
+} from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import { parseToolInput } from '../../../core/tool/input.ts';

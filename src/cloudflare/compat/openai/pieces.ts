@@ -1,4 +1,10 @@
-import { addUsage, type ChatUsage, type RunEvent, type TerminalEvent, type WaitingCall } from '../../../core/chat/index.ts';
+import {
+	addUsage,
+	type ChatUsage,
+	type RunEvent,
+	type TerminalEvent,
+	type WaitingCall,
+} from '../../../core/chat/index.ts';
 import { findJson } from '../../../core/chat/output.ts';
 import { RunletError } from '../../../core/errors.ts';
 import { toInputText } from '../../../core/tool/input.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { listOpenCalls, toSendable } from '../../../../src/core/chat/message.ts';
-import { check } from '../../../../src/core/check.ts';
 import { toConversation } from '../../../../src/cloudflare/compat/openai/conversation.ts';
 import { type ClientMessage, completionRequest } from '../../../../src/cloudflare/compat/openai/schema.ts';
+import { listOpenCalls, toSendable } from '../../../../src/core/chat/message.ts';
+import { check } from '../../../../src/core/check.ts';
 import { RunletError } from '../../../../src/core/errors.ts';
 
 const text = fc.string({ minLength: 1, maxLength: 8 }).map((one) => `${one}.`);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
-import type { RunEvent, TerminalEvent } from '../../../../src/core/chat/index.ts';
 import { chatCompletions } from '../../../../src/cloudflare/compat/openai/protocol.ts';
+import type { RunEvent, TerminalEvent } from '../../../../src/core/chat/index.ts';
 import { RunletError } from '../../../../src/core/errors.ts';
 
 const protocol = chatCompletions({

@@ -1,0 +1,197 @@
+import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
+import type { Limit } from '../budget/budget.ts';
+import type { ClientTool } from '../compat/client-tool.ts';
+import type { Format } from '../compat/format.ts';
+import type { TokenRequest } from '../session/inbox/admission.ts';
+import type { Attachment } from '../session/inbox/attachment.ts';
+import type { RunTerms } from '../session/store/run.ts';
+
+/** How the caller of a run wants its answer: as events, as the result, or only that it was accepted. */
+export type Delivery = 'stream' | 'result' | 'accepted';
+
+/** A request that may come again: its `Idempotency-Key`, and a hash of what it asks. */
+export interface Once {
+	readonly key: string;
+	readonly request: string;
+	/** Whether the client sends it for the first time: what came under the key before was another request of the same words. */
+	readonly isFirst?: boolean | undefined;
+	/** A hash of its body, where one that says the same is the same, whatever its key. */
+	readonly body?: string | undefined;
+}
+
+/** What a delivery is known by in its session: with a space, so that it is nobody's `Idempotency-Key`. */
+export function webhookKey(source: string, id: string): string {
+	return `webhook ${source} ${id}`;
+}
+
+/** The header of an answer that was given before, under the same key. */
+export const replayed = 'idempotent-replayed';
+
+/** How a request wants to be handled. */
+export interface Handling {
+	readonly delivery: Delivery;
+	readonly once?: Once | undefined;
+	/** In whose words it is answered; Runlet's own, if nobody says. */
+	readonly format?: Format | undefined;
+}
+
+/**
+ * Who calls: the owner that an API key stands for, and that key, or the holder of a token that the session signed. An admin may read and
+ * remove the sessions of all owners; the routes say so for these operations only.
+ */
+export type Caller =
+	| { readonly owner: string; readonly keyId?: string | undefined; readonly isAdmin?: true }
+	| { readonly token: string };
+
+/** A message to a session. */
+export interface Input {
+	readonly text?: string | undefined;
+	readonly parts?: readonly MessagePart[] | undefined;
+	/** Files that came with it. */
+	readonly attachments?: readonly Attachment[] | undefined;
+	/** Who sent it; the session's owner, if nobody says. */
+	readonly sender?: string | undefined;
+	/** By what way it came; `http`, if nobody says. */
+	readonly transport?: string | undefined;
+	/** The sender's own id of the message. */
+	readonly messageId?: string | undefined;
+	/** The model of this run and those after it; the one that the session has, if nobody says. */
+	readonly model?: string | undefined;
+	/** What happens where a run goes on. */
+	readonly whenBusy?: WhenBusy | undefined;
+	/** Where the end of its run is told; checked by who passes it. */
+	readonly callback?: string | undefined;
+	/** Whether it waits for a session that waits for results of calls, too, instead of being refused: its sender cannot come again. */
+	readonly isPatient?: boolean | undefined;
+	/** Whether a patient one may be the answer to what a tool has asked; else it waits for that, too. */
+	readonly mayAnswer?: boolean | undefined;
+	/** What the session is created with, where it is not there yet. */
+	readonly create?: CreateInput | undefined;
+}
+
+/** A message that comes while a run goes on waits for its end, is refused, or is taken up by it before its next turn. */
+export type WhenBusy = 'queue' | 'reject' | 'steer';
+
+/** What somebody answers to a call that the loop left to them: its result, or whether it may run. */
+export type Submission =
+	| { readonly id: string; readonly output: unknown; readonly isError?: boolean | undefined }
+	| { readonly id: string; readonly approve: boolean; readonly reason?: string | undefined };
+
+/** What a page posts that keeps its own list of messages (AI SDK): its last message, and what became of those before. */
+export interface PagePost {
+	/** The agent that the page talks to. */
+	readonly agent: string;
+	/** The model from now on; the one that the session has, if nobody says. */
+	readonly model?: string | undefined;
+	/** The person's message, where that is the last; `messageId` is what the page calls it. */
+	readonly input?: Input | undefined;
+	/** Answers to calls that the assistant's last message holds: also those that were given before, and made-up ones. */
+	readonly answers?: readonly Submission[] | undefined;
+	/** Whether the answer is set aside and asked for again. */
+	readonly isAgain?: boolean | undefined;
+	/** The message that this is about: one that is edited, or whose answer is asked again. */
+	readonly messageId?: string | undefined;
+}
+
+/** What a client sends that tells the whole conversation each time: what of it a session has not got yet. */
+export interface Exchange {
+	/** The agent that it means. */
+	readonly agent: string;
+	/** What it says now. */
+	readonly input?: Input | undefined;
+	/** The model of this run and those after it; the one that the session has, if nobody says. */
+	readonly model?: string | undefined;
+	/** What its tools gave, for all calls that are open. */
+	readonly results: readonly ToolMessage[];
+	/** The tools that it has now. */
+	readonly clientTools: readonly ClientTool[];
+	/** The longest reply of the model, in tokens, where the agent does not want it shorter. */
+	readonly maxOutputTokens?: number | undefined;
+	/** Which tool the model is to call first. */
+	readonly toolChoice?: ChatOptions['toolChoice'];
+	readonly terms?: RunTerms | undefined;
+	/** What the session is created with, where it is not there yet. */
+	readonly create?: CreateInput | undefined;
+}
+
+/** What a session is created with. */
+export interface CreateInput {
+	readonly agent: string;
+	readonly model?: string | undefined;
+	readonly metadata?: Readonly<Record<string, string>> | undefined;
+	/** Who it belongs to. */
+	readonly owner: string;
+	/** The API key that its first token goes with. */
+	readonly keyId?: string | undefined;
+	/** What it may spend; what its agent says, if nobody says. */
+	readonly budget?: Limit | undefined;
+	/** How long after its last activity it is removed, in milliseconds. */
+	readonly expiresAfterMs?: number | undefined;
+	/** The conversation that it begins with. */
+	readonly history?: readonly Message[] | undefined;
+	/** Tools that its client carries out, beside the agent's. */
+	readonly clientTools?: readonly ClientTool[] | undefined;
+	/** The first message; with it the run begins in the same operation. */
+	readonly input?: Input | undefined;
+}
+
+/**
+ * What the routes may ask of a session's Durable Object, each time saying who asks: to anyone but its owner and the
+ * holders of its tokens a session is not there. Every answer is the HTTP response itself, errors included, so that a
+ * stream goes from the object to the client without passing through JavaScript in between.
+ */
+export interface SessionApi {
+	create(input: CreateInput, how: Handling): Promise<Response>;
+	state(caller: Caller): Promise<Response>;
+	/** Changes what the session may spend. A run that stopped for it can then be continued. Not with a token. */
+	change(caller: Caller, to: { readonly budget: Limit }): Promise<Response>;
+	messages(caller: Caller, page: PageQuery): Promise<Response>;
+	/** A new token for this session. Not with a token. */
+	token(caller: Caller, asked: TokenRequest): Promise<Response>;
+	/** Takes a token back; streams that are read with it end. Not with a token. */
+	revokeToken(caller: Caller, id: string): Promise<Response>;
+	/** One message, with all that its tool gave. */
+	message(caller: Caller, seq: number): Promise<Response>;
+	send(caller: Caller, input: Input, how: Handling): Promise<Response>;
+	/** The answer to a tool's question. */
+	answer(caller: Caller, input: Input, how: Handling): Promise<Response>;
+	/** The next exchange of a client that tells the whole conversation each time. One that comes while a run goes on is refused. */
+	converse(caller: Caller, exchange: Exchange, how: Handling): Promise<Response>;
+	/** Answers to open calls, all of them or none; once the last is there the run goes on. */
+	submit(caller: Caller, results: readonly Submission[], how: Handling): Promise<Response>;
+	/** Takes up a run that failed, or that stopped after a step; `step` for one turn of the model. */
+	continue(caller: Caller, how: Handling, operation?: 'step'): Promise<Response>;
+	/** @param lastEventId the `Last-Event-ID` of a reader that comes back. */
+	events(caller: Caller, lastEventId: string | undefined): Promise<Response>;
+	/**
+	 * What a page says. A message that the session has already gets the answer that it got, an answer to a call that is
+	 * not open changes nothing, and an edited message takes the place of the one that it was, with all behind it.
+	 */
+	post(caller: Caller, post: PagePost, how: Handling): Promise<Response>;
+	/** The run that goes on, told from the beginning of its answer; `204` where none does. */
+	resume(caller: Caller, agent: string): Promise<Response>;
+	/** The conversation as a page shows it, without the answer that is being written. */
+	pageMessages(caller: Caller, agent: string): Promise<Response>;
+	/** One that comes again under its key changes nothing: it may come late, when another run goes on. */
+	cancel(caller: Caller, how: Pick<Handling, 'once' | 'format'>): Promise<Response>;
+	/** Everything of the session, as a stream. Not with a token. */
+	export(caller: Caller, form: 'json' | 'ndjson'): Promise<Response>;
+	/** Stops what runs and removes everything: the session is not there any more. Not with a token. */
+	delete(caller: Caller): Promise<Response>;
+}
+
+/** Which messages are asked for. */
+export interface PageQuery {
+	readonly cursor?: number | undefined;
+	readonly limit?: number | undefined;
+}
+
+/** The namespace of session objects, as far as the routes use it. */
+export interface SessionNamespace {
+	newUniqueId(): DurableObjectId;
+	/** The same id for the same name. */
+	idFromName(name: string): DurableObjectId;
+	/** Throws for a text that is no id of this namespace. */
+	idFromString(id: string): DurableObjectId;
+	get(id: DurableObjectId): SessionApi;
+}

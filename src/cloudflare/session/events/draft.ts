@@ -1,0 +1,48 @@
+import type { RunEvent } from '../../../core/chat/index.ts';
+import { toFailureFields, log as writeLog } from '../../log.ts';
+import type { Journal } from '../run/journal.ts';
+import type { Work } from '../run/run.ts';
+import { createTurnCounter } from '../run/turn-counter.ts';
+import { tailLength } from './tail.ts';
+
+/** What is shown of a turn reaches the store this often, in milliseconds, while the model writes it. */
+export const draftMs = 1_000;
+
+/**
+ * Keeps what was shown of a turn that is not stored yet, on a timer and not by the delta: after a crash a reader finds
+ * most of it in front of `turn.restarted`. A turn that is over sooner costs no write.
+ */
+export function createDrafts(
+	{ store, record, log, meter, atCrashPoint }: Pick<Work, 'store' | 'record' | 'log' | 'meter' | 'atCrashPoint'>,
+	journal: Journal,
+) {
+	const written = createTurnCounter();
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	const write = (): void => {
+		timer = undefined;
+		const events = log.draft(tailLength);
+		const iteration = log.turns + 1;
+		// The journal is ahead of what was shown where the turn is stored already, or asked again.
+		if (events.length === 0 || iteration !== journal.iteration + 1 || log.restarts !== journal.restarts) return;
+		try {
+			const about = { iteration, restarts: journal.restarts, call: meter.call, ...written.read() };
+			store.runs.draft(record.n, { ...about, events });
+		} catch (cause) {
+			// The next one may be stored, and without any a reader sees less of a turn that is asked again.
+			writeLog('warn', 'run.draft_not_stored', { 'runlet.run.id': record.id, ...toFailureFields(cause) });
+			return;
+		}
+		void atCrashPoint('draft');
+	};
+	return {
+		/** More was shown. */
+		change: (events: readonly RunEvent[]): void => {
+			written.add(events);
+			timer ??= log.writing ? setTimeout(write, draftMs) : undefined;
+		},
+		stop: (): void => {
+			if (timer !== undefined) clearTimeout(timer);
+			timer = undefined;
+		},
+	};
+}

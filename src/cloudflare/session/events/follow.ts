@@ -1,0 +1,150 @@
+import type { RunEvent } from '../../../core/chat/index.ts';
+import { close } from '../../../core/chat/sse.ts';
+import type { RunletError } from '../../../core/errors.ts';
+import { createProtocol } from '../../compat/format.ts';
+import type { Protocol, RunWriter } from '../../compat/protocol.ts';
+import { type Cursor, RunLog } from './log.ts';
+import { formatPosition, type Position } from './position.ts';
+
+/** A silent connection gets a comment this often, in milliseconds, so that no proxy closes it. */
+const keepAliveMs = 15_000;
+
+/** How long a reader may read. */
+export interface Lease {
+	/** Why it is over; nothing while it is not. */
+	ended(): RunletError | undefined;
+	/** Milliseconds until its time is over. */
+	left(): number;
+	/** Calls when it may have been taken back, until what is given is called. */
+	watch(wake: () => void): () => void;
+}
+
+/**
+ * A run's events behind a position as `text/event-stream` bytes in a protocol's words, until its last one; of a run that
+ * waits for its turn from its beginning on. Each reader pulls at its own pace: what piled up meanwhile comes in few large events.
+ * Cancelling the stream ends the reader, never the run; so does the end of its lease, which the reader is told.
+ */
+export function follow(
+	run: RunLog | Promise<RunLog>,
+	from?: Position,
+	protocol: Protocol = createProtocol(undefined),
+	lease?: Lease,
+): ReadableStream<Uint8Array> {
+	const encoder = new TextEncoder();
+	let reader: { readonly log: RunLog; readonly cursor: Cursor; readonly writer: RunWriter } | undefined;
+	const open = (log: RunLog): void => {
+		reader = { log, cursor: log.cursor(from), writer: protocol.writer(log.run) };
+	};
+	if (run instanceof RunLog) open(run);
+	else run.then(open, () => {});
+	/** What was written and is not taken yet. */
+	const unread: Uint8Array[] = [];
+	const add = (event: RunEvent, id: string | undefined, writer: RunWriter): void => {
+		const bytes = protocol.isSame === true ? encodeOnce(event, id, writer) : encoder.encode(writer.event(event, id));
+		if (bytes.length > 0) unread.push(bytes);
+	};
+	let wake: ((why: 'gone' | 'over') => void) | undefined;
+	const unwatch = lease?.watch(() => wake?.('over'));
+	const isShut = (controller: ReadableByteStreamController): boolean => {
+		const why = lease?.ended();
+		if (why === undefined) return false;
+		const text = protocol.closed?.(why) ?? '';
+		if (text !== '') controller.enqueue(encoder.encode(text));
+		unwatch?.();
+		close(controller);
+		return true;
+	};
+	/** Waits for something to happen; whether it did. If not, there is nothing more to do now. */
+	const happens = async (what: Promise<unknown>, controller: ReadableByteStreamController): Promise<boolean> => {
+		const why = await first(what, lease?.left(), (resolve) => {
+			wake = resolve;
+		});
+		if (why !== 'gone' && isShut(controller)) return false;
+		if (why === 'silence') controller.enqueue(encoder.encode(': keep-alive\n\n'));
+		return why === 'change';
+	};
+	return new ReadableStream({
+		type: 'bytes',
+		pull: async (controller) => {
+			if (reader === undefined && !(await happens(Promise.resolve(run), controller))) return;
+			if (reader === undefined || isShut(controller)) return;
+			const { log, cursor, writer } = reader;
+			for (;;) {
+				if (unread.length === 0) {
+					for (const { event, at } of log.read(cursor)) add(event, at && formatPosition(at), writer);
+					if (log.settle(cursor)) unread.push(encoder.encode(writer.end()));
+				}
+				const bytes = takePiece(unread);
+				// A protocol may have no words for an event, and no reader is woken for nothing.
+				if (bytes !== undefined) controller.enqueue(bytes);
+				const isOver = unread.length === 0 && (log.settle(cursor) || log.isLeft);
+				if (isOver) {
+					unwatch?.();
+					close(controller);
+				}
+				if (bytes !== undefined || isOver) return;
+				if (!(await happens(log.change(), controller))) return;
+			}
+		},
+		cancel: () => {
+			unwatch?.();
+			wake?.('gone');
+		},
+	});
+}
+
+/** Bytes of a piece that a reader takes at a time. */
+const pieceBytes = 65_536;
+
+/** The next piece, a copy, as whoever takes bytes takes what they stand in; neighbours that are small go together. */
+function takePiece(unread: Uint8Array[]): Uint8Array<ArrayBuffer> | undefined {
+	while (unread[0]?.length === 0) unread.shift();
+	if (unread.length === 0) return undefined;
+	const size = Math.min(
+		pieceBytes,
+		unread.reduce((sum, { length }) => sum + length, 0),
+	);
+	const piece = new Uint8Array(size);
+	for (let at = 0; at < size; ) {
+		const [first = piece] = unread;
+		const part = first.subarray(0, size - at);
+		piece.set(part, at);
+		at += part.length;
+		if (part.length === first.length) unread.shift();
+		else unread[0] = first.subarray(part.length);
+	}
+	return piece;
+}
+
+/** Large events as they are written, for as long as somebody holds the event: readers of one log share them. */
+const shared = new WeakMap<RunEvent, { readonly id: string | undefined; readonly bytes: Uint8Array }>();
+
+function encodeOnce(event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array {
+	const known = shared.get(event);
+	if (known !== undefined && known.id === id) return known.bytes;
+	const bytes = new TextEncoder().encode(writer.event(event, id));
+	// A piece of a text is cut for one reader.
+	if (bytes.length > pieceBytes && event.type !== 'text' && event.type !== 'reasoning')
+		shared.set(event, { id, bytes });
+	return bytes;
+}
+
+/** What comes first: the change, silence for a while, or that the reader leaves or may stay no longer. */
+async function first(
+	change: Promise<unknown>,
+	leftMs: number = keepAliveMs,
+	onWake: (wake: (why: 'gone' | 'over') => void) => void,
+): Promise<'change' | 'silence' | 'gone' | 'over'> {
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	try {
+		return await Promise.race([
+			change.then(() => 'change' as const),
+			new Promise<'silence' | 'gone' | 'over'>((resolve) => {
+				timer = setTimeout(() => resolve('silence'), Math.max(0, Math.min(keepAliveMs, leftMs)));
+				onWake(resolve);
+			}),
+		]);
+	} finally {
+		if (timer !== undefined) clearTimeout(timer);
+	}
+}

@@ -1,0 +1,225 @@
+import { createDeferred, type Deferred } from '../../../core/chat/deferred.ts';
+import { isDelta, isTerminal, joinPieces } from '../../../core/chat/event.ts';
+import type { RunEvent } from '../../../core/chat/index.ts';
+import { advance, cutSeenPart, isEnd, isStored, type Position, toStart } from './position.ts';
+
+/** An event as a reader gets it; `id` is where the reader stands behind it, missing for a kind that has no place. */
+export interface Stamped {
+	readonly event: RunEvent;
+	readonly at: Position | undefined;
+}
+
+/** Where a reader stands: what it has seen, and where in the log to look next. */
+export interface Cursor {
+	seen: Position;
+	index: number;
+	/** The position at which `events[index]` begins. */
+	at: Position;
+	version: number;
+	/** Events without a place (kinds that this version does not know): passed on this way through the log, and shown. */
+	passed: number;
+	shown: number;
+}
+
+/** Events of an unfinished turn that are kept one by one; beyond, neighbouring pieces of a text are joined. */
+const joinAt = 4_096;
+
+/**
+ * The events of one run, in order, for any number of readers (design.md, "Streams resume"). A reader is a cursor and
+ * nothing else: it takes what it has not seen whenever it can, so a slow one costs no memory and misses nothing. The
+ * log of a run that is over is rebuilt from the stored messages and answers the same positions.
+ */
+export class RunLog {
+	readonly run: number;
+	#events: RunEvent[] = [];
+	#version = 0;
+	/** Where the current turn, or its newest try, begins in `#events`. */
+	#turnAt = 0;
+	/** Whether the model writes: something of its turn was shown, and its end was not. */
+	#writing = false;
+	#restarts = 0;
+	#turns = 0;
+	#steps = 0;
+	#joinAt = joinAt;
+	#ended = false;
+	#isLeft = false;
+	#changed: Deferred<void> | undefined;
+
+	constructor(run: number, events: readonly RunEvent[] = []) {
+		this.run = run;
+		this.append(events);
+	}
+
+	/** Whether the run's last event is there. */
+	get ended(): boolean {
+		return this.#ended;
+	}
+
+	/** Whether nothing more comes, though the run's last event is not there: its readers come back for the rest. */
+	get isLeft(): boolean {
+		return this.#isLeft;
+	}
+
+	/** Whether the model writes: something of its turn was shown, and its end was not. */
+	get writing(): boolean {
+		return this.#writing;
+	}
+
+	/** Turns of the model that are over. */
+	get turns(): number {
+		return this.#turns;
+	}
+
+	/** Times that the current turn was begun again. */
+	get restarts(): number {
+		return this.#restarts;
+	}
+
+	/** Turns that were shown to their end, their calls included. */
+	get steps(): number {
+		return this.#steps;
+	}
+
+	/** Events in memory: the pieces of a text that is over are one. */
+	get size(): number {
+		return this.#events.length;
+	}
+
+	/** Adds events and wakes the readers. */
+	append(events: readonly RunEvent[]): void {
+		for (const event of events) {
+			this.#events.push(event);
+			if (isTerminal(event)) this.#ended = true;
+			if (isDelta(event)) this.#writing = event.type !== 'stop';
+			if (event.type === 'turn.restarted') this.#writing = false;
+			if (event.type === 'stop') this.#turns++;
+			if (event.type === 'step') this.#steps++;
+			if (event.type === 'step') this.#restarts = 0;
+			if (event.type === 'turn.restarted') this.#restarts++;
+			if (event.type === 'step' || event.type === 'turn.restarted') {
+				this.#join();
+				this.#turnAt = this.#events.length;
+				this.#joinAt = this.#turnAt + joinAt;
+			}
+		}
+		if (this.#events.length > this.#joinAt) {
+			this.#join();
+			this.#joinAt = this.#events.length + joinAt;
+		}
+		this.#wake();
+	}
+
+	/** Ends the log of a run whose end cannot be stored: a later life of the run has a log of its own. */
+	leave(): void {
+		this.#isLeft = true;
+		this.#wake();
+	}
+
+	#wake(): void {
+		this.#changed?.resolve();
+		this.#changed = undefined;
+	}
+
+	/** Resolves when something was added after this call, or the log was left. */
+	change(): Promise<void> {
+		this.#changed ??= createDeferred<void>();
+		return this.#changed.promise;
+	}
+
+	/** A reader that has seen everything up to `seen`. */
+	cursor(seen: Position = toStart(this.run)): Cursor {
+		return { seen, index: 0, at: toStart(this.run), version: this.#version, passed: 0, shown: 0 };
+	}
+
+	/**
+	 * What the reader has not seen, neighbouring pieces of a text as one, about `limit` characters at most; moves the
+	 * cursor. Empty when it has seen all there is.
+	 */
+	read(cursor: Cursor, limit = 65_536): Stamped[] {
+		if (cursor.version !== this.#version) Object.assign(cursor, { ...this.cursor(cursor.seen), shown: cursor.shown });
+		const out: Stamped[] = [];
+		for (let size = 0; cursor.index < this.#events.length && size < limit; ) {
+			const event = this.#events[cursor.index];
+			if (event === undefined) break;
+			const unseen = isUnplaced(event, cursor) ? undefined : cutSeenPart(event, cursor.at, cursor.seen);
+			const piece = unseen === undefined ? undefined : firstPart(unseen, limit - size);
+			if (piece !== undefined) {
+				size += measureEvent(piece);
+				if (cursor.at.turn !== cursor.seen.turn || cursor.at.attempt !== cursor.seen.attempt) cursor.seen = cursor.at;
+				cursor.seen = advance(cursor.seen, piece);
+				push(out, { event: piece, at: isStored(piece) ? cursor.seen : undefined });
+			}
+			if (piece === unseen) {
+				cursor.at = advance(cursor.at, event);
+				cursor.index++;
+			}
+		}
+		return out;
+	}
+
+	/** What was shown of a turn that was broken off, about `limit` characters at most: it is in no message. */
+	draft(limit: number): RunEvent[] {
+		if (!this.#writing) return [];
+		const turn = this.#events.slice(this.#turnAt);
+		const shown = new RunLog(
+			this.run,
+			turn.filter((event) => isDelta(event) && isStored(event)),
+		);
+		return shown.read(shown.cursor(), limit).map(({ event }) => event);
+	}
+
+	/** Whether the reader is behind the run's last event. */
+	settle(cursor: Cursor): boolean {
+		return isEnd(cursor.seen);
+	}
+
+	/** Joins neighbouring pieces of the current turn: readers find their place again by position. */
+	#join(): void {
+		const joined: Stamped[] = [];
+		for (const event of this.#events.splice(this.#turnAt)) push(joined, { event, at: undefined });
+		for (const { event } of joined) this.#events.push(event);
+		this.#version++;
+	}
+}
+
+/** Whether an event has no place and was passed before: counts it. */
+function isUnplaced(event: RunEvent, cursor: Cursor): boolean {
+	if (isStored(event)) return false;
+	cursor.passed++;
+	const before = cursor.passed <= cursor.shown;
+	cursor.shown = Math.max(cursor.shown, cursor.passed);
+	return before;
+}
+
+/** Adds an event, as part of the one before it where both are pieces of one text. */
+function push(out: Stamped[], next: Stamped): void {
+	const event = joinPieces(out.at(-1)?.event, next.event);
+	if (event === undefined) out.push(next);
+	else out[out.length - 1] = { ...next, event };
+}
+
+/** At most `length` characters of an event's text, but one at least; any other event whole. */
+function firstPart(event: RunEvent, length: number): RunEvent {
+	const size = measureEvent(event);
+	if (size <= length) return event;
+	if (event.type === 'text' || event.type === 'reasoning')
+		return { type: event.type, text: event.text.slice(0, findCharacterEnd(event.text, length)) };
+	if (event.type === 'tool_use_input') {
+		return {
+			...event,
+			partialInputJson: event.partialInputJson.slice(0, findCharacterEnd(event.partialInputJson, length)),
+		};
+	}
+	return event;
+}
+
+/** `length`, or one more where it would cut a character that takes two code units. */
+function findCharacterEnd(text: string, length: number): number {
+	const unit = text.charCodeAt(length - 1);
+	return unit >= 0xd800 && unit <= 0xdbff ? length + 1 : length;
+}
+
+function measureEvent(event: RunEvent): number {
+	if (event.type === 'text' || event.type === 'reasoning') return event.text.length;
+	return event.type === 'tool_use_input' ? event.partialInputJson.length : 1;
+}

@@ -1,0 +1,165 @@
+import type { ChatUsage, RunEvent, SideEvent, Step } from '../../../core/chat/index.ts';
+import type { Resumption } from '../../../core/chat/loop.ts';
+import { addUsage } from '../../../core/chat/usage.ts';
+import type { ToolCall, ToolResult } from '../../../core/tool/index.ts';
+import { toInputText } from '../../../core/tool/input.ts';
+import { type MessageRecord, toTurnNumber } from '../store/message.ts';
+import type { RunRecord } from '../store/run.ts';
+import { findLastReply, restoreText } from './tail.ts';
+
+/**
+ * The events of a run, made again from what is stored of it: the same text, calls, results and end that were streamed,
+ * in fewer pieces. A position of the live stream means the same here.
+ *
+ * @param records messages of the session from `run.firstSeq` on; those of other runs are passed over.
+ */
+export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEvent[] {
+	const told = retell(run, records);
+	if (run.tail === undefined) return told.events;
+	const { before, draft, restarts = 0, steps, event } = run.tail;
+	if (steps === undefined ? wasBrokenOff(told, event.type) : told.steps >= steps) told.open = undefined;
+	closeTurn(told, before, restarts);
+	told.events.push(...draft, restoreText(event, findLastReply(records, run.n)));
+	return told.events;
+}
+
+/** Where a run stands that was cut off. */
+export interface CutOff {
+	/** What its readers were shown, as far as it is stored. */
+	readonly events: readonly RunEvent[];
+	/** The part of it that is in no message. */
+	readonly draft: readonly RunEvent[];
+	/** How the loop goes on. */
+	readonly resume: Resumption;
+	/** Whether the model was being asked: that turn is asked again. */
+	readonly asking: boolean;
+}
+
+/**
+ * What is stored of a run, as what its readers were shown and how it goes on. A turn that the model may have been asked
+ * for is asked again, whether anything of it was shown or not: readers of any life have then heard of it as often as
+ * `run.restarts` says, and once more.
+ *
+ * @param charged whether a request to the model was going on; a run of an earlier version has no other mark of it.
+ */
+export function replayCutOff(run: RunRecord, records: readonly MessageRecord[], charged: boolean): CutOff {
+	const told = retell(run, records);
+	const { events, usage, iteration, last, open: turn } = told;
+	const asked = run.draft?.iteration === iteration + 1 ? run.draft : undefined;
+	const asking = asked !== undefined || run.restarts > 0 || charged;
+	if (!asking) return { events, draft: [], asking, resume: { iteration, usage, last, turn } };
+	const draft = asked?.restarts === run.restarts ? asked.events : [];
+	closeTurn(told, [], run.restarts);
+	events.push(...draft);
+	return { events, draft, asking, resume: { iteration, usage, last } };
+}
+
+/** A turn whose end was not told yet. */
+interface OpenTurn {
+	readonly calls: readonly ToolCall[];
+	readonly results: ToolResult[];
+	haltedReason?: string | undefined;
+}
+
+/** A run as far as its messages tell it. */
+interface Told {
+	readonly run: RunRecord;
+	readonly events: RunEvent[];
+	usage: ChatUsage;
+	iteration: number;
+	last: (Pick<Step, 'model' | 'text' | 'stopReason'> & { readonly usage: ChatUsage }) | undefined;
+	open: OpenTurn | undefined;
+	/** Turns that were told to their end. */
+	steps: number;
+}
+
+function retell(run: RunRecord, records: readonly MessageRecord[]): Told {
+	const told: Told = {
+		run,
+		events: [{ type: 'run.started', runId: run.id, attempt: run.attempt }],
+		usage: {},
+		iteration: 0,
+		last: undefined,
+		open: findLeftOpen(run, records),
+		steps: 0,
+	};
+	for (const record of sortByStoring(records)) if (record.run === run.n) tell(told, record);
+	return told;
+}
+
+function tell(told: Told, { message, turn, input, before = [], restarts = 0, haltedReason }: MessageRecord): void {
+	const { events } = told;
+	if (input === true) {
+		// What the run began with is no event of it; what it took up on its way comes between two turns.
+		if (message.role === 'user') closeTurn(told, before);
+	} else if (message.role === 'tool') {
+		const result: ToolResult = { id: message.toolCallId, output: message.content, isError: message.isError === true };
+		events.push(...before, { type: 'tool_result', ...result });
+		told.open?.results.push(result);
+		if (told.open !== undefined) told.open.haltedReason ??= haltedReason;
+	} else if (message.role === 'assistant') {
+		const { content: text, reasoning = '', toolCalls: calls = [] } = message;
+		const { iteration = 0, model = '', stopReason = 'end_turn', usage = {} } = turn ?? {};
+		closeTurn(told, before, restarts, iteration);
+		if (reasoning !== '') events.push({ type: 'reasoning', text: reasoning });
+		if (text !== '') events.push({ type: 'text', text });
+		events.push(...calls.flatMap((call) => callEvents(call, turn?.streamedInputs)));
+		events.push({ type: 'stop', reason: stopReason, usage });
+		told.iteration = iteration;
+		told.last = { model, text, stopReason, usage };
+		told.usage = addUsage(told.usage, usage);
+		told.open = { calls, results: [] };
+	} else events.push(...before);
+}
+
+/**
+ * Tells the end of the turn that is open, if one is, and how often the next one was begun in vain. Notes come from
+ * tools, so they stand before the end of the turn; warnings are about the next one.
+ */
+function closeTurn(told: Told, before: readonly SideEvent[], restarts = 0, next = told.iteration + 1): void {
+	const { events, open } = told;
+	events.push(...before.filter(({ type }) => type === 'note'));
+	if (open !== undefined) {
+		events.push(toStep(told, open));
+		told.steps++;
+	}
+	told.open = undefined;
+	for (let n = 0; n < restarts; n++) events.push({ type: 'turn.restarted', iteration: next });
+	events.push(...before.filter(({ type }) => type !== 'note'));
+}
+
+function toStep({ run, iteration, last }: Told, { calls, results }: OpenTurn): RunEvent {
+	const { model = run.model ?? '', text = '', stopReason = 'tool_use', usage = {} } = last ?? {};
+	const toolResults = calls.flatMap(({ id }) => results.find((result) => result.id === id) ?? []);
+	return { type: 'step', iteration, model, text, toolCalls: calls, toolResults, stopReason, usage };
+}
+
+/** A turn that was broken off between its calls has no step; runs of an earlier version do not say how many they had. */
+function wasBrokenOff({ open }: Told, end: string): boolean {
+	return (end === 'error' || end === 'cancelled') && open !== undefined && open.results.length < open.calls.length;
+}
+
+/** The turn of a run that began with calls which an earlier run left open. */
+function findLeftOpen({ n }: RunRecord, records: readonly MessageRecord[]): OpenTurn | undefined {
+	const inOrder = sortByStoring(records);
+	const begins = inOrder.findIndex(({ run, input }) => run > n || (run === n && input !== true));
+	const before = begins === -1 ? inOrder : inOrder.slice(0, begins);
+	const asked = before.findLast(({ message }) => message.role !== 'tool')?.message;
+	const answered = new Set(before.map(({ message }) => (message.role === 'tool' ? message.toolCallId : undefined)));
+	const all = asked?.role === 'assistant' ? (asked.toolCalls ?? []) : [];
+	const calls = all.filter(({ id }) => !answered.has(id));
+	return calls.length === 0 ? undefined : { calls, results: [] };
+}
+
+function callEvents({ id, name, input }: ToolCall, streamed: Readonly<Record<string, string>> = {}): RunEvent[] {
+	const partialInputJson = Object.hasOwn(streamed, id) ? streamed[id] : toInputText(input);
+	return [
+		{ type: 'tool_use_start', id, name },
+		...(partialInputJson ? [{ type: 'tool_use_input', id, partialInputJson } as const] : []),
+		{ type: 'tool_use_end', id },
+	];
+}
+
+function sortByStoring(records: readonly MessageRecord[]): MessageRecord[] {
+	return records.toSorted((a, b) => toTurnNumber(a.seq) - toTurnNumber(b.seq) || a.stored - b.stored);
+}

@@ -1,0 +1,46 @@
+import type { Message, TerminalEvent } from '../../../core/chat/index.ts';
+import type { MessageRecord } from '../store/message.ts';
+import type { RunTail } from '../store/run.ts';
+
+/** Characters of each part of a tail: together, and escaped as JSON, they fit the 2 MB of a row. */
+export const tailLength = 100_000;
+
+/** The tail cut to what a row holds: notes that are too many, and an event that is too long, are shortened. */
+export function fitTail({ before, event, ...rest }: RunTail): RunTail {
+	let room = tailLength;
+	const kept = before.filter((side) => {
+		room -= JSON.stringify(side).length;
+		return room > 0;
+	});
+	return { ...rest, before: kept, event: shortenEvent(event) };
+}
+
+function shortenEvent(event: TerminalEvent): TerminalEvent {
+	if (JSON.stringify(event).length <= tailLength) return event;
+	if (event.type === 'error') return { type: 'error', code: event.code, message: event.message.slice(0, 10_000) };
+	if (event.type === 'halted') return { type: 'halted', reason: event.reason.slice(0, 10_000) };
+	if (event.type !== 'awaiting' || event.question === undefined) return event;
+	const { callId, question } = event.question;
+	return { ...event, question: { callId, question: question.slice(0, 10_000) } };
+}
+
+/** A run's last event as it is stored: without what the messages hold already, so that it fits a row. */
+export function dropText(event: TerminalEvent): TerminalEvent {
+	if (event.type === 'done') return { ...event, text: '' };
+	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
+	return { ...event, toolCalls: event.toolCalls.map((call) => ({ ...call, input: null })) };
+}
+
+/** The last assistant message up to a run. */
+export function findLastReply(records: readonly MessageRecord[], run: number): Message | undefined {
+	return records.findLast(({ message, run: n }) => n <= run && message.role === 'assistant')?.message;
+}
+
+/** The event again, whole; `last` is the run's last assistant message. */
+export function restoreText(event: TerminalEvent, last: Message | undefined): TerminalEvent {
+	if (last?.role !== 'assistant') return event;
+	if (event.type === 'done') return { ...event, text: last.content };
+	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
+	const inputs = new Map(last.toolCalls?.map(({ id, input }) => [id, input]));
+	return { ...event, toolCalls: event.toolCalls.map((call) => ({ ...call, input: inputs.get(call.id) })) };
+}

@@ -1,0 +1,156 @@
+import type { Agent } from '../../../agents/index.ts';
+import { RunletError } from '../../../core/errors.ts';
+import { makeTokenId, refuseToken, signToken, verifyToken } from '../../auth/token.ts';
+import type { Config } from '../../config.ts';
+import type { Caller } from '../../rpc/session.ts';
+import { defaultTokenScopes, type TokenScope, tokenSeconds } from '../../wire/token.ts';
+import type { Lease } from '../events/follow.ts';
+import type { SessionStore } from '../store/store.ts';
+import type { TokenRecord } from '../store/token.ts';
+
+/** With what a caller was let in. */
+export interface Pass {
+	/** Throws `forbidden` where it was not given for this. A key was given for everything. */
+	assert(scope: TokenScope): void;
+	/** How long a stream may be read with it; as long as it lasts where this is missing. */
+	readonly lease?: Lease | undefined;
+}
+
+/** Who is let into a session: keys of its owner, and tokens that it gave, for what they were given for. */
+export class Admission {
+	readonly #store: SessionStore;
+	readonly #config: () => Config;
+	readonly #assertExists: () => void;
+	/** What wakes the streams that are read with a token, by its id. */
+	readonly #streams = new Map<string, Set<() => void>>();
+
+	/** @param assertExists throws where the session is not there, or was removed meanwhile */
+	constructor(store: SessionStore, config: () => Config, assertExists: () => void) {
+		this.#store = store;
+		this.#config = config;
+		this.#assertExists = assertExists;
+	}
+
+	/**
+	 * Lets a caller in, for all of these. Throws what an unknown session throws to who has nothing to do with it, `auth`
+	 * for a token that is not good any more, and `forbidden` for one that was given for less.
+	 *
+	 * @param agent whom a page means
+	 */
+	async open(caller: Caller, scopes: readonly TokenScope[], agent?: Agent['name']): Promise<Pass> {
+		this.#assertExists();
+		const pass = 'token' in caller ? await this.#findOpenWith(caller.token) : this.#findOpenFor(caller);
+		if (agent !== undefined && agent !== this.#store.session().agent) throw noSuchSession();
+		for (const scope of scopes) pass.assert(scope);
+		return pass;
+	}
+
+	/** Lets only the owner in, and gives the id of the key. */
+	async findOwn(caller: Caller): Promise<string> {
+		await this.open(caller, []);
+		if (!('token' in caller)) return caller.keyId ?? '';
+		throw new RunletError('forbidden', 'A session token may not do this. Use an API key, which no page should hold.');
+	}
+
+	/** The token that comes with the session: for a day from its creation on, and the same when it is asked for again. */
+	async first(keyId: string): Promise<object> {
+		return this.#show(this.addFirst(keyId));
+	}
+
+	/** Stores that token, unless it is there. */
+	addFirst(keyId: string): TokenRecord {
+		const now = seconds(Date.now());
+		const first = this.#store.tokens.first(keyId, now);
+		const since = Math.max(now, seconds(this.#store.session().createdAt));
+		const made = { scopes: defaultTokenScopes, expiresAt: since + tokenSeconds, isFirst: true };
+		return first ?? this.#add({ ...made, keyId });
+	}
+
+	/** A new token, which goes with the key. */
+	async make(keyId: string, { expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes }: TokenRequest) {
+		const expiresAt = seconds(Date.now()) + expiresInSeconds;
+		return this.#show(this.#add({ keyId, scopes, expiresAt, isFirst: false }));
+	}
+
+	/** Takes a token back: it opens nothing from now on, and streams that are read with it end. */
+	revoke(id: string): void {
+		const wasThere = this.#store.tokens.remove(id);
+		for (const wake of this.#streams.get(id) ?? []) wake();
+		if (!wasThere)
+			throw new RunletError('not_found', 'There is no such token: its time is over, or it was revoked before.');
+	}
+
+	#findOpenFor({ owner, isAdmin }: Exclude<Caller, { readonly token: string }>): Pass {
+		if (owner !== this.#store.session().owner && isAdmin !== true) throw noSuchSession();
+		return { assert: () => {} };
+	}
+
+	async #findOpenWith(token: string): Promise<Pass> {
+		const { id, expiresAt } = await verifyToken(token, this.#store.tokenKey, Date.now());
+		this.#assertExists();
+		const left = () => expiresAt * 1_000 - Date.now();
+		const ended = () => {
+			if (left() <= 0) return refuseToken('has expired');
+			// Who reads a session that is removed is told how its run ended.
+			if (!this.#store.exists()) return undefined;
+			const record = this.#store.tokens.get(id);
+			if (record === undefined) return refuseToken('was revoked');
+			return this.#config().knowsKey(record.keyId) ? undefined : refuseToken('came from a key that was revoked');
+		};
+		const why = ended();
+		if (why !== undefined) throw why;
+		const scopes = this.#store.tokens.get(id)?.scopes ?? [];
+		return {
+			assert: (scope) => assertScope(scopes, scope),
+			lease: { left, ended, watch: (wake) => this.#watch(id, wake) },
+		};
+	}
+
+	#watch(id: string, wake: () => void): () => void {
+		const streams = this.#streams.get(id) ?? new Set();
+		this.#streams.set(id, streams.add(wake));
+		return () => {
+			streams.delete(wake);
+			if (streams.size === 0 && this.#streams.get(id) === streams) this.#streams.delete(id);
+		};
+	}
+
+	#add(given: Omit<TokenRecord, 'id'>): TokenRecord {
+		const record = { ...given, id: makeTokenId() };
+		this.#store.transaction(() => {
+			this.#store.tokens.add(record, seconds(Date.now()));
+			this.#store.makeTokenKey();
+		});
+		return record;
+	}
+
+	async #show({ id, scopes, expiresAt }: TokenRecord) {
+		const { id: session } = this.#store.session();
+		const token = await signToken({ session, id, expiresAt }, this.#store.makeTokenKey());
+		const tokenExpiresAt = new Date(expiresAt * 1_000).toISOString();
+		return { token, tokenId: id, tokenScopes: [...scopes], tokenExpiresAt };
+	}
+}
+
+/** What a token is asked for with. */
+export interface TokenRequest {
+	readonly expiresInSeconds?: number | undefined;
+	readonly scopes?: readonly TokenScope[] | undefined;
+}
+
+export function noSuchSession(): RunletError {
+	return new RunletError('not_found', 'There is no such session.');
+}
+
+function assertScope(scopes: readonly TokenScope[], scope: TokenScope): void {
+	if (scopes.includes(scope)) return;
+	throw new RunletError(
+		'forbidden',
+		`This needs a token with the scope ${scope}; this one has ${scopes.join(', ')}. Ask whoever has the API key for one: POST /v1/sessions/:id/token with scopes.`,
+		{ scope },
+	);
+}
+
+function seconds(milliseconds: number): number {
+	return Math.floor(milliseconds / 1_000);
+}

@@ -1,0 +1,53 @@
+import type { ToolMessage } from '../../../core/chat/index.ts';
+import { RunletError } from '../../../core/errors.ts';
+import type { Exchange } from '../../rpc/session.ts';
+import { type Operation, sessionStatus } from '../store/status.ts';
+import type { SessionStore } from '../store/store.ts';
+import { findOpenCalls, findPending } from './pending.ts';
+import { readSubmissions } from './submission.ts';
+
+/**
+ * What an exchange is to a session: a message, answers to its open calls or, where these were taken and the run that
+ * they began has failed, the wish that it goes on. Throws `invalid_request` where it means another agent.
+ */
+export function chooseOperation(store: SessionStore, { agent, results }: Exchange): Operation {
+	const own = store.session().agent;
+	if (own !== agent) {
+		const message = `model: this session is one of "${own}", not of "${agent}". Name that, or leave Runlet-Session out.`;
+		throw new RunletError('invalid_request', message, { field: 'model' });
+	}
+	const run = store.runs.get();
+	if (run === undefined || results.length === 0) return 'reply';
+	return sessionStatus(run.status) === 'error' && hasResults(store, results) ? 'continue' : 'submit';
+}
+
+/** The results of an exchange that the session has not got yet; throws `invalid_request` unless nothing is open after them. */
+export function findNewResults(store: SessionStore, { results }: Exchange): readonly ToolMessage[] {
+	if (results.length === 0) return [];
+	const run = store.runs.get();
+	if (run !== undefined && sessionStatus(run.status) === 'error') return [];
+	if (run === undefined) {
+		const open = new Set(findOpenCalls(store).map(({ call }) => call.id));
+		const isComplete = results.every(({ toolCallId }) => open.delete(toolCallId)) && open.size === 0;
+		if (isComplete) return results;
+		throw createRefusal(
+			'the session is new, so its messages must hold the calls that these results answer, and all of them',
+		);
+	}
+	const answers = results.map(({ toolCallId: id, content: output, isError }) => ({ id, output, isError }));
+	const everAsked = store.calls.listAskedIds();
+	const { messages, isLast } = readSubmissions(findPending(store), answers, { approvalMs: 0, everAsked });
+	if (!isLast) throw createRefusal('other calls of the newest answer have no result yet. Send all of them together');
+	return messages;
+}
+
+/** Whether all of these stand in the last turn already. */
+function hasResults(store: SessionStore, results: readonly ToolMessage[]): boolean {
+	const { records } = store.messages.page({ from: store.messages.lastTurn() });
+	const taken = new Set(records.map(({ message }) => (message.role === 'tool' ? message.toolCallId : undefined)));
+	return results.every(({ toolCallId }) => taken.has(toolCallId));
+}
+
+function createRefusal(why: string): RunletError {
+	return new RunletError('invalid_request', `messages: ${why}.`, { field: 'messages' });
+}

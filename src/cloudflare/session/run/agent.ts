@@ -1,0 +1,87 @@
+import { type Agent, chooseModel, findAgent } from '../../../agents/index.ts';
+import { type ChatOptions, embed, type ProviderRegistration, resolveRegistration } from '../../../core/chat/index.ts';
+import { inMemoryResolver, kvResolver, type SkillResolver } from '../../../core/skill/index.ts';
+import { joinResolvers } from '../../../core/skill/resolver.ts';
+import type { Config } from '../../config.ts';
+import { log, logThrown } from '../../log.ts';
+import type { RunRecord } from '../store/run.ts';
+import type { SessionRecord } from '../store/store.ts';
+import type { CrashPoint } from './crash.ts';
+
+/** What a Worker serves: its agents, and the providers that its configuration makes possible. */
+export interface Runtime {
+	readonly agents: readonly Agent[];
+	readonly providers: (config: Config) => readonly ProviderRegistration[];
+	/** Where a test ends the process; a Worker has none. */
+	readonly crashPoint?: CrashPoint | undefined;
+}
+
+/** How a session's agent runs: everything that the loop is told but the run itself. */
+export function createOptions(
+	runtime: Runtime,
+	config: Config,
+	session: Pick<SessionRecord, 'agent' | 'model' | 'clientTools'> &
+		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
+): ChatOptions & Pick<Agent, 'tools'> {
+	const agent = findAgent(runtime.agents, session.agent);
+	const { system, skillTools, maxIterations, maxToolCalls, maxReplyBytes, maxContextTokens } = agent;
+	const { mode, contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
+	const { clientTools = [] } = session;
+	const model = chooseModel(agent, session.model, config.model);
+	const providers = runtime.providers(config);
+	return {
+		model,
+		providers,
+		modelContextWindow: resolveRegistration({ model, providers })?.contextWindow,
+		reasoningEffort,
+		system,
+		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
+		skillTools,
+		skillResolver: createResolver(agent, config, providers),
+		onToolThrow: (tool, thrown) => logThrown(tool, thrown, { local: config.local !== undefined }),
+		maxIterations,
+		maxToolCalls,
+		maxReplyBytes,
+		maxContextTokens,
+		contextFull,
+		mode,
+		toolChoice: session.toolChoice,
+		...session.terms,
+		maxOutputTokens: takeShorter(agent.maxOutputTokens, session.maxOutputTokens),
+		fallbacks,
+		maxRetries,
+		timeouts,
+	};
+}
+
+function takeShorter(a: number | undefined, b: number | undefined): number | undefined {
+	return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+}
+
+/**
+ * Where an agent's skills come from in one run: those written in it, and the published ones that it names. Its providers
+ * embed what is searched for, where the skills were published with vectors; that is in no budget.
+ */
+export function createResolver(
+	{ name: agent, skills }: Agent,
+	{ skills: kv, local }: Config,
+	providers: readonly ProviderRegistration[],
+): SkillResolver | undefined {
+	if (skills !== 'all' && skills.length === 0) return undefined;
+	const names = skills === 'all' ? undefined : skills.filter((entry) => typeof entry === 'string');
+	const own = skills === 'all' ? [] : skills.filter((entry) => typeof entry !== 'string');
+	if (names?.length === 0) return inMemoryResolver(own);
+	const published = kvResolver(kv, {
+		...(names !== undefined && { names }),
+		// Who edits skills on a laptop wants to see them at once.
+		...(local && { cacheMs: 0 }),
+		embedFn: (model, texts) => embed({ model, providers }, texts),
+		onProblem: (_, problem, skill) =>
+			log('warn', 'skills.problem', {
+				'gen_ai.agent.name': agent,
+				'runlet.skill.name': skill,
+				'error.type': problem,
+			}),
+	});
+	return own.length === 0 ? published : joinResolvers([inMemoryResolver(own), published]);
+}

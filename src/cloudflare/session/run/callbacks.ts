@@ -1,0 +1,119 @@
+import type { TerminalEvent } from '../../../core/chat/index.ts';
+import { publicFetch } from '../../../core/net/fetch.ts';
+import type { Config } from '../../config.ts';
+import { type LogFields, log, toFailureFields } from '../../log.ts';
+import { retryDelay, signHeaders } from '../../webhooks/callback.ts';
+import { mayPostAgain, parseReplyTarget, toReplyRequest } from '../../webhooks/reply.ts';
+import { createPastRun } from '../events/past.ts';
+import type { Callback } from '../store/callback.ts';
+import { toRunStatus } from '../store/status.ts';
+import type { SessionStore } from '../store/store.ts';
+
+/** How long a receiver may take, in milliseconds. */
+const timeoutMs = 15_000;
+/** Bytes of an answer; nothing of it is read. */
+const maxBytes = 1_000;
+/** Callbacks that are sent at once. */
+const atOnce = 6;
+
+/**
+ * Tells who asked for it how a run ended (README, "Webhooks"): signed as Standard Webhooks has it, at least once, under the
+ * same id each time; or posts its answer to Slack or GitHub. What is not delivered stands in the store, and the object's alarm comes back for it.
+ */
+export class Callbacks {
+	readonly #store: SessionStore;
+	readonly #config: () => Config;
+
+	constructor(store: SessionStore, config: () => Config) {
+		this.#store = store;
+		this.#config = config;
+	}
+
+	/** Makes the attempts that are due. */
+	async send(): Promise<void> {
+		await Promise.all(this.#store.callbacks.listDue(Date.now(), atOnce).map((callback) => this.#attempt(callback)));
+	}
+
+	async #attempt(callback: Callback): Promise<void> {
+		const { id, failed } = callback;
+		const status = await this.#post(callback).catch((cause: unknown) => {
+			tell('callback.failed', callback, toFailureFields(cause));
+			return undefined;
+		});
+		// The session may have been removed meanwhile.
+		if (!this.#store.exists()) return;
+		const isDelivered = status !== undefined && status >= 200 && status < 300;
+		const isReply = parseReplyTarget(callback.url) !== undefined;
+		const isOver = status !== undefined && (isReply ? !mayPostAgain(status) : status === 410);
+		const delay = isDelivered || isOver ? undefined : retryDelay(failed + 1);
+		if (delay !== undefined) this.#store.callbacks.retry(id, Date.now() + delay);
+		else {
+			if (!isDelivered) tell('callback.given_up', callback, { 'http.response.status_code': status });
+			this.#store.callbacks.remove(id);
+		}
+	}
+
+	async #post(callback: Callback): Promise<number> {
+		const { local } = this.#config();
+		const request = await this.#request(callback);
+		if (request === undefined) return 204;
+		const { url, headers, body } = request;
+		const response = await publicFetch(
+			url,
+			{ method: 'POST', headers, body },
+			{ allowLoopback: local !== undefined, field: 'callback', maxRedirects: 0, maxBytes, timeoutMs },
+		);
+		await response.body?.cancel();
+		return response.status;
+	}
+
+	/** What is sent; nothing where there is no answer to be posted. */
+	async #request(callback: Callback) {
+		const { callbackSecrets, github } = this.#config();
+		const target = parseReplyTarget(callback.url);
+		if (target !== undefined) {
+			const text = replyText(await this.#event(callback), target.kind === 'github');
+			return text === undefined ? undefined : toReplyRequest(target, text, github);
+		}
+		const body = JSON.stringify(await this.#createOutcome(callback));
+		const signed = await signHeaders(body, { id: callback.id, secrets: callbackSecrets(), now: Date.now() });
+		const headers = { 'content-type': 'application/json', 'user-agent': 'runlet', ...signed };
+		return { url: callback.url, headers, body };
+	}
+
+	async #event({ run }: Callback): Promise<TerminalEvent> {
+		return (await createPastRun(this.#store, run)?.ended) ?? { type: 'cancelled' };
+	}
+
+	/** What is sent: how the run ended, as its last event has it. */
+	async #createOutcome(callback: Callback): Promise<object> {
+		const { run, runId } = callback;
+		const { id: sessionId, agent, metadata, createdAt } = this.#store.session();
+		const event = await this.#event(callback);
+		const { type, ...outcome } = event;
+		const timestamp = new Date(this.#store.runs.get(run)?.endedAt ?? createdAt).toISOString();
+		const data = { sessionId, runId, agent, status: toRunStatus(event), ...(metadata && { metadata }), ...outcome };
+		return { type: `run.${words[type]}`, timestamp, data };
+	}
+}
+
+/** What a person is told of a run's end; in public only what the agent itself says. */
+function replyText(event: TerminalEvent, isComment: boolean): string | undefined {
+	if (event.type === 'done') return event.text.trim() || (isComment ? undefined : 'There is no answer.');
+	if (event.type === 'awaiting' && event.question !== undefined) return event.question.question;
+	if (isComment) return undefined;
+	if (event.type === 'awaiting') return 'Somebody has to decide about this first.';
+	return event.type === 'error' ? 'That did not work. Try it again in a moment.' : 'This was stopped.';
+}
+
+const words: Readonly<Record<TerminalEvent['type'], string>> = {
+	done: 'completed',
+	awaiting: 'awaiting',
+	halted: 'halted',
+	cancelled: 'cancelled',
+	error: 'failed',
+};
+
+function tell(event: string, { runId }: Callback, about: LogFields): void {
+	log('warn', event, { 'runlet.run.id': runId, ...about });
+}

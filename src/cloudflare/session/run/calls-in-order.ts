@@ -1,0 +1,52 @@
+import type { RunEvent } from '../../../core/chat/index.ts';
+
+/**
+ * A filter that lets the pieces of one call pass until it has ended, then those of the next: some models stream several
+ * calls at once, and a position in a run says how far a reader is in one of them.
+ */
+export function callsInOrder(): (events: readonly RunEvent[]) => readonly RunEvent[] {
+	let open: string | undefined;
+	const waiting = new Map<string, RunEvent[]>();
+
+	const pass = (event: RunEvent, out: RunEvent[]): void => {
+		out.push(event);
+		if (event.type === 'tool_use_start') open = event.id;
+		if (event.type !== 'tool_use_end' || event.id !== open) return;
+		open = undefined;
+		const next = waiting.entries().next().value;
+		if (next === undefined) return;
+		waiting.delete(next[0]);
+		for (const held of next[1]) pass(held, out);
+	};
+	const flush = (out: RunEvent[]): void => {
+		open = undefined;
+		for (const held of waiting.values()) for (const event of held) out.push(event);
+		waiting.clear();
+	};
+
+	return (events) => {
+		if (open === undefined && !events.some(({ type }) => type === 'tool_use_start')) return events;
+		const out: RunEvent[] = [];
+		for (const event of events) {
+			const piece = isPiece(event);
+			if (piece && open !== undefined && event.id !== open) {
+				const held = waiting.get(event.id);
+				if (held === undefined) waiting.set(event.id, [event]);
+				else held.push(event);
+			} else {
+				// With its turn a call is over, whether its end was said or not.
+				if (event.type === 'stop') flush(out);
+				if (event.type === 'turn.restarted') {
+					open = undefined;
+					waiting.clear();
+				}
+				pass(event, out);
+			}
+		}
+		return out;
+	};
+}
+
+function isPiece(event: RunEvent): event is RunEvent & { readonly id: string } {
+	return event.type === 'tool_use_start' || event.type === 'tool_use_input' || event.type === 'tool_use_end';
+}

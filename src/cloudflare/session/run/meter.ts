@@ -1,0 +1,111 @@
+import { estimateReply } from '../../../core/chat/estimate.ts';
+import type { ChatUsage, Message, Meter, MeteredRequest } from '../../../core/chat/index.ts';
+import { type Amount, createAmount, nothing } from '../../budget/amount.ts';
+import { type BudgetState, budgetState, exceedsLimit, isBounded, type Limit } from '../../budget/budget.ts';
+import { askLedger } from '../../rpc/ask-ledger.ts';
+import type { LedgerApi } from '../../rpc/ledger.ts';
+import type { RunRecord } from '../store/run.ts';
+import type { Charge } from '../store/spending.ts';
+import { ledgerId, type SessionStore } from '../store/store.ts';
+import { toAmount } from './charge.ts';
+import type { AtCrashPoint } from './crash.ts';
+import { createBudgetError, type ModelFacts, toReservation } from './reservation.ts';
+
+/** The account of one run: what its requests may cost is set aside before them and settled after them. */
+export interface SessionMeter extends Meter {
+	/** The request has given a message. Call it in the transaction that stores that. */
+	readonly settle: (usage: ChatUsage | undefined, message: Message) => void;
+	/** The number of the request that goes on. */
+	readonly call: number | undefined;
+}
+
+/** What a run's account is kept with. */
+export interface MeterOptions extends ModelFacts {
+	readonly store: SessionStore;
+	readonly record: Pick<RunRecord, 'n' | 'id'>;
+	/** What the session may spend; asked each time, as it may be raised. */
+	readonly limit: () => Limit;
+	/** The ledger of the session's owner. */
+	readonly owner?: OwnerLedger | undefined;
+	readonly atCrashPoint: AtCrashPoint;
+}
+
+/** An owner's ledger, and what may be spent in a day. */
+export interface OwnerLedger {
+	/** A new stub each time: one that has failed stays broken. */
+	readonly ledger: () => LedgerApi;
+	readonly limit: Limit;
+	/** Tells it what earlier calls came to, as far as it can be reached. */
+	readonly settleUp: () => Promise<void>;
+}
+
+/**
+ * Keeps a session's budget and its owner's (design.md, "Budgets"). Fail-closed: a request that might go past a limit is
+ * not made. One that was cut off is charged what was seen of it.
+ */
+export function createSessionMeter(options: MeterOptions): SessionMeter {
+	const { store, record, limit, owner, atCrashPoint } = options;
+	const bounded = owner !== undefined && isBounded(owner.limit) ? owner : undefined;
+	let open: Charge | undefined;
+
+	const settle = (amount: Amount): void => {
+		if (open !== undefined) store.settle(open, amount);
+		open = undefined;
+	};
+	const charge = (usage: ChatUsage | undefined, outputTokens: number, isCut: boolean): void =>
+		settle(open === undefined ? nothing : toAmount(open, { usage, outputTokens, isCut }));
+
+	/** Sets aside what fits the session's budget and the owner's day, as far as it is known; gives its state where it refused. */
+	const setAside = async (
+		request: MeteredRequest,
+		day = bounded && budgetState(bounded.limit, nothing, nothing),
+	): Promise<number | undefined | BudgetState> => {
+		const { cap, amount, estimate } = await toReservation(options, request, readBudgetState(store, limit()), day);
+		const state = readBudgetState(store, limit());
+		if (exceedsLimit(state, amount)) throw createBudgetError('session', state, amount);
+		if (day !== undefined && exceedsLimit(day, amount)) throw createBudgetError('day', day, amount);
+		const owed = owner !== undefined;
+		open = store.spending.reserve({ run: record.n, model: request.model, amount, owed, estimate }, Date.now());
+		if (bounded === undefined) return cap;
+		try {
+			const id = ledgerId(record.id, open.call);
+			const answer = await askLedger(bounded.ledger, (one) => one.reserve(id, amount, bounded.limit));
+			if (answer.ok) return cap;
+			settle(nothing);
+			return answer.state;
+		} catch (error) {
+			settle(nothing);
+			throw error;
+		}
+	};
+
+	return {
+		reserve: async (request) => {
+			if (bounded !== undefined) await owner?.settleUp();
+			const first = await setAside(request);
+			// What is left of the day is known once it refused: a shorter reply may fit.
+			const cap = typeof first === 'object' ? await setAside(request, first) : first;
+			if (typeof cap === 'object') throw createBudgetError('day', cap, nothing);
+			await atCrashPoint('model-begin');
+			return cap;
+		},
+		lost: (usage, cut, outputTokens) => {
+			if (!cut && !isSaid(usage)) settle(nothing);
+			else charge(usage, outputTokens, cut);
+		},
+		settle: (usage, message) => charge(usage, message.role === 'assistant' ? estimateReply(message) : 0, false),
+		get call() {
+			return open?.call;
+		},
+	};
+}
+
+/** Whether a provider says what a request cost. */
+function isSaid({ inputTokens, outputTokens, totalTokens }: ChatUsage = {}): boolean {
+	return inputTokens !== undefined || outputTokens !== undefined || totalTokens !== undefined;
+}
+
+/** Where the session's own budget stands. */
+export function readBudgetState(store: SessionStore, limit: Limit): BudgetState {
+	return budgetState(limit, createAmount(store.spending.total()), store.spending.open()?.amount ?? nothing);
+}

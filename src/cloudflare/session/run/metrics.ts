@@ -1,0 +1,176 @@
+import type { ChatUsage, RunEvent, TerminalEvent } from '../../../core/chat/index.ts';
+import { addUsage } from '../../../core/chat/usage.ts';
+import { type LogFields, log } from '../../log.ts';
+import type { RunStatus } from '../store/status.ts';
+
+/** A dataset of Workers Analytics Engine, as far as it is used. */
+export interface MetricsDataset {
+	writeDataPoint(point: DataPoint): void;
+}
+
+/** The columns `index1`, `blob1`…, `double1`… of a row. */
+export interface DataPoint {
+	readonly indexes: [string];
+	readonly blobs: string[];
+	readonly doubles: number[];
+}
+
+/** What a run's events add up to. */
+export interface RunTally {
+	readonly usage: ChatUsage;
+	/** Turns of the model that came to their end. */
+	readonly turns: number;
+	/** Results of tools. */
+	readonly toolCalls: number;
+}
+
+/** Counts a run's events as they come; those of its earlier lives first, where it was taken up. */
+export class RunCounter {
+	#usage: ChatUsage = {};
+	/** Of a turn whose step was not told yet. */
+	#open: ChatUsage | undefined;
+	#turns = 0;
+	#toolCalls = 0;
+
+	constructor(events: readonly RunEvent[] = []) {
+		this.add(events);
+	}
+
+	get tally(): RunTally {
+		const open = this.#open === undefined ? 0 : 1;
+		return { usage: addUsage(this.#usage, this.#open), turns: this.#turns + open, toolCalls: this.#toolCalls };
+	}
+
+	add(events: readonly RunEvent[]): void {
+		for (const event of events) this.#add(event);
+	}
+
+	#add(event: RunEvent): void {
+		switch (event.type) {
+			case 'stop':
+				this.#open = event.usage ?? {};
+				break;
+			case 'tool_result':
+				this.#toolCalls++;
+				break;
+			case 'step':
+				this.#close(event.usage);
+				break;
+			case 'turn.restarted':
+				this.#open = undefined;
+				break;
+			case 'done':
+			case 'cancelled':
+				this.#close(this.#open);
+				this.#usage = event.usage ?? this.#usage;
+		}
+	}
+
+	/** The turn is over; the calls that an earlier run left open are none. */
+	#close(usage: ChatUsage | undefined): void {
+		if (this.#open === undefined) return;
+		this.#turns++;
+		this.#usage = addUsage(this.#usage, usage);
+		this.#open = undefined;
+	}
+}
+
+/** A run that has ended. */
+export interface RunReport extends RunTally {
+	readonly session: string;
+	readonly run: string;
+	readonly owner: string;
+	readonly agent: string;
+	readonly model: string;
+	/** Runlet's name of the provider. */
+	readonly provider: string;
+	readonly status: RunStatus;
+	readonly event: TerminalEvent;
+	/** By what way its message came. */
+	readonly transport: string;
+	/** What was charged, in US dollars: as the budgets have it. */
+	readonly usd: number;
+	/** Lives that it had: more than one where it was taken up after a crash. */
+	readonly lives: number;
+	readonly durationMs: number;
+	/** Until the model's first event was there; missing where the run was taken up, or none came. */
+	readonly firstEventMs: number | undefined;
+}
+
+/** OpenTelemetry's names of providers (https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/), where it has another. */
+const providerNames: Readonly<Record<string, string>> = {
+	xai: 'x_ai',
+	gemini: 'gcp.gemini',
+	mistral: 'mistral_ai',
+};
+
+/**
+ * Tells of a run that has ended: a line of the log, and a point in Analytics Engine where that is bound. It is told in the
+ * moment in which its end is written; a machine that fails in just that moment may leave no point, or two.
+ */
+export function report(run: RunReport, dataset: MetricsDataset | undefined): void {
+	log('info', 'run', toLogLine(run));
+	dataset?.writeDataPoint(toPoint(run));
+}
+
+/** A run as a line of the log. */
+export function toLogLine(run: RunReport): LogFields {
+	const { usage } = run;
+	return {
+		'gen_ai.operation.name': 'invoke_agent',
+		'gen_ai.agent.name': run.agent,
+		'gen_ai.conversation.id': run.session,
+		'gen_ai.provider.name': providerNames[run.provider] ?? run.provider,
+		'gen_ai.request.model': run.model,
+		'gen_ai.usage.input_tokens': usage.inputTokens,
+		'gen_ai.usage.output_tokens': usage.outputTokens,
+		'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
+		'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
+		'runlet.run.id': run.run,
+		'runlet.run.status': run.status,
+		'error.type': getErrorCode(run.event),
+		'runlet.owner': run.owner,
+		'runlet.transport': run.transport,
+		'runlet.cost.usd': run.usd,
+		'runlet.duration_ms': run.durationMs,
+		'runlet.first_event_ms': run.firstEventMs,
+		'runlet.run.turns': run.turns,
+		'runlet.run.tool_calls': run.toolCalls,
+		'runlet.run.lives': run.lives,
+	};
+}
+
+/**
+ * A run as a row of the dataset. Columns have numbers, not names, and rows stay for three months: append, never change
+ * one. README.md names them. A number that nobody knows is 0, a text ''.
+ */
+export function toPoint(run: RunReport): DataPoint {
+	const { usage } = run;
+	return {
+		indexes: [run.owner.slice(0, 96)],
+		blobs: [
+			run.agent,
+			run.model,
+			providerNames[run.provider] ?? run.provider,
+			run.status,
+			getErrorCode(run.event) ?? '',
+			run.transport,
+		],
+		doubles: [
+			usage.inputTokens ?? 0,
+			usage.outputTokens ?? 0,
+			usage.cachedInputTokens ?? 0,
+			usage.reasoningTokens ?? 0,
+			run.usd,
+			run.durationMs,
+			run.firstEventMs ?? 0,
+			run.turns,
+			run.toolCalls,
+			run.lives,
+		],
+	};
+}
+
+function getErrorCode(event: TerminalEvent): string | undefined {
+	return event.type === 'error' ? event.code : undefined;
+}

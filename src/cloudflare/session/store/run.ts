@@ -1,0 +1,201 @@
+import type { ChatOptions, RunEvent, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
+import { RunletError } from '../../../core/errors.ts';
+import type { JsonSchema } from '../../../core/tool/index.ts';
+import type { Sql } from '../../migrate.ts';
+import type { RunStatus } from './status.ts';
+
+export interface RunRecord {
+	/** Number in the session, from 1. */
+	readonly n: number;
+	readonly id: string;
+	readonly status: RunStatus;
+	/** The model that it runs on; missing in runs of an earlier version. */
+	readonly model?: string | undefined;
+	/** Model turns after which it stops. */
+	readonly stopAfter?: number | undefined;
+	/** The longest reply that its client wants, in tokens. */
+	readonly maxOutputTokens?: number | undefined;
+	/** Which tool its client wants called first. */
+	readonly toolChoice?: ChatOptions['toolChoice'];
+	/** What else its client asks of it. */
+	readonly terms?: RunTerms | undefined;
+	/** The life of the object that runs it: another one's run is dead. */
+	readonly boot: string;
+	/** Lives that it has had. */
+	readonly attempt: number;
+	/** Lives that were lost since it last came further. */
+	readonly lost: number;
+	/** Its own messages that were stored when its life began: with more of them it has come further. */
+	readonly progress: number;
+	/** Times that its readers were told that its current turn is asked again. */
+	readonly restarts: number;
+	/** The newest turn that its model was to be asked for, and what was shown of that, a moment ago. */
+	readonly draft?: Draft | undefined;
+	/** Whether it notes the calls that it begins; a run of an earlier version did not. */
+	readonly journaled: boolean;
+	/** Its messages stand from this place on. */
+	readonly firstSeq: number;
+	readonly tail?: RunTail | undefined;
+	readonly createdAt: number;
+	readonly endedAt?: number | undefined;
+}
+
+/** What a client may ask of a run beside its message. */
+export interface RunTerms {
+	/** The answer is JSON of this schema. */
+	readonly outputSchema?: JsonSchema | undefined;
+	/** `false`: at most one call is left to the client. */
+	readonly parallelToolCalls?: boolean | undefined;
+}
+
+/** A turn that its model is asked for. */
+export interface Draft {
+	readonly iteration: number;
+	/** Times that it was asked again before this. */
+	readonly restarts: number;
+	/** What was shown of it; empty until that is stored for the first time. */
+	readonly events: readonly RunEvent[];
+	/** The request that it comes from, by its number; the tokens that it has come to, estimated, and since when. */
+	readonly call?: number | undefined;
+	readonly tokens?: number | undefined;
+	readonly ms?: number | undefined;
+}
+
+/** How a run ended, and what it said after its last message. */
+export interface RunTail {
+	readonly before: readonly SideEvent[];
+	/** The deltas of a turn that was broken off: they were shown, and are in no message. */
+	readonly draft: readonly RunEvent[];
+	/** Times that the turn it ended in was asked again. */
+	readonly restarts?: number | undefined;
+	/** Turns that were shown to their end; missing in runs of an earlier version. */
+	readonly steps?: number | undefined;
+	readonly event: TerminalEvent;
+}
+
+/** A run that is about to begin. */
+export type NewRun = Pick<
+	RunRecord,
+	'n' | 'id' | 'model' | 'stopAfter' | 'maxOutputTokens' | 'toolChoice' | 'terms' | 'boot' | 'firstSeq' | 'createdAt'
+>;
+
+/** What changes when a run is taken up again. */
+export type NextLife = Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress'>;
+
+/** The runs of a session: one row each. */
+export class RunRows {
+	readonly #sql: Sql;
+
+	constructor(sql: Sql) {
+		this.#sql = sql;
+	}
+
+	begin(run: NewRun): RunRecord {
+		this.#sql.exec(
+			`INSERT INTO run (
+				n, id, status, model, stop_after, max_output_tokens, tool_choice, terms, boot, attempt, first_seq, journaled,
+				created_at
+			) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?, 1, ?, 1, ?)`,
+			...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.maxOutputTokens ?? null],
+			...[asJson(run.toolChoice), asJson(run.terms), run.boot, run.firstSeq, run.createdAt],
+		);
+		return { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0, journaled: true };
+	}
+
+	/** A lost run has its next life. */
+	takeUp(n: number, { boot, attempt, lost, progress, restarts }: NextLife & Pick<RunRecord, 'restarts'>): void {
+		this.#sql.exec(
+			'UPDATE run SET boot = ?, attempt = ?, lost = ?, progress = ?, restarts = ? WHERE n = ?',
+			...[boot, attempt, lost, progress, restarts, n],
+		);
+	}
+
+	/**
+	 * Throws `interrupted` where this life of a run is over: what still works behind its back, as a model or a tool that
+	 * did not heed its signal, writes nothing any more.
+	 */
+	assertOpen({ n, boot, attempt }: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): void {
+		const isOpen = "SELECT 1 FROM run WHERE n = ? AND boot = ? AND attempt = ? AND status = 'running'";
+		if (this.#sql.exec(isOpen, n, boot, attempt).toArray().length > 0) return;
+		throw new RunletError('interrupted', 'This run is over: nothing more is stored of it.');
+	}
+
+	/** How often readers were told that the current turn is asked again. */
+	markRestarted(n: number, restarts: number): void {
+		this.#sql.exec('UPDATE run SET restarts = ? WHERE n = ?', restarts, n);
+	}
+
+	draft(n: number, draft: Draft): void {
+		this.#sql.exec('UPDATE run SET draft = ? WHERE n = ?', JSON.stringify(draft), n);
+	}
+
+	end(n: number, status: RunStatus, tail: RunTail, endedAt: number): void {
+		this.#sql.exec(
+			'UPDATE run SET status = ?, tail = ?, draft = NULL, ended_at = ? WHERE n = ?',
+			...[status, JSON.stringify(tail), endedAt, n],
+		);
+	}
+
+	/** The run of that number; without one the newest. */
+	get(n?: number): RunRecord | undefined {
+		const where = n === undefined ? 'ORDER BY n DESC LIMIT 1' : 'WHERE n = ?';
+		const row = this.#sql.exec<Row>(`SELECT * FROM run ${where}`, ...(n === undefined ? [] : [n])).toArray()[0];
+		return row === undefined ? undefined : toRecord(row);
+	}
+
+	/** The oldest run behind that number. */
+	after(n: number): RunRecord | undefined {
+		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE n > ? ORDER BY n LIMIT 1', n).toArray();
+		return row === undefined ? undefined : toRecord(row);
+	}
+}
+
+type Row = {
+	n: number;
+	id: string;
+	status: RunStatus;
+	model: string | null;
+	stop_after: number | null;
+	max_output_tokens: number | null;
+	tool_choice: string | null;
+	terms: string | null;
+	boot: string;
+	attempt: number;
+	lost: number;
+	progress: number;
+	restarts: number;
+	draft: string | null;
+	journaled: number;
+	first_seq: number;
+	tail: string | null;
+	created_at: number;
+	ended_at: number | null;
+};
+
+function asJson(value: object | string | undefined): string | null {
+	return value === undefined ? null : JSON.stringify(value);
+}
+
+function toRecord({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row): RunRecord {
+	return {
+		n: row.n,
+		id: row.id,
+		status: row.status,
+		model: row.model ?? undefined,
+		stopAfter: row.stop_after ?? undefined,
+		maxOutputTokens: row.max_output_tokens ?? undefined,
+		toolChoice: toolChoice === null ? undefined : JSON.parse(toolChoice),
+		terms: terms === null ? undefined : JSON.parse(terms),
+		boot: row.boot,
+		attempt: row.attempt,
+		lost: row.lost,
+		progress: row.progress,
+		restarts: row.restarts,
+		draft: draft === null ? undefined : JSON.parse(draft),
+		journaled: row.journaled === 1,
+		firstSeq: row.first_seq,
+		tail: tail === null ? undefined : JSON.parse(tail),
+		createdAt: row.created_at,
+		endedAt: row.ended_at ?? undefined,
+	};
+}

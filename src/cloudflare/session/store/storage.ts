@@ -1,0 +1,74 @@
+import type { DurableObjectStorage } from '@cloudflare/workers-types';
+import { RunletError } from '../../../core/errors.ts';
+import type { Sql } from '../../migrate.ts';
+
+/** After how many seconds a request may come again that met a storage which failed. */
+const retryAfter = 2;
+
+/** What SQLite says of a statement that would fail again: that is no failure of the storage. */
+const faultOfStatement = /SQLITE_(CONSTRAINT|ERROR|MISMATCH|MISUSE|RANGE|TOOBIG)\b/;
+
+/** The storage of an object, as far as a session uses it. */
+export type Storage = Pick<
+	DurableObjectStorage,
+	'transactionSync' | 'getAlarm' | 'setAlarm' | 'deleteAlarm' | 'sync'
+> & {
+	readonly sql: Sql;
+};
+
+/**
+ * An object's storage whose own failures are `storage_unavailable`, a 503 with `Retry-After`: they pass, and no provider
+ * and no caller is at fault. What else is thrown stays as it is.
+ */
+export function guardStorage(storage: Storage): Storage {
+	const sql: Sql = { exec: (query, ...values) => guarded(() => storage.sql.exec(query, ...values)) };
+	return {
+		sql,
+		transactionSync: (work) => {
+			let own: { readonly error: unknown } | undefined;
+			const note = () => {
+				try {
+					return work();
+				} catch (error) {
+					own = { error };
+					throw error;
+				}
+			};
+			return guarded(
+				() => storage.transactionSync(note),
+				(error) => (own === undefined ? toStorageError(error) : own.error),
+			);
+		},
+		getAlarm: () => eventually(() => storage.getAlarm()),
+		setAlarm: (at) => eventually(() => storage.setAlarm(at)),
+		deleteAlarm: () => eventually(() => storage.deleteAlarm()),
+		sync: () => eventually(() => storage.sync()),
+	};
+}
+
+/** Whether the storage failed. */
+export function isStorageError(error: unknown): error is RunletError {
+	return error instanceof RunletError && error.code === 'storage_unavailable';
+}
+
+function guarded<T>(work: () => T, toError: (error: unknown) => unknown = toStorageError): T {
+	try {
+		return work();
+	} catch (error) {
+		throw toError(error);
+	}
+}
+
+async function eventually<T>(work: () => Promise<T>): Promise<T> {
+	try {
+		return await work();
+	} catch (error) {
+		throw toStorageError(error);
+	}
+}
+
+function toStorageError(cause: unknown): unknown {
+	if (cause instanceof RunletError || (cause instanceof Error && faultOfStatement.test(cause.message))) return cause;
+	const message = 'The session could not be stored just now. Try again in a moment.';
+	return new RunletError('storage_unavailable', message, { retryAfter }, { cause });
+}

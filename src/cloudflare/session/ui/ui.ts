@@ -1,0 +1,168 @@
+import { joinBytes, toBase64 } from '../../../core/bytes.ts';
+import type { ToolMessage } from '../../../core/chat/index.ts';
+import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../compat/ui/message.ts';
+import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../../compat/ui/writer.ts';
+import { findRecords } from '../events/past.ts';
+import { replay } from '../events/replay.ts';
+import { readAttachments } from '../inbox/attachment.ts';
+import { listApprovedCalls } from '../inbox/pending.ts';
+import { findInput, findRound, isFromOutside, toListedId } from '../inbox/round.ts';
+import { type MessageRecord, messageStride } from '../store/message.ts';
+import type { RunRecord } from '../store/run.ts';
+import type { SessionStore } from '../store/store.ts';
+
+/** Characters of the history that a page is shown, about. */
+const shownCharacters = 4_000_000;
+
+/** The head of the message that a run writes: all runs that answer one message write the same one. */
+export function findHead(store: SessionStore, n: number, isContinued: boolean): UiMessageHead {
+	const { input, runs } = findRound(store, n);
+	const told = listToldRuns(store, runs);
+	return {
+		messageId: answerId(input?.seq ?? 0),
+		sessionId: store.session().id,
+		earlier: told.slice(0, -1),
+		given: told.at(-1)?.given ?? [],
+		isContinued,
+	};
+}
+
+/**
+ * The newest part of the conversation as a page shows it, without the answer that is being written: a page gets that by
+ * following the run. Messages that wait for their runs are the last, but that an answer whose calls are open stands
+ * behind them: a page answers calls of its last message.
+ */
+export function uiMessages(store: SessionStore): UiMessage[] {
+	const inputs = store.messages.newest({ characters: shownCharacters }).filter(isFromOutside);
+	const newest = store.runs.get();
+	const messages: UiMessage[] = [];
+	/** The runs of the round that is read, and whether it is passed over. */
+	let runs: number[] = [];
+	let isPassed = false;
+	const flush = (): void => {
+		const answer = findAnswer(store, runs);
+		if (answer !== undefined) messages.push(answer);
+		runs = [];
+	};
+	for (let n = inputs[0]?.run ?? 1; newest !== undefined && n <= newest.n; n++) {
+		const run = store.runs.get(n);
+		if (run === undefined) continue;
+		const begins = findInput(store, run);
+		if (begins !== undefined) flush();
+		isPassed = isGone(begins ?? store.messages.get(run.firstSeq)) || (begins === undefined && isPassed);
+		if (isPassed) continue;
+		runs.push(n);
+		for (const input of inputs) {
+			if (input.run === n) messages.push(toUserMessage(store.messages.whole(input), toListedId(input.seq)));
+		}
+	}
+	const waiting = store.queue.all().map((one) => toUserMessage(one, one.runId));
+	if (newest?.status === 'awaiting_tools') messages.push(...waiting.splice(0));
+	if (newest?.status !== 'running') flush();
+	return [...messages, ...waiting];
+}
+
+/** Whether a message is shown no more; what stands again was said nevertheless, where it stood first. */
+function isGone(record: MessageRecord | undefined): boolean {
+	return record?.isReplaced === true && record.isRestated !== true;
+}
+
+function answerId(place: number): string {
+	return `msg_${place}`;
+}
+
+function findAnswer(store: SessionStore, runs: readonly number[]): UiMessage | undefined {
+	const last = runs.at(-1);
+	if (last === undefined) return undefined;
+	const { events } = listToldRuns(store, [last])[0] ?? { events: [] };
+	const writer = new UiWriter(findHead(store, last, false));
+	const written = events.flatMap((event) => writer.write(event));
+	const run = store.runs.get();
+	if (run?.n !== last || run.status !== 'awaiting_tools') return toUiMessage(written);
+	const message = toUiMessage([...written, ...writer.writeAnswers(findEarlyAnswers(store, run))]);
+	return message && withAllowed(message, listApprovedCalls(store));
+}
+
+/** Results that came for calls of the newest run while others are still open: they are stored for the run after it. */
+function findEarlyAnswers(store: SessionStore, run: RunRecord): GivenResult[] {
+	const firstSeq = store.messages.lastTurn();
+	const n = run.n + 1;
+	return toGiven({ n, firstSeq }, findRecords(store, n, firstSeq), listAskedApprovals(run));
+}
+
+/** What is stored of runs that follow one another; of one that goes on only what it was given. */
+function listToldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
+	let approvals: ReadonlySet<string> = new Set();
+	return runs.flatMap((n) => {
+		const run = store.runs.get(n);
+		if (run === undefined) return [];
+		const records = findRecords(store, n, run.firstSeq).filter((record) => !isGone(record));
+		const told = {
+			given: toGiven(run, records, approvals),
+			events: run.tail === undefined ? [] : replay(run, records),
+		};
+		approvals = listAskedApprovals(run);
+		return [told];
+	});
+}
+
+/** The calls that a run put before a person. */
+function listAskedApprovals({ tail }: RunRecord): ReadonlySet<string> {
+	const asked = tail?.event.type === 'awaiting' ? (tail.event.toolCalls ?? []) : [];
+	return new Set(asked.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])));
+}
+
+/** The answers to calls that a run began with, but for that to a question: it is a message of the person. */
+function toGiven(
+	{ n, firstSeq }: Pick<RunRecord, 'n' | 'firstSeq'>,
+	records: readonly MessageRecord[],
+	approvals: ReadonlySet<string>,
+): GivenResult[] {
+	const isGiven = (record: MessageRecord): record is MessageRecord & { readonly message: ToolMessage } =>
+		record.run === n && record.input === true && record.message.role === 'tool' && record.inbound === undefined;
+	return records
+		.filter(({ seq }) => seq < firstSeq + messageStride)
+		.filter(isGiven)
+		.map(({ message: { toolCallId: id, content: output, isError = false } }) => ({
+			id,
+			output,
+			isError,
+			// A call that waited for a person gets no result from outside but that they did not allow it.
+			isDenied: approvals.has(id),
+		}));
+}
+
+/** @param name what it is called where its sender did not call it anything. */
+function toUserMessage({ message, inbound }: Pick<MessageRecord, 'message' | 'inbound'>, name: string): UiMessage {
+	const parts = 'parts' in message ? message.parts : undefined;
+	const attached = inbound?.attachments ?? [];
+	const own: UiPart[] =
+		parts === undefined
+			? [{ type: 'text', text: String(message.content) }]
+			: parts
+					.filter((_, index) => !attached.some(({ part }) => part === index))
+					.map(({ kind, text = '', mime, data, url, name }) =>
+						kind === 'text' ? { type: 'text', text } : filePart({ mime, name, url: url ?? dataUrl(mime, data) }),
+					);
+	const files = readAttachments(parts, attached).map(({ name, type, contentText, contentBase64, contentUrl }) => {
+		const data = contentText === undefined ? contentBase64 : toBase64(joinBytes(contentText));
+		return filePart({ mime: type, name, url: contentUrl ?? dataUrl(type, data) });
+	});
+	return { id: inbound?.messageId ?? name, role: 'user', parts: [...own, ...files] };
+}
+
+function filePart({
+	mime = 'application/octet-stream',
+	name,
+	url,
+}: {
+	readonly mime?: string | undefined;
+	readonly name?: string | undefined;
+	readonly url: string;
+}): UiPart {
+	return { type: 'file', mediaType: mime, url, ...(name !== undefined && { filename: name }) };
+}
+
+function dataUrl(mime = 'application/octet-stream', data = ''): string {
+	return `data:${mime};base64,${data}`;
+}

@@ -1,0 +1,116 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { reach } from '../../../src/cloudflare/rpc/reach.ts';
+import { RunletError } from '../../../src/core/errors.ts';
+import { kvResolver } from '../../../src/core/skill/index.ts';
+import worker from '../../worker.ts';
+
+const marked = (...marks: readonly string[]) => {
+	const error = new Error('of the platform');
+	for (const mark of marks) Reflect.set(error, mark, true);
+	return error;
+};
+const forever = (): Promise<never> => new Promise(() => {});
+
+beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => {}));
+afterEach(() => vi.restoreAllMocks());
+
+describe('a call to another object', () => {
+	test.each([
+		['that failed with retryable is made again where nothing happens twice', ['retryable'], true, 2],
+		['is not made again where something might happen twice', ['retryable'], false, 1],
+		['that met an overloaded object is not made again', ['retryable', 'overloaded'], true, 1],
+		['that failed without a mark is not made again', [], true, 1],
+	])('%s', async (_, marks, isSafe, most) => {
+		let calls = 0;
+		const call = async (): Promise<string> => {
+			if (++calls === 1) throw marked(...marks);
+			return 'answer';
+		};
+		const answer = await reach(call, { what: 'It', isSafe }).catch((error) => error);
+		if (most === 2) expect(answer).toBe('answer');
+		else expect(answer).toMatchObject({ code: 'overloaded', status: 503, data: { retryAfter: 5 } });
+		expect(calls).toBe(most);
+	});
+
+	test('that was wrong before it was made says what was wrong', async () => {
+		const wrong = new RunletError('invalid_request', 'No.');
+		const call = (): Promise<never> => {
+			throw wrong;
+		};
+		await expect(reach(call, { what: 'It', isSafe: true })).rejects.toBe(wrong);
+	});
+
+	test('that hangs ends in its time', async () => {
+		const late = reach(forever, { what: 'It', isSafe: true, timeoutMs: 5 });
+		await expect(late).rejects.toMatchObject({ code: 'overloaded' });
+	});
+});
+
+test('a KV read that hangs does not hold a run: the skill is left out, and that is told', async () => {
+	const problems: string[] = [];
+	const options = { timeoutMs: 5, onProblem: (_: string, problem: string) => void problems.push(problem) };
+	const resolver = kvResolver({ get: forever }, options);
+	expect(await resolver.listFn({ messages: [], model: 'm' })).toEqual([]);
+	expect(await resolver.readFn('any')).toBeUndefined();
+	expect(problems).toContain('not_read');
+});
+
+describe('every route', () => {
+	const id = 'a'.repeat(64);
+	const post = (path: string, body: object = {}, headers: Record<string, string> = {}) =>
+		[
+			path,
+			{ method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } },
+		] as const;
+	const ui = { id: 'chat', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'hi' }] }] };
+	const routes = [
+		post('/v1/sessions', { agent: 'scripted' }),
+		post('/v1/sessions', { agent: 'scripted', text: 'hi' }, { 'idempotency-key': 'k' }),
+		[`/v1/sessions/${id}`, {}],
+		[`/v1/sessions/${id}`, { method: 'DELETE' }],
+		[`/v1/sessions/${id}/messages`, {}],
+		[`/v1/sessions/${id}/events`, {}],
+		post(`/v1/sessions/${id}/messages`, { text: 'hi' }),
+		post(`/v1/sessions/${id}/token`),
+		post(`/v1/sessions/${id}/answer`, { text: 'yes' }),
+		post(`/v1/sessions/${id}/tool-results`, [{ id: 'a', output: 1 }]),
+		post(`/v1/sessions/${id}/continue`),
+		post(`/v1/sessions/${id}/step`),
+		post(`/v1/sessions/${id}/cancel`),
+		post('/v1/chat/completions', { model: 'scripted', messages: [{ role: 'user', content: 'hi' }] }),
+		post('/v1/ui/scripted', ui),
+		['/v1/ui/scripted/chat/stream', {}],
+		['/v1/ui/scripted/chat/messages', {}],
+		['/v1/sessions', {}],
+	] as const;
+
+	test.each([['retryable'], ['overloaded'], ['nothing']])(
+		'answers 503 with Retry-After where its object fails with %s, 406 where a run may have begun, and never 500',
+		async (mark) => {
+			const objects = {
+				...env.SESSIONS,
+				newUniqueId: () => id,
+				idFromName: () => id,
+				idFromString: () => id,
+				get: () =>
+					new Proxy(
+						{},
+						{
+							get: () => async () => {
+								throw marked(mark);
+							},
+						},
+					),
+			};
+			for (const [path, init] of routes) {
+				const bindings = { ...env, SESSIONS: objects, DIRECTORIES: objects };
+				const response = await worker.request(`http://localhost${path}`, init, bindings);
+				// Clients of OpenAI's protocol ask again by themselves: what may have begun is not to be begun twice.
+				const isLost = path === '/v1/chat/completions' && mark !== 'overloaded';
+				expect([path, response.status]).toEqual([path, isLost ? 406 : 503]);
+				expect(response.headers.get('retry-after')).toBe(isLost ? null : '5');
+			}
+		},
+	);
+});
