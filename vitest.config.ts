@@ -4,11 +4,13 @@ import { sourceNames } from './src/cloudflare/webhooks/source.ts';
 import { callbackSecret, senders } from './test/cloudflare/webhooks/senders.ts';
 
 /** Tests that need no platform; those of the loop run here and in workerd. */
-const pure = [
-	'test/{source,auth,net,tool,skill,chat,providers,toolboxes,agents,compat,webhooks,openapi,session,ledger,directory}/**/*.test.ts',
-];
+const pure = ['test/{source,core,cloudflare}/**/*.test.ts'];
 const workerd = ['test/**/*.worker.test.ts'];
-const both = ['test/{chat,tool,webhooks}/**/*.test.ts', 'test/net/{public-url,fetch}.test.ts'];
+const both = [
+	'test/core/{chat,tool}/**/*.test.ts',
+	'test/cloudflare/webhooks/**/*.test.ts',
+	'test/core/net/{public-url,fetch}.test.ts',
+];
 
 /** The secrets of webhooks, in the Worker under test. */
 const secrets = {

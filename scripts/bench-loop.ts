@@ -2,11 +2,12 @@
  * The first part of `npm run bench`: what a delta costs on its way from a provider to a reader, beside a loop that only writes the event's
  * bytes. Ratios of one run; the microseconds are this machine's.
  */
+
+import { follow } from '../src/cloudflare/session/events/follow.ts';
+import { RunLog } from '../src/cloudflare/session/events/log.ts';
 import { startRun } from '../src/core/chat/run.ts';
 import { toSse } from '../src/core/chat/sse.ts';
 import { type ChatStreamFn, chat } from '../src/core/index.ts';
-import { follow } from '../src/cloudflare/session/events/follow.ts';
-import { RunLog } from '../src/cloudflare/session/events/log.ts';
 
 const deltas = 20_000;
 const delta = { type: 'text', text: 'hello ' } as const;

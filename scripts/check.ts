@@ -8,11 +8,13 @@ const usage = `npm run check: format, lint, one-way imports and types; changes n
   --help              this text`;
 
 const biome = ['@biomejs/biome/bin/biome', 'check', '.'];
+const house = '../scripts/house.ts';
 const tsc = 'typescript/bin/tsc';
 
 if (isAsked('npm run check', usage)) {
 	for (const [tool = '', ...args] of [
 		biome,
+		[house],
 		[tsc],
 		[tsc, '-p', 'scripts'],
 		[tsc, '-p', 'tsconfig.build.json', '--noEmit'],

@@ -6,10 +6,10 @@
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import { pipeline } from 'node:stream/promises';
-import { RunletError, toResponse } from '../../src/core/errors.ts';
 import { localHeader } from '../../src/cloudflare/auth/local.ts';
 import { sources } from '../../src/cloudflare/webhooks/index.ts';
 import { assertSigned } from '../../src/cloudflare/webhooks/verify.ts';
+import { RunletError, toResponse } from '../../src/core/errors.ts';
 import type { Address } from './dev-server.ts';
 import { createUploads, noBody, type Upload, type UploadLimits } from './upload.ts';
 

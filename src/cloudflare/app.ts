@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { RunletError } from '../core/errors.ts';
+import type { Runtime } from './agent/runtime.ts';
 import { protocolAt } from './compat/format.ts';
 import { accessLog } from './routes/access-log.ts';
 import { agentsRoute } from './routes/agents.ts';
@@ -16,7 +17,6 @@ import { skills } from './routes/skills.ts';
 import { uiRoute } from './routes/ui.ts';
 import { usage } from './routes/usage.ts';
 import { webhooksRoute } from './routes/webhooks.ts';
-import type { Runtime } from './session/run/agent.ts';
 
 /**
  * The Worker's HTTP side: mounts the routes, and turns every error into a response in one place. The page at `/` is a

@@ -12,7 +12,6 @@ import type { LedgerNamespace } from './rpc/ledger.ts';
 import type { PublisherNamespace, SkillsNamespace } from './rpc/publisher.ts';
 import { createLimitedKv } from './rpc/reach.ts';
 import type { SessionNamespace } from './rpc/session.ts';
-import type { MetricsDataset } from './session/run/metrics.ts';
 import { type SourceName, sourceNames } from './webhooks/source.ts';
 
 /**
@@ -90,7 +89,7 @@ export interface Config {
 	 * The most that an owner may spend on a UTC day: the tightest of what its keys say, else what holds for everybody; and
 	 * nothing once the last of its keys is revoked, so that its runs stop.
 	 */
-	readonly parseDayBudget: (owner: string) => Limit;
+	readonly findDayBudget: (owner: string) => Limit;
 	/** What a session may spend that has no budget of its own and none of its agent's. */
 	readonly sessionBudget: Limit;
 	/** What an owner may spend on a UTC day whose keys do not say. */
@@ -106,7 +105,7 @@ export interface Config {
 	readonly local: LocalMode | undefined;
 	readonly metrics: MetricsDataset | undefined;
 	/** Where a provider is, and the key that it asks for, as far as they are set. */
-	readonly parseEndpoint: (name: EndpointName) => Endpoint;
+	readonly findEndpoint: (name: EndpointName) => Endpoint;
 	readonly ai: AiBinding | undefined;
 	/**
 	 * The active secrets of a source, one at least; throws `not_configured` where there is none. An agent that has secrets
@@ -222,14 +221,14 @@ export function config(env: Env): Config {
 		knowsKey: (id) => keys.length === 0 || keys.some((key) => key.id === id && !isOver(key)),
 		dayBudget,
 		sessionBudget,
-		parseDayBudget: (owner) => (isKnown(keys, owner) ? findCaps(keys, owner, dayBudget) : { tokens: 0 }),
+		findDayBudget: (owner) => (isKnown(keys, owner) ? findCaps(keys, owner, dayBudget) : { tokens: 0 }),
 		model,
 		keys,
 		corsOrigins,
 		rateLimiter: env.RATE_LIMITER,
 		local,
 		metrics: env.METRICS,
-		parseEndpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
+		findEndpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
 		ai: env.AI,
 		webhookSecrets: (source, agent) => {
 			const own = `${secretNames[source]}_${agent.toUpperCase().replaceAll('-', '_')}` as const;
@@ -352,4 +351,16 @@ function assertGiven(secrets: readonly string[], name: string): readonly string[
 	if (secrets.length > 0) return secrets;
 	const how = `npx wrangler secret put ${name}, or on your machine a line in .dev.vars`;
 	throw new RunletError('not_configured', `${name}: not set. Set it: ${how}.`);
+}
+
+/** A dataset of Workers Analytics Engine, as far as it is used. */
+export interface MetricsDataset {
+	writeDataPoint(point: DataPoint): void;
+}
+
+/** The columns `index1`, `blob1`…, `double1`… of a row. */
+export interface DataPoint {
+	readonly indexes: [string];
+	readonly blobs: string[];
+	readonly doubles: number[];
 }

@@ -27,14 +27,14 @@ export function createProviders(config: Config): readonly ProviderRegistration[]
 	if (known !== undefined) return known;
 	const providers = [
 		demo(demoPace),
-		anthropic(config.parseEndpoint('ANTHROPIC')),
-		openai(config.parseEndpoint('OPENAI')),
-		xai(config.parseEndpoint('XAI')),
-		gemini(config.parseEndpoint('GEMINI')),
-		groq(config.parseEndpoint('GROQ')),
-		deepseek(config.parseEndpoint('DEEPSEEK')),
-		mistral(config.parseEndpoint('MISTRAL')),
-		localModels(config.parseEndpoint('OLLAMA')),
+		anthropic(config.findEndpoint('ANTHROPIC')),
+		openai(config.findEndpoint('OPENAI')),
+		xai(config.findEndpoint('XAI')),
+		gemini(config.findEndpoint('GEMINI')),
+		groq(config.findEndpoint('GROQ')),
+		deepseek(config.findEndpoint('DEEPSEEK')),
+		mistral(config.findEndpoint('MISTRAL')),
+		localModels(config.findEndpoint('OLLAMA')),
 		workersAi({ binding: config.ai }),
 	];
 	made.set(config, providers);

@@ -120,7 +120,7 @@ describe('npm run deploy -- --dry-run runs what would be deployed, and says what
 
 	test('an agent that is listed twice, with the line of the list', async () => {
 		const [status, stderr] = await dryRun('src/agents/index.ts', (text) =>
-			text.replace('distinct([assistant, ', 'distinct([assistant, assistant, '),
+			text.replace('checkAgents([assistant, ', 'checkAgents([assistant, assistant, '),
 		);
 		expect(status).toBe(1);
 		expect(stderr).toMatch(/src\/agents\/index\.ts:\d+:\d+.*the agent assistant is in the list twice/);

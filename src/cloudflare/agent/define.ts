@@ -159,7 +159,7 @@ function toAgent(given: AgentDefinition): Agent {
 }
 
 /** Agents as a Worker serves them; two of one name are `invalid_agent`. */
-export function distinct(agents: readonly Agent[]): readonly Agent[] {
+export function checkAgents(agents: readonly Agent[]): readonly Agent[] {
 	const names = agents.map(({ name }) => name);
 	const at = names.findIndex((name, index) => names.indexOf(name) !== index);
 	const [other, agent] = [agents[names.indexOf(names[at] ?? '')], agents[at]];
@@ -168,7 +168,7 @@ export function distinct(agents: readonly Agent[]): readonly Agent[] {
 		other === agent
 			? `name: the agent ${agent.name} is in the list twice. Take one of them out.`
 			: `name: two agents are named ${agent.name} (${toLine(other)} and ${toLine(agent)}). Give one of them another name in its defineAgent.`;
-	throw withCallerFirst(new RunletError('invalid_agent', message, { field: 'name' }), distinct);
+	throw withCallerFirst(new RunletError('invalid_agent', message, { field: 'name' }), checkAgents);
 }
 
 /** What tells an agent from its namesake. */

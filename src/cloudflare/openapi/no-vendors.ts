@@ -3,7 +3,7 @@
  * bring all of Zod into the Worker. The document is made by `json-schema.ts`, so nothing of this is called.
  */
 const refuse = (): never => {
-	throw new Error('The document is made by src/openapi/json-schema.ts.');
+	throw new Error('The document is made by src/cloudflare/openapi/json-schema.ts.');
 };
 
 export { refuse as loadVendor, refuse as toJsonSchema, refuse as toOpenAPISchema };

@@ -1,8 +1,9 @@
 import { Hono } from 'hono';
-import { chooseModel } from '../../agents/index.ts';
 import { canTalk, type ProviderRegistration, resolveRegistration } from '../../core/chat/index.ts';
+import { chooseModel } from '../agent/define.ts';
+import type { Runtime } from '../agent/runtime.ts';
 import { config } from '../config.ts';
-import { createResolver, type Runtime } from '../session/run/agent.ts';
+import { createResolver } from '../session/run/agent.ts';
 import type { agent as agentSchema, readiness as readinessSchema } from '../wire/agent.ts';
 import { listAgents } from '../wire/operations/service.ts';
 import type { Shown } from '../wire/shown.ts';

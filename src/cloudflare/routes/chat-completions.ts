@@ -1,6 +1,8 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { type Agent, listToolNames } from '../../agents/index.ts';
 import { RunletError } from '../../core/errors.ts';
+import type { Agent } from '../agent/define.ts';
+import type { Runtime } from '../agent/runtime.ts';
+import { listToolNames } from '../agent/tool-names.ts';
 import { type AnswerForm, readAnswerForm } from '../compat/openai/answer.ts';
 import { toConversation } from '../compat/openai/conversation.ts';
 import { runFailureResponse } from '../compat/openai/error.ts';
@@ -10,7 +12,6 @@ import type { CompletionRequest } from '../compat/openai/schema.ts';
 import { assertOwnCalls, readClientTools, readToolChoice } from '../compat/openai/tools.ts';
 import { config } from '../config.ts';
 import type { Exchange, Handling, Once } from '../rpc/session.ts';
-import type { Runtime } from '../session/run/agent.ts';
 import { askSession } from './ask-session.ts';
 import { getOwner, type RouteEnv } from './identity.ts';
 import { findModel } from './model-list.ts';

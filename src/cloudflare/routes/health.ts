@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { RunletError, toErrorBody } from '../../core/errors.ts';
-import type { Runtime } from '../session/run/agent.ts';
+import type { Runtime } from '../agent/runtime.ts';
 import { getHealth } from '../wire/operations/service.ts';
 import { assertMayLook, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';

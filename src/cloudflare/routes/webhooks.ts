@@ -1,15 +1,15 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { Agent } from '../../agents/index.ts';
 import { createDeferred } from '../../core/chat/deferred.ts';
 import { check } from '../../core/check.ts';
 import { RunletError, toMessageText } from '../../core/errors.ts';
 import { assertPublicUrl } from '../../core/net/public-url.ts';
+import type { Agent } from '../agent/define.ts';
+import type { Runtime } from '../agent/runtime.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { config } from '../config.ts';
 import { logUnexpected } from '../log.ts';
 import { type Input, replayed, webhookKey } from '../rpc/session.ts';
-import type { Runtime } from '../session/run/agent.ts';
 import {
 	assertSigned,
 	sources,

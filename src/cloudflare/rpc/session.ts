@@ -1,10 +1,9 @@
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
+import type { JsonSchema } from '../../core/tool/index.ts';
 import type { Limit } from '../budget/budget.ts';
 import type { ClientTool } from '../compat/client-tool.ts';
 import type { Format } from '../compat/format.ts';
-import type { TokenRequest } from '../session/inbox/admission.ts';
-import type { Attachment } from '../session/inbox/attachment.ts';
-import type { RunTerms } from '../session/store/run.ts';
+import type { TokenScope } from '../wire/token.ts';
 
 /** How the caller of a run wants its answer: as events, as the result, or only that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';
@@ -194,4 +193,30 @@ export interface SessionNamespace {
 	/** Throws for a text that is no id of this namespace. */
 	idFromString(id: string): DurableObjectId;
 	get(id: DurableObjectId): SessionApi;
+}
+
+/** What a client may ask of a run beside its message. */
+export interface RunTerms {
+	/** The answer is JSON of this schema. */
+	readonly outputSchema?: JsonSchema | undefined;
+	/** `false`: at most one call is left to the client. */
+	readonly parallelToolCalls?: boolean | undefined;
+}
+
+/** What a token is asked for with. */
+export interface TokenRequest {
+	readonly expiresInSeconds?: number | undefined;
+	readonly scopes?: readonly TokenScope[] | undefined;
+}
+
+/** A file that came with a message: one of the three contents. */
+export interface Attachment {
+	readonly name: string;
+	/** Its media type. */
+	readonly type: string;
+	/** Bytes. */
+	readonly size: number;
+	readonly contentText?: string | undefined;
+	readonly contentBase64?: string | undefined;
+	readonly contentUrl?: string | undefined;
 }

@@ -1,11 +1,14 @@
 import { DurableObject } from 'cloudflare:workers';
-import { chooseModel, findAgent } from '../../agents/index.ts';
 import { RunletError } from '../../core/errors.ts';
+import { createCrashPoints } from '../agent/crash.ts';
+import { chooseModel, findAgent } from '../agent/define.ts';
+import type { Runtime } from '../agent/runtime.ts';
 import type { Limit } from '../budget/budget.ts';
 import type { Format } from '../compat/format.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { config, type Env } from '../config.ts';
 import { log, toFailureFields } from '../log.ts';
+import type { TokenRequest } from '../rpc/session.ts';
 import {
 	type Caller,
 	type CreateInput,
@@ -25,15 +28,14 @@ import type { TokenScope } from '../wire/token.ts';
 import { follow } from './events/follow.ts';
 import { createPastLog } from './events/past.ts';
 import { createNoSuchEvent, isEnd, parsePosition, toStart } from './events/position.ts';
-import { Admission, noSuchSession, type Pass, type TokenRequest } from './inbox/admission.ts';
+import { Admission, noSuchSession, type Pass } from './inbox/admission.ts';
 import { chooseOperation } from './inbox/exchange.ts';
 import { Inbox, type Stored } from './inbox/inbox.ts';
 import { findPending } from './inbox/pending.ts';
 import { answer, deliver, eventStream, type Frame, type Upcoming, wireMessage } from './inbox/response.ts';
 import { findOpenAnswers } from './inbox/submission.ts';
-import type { Runtime } from './run/agent.ts';
-import { createCrashPoints } from './run/crash.ts';
 import { runInBackground } from './run/owner.ts';
+
 import type { LiveRun } from './run/run.ts';
 import { Runner } from './run/runner.ts';
 import { toInbound } from './store/inbound.ts';

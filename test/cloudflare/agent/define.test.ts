@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { expect, test } from 'vitest';
 import {
 	type AgentDefinition,
+	checkAgents,
 	chooseModel,
 	defineAgent,
-	distinct,
 	findAgent,
 } from '../../../src/cloudflare/agent/define.ts';
 import { fn, RunletError, toolbox } from '../../../src/core/index.ts';
@@ -72,16 +72,16 @@ test('two tools of one name are refused, also where one is for skills only', () 
 test('two agents of one name are refused: the message tells them apart, and says what to do', () => {
 	const host = defineAgent(given);
 	const other = defineAgent({ ...given, description: 'The other one.' });
-	expect(() => distinct([host, other])).toThrow(
+	expect(() => checkAgents([host, other])).toThrow(
 		`two agents are named host ("${host.description}" and "The other one."). Give one of them another name`,
 	);
-	expect(() => distinct([host, host])).toThrow('the agent host is in the list twice. Take one of them out.');
-	expect(distinct([host])).toEqual([host]);
+	expect(() => checkAgents([host, host])).toThrow('the agent host is in the list twice. Take one of them out.');
+	expect(checkAgents([host])).toEqual([host]);
 });
 
 test('a mistake is at the line that made it, not at ours', () => {
 	const host = defineAgent(given);
-	for (const make of [() => distinct([host, host]), () => defineAgent({ ...given, maxRetries: -1 })]) {
+	for (const make of [() => checkAgents([host, host]), () => defineAgent({ ...given, maxRetries: -1 })]) {
 		try {
 			make();
 			expect.unreachable();

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { defineAgent, listToolNames } from '../../../src/agents/index.ts';
+import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
+import { listToolNames } from '../../../src/cloudflare/agent/tool-names.ts';
 import { fn, tool } from '../../../src/core/index.ts';
 import { builtinNames, createBuiltins } from '../../../src/core/skill/builtins.ts';
 import { inMemoryResolver } from '../../../src/core/skill/index.ts';

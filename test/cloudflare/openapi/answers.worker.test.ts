@@ -1,7 +1,7 @@
 import { env, SELF } from 'cloudflare:test';
 import * as v from 'valibot';
 import { afterAll, expect, test } from 'vitest';
-import { defineAgent } from '../../../src/agents/index.ts';
+import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { createApp } from '../../../src/cloudflare/app.ts';
 import { errorBody, failures } from '../../../src/cloudflare/wire/error.ts';
 import type { Answer, Operation } from '../../../src/cloudflare/wire/operation.ts';

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { defineAgent } from '../../../src/agents/index.ts';
+import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { createApp } from '../../../src/cloudflare/app.ts';
 import { config } from '../../../src/cloudflare/config.ts';
 import { createProviders } from '../../../src/cloudflare/models.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { config } from '../../../src/cloudflare/config.ts';
 
 const { DAY_BUDGET_TOKENS: _, ...bindings } = { DAY_BUDGET_TOKENS: undefined, ...env };
-const readBudget = (variables: object) => config({ ...bindings, ...variables }).parseDayBudget('somebody');
+const readBudget = (variables: object) => config({ ...bindings, ...variables }).findDayBudget('somebody');
 
 test('without its variables a day has a usual budget, and with none it has none; each of them sets its own cap, as text or as a number', () => {
 	expect(readBudget({})).toEqual({ tokens: 20_000_000 });

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { defineAgent } from '../../../src/agents/index.ts';
+import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { createApp } from '../../../src/cloudflare/app.ts';
 import { demo } from '../../../src/core/providers/index.ts';
 import { keysFor } from '../../credentials.ts';

@@ -155,13 +155,13 @@ test('the day of an owner is capped by what its keys say, and without a key noth
 	const another = { ...record, id: 'another1', owner: id, budget: { tokens: 5, usd: 2 } };
 	const loose = { id: 'loosekey', owner: 'loose', hash: record.hash, budget: { tokens: 7 } };
 	// The session's object has the test's own environment, so the configuration itself is asked.
-	const { parseDayBudget, knowsKey } = config({
+	const { findDayBudget, knowsKey } = config({
 		...env,
 		DAY_BUDGET_USD: '9',
 		API_KEYS: JSON.stringify([record, another, loose]),
 	});
 	expect([id, 'another1', 'revoked', 'local', ''].map(knowsKey)).toEqual([true, true, false, false, false]);
-	expect([id, 'loose', 'webhooks', 'revoked'].map(parseDayBudget)).toEqual([
+	expect([id, 'loose', 'webhooks', 'revoked'].map(findDayBudget)).toEqual([
 		{ tokens: 1, usd: 2 },
 		{ tokens: 7, usd: 9 },
 		{ usd: 9 },

@@ -273,7 +273,7 @@ test('what an owner spends on a day is neither counted nor shown to another, nor
 	const bobs = await create(keys.bob);
 	const own = await runInDurableObject(readObject(alices.id), (one) => config(Reflect.get(one, 'env')));
 	const before = { ...own };
-	Object.assign(own, { readDayBudget: () => ({ tokens: 100_000 }) });
+	Object.assign(own, { findDayBudget: () => ({ tokens: 100_000 }) });
 	try {
 		const readDay = async (credential: string, id: string) =>
 			Object(await (await ask(credential, { path: `/v1/sessions/${id}` })).json()).dayBudget?.spent?.tokens;

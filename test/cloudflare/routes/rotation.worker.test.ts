@@ -54,12 +54,12 @@ test('who does not have the key is not told that it ended', async () => {
 test('its cap for the day ends with it, and an owner whose last key has ended spends nothing', async () => {
 	const [first] = records;
 	const read = (expiresAt: string) => config(bindingsWith(expiresAt) as never);
-	expect(read(at(hour)).parseDayBudget('shop').tokens).toBe(5);
-	expect(read(at(-1_000)).parseDayBudget('shop').tokens).toBeUndefined();
+	expect(read(at(hour)).findDayBudget('shop').tokens).toBe(5);
+	expect(read(at(-1_000)).findDayBudget('shop').tokens).toBeUndefined();
 	expect(read(at(-1_000)).knowsKey(first?.id ?? '')).toBe(false);
 	const alone = JSON.stringify([{ ...first, expiresAt: at(-1_000) }]);
 	const last = config({ ...known, API_KEYS: alone } as never);
-	expect(last.parseDayBudget('shop')).toEqual({ tokens: 0 });
+	expect(last.findDayBudget('shop')).toEqual({ tokens: 0 });
 	// A Worker whose keys have all ended answers nobody, this machine neither.
 	expect(last.keys).toHaveLength(1);
 	const response = await worker.request('http://127.0.0.1/v1/agents', {}, { ...known, LOCAL: 'true', API_KEYS: alone });

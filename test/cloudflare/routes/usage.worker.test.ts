@@ -72,8 +72,8 @@ describe('a budget that nobody sets', () => {
 	const bare = { SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' };
 	const read = (more: object) => {
 		const { SESSION_BUDGET_TOKENS: _, DAY_BUDGET_TOKENS: __, ...unset } = { ...bare, ...env };
-		const { sessionBudget, parseDayBudget } = config({ ...unset, ...more });
-		return [sessionBudget, parseDayBudget('local')];
+		const { sessionBudget, findDayBudget } = config({ ...unset, ...more });
+		return [sessionBudget, findDayBudget('local')];
 	};
 
 	test('is there, of a session and of a day', () => {

@@ -189,7 +189,7 @@ describe("the budget of an owner's day", () => {
 	const limited = async (work: () => Promise<void>, more: object = {}): Promise<void> => {
 		const own = await runInDurableObject(readObject(await createSession()), (one) => config(Reflect.get(one, 'env')));
 		const before = { ...own };
-		Object.assign(own, { readDayBudget: () => ({ tokens: 100_000 }) }, more);
+		Object.assign(own, { findDayBudget: () => ({ tokens: 100_000 }) }, more);
 		await work().finally(() => Object.assign(own, before));
 	};
 	const readDay = async (id: string) => Object((await readState(id)).dayBudget).spent?.tokens;

@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CrashPointName } from '../../../src/cloudflare/session/run/crash.ts';
+import type { CrashPointName } from '../../../src/cloudflare/agent/crash.ts';
 import { createJournal } from '../../../src/cloudflare/session/run/journal.ts';
 import { InboundContext } from '../../../src/cloudflare/session/store/inbound.ts';
 import type { RunRecord } from '../../../src/cloudflare/session/store/run.ts';

@@ -94,7 +94,7 @@ describe('what a call came to', () => {
 
 	test('is told though the run gave up, its object died between, and the session was deleted', async () => {
 		const restore = await changed({
-			readDayBudget: () => ({ tokens: 100_000 }),
+			findDayBudget: () => ({ tokens: 100_000 }),
 			ledgers: readNamespace(env.LEDGERS, { settle: down }),
 		});
 		const before = (await day()).spent.tokens;

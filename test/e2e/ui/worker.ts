@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
-import { defineAgent } from '../../../src/agents/index.ts';
+import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { createApp } from '../../../src/cloudflare/app.ts';
 import type { Env } from '../../../src/cloudflare/config.ts';
 import { createDirectoryClass } from '../../../src/cloudflare/directory/object.ts';

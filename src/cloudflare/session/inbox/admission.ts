@@ -1,8 +1,8 @@
-import type { Agent } from '../../../agents/index.ts';
 import { RunletError } from '../../../core/errors.ts';
+import type { Agent } from '../../agent/define.ts';
 import { makeTokenId, refuseToken, signToken, verifyToken } from '../../auth/token.ts';
 import type { Config } from '../../config.ts';
-import type { Caller } from '../../rpc/session.ts';
+import type { Caller, TokenRequest } from '../../rpc/session.ts';
 import { defaultTokenScopes, type TokenScope, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -130,12 +130,6 @@ export class Admission {
 		const tokenExpiresAt = new Date(expiresAt * 1_000).toISOString();
 		return { token, tokenId: id, tokenScopes: [...scopes], tokenExpiresAt };
 	}
-}
-
-/** What a token is asked for with. */
-export interface TokenRequest {
-	readonly expiresInSeconds?: number | undefined;
-	readonly scopes?: readonly TokenScope[] | undefined;
 }
 
 export function noSuchSession(): RunletError {

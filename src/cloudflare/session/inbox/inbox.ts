@@ -1,6 +1,6 @@
-import { type Agent, findAgent } from '../../../agents/index.ts';
 import type { Message, UserMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/errors.ts';
+import { type Agent, findAgent } from '../../agent/define.ts';
 import type { Exchange, Handling, Input, Once, PagePost, Submission } from '../../rpc/session.ts';
 import { createPastRun } from '../events/past.ts';
 import type { LiveRun } from '../run/run.ts';

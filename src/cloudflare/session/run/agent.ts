@@ -1,20 +1,12 @@
-import { type Agent, chooseModel, findAgent } from '../../../agents/index.ts';
 import { type ChatOptions, embed, type ProviderRegistration, resolveRegistration } from '../../../core/chat/index.ts';
 import { inMemoryResolver, kvResolver, type SkillResolver } from '../../../core/skill/index.ts';
 import { joinResolvers } from '../../../core/skill/resolver.ts';
+import { type Agent, chooseModel, findAgent } from '../../agent/define.ts';
+import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config.ts';
 import { log, logThrown } from '../../log.ts';
 import type { RunRecord } from '../store/run.ts';
 import type { SessionRecord } from '../store/store.ts';
-import type { CrashPoint } from './crash.ts';
-
-/** What a Worker serves: its agents, and the providers that its configuration makes possible. */
-export interface Runtime {
-	readonly agents: readonly Agent[];
-	readonly providers: (config: Config) => readonly ProviderRegistration[];
-	/** Where a test ends the process; a Worker has none. */
-	readonly crashPoint?: CrashPoint | undefined;
-}
 
 /** How a session's agent runs: everything that the loop is told but the run itself. */
 export function createOptions(

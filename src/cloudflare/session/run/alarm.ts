@@ -1,4 +1,4 @@
-import type { Agent } from '../../../agents/index.ts';
+import type { Agent } from '../../agent/define.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { canTakeNext } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';

@@ -2,10 +2,10 @@ import type { ChatOptions, Question, SideEvent } from '../../../core/chat/index.
 import type { Resumption } from '../../../core/chat/loop.ts';
 import type { Meter } from '../../../core/chat/meter.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
+import type { AtCrashPoint } from '../../agent/crash.ts';
 import type { InboundContext } from '../store/inbound.ts';
 import type { RunRecord } from '../store/run.ts';
 import type { SessionStore } from '../store/store.ts';
-import type { AtCrashPoint } from './crash.ts';
 import type { SessionMeter } from './meter.ts';
 
 /** What a run's loop is told so that it writes its journal. */

@@ -1,5 +1,6 @@
 import { estimateReply } from '../../../core/chat/estimate.ts';
 import type { ChatUsage, Message, Meter, MeteredRequest } from '../../../core/chat/index.ts';
+import type { AtCrashPoint } from '../../agent/crash.ts';
 import { type Amount, createAmount, nothing } from '../../budget/amount.ts';
 import { type BudgetState, budgetState, exceedsLimit, isBounded, type Limit } from '../../budget/budget.ts';
 import { askLedger } from '../../rpc/ask-ledger.ts';
@@ -8,7 +9,6 @@ import type { RunRecord } from '../store/run.ts';
 import type { Charge } from '../store/spending.ts';
 import { ledgerId, type SessionStore } from '../store/store.ts';
 import { toAmount } from './charge.ts';
-import type { AtCrashPoint } from './crash.ts';
 import { createBudgetError, type ModelFacts, toReservation } from './reservation.ts';
 
 /** The account of one run: what its requests may cost is set aside before them and settled after them. */

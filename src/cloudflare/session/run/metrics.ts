@@ -1,19 +1,8 @@
 import type { ChatUsage, RunEvent, TerminalEvent } from '../../../core/chat/index.ts';
 import { addUsage } from '../../../core/chat/usage.ts';
+import type { DataPoint, MetricsDataset } from '../../config.ts';
 import { type LogFields, log } from '../../log.ts';
 import type { RunStatus } from '../store/status.ts';
-
-/** A dataset of Workers Analytics Engine, as far as it is used. */
-export interface MetricsDataset {
-	writeDataPoint(point: DataPoint): void;
-}
-
-/** The columns `index1`, `blob1`…, `double1`… of a row. */
-export interface DataPoint {
-	readonly indexes: [string];
-	readonly blobs: string[];
-	readonly doubles: number[];
-}
 
 /** What a run's events add up to. */
 export interface RunTally {

@@ -26,10 +26,10 @@ export class Owner {
 
 	/** The owner's ledger, and what may be spent in a day. */
 	ledger(): OwnerLedger {
-		const { ledgers, parseDayBudget } = this.#config();
+		const { ledgers, findDayBudget } = this.#config();
 		const { owner } = this.#store.session();
 		const ledger = () => ledgers.get(ledgers.idFromName(owner));
-		return { limit: parseDayBudget(owner), ledger, settleUp: () => this.#settleUp() };
+		return { limit: findDayBudget(owner), ledger, settleUp: () => this.#settleUp() };
 	}
 
 	/** Tells the ledger what it is owed; what takes longer than a call may take goes on behind who waits. */

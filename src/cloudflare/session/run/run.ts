@@ -3,6 +3,7 @@ import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../../../co
 import type { Resumption } from '../../../core/chat/loop.ts';
 import { startRun } from '../../../core/chat/run.ts';
 import { RunletError } from '../../../core/errors.ts';
+import type { AtCrashPoint } from '../../agent/crash.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
 import { createDrafts } from '../events/draft.ts';
 import { RunLog } from '../events/log.ts';
@@ -11,7 +12,6 @@ import type { RunRecord } from '../store/run.ts';
 import { toRunStatus } from '../store/status.ts';
 import { isStorageError } from '../store/storage.ts';
 import { callsInOrder } from './calls-in-order.ts';
-import type { AtCrashPoint } from './crash.ts';
 import { createJournal, type JournalOptions } from './journal.ts';
 import type { RunCounter } from './metrics.ts';
 

@@ -1,7 +1,7 @@
 import type { Message } from '../../../core/chat/index.ts';
 import type { SkillContext } from '../../../core/skill/index.ts';
 import type { Input } from '../../rpc/session.ts';
-import { readAttachments, type StoredAttachment, withAttachments } from '../inbox/attachment.ts';
+import { readAttachments, type StoredAttachment, withAttachments } from './attachment.ts';
 import type { MessageRecord } from './message.ts';
 
 /** What is known of a message beside what it says: who sent it, by what way, and what came with it. */

@@ -1,7 +1,7 @@
 import type { ChatOptions, RunEvent, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/errors.ts';
-import type { JsonSchema } from '../../../core/tool/index.ts';
 import type { Sql } from '../../migrate.ts';
+import type { RunTerms } from '../../rpc/session.ts';
 import type { RunStatus } from './status.ts';
 
 export interface RunRecord {
@@ -38,14 +38,6 @@ export interface RunRecord {
 	readonly tail?: RunTail | undefined;
 	readonly createdAt: number;
 	readonly endedAt?: number | undefined;
-}
-
-/** What a client may ask of a run beside its message. */
-export interface RunTerms {
-	/** The answer is JSON of this schema. */
-	readonly outputSchema?: JsonSchema | undefined;
-	/** `false`: at most one call is left to the client. */
-	readonly parallelToolCalls?: boolean | undefined;
 }
 
 /** A turn that its model is asked for. */

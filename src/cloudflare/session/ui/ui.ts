@@ -4,9 +4,9 @@ import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../com
 import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../../compat/ui/writer.ts';
 import { findRecords } from '../events/past.ts';
 import { replay } from '../events/replay.ts';
-import { readAttachments } from '../inbox/attachment.ts';
 import { listApprovedCalls } from '../inbox/pending.ts';
 import { findInput, findRound, isFromOutside, toListedId } from '../inbox/round.ts';
+import { readAttachments } from '../store/attachment.ts';
 import { type MessageRecord, messageStride } from '../store/message.ts';
 import type { RunRecord } from '../store/run.ts';
 import type { SessionStore } from '../store/store.ts';

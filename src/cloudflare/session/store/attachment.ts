@@ -1,16 +1,5 @@
 import { type MessagePart, textPart, type UserMessage, userMessage } from '../../../core/chat/index.ts';
-
-/** A file that came with a message: one of the three contents. */
-export interface Attachment {
-	readonly name: string;
-	/** Its media type. */
-	readonly type: string;
-	/** Bytes. */
-	readonly size: number;
-	readonly contentText?: string | undefined;
-	readonly contentBase64?: string | undefined;
-	readonly contentUrl?: string | undefined;
-}
+import type { Attachment } from '../../rpc/session.ts';
 
 /** An attachment as it is stored: its content stands in a part of the message, and only there. */
 export interface StoredAttachment extends Pick<Attachment, 'name' | 'type' | 'size'> {

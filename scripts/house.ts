@@ -1,0 +1,96 @@
+/**
+ * The rules of the house (CONTRIBUTING, "The house"): the rooms of `src` from the ground up, and who may import whom.
+ * Every file belongs to one room. An import goes to the same room or to a lower floor; nothing else passes.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+/** From the ground up. Rooms of one floor do not import each other. */
+const floors: readonly (readonly string[])[] = [
+	['core/redact.ts', 'core/nearest.ts', 'core/bytes.ts'],
+	['core/errors.ts'],
+	['core/check.ts', 'core/json.ts', 'core/time-limit.ts', 'core/net'],
+	['core/tool'],
+	['core/skill', 'core/toolboxes'],
+	['core/chat'],
+	['core/providers'],
+	['core/index.ts'],
+	[
+		'cloudflare/log.ts',
+		'cloudflare/migrate.ts',
+		'cloudflare/auth',
+		'cloudflare/budget',
+		'cloudflare/webhooks',
+		'cloudflare/wire',
+	],
+	['cloudflare/compat'],
+	['cloudflare/rpc'],
+	['cloudflare/config.ts'],
+	['cloudflare/agent', 'cloudflare/models.ts'],
+	['cloudflare/directory', 'cloudflare/ledger', 'cloudflare/publisher', 'cloudflare/session', 'cloudflare/openapi'],
+	['cloudflare/routes'],
+	['cloudflare/app.ts'],
+	['client', 'agents'],
+	['page', 'worker.ts'],
+];
+
+/** What a wing may import of the others, where that is less than everything below it. */
+const only: Readonly<Record<string, readonly string[]>> = {
+	core: ['core'],
+	agents: ['core', 'cloudflare/agent', 'cloudflare/webhooks'],
+	client: ['cloudflare/wire'],
+	page: ['client'],
+};
+
+/** What is against the rules in a folder with a `src`: a line each. */
+export function findViolations(root: string): readonly string[] {
+	const source = join(root, 'src');
+	const files = globSync('**/*.{ts,tsx,js}', { cwd: source }).sort();
+	return files.flatMap((file) => {
+		const from = findFloor(file);
+		if (from === undefined) return [`src/${file}: has no room. Name its room in scripts/house.ts.`];
+		return listImports(join(source, file)).flatMap((specifier) => {
+			const target = join(dirname(file), specifier);
+			const problem = findProblem(file, from, target);
+			return problem === undefined ? [] : [`src/${file}: imports ${specifier}: ${problem}`];
+		});
+	});
+}
+
+function findProblem(file: string, from: Place, target: string): string | undefined {
+	const to = findFloor(target);
+	if (to === undefined) return 'this is in no room of src.';
+	if (to.room === from.room) return undefined;
+	if (to.floor >= from.floor) return `${from.room} stands below ${to.room}, or beside it.`;
+	const wing = Object.keys(only).find((name) => isWithin(file, name));
+	const allowed = wing === undefined ? undefined : [wing, ...(only[wing] ?? [])];
+	if (allowed === undefined || allowed.some((room) => isWithin(target, room))) return undefined;
+	return `${wing} imports ${allowed.slice(1).join(', ')} and nothing else.`;
+}
+
+interface Place {
+	readonly room: string;
+	readonly floor: number;
+}
+
+function findFloor(file: string): Place | undefined {
+	for (const [floor, rooms] of floors.entries())
+		for (const room of rooms) if (isWithin(file, room)) return { room, floor };
+	return undefined;
+}
+
+function isWithin(file: string, room: string): boolean {
+	return file === room || file.startsWith(`${room}/`);
+}
+
+/** Relative specifiers behind `from` or `import`, whatever stands around them. */
+function listImports(path: string): readonly string[] {
+	const found = readFileSync(path, 'utf8').matchAll(/\b(?:from|import)\s*\(?\s*(["'`])(\.[^"'`]*)\1/g);
+	return [...found].map(([, , specifier = '']) => specifier);
+}
+
+if (process.argv[1] === import.meta.filename) {
+	const violations = findViolations(resolve(import.meta.dirname, '..'));
+	for (const line of violations) console.error(line);
+	if (violations.length > 0) process.exitCode = 1;
+}

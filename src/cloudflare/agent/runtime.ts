@@ -1,0 +1,12 @@
+import type { ProviderRegistration } from '../../core/chat/index.ts';
+import type { Config } from '../config.ts';
+import type { CrashPoint } from './crash.ts';
+import type { Agent } from './define.ts';
+
+/** What a Worker serves: its agents, and the providers that its configuration makes possible. */
+export interface Runtime {
+	readonly agents: readonly Agent[];
+	readonly providers: (config: Config) => readonly ProviderRegistration[];
+	/** Where a test ends the process; a Worker has none. */
+	readonly crashPoint?: CrashPoint | undefined;
+}

@@ -1,0 +1,78 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { findViolations } from '../../scripts/house.ts';
+
+let house: string;
+
+beforeEach(() => {
+	house = mkdtempSync(join(tmpdir(), 'runlet-house-'));
+});
+afterEach(() => rmSync(house, { recursive: true, force: true }));
+
+/** What the house rules say of a file that imports another. */
+function judge(file: string, specifier: string, form = `export * from '${specifier}';`): readonly string[] {
+	const path = join(house, 'src', file);
+	mkdirSync(dirname(path), { recursive: true });
+	writeFileSync(path, `${form}\n`);
+	return findViolations(house);
+}
+
+test('the house keeps its rules', () => {
+	expect(findViolations(resolve(import.meta.dirname, '../..'))).toEqual([]);
+});
+
+test.each([
+	['cloudflare/publisher/writer.ts', '../session/object.ts'],
+	['cloudflare/ledger/store.ts', '../directory/object.ts'],
+	['cloudflare/session/object.ts', '../routes/operation.ts'],
+	['cloudflare/config.ts', './session/object.ts'],
+	['cloudflare/config.ts', './agent/define.ts'],
+	['cloudflare/wire/session.ts', '../rpc/session.ts'],
+	['cloudflare/openapi/spec.ts', '../routes/operation.ts'],
+	['cloudflare/session/run/agent.ts', '../../../agents/index.ts'],
+	['core/tool/fn.ts', '../skill/index.ts'],
+	['core/chat/loop.ts', '../providers/demo.ts'],
+	['core/toolboxes/time.ts', '../skill/index.ts'],
+	['core/errors.ts', './check.ts'],
+	['core/net/fetch.ts', '../../cloudflare/log.ts'],
+	['agents/mine.ts', '../cloudflare/session/object.ts'],
+	['client/index.ts', '../cloudflare/rpc/session.ts'],
+	['page/app.ts', '../cloudflare/wire/event.ts'],
+	['cloudflare/app.ts', '../worker.ts'],
+])('%s may not import %s', (file, specifier) => {
+	expect(judge(file, specifier)).toEqual([expect.stringContaining(`src/${file}: imports ${specifier}: `)]);
+});
+
+test.each([
+	['cloudflare/session/run/agent.ts', '../../agent/define.ts'],
+	['cloudflare/routes/sessions.ts', '../rpc/session.ts'],
+	['cloudflare/compat/format.ts', '../../core/chat/index.ts'],
+	['core/chat/loop.ts', './turn.ts'],
+	['client/index.ts', '../cloudflare/wire/event.ts'],
+	['worker.ts', './agents/index.ts'],
+])('%s may import %s', (file, specifier) => {
+	expect(judge(file, specifier)).toEqual([]);
+});
+
+test('a file or folder without a room is refused', () => {
+	expect(judge('helper.ts', './cloudflare/routes/operation.ts')).toEqual([
+		expect.stringContaining('src/helper.ts: has no room'),
+	]);
+	expect(judge('cloudflare/extra/one.ts', '../log.ts')).toContainEqual(
+		expect.stringContaining('src/cloudflare/extra/one.ts: has no room'),
+	);
+});
+
+test.each([
+	"import type { A } from '../session/object.ts';",
+	"import\n\t{ a }\n\tfrom\n\t'../session/object.ts';",
+	"import '../session/object.ts';",
+	"const late = await import('../session/object.ts');",
+	'const late = await import(`../session/object.ts`);',
+	"type Late = typeof import('../session/object.ts');",
+	'export { a } from "../session/object.ts";',
+])('an import is seen in each of its forms: %s', (form) => {
+	expect(judge('cloudflare/publisher/one.ts', '../session/object.ts', form)).toHaveLength(1);
+});
