@@ -178,7 +178,9 @@ function toLine({ description }: Agent): string {
 
 /** The error with a stack that begins where the function was called: whoever reads it is shown a line of their own. */
 function withCallerFirst(error: RunletError, called: (...args: never[]) => unknown): RunletError {
-	Error.captureStackTrace(error, called);
+	// Of V8; not every set of types knows it.
+	const capture: unknown = Reflect.get(Error, 'captureStackTrace');
+	if (typeof capture === 'function') Reflect.apply(capture, Error, [error, called]);
 	return error;
 }
 
