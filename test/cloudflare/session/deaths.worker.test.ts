@@ -18,7 +18,7 @@ import {
 } from '../../client.ts';
 import { atCrashPoint, die } from '../../crash.ts';
 import { play } from '../../script.ts';
-import { forever, halfOf, post, readTo, repliesOf, turnsOf } from './stage.ts';
+import { forever, post, readHalf, readReplies, readTo, readTurns } from './stage.ts';
 
 beforeEach(() => atCrashPoint());
 
@@ -37,7 +37,7 @@ function hangAt(name: CrashPointName): () => Promise<void> {
 describe('a turn whose object dies more than once', () => {
 	test('reads as it is stored to a reader of its first life, also where the second one did not ask the model', async () => {
 		const id = await createSession();
-		play(halfOf('Half of the first'), 'The whole answer.');
+		play(readHalf('Half of the first'), 'The whole answer.');
 		const seen = await readTo(await send(id, 'go'), { text: 'Half of the first' });
 		const takenUp = hangAt('taken-up');
 		await restart(id);
@@ -46,13 +46,13 @@ describe('a turn whose object dies more than once', () => {
 		atCrashPoint();
 		await restart(id);
 		const rest = await allEvents(await follow(id, seen.at(-1)?.id));
-		expect(turnsOf([...seen, ...rest])).toEqual(['The whole answer.']);
+		expect(readTurns([...seen, ...rest])).toEqual(['The whole answer.']);
 		await second.body?.cancel();
 	});
 
 	test('reads as it is stored to a reader of its second life, which did not ask the model', async () => {
 		const id = await createSession();
-		play(halfOf('Half'), 'The whole answer.');
+		play(readHalf('Half'), 'The whole answer.');
 		await readTo(await send(id, 'go'), { text: 'Half' });
 		const takenUp = hangAt('taken-up');
 		await restart(id);
@@ -61,7 +61,7 @@ describe('a turn whose object dies more than once', () => {
 		atCrashPoint();
 		await restart(id);
 		const rest = await allEvents(await follow(id, seen.at(-1)?.id));
-		expect(turnsOf([...seen, ...rest])).toEqual(await repliesOf(id));
+		expect(readTurns([...seen, ...rest])).toEqual(await readReplies(id));
 	});
 });
 
@@ -83,14 +83,14 @@ describe('a run that kills its object whenever it is taken up', () => {
 			expect((await allEvents(await follow(id)))[0]?.data).toMatchObject({ attempt: 3 });
 			expect(requests).toHaveLength(1);
 			play('Never mind.');
-			expect(turnsOf(await allEvents(await send(id, 'leave it')))).toEqual(['Never mind.']);
+			expect(readTurns(await allEvents(await send(id, 'leave it')))).toEqual(['Never mind.']);
 		});
 });
 
 describe('a run whose lives are used up in the middle of an answer', () => {
 	test('is over, and the next message is answered', async () => {
 		const id = await createSession();
-		play(halfOf('One'), halfOf('Two'), halfOf('Three'));
+		play(readHalf('One'), readHalf('Two'), readHalf('Three'));
 		let response = await send(id, 'go');
 		for (const text of ['One', 'Two', 'Three']) {
 			await readTo(response, { text });
@@ -99,14 +99,14 @@ describe('a run whose lives are used up in the middle of an answer', () => {
 		}
 		expect((await allEvents(response)).at(-1)).toMatchObject({ type: 'error', data: { code: 'interrupted' } });
 		const { requests } = play('Here I am.');
-		expect(turnsOf(await allEvents(await send(id, 'and now?')))).toEqual(['Here I am.']);
+		expect(readTurns(await allEvents(await send(id, 'and now?')))).toEqual(['Here I am.']);
 		expect(requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'user']);
 		expect(await readState(id)).toMatchObject({ status: 'completed', budget: { reserved: { tokens: 0 } } });
 	});
 
 	test('makes room for a message that waited', async () => {
 		const id = await createSession();
-		play(halfOf('One'), halfOf('Two'), halfOf('Three'), 'At last.');
+		play(readHalf('One'), readHalf('Two'), readHalf('Three'), 'At last.');
 		let response = await send(id, 'go');
 		await post(id, { text: 'me, too' });
 		for (const text of ['One', 'Two', 'Three']) {
@@ -114,7 +114,7 @@ describe('a run whose lives are used up in the middle of an answer', () => {
 			await restart(id);
 			if (text !== 'Three') response = await follow(id);
 		}
-		await expect.poll(() => repliesOf(id)).toEqual(['At last.']);
+		await expect.poll(() => readReplies(id)).toEqual(['At last.']);
 	});
 });
 
@@ -122,9 +122,9 @@ test('five reloads within one turn: while its model writes and while its tools r
 	const id = await createSession();
 	const again = (n: number) => ({ id: `a${n}`, name: 'once', input: { key: `reload ${id} ${n}`, hangs: n === 1 } });
 	play(
-		halfOf('Half'),
+		readHalf('Half'),
 		{ text: 'Whole.', toolCalls: [again(1), again(2), { id: 'l', name: 'last', input: { text: 'x' } }] },
-		halfOf('Nearly'),
+		readHalf('Nearly'),
 		'Done.',
 	);
 	const reload = () => restart(id);
@@ -143,7 +143,7 @@ test('five reloads within one turn: while its model writes and while its tools r
 	await readTo(await follow(id), { text: 'Nearly' });
 	await reload();
 	const rest = await allEvents(await follow(id, seen.at(-1)?.id));
-	expect(turnsOf([...seen, ...rest])).toEqual(['Whole.', 'Done.']);
+	expect(readTurns([...seen, ...rest])).toEqual(['Whole.', 'Done.']);
 	expect(rest.at(-1)?.type).toBe('done');
 	expect(rest.filter(({ type }) => type === 'tool_result')).toHaveLength(3);
 });
@@ -165,7 +165,7 @@ describe('an approval', () => {
 		expect(shown).toMatchObject([{ id: 'p', kind: 'approval' }]);
 		await restart(id);
 		play('Paid.');
-		expect(turnsOf(await allEvents(await approve(id, shown[0]?.id)))).toEqual(['Paid.']);
+		expect(readTurns(await allEvents(await approve(id, shown[0]?.id)))).toEqual(['Paid.']);
 		expect((await approve(id, shown[0]?.id)).status).toBe(409);
 		const results = (await readHistory(id)).filter(({ role }) => role === 'tool');
 		expect(results).toMatchObject([{ toolCallId: 'p', content: 'paid 5' }]);
@@ -208,9 +208,9 @@ describe('a model that never ends', () => {
 		expect(isStopped).toBe(true);
 		const before = await readHistory(id);
 		await runInDurableObject(readObject(id), () => late.resolve());
-		expect(turnsOf(await allEvents(await send(id, 'and now?')))).toEqual(['Next.']);
+		expect(readTurns(await allEvents(await send(id, 'and now?')))).toEqual(['Next.']);
 		expect((await readHistory(id)).slice(0, before.length)).toEqual(before);
-		expect(await repliesOf(id)).toEqual(['Next.']);
+		expect(await readReplies(id)).toEqual(['Next.']);
 	});
 
 	test('writes nothing any more once its run is over, or has another life', async () => {

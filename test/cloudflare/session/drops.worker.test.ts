@@ -11,12 +11,12 @@ import {
 	type WireEvent,
 } from '../../client.ts';
 import { play } from '../../script.ts';
-import { dropAfter, halfOf, readTo, turnsOf } from './stage.ts';
+import { dropAfter, readHalf, readTo, readTurns } from './stage.ts';
 
 const look = { text: 'I look. ', toolCalls: [{ id: 'a', name: 'echo', input: { text: 'hi' } }] };
 
 /** The text that a reader has in front of it, without what was asked again. */
-const readText = (events: readonly WireEvent[]) => turnsOf(events).join('');
+const readShown = (events: readonly WireEvent[]) => readTurns(events).join('');
 
 describe('a model stream that drops in the middle of an answer', () => {
 	test('is asked again in the same run, and the history has the answer once', async () => {
@@ -24,7 +24,7 @@ describe('a model stream that drops in the middle of an answer', () => {
 		const { requests } = play(look, dropAfter('Half', ' of'), 'Whole.');
 		const events = await allEvents(await send(id, 'go'));
 		expect(events.filter(({ type }) => type === 'turn.restarted').map(({ data }) => data.iteration)).toEqual([2]);
-		expect(readText(events)).toBe('I look. Whole.');
+		expect(readShown(events)).toBe('I look. Whole.');
 		expect(events.at(-1)).toMatchObject({ type: 'done', data: { text: 'Whole.' } });
 		expect(requests).toHaveLength(3);
 		expect((await readHistory(id)).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
@@ -40,7 +40,7 @@ describe('a model stream that drops in the middle of an answer', () => {
 				if (event.id === undefined) continue;
 				const rest = await allEvents(await follow(id, event.id));
 				const whole = [...live.slice(0, at + 1), ...rest];
-				expect(readText(whole), `behind ${event.id}`).toBe('I look. Whole.');
+				expect(readShown(whole), `behind ${event.id}`).toBe('I look. Whole.');
 				expect(rest.filter(({ type }) => type === 'done')).toHaveLength(at === live.length - 1 ? 0 : 1);
 			}
 		}
@@ -52,18 +52,18 @@ describe('a model stream that drops in the middle of an answer', () => {
 	test('and whose object then dies is told once more, to readers of both lives', async () => {
 		const id = await createSession();
 		const followed = Promise.withResolvers<string>();
-		play(look, dropAfter('Half', ' of'), halfOf('Stal'), () => followed.promise);
+		play(look, dropAfter('Half', ' of'), readHalf('Stal'), () => followed.promise);
 		const first = await readTo(await send(id, 'go'), { text: 'Stal' });
 		await restart(id);
 		const responses = await Promise.all(first.map(({ id: last }) => follow(id, last)));
 		followed.resolve('Whole.');
 		for (const [at, response] of responses.entries()) {
 			const whole = [...first.slice(0, at + 1), ...(await allEvents(response))];
-			expect(readText(whole), `behind ${first[at]?.id}`).toBe('I look. Whole.');
+			expect(readShown(whole), `behind ${first[at]?.id}`).toBe('I look. Whole.');
 			expect(whole.at(-1)?.type).toBe('done');
 		}
 		await restart(id);
-		expect(readText(await allEvents(await follow(id)))).toBe('I look. Whole.');
+		expect(readShown(await allEvents(await follow(id)))).toBe('I look. Whole.');
 	});
 
 	test('for the last time ends the run as interrupted: what was shown last stays, and it can be continued', async () => {
@@ -71,14 +71,14 @@ describe('a model stream that drops in the middle of an answer', () => {
 		play(dropAfter('One'), dropAfter('Two'), dropAfter('Three'));
 		const live = await allEvents(await send(id, 'go'));
 		expect(live.at(-1)).toMatchObject({ type: 'error', data: { code: 'interrupted' } });
-		expect(readText(live)).toBe('Three');
+		expect(readShown(live)).toBe('Three');
 		await restart(id);
 		const stored = await allEvents(await follow(id));
-		expect(readText(stored)).toBe('Three');
+		expect(readShown(stored)).toBe('Three');
 		expect(stored.filter(({ type }) => type === 'turn.restarted')).toHaveLength(2);
 		for (const [at, event] of live.entries()) {
 			const rest = await allEvents(await follow(id, event.id));
-			expect(readText([...live.slice(0, at + 1), ...rest])).toBe('Three');
+			expect(readShown([...live.slice(0, at + 1), ...rest])).toBe('Three');
 		}
 		play('Whole.');
 		await request(`/v1/sessions/${id}/continue`, {});

@@ -13,7 +13,7 @@ import {
 	send,
 } from '../../client.ts';
 import { play } from '../../script.ts';
-import { forever, halfOf, post, readTo } from './stage.ts';
+import { forever, post, readHalf, readTo } from './stage.ts';
 
 const call = (id: string, name: string, input: unknown = {}) => ({ id, name, input });
 
@@ -26,7 +26,7 @@ describe('a run whose object died', () => {
 	test('goes on when its alarm wakes the object, with the turn that was cut off asked again', async () => {
 		const id = await createSession();
 		const woken = Promise.withResolvers<string>();
-		const { requests } = play(halfOf('Half of'), () => woken.promise);
+		const { requests } = play(readHalf('Half of'), () => woken.promise);
 		await until(id, 'text');
 		await restart(id);
 		expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
@@ -42,7 +42,7 @@ describe('a run whose object died', () => {
 
 	test('tells a reader that comes back to drop the text of that turn, before it shows the new one', async () => {
 		const id = await createSession();
-		play({ text: 'First.', toolCalls: [call('a', 'echo', { text: 'hi' })] }, halfOf('Half'), 'Second.');
+		play({ text: 'First.', toolCalls: [call('a', 'echo', { text: 'hi' })] }, readHalf('Half'), 'Second.');
 		const seen = await readTo(await send(id, 'go'), { text: 'Half' });
 		await restart(id);
 		const rest = await allEvents(await follow(id, seen.at(-1)?.id));
@@ -63,7 +63,7 @@ describe('a run whose object died', () => {
 	test('keeps what was shown of the turn on a timer: who comes later sees it in front of the restart', async () => {
 		const id = await createSession();
 		const followed = Promise.withResolvers<string>();
-		play(halfOf('Half'), () => followed.promise);
+		play(readHalf('Half'), () => followed.promise);
 		await until(id, 'text');
 		await expect.poll(() => readDraft(id), { timeout: 5_000 }).toContain('Half');
 		await restart(id);

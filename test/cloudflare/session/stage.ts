@@ -7,7 +7,7 @@ export const forever = () => new Promise<never>(() => {});
 type Show = (delta: { readonly type: string; readonly text: string }) => unknown;
 
 /** A turn that shows these pieces and never ends. */
-export const halfOf =
+export const readHalf =
 	(...pieces: readonly string[]) =>
 	async (_: unknown, show: Show): Promise<never> => {
 		for (const text of pieces) await show({ type: 'text', text });
@@ -41,7 +41,7 @@ export async function readTo(response: Response, last: { readonly type?: string;
 }
 
 /** The text of each turn that a reader has in front of it: of one that was asked again what came last. */
-export function turnsOf(events: readonly WireEvent[]): string[] {
+export function readTurns(events: readonly WireEvent[]): string[] {
 	const turns = [''];
 	for (const { type, data } of events) {
 		if (type === 'turn.restarted') turns[turns.length - 1] = '';
@@ -52,6 +52,6 @@ export function turnsOf(events: readonly WireEvent[]): string[] {
 }
 
 /** What the model has said, as it is stored. */
-export async function repliesOf(id: string): Promise<unknown[]> {
+export async function readReplies(id: string): Promise<unknown[]> {
 	return (await readHistory(id)).filter(({ role }) => role === 'assistant').map(({ content }) => content);
 }
