@@ -1,23 +1,15 @@
 import { agents } from './agents/index.ts';
 import { createApp } from './cloudflare/app.ts';
-import { createDirectoryClass } from './cloudflare/directory/object.ts';
-import { createLedgerClass } from './cloudflare/ledger/object.ts';
 import { createProviders } from './cloudflare/models.ts';
-import { createPublisherClass } from './cloudflare/publisher/object.ts';
-import { createSessionClass } from './cloudflare/session/object.ts';
+import { bindSession } from './cloudflare/session/object.ts';
 
 const runtime = { agents, providers: createProviders };
 
-/** The Durable Object class that `wrangler.toml` binds as `SESSIONS`. */
-export class Session extends createSessionClass(runtime) {}
+/** The Durable Objects that `wrangler.toml` binds: this one as `SESSIONS`, and one class each for the others. */
+export class Session extends bindSession(runtime) {}
 
-/** Bound as `LEDGERS`. */
-export class Ledger extends createLedgerClass() {}
-
-/** Bound as `DIRECTORIES`. */
-export class Directory extends createDirectoryClass() {}
-
-/** Bound as `PUBLISHERS`. */
-export class Publisher extends createPublisherClass() {}
+export { Directory } from './cloudflare/directory/object.ts';
+export { Ledger } from './cloudflare/ledger/object.ts';
+export { Publisher } from './cloudflare/publisher/object.ts';
 
 export default createApp(runtime);

@@ -3,10 +3,10 @@ import { triage } from '../src/agents/triage.ts';
 import { defineAgent } from '../src/cloudflare/agent/define.ts';
 import { createApp } from '../src/cloudflare/app.ts';
 import type { Env } from '../src/cloudflare/config.ts';
-import { createDirectoryClass } from '../src/cloudflare/directory/object.ts';
-import { createLedgerClass } from '../src/cloudflare/ledger/object.ts';
-import { createPublisherClass } from '../src/cloudflare/publisher/object.ts';
-import { createSessionClass } from '../src/cloudflare/session/object.ts';
+import { Directory as DirectoryObject } from '../src/cloudflare/directory/object.ts';
+import { Ledger as LedgerObject } from '../src/cloudflare/ledger/object.ts';
+import { Publisher as PublisherObject } from '../src/cloudflare/publisher/object.ts';
+import { bindSession } from '../src/cloudflare/session/object.ts';
 import type { WebhookMapping, WebhookMessage } from '../src/cloudflare/webhooks/index.ts';
 import { askUser, fn, halt, type Skill, tool } from '../src/core/index.ts';
 import { demo } from '../src/core/providers/index.ts';
@@ -258,7 +258,7 @@ const runtime = {
 	crashPoint,
 };
 
-export class Session extends createSessionClass(runtime) {
+export class Session extends bindSession(runtime) {
 	constructor(ctx: DurableObjectState, env: Env) {
 		makeBreakable(ctx);
 		makeMortal(ctx);
@@ -266,10 +266,22 @@ export class Session extends createSessionClass(runtime) {
 	}
 }
 
-export class Ledger extends createLedgerClass(now) {}
+export class Ledger extends LedgerObject {
+	constructor(ctx: DurableObjectState, env: Env) {
+		super(ctx, env, now);
+	}
+}
 
-export class Directory extends createDirectoryClass(now) {}
+export class Directory extends DirectoryObject {
+	constructor(ctx: DurableObjectState, env: Env) {
+		super(ctx, env, now);
+	}
+}
 
-export class Publisher extends createPublisherClass({ paceMs: 50 }) {}
+export class Publisher extends PublisherObject {
+	constructor(ctx: DurableObjectState, env: Env) {
+		super(ctx, env, { paceMs: 50 });
+	}
+}
 
 export default createApp(runtime);

@@ -4,10 +4,7 @@ import { agents } from '../../src/agents/index.ts';
 import { defineAgent } from '../../src/cloudflare/agent/define.ts';
 import { createApp } from '../../src/cloudflare/app.ts';
 import type { Env } from '../../src/cloudflare/config.ts';
-import { createDirectoryClass } from '../../src/cloudflare/directory/object.ts';
-import { createLedgerClass } from '../../src/cloudflare/ledger/object.ts';
-import { createPublisherClass } from '../../src/cloudflare/publisher/object.ts';
-import { createSessionClass } from '../../src/cloudflare/session/object.ts';
+import { bindSession } from '../../src/cloudflare/session/object.ts';
 import { providers, tool } from '../../src/core/index.ts';
 import { readAbortPoint } from './crash-points.ts';
 
@@ -86,18 +83,17 @@ const runtime = {
 };
 
 /** Sessions whose model and tools are outside, in the process of the programme. */
-export class Session extends createSessionClass(runtime) {
+export class Session extends bindSession(runtime) {
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
 		objects.set(ctx.id.toString(), ctx);
 	}
 }
 
-export class Ledger extends createLedgerClass() {}
+export { Directory } from '../../src/cloudflare/directory/object.ts';
+export { Ledger } from '../../src/cloudflare/ledger/object.ts';
 
-export class Directory extends createDirectoryClass() {}
-
-export class Publisher extends createPublisherClass() {}
+export { Publisher } from '../../src/cloudflare/publisher/object.ts';
 
 const app = createApp(runtime);
 

@@ -5,30 +5,31 @@ import type { Env } from '../config.ts';
 import type { Cost, Day, LedgerApi, Reserved } from '../rpc/ledger.ts';
 import { LedgerStore, toDay } from './store.ts';
 
-/** The Durable Object class of an owner's ledger. `now` is its clock, in milliseconds since 1970. */
-export function createLedgerClass(now: () => number = Date.now) {
-	return class Ledger extends DurableObject<Env> implements LedgerApi {
-		readonly #store: LedgerStore;
+/** The Durable Object of an owner's ledger. */
+export class Ledger extends DurableObject<Env> implements LedgerApi {
+	readonly #store: LedgerStore;
+	readonly #now: () => number;
 
-		constructor(ctx: DurableObjectState, env: Env) {
-			super(ctx, env);
-			this.#store = new LedgerStore(ctx.storage);
-		}
+	/** @param now the clock, in milliseconds since 1970. */
+	constructor(ctx: DurableObjectState, env: Env, now: () => number = Date.now) {
+		super(ctx, env);
+		this.#now = now;
+		this.#store = new LedgerStore(ctx.storage);
+	}
 
-		async reserve(id: string, amount: Amount, limit: Limit): Promise<Reserved> {
-			return this.#store.reserve(toDay(now()), id, amount, limit);
-		}
+	async reserve(id: string, amount: Amount, limit: Limit): Promise<Reserved> {
+		return this.#store.reserve(toDay(this.#now()), id, amount, limit);
+	}
 
-		async settle(costs: readonly Cost[]): Promise<void> {
-			this.#store.settle(toDay(now()), costs);
-		}
+	async settle(costs: readonly Cost[]): Promise<void> {
+		this.#store.settle(toDay(this.#now()), costs);
+	}
 
-		async state(limit: Limit): Promise<BudgetState> {
-			return this.#store.state(toDay(now()), limit);
-		}
+	async state(limit: Limit): Promise<BudgetState> {
+		return this.#store.state(toDay(this.#now()), limit);
+	}
 
-		async days(count: number): Promise<Day[]> {
-			return this.#store.days(toDay(now()) - count + 1);
-		}
-	};
+	async days(count: number): Promise<Day[]> {
+		return this.#store.days(toDay(this.#now()) - count + 1);
+	}
 }

@@ -10,28 +10,26 @@ export interface PublisherOptions {
 	readonly paceMs?: number;
 }
 
-/** The Durable Object class that publishes skills. */
-export function createPublisherClass({ paceMs = 1_100 }: PublisherOptions = {}) {
-	return class Publisher extends DurableObject<Env> implements PublisherApi {
-		readonly #writer: SkillWriter;
+/** The Durable Object that publishes skills. */
+export class Publisher extends DurableObject<Env> implements PublisherApi {
+	readonly #writer: SkillWriter;
 
-		constructor(ctx: DurableObjectState, env: Env) {
-			super(ctx, env);
-			const { skills, local } = config(env);
-			this.#writer = new SkillWriter(skills, new PublisherStore(ctx.storage), {
-				prefix: publishedPrefix,
-				paceMs,
-				// KV on a laptop is never stale, and `npm run skills` may write it, too.
-				...(local && { trustMs: 0 }),
-			});
-		}
+	constructor(ctx: DurableObjectState, env: Env, { paceMs = 1_100 }: PublisherOptions = {}) {
+		super(ctx, env);
+		const { skills, local } = config(env);
+		this.#writer = new SkillWriter(skills, new PublisherStore(ctx.storage), {
+			prefix: publishedPrefix,
+			paceMs,
+			// KV on a laptop is never stale, and `npm run skills` may write it, too.
+			...(local && { trustMs: 0 }),
+		});
+	}
 
-		put(name: string, markdown: string, condition: Condition): Promise<Outcome> {
-			return this.#writer.change({ name, markdown, condition });
-		}
+	put(name: string, markdown: string, condition: Condition): Promise<Outcome> {
+		return this.#writer.change({ name, markdown, condition });
+	}
 
-		remove(name: string, condition: Condition): Promise<Outcome> {
-			return this.#writer.change({ name, condition });
-		}
-	};
+	remove(name: string, condition: Condition): Promise<Outcome> {
+		return this.#writer.change({ name, condition });
+	}
 }

@@ -3,10 +3,7 @@ import * as v from 'valibot';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { createApp } from '../../../src/cloudflare/app.ts';
 import type { Env } from '../../../src/cloudflare/config.ts';
-import { createDirectoryClass } from '../../../src/cloudflare/directory/object.ts';
-import { createLedgerClass } from '../../../src/cloudflare/ledger/object.ts';
-import { createPublisherClass } from '../../../src/cloudflare/publisher/object.ts';
-import { createSessionClass } from '../../../src/cloudflare/session/object.ts';
+import { bindSession } from '../../../src/cloudflare/session/object.ts';
 import type { ProviderRegistration } from '../../../src/core/chat/index.ts';
 import { askUser, fn, halt, tool } from '../../../src/core/index.ts';
 
@@ -99,13 +96,12 @@ const runtime = {
 	providers: () => [staged],
 };
 
-export class Session extends createSessionClass(runtime) {}
+export class Session extends bindSession(runtime) {}
 
-export class Ledger extends createLedgerClass() {}
+export { Directory } from '../../../src/cloudflare/directory/object.ts';
+export { Ledger } from '../../../src/cloudflare/ledger/object.ts';
 
-export class Directory extends createDirectoryClass() {}
-
-export class Publisher extends createPublisherClass() {}
+export { Publisher } from '../../../src/cloudflare/publisher/object.ts';
 
 const app = createApp(runtime);
 
