@@ -1,4 +1,4 @@
-/** `npm run keys`: makes, lists and revokes API keys (design.md, "The wire"). */
+/** `npm run keys`: makes, lists and revokes API keys (README, "Keys and tokens"). */
 
 import { relative } from 'node:path';
 import { isOver, type KeyRecord, readKeyId, type Scope, scopes } from '../src/cloudflare/auth/key.ts';

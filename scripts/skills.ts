@@ -1,4 +1,4 @@
-/** `npm run skills`: publishes the folder skills/ to Workers KV (design.md, "Skills"). */
+/** `npm run skills`: publishes the folder skills/ to Workers KV (README, "Write a skill"). */
 
 import { join, relative } from 'node:path';
 import { toMessageText } from '../src/core/errors.ts';

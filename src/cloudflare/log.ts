@@ -4,9 +4,9 @@ import { redactSecrets } from '../core/redact.ts';
 /**
  * The one place that writes to the console: a line of JSON an event, as Workers Logs and `wrangler tail` read it.
  *
- * What may be in a line is a list (hardening.md, "Security"): names that this code gives, ids and numbers. There is no
- * field for a body, a query, a header, a message or anything else that somebody sent. Names are OpenTelemetry's where it
- * has one (https://opentelemetry.io/docs/specs/semconv/), and begin with `runlet.` where it has none.
+ * What may be in a line is a list (README, "Logs and metrics"): names that this code gives, ids and numbers. There is
+ * no field for a body, a query, a header, a message or anything else that somebody sent. Names are OpenTelemetry's
+ * where it has one (https://opentelemetry.io/docs/specs/semconv/), and begin with `runlet.` where it has none.
  */
 export function log(level: LogLevel, event: string, fields: LogFields = {}): void {
 	write(level, event, fields);

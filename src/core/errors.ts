@@ -70,7 +70,7 @@ export class RunletError extends Error {
 	}
 }
 
-/** What a client gets for an error, on every route that speaks no other protocol (design.md, "The wire"). */
+/** What a client gets for an error, on every route that speaks no other protocol (README, "The API"). */
 export interface ErrorBody {
 	readonly error: {
 		readonly code: string;

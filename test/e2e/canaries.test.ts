@@ -1,4 +1,4 @@
-/** Secrets are found nowhere but where they belong (hardening.md, "What must be shown", 10). */
+/** Secrets are found nowhere but where they belong. */
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

@@ -34,7 +34,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-test('a fresh project imports every part of the package, and what parity.md names is there', () => {
+test('a fresh project imports every part of the package, and every public name is there', () => {
 	writeFileSync(
 		join(project, 'parts.mjs'),
 		`import * as all from 'runlet';

@@ -10,12 +10,12 @@ const usage = v.object({
 	),
 });
 
-/** How long what is set aside may stay so after the last run, in milliseconds (hardening.md, 14). */
+/** How long what is set aside may stay so after the last run, in milliseconds. */
 const patienceMs = 60_000;
 
 /**
- * Holds what sessions were charged against what the model billed, in sum: between 1.0 and 1.25 times of it (hardening.md,
- * 14). Within a minute the ledger has the same sum, and nothing is set aside.
+ * Holds what sessions were charged against what the model billed, in sum: between 1.0 and 1.25 times of it. Within a
+ * minute the ledger has the same sum, and nothing is set aside.
  */
 export async function checkCharges({ client, outside }: Stage, sent: readonly Sent[]): Promise<Figures> {
 	const billed = outside.upstream.spent();

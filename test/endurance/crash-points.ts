@@ -1,4 +1,4 @@
-/** The writes of a run (hardening.md), and how often one with three tools makes each. */
+/** The writes of a run (docs/runs.md, "What a run writes"), and how often one with three tools makes each. */
 export const crashPoints = [
 	['accepted', 1],
 	['model-begin', 3],

@@ -18,9 +18,9 @@ export interface Outcomes {
 	refused: number;
 }
 
-/** How long a run may take to end after the last kill, in milliseconds (hardening.md, 1). */
+/** How long a run may take to end after the last kill, in milliseconds. */
 const patienceMs = 60_000;
-/** Attempts without progress before a run may give up (hardening.md, "What a run writes"). */
+/** Attempts without progress before a run may give up. */
 const attempts = 3;
 
 /**

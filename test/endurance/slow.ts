@@ -6,7 +6,7 @@ import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
 /** What each slow reader takes, in bytes a second. */
 const rate = 1_024;
-/** How much the memory of the server may grow, in bytes (hardening.md, 5). */
+/** How much the memory of the server may grow, in bytes. */
 const growth = 64 * 1_024 * 1_024;
 /** How often memory is looked at, in milliseconds. */
 const sampleMs = 100;

@@ -21,7 +21,7 @@ interface Delivered {
 
 /**
  * Webhooks that are each delivered five times at once, 16 requests at a time, while the server is killed; who gets no
- * answer delivers again, as senders do. Each begins one run, and all that deliver it are told of that one (hardening.md, 8).
+ * answer delivers again, as senders do. Each begins one run, and all that deliver it are told of that one.
  */
 export function webhooks({ count = 500, kills = 10, seed }: Options): Promise<Figures> {
 	const world = {

@@ -23,7 +23,7 @@ import {
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(_: Same<A, B>): void => {};
 
-// The functions of document 003, as they are written there.
+// The functions that a program writes itself.
 const chatFn = async (_model: string, _messages: readonly Message[], _system?: string, _tools?: readonly Tool[]) =>
 	({ text: 'Hi', stopReason: 'end_turn' }) satisfies ChatReply;
 const chatStreamFn = async (

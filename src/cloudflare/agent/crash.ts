@@ -1,6 +1,6 @@
 /**
- * The moments at which a run has just written (hardening.md, "What a run writes, and when"), in this order; `taken-up`
- * is the first one of each further life.
+ * The moments at which a run has just written (docs/runs.md, "What a run writes"), in this order; `taken-up` is the
+ * first one of each further life.
  */
 export type CrashPointName =
 	| 'accepted'

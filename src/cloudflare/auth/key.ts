@@ -6,7 +6,7 @@ import { RunletError } from '../../core/errors.ts';
 export const scopes = ['run', 'admin'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** An API key as the Worker knows it: by its hash, never by itself (hardening.md, "Security"). */
+/** An API key as the Worker knows it: by its hash, never by itself (README, "Keys and tokens"). */
 export interface KeyRecord {
 	/** The part of the key that may be shown. */
 	readonly id: string;

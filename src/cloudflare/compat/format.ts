@@ -8,7 +8,7 @@ import type { UiMessageHead } from './ui/writer.ts';
 
 /**
  * In whose words an answer is written, as data: it goes with a request to the session's object. Missing means Runlet's
- * own (design.md, "The wire").
+ * own.
  */
 export type Format =
 	| CompletionFormat

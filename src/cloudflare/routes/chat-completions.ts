@@ -22,7 +22,7 @@ import { findResent, noteSent, readResend } from './resend.ts';
 /** How long after its last activity the session of a request that names none is removed, in milliseconds. */
 const fleetingMs = 3_600_000;
 
-/** `/v1/chat/completions`: an agent as a model of OpenAI's Chat Completions (design.md, "The wire"). */
+/** `/v1/chat/completions`: an agent as a model of OpenAI's Chat Completions (README, "OpenAI clients"). */
 export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
 		.post('/', ownersOnly, serveOperation(createCompletion), async (c) => {

@@ -11,8 +11,9 @@ import { assertRate, assertStrangerRate } from './rate.ts';
 export type RouteEnv = { Bindings: Env; Variables: { identity: Identity; bodyText?: string } };
 
 /**
- * Fail-closed (design.md, "The wire"): without API keys only the local mode of `npm start` answers, and only what comes
- * through its proxy from its own pages or from no page, so that no page on the web and no other one on this machine reaches it.
+ * Fail-closed (README, "Keys and tokens"): without API keys only the local mode of `npm start` answers, and only what
+ * comes through its proxy from its own pages or from no page, so that no page on the web and no other one on this
+ * machine reaches it.
  */
 export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { keys, local } = config(c.env);

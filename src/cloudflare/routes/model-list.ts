@@ -8,7 +8,7 @@ import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 
-/** `/v1/models`: the agents, and each on its further models, as OpenAI lists models (design.md, "The wire"). */
+/** `/v1/models`: the agents, and each on its further models, as OpenAI lists models (README, "OpenAI clients"). */
 export function modelsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
 		.get('/', serveOperation(listModels), (c) =>

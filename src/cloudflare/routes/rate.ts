@@ -8,7 +8,7 @@ const most = 200;
 
 /**
  * Throws `rate_limited` for whoever asks more often than the binding allows. It counts loosely, by place: it stops
- * bursts, and budgets stop spending (hardening.md, "The platform"). Without the binding nothing is counted.
+ * bursts, and budgets stop spending (README, "Deploy"). Without the binding nothing is counted.
  */
 export async function assertRate<E extends { Bindings: Env }>(c: Context<E>, who: string): Promise<void> {
 	const { rateLimiter } = config(c.env);

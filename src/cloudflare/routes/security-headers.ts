@@ -1,8 +1,8 @@
 import type { MiddlewareHandler } from 'hono';
 
 /**
- * What every answer tells a browser (hardening.md, "Security"). A page that needs more says so itself. The resource policy
- * is not about requests with CORS: those are answered by the allow-list.
+ * What every answer tells a browser. A page that needs more says so itself. The resource policy is not about requests
+ * with CORS: those are answered by the allow-list.
  */
 const headers = {
 	'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -11,7 +11,7 @@ import { serveOperation } from './operation.ts';
 import { accepts, createSessionId, readHandling, refuseMethod } from './request.ts';
 import { listSessions } from './session-list.ts';
 
-/** `/v1/sessions`: create, list, look at, talk to, follow and cancel a session (design.md, "The wire"). */
+/** `/v1/sessions`: create, list, look at, talk to, follow and cancel a session (README, "The API"). */
 export const sessions = new Hono<RouteEnv>()
 	.post('/', serveOperation(operations.createSession), (c) => {
 		const body = c.req.valid('json');

@@ -24,7 +24,7 @@ import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { accepts, markdownBody, refuseMethod } from './request.ts';
 
-/** `/v1/skills`: the published skills, for whoever edits them (design.md, "The wire"). */
+/** `/v1/skills`: the published skills, for whoever edits them (README, "Write a skill"). */
 export const skills = new Hono<RouteEnv>()
 	.get('/', serveOperation(operations.listSkills), async (c) => {
 		const { query, cursor = '', limit } = c.req.valid('query');

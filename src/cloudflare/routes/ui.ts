@@ -18,7 +18,7 @@ import { serveOperation } from './operation.ts';
 import { readHandling, refuseMethod } from './request.ts';
 
 /**
- * `/v1/ui/:agent`: what a page with `useChat` of the AI SDK posts to, unchanged (design.md, "The wire"). The chat's id
+ * `/v1/ui/:agent`: what a page with `useChat` of the AI SDK posts to, unchanged (README, "AI SDK pages"). The chat's id
  * stands for a session: one of its own, or, of a page that holds a session's token, that session.
  */
 export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {

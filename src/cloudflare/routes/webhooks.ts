@@ -63,7 +63,7 @@ const aboutBody = v.strictObject({
 const accepted = v.object({ runId: v.optional(v.string()) });
 
 /**
- * `/v1/webhooks/:agent/:source`: a delivery becomes a message, once (hardening.md, "Webhooks"). Its signature is what
+ * `/v1/webhooks/:agent/:source`: a delivery becomes a message, once (README, "Webhooks"). Its signature is what
  * authenticates it, so no API key is asked for.
  */
 export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {

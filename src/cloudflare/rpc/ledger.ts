@@ -19,9 +19,9 @@ export interface Day {
 }
 
 /**
- * What may be asked of the ledger of one owner: what that owner's calls to models cost, by the UTC day (design.md,
- * "Budgets"). An `id` names one call: one that is made again after a failure has another id. The ledger remembers an id
- * for the day in which it first came and two days more.
+ * What may be asked of the ledger of one owner: what that owner's calls to models cost, by the UTC day
+ * (docs/budgets.md). An `id` names one call: one that is made again after a failure has another id. The ledger
+ * remembers an id for the day in which it first came and two days more.
  */
 export interface LedgerApi {
 	/**

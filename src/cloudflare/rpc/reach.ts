@@ -22,9 +22,9 @@ const mostTries = 3;
 const retryAfter = 5;
 
 /**
- * Calls a Durable Object (hardening.md, "The platform"). A safe call that failed with `.retryable` is made again on a new
- * stub; one that is not safe, that met an overloaded object, or that took too long is not. Then it throws `overloaded`,
- * which is a 503 with `Retry-After`.
+ * Calls a Durable Object. A safe call that failed with `.retryable` is made again on a new stub; one that is not safe,
+ * that met an overloaded object, or that took too long is not. Then it throws `overloaded`, which is a 503 with
+ * `Retry-After`.
  *
  * @param call makes the call, on a stub of its own each time: one that has failed stays broken.
  */

@@ -26,8 +26,8 @@ export interface VerifyOptions {
 }
 
 /**
- * The event of a delivery, once its signature and its time were found right (hardening.md, "Webhooks"). Throws `auth`
- * where one is not, in the same words whatever it was; `invalid_request` where what was signed is no JSON object;
+ * The event of a delivery, once its signature and its time were found right (README, "Webhooks"). Throws `auth` where
+ * one is not, in the same words whatever it was; `invalid_request` where what was signed is no JSON object;
  * `not_configured` where a secret is none.
  */
 export async function verify(source: Source, delivery: RawDelivery, options: VerifyOptions): Promise<Verified> {

@@ -38,7 +38,7 @@ export const sessionBody = v.pipe(
 /** What of a session can be changed. */
 export const changeBody = v.strictObject({ budget: budgetSchema });
 
-/** Where a session stands (parity.md, "Sessions"). */
+/** Where a session stands (docs/sessions.md, "Statuses"). */
 const status = v.picklist(['idle', 'running', 'awaiting_user', 'awaiting_tools', 'completed', 'error']);
 export const runStatus = v.picklist([
 	'running',

@@ -23,9 +23,8 @@ export interface ContextBudget {
 export type RequestSize = Pick<ContextBudget, 'parts' | 'total'>;
 
 /**
- * Holds a request against the context limit (document 003, `check-budget`; enforced, see parity.md): `maxContextTokens`,
- * else `modelContextWindow`; with neither there is no check and no answer. Rejects with `context_overflow` when over,
- * `data` being `{ parts, total, limit }`.
+ * Holds a request against the context limit: `maxContextTokens`, else `modelContextWindow`; with neither there is no
+ * check and no answer. Rejects with `context_overflow` when over, `data` being `{ parts, total, limit }`.
  */
 export async function checkBudget(
 	options: Pick<
@@ -83,7 +82,7 @@ export function createOverflow({ parts, total }: RequestSize, limit: number): Ru
 	return new RunletError('context_overflow', formatBudgetBreakdown(parts, total, limit), { parts, total, limit });
 }
 
-/** Tokens of messages for any model: characters / 4, plus 4 a message (document 003, `count-tokens-heuristic`). */
+/** Tokens of messages for any model: characters / 4, plus 4 a message. */
 export function countTokensHeuristic(messages: readonly Message[], _model?: string): number {
 	let characters = 0;
 	for (const message of messages) characters += countCharacters(message);

@@ -8,8 +8,8 @@ import type { ChatReply, OnDelta } from './reply.ts';
 type Target = Pick<ChatOptions, 'model' | 'providers' | 'chatFn' | 'chatStreamFn' | 'system'>;
 
 /**
- * One reply, not streamed: by `options.chatFn`, else by the model's provider (document 003, `dispatch-chat`). Throws
- * `unknown_model` when nobody can talk to the model. `undefined` means that the reply broke off.
+ * One reply, not streamed: by `options.chatFn`, else by the model's provider. Throws `unknown_model` when nobody can
+ * talk to the model. `undefined` means that the reply broke off.
  */
 export async function dispatchChat(
 	options: Target,
@@ -20,7 +20,7 @@ export async function dispatchChat(
 	return toReply(await modelFns(options).whole(options.model, messages, options.system, tools, call));
 }
 
-/** One reply, streamed to `onDelta` where the provider can stream (document 003, `dispatch-chat-stream`). */
+/** One reply, streamed to `onDelta` where the provider can stream. */
 export async function dispatchChatStream(
 	options: Target,
 	messages: readonly Message[],
@@ -31,7 +31,7 @@ export async function dispatchChatStream(
 	return toReply(await modelFns(options).streamed(options.model, messages, options.system, tools, onDelta, call));
 }
 
-/** Discards every delta (document 003, `noop-on-delta`). */
+/** Discards every delta. */
 export function noopOnDelta(): undefined {}
 
 /** Both ways to call a model: by the options' own functions, else by its provider's. Where one is missing the other serves. */

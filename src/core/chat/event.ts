@@ -2,7 +2,7 @@ import type { ToolCall, ToolResult } from '../tool/index.ts';
 import type { ReplyDelta } from './reply.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** What one turn of the loop did (document 003, the step record). */
+/** What one turn of the loop did. */
 export interface Step {
 	/** Counts the model's turns of this run, from 1; 0 for calls that an earlier run left open. */
 	readonly iteration: number;
@@ -42,7 +42,7 @@ export type TerminalEvent =
 			readonly data?: Readonly<Record<string, unknown>>;
 	  };
 
-/** What the loop itself says, beside the model's deltas (design.md, "SSE events of a run"). */
+/** What the loop itself says, beside the model's deltas (docs/events.md). */
 export type LoopEvent =
 	| { readonly type: 'run.started'; readonly runId: string; readonly attempt: number }
 	| ({ readonly type: 'tool_result' } & ToolResult)

@@ -14,8 +14,8 @@ const connectionTexts =
 	/network connection lost|fetch failed|failed to fetch|connection (error|reset|refused|closed)|socket hang up|terminated/i;
 
 /**
- * Any failure of a model call as a `RunletError` with one of the codes of parity.md ("Failures"). A `RunletError` stays
- * as it is; anything else is judged by its `status`, then its `code`, then its text.
+ * Any failure of a model call as a `RunletError` with a code of `RunletError`. A `RunletError` stays as it is; anything
+ * else is judged by its `status`, then its `code`, then its text.
  */
 export function toModelError(error: unknown, model: string): RunletError {
 	if (error instanceof RunletError) return error;

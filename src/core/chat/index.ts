@@ -1,4 +1,4 @@
-/** `chat`: messages, providers and the loop that runs an agent (document 003). */
+/** `chat`: messages, providers and the loop that runs an agent. */
 
 export {
 	type BudgetParts,

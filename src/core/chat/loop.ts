@@ -71,9 +71,9 @@ export interface LoopContext {
 }
 
 /**
- * The agent loop (design.md, "The loop"): looks at the messages only. If the last assistant message has calls without
- * results it runs those; else it asks the model. So a first message, a tool's answer from outside and a restart all go
- * on by the same path. Yields events, those of one moment together; returns the result; throws a `RunletError`.
+ * The agent loop (docs/runs.md, "The loop"): looks at the messages only. If the last assistant message has calls
+ * without results it runs those; else it asks the model. So a first message, a tool's answer from outside and a restart
+ * all go on by the same path. Yields events, those of one moment together; returns the result; throws a `RunletError`.
  */
 export async function* loop(
 	options: ChatOptions,

@@ -4,17 +4,17 @@ import type { ChatOptions } from './options.ts';
 import type { ReplyDelta } from './reply.ts';
 import { run, startRun } from './run.ts';
 
-/** Asks an agent and resolves to its final text, with whole replies (document 003, `run-loop`). Rejects as `Run.result` does. */
+/** Asks an agent and resolves to its final text, with whole replies. Rejects as `Run.result` does. */
 export function runLoop(options: ChatOptions, text: string): Promise<string> {
 	return runLoopMessages(options, [userMessage(text)]);
 }
 
-/** As `runLoop`, from a conversation (document 003, `run-loop-messages`). */
+/** As `runLoop`, from a conversation. */
 export async function runLoopMessages(options: ChatOptions, messages: readonly Message[]): Promise<string> {
 	return (await startRun(options, messages, { stream: false }).result).text;
 }
 
-/** Asks an agent and resolves to its final text, telling `onDelta` each delta of every turn, and `turn.restarted` (document 003, `run-loop-stream`). */
+/** Asks an agent and resolves to its final text, telling `onDelta` each delta of every turn, and `turn.restarted`. */
 export function runLoopStream(options: ChatOptions, text: string, onDelta?: OnStreamDelta): Promise<string> {
 	return runLoopStreamMessages(options, [userMessage(text)], onDelta);
 }
@@ -30,7 +30,7 @@ export type OnStreamDelta = {
 
 type Restarted = Extract<RunEvent, { readonly type: 'turn.restarted' }>;
 
-/** As `runLoopStream`, from a conversation (document 003, `run-loop-stream-messages`). `onDelta` is waited for; what it throws ends the run. */
+/** As `runLoopStream`, from a conversation. `onDelta` is waited for; what it throws ends the run. */
 export async function runLoopStreamMessages(
 	options: ChatOptions,
 	messages: readonly Message[],

@@ -42,7 +42,7 @@ export interface ToolMessage {
 	readonly parts?: readonly MessagePart[] | undefined;
 }
 
-/** One message of a conversation in Runlet's own form; adapters translate it (document 003, `Message`). */
+/** One message of a conversation in Runlet's own form; adapters translate it. */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
 /** A user's message, from a text or from parts. */
@@ -52,13 +52,13 @@ export function userMessage(content: string | readonly MessagePart[]): UserMessa
 		: { role: 'user', content: flattenParts(content), parts: content };
 }
 
-/** An assistant's turn; with calls it must be followed by their results (document 003, `assistant-message`). */
+/** An assistant's turn; with calls it must be followed by their results. */
 export function assistantMessage(text?: string, toolCalls?: readonly ToolCall[]): AssistantMessage {
 	const message = { role: 'assistant', content: text ?? '' } as const;
 	return toolCalls === undefined || toolCalls.length === 0 ? message : { ...message, toolCalls };
 }
 
-/** The message that carries a tool's result back to the model, its `isError` kept (document 003, `tool-result-message`). */
+/** The message that carries a tool's result back to the model, its `isError` kept. */
 export function toolResultMessage({ id, output, isError }: ToolResult): ToolMessage {
 	return { role: 'tool', content: output ?? null, toolCallId: id, isError };
 }

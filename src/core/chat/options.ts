@@ -44,7 +44,7 @@ export interface MessageContext {
 	readonly haltedReason?: string | undefined;
 }
 
-/** Everything a run can be told (document 003, `ChatOptions`, and parity.md). Only `model` is required. */
+/** Everything a run can be told. Only `model` is required. */
 export interface ChatOptions {
 	readonly model: string;
 	/** Calls the model without streaming; wins over `providers`. Gives a reply, or only its text. */

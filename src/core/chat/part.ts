@@ -1,4 +1,4 @@
-/** One element of a message that mixes text with images, audio or files (document 003, `MessagePart`). */
+/** One element of a message that mixes text with images, audio or files. */
 export interface MessagePart {
 	readonly kind: 'text' | 'image' | 'audio' | 'file' | 'tool-result';
 	/** The text of a text part; a caption on others. */
@@ -27,14 +27,14 @@ export function imagePart(source: string, mime?: string): MessagePart {
 }
 
 /**
- * Parts as one text, joined by a blank line, for providers that take no parts (document 003, `flatten-parts`). What has
- * no text becomes a placeholder, so the model knows that something was attached. Empty for no parts.
+ * Parts as one text, joined by a blank line, for providers that take no parts. What has no text becomes a placeholder,
+ * so the model knows that something was attached. Empty for no parts.
  */
 export function flattenParts(parts: readonly MessagePart[] | undefined): string {
 	return (parts ?? []).map(renderPart).join('\n\n');
 }
 
-/** One part as text: its text, or `[KIND:NAME (URL)]` (document 003, `render-part`). */
+/** One part as text: its text, or `[KIND:NAME (URL)]`. */
 export function renderPart({ kind, text, name, url }: MessagePart): string {
 	if (kind === 'text' || kind === 'tool-result') return text ?? '';
 	const placeholder = `[${kind}:${name ?? kind}${url === undefined ? '' : ` (${url})`}]`;

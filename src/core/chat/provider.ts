@@ -8,7 +8,7 @@ import type { ChatUsage } from './usage.ts';
 /** Who makes a model. An open set: a provider of your own is any other text. */
 export type Provider = 'anthropic' | 'openai' | 'xai' | 'gemini' | (string & {});
 
-/** How to tell a provider's models and how to talk to them (document 003, `ProviderRegistration`). */
+/** How to tell a provider's models and how to talk to them. */
 export interface ProviderRegistration {
 	readonly variant: Provider;
 	/** Whether a model, in lower case, is this provider's. */
@@ -75,7 +75,7 @@ export interface CallOptions {
 /** `auto`, `none`, `required` (any tool), or one tool by name. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
-/** One request, one whole reply (document 003, `chat-fn`). */
+/** One request, one whole reply. */
 export type ChatFn = (
 	model: string,
 	messages: readonly Message[],
@@ -84,7 +84,7 @@ export type ChatFn = (
 	options?: CallOptions,
 ) => ChatReply | undefined | Promise<ChatReply | undefined>;
 
-/** One streaming request: deltas in order, then the whole reply (document 003, `chat-stream-fn`). `undefined` means that the stream broke off. */
+/** One streaming request: deltas in order, then the whole reply. `undefined` means that the stream broke off. */
 export type ChatStreamFn = (
 	model: string,
 	messages: readonly Message[],

@@ -14,7 +14,7 @@ export function builtinProviders(): readonly ProviderRegistration[] {
 	return builtins;
 }
 
-/** The built-in registry with further entries, which win over it and over each other from the end (document 003, `with-providers`). */
+/** The built-in registry with further entries, which win over it and over each other from the end. */
 export function withProviders(extras: readonly ProviderRegistration[]): readonly ProviderRegistration[] {
 	return [...builtins, ...extras];
 }
@@ -25,7 +25,7 @@ export function prefixDetector(prefix: string): (model: string) => boolean {
 	return (model) => model.toLowerCase().startsWith(wanted);
 }
 
-/** The provider of a model by its name; throws `unknown_model` for none (document 003, `detect-provider`). */
+/** The provider of a model by its name; throws `unknown_model` for none. */
 export function detectProvider(model: string): Provider {
 	const found = detectProviderFrom(builtins, model);
 	if (found !== undefined) return found.variant;

@@ -11,7 +11,7 @@ export type StopReason =
 	| 'pause_turn'
 	| (string & {});
 
-/** What a model answered in one turn, whoever the provider (document 003, `ChatReply`). */
+/** What a model answered in one turn, whoever the provider. */
 export interface ChatReply {
 	readonly text?: string | undefined;
 	readonly toolCalls?: readonly ToolCall[] | undefined;
@@ -39,7 +39,7 @@ export interface ReplyDeltas {
 	stop: StreamStop;
 }
 
-/** The end of a model's turn (document 003, `StreamStop`): comes once, last, and never when the call fails. */
+/** The end of a model's turn: comes once, last, and never when the call fails. */
 export interface StreamStop {
 	readonly reason: StopReason;
 	readonly usage?: ChatUsage | undefined;
@@ -56,7 +56,7 @@ export interface UnknownDelta {
 	readonly [field: string]: unknown;
 }
 
-/** A piece of a streamed reply (document 003, `ReplyDelta`, an open enum). A `switch` on `type` needs no case for kinds it does not know. */
+/** A piece of a streamed reply. A `switch` on `type` needs no case for kinds it does not know. */
 export type ReplyDelta = KnownDelta | UnknownDelta;
 
 /**

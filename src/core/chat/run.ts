@@ -20,8 +20,8 @@ export interface Run {
 }
 
 /**
- * Runs an agent over a conversation (parity.md, `chat.run`): what every other way of running folds over. Never throws
- * synchronously. It begins at once and goes on by itself; a reader that is there and slow holds it back.
+ * Runs an agent over a conversation: what every other way of running folds over. Never throws synchronously. It begins
+ * at once and goes on by itself; a reader that is there and slow holds it back.
  */
 export function run(options: ChatOptions, messages: readonly Message[]): Run {
 	const { result, batches, abort } = startRun(options, messages);
@@ -130,7 +130,7 @@ function toFailureEvent(error: RunletError): TerminalEvent {
 	return data === undefined ? { type: 'error', code, message } : { type: 'error', code, message, data };
 }
 
-/** Mirrors steps and deltas to `options.emit` where asked (document 003, `emit-step`, `emit-stream-delta`). */
+/** Mirrors steps and deltas to `options.emit` where asked. */
 function mirror(options: ChatOptions, event: RunEvent): void {
 	const { emit, emitSteps, emitStreamDeltas, stepDataType = 'ai:chat:step', deltaDataType = 'ai:chat:delta' } = options;
 	const delta = isDelta(event) || event.type === 'turn.restarted';
@@ -140,7 +140,7 @@ function mirror(options: ChatOptions, event: RunEvent): void {
 		const emitted = delta ? emit(deltaDataType, event) : emit(stepDataType, record);
 		if (emitted instanceof Promise) emitted.catch(() => {});
 	} catch {
-		// An emit that throws never breaks the loop (parity.md).
+		// An emit that throws never breaks the loop.
 	}
 }
 

@@ -43,7 +43,7 @@ export async function reserveTokens(request: Omit<TurnRequest, 'inputTokens'>): 
 const unwatched: Timeouts = { firstEventMs: Number.POSITIVE_INFINITY, idleMs: Number.POSITIVE_INFINITY };
 
 /**
- * One turn of a model: asks it, again after a failure that may pass, and then its fallbacks (design.md, "The loop").
+ * One turn of a model: asks it, again after a failure that may pass, and then its fallbacks (docs/runs.md, "The loop").
  * Where something of a try was shown, `turn.restarted` comes before the next one begins. Pushes its deltas; what it did
  * not stream is pushed from its reply, so that a reader sees every reply alike. The usage of tries that failed counts.
  * Throws a `RunletError`.

@@ -1,6 +1,6 @@
 import { isRecord } from '../tool/schema.ts';
 
-/** What a model call cost (document 003, `ChatUsage`). A field that nobody reported is missing, never a guess. */
+/** What a model call cost. A field that nobody reported is missing, never a guess. */
 export interface ChatUsage {
 	/** All input, cached included. */
 	readonly inputTokens?: number;
@@ -19,8 +19,8 @@ export interface ChatUsage {
 }
 
 /**
- * Usage from a provider's own record, in Anthropic's, OpenAI's (both APIs), Gemini's or Runlet's keys (document 003,
- * `make-usage`). `totalTokens` is computed where input and output are known.
+ * Usage from a provider's own record, in Anthropic's, OpenAI's (both APIs), Gemini's or Runlet's keys. `totalTokens` is
+ * computed where input and output are known.
  */
 export function makeUsage(raw: unknown, provider?: string, model?: string): ChatUsage {
 	const from = isRecord(raw) ? raw : {};

@@ -11,7 +11,7 @@ export interface PublicUrlOptions {
 /**
  * A URL that somebody else named, as it may be fetched: https, on port 443, at a name of the public internet, without a
  * user or a password. The host is checked as the parser has it, so no spelling of an address passes (`127.1`, `0x7f.1`,
- * `2130706433`, `[::ffff:127.0.0.1]`; hardening.md, "Security"). Fetch what is returned, not the text that was given.
+ * `2130706433`, `[::ffff:127.0.0.1]`). Fetch what is returned, not the text that was given.
  *
  * Names are not resolved: one that leads to a private address is for the platform to refuse
  * (`global_fetch_strictly_public`). Throws `invalid_request` that names the field, and does not repeat the URL.

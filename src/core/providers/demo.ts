@@ -22,7 +22,7 @@ export interface DemoOptions {
 }
 
 /**
- * The model that needs no key and no network (design.md, "Models"): deterministic, and honest about what it is. It uses
+ * The model that needs no key and no network (README, "Models"): deterministic, and honest about what it is. It uses
  * the tools and skills that it is offered: answers arithmetic with the arithmetic tool, reads a skill whose triggers a
  * message has, asks when a required argument is missing, fills in a form. Serves the model `demo`.
  */

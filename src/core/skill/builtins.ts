@@ -17,14 +17,14 @@ export const builtinNames: readonly string[] = [
 	'read_skill_file',
 ];
 
-/** `list_skills`, `read_skill` and `apply_skill` over these skills (document 001, `builtins`). */
+/** `list_skills`, `read_skill` and `apply_skill` over these skills. */
 export function builtins(skills: Skills, skillContext?: SkillContext): Tool[] {
 	return builtinsWithResolver(inMemoryResolver(skills), skillContext);
 }
 
 /**
- * The same over a resolver, with `search_skills` where it can search, and `read_skill_file` where a skill of it may have
- * files (document 001, `builtins-with-resolver`).
+ * The same over a resolver, with `search_skills` where it can search, and `read_skill_file` where a skill of it may
+ * have files.
  */
 export function builtinsWithResolver(resolver: SkillResolver, skillContext?: SkillContext): Tool[] {
 	return createBuiltins(resolver, { skillContext });
@@ -48,22 +48,22 @@ export function createBuiltins(resolver: SkillResolver, options: BuiltinOptions)
 	];
 }
 
-/** `list_skills` over a fixed set (document 001). */
+/** `list_skills` over a fixed set. */
 export function builtinListSkills(skills: Skills): Tool {
 	return builtinListSkillsR(inMemoryResolver(skills));
 }
 
-/** `read_skill` over a fixed set (document 001). */
+/** `read_skill` over a fixed set. */
 export function builtinReadSkill(skills: Skills): Tool {
 	return builtinReadSkillR(inMemoryResolver(skills));
 }
 
-/** `apply_skill` over a fixed set (document 001). */
+/** `apply_skill` over a fixed set. */
 export function builtinApplySkill(skills: Skills, skillContext?: SkillContext): Tool {
 	return builtinApplySkillR(inMemoryResolver(skills), skillContext);
 }
 
-/** `list_skills`: asks the resolver at every call, so the model sees what is advertised now (document 001). */
+/** `list_skills`: asks the resolver at every call, so the model sees what is advertised now. */
 export function builtinListSkillsR(resolver: SkillResolver): Tool {
 	return define({
 		name: 'list_skills',
@@ -75,14 +75,14 @@ export function builtinListSkillsR(resolver: SkillResolver): Tool {
 	});
 }
 
-/** `read_skill(name)`: the skill's text, also of one that was never advertised; `Unknown skill: NAME` for none (document 001). */
+/** `read_skill(name)`: the skill's text, also of one that was never advertised; `Unknown skill: NAME` for none. */
 export function builtinReadSkillR(resolver: SkillResolver): Tool {
 	return readSkill(resolver, {});
 }
 
 /**
  * `apply_skill(name, ctx)`: as `read_skill`, with a context for the skill's `bodyFn`. The harness's `skillContext` wins
- * over what the model says, so the model cannot spoof `attachments` (document 001).
+ * over what the model says, so the model cannot spoof `attachments`.
  */
 export function builtinApplySkillR(resolver: SkillResolver, skillContext?: SkillContext): Tool {
 	return applySkill(resolver, { skillContext });
@@ -129,7 +129,7 @@ export function builtinReadSkillFileR(resolver: SkillResolver): Tool {
 	});
 }
 
-/** `search_skills(query, limit?)` by the resolver's `searchFn`, with its scores where it has any (document 001). */
+/** `search_skills(query, limit?)` by the resolver's `searchFn`, with its scores where it has any. */
 export function builtinSearchSkillsR(resolver: SkillResolver): Tool {
 	return define({
 		name: 'search_skills',

@@ -1,4 +1,4 @@
-/** `skill`: instructions that a model reads when it needs them (document 001), and the open SKILL.md format. */
+/** `skill`: instructions that a model reads when it needs them, and the open SKILL.md format. */
 
 export {
 	builtinApplySkill,

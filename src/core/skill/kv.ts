@@ -61,13 +61,14 @@ export interface KvResolverOptions {
 }
 
 /**
- * Skills published to Workers KV by `npm run skills` (design.md, "Skills"), as one run sees them: make one resolver a run.
+ * Skills published to Workers KV by `npm run skills` (README, "Write a skill"), as one run sees them: make one resolver
+ * a run.
  *
- * It keeps the index that it read first, so that a run sees one set of skills from its beginning to its end, whatever is
- * published meanwhile. That costs one read, and none while the isolate's copy is fresh; bodies are read when a model asks,
- * by content hash, and what a search needs by the first search. A search goes by meaning where there are vectors and an
- * `embedFn` (what has no vector by its words), else by full text, else by substring; `score` is the cosine, the BM25 score or the substring score. What is
- * missing or broken is skipped and reported, and never fails a turn.
+ * It keeps the index that it read first, so that a run sees one set of skills from its beginning to its end, whatever
+ * is published meanwhile. That costs one read, and none while the isolate's copy is fresh; bodies are read when a model
+ * asks, by content hash, and what a search needs by the first search. A search goes by meaning where there are vectors
+ * and an `embedFn` (what has no vector by its words), else by full text, else by substring; `score` is the cosine, the
+ * BM25 score or the substring score. What is missing or broken is skipped and reported, and never fails a turn.
  */
 export function kvResolver(
 	kv: SkillStore,

@@ -8,7 +8,7 @@ export interface SkillListing {
 	readonly when: readonly string[];
 }
 
-/** `{ name, description, when }` of each skill (document 001, `list-skills-of`). */
+/** `{ name, description, when }` of each skill. */
 export function listSkillsOf(skills: readonly Skill[]): SkillListing[] {
 	return skills.map(toListing);
 }
@@ -25,14 +25,14 @@ function toListing({ name, description, when = [] }: Skill): SkillListing {
 	return { name, description, when };
 }
 
-/** One skill as a line of the index: `  - NAME: DESCRIPTION (when: a, b) (modalities: image)` (document 001, `index-line`). */
+/** One skill as a line of the index: `  - NAME: DESCRIPTION (when: a, b) (modalities: image)`. */
 export function indexLine({ name, description, when, modalities }: Skill): string {
 	return `  - ${name}: ${description}${renderClause('when', when)}${renderClause('modalities', modalities)}`;
 }
 
 /**
- * The part of the system prompt that lists the skills; empty for none (document 001, `build-index`). Where there are `more`
- * than those listed, a last line says how many, and how to find them: no skill is lost silently.
+ * The part of the system prompt that lists the skills; empty for none. Where there are `more` than those listed, a last
+ * line says how many, and how to find them: no skill is lost silently.
  */
 export function buildIndex(skills: readonly Skill[], more = 0): string {
 	const lines = [

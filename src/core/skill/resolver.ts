@@ -11,8 +11,8 @@ export interface ListContext {
 }
 
 /**
- * Where skills come from (document 001, `SkillResolver`): `listFn` says which a turn advertises, `readFn` finds one by
- * name, advertised or not, and `searchFn`, where there is one, gives the model a `search_skills` tool.
+ * Where skills come from: `listFn` says which a turn advertises, `readFn` finds one by name, advertised or not, and
+ * `searchFn`, where there is one, gives the model a `search_skills` tool.
  */
 export interface SkillResolver {
 	listFn(context: ListContext): readonly Skill[] | Promise<readonly Skill[]>;
@@ -28,15 +28,15 @@ export interface SkillResolver {
 	readonly skills?: readonly Skill[] | undefined;
 }
 
-/** Advertises every skill, every turn; no search (document 001, `in-memory-resolver`). */
+/** Advertises every skill, every turn; no search. */
 export function inMemoryResolver(entries: readonly (AnyFn | Skill)[]): SkillResolver {
 	const skills = forAgent(entries);
 	return { listFn: () => skills, readFn: (name) => findSkill(skills, name), hasFiles: hasFiles(skills), skills };
 }
 
 /**
- * Advertises only `alwaysOn`; the rest is found by `search_skills` and read by name (document 001,
- * `searchable-resolver`). `alwaysOn` takes skills, or names of skills in the list.
+ * Advertises only `alwaysOn`; the rest is found by `search_skills` and read by name. `alwaysOn` takes skills, or names
+ * of skills in the list.
  */
 export function searchableResolver(
 	entries: readonly (AnyFn | Skill)[],
@@ -56,7 +56,7 @@ export function searchableResolver(
 	};
 }
 
-/** The resolver that a run uses: an explicit one wins, else the skills given, else none (document 001, `effective-resolver`). */
+/** The resolver that a run uses: an explicit one wins, else the skills given, else none. */
 export function effectiveResolver(
 	resolver: SkillResolver | undefined,
 	skills: readonly (AnyFn | Skill)[] | undefined,

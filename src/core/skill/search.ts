@@ -14,8 +14,8 @@ export interface FoundSkill extends Skill {
 }
 
 /**
- * Skills that match a text, best first, equals in the order given (document 001, `search-skills-of`). A case-insensitive
- * substring counts 3 in the name, 2 in the description, 1 in each `when`; an empty query finds nothing.
+ * Skills that match a text, best first, equals in the order given. A case-insensitive substring counts 3 in the name, 2
+ * in the description, 1 in each `when`; an empty query finds nothing.
  */
 export function searchSkillsOf(
 	skills: readonly Skill[],

@@ -5,7 +5,7 @@ import type { AnyFn, Tool } from '../tool/index.ts';
 import { applyByName } from '../tool/invoke.ts';
 
 /**
- * A reusable piece of instructions that a model reads when it needs it (document 001, `Skill`).
+ * A reusable piece of instructions that a model reads when it needs it.
  *
  * `body` is returned verbatim; `bodyFn` is called with the turn's context instead. `tools` become callable once the
  * skill was read; `requires` names skills that this one builds on.
@@ -39,8 +39,8 @@ export type BodyFn = (...args: never[]) => string | Promise<string>;
 export type SkillContext = Readonly<Record<string, unknown>>;
 
 /**
- * A skill from a function with `meta.skill` (document 001, `from-fn`). Its name falls back to the function's; without
- * `body` and `bodyFn` the function itself makes the text.
+ * A skill from a function with `meta.skill`. Its name falls back to the function's; without `body` and `bodyFn` the
+ * function itself makes the text.
  */
 export function fromFn(f: AnyFn): Skill {
 	const meta = isFn(f) ? f.meta.skill : undefined;
@@ -67,8 +67,8 @@ export function fromFn(f: AnyFn): Skill {
 }
 
 /**
- * Skills as an agent lists them, functions and records mixed, in the same order (document 001, `for-agent`). Two of one
- * name are `duplicate_skill`: only the first could ever be read.
+ * Skills as an agent lists them, functions and records mixed, in the same order. Two of one name are `duplicate_skill`:
+ * only the first could ever be read.
  */
 export function forAgent(entries: readonly (AnyFn | Skill)[]): readonly Skill[] {
 	const skills = entries.map((entry) => (typeof entry === 'function' ? fromFn(entry) : check(entry)));
@@ -87,12 +87,12 @@ function check(entry: Skill): Skill {
 	throw new RunletError('invalid_skill', message, { field });
 }
 
-/** The skill of that name, or `undefined` (document 001, `find-skill`). */
+/** The skill of that name, or `undefined`. */
 export function findSkill(skills: readonly Skill[], name: string): Skill | undefined {
 	return skills.find((skill) => skill.name === name);
 }
 
-/** The text of a skill: what `bodyFn` makes of the context, else `body` as it is, else nothing (document 001, `load-body`). */
+/** The text of a skill: what `bodyFn` makes of the context, else `body` as it is, else nothing. */
 export async function loadBody(skill: Skill, context: SkillContext = {}): Promise<string> {
 	const { bodyFn, body = '' } = skill;
 	if (bodyFn === undefined) return body;

@@ -16,7 +16,7 @@ export interface Halt {
 
 /**
  * Returned by a tool to ask the person: the run stops as `awaiting_user` and carries the question; the answer becomes
- * this call's result (document 002, `{:ask_user, question, options}`).
+ * this call's result.
  *
  * @param options free data for whoever shows the question, such as the choices to offer.
  */
@@ -26,7 +26,7 @@ export function askUser(question: string, options?: Readonly<Record<string, unkn
 
 /**
  * Returned by a tool to stop the run: it ends as `halted` with `haltedReason: reason`, and `result` is kept in the
- * history as the call's result (document 002, `{:halt, reason, result}`).
+ * history as the call's result.
  */
 export function halt(reason: string, result?: unknown): Halt {
 	return { [control]: 'halt', reason, result: result ?? null };

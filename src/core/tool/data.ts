@@ -25,7 +25,7 @@ export type Handler =
 	| Tool['fn']
 	| Pick<Tool, 'fn' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult' | 'onError' | 'needsApproval'>;
 
-/** Tools as data: everything but their functions (document 002, "serializable tools"). */
+/** Tools as data: everything but their functions. */
 export function toData(tools: readonly Tool[]): ToolData[] {
 	return tools.map((tool) => {
 		const kept = Object.entries(tool).filter(

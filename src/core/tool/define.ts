@@ -28,9 +28,9 @@ export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema
 type InputOf<S> = S extends AnySchema ? StandardSchemaV1.InferOutput<S> : Record<string, unknown>;
 
 /**
- * Checks a tool written as a record and gives the `Tool` (document 002, `new/1`). Throws `invalid_tool`, with the
- * field's name in the message and in `data.field`: `name`, `description` and `inputSchema` are required, `manual` is a
- * boolean and, if given at all, not `undefined` or `null`.
+ * Checks a tool written as a record and gives the `Tool`. Throws `invalid_tool`, with the field's name in the message
+ * and in `data.field`: `name`, `description` and `inputSchema` are required, `manual` is a boolean and, if given at
+ * all, not `undefined` or `null`.
  */
 export function define<const S extends AnySchema | JsonSchema>(record: ToolRecord<S>): Tool {
 	if (!isRecord(record)) throw createInvalid('tool', 'a record with name, description and inputSchema', record);
@@ -41,7 +41,7 @@ export function define<const S extends AnySchema | JsonSchema>(record: ToolRecor
 	return checkRecord(record);
 }
 
-/** A tool made from a function with a signature (document 000, `from-fn`). Overrides win over `meta.tool`, that over the function's own. */
+/** A tool made from a function with a signature. Overrides win over `meta.tool`, that over the function's own. */
 export function fromFn(f: AnyFn, overrides: Partial<Tool> = {}): Tool {
 	const { name, description, inputSchema, outputSchema } = schemaFromFn(f);
 	const said = overrides.description ?? f.meta.tool?.description ?? description;
@@ -84,7 +84,7 @@ function list(entries: ToolEntries): readonly (AnyFn | Tool)[] {
 	throw createInvalid('tools', 'a list of tools, or a toolbox', entries);
 }
 
-/** The tool of that name, or `undefined` (document 000, `find-by-name`). */
+/** The tool of that name, or `undefined`. */
 export function findByName(tools: readonly Tool[], name: string): Tool | undefined {
 	return tools.find((tool) => tool.name === name);
 }

@@ -4,9 +4,9 @@ import { createFailure, type InvokeContext, invoke, limitTime, type Outcome } fr
 import type { Tool, ToolCall, ToolResult } from './tool.ts';
 
 /**
- * Runs the tool that a call names, by its own name or its provider-safe alias, and gives the result under the call's id
- * (document 000, `dispatch`). A thrown error, an unknown or unavailable tool and a bad argument become `isError: true`
- * with a text that tells the model what to change. It never throws, but for an abort.
+ * Runs the tool that a call names, by its own name or its provider-safe alias, and gives the result under the call's
+ * id. A thrown error, an unknown or unavailable tool and a bad argument become `isError: true` with a text that tells
+ * the model what to change. It never throws, but for an abort.
  */
 export async function dispatch(
 	tools: readonly Tool[],

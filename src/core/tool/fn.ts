@@ -40,7 +40,7 @@ export interface FnMeta<P extends readonly Param[] = readonly Param[], S extends
 	readonly skill?: FnSkillMeta;
 }
 
-/** The skill that a function stands for (document 001, `meta {skill: …}`); without a body the function itself makes it. */
+/** The skill that a function stands for; without a body the function itself makes it. */
 export interface FnSkillMeta {
 	readonly name?: string;
 	readonly description: string;
@@ -69,8 +69,8 @@ type Returns<S extends AnySchema> = Awaitable<StandardSchemaV1.InferInput<S> | A
 type Awaitable<T> = T | Promise<T>;
 
 /**
- * Gives a function a signature at run time, so that it can be a tool or a skill (parity.md, "Functions with a
- * signature at run time"). The result is still an ordinary function: calling it checks nothing and adds nothing.
+ * Gives a function a signature at run time, so that it can be a tool or a skill. The result is still an ordinary
+ * function: calling it checks nothing and adds nothing.
  *
  *     const add = fn({ name: 'myapp/add', doc: 'Add two integers.', params: [['x', integer], ['y', integer]] }, (x, y) => x + y);
  *     add(2, 3); // 5
@@ -102,7 +102,7 @@ export function isFn(value: unknown): value is AnyFn {
 	return typeof value === 'function' && 'meta' in value && isRecord(value.meta) && typeof value.meta.name === 'string';
 }
 
-/** A function's signature as schemas (document 000, `schema-from-fn`). */
+/** A function's signature as schemas. */
 export interface FnSchema {
 	readonly name: string;
 	readonly description?: string;

@@ -1,4 +1,4 @@
-/** `tool`: functions and records that a model may call (documents 000, 002 and 004). */
+/** `tool`: functions and records that a model may call. */
 
 export { type AskUser, askUser, type Halt, halt, isAskUser, isHalt } from './control.ts';
 export { attach, type Handler, type ToolData, toData } from './data.ts';

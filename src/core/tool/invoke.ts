@@ -6,7 +6,7 @@ import { isFn, paramNames } from './fn.ts';
 import { checkInput, getProperties, isRecord } from './schema.ts';
 import type { Note, Tool, ToolContext } from './tool.ts';
 
-/** Why a call gave no value, in document 004's kinds. */
+/** Why a call gave no value. */
 export interface ToolFailure {
 	readonly kind: 'unknown_tool' | 'missing_argument' | 'invalid_argument' | 'failed';
 	/** Says to the model, or the caller, what to change. */
@@ -107,7 +107,7 @@ function resultNote(tool: Tool, args: unknown, value: unknown): Note | undefined
 	return tool.onResult?.(args, copyData(isHalt(value) ? value.result : value));
 }
 
-/** The note for a failed call, by the tool's `onError` (document 004): none for `ignore`. */
+/** The note for a failed call, by the tool's `onError`: none for `ignore`. */
 function errorNote(tool: Tool, args: unknown, reason: string): Note | undefined {
 	const said = tool.onError?.(args, reason) ?? 'default';
 	if (said === 'ignore') return undefined;
@@ -198,7 +198,7 @@ function note(emit: (note: Note) => void, make: () => Note | undefined): void {
 		const said = make();
 		if (said !== undefined && said !== null && said !== '') emit(said);
 	} catch {
-		// A hook that throws costs only its note (parity.md, "What outside checks rely on").
+		// A hook that throws costs only its note.
 	}
 }
 

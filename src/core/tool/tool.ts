@@ -18,8 +18,8 @@ export interface ToolContext {
 }
 
 /**
- * A tool that a model may call (documents 000, 002 and 004). All of it is data but for its functions, so a tool
- * survives JSON by `toData` and gets its functions back by `attach`.
+ * A tool that a model may call. All of it is data but for its functions, so a tool survives JSON by `toData` and gets
+ * its functions back by `attach`.
  */
 export interface Tool {
 	/** Unique among the tools of an agent. Any text: a provider sees `providerName(name)`. */

@@ -10,15 +10,15 @@ import { providerName } from './provider-name.ts';
 import { getProperties, getRequired, isRecord, type JsonSchema } from './schema.ts';
 import type { Note, Tool } from './tool.ts';
 
-/** Tools by name (document 004, `toolbox()`). */
+/** Tools by name. */
 export type Toolbox = Readonly<Record<string, Tool>>;
 
 /** The arguments of a call, parsed. */
 export type Args = Readonly<Record<string, unknown>>;
 
 /**
- * A tool in the form of OpenAI's function tools (document 004, `tool_spec()`), with `strict` on: it is off only where the
- * tool takes an object with fields of any name, which the strict form has no word for.
+ * A tool in the form of OpenAI's function tools, with `strict` on: it is off only where the tool takes an object with
+ * fields of any name, which the strict form has no word for.
  */
 export interface ToolSpec {
 	readonly type: 'function';
@@ -32,8 +32,8 @@ export interface ToolSpec {
 }
 
 /**
- * A box of these tools; those that are not available are left out (document 004, `build_toolbox`). A box is built at
- * once: a tool that answers later whether it is available is in it, and is asked when it is called.
+ * A box of these tools; those that are not available are left out. A box is built at once: a tool that answers later
+ * whether it is available is in it, and is asked when it is called.
  */
 export function build(tools: readonly (AnyFn | Tool)[] | Toolbox | undefined, context: InvokeContext = {}): Toolbox {
 	return Object.fromEntries(
@@ -54,31 +54,28 @@ function mayBeAvailable(tool: Tool, context: InvokeContext): boolean {
 	}
 }
 
-/** The tool of that name in the box, also by the alias that `spec` shows (document 004, `tool_module`). */
+/** The tool of that name in the box, also by the alias that `spec` shows. */
 export function find(name: string, box: Toolbox): Tool | undefined {
 	return Object.hasOwn(box, name) ? box[name] : Object.values(box).find((tool) => providerName(tool.name) === name);
 }
 
-/** The tool as an OpenAI function, or `undefined` where the box has none of that name (document 004, `tool_spec`). */
+/** The tool as an OpenAI function, or `undefined` where the box has none of that name. */
 export function spec(name: string, box: Toolbox): ToolSpec | undefined {
 	const tool = find(name, box);
 	return tool === undefined ? undefined : toToolSpec(tool);
 }
 
-/** All tools of the box as OpenAI functions (document 004, `toolbox_to_specs`). */
+/** All tools of the box as OpenAI functions. */
 export function specs(box: Toolbox): ToolSpec[] {
 	return Object.values(box).map(toToolSpec);
 }
 
-/** Whether the tool runs alone, after the others of its turn: the opposite of document 004's `is_async?`. */
+/** Whether the tool runs alone, after the others of its turn. */
 export function isSequential(name: string, box: Toolbox): boolean {
 	return find(name, box)?.sequential ?? false;
 }
 
-/**
- * Runs a tool of the box (document 004, `perform_tool_call`). Its required arguments must be there and not empty;
- * nothing is thrown but an abort.
- */
+/** Runs a tool of the box. Its required arguments must be there and not empty; nothing is thrown but an abort. */
 export async function perform(name: string, args: Args, box: Toolbox, context: InvokeContext = {}): Promise<Outcome> {
 	const complete = validateRequired(name, args, box);
 	if (!complete.ok) return complete;
@@ -87,7 +84,7 @@ export async function perform(name: string, args: Args, box: Toolbox, context: I
 	return invoke(tool, args, context);
 }
 
-/** Whether every required argument of the tool is there; the first that is not is the error (document 004, `validate_required_args`). */
+/** Whether every required argument of the tool is there; the first that is not is the error. */
 export function validateRequired(name: string, args: Args, box: Toolbox): Outcome<Args> {
 	const tool = find(name, box);
 	if (tool === undefined) return unknownTool(name, box);
@@ -98,18 +95,18 @@ export function validateRequired(name: string, args: Args, box: Toolbox): Outcom
 	return { ok: true, value: args };
 }
 
-/** An argument's value; a missing one, `null` and an empty string are a `missing_argument` (document 004, `get_arg`). */
+/** An argument's value; a missing one, `null` and an empty string are a `missing_argument`. */
 export function getArg(args: Args, key: string): Outcome {
 	const value = isRecord(args) && Object.hasOwn(args, key) ? args[key] : undefined;
 	return value === undefined || value === null || value === '' ? findMissingArgument(key) : { ok: true, value };
 }
 
-/** The answer for a required argument that is missing (document 004, `required_arg_error`). */
+/** The answer for a required argument that is missing. */
 export function findMissingArgument(key: string): Outcome<never> {
 	return createFailure('missing_argument', `${key}: missing. Give it a value that is not empty.`);
 }
 
-/** Checks and reads the arguments as a call would, then gives them to `use` (document 004, `with_args`). */
+/** Checks and reads the arguments as a call would, then gives them to `use`. */
 export async function withArgs<T>(
 	name: string,
 	args: Args,
@@ -130,9 +127,9 @@ export async function withArgs<T>(
 }
 
 /**
- * What the tool says when it is called; `undefined` for nothing (document 004, `on_tool_request`). As in a call, it is
- * told what its `readArgs` makes of the arguments, and says nothing where a required one is missing or they cannot be
- * read. A promise comes only where `readArgs` gives one.
+ * What the tool says when it is called; `undefined` for nothing. As in a call, it is told what its `readArgs` makes of
+ * the arguments, and says nothing where a required one is missing or they cannot be read. A promise comes only where
+ * `readArgs` gives one.
  */
 export function onRequest(name: string, args: Args, box: Toolbox): Note | undefined | Promise<Note | undefined> {
 	const tool = find(name, box);
@@ -150,12 +147,12 @@ export function onRequest(name: string, args: Args, box: Toolbox): Note | undefi
 	);
 }
 
-/** What the tool says when it is done; `undefined` for nothing (document 004, `on_tool_result`). */
+/** What the tool says when it is done; `undefined` for nothing. */
 export function onResult(name: string, args: Args, result: unknown, box: Toolbox): Note | undefined {
 	return callQuietly(() => find(name, box)?.onResult?.(copyData(args), copyData(result)));
 }
 
-/** What the tool says when it failed; `'default'` without a hook of its own (document 004, `on_tool_error`). */
+/** What the tool says when it failed; `'default'` without a hook of its own. */
 export function onError(name: string, args: Args, reason: string, box: Toolbox): 'default' | 'ignore' | Note {
 	return callQuietly(() => find(name, box)?.onError?.(copyData(args), reason)) ?? 'default';
 }

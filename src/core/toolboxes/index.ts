@@ -1,4 +1,4 @@
-/** `toolbox`: records of tools by name (document 004), and the boxes that Runlet brings. */
+/** `toolbox`: records of tools by name, and the boxes that Runlet brings. */
 
 import type { InvokeContext } from '../tool/index.ts';
 import { build, type Toolbox } from '../tool/toolbox.ts';
@@ -24,32 +24,32 @@ export {
 	withArgs,
 } from '../tool/toolbox.ts';
 
-/** Tools that change nothing (document 004, `basic_tools`): `get_time` and `calculate`. */
+/** Tools that change nothing: `get_time` and `calculate`. */
 export function basic(context?: InvokeContext): Toolbox {
 	return build([timeTool(), arithmeticTool()], context);
 }
 
-/** Every box at once, those that change things included (document 004, `all_tools`). */
+/** Every box at once, those that change things included. */
 export function all(context?: InvokeContext): Toolbox {
 	return withCoding(withFiles(withWeb(withTask(basic(context)))));
 }
 
-/** The box with the tools for task lists (document 004, `with_task_tools`). */
+/** The box with the tools for task lists. */
 export function withTask(box: Toolbox = {}): Toolbox {
 	return { ...box };
 }
 
-/** The box with the tools that read the web (document 004, `with_web_tools`). */
+/** The box with the tools that read the web. */
 export function withWeb(box: Toolbox = {}): Toolbox {
 	return { ...box };
 }
 
-/** The box with the tools that change files of the workspace (document 004, `with_rw_tools`). */
+/** The box with the tools that change files of the workspace. */
 export function withFiles(box: Toolbox = {}): Toolbox {
 	return { ...box };
 }
 
-/** The box with the tools that make a planned change to several files (document 004, `with_coding_tools`). */
+/** The box with the tools that make a planned change to several files. */
 export function withCoding(box: Toolbox = {}): Toolbox {
 	return { ...box };
 }

@@ -1,4 +1,4 @@
-/** Owners see nothing of each other (hardening.md, "What must be shown", 10). */
+/** Owners see nothing of each other. */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeTokenKey, signToken } from '../../../src/cloudflare/auth/token.ts';

@@ -10,7 +10,7 @@ import { RunletError } from '../../../src/core/errors.ts';
 
 const operations: readonly Operation[] = ['reply', 'answer', 'submit', 'continue', 'step', 'cancel'];
 
-/** The table of parity.md, "Sessions", row by row. */
+/** The table of docs/sessions.md, "Statuses", row by row. */
 const table: Readonly<Record<Status, readonly Operation[]>> = {
 	idle: ['reply', 'cancel'],
 	completed: ['reply', 'cancel'],

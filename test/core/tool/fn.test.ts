@@ -60,7 +60,7 @@ describe('a function made with fn', () => {
 });
 
 describe('schemaFromFn', () => {
-	test('gives name, description, inputSchema and outputSchema, as document 000 shows them', () => {
+	test('gives name, description, inputSchema and outputSchema', () => {
 		const search = fn(
 			{
 				name: 'myapp/search',

@@ -22,9 +22,9 @@ export interface Conversation {
 }
 
 /**
- * A client's messages in Runlet's form (document 003, `Message`). What is to be answered is what stands behind the last
- * assistant message. Throws `invalid_request` that names the message: for calls and results that do not belong together,
- * and where there is nothing to answer.
+ * A client's messages in Runlet's form. What is to be answered is what stands behind the last assistant message. Throws
+ * `invalid_request` that names the message: for calls and results that do not belong together, and where there is
+ * nothing to answer.
  *
  * @param open whether results may come without their calls, because a session has these.
  */

@@ -25,9 +25,9 @@ export interface Cursor {
 const joinAt = 4_096;
 
 /**
- * The events of one run, in order, for any number of readers (design.md, "Streams resume"). A reader is a cursor and
- * nothing else: it takes what it has not seen whenever it can, so a slow one costs no memory and misses nothing. The
- * log of a run that is over is rebuilt from the stored messages and answers the same positions.
+ * The events of one run, in order, for any number of readers (docs/events.md). A reader is a cursor and nothing else:
+ * it takes what it has not seen whenever it can, so a slow one costs no memory and misses nothing. The log of a run
+ * that is over is rebuilt from the stored messages and answers the same positions.
  */
 export class RunLog {
 	readonly run: number;

@@ -40,8 +40,8 @@ export interface OwnerLedger {
 }
 
 /**
- * Keeps a session's budget and its owner's (design.md, "Budgets"). Fail-closed: a request that might go past a limit is
- * not made. One that was cut off is charged what was seen of it.
+ * Keeps a session's budget and its owner's (docs/budgets.md). Fail-closed: a request that might go past a limit is not
+ * made. One that was cut off is charged what was seen of it.
  */
 export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const { store, record, limit, owner, atCrashPoint } = options;

@@ -17,8 +17,8 @@ const mostLost = 3;
 const mostLives = 10;
 
 /**
- * The next life of a run whose object died (hardening.md, "Bounds"); nothing where it has had enough of them. What counts
- * is how far it came, and no clock: a laptop may be closed for the night, and its clock be set.
+ * The next life of a run whose object died (docs/runs.md, "Lives"); nothing where it has had enough of them. What
+ * counts is how far it came, and no clock: a laptop may be closed for the night, and its clock be set.
  *
  * @param progress its own messages that are stored
  */
@@ -38,10 +38,10 @@ export interface TakenUp extends Pick<CutOff, 'events' | 'resume'> {
 }
 
 /**
- * Takes up a run whose object died, in one transaction of the caller's (design.md, "A crash loses nothing"): what a
- * request to the model may have cost is charged, calls that had begun and may not be repeated are answered as unknown,
- * and a turn that the model was writing is asked again, of which its readers are told first. A run that has had enough
- * lives ends as `interrupted`; then there is nothing to go on with.
+ * Takes up a run whose object died, in one transaction of the caller's (docs/runs.md, "Lives"): what a request to the
+ * model may have cost is charged, calls that had begun and may not be repeated are answered as unknown, and a turn that
+ * the model was writing is asked again, of which its readers are told first. A run that has had enough lives ends as
+ * `interrupted`; then there is nothing to go on with.
  */
 export function takeUp(
 	store: SessionStore,

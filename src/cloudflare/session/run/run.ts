@@ -52,8 +52,8 @@ const patienceMs = 3_000;
 
 /**
  * Carries out a run: the loop's messages go to the store before its next step, its events to the log, its end to both
- * (hardening.md, "What a run writes, and when"). The run belongs to the object: readers come and go. It begins once what
- * it begins with is durable: an object that dies of the run has counted that life.
+ * (docs/runs.md, "What a run writes"). The run belongs to the object: readers come and go. It begins once what it
+ * begins with is durable: an object that dies of the run has counted that life.
  */
 export function carryOut(work: Work): LiveRun {
 	const { store, record, options, log, counter, resume, sync, atCrashPoint } = work;

@@ -1,7 +1,7 @@
 import type { RunResult, TerminalEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/errors.ts';
 
-/** Where a session stands (parity.md, "Sessions"). */
+/** Where a session stands (docs/sessions.md, "Statuses"). */
 export type Status = 'idle' | 'running' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error';
 
 /** How a run stands: as its session, or how it ended. */

@@ -39,8 +39,8 @@ export async function readComplaint(response: Response): Promise<ProviderComplai
 }
 
 /**
- * Any failure of a provider's call as a `RunletError` with a code of parity.md ("Failures"): by what the provider says,
- * then by its status. The message says what to do; secrets are taken out of it.
+ * Any failure of a provider's call as a `RunletError` with a code: by what the provider says, then by its status. The
+ * message says what to do; secrets are taken out of it.
  */
 export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 	if (thrown instanceof RunletError) return withCaller(thrown, caller);

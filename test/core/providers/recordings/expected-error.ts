@@ -17,7 +17,7 @@ export function statusInStream(event: unknown): number {
 
 const codes: Readonly<Record<number, string>> = { 400: 'invalid_request', 404: 'invalid_request', 429: 'rate_limited' };
 
-/** Runlet's code for what a provider refuses with this status (parity.md, the last point on providers). */
+/** Runlet's code for what a provider refuses with this status. */
 export function readCode(status: number): string {
 	const code = codes[status];
 	if (code === undefined) throw new Error(`which code has a ${status}?`);
