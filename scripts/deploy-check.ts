@@ -22,15 +22,15 @@ export async function findDeployProblems(folder: string, { config, env }: Target
 		config,
 		env,
 	).workerOptions;
-	const { vars } = unstable_readConfig({ config, ...(env !== undefined && { env }) }, { hideWarnings: true });
+	const { vars } = unstable_readConfig({ config, env }, { hideWarnings: true });
 	const secret = randomBytes(24).toString('hex');
 	let said = '';
 	const miniflare = new Miniflare({
 		modules: [{ type: 'ESModule', path: join(folder, 'worker.js') }],
 		modulesRoot: folder,
-		...(compatibilityDate !== undefined && { compatibilityDate }),
-		...(compatibilityFlags !== undefined && { compatibilityFlags }),
-		...(durableObjects !== undefined && { durableObjects }),
+		compatibilityDate,
+		compatibilityFlags,
+		durableObjects,
 		kvNamespaces: ['SKILLS'],
 		bindings: { ...toBindings(vars), LOCAL: secret },
 		cf: false,

@@ -12,8 +12,8 @@ export const defaultKeysFile = join(root, 'keys.json');
 /** What a deployed Worker has of it, as far as it was told from here. */
 export interface Remote {
 	/** A hash of the list that it has. */
-	readonly list?: string | undefined;
-	readonly url?: string | undefined;
+	readonly list?: string;
+	readonly url?: string;
 }
 
 /** The keys that there are, and the deployed Workers, by the name of Wrangler's environment; '' for none. */
@@ -101,7 +101,7 @@ export async function createKey(
  */
 export async function rotateKey(before: KeyRecord, days: number): Promise<NewKey & { readonly ends: KeyRecord }> {
 	const { name, owner, scopes, budget } = before;
-	const made = await createKey({ ...(name !== undefined && { name }), owner, scopes, ...(budget && { budget }) });
+	const made = await createKey({ name, owner, scopes, ...(budget && { budget }) });
 	const at = new Date(Date.now() + days * 86_400_000).toISOString().replace(/\.\d+Z$/, 'Z');
 	return { ...made, ends: { ...before, expiresAt: at } };
 }

@@ -43,7 +43,7 @@ async function assertOwnKeys({ remotes }: Keys, target: Target, replace: boolean
 /** Remembers that a deployed Worker has the list. */
 export async function pushed(file: string, { keys }: Keys, { env = '' }: Target, url?: string): Promise<void> {
 	await changeKeys(file, (now) => {
-		const remote = { ...now.remotes[env], list: listHash(keys), ...(url !== undefined && { url }) };
+		const remote = { ...now.remotes[env], list: listHash(keys), url };
 		return { ...now, remotes: { ...now.remotes, [env]: remote } };
 	});
 }

@@ -77,8 +77,8 @@ async function main(args: string[]): Promise<number> {
 			const { owner, scope, 'day-tokens': tokens, 'day-usd': usd } = values;
 			const budget = { ...amount('day-tokens', tokens, /^\d+$/), ...amount('day-usd', usd, /^\d+(\.\d+)?$/) };
 			const { key, record } = await createKey({
-				...(name !== undefined && { name }),
-				...(owner !== undefined && { owner }),
+				name,
+				owner,
 				...(scope !== undefined && { scopes: parseScopes(scope) }),
 				...(Object.keys(budget).length > 0 && { budget }),
 			});

@@ -51,5 +51,5 @@ function toSkill(
 }
 
 function toProblem({ name, path }: SkillFolder, message: string, line?: number): SkillProblem {
-	return { skill: name, file: `${path}/SKILL.md`, message, ...(line !== undefined && { line }) };
+	return { skill: name, file: `${path}/SKILL.md`, message, line };
 }

@@ -37,7 +37,7 @@ export function skillsKv(namespace: Namespace): SkillsKv {
 			const names: string[] = [];
 			let cursor: string | undefined;
 			do {
-				const page: Page = await namespace.list({ prefix, ...(cursor !== undefined && { cursor }) });
+				const page: Page = await namespace.list({ prefix, cursor });
 				names.push(...page.keys.map(({ name }) => name));
 				({ cursor } = page);
 			} while (cursor !== undefined);

@@ -11,7 +11,7 @@ export interface PublishOptions {
 	/** In front of every key; `skill:`. */
 	readonly prefix?: string;
 	/** Makes the vectors of a search by meaning; missing publishes none. */
-	readonly embed?: Embedder | undefined;
+	readonly embed?: Embedder;
 	/** Milliseconds since 1970; now. */
 	readonly now?: number;
 	/** Told how far it is, `what` being written, removed or embedded. */

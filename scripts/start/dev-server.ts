@@ -58,7 +58,7 @@ export class DevServer {
 	/** Where Wrangler itself listens. */
 	#port: number | undefined;
 	/** What Wrangler said of the Worker that runs; none while there is none, or while it is replaced. */
-	#worker: { readonly port?: number | undefined; readonly isSecure: boolean } | undefined;
+	#worker: { readonly port?: number; readonly isSecure: boolean } | undefined;
 	/** Where the Worker is asked. */
 	#address: Address | undefined;
 	/** When the Worker of this life of Wrangler's began to answer. */

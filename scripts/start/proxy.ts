@@ -21,11 +21,11 @@ export interface ProxyOptions {
 	/** Refuses every `Host` but the names of this machine. */
 	readonly onlyLoopback: boolean;
 	/** Told of each answer when it begins. */
-	readonly onAnswer?: ((line: AnswerLine) => void) | undefined;
+	readonly onAnswer?: (line: AnswerLine) => void;
 	/** A certificate and its key, where the address is an https one. */
-	readonly tls?: ServerOptions | undefined;
+	readonly tls?: ServerOptions;
 	/** How much of uploads is read, and for how long, where it is not as usual. */
-	readonly limits?: Partial<UploadLimits> | undefined;
+	readonly limits?: Partial<UploadLimits>;
 }
 
 /** One request, for a person to read. */

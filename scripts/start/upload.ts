@@ -16,7 +16,7 @@ export interface Upload {
 /** How much is read, and for how long. */
 export interface UploadLimits {
 	/** Bytes of one body; by its path, where it is not said. */
-	readonly bytes?: number | undefined;
+	readonly bytes?: number;
 	/** Bytes of all bodies together that are held. */
 	readonly bytesHeld: number;
 	/** Bodies that are read at a time. */

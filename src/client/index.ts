@@ -24,7 +24,7 @@ export interface ClientOptions {
 export function createClient(url: string, { key, fetch }: ClientOptions = {}): Client {
 	return hc<Api>(url, {
 		...(key !== undefined && { headers: { authorization: `Bearer ${key}` } }),
-		...(fetch !== undefined && { fetch }),
+		fetch,
 	});
 }
 

@@ -24,8 +24,8 @@ function write(level: LogLevel, event: string, fields: LogFields, more: Readonly
 export type LogLevel = 'info' | 'warn' | 'error';
 
 /** What a line may say. */
-export type LogFields = { readonly [N in StringField]?: string | undefined } & {
-	readonly [N in NumberField]?: number | undefined;
+export type LogFields = { readonly [N in StringField]?: string } & {
+	readonly [N in NumberField]?: number;
 };
 
 /** A name: one word of letters, digits and the signs of models, agents and codes. */

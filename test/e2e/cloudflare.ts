@@ -6,7 +6,7 @@ import * as v from 'valibot';
 export interface FakeWorker {
 	readonly secrets: Record<string, string>;
 	/** How far its objects' classes are. */
-	readonly tag?: string | undefined;
+	readonly tag?: string;
 	readonly metadata: { readonly bindings: readonly Record<string, unknown>[] };
 }
 

@@ -99,7 +99,7 @@ async function ask(base: string, path: string, { method, json, text, headers }: 
 			authorization: `Bearer ${apiKey}`,
 			...headers,
 		},
-		...(body !== undefined && { body }),
+		body,
 	});
 	const answer = await response.text();
 	const found = v.parse(violations, response.headers.get('sl-violations') ?? undefined);

@@ -77,7 +77,7 @@ export function createClient(server: Server, retries = 0) {
 			return { session, response };
 		},
 		events: (session: string, lastEventId: string | undefined, signal: AbortSignal): Promise<Response> => {
-			const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+			const headers = new Headers(lastEventId === undefined ? {} : { 'last-event-id': lastEventId });
 			return request(`/v1/sessions/${session}/events`, { headers, signal }, async (response) => response);
 		},
 		cancel: (session: string): Promise<unknown> => request(`/v1/sessions/${session}/cancel`, { method: 'POST' }, whole),

@@ -6,7 +6,7 @@ export interface ReadOptions {
 	/** A connection that is open already. */
 	readonly first?: Response;
 	/** Bytes after which the next connection is cut; asked for each one. Missing: it is never cut. */
-	readonly cutAfter?: (() => number) | undefined;
+	readonly cutAfter?: () => number;
 	/** Waits before more is read. */
 	readonly pace?: (bytes: number) => Promise<void>;
 }

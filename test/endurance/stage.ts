@@ -6,13 +6,13 @@ import { type Server, startServer } from './server.ts';
 /** What a programme may be told; each has its own long defaults. */
 export interface Options {
 	/** Chooses the moments; printed, so that a run can be had again. */
-	readonly seed?: number | undefined;
+	readonly seed?: number;
 	/** How many of what the programme counts. */
-	readonly count?: number | undefined;
+	readonly count?: number;
 	/** How often the server is killed meanwhile. */
-	readonly kills?: number | undefined;
+	readonly kills?: number;
 	/** Characters of a long reply. */
-	readonly size?: number | undefined;
+	readonly size?: number;
 }
 
 /** What a programme measured. */
@@ -27,7 +27,7 @@ export interface Stage {
 }
 
 export interface StageOptions extends OutsideOptions {
-	readonly seed?: number | undefined;
+	readonly seed?: number;
 	/** Further variables of the Worker. */
 	readonly variables?: Readonly<Record<string, string>>;
 	/** Of the client, of a request that was answered with a 5xx. */

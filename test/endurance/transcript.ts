@@ -42,7 +42,7 @@ export function createTranscript() {
 	let lastEventId: string | undefined;
 	let restarted = 0;
 	let attempt = 0;
-	let end: { readonly type: string; readonly code?: string | undefined } | undefined;
+	let end: { readonly type: string; readonly code?: string } | undefined;
 
 	const take = (data: v.InferOutput<typeof event>): void => {
 		switch (data.type) {

@@ -112,7 +112,7 @@ export interface AgentDefinition {
 	/** How long after a call was put before a person it may be allowed, in milliseconds; always. */
 	readonly approvalMs?: number;
 	/** What a session may spend, where it was created without a budget of its own: tokens, US dollars, or both. */
-	readonly budget?: { readonly tokens?: number | undefined; readonly usd?: number | undefined };
+	readonly budget?: { readonly tokens?: number; readonly usd?: number };
 	/** How long after its last activity a session is removed, in milliseconds; never. */
 	readonly expiresAfterMs?: number;
 	/** Models to try, in order, when the chosen one cannot be reached. */

@@ -8,5 +8,5 @@ export interface Runtime {
 	readonly agents: readonly Agent[];
 	readonly providers: (config: Config) => readonly ProviderRegistration[];
 	/** Where a test ends the process; a Worker has none. */
-	readonly crashPoint?: CrashPoint | undefined;
+	readonly crashPoint?: CrashPoint;
 }

@@ -11,18 +11,18 @@ export interface KeyRecord {
 	/** The part of the key that may be shown. */
 	readonly id: string;
 	/** For people. */
-	readonly name?: string | undefined;
+	readonly name?: string;
 	/** Whose sessions it opens: keys of one owner open the same ones. */
 	readonly owner: string;
 	/** SHA-256 of the key's text, as base64url. */
 	readonly hash: string;
 	readonly scopes: readonly Scope[];
 	/** The most that its owner may spend on a UTC day: tokens, and US dollars. */
-	readonly budget?: { readonly tokens?: number | undefined; readonly usd?: number | undefined } | undefined;
+	readonly budget?: { readonly tokens?: number; readonly usd?: number } | undefined;
 	/** ISO 8601. */
-	readonly createdAt?: string | undefined;
+	readonly createdAt?: string;
 	/** When it opens nothing any more, as ISO 8601: another key of its owner took its place. */
-	readonly expiresAt?: string | undefined;
+	readonly expiresAt?: string;
 }
 
 /** Whether a key's time is over. `now` is in milliseconds since 1970. */

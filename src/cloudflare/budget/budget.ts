@@ -2,8 +2,8 @@ import { type Amount, minus, plus } from './amount.ts';
 
 /** The most that may be spent: a cap on tokens, on US dollars, on both or on neither. */
 export interface Limit {
-	readonly tokens?: number | undefined;
-	readonly usd?: number | undefined;
+	readonly tokens?: number;
+	readonly usd?: number;
 }
 
 /** Whether there is a cap at all. */

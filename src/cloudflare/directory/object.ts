@@ -28,7 +28,7 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 		this.#store.remove(id, this.#now());
 	}
 
-	async list(page: { readonly cursor?: string | undefined; readonly limit: number }): Promise<DirectoryPage> {
+	async list(page: { readonly cursor?: string; readonly limit: number }): Promise<DirectoryPage> {
 		return this.#store.list(page);
 	}
 

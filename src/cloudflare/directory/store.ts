@@ -84,7 +84,7 @@ export class DirectoryStore {
 		return rows.toArray()[0]?.session;
 	}
 
-	list({ cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number }): DirectoryPage {
+	list({ cursor, limit }: { readonly cursor?: string; readonly limit: number }): DirectoryPage {
 		type Row = { id: string; agent: string; title: string | null; created_at: number; active_at: number };
 		const behind = cursor === undefined ? undefined : parseCursor(cursor);
 		const rows = this.#storage.sql.exec<Row>(

@@ -123,7 +123,7 @@ function describeParameters({ path, query, headers = [] }: Operation): JsonSchem
 		...inQuery.map(([name, { description, ...schema }]) => ({
 			name,
 			in: 'query',
-			...(description !== undefined && { description }),
+			description,
 			schema,
 		})),
 		...headers.map((header) => toRef('parameters', parameterName(header))),
@@ -161,7 +161,7 @@ function describeMedia({ example, says: description, events }: OtherMedia): Json
 	return {
 		schema: {
 			type: typeof example === 'string' ? 'string' : 'object',
-			...(description !== undefined && { description }),
+			description,
 		},
 		example,
 		...(events !== undefined && { 'x-item-schema': toDocumentSchema(events) }),

@@ -109,8 +109,7 @@ export class SkillWriter {
 		const etag = before && toEtag(before);
 		const { ifMatch, ifNoneMatch = false } = condition;
 		const fits = ifMatch === undefined || (etag !== undefined && (ifMatch === '*' || ifMatch.includes(etag)));
-		if (!fits || (ifNoneMatch && etag !== undefined))
-			return { outcome: 'refused', ...(etag !== undefined && { etag }) };
+		if (!fits || (ifNoneMatch && etag !== undefined)) return { outcome: 'refused', etag };
 		if (markdown === undefined) {
 			if (etag === undefined) return { outcome: 'missing' };
 			entries.delete(name);
@@ -186,7 +185,7 @@ export class SkillWriter {
 		let cursor: string | undefined;
 		do {
 			const { prefix } = this.#options;
-			const page = await this.#kv.list({ prefix, ...(cursor !== undefined && { cursor }) });
+			const page = await this.#kv.list({ prefix, cursor });
 			keys.push(...page.keys.map(({ name }) => name));
 			cursor = 'cursor' in page ? page.cursor : undefined;
 		} while (cursor !== undefined);

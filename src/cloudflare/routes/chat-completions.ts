@@ -151,7 +151,7 @@ async function toExchange(body: CompletionRequest, { agent, model, owner, isKept
 		clientTools,
 		toolChoice: readToolChoice(body),
 		terms: {
-			...(form.outputSchema !== undefined && { outputSchema: form.outputSchema }),
+			outputSchema: form.outputSchema,
 			...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
 		},
 		maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,

@@ -107,7 +107,7 @@ const logProblem: NonNullable<KvResolverOptions['onProblem']> = (_, problem, ski
 async function toFoundSkills(c: Ctx, entries: ReadonlyMap<string, Entry>, query: string, limit: number) {
 	const { skills: kv, local } = config(c.env);
 	const resolver = kvResolver(kv, { prefix: publishedPrefix, onProblem: logProblem, ...(local && { cacheMs: 0 }) });
-	const skills: readonly { readonly name: string; readonly score?: number | undefined }[] =
+	const skills: readonly { readonly name: string; readonly score?: number }[] =
 		(await resolver.searchFn?.(query, { limit })) ?? [];
 	return skills.flatMap(({ name, score }) => {
 		const entry = entries.get(name);
@@ -147,7 +147,7 @@ function answer(c: Ctx, result: Outcome, { ifMatch }: Condition, violations: rea
 				field === 'If-Match'
 					? `If-Match: ${message}. Nothing was changed. Read it again with GET, which may take a minute to show a change.`
 					: 'If-None-Match: this skill is there already. Nothing was changed.',
-				{ field, ...(result.etag !== undefined && { etag: result.etag }) },
+				{ field, etag: result.etag },
 			);
 		}
 		case 'failed':

@@ -30,7 +30,7 @@ export interface DirectoryApi {
 	 * At most `limit` sessions, newest activity first, from a cursor on that `list` gave. From page to page no session
 	 * comes twice, and none is left out but those that were active in the meantime: they stand in front.
 	 */
-	list(page: { readonly cursor?: string | undefined; readonly limit: number }): Promise<DirectoryPage>;
+	list(page: { readonly cursor?: string; readonly limit: number }): Promise<DirectoryPage>;
 	/** Notes which session a request goes to, by a hash of it; a later one of the same hash takes its place. */
 	noteSent(request: string, session: string): Promise<void>;
 	/** The session that the newest request of that hash went to, if that was within the hour. */

@@ -2,8 +2,8 @@ import type { SkillStore } from '../../core/skill/index.ts';
 
 /** What a change asks of the skill as it stands: its entity tags, or that it is there (`*`), or that it is not. */
 export interface Condition {
-	readonly ifMatch?: '*' | readonly string[] | undefined;
-	readonly ifNoneMatch?: boolean | undefined;
+	readonly ifMatch?: '*' | readonly string[];
+	readonly ifNoneMatch?: boolean;
 }
 
 /** What came of a change. `etag` is that of the skill after it; where nothing was changed, that of the skill as it stands. */

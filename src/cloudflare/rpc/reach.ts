@@ -10,7 +10,7 @@ export interface ReachOptions {
 	/** Whether nothing happens twice where the call is made twice. */
 	readonly isSafe: boolean;
 	/** How long it may take, in milliseconds; without it, for ever. */
-	readonly timeoutMs?: number | undefined;
+	readonly timeoutMs?: number;
 }
 
 /** What a ledger, a directory or KV has to answer in, in milliseconds. */

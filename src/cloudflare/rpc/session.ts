@@ -13,9 +13,9 @@ export interface Once {
 	readonly key: string;
 	readonly request: string;
 	/** Whether the client sends it for the first time: what came under the key before was another request of the same words. */
-	readonly isFirst?: boolean | undefined;
+	readonly isFirst?: boolean;
 	/** A hash of its body, where one that says the same is the same, whatever its key. */
-	readonly body?: string | undefined;
+	readonly body?: string;
 }
 
 /** What a delivery is known by in its session: with a space, so that it is nobody's `Idempotency-Key`. */
@@ -29,9 +29,9 @@ export const replayed = 'idempotent-replayed';
 /** How a request wants to be handled. */
 export interface Handling {
 	readonly delivery: Delivery;
-	readonly once?: Once | undefined;
+	readonly once?: Once;
 	/** In whose words it is answered; Runlet's own, if nobody says. */
-	readonly format?: Format | undefined;
+	readonly format?: Format;
 }
 
 /**
@@ -39,33 +39,33 @@ export interface Handling {
  * remove the sessions of all owners; the routes say so for these operations only.
  */
 export type Caller =
-	| { readonly owner: string; readonly keyId?: string | undefined; readonly isAdmin?: true }
+	| { readonly owner: string; readonly keyId?: string; readonly isAdmin?: true }
 	| { readonly token: string };
 
 /** A message to a session. */
 export interface Input {
-	readonly text?: string | undefined;
-	readonly parts?: readonly MessagePart[] | undefined;
+	readonly text?: string;
+	readonly parts?: readonly MessagePart[];
 	/** Files that came with it. */
-	readonly attachments?: readonly Attachment[] | undefined;
+	readonly attachments?: readonly Attachment[];
 	/** Who sent it; the session's owner, if nobody says. */
-	readonly sender?: string | undefined;
+	readonly sender?: string;
 	/** By what way it came; `http`, if nobody says. */
-	readonly transport?: string | undefined;
+	readonly transport?: string;
 	/** The sender's own id of the message. */
-	readonly messageId?: string | undefined;
+	readonly messageId?: string;
 	/** The model of this run and those after it; the one that the session has, if nobody says. */
-	readonly model?: string | undefined;
+	readonly model?: string;
 	/** What happens where a run goes on. */
-	readonly whenBusy?: WhenBusy | undefined;
+	readonly whenBusy?: WhenBusy;
 	/** Where the end of its run is told; checked by who passes it. */
-	readonly callback?: string | undefined;
+	readonly callback?: string;
 	/** Whether it waits for a session that waits for results of calls, too, instead of being refused: its sender cannot come again. */
-	readonly isPatient?: boolean | undefined;
+	readonly isPatient?: boolean;
 	/** Whether a patient one may be the answer to what a tool has asked; else it waits for that, too. */
-	readonly mayAnswer?: boolean | undefined;
+	readonly mayAnswer?: boolean;
 	/** What the session is created with, where it is not there yet. */
-	readonly create?: CreateInput | undefined;
+	readonly create?: CreateInput;
 }
 
 /** A message that comes while a run goes on waits for its end, is refused, or is taken up by it before its next turn. */
@@ -73,23 +73,23 @@ export type WhenBusy = 'queue' | 'reject' | 'steer';
 
 /** What somebody answers to a call that the loop left to them: its result, or whether it may run. */
 export type Submission =
-	| { readonly id: string; readonly output: unknown; readonly isError?: boolean | undefined }
-	| { readonly id: string; readonly approve: boolean; readonly reason?: string | undefined };
+	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
+	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
 
 /** What a page posts that keeps its own list of messages (AI SDK): its last message, and what became of those before. */
 export interface PagePost {
 	/** The agent that the page talks to. */
 	readonly agent: string;
 	/** The model from now on; the one that the session has, if nobody says. */
-	readonly model?: string | undefined;
+	readonly model?: string;
 	/** The person's message, where that is the last; `messageId` is what the page calls it. */
-	readonly input?: Input | undefined;
+	readonly input?: Input;
 	/** Answers to calls that the assistant's last message holds: also those that were given before, and made-up ones. */
-	readonly answers?: readonly Submission[] | undefined;
+	readonly answers?: readonly Submission[];
 	/** Whether the answer is set aside and asked for again. */
-	readonly isAgain?: boolean | undefined;
+	readonly isAgain?: boolean;
 	/** The message that this is about: one that is edited, or whose answer is asked again. */
-	readonly messageId?: string | undefined;
+	readonly messageId?: string;
 }
 
 /** What a client sends that tells the whole conversation each time: what of it a session has not got yet. */
@@ -97,41 +97,41 @@ export interface Exchange {
 	/** The agent that it means. */
 	readonly agent: string;
 	/** What it says now. */
-	readonly input?: Input | undefined;
+	readonly input?: Input;
 	/** The model of this run and those after it; the one that the session has, if nobody says. */
-	readonly model?: string | undefined;
+	readonly model?: string;
 	/** What its tools gave, for all calls that are open. */
 	readonly results: readonly ToolMessage[];
 	/** The tools that it has now. */
 	readonly clientTools: readonly ClientTool[];
 	/** The longest reply of the model, in tokens, where the agent does not want it shorter. */
-	readonly maxOutputTokens?: number | undefined;
+	readonly maxOutputTokens?: number;
 	/** Which tool the model is to call first. */
 	readonly toolChoice?: ChatOptions['toolChoice'];
-	readonly terms?: RunTerms | undefined;
+	readonly terms?: RunTerms;
 	/** What the session is created with, where it is not there yet. */
-	readonly create?: CreateInput | undefined;
+	readonly create?: CreateInput;
 }
 
 /** What a session is created with. */
 export interface CreateInput {
 	readonly agent: string;
-	readonly model?: string | undefined;
-	readonly metadata?: Readonly<Record<string, string>> | undefined;
+	readonly model?: string;
+	readonly metadata?: Readonly<Record<string, string>>;
 	/** Who it belongs to. */
 	readonly owner: string;
 	/** The API key that its first token goes with. */
-	readonly keyId?: string | undefined;
+	readonly keyId?: string;
 	/** What it may spend; what its agent says, if nobody says. */
-	readonly budget?: Limit | undefined;
+	readonly budget?: Limit;
 	/** How long after its last activity it is removed, in milliseconds. */
-	readonly expiresAfterMs?: number | undefined;
+	readonly expiresAfterMs?: number;
 	/** The conversation that it begins with. */
-	readonly history?: readonly Message[] | undefined;
+	readonly history?: readonly Message[];
 	/** Tools that its client carries out, beside the agent's. */
-	readonly clientTools?: readonly ClientTool[] | undefined;
+	readonly clientTools?: readonly ClientTool[];
 	/** The first message; with it the run begins in the same operation. */
-	readonly input?: Input | undefined;
+	readonly input?: Input;
 }
 
 /**
@@ -181,8 +181,8 @@ export interface SessionApi {
 
 /** Which messages are asked for. */
 export interface PageQuery {
-	readonly cursor?: number | undefined;
-	readonly limit?: number | undefined;
+	readonly cursor?: number;
+	readonly limit?: number;
 }
 
 /** The namespace of session objects, as far as the routes use it. */
@@ -198,15 +198,15 @@ export interface SessionNamespace {
 /** What a client may ask of a run beside its message. */
 export interface RunTerms {
 	/** The answer is JSON of this schema. */
-	readonly outputSchema?: JsonSchema | undefined;
+	readonly outputSchema?: JsonSchema;
 	/** `false`: at most one call is left to the client. */
-	readonly parallelToolCalls?: boolean | undefined;
+	readonly parallelToolCalls?: boolean;
 }
 
 /** What a token is asked for with. */
 export interface TokenRequest {
-	readonly expiresInSeconds?: number | undefined;
-	readonly scopes?: readonly TokenScope[] | undefined;
+	readonly expiresInSeconds?: number;
+	readonly scopes?: readonly TokenScope[];
 }
 
 /** A file that came with a message: one of the three contents. */
@@ -216,7 +216,7 @@ export interface Attachment {
 	readonly type: string;
 	/** Bytes. */
 	readonly size: number;
-	readonly contentText?: string | undefined;
-	readonly contentBase64?: string | undefined;
-	readonly contentUrl?: string | undefined;
+	readonly contentText?: string;
+	readonly contentBase64?: string;
+	readonly contentUrl?: string;
 }

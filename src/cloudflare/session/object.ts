@@ -131,7 +131,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 			// What the owner's other sessions spend is nothing to who holds a token of this one.
 			const day = 'owner' in caller ? await this.#runner.owner.day() : undefined;
 			const owner = 'owner' in caller && caller.isAdmin ? this.#store.session().owner : undefined;
-			return Response.json({ ...this.#state(), owner, ...(day !== undefined && { dayBudget: day }) });
+			return Response.json({ ...this.#state(), owner, dayBudget: day });
 		});
 	}
 
@@ -453,11 +453,11 @@ export class Session extends DurableObject<Env> implements SessionApi {
 			model: model ?? this.#runtime.agents.find(({ name }) => name === agent)?.model ?? config(this.env).model,
 			status: this.#store.status,
 			createdAt: new Date(createdAt).toISOString(),
-			...(metadata !== undefined && { metadata }),
+			metadata,
 			...(run !== undefined && { run: { id: run.id, status: run.status } }),
 			...(last?.type === 'error' && { error: { code: last.code, message: last.message } }),
-			...(question !== undefined && { question }),
-			...(calls !== undefined && { toolCalls: calls }),
+			question,
+			toolCalls: calls,
 			...(waiting > 0 && { waiting }),
 			budget: this.#runner.budget(),
 		};

@@ -47,11 +47,11 @@ export interface Signed {
 }
 
 export interface Description {
-	readonly type?: string | undefined;
+	readonly type?: string;
 	/** Missing means that only the body tells deliveries apart. */
-	readonly id?: string | undefined;
+	readonly id?: string;
 	/** What the source wants to hear at once: nothing has happened. */
-	readonly reply?: string | undefined;
+	readonly reply?: string;
 	/** Whether the source shows a person what it is answered, and so wants an empty answer, soon. */
-	readonly isShown?: boolean | undefined;
+	readonly isShown?: boolean;
 }

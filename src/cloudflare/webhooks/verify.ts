@@ -11,11 +11,11 @@ const toleranceSeconds = 300;
 export interface Verified {
 	readonly event: WebhookEvent;
 	/** What the source wants to hear at once: there is nothing to be done. */
-	readonly reply?: string | undefined;
+	readonly reply?: string;
 	/** Whether a person is shown the answer. */
-	readonly isShown?: boolean | undefined;
+	readonly isShown?: boolean;
 	/** SHA-256 of the body, of a source whose deliveries anybody may send again. */
-	readonly body?: string | undefined;
+	readonly body?: string;
 }
 
 export interface VerifyOptions {

@@ -58,8 +58,8 @@ function measureAttachment({
 	contentText,
 	contentBase64,
 }: {
-	contentText?: string | undefined;
-	contentBase64?: string | undefined;
+	contentText?: string;
+	contentBase64?: string;
 }): number | undefined {
 	if (contentText !== undefined) return new TextEncoder().encode(contentText).byteLength;
 	if (contentBase64 === undefined) return undefined;

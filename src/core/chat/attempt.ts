@@ -43,7 +43,7 @@ export async function attempt(
 		readonly stream: boolean;
 		readonly timeouts: Timeouts;
 		readonly signal: AbortSignal;
-		readonly maxReplyBytes?: number | undefined;
+		readonly maxReplyBytes?: number;
 	},
 ): Promise<ChatReply> {
 	// A whole reply comes when all of it is written.

@@ -36,9 +36,9 @@ export interface CallsRequest {
 	/** Whether more than one call may be left to somebody else. */
 	readonly parallel: boolean;
 	/** Has noted that a tool begins with a call, before it does. */
-	readonly onCall?: ((call: ToolCall, tool: Tool) => void | Promise<void>) | undefined;
+	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
 	/** Has noted what a call asks the person. */
-	readonly onQuestion?: ((question: Question, call: ToolCall) => void | Promise<void>) | undefined;
+	readonly onQuestion?: (question: Question, call: ToolCall) => void | Promise<void>;
 	/** Puts a result into the history, and has stored it when it resolves; with why it stops the run, if it does. */
 	readonly store: (message: ToolMessage, haltedReason: string | undefined) => Promise<void>;
 }
@@ -48,8 +48,8 @@ export interface CallsOutcome {
 	readonly results: readonly ToolResult[];
 	/** Calls that somebody else has to answer, or to allow. */
 	readonly manual: readonly WaitingCall[];
-	readonly question?: Question | undefined;
-	readonly haltedReason?: string | undefined;
+	readonly question?: Question;
+	readonly haltedReason?: string;
 }
 
 /** Calls of a turn that run at a time. */
@@ -79,7 +79,7 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 	const work = async (push: (event: RunEvent) => undefined | Promise<void>): Promise<CallsOutcome> => {
 		const results = new Map<string, ToolResult>();
 		const notes = notesBetween(push);
-		const outcome: { question?: Question; haltedReason?: string | undefined } = { haltedReason: request.haltedReason };
+		const outcome: { question?: Question; haltedReason?: string } = { haltedReason: request.haltedReason };
 
 		const runOne = async (call: ToolCall): Promise<void> => {
 			if (request.refused.has(call.id)) return settle(call, overLimit(call));
@@ -97,7 +97,7 @@ export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], Call
 		const settle = async (call: ToolCall, given: ToolResult): Promise<void> => {
 			if (isAskUser(given.output)) {
 				const { question, options } = given.output;
-				const asks: Question = { callId: call.id, question, ...(options !== undefined && { options }) };
+				const asks: Question = { callId: call.id, question, options };
 				await onQuestion?.(asks, call);
 				outcome.question ??= asks;
 				return;

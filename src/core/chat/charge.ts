@@ -17,7 +17,7 @@ export interface CallCharge {
 	readonly inputTokens: number;
 	readonly outputTokens: number;
 	/** US dollars, as its provider says; missing where the tokens are not all its provider's. */
-	readonly costUsd?: number | undefined;
+	readonly costUsd?: number;
 }
 
 /** What an estimate is multiplied by: a cut call may have written more than arrived. */

@@ -12,7 +12,7 @@ export type TurnReply = ChatReply & {
 	readonly toolCalls: readonly ToolCall[];
 	readonly model: string;
 	/** What the request itself cost; `usage` counts lost tries, too. */
-	readonly requestUsage?: ChatUsage | undefined;
+	readonly requestUsage?: ChatUsage;
 	/** Inputs that were streamed in other words than `JSON.stringify` finds for them, by call. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 };

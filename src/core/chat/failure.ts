@@ -23,7 +23,7 @@ export function toModelError(error: unknown, model: string): RunletError {
 	const code = readCauseCode(error);
 	const data = {
 		model,
-		...(status !== undefined && { status }),
+		status,
 		...(code === 'insufficient_quota' && { insufficientQuota: true }),
 		...optional('retryAfter', readRetryAfter(error)),
 	};

@@ -46,7 +46,7 @@ export interface BegunTurn {
 	readonly calls: readonly ToolCall[];
 	readonly results: readonly ToolResult[];
 	/** Why one of them stops the run. */
-	readonly haltedReason?: string | undefined;
+	readonly haltedReason?: string;
 }
 
 /** Where a run stands that is taken up in the middle: what its messages do not say. */
@@ -56,9 +56,9 @@ export interface Resumption {
 	/** What they cost. */
 	readonly usage: ChatUsage;
 	/** The newest of them. */
-	readonly last?: LastTurn | undefined;
+	readonly last?: LastTurn;
 	/** The turn whose end was not reached; missing where the model comes next. */
-	readonly turn?: BegunTurn | undefined;
+	readonly turn?: BegunTurn;
 }
 
 type LastTurn = Pick<TurnReply, 'model' | 'text' | 'stopReason' | 'usage'>;
@@ -67,7 +67,7 @@ type LastTurn = Pick<TurnReply, 'model' | 'text' | 'stopReason' | 'usage'>;
 export interface LoopContext {
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
-	readonly resume?: Resumption | undefined;
+	readonly resume?: Resumption;
 }
 
 /**
@@ -282,7 +282,7 @@ async function askForOutput(
 }
 
 function toTurn({ model, stopReason, usage = {}, streamedInputs }: TurnReply, iteration: number): Turn {
-	return { iteration, model, stopReason, usage, ...(streamedInputs !== undefined && { streamedInputs }) };
+	return { iteration, model, stopReason, usage, streamedInputs };
 }
 
 /**
@@ -295,8 +295,8 @@ function toAssistantMessage({ text, toolCalls, stopReason, reasoning, providerMe
 		role: 'assistant',
 		content: text,
 		...(runs && { toolCalls }),
-		...(reasoning !== undefined && { reasoning }),
-		...(providerMetadata !== undefined && { providerMetadata }),
+		reasoning,
+		providerMetadata,
 	};
 }
 

@@ -8,28 +8,28 @@ export interface SystemMessage {
 	 * It says in short what stands in front of it: what a model is sent begins with the newest one that has a user message
 	 * behind it. Other system messages are sent wherever they stand.
 	 */
-	readonly summary?: boolean | undefined;
+	readonly summary?: boolean;
 	/** Of a summary: the skills that were read in front of it, whose tools may still be called. */
-	readonly skills?: readonly string[] | undefined;
+	readonly skills?: readonly string[];
 }
 
 export interface UserMessage {
 	readonly role: 'user';
 	/** The text; where `parts` are given, they win and this is their flattened form. */
 	readonly content: string;
-	readonly parts?: readonly MessagePart[] | undefined;
+	readonly parts?: readonly MessagePart[];
 }
 
 export interface AssistantMessage {
 	readonly role: 'assistant';
 	readonly content: string;
-	readonly parts?: readonly MessagePart[] | undefined;
+	readonly parts?: readonly MessagePart[];
 	/** Calls of this turn; each is answered by a later `ToolMessage`. */
-	readonly toolCalls?: readonly ToolCall[] | undefined;
+	readonly toolCalls?: readonly ToolCall[];
 	/** What the model showed of its thinking. For people: it is never sent back as text. */
-	readonly reasoning?: string | undefined;
+	readonly reasoning?: string;
 	/** What a provider needs to go on (signatures, reasoning items), by provider; sent back unchanged, to it alone. */
-	readonly providerMetadata?: Readonly<Record<string, unknown>> | undefined;
+	readonly providerMetadata?: Readonly<Record<string, unknown>>;
 }
 
 export interface ToolMessage {
@@ -38,8 +38,8 @@ export interface ToolMessage {
 	readonly content: unknown;
 	/** Answers the call of this id in the nearest assistant message before it. */
 	readonly toolCallId: string;
-	readonly isError?: boolean | undefined;
-	readonly parts?: readonly MessagePart[] | undefined;
+	readonly isError?: boolean;
+	readonly parts?: readonly MessagePart[];
 }
 
 /** One message of a conversation in Runlet's own form; adapters translate it. */

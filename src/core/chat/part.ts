@@ -2,16 +2,16 @@
 export interface MessagePart {
 	readonly kind: 'text' | 'image' | 'audio' | 'file' | 'tool-result';
 	/** The text of a text part; a caption on others. */
-	readonly text?: string | undefined;
+	readonly text?: string;
 	/** Media type, such as `image/png`. */
-	readonly mime?: string | undefined;
+	readonly mime?: string;
 	/** The bytes, in base64. */
-	readonly data?: string | undefined;
-	readonly url?: string | undefined;
+	readonly data?: string;
+	readonly url?: string;
 	/** File name, or alternative text of an image. */
-	readonly name?: string | undefined;
+	readonly name?: string;
 	/** Hints for an adapter, such as OpenAI's `detail`. */
-	readonly meta?: Readonly<Record<string, unknown>> | undefined;
+	readonly meta?: Readonly<Record<string, unknown>>;
 }
 
 /** A text part. */

@@ -14,22 +14,22 @@ export interface ProviderRegistration {
 	/** Whether a model, in lower case, is this provider's. */
 	readonly detect: (model: string) => boolean;
 	readonly displayName: string;
-	readonly chatFn?: ChatFn | undefined;
-	readonly chatStreamFn?: ChatStreamFn | undefined;
-	readonly embedFn?: EmbedFn | undefined;
-	readonly countTokens?: ((messages: readonly Message[], model: string) => number | Promise<number>) | undefined;
+	readonly chatFn?: ChatFn;
+	readonly chatStreamFn?: ChatStreamFn;
+	readonly embedFn?: EmbedFn;
+	readonly countTokens?: (messages: readonly Message[], model: string) => number | Promise<number>;
 	/** What it can do: `vision`, `audio`, `reasoning`, `contextWindow`, … */
-	readonly meta?: ProviderMeta | undefined;
+	readonly meta?: ProviderMeta;
 	/** Tokens that fit into one of its models, by the model's name; nothing where nobody knows. */
-	readonly contextWindow?: ((model: string) => number | undefined | Promise<number | undefined>) | undefined;
+	readonly contextWindow?: (model: string) => number | undefined | Promise<number | undefined>;
 	/** What a call of one of its models costs in US dollars; nothing where nobody knows. */
-	readonly computePrice?: PriceOf | undefined;
+	readonly computePrice?: PriceOf;
 	/** Why it cannot talk yet, as the variable to set, such as `ANTHROPIC_API_KEY`. Stands in the error of who tries. */
-	readonly needs?: string | undefined;
+	readonly needs?: string;
 	/** Retries of a failed call, where a run does not say; 2. */
-	readonly maxRetries?: number | undefined;
+	readonly maxRetries?: number;
 	/** How long to wait, where a run does not say. */
-	readonly timeouts?: Timeouts | undefined;
+	readonly timeouts?: Timeouts;
 }
 
 /** The price of a call by its tokens, in US dollars. */
@@ -41,35 +41,35 @@ export type PriceOf = (
 /** What a provider's models can do, as far as it is known; a field of one's own is welcome. */
 export interface ProviderMeta {
 	/** Takes images. */
-	readonly vision?: boolean | undefined;
+	readonly vision?: boolean;
 	/** Takes audio. */
-	readonly audio?: boolean | undefined;
+	readonly audio?: boolean;
 	/** Can show its thinking, or be told how much to think. */
-	readonly reasoning?: boolean | undefined;
+	readonly reasoning?: boolean;
 	/** Tokens that its usual models take. For one model, ask the registration's own `contextWindow`. */
-	readonly contextWindow?: number | undefined;
+	readonly contextWindow?: number;
 	readonly [more: string]: unknown;
 }
 
 /** What a model call may be told beside the conversation. */
 export interface CallOptions {
-	readonly signal?: AbortSignal | undefined;
+	readonly signal?: AbortSignal;
 	/** The longest reply, in tokens. */
-	readonly maxOutputTokens?: number | undefined;
+	readonly maxOutputTokens?: number;
 	/** The longest reply, in bytes; 8,388,608. A longer one is broken off as `reply_too_large`. */
-	readonly maxReplyBytes?: number | undefined;
-	readonly toolChoice?: ToolChoice | undefined;
+	readonly maxReplyBytes?: number;
+	readonly toolChoice?: ToolChoice;
 	/** `false`: at most one call in a reply, where the provider knows how to ask for that. */
-	readonly parallelToolCalls?: boolean | undefined;
+	readonly parallelToolCalls?: boolean;
 	/** The reply's text is JSON of this schema. */
-	readonly outputSchema?: JsonSchema | undefined;
-	readonly reasoningEffort?: ReasoningEffort | undefined;
+	readonly outputSchema?: JsonSchema;
+	readonly reasoningEffort?: ReasoningEffort;
 	/** Told of every sign of life, so that a model that thinks for long without a word is not taken for lost. */
-	readonly onActivity?: (() => void) | undefined;
+	readonly onActivity?: () => void;
 	/** Retries of this call; the loop retries by itself and says 0. */
-	readonly maxRetries?: number | undefined;
+	readonly maxRetries?: number;
 	/** How long this call may wait; the loop watches by itself and says `Infinity`. */
-	readonly timeouts?: Timeouts | undefined;
+	readonly timeouts?: Timeouts;
 }
 
 /** `auto`, `none`, `required` (any tool), or one tool by name. */

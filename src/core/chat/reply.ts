@@ -13,14 +13,14 @@ export type StopReason =
 
 /** What a model answered in one turn, whoever the provider. */
 export interface ChatReply {
-	readonly text?: string | undefined;
-	readonly toolCalls?: readonly ToolCall[] | undefined;
+	readonly text?: string;
+	readonly toolCalls?: readonly ToolCall[];
 	readonly stopReason: StopReason;
-	readonly usage?: ChatUsage | undefined;
+	readonly usage?: ChatUsage;
 	/** What the model showed of its thinking. */
-	readonly reasoning?: string | undefined;
+	readonly reasoning?: string;
 	/** What the provider needs back to go on, by its name; kept in the history. */
-	readonly providerMetadata?: Readonly<Record<string, unknown>> | undefined;
+	readonly providerMetadata?: Readonly<Record<string, unknown>>;
 	/** The provider's own answer; opaque to the loop. */
 	readonly raw?: unknown;
 }
@@ -42,7 +42,7 @@ export interface ReplyDeltas {
 /** The end of a model's turn: comes once, last, and never when the call fails. */
 export interface StreamStop {
 	readonly reason: StopReason;
-	readonly usage?: ChatUsage | undefined;
+	readonly usage?: ChatUsage;
 }
 
 export type KnownDelta = { [K in keyof ReplyDeltas]: { readonly type: K } & ReplyDeltas[K] }[keyof ReplyDeltas];

@@ -118,8 +118,8 @@ function toTerminal({ status, text, usage, haltedReason, metadata }: RunResult):
 	return {
 		type: 'awaiting',
 		status,
-		...(question !== undefined && { question }),
-		...(manualToolCalls !== undefined && { toolCalls: manualToolCalls }),
+		question,
+		toolCalls: manualToolCalls,
 	};
 }
 

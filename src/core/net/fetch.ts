@@ -10,7 +10,7 @@ export interface PublicFetchOptions extends PublicUrlOptions {
 	/** With 0 a redirect is an error. */
 	readonly maxRedirects: number;
 	/** Makes the requests; the platform's `fetch`. */
-	readonly fetch?: ((input: URL, init: RequestInit) => Promise<Response>) | undefined;
+	readonly fetch?: (input: URL, init: RequestInit) => Promise<Response>;
 }
 
 /**

@@ -3,9 +3,9 @@ import { RunletError } from '../errors.ts';
 /** What `assertPublicUrl` lets pass, and what it calls the value. */
 export interface PublicUrlOptions {
 	/** Also this machine (`localhost`, `127.0.0.0/8`, `[::1]`), under http too and on any port: for the local mode. */
-	readonly allowLoopback?: boolean | undefined;
+	readonly allowLoopback?: boolean;
 	/** The field that an error names; `url`. */
-	readonly field?: string | undefined;
+	readonly field?: string;
 }
 
 /**

@@ -10,7 +10,7 @@ import { messagesBody, withoutThinking } from './dialects/messages/request.ts';
 
 export interface AnthropicSettings extends ProviderSettings {
 	/** How long prompts stay in Anthropic's cache: `5m`; `1h` costs more to write; `false` marks nothing. */
-	readonly cache?: '5m' | '1h' | false | undefined;
+	readonly cache?: '5m' | '1h' | false;
 }
 
 /**

@@ -12,7 +12,7 @@ export type { ChatQuirks };
 
 export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'baseURL'> {
 	/** Without one no `Authorization` goes out. */
-	readonly apiKey?: string | undefined;
+	readonly apiKey?: string;
 	/** Where `/chat/completions` is: with its version, such as `https://api.example.com/v1`. */
 	readonly baseURL: string;
 	/** Names the provider in usage, errors and the history: what it needs back goes to this name alone. */
@@ -20,17 +20,17 @@ export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'b
 	/** In front of a model's name to tell it as this provider's, with its slash: `example/`. It is not sent. */
 	readonly prefix: string;
 	/** For people; the name. */
-	readonly displayName?: string | undefined;
+	readonly displayName?: string;
 	/** Whether a model is this provider's; by its prefix. A must where the prefix is empty. */
-	readonly detect?: ((model: string) => boolean) | undefined;
+	readonly detect?: (model: string) => boolean;
 	/** The variable that holds the key, for the advice of an error. With it, a provider without its key cannot talk. */
-	readonly keyName?: string | undefined;
+	readonly keyName?: string;
 	/** Where the endpoint differs from OpenAI's. */
-	readonly quirks?: ChatQuirks | undefined;
+	readonly quirks?: ChatQuirks;
 	/** Whether it has `/embeddings`; it is asked, if nobody says. */
-	readonly embeddings?: boolean | undefined;
+	readonly embeddings?: boolean;
 	/** What its models can do. */
-	readonly meta?: ProviderMeta | undefined;
+	readonly meta?: ProviderMeta;
 }
 
 const required = v.object({

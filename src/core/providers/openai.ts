@@ -15,9 +15,9 @@ import { responsesReader } from './dialects/responses/reader.ts';
 
 export interface OpenAISettings extends ProviderSettings {
 	/** Asks for a summary of the model's thinking, which OpenAI otherwise keeps to itself. Some accounts must be verified first. */
-	readonly reasoningSummary?: 'auto' | 'concise' | 'detailed' | undefined;
-	readonly organization?: string | undefined;
-	readonly project?: string | undefined;
+	readonly reasoningSummary?: 'auto' | 'concise' | 'detailed';
+	readonly organization?: string;
+	readonly project?: string;
 }
 
 /** OpenAI's models, by the Responses API; nothing is stored there. `baseURL` has the version: `https://api.openai.com/v1`. */

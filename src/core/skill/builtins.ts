@@ -32,7 +32,7 @@ export function builtinsWithResolver(resolver: SkillResolver, skillContext?: Ski
 
 /** What the skill tools of a run are told. */
 export interface BuiltinOptions {
-	readonly skillContext?: SkillContext | undefined;
+	readonly skillContext?: SkillContext;
 	/** What comes of the tools that skills bring; without it nothing is said of them. */
 	readonly bundle?: ((skills: readonly Skill[]) => Bundle | undefined) | undefined;
 }

@@ -8,7 +8,7 @@ export type { Violation } from './front-matter.ts';
 
 export interface MarkdownOptions {
 	/** Name of the folder that holds the SKILL.md: the name of a skill without one, and what `name` has to equal. */
-	readonly directory?: string | undefined;
+	readonly directory?: string;
 }
 
 /**

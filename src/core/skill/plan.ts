@@ -26,7 +26,7 @@ export interface Wanted {
 	readonly problems: readonly SkillProblem[];
 	/** Entries that stay, with their whole descriptions; their texts are in KV. */
 	readonly kept?: readonly PublishedEntry[];
-	readonly vectors?: Vectors | undefined;
+	readonly vectors?: Vectors;
 }
 
 /**

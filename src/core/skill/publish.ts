@@ -11,7 +11,7 @@ export interface ToPublish {
 }
 
 /** An entry with the paths of the skill's files. */
-export type PublishedEntry = Entry & { readonly files?: readonly string[] | undefined };
+export type PublishedEntry = Entry & { readonly files?: readonly string[] };
 
 export interface PublishOptions {
 	/** Texts beside SKILL.md by their path. */

@@ -6,7 +6,7 @@ import { findSkill, forAgent, type Skill } from './skill.ts';
 /** What a resolver is told when the index of a turn is built. */
 export interface ListContext {
 	readonly messages: readonly unknown[];
-	readonly system?: string | undefined;
+	readonly system?: string;
 	readonly model: string;
 }
 
@@ -23,9 +23,9 @@ export interface SkillResolver {
 	/** As `readFn`, but the text and the files may be missing: for who only wants to know what a skill brings. */
 	findFn?(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
 	/** Whether a skill of it may have files: then there is a `read_skill_file` tool. */
-	readonly hasFiles?: boolean | undefined;
+	readonly hasFiles?: boolean;
 	/** All its skills, where it holds them. */
-	readonly skills?: readonly Skill[] | undefined;
+	readonly skills?: readonly Skill[];
 }
 
 /** Advertises every skill, every turn; no search. */

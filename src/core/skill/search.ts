@@ -2,15 +2,15 @@ import type { Skill } from './skill.ts';
 
 export interface SearchOptions {
 	/** How many to give at most; 10. */
-	readonly limit?: number | undefined;
+	readonly limit?: number;
 	/** Scores below this are left out; 1, and 0 where a resolver has a measure of its own. */
-	readonly minScore?: number | undefined;
+	readonly minScore?: number;
 }
 
 /** A skill that a search found. */
 export interface FoundSkill extends Skill {
 	/** How well it fits, in the measure of its resolver: more is better. */
-	readonly score?: number | undefined;
+	readonly score?: number;
 }
 
 /**

@@ -14,22 +14,22 @@ export interface Skill {
 	readonly name: string;
 	readonly description: string;
 	/** Trigger phrases: when this skill applies. */
-	readonly when?: readonly string[] | undefined;
+	readonly when?: readonly string[];
 	/** Kinds of input it can act on, such as `image` or `pdf`; missing means text. Advisory: it gates nothing. */
-	readonly modalities?: readonly string[] | undefined;
-	readonly body?: string | undefined;
-	readonly bodyFn?: BodyFn | undefined;
-	readonly tools?: readonly Tool[] | undefined;
-	readonly requires?: readonly string[] | undefined;
+	readonly modalities?: readonly string[];
+	readonly body?: string;
+	readonly bodyFn?: BodyFn;
+	readonly tools?: readonly Tool[];
+	readonly requires?: readonly string[];
 	/** Text files beside the body, by their path in the skill's folder (`references/api.md`): for `read_skill_file`. */
-	readonly files?: Readonly<Record<string, string>> | undefined;
+	readonly files?: Readonly<Record<string, string>>;
 	/** The function that the skill was made from, if any. */
-	readonly fn?: AnyFn | undefined;
+	readonly fn?: AnyFn;
 	/**
 	 * `license`, `compatibility`, `allowed-tools` and `metadata` of a SKILL.md, kept so that it can be written back. Tools
 	 * of the run's `skillTools` that `allowed-tools` names are callable once the skill was read; other names mean nothing.
 	 */
-	readonly frontMatter?: Readonly<Record<string, unknown>> | undefined;
+	readonly frontMatter?: Readonly<Record<string, unknown>>;
 }
 
 /** Makes a skill's text from the turn's context: a function made with `fn` gets its parameters by name, another the whole object. */
@@ -56,12 +56,12 @@ export function fromFn(f: AnyFn): Skill {
 		name,
 		description,
 		when,
-		...(modalities !== undefined && { modalities }),
-		...(body !== undefined && { body }),
-		...(bodyFn !== undefined && { bodyFn }),
+		modalities,
+		body,
+		bodyFn,
 		...(body === undefined && bodyFn === undefined && { bodyFn: asBodyFn(f) }),
 		...(tools !== undefined && { tools: toolsForAgent(tools) }),
-		...(requires !== undefined && { requires }),
+		requires,
 		fn: f,
 	};
 }

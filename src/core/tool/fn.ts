@@ -126,7 +126,7 @@ export function schemaFromFn(f: AnyFn): FnSchema {
 	const { name, doc, params = [], returns } = f.meta;
 	const schema: FnSchema = Object.freeze({
 		name,
-		...(doc !== undefined && { description: doc }),
+		description: doc,
 		inputSchema: rememberCheck(
 			{
 				type: 'object',

@@ -23,9 +23,9 @@ const usualToolMs = 120_000;
 /** What `invoke` may be told: everything a tool sees, and how long it may take. */
 export type InvokeContext = Partial<ToolContext> & {
 	/** Milliseconds for the call, and for each question that is asked of the tool before it; 120,000. */
-	readonly timeoutMs?: number | undefined;
+	readonly timeoutMs?: number;
 	/** Told what a tool's function threw: the result has its message only. Never throws. */
-	readonly onThrow?: ((tool: string, thrown: unknown) => void) | undefined;
+	readonly onThrow?: (tool: string, thrown: unknown) => void;
 };
 
 /**

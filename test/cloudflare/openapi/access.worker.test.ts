@@ -29,7 +29,7 @@ test('every operation is open to whom the document says, and to nobody else', as
 					...(credential !== undefined && { authorization: `Bearer ${credential}` }),
 					...(type !== undefined && { 'content-type': type }),
 				},
-				...(body !== undefined && { body }),
+				body,
 			},
 			bindings,
 		);

@@ -36,7 +36,7 @@ async function ask(
 	const response = await fetch(`http://localhost${place}`, {
 		method: method.toUpperCase(),
 		headers: { ...(body !== undefined && { 'content-type': type }), ...given.headers },
-		...(body !== undefined && { body }),
+		body,
 	});
 	const where = `${name} ${response.status}`;
 	seen.add(where);

@@ -18,7 +18,7 @@ const readEtag = (outcome: Outcome) => ('etag' in outcome ? (outcome.etag ?? '')
 function memoryKv() {
 	const values = new Map<string, string>();
 	const written: string[] = [];
-	const control: { stale?: ReadonlyMap<string, string> | undefined; broken?: string | undefined } = {};
+	const control: { stale?: ReadonlyMap<string, string>; broken?: string } = {};
 	function get(key: string, type: 'json'): Promise<unknown>;
 	function get(key: string): Promise<string | null>;
 	async function get(key: string, type?: 'json'): Promise<unknown> {

@@ -124,7 +124,7 @@ test('a thousand tries of others at a session are answered as if there were none
 		const [operation, { body }] = pick(Object.entries(operations));
 		const [method = '', rest = ''] = operation.split(' ');
 		const sent = body === undefined ? undefined : spoiled(body);
-		const headers = pick([
+		const headers = pick<Record<string, string>>([
 			{},
 			{},
 			{ accept: 'text/event-stream' },

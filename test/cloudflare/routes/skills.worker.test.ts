@@ -19,7 +19,7 @@ const markdown = (name: string, body = `Text of ${name}.\n`, description = `Abou
 	`---\nname: ${name}\ndescription: ${description}\n${more}---\n\n${body}`;
 
 const raw = (method: string, name: string, headers: Record<string, string> = {}, body?: string) =>
-	SELF.fetch(`http://localhost/v1/skills/${name}`, { method, headers, ...(body !== undefined && { body }) });
+	SELF.fetch(`http://localhost/v1/skills/${name}`, { method, headers, body });
 const put = (name: string, text = markdown(name), headers: Record<string, string> = {}) =>
 	raw('PUT', name, { 'content-type': 'text/markdown', ...headers }, text);
 const read = async (name: string) => (await raw('GET', name)).json<Wire>();

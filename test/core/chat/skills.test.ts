@@ -82,15 +82,7 @@ describe('a skill resolver in the loop', () => {
 		const asked: { messages: number; system: unknown; model: string }[] = [];
 		const skillResolver = {
 			...skill.inMemoryResolver(skills),
-			listFn: async ({
-				messages,
-				system,
-				model,
-			}: {
-				messages: readonly unknown[];
-				system?: string | undefined;
-				model: string;
-			}) => {
+			listFn: async ({ messages, system, model }: { messages: readonly unknown[]; system?: string; model: string }) => {
 				asked.push({ messages: messages.length, system, model });
 				return asked.length === 1 ? [refund] : [greet];
 			},

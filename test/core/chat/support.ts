@@ -112,7 +112,7 @@ export const byHand = tool.define({
 
 /** A tool that takes anything and does what `work` says. */
 export function readTool(name: string, work: Tool['fn'], more: Partial<Tool> = {}): Tool {
-	return { name, inputSchema: { type: 'object' }, passInput: true, ...(work !== undefined && { fn: work }), ...more };
+	return { name, inputSchema: { type: 'object' }, passInput: true, fn: work, ...more };
 }
 
 /** The tool messages of a history, as id and content. */

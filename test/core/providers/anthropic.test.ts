@@ -42,7 +42,7 @@ function given(
 	more: Partial<Extract<Message, { role: 'assistant' }>> = {},
 	container?: string,
 ): Message {
-	const anthropic = { content, ...(container !== undefined && { container }) };
+	const anthropic = { content, container };
 	return { role: 'assistant', content: '', providerMetadata: { anthropic }, ...more };
 }
 

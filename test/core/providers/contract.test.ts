@@ -568,7 +568,7 @@ async function remembered(dialect: Dialect, memory: Memory): Promise<readonly Ch
 function readHistory({ text = '', toolCalls = [], reasoning, providerMetadata }: ChatReply): Message[] {
 	const answer: Message = {
 		...chat.assistantMessage(text, toolCalls),
-		...(reasoning !== undefined && { reasoning }),
+		reasoning,
 		...(providerMetadata !== undefined && { providerMetadata: structuredClone(providerMetadata) }),
 	};
 	const results = toolCalls.map(({ id }) => chat.toolResultMessage({ id, output: 'sunny', isError: false }));

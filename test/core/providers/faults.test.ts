@@ -595,7 +595,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			call({
 				id,
 				type: 'function',
-				function: { name: 'look', ...(json !== undefined && { arguments: json }) },
+				function: { name: 'look', arguments: json },
 				...more,
 			});
 		const piece = (json: string, more: object = {}) => call({ function: { arguments: json }, ...more });

@@ -40,7 +40,7 @@ function server(answers: readonly unknown[], settings: Partial<GeminiSettings> =
 }
 
 function says(parts: readonly unknown[], finishReason?: string) {
-	return { candidates: [{ content: { role: 'model', parts }, ...(finishReason !== undefined && { finishReason }) }] };
+	return { candidates: [{ content: { role: 'model', parts }, finishReason }] };
 }
 
 const fine = says([{ text: 'Fine.' }], 'STOP');

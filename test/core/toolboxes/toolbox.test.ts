@@ -41,7 +41,7 @@ describe('build', () => {
 	});
 
 	test('leaves out what is not available, asked with the context', () => {
-		const own = { ...log, isAvailable: ({ sessionId }: { sessionId?: string | undefined }) => sessionId === 's' };
+		const own = { ...log, isAvailable: ({ sessionId }: { sessionId?: string }) => sessionId === 's' };
 		expect(toolbox.build([own])).toEqual({});
 		expect(Object.keys(toolbox.build([own], { sessionId: 's' }))).toEqual(['log']);
 	});

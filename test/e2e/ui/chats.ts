@@ -97,6 +97,6 @@ export function shown({ messages }: AnyChat, at = -1): unknown[] {
 		if (type === 'step-start') return [];
 		if (type === 'text' || type === 'reasoning') return [{ [type]: text }];
 		const answered = errorText ?? output;
-		return [{ [type]: input, state, ...(answered !== undefined && { answered }) }];
+		return [{ [type]: input, state, answered }];
 	});
 }

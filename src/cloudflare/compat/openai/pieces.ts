@@ -164,7 +164,7 @@ function wireUsage(usage: ChatUsage): CompletionUsage {
 		total_tokens: totalTokens,
 		prompt_tokens_details: { cached_tokens: cachedInputTokens },
 		completion_tokens_details: { reasoning_tokens: reasoningTokens },
-		...(costUsd !== undefined && { cost: costUsd }),
+		cost: costUsd,
 	};
 }
 

@@ -15,9 +15,9 @@ export interface CompletionFormat {
 	/** Names of the client's tools. */
 	readonly tools: readonly string[];
 	/** Whether the answer is JSON and nothing else. */
-	readonly isJson?: boolean | undefined;
+	readonly isJson?: boolean;
 	/** In front of which texts the answer ends. */
-	readonly stop?: readonly string[] | undefined;
+	readonly stop?: readonly string[];
 }
 
 /** OpenAI's Chat Completions: the events of a run as chunks, or put together as one completion. */

@@ -103,7 +103,7 @@ export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 		Array.isArray(pieces) ? { ...part, text: pieces.join(''), state: 'done' } : part,
 	);
 	if (!shown.some(({ type }) => type !== 'step-start')) return undefined;
-	return { id, role: 'assistant', ...(metadata !== undefined && { metadata }), parts: shown };
+	return { id, role: 'assistant', metadata, parts: shown };
 }
 
 /** The message with those calls that a person allowed, and that have not run yet, no longer put before anybody. */

@@ -147,7 +147,7 @@ export class UiWriter {
 				break;
 			case 'note': {
 				const { id, label, detail } = event;
-				const data = { toolCallId: id, label, ...(detail !== undefined && { detail }) };
+				const data = { toolCallId: id, label, detail };
 				this.#say({ type: 'data-note', data, transient: true });
 				break;
 			}

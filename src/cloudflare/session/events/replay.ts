@@ -58,7 +58,7 @@ export function replayCutOff(run: RunRecord, records: readonly MessageRecord[], 
 interface OpenTurn {
 	readonly calls: readonly ToolCall[];
 	readonly results: ToolResult[];
-	haltedReason?: string | undefined;
+	haltedReason?: string;
 }
 
 /** A run as far as its messages tell it. */

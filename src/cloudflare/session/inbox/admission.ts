@@ -13,7 +13,7 @@ export interface Pass {
 	/** Throws `forbidden` where it was not given for this. A key was given for everything. */
 	assert(scope: TokenScope): void;
 	/** How long a stream may be read with it; as long as it lasts where this is missing. */
-	readonly lease?: Lease | undefined;
+	readonly lease?: Lease;
 }
 
 /** Who is let into a session: keys of its owner, and tokens that it gave, for what they were given for. */

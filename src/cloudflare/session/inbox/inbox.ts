@@ -67,7 +67,7 @@ export class Inbox {
 	submit(
 		answers: readonly Submission[],
 		{ once }: Pick<Handling, 'once'>,
-		model?: string | undefined,
+		model?: string,
 	): Stored<LiveRun | undefined> {
 		const store = this.#store;
 		const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(this.#agents, store.session().agent);
@@ -187,7 +187,7 @@ export class Inbox {
 			content,
 			toolCallId: question.callId,
 			isError: false,
-			...(parts !== undefined && { parts }),
+			parts,
 		};
 	}
 

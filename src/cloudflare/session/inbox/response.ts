@@ -16,9 +16,9 @@ export interface Frame {
 	/** Asked when the answer is made: a session whose run has ended says what holds then. */
 	readonly about?: () => object;
 	/** What the answer's protocol is told of the session. */
-	readonly context?: ProtocolContext | undefined;
+	readonly context?: ProtocolContext;
 	/** How long its stream may be read. */
-	readonly lease?: Lease | undefined;
+	readonly lease?: Lease;
 }
 
 /** The work's response, or the error as one: what a session's object answers with, whatever happens. */

@@ -46,7 +46,7 @@ export function readRepeatedInput(store: SessionStore, record: MessageRecord, ne
 		.filter(({ seq, message: { role } }) => seq !== record.seq && role !== 'system')
 		.map((one) => store.messages.whole(one).message);
 	const { content, parts } = newer ?? message;
-	return [...kept, { ...message, content, ...(parts !== undefined && { parts }) }];
+	return [...kept, { ...message, content, parts }];
 }
 
 /** What is known of a message that is asked again: it keeps the name that it is listed under. */

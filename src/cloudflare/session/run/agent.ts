@@ -64,7 +64,7 @@ export function createResolver(
 	const own = skills === 'all' ? [] : skills.filter((entry) => typeof entry !== 'string');
 	if (names?.length === 0) return inMemoryResolver(own);
 	const published = kvResolver(kv, {
-		...(names !== undefined && { names }),
+		names,
 		// Who edits skills on a laptop wants to see them at once.
 		...(local && { cacheMs: 0 }),
 		embedFn: (model, texts) => embed({ model, providers }, texts),

@@ -31,7 +31,7 @@ export interface JournalOptions {
 	readonly store: SessionStore;
 	readonly record: Pick<RunRecord, 'n' | 'id' | 'boot' | 'attempt' | 'restarts'>;
 	/** Where it is taken up. */
-	readonly resume?: Resumption | undefined;
+	readonly resume?: Resumption;
 	/** Resolves once all that was written is durable. */
 	readonly sync: () => Promise<void>;
 	readonly meter: SessionMeter;
@@ -66,10 +66,10 @@ export function createJournal(options: JournalOptions): Journal {
 		}
 		const { restarts } = state;
 		const more = {
-			...(turn !== undefined && { turn }),
+			turn,
 			...(turn !== undefined && restarts > 0 && { restarts }),
 			...(before.length > 0 && { before }),
-			...(haltedReason !== undefined && { haltedReason }),
+			haltedReason,
 		};
 		write(() => {
 			store.messages.add(record.n, message, Date.now(), more);

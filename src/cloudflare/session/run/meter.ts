@@ -26,7 +26,7 @@ export interface MeterOptions extends ModelFacts {
 	/** What the session may spend; asked each time, as it may be raised. */
 	readonly limit: () => Limit;
 	/** The ledger of the session's owner. */
-	readonly owner?: OwnerLedger | undefined;
+	readonly owner?: OwnerLedger;
 	readonly atCrashPoint: AtCrashPoint;
 }
 

@@ -78,7 +78,7 @@ export class Outbox {
 					if (!this.#store.exists()) return true;
 					const { id, agent, owner, createdAt } = this.#store.session();
 					const { activeAt, title } = message;
-					const entry = { id, agent, createdAt, activeAt, ...(title !== undefined && { title }) };
+					const entry = { id, agent, createdAt, activeAt, title };
 					await askDirectory(directories, owner, (one) => one.touch(entry, owner));
 					return true;
 				}

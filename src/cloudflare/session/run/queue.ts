@@ -19,10 +19,10 @@ export class Queue {
 	add(
 		{ message, inbound }: { readonly message: Message; readonly inbound: Inbound },
 		about: {
-			readonly model?: string | undefined;
+			readonly model?: string;
 			readonly steers: boolean;
-			readonly once?: Once | undefined;
-			readonly callback?: string | undefined;
+			readonly once?: Once;
+			readonly callback?: string;
 		},
 	): Waiting {
 		const { queue, deliveries } = this.#store;

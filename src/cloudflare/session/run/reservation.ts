@@ -18,7 +18,7 @@ export interface ModelFacts {
 	/** The price of a request in US dollars, if somebody knows it. */
 	readonly computePrice: PriceOf;
 	/** Tokens that the model takes and gives together, if somebody knows. */
-	readonly contextWindow?: ((model: string) => number | undefined | Promise<number | undefined>) | undefined;
+	readonly contextWindow?: (model: string) => number | undefined | Promise<number | undefined>;
 }
 
 /** What is set aside for a request. */

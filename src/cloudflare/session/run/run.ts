@@ -34,7 +34,7 @@ export interface Work extends JournalOptions {
 	/** What they add up to. */
 	readonly counter: RunCounter;
 	/** Where it is taken up. */
-	readonly resume?: Resumption | undefined;
+	readonly resume?: Resumption;
 	/** Its last event as it is shown. */
 	readonly lastEvent: (event: TerminalEvent) => TerminalEvent;
 	/** What is written together with its end. */

@@ -49,26 +49,26 @@ export interface RunnerOptions {
 /** What holds for a run that begins. */
 export interface BeginOptions {
 	/** The model from now on. */
-	readonly model?: string | undefined;
+	readonly model?: string;
 	/** After how many turns it stops. */
-	readonly stopAfter?: number | undefined;
+	readonly stopAfter?: number;
 	/** The longest reply that its client wants, in tokens. */
-	readonly maxOutputTokens?: number | undefined;
+	readonly maxOutputTokens?: number;
 	/** Which tool its client wants called first. */
 	readonly toolChoice?: ChatOptions['toolChoice'];
-	readonly terms?: RunTerms | undefined;
+	readonly terms?: RunTerms;
 	/** The request that it answers. */
-	readonly once?: Once | undefined;
+	readonly once?: Once;
 	/** Calls that were allowed. */
 	readonly approved?: readonly ToolCall[];
 	/** Where the message came from that it begins with; of several the last. */
-	readonly inbound?: Inbound | undefined;
+	readonly inbound?: Inbound;
 	/** The place of the message whose place is taken by what is given, with all behind it. */
-	readonly replaces?: number | undefined;
+	readonly replaces?: number;
 	/** Where its end is told. */
-	readonly callback?: string | undefined;
+	readonly callback?: string;
 	/** The message that waited for it. */
-	readonly waited?: Waiting | undefined;
+	readonly waited?: Waiting;
 }
 
 /**
@@ -459,7 +459,7 @@ interface Ended {
 	readonly tally: RunTally;
 	readonly transport: string | undefined;
 	/** When the model's first event came, in milliseconds since 1970. */
-	readonly firstAt?: number | undefined;
+	readonly firstAt?: number;
 }
 
 /** Characters of a session's title: the beginning of its first message. */
@@ -475,5 +475,5 @@ function toTitle(input: readonly Message[]): string {
 }
 
 function toFailure({ code, message, data }: RunletError): TerminalEvent {
-	return { type: 'error', code, message, ...(data !== undefined && { data }) };
+	return { type: 'error', code, message, data };
 }

@@ -6,7 +6,7 @@ export interface StoredAttachment extends Pick<Attachment, 'name' | 'type' | 'si
 	/** The place of the part. */
 	readonly part: number;
 	/** Where a text's content begins and ends within the text of the part. */
-	readonly text?: readonly [from: number, to: number] | undefined;
+	readonly text?: readonly [from: number, to: number];
 }
 
 /** A message with what came with it. */
@@ -20,7 +20,7 @@ export interface WithAttachments {
  * text itself cannot close, an image as an image, anything else as a file.
  */
 export function withAttachments(
-	{ text, parts }: { readonly text?: string | undefined; readonly parts?: readonly MessagePart[] | undefined },
+	{ text, parts }: { readonly text?: string; readonly parts?: readonly MessagePart[] },
 	attachments: readonly Attachment[] = [],
 ): WithAttachments {
 	if (attachments.length === 0) return { message: userMessage(parts ?? text ?? ''), attachments: [] };

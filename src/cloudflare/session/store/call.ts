@@ -8,7 +8,7 @@ export interface CallRecord {
 	/** `asked`: put before a person; `allowed` by one; `begun`: it may have been carried out. */
 	readonly state: 'asked' | 'allowed' | 'begun';
 	/** What it asked the person. */
-	readonly question?: Question | undefined;
+	readonly question?: Question;
 }
 
 /** Characters of a question in a row. */

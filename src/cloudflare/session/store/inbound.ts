@@ -8,9 +8,9 @@ import type { MessageRecord } from './message.ts';
 export interface Inbound {
 	readonly sender: string;
 	readonly transport: string;
-	readonly attachments?: readonly StoredAttachment[] | undefined;
+	readonly attachments?: readonly StoredAttachment[];
 	/** The sender's own id of the message. */
-	readonly messageId?: string | undefined;
+	readonly messageId?: string;
 }
 
 /** A message from outside, as it enters the history, and what is stored beside it. */

@@ -13,32 +13,32 @@ export interface MessageRecord {
 	readonly stored: number;
 	readonly message: Message;
 	/** Whether the run began with it, or took it up on its way. */
-	readonly input?: boolean | undefined;
+	readonly input?: boolean;
 	/** Where it came from, of a message from outside. */
-	readonly inbound?: Inbound | undefined;
+	readonly inbound?: Inbound;
 	/** The model turn that an assistant message came from. */
-	readonly turn?: Turn | undefined;
+	readonly turn?: Turn;
 	/** Times that its turn was asked again, because the object was restarted meanwhile. */
-	readonly restarts?: number | undefined;
+	readonly restarts?: number;
 	/** Why the tool that gave this result stops the run. */
-	readonly haltedReason?: string | undefined;
+	readonly haltedReason?: string;
 	/** Notes and warnings since the message stored before it. */
-	readonly before?: readonly SideEvent[] | undefined;
+	readonly before?: readonly SideEvent[];
 	/** The place of the message whose place it took; that one and all behind it are replaced. */
-	readonly replaces?: number | undefined;
+	readonly replaces?: number;
 	/** Whether another message took its place, or that of one before it: it is kept, but no model is sent it. */
-	readonly isReplaced?: boolean | undefined;
+	readonly isReplaced?: boolean;
 	/** Whether a copy of it stands in front of the message that took the place: then it was answered otherwise, and no more. */
-	readonly isRestated?: boolean | undefined;
+	readonly isRestated?: boolean;
 	/** Whether its content is only the part of a tool's result that a model is sent; `whole` has all of it. */
-	readonly isCut?: boolean | undefined;
+	readonly isCut?: boolean;
 	readonly createdAt: number;
 }
 
 export interface PageOptions {
 	readonly from?: number;
 	/** The place in front of which to stop. */
-	readonly to?: number | undefined;
+	readonly to?: number;
 	readonly limit?: number;
 	readonly bytes?: number;
 	/** Whether messages are given that others took the place of; they are, if nobody says. */

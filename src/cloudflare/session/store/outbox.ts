@@ -41,7 +41,7 @@ export class OutboxRows {
 	}
 
 	/** Stores that the session was active, in place of an earlier time. */
-	list(activity: { readonly activeAt: number; readonly title?: string | undefined }, now: number): void {
+	list(activity: { readonly activeAt: number; readonly title?: string }, now: number): void {
 		this.#put('list', { to: 'list', ...activity }, now);
 	}
 

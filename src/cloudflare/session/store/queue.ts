@@ -11,15 +11,15 @@ export interface Waiting {
 	readonly runId: string;
 	readonly message: Message;
 	/** Where it came from. */
-	readonly inbound?: Inbound | undefined;
+	readonly inbound?: Inbound;
 	/** The model from then on. */
-	readonly model?: string | undefined;
+	readonly model?: string;
 	/** Whether the run that goes on may take it up. */
 	readonly steers: boolean;
 	/** The `Idempotency-Key` that it came under. */
-	readonly key?: string | undefined;
+	readonly key?: string;
 	/** Where the end of its run is told. */
-	readonly callback?: string | undefined;
+	readonly callback?: string;
 }
 
 /** Messages that came while a run went on, in the order in which they came. */

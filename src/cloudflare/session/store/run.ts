@@ -10,15 +10,15 @@ export interface RunRecord {
 	readonly id: string;
 	readonly status: RunStatus;
 	/** The model that it runs on; missing in runs of an earlier version. */
-	readonly model?: string | undefined;
+	readonly model?: string;
 	/** Model turns after which it stops. */
-	readonly stopAfter?: number | undefined;
+	readonly stopAfter?: number;
 	/** The longest reply that its client wants, in tokens. */
-	readonly maxOutputTokens?: number | undefined;
+	readonly maxOutputTokens?: number;
 	/** Which tool its client wants called first. */
 	readonly toolChoice?: ChatOptions['toolChoice'];
 	/** What else its client asks of it. */
-	readonly terms?: RunTerms | undefined;
+	readonly terms?: RunTerms;
 	/** The life of the object that runs it: another one's run is dead. */
 	readonly boot: string;
 	/** Lives that it has had. */
@@ -30,14 +30,14 @@ export interface RunRecord {
 	/** Times that its readers were told that its current turn is asked again. */
 	readonly restarts: number;
 	/** The newest turn that its model was to be asked for, and what was shown of that, a moment ago. */
-	readonly draft?: Draft | undefined;
+	readonly draft?: Draft;
 	/** Whether it notes the calls that it begins; a run of an earlier version did not. */
 	readonly journaled: boolean;
 	/** Its messages stand from this place on. */
 	readonly firstSeq: number;
-	readonly tail?: RunTail | undefined;
+	readonly tail?: RunTail;
 	readonly createdAt: number;
-	readonly endedAt?: number | undefined;
+	readonly endedAt?: number;
 }
 
 /** A turn that its model is asked for. */
@@ -48,9 +48,9 @@ export interface Draft {
 	/** What was shown of it; empty until that is stored for the first time. */
 	readonly events: readonly RunEvent[];
 	/** The request that it comes from, by its number; the tokens that it has come to, estimated, and since when. */
-	readonly call?: number | undefined;
-	readonly tokens?: number | undefined;
-	readonly ms?: number | undefined;
+	readonly call?: number;
+	readonly tokens?: number;
+	readonly ms?: number;
 }
 
 /** How a run ended, and what it said after its last message. */
@@ -59,9 +59,9 @@ export interface RunTail {
 	/** The deltas of a turn that was broken off: they were shown, and are in no message. */
 	readonly draft: readonly RunEvent[];
 	/** Times that the turn it ended in was asked again. */
-	readonly restarts?: number | undefined;
+	readonly restarts?: number;
 	/** Turns that were shown to their end; missing in runs of an earlier version. */
-	readonly steps?: number | undefined;
+	readonly steps?: number;
 	readonly event: TerminalEvent;
 }
 

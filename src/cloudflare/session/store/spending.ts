@@ -13,7 +13,7 @@ export interface Charge {
 	/** Whether the ledger of the session's owner has to be told. */
 	readonly owed: boolean;
 	/** What it sends, and the prices; missing in requests of an earlier version. */
-	readonly estimate?: Estimate | undefined;
+	readonly estimate?: Estimate;
 }
 
 /** What a request is charged by, where its provider does not say what it cost. */

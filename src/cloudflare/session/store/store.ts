@@ -24,16 +24,16 @@ export interface SessionRecord {
 	/** Who it belongs to. */
 	readonly owner: string;
 	/** The model that the session chose; missing means the agent's own. */
-	readonly model?: string | undefined;
-	readonly metadata?: Readonly<Record<string, string>> | undefined;
+	readonly model?: string;
+	readonly metadata?: Readonly<Record<string, string>>;
 	/** What it may spend; missing means what its agent says. */
-	readonly budget?: Limit | undefined;
+	readonly budget?: Limit;
 	/** How long after its last activity it is removed, in milliseconds; missing means what its agent says. */
-	readonly expiresAfterMs?: number | undefined;
+	readonly expiresAfterMs?: number;
 	/** Tools that its client carries out, beside the agent's. */
-	readonly clientTools?: readonly ClientTool[] | undefined;
+	readonly clientTools?: readonly ClientTool[];
 	/** The beginning of its first message, once there is one. */
-	readonly title?: string | undefined;
+	readonly title?: string;
 	/** Milliseconds since 1970, as every time here. */
 	readonly createdAt: number;
 }

@@ -156,11 +156,11 @@ function filePart({
 	name,
 	url,
 }: {
-	readonly mime?: string | undefined;
-	readonly name?: string | undefined;
+	readonly mime?: string;
+	readonly name?: string;
 	readonly url: string;
 }): UiPart {
-	return { type: 'file', mediaType: mime, url, ...(name !== undefined && { filename: name }) };
+	return { type: 'file', mediaType: mime, url, filename: name };
 }
 
 function dataUrl(mime = 'application/octet-stream', data = ''): string {

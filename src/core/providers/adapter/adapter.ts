@@ -43,11 +43,11 @@ export interface Adapter {
 	readonly displayName: string;
 	readonly detect: (model: string) => boolean;
 	/** In front of a model's name, for Runlet only. */
-	readonly prefix?: string | undefined;
+	readonly prefix?: string;
 	/** The variable that holds the key in a Worker, for remedies. */
-	readonly keyName?: string | undefined;
+	readonly keyName?: string;
 	/** What is missing for it to talk, where something is; it then only knows its models. */
-	readonly needs?: string | undefined;
+	readonly needs?: string;
 	readonly meta: ProviderMeta;
 	/** Makes the request. Resolves to a success; throws what the SDK throws. */
 	readonly send: (request: ModelRequest) => Promise<Response>;
@@ -55,5 +55,5 @@ export interface Adapter {
 	readonly embed?:
 		| ((model: string, texts: readonly string[], signal: AbortSignal) => Promise<readonly (readonly number[])[]>)
 		| undefined;
-	readonly countTokens?: ((request: ModelRequest) => Promise<number>) | undefined;
+	readonly countTokens?: (request: ModelRequest) => Promise<number>;
 }

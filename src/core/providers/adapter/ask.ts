@@ -29,7 +29,7 @@ export async function ask(
 	const usage = async (): Promise<ChatUsage> => {
 		const { raw, usage } = reply.usageSoFar();
 		const costUsd = await findCost(adapter.variant, [reply.getModel(), request.model], raw, usage);
-		return { ...usage, ...(costUsd !== undefined && { costUsd }), latencyMs: Date.now() - started };
+		return { ...usage, costUsd, latencyMs: Date.now() - started };
 	};
 	try {
 		const response = await adapter.send(request);

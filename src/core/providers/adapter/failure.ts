@@ -12,13 +12,13 @@ export interface Caller {
 	/** Texts that must not be seen, such as the API key. */
 	readonly secrets: readonly string[];
 	/** The variable that holds the key, for the remedy. */
-	readonly keyName?: string | undefined;
+	readonly keyName?: string;
 }
 
 /** What a provider said went wrong, wherever it said so: in a response, or in the middle of a stream. */
 export interface Complaint {
-	readonly status?: number | undefined;
-	readonly headers?: Headers | undefined;
+	readonly status?: number;
+	readonly headers?: Headers;
 	/** The body, or the event, as JSON where it is JSON, else as text. */
 	readonly body: unknown;
 }
@@ -67,9 +67,9 @@ function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): R
 	const data = {
 		model,
 		provider,
-		...(status !== undefined && { status }),
+		status,
 		...(said.kind !== undefined && { kind: redact(said.kind, caller).slice(0, 100) }),
-		...(retryAfter !== undefined && { retryAfter }),
+		retryAfter,
 		...(verdict === 'insufficient_quota' && { insufficientQuota: true }),
 	};
 	// Secrets go first: a cut through the middle of one would leave the rest.
@@ -82,11 +82,11 @@ function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): R
 }
 
 interface Said {
-	readonly message?: string | undefined;
+	readonly message?: string;
 	/** Every short word for the kind of error: `type`, `code`, `status`. */
 	readonly kinds?: readonly string[];
-	readonly kind?: string | undefined;
-	readonly retryAfter?: number | undefined;
+	readonly kind?: string;
+	readonly retryAfter?: number;
 }
 
 /** What the error bodies of all dialects say: `{ error: { message, type, code, status } }`, nested or bare, or a list. */

@@ -10,8 +10,8 @@ export type Post = (path: string, body: Json, signal: AbortSignal) => Promise<Re
 export function openaiPost(
 	settings: Partial<ProviderSettings> & {
 		readonly baseURL: string;
-		readonly organization?: string | undefined;
-		readonly project?: string | undefined;
+		readonly organization?: string;
+		readonly project?: string;
 	},
 ): Post {
 	const { apiKey, baseURL, organization, project } = settings;

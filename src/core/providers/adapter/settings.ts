@@ -9,17 +9,17 @@ export interface ProviderSettings {
 	/** Sent to the provider and nowhere else; never in a message. Without one its models are known but cannot be asked. */
 	readonly apiKey: string | undefined;
 	/** Where the API is, as the provider's own SDK takes it: a gateway, a proxy, a server of your own. */
-	readonly baseURL?: string | undefined;
+	readonly baseURL?: string;
 	/** Further headers of each request. */
-	readonly headers?: Readonly<Record<string, string>> | undefined;
+	readonly headers?: Readonly<Record<string, string>>;
 	/** Further fields of each request's body, in the API's own words (`temperature`, server tools, …). Lists are joined. */
-	readonly body?: Readonly<Record<string, unknown>> | undefined;
+	readonly body?: Readonly<Record<string, unknown>>;
 	/** Makes the requests; the global `fetch`. */
-	readonly fetch?: typeof fetch | undefined;
+	readonly fetch?: typeof fetch;
 	/** Retries of a failed call: 2 in a run; a function called by itself makes one request unless this says more. */
-	readonly maxRetries?: number | undefined;
+	readonly maxRetries?: number;
 	/** How long a call may take to begin, and to go on. */
-	readonly timeouts?: Timeouts | undefined;
+	readonly timeouts?: Timeouts;
 }
 
 const settingsSchema = v.object({

@@ -34,7 +34,7 @@ const atOnce = { initialDelayInMs: null, chunkDelayInMs: null };
 type Validation<C> = { readonly success: true; readonly value: C } | { readonly success: false; readonly error: Error };
 
 interface Schema<C> {
-	readonly validate?: ((value: unknown) => Validation<C> | PromiseLike<Validation<C>>) | undefined;
+	readonly validate?: (value: unknown) => Validation<C> | PromiseLike<Validation<C>>;
 }
 
 /** The chunks as the schema of a client's own transport gives them. */

@@ -329,7 +329,7 @@ function hear(body: unknown): Heard {
 		tools: (sent.tools ?? []).map(({ name, description, input_schema }) => ({
 			name,
 			schema: input_schema,
-			...(description !== undefined && { description }),
+			description,
 		})),
 		turns: turns.map(({ role, content }) => ({ role, parts: content.map(readPart) })),
 		outputSchema: output_config?.format?.schema,

@@ -81,7 +81,7 @@ export const ran: Way = {
 				maxRetries: 0,
 				...rest,
 				...given,
-				...(timeouts !== undefined && { timeouts }),
+				timeouts,
 			},
 			messages,
 		);

@@ -217,7 +217,7 @@ export function readBody({ reasoning, text, calls = [], stop, usage = usualUsage
 	const message = {
 		role: 'assistant',
 		content: text ?? null,
-		...(reasoning !== undefined && { reasoning_content: reasoning }),
+		reasoning_content: reasoning,
 		...(calls.length > 0 && {
 			tool_calls: calls.map(({ id, name, argumentsJson }) => ({
 				id,
@@ -439,7 +439,7 @@ export function hearShared(
 		tools: tools.map((one) => ({
 			name: one.function.name,
 			schema: one.function.parameters,
-			...(one.function.description !== undefined && { description: one.function.description }),
+			description: one.function.description,
 		})),
 		turns,
 		effort: sent.reasoning_effort,

@@ -153,7 +153,7 @@ function piece(parts: readonly Part[], usage: NeutralUsage, finishReason?: strin
 
 function readAnswer(parts: readonly Part[], usage: NeutralUsage, finishReason?: string) {
 	return {
-		candidates: [{ content: { parts, role: 'model' }, ...(finishReason !== undefined && { finishReason }), index: 0 }],
+		candidates: [{ content: { parts, role: 'model' }, finishReason, index: 0 }],
 		usageMetadata: readMetadata(usage),
 		modelVersion: model,
 		responseId: 'M3iLaY-AI7zTxN8P3Piw4Qg',
@@ -304,7 +304,7 @@ function hear(body: unknown, path: string): Heard {
 		tools: declared.map(({ name, description, parameters, parametersJsonSchema }) => ({
 			name,
 			schema: parametersJsonSchema ?? parameters,
-			...(description !== undefined && { description }),
+			description,
 		})),
 		turns: sent.contents.map(({ role, parts }) => ({
 			role: role === 'model' ? 'assistant' : 'user',

@@ -84,7 +84,7 @@ function bindingTo(baseURL: string) {
 				method: 'POST',
 				headers: { 'content-type': 'application/json' },
 				body: JSON.stringify({ inputs, options: rest }),
-				...(signal !== undefined && { signal }),
+				signal,
 			});
 			if (returnRawResponse === true) return response;
 			if (!response.ok) throw await upstreamError(response);

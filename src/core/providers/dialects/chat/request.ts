@@ -20,27 +20,27 @@ export { chatReader } from './reader.ts';
 /** Where an endpoint's Chat Completions differ from OpenAI's. What is not said is as OpenAI has it. */
 export interface ChatQuirks {
 	/** The field for the longest reply; `max_tokens`, which more servers know. */
-	readonly maxTokens?: 'max_tokens' | 'max_completion_tokens' | undefined;
+	readonly maxTokens?: 'max_tokens' | 'max_completion_tokens';
 	/** Takes images; without, they become placeholders. */
-	readonly images?: boolean | undefined;
+	readonly images?: boolean;
 	/** Takes audio, as WAV or MP3. */
-	readonly audio?: boolean | undefined;
+	readonly audio?: boolean;
 	/** How it takes a PDF: as OpenAI does, as Mistral does, or not at all. */
-	readonly pdf?: 'file' | 'document_url' | false | undefined;
+	readonly pdf?: 'file' | 'document_url' | false;
 	/** Its word for a turn that must call a tool; `required`. */
-	readonly required?: 'required' | 'any' | undefined;
+	readonly required?: 'required' | 'any';
 	/** How it is told the schema of a reply; one that knows JSON only is told the schema in words. */
-	readonly outputSchema?: 'json_schema' | 'json_object' | undefined;
+	readonly outputSchema?: 'json_schema' | 'json_object';
 	/** The request's fields for how much to think; `reasoning_effort` with that very word. */
-	readonly effort?: ((effort: ReasoningEffort, model: string) => Json) | undefined;
+	readonly effort?: (effort: ReasoningEffort, model: string) => Json;
 	/** A stream says what it cost only when it is asked to, which is the default; some refuse the question. */
-	readonly streamOptions?: boolean | undefined;
+	readonly streamOptions?: boolean;
 	/** Call ids are exactly this many letters and digits. Without, they are at most 40 characters of any kind. */
-	readonly callIdLength?: number | undefined;
+	readonly callIdLength?: number;
 	/** What stands for the assistant between a tool's result and a user message, where the one may not follow the other. */
-	readonly afterTool?: string | undefined;
+	readonly afterTool?: string;
 	/** Every turn with calls must have `reasoning_content`, though it be empty: those of other providers too. */
-	readonly wantsReasoning?: boolean | undefined;
+	readonly wantsReasoning?: boolean;
 }
 
 /** The quirks of an endpoint, and the name under which what it needs back is kept. */
@@ -146,13 +146,13 @@ function mediaPart(part: MessagePart, { images = true, audio = true, pdf = 'file
 	const url = toDataUrl(media);
 	if (images && isImage(media)) {
 		const detail = string(part.meta ?? {}, 'detail');
-		return { type: 'image_url', image_url: { url, ...(detail !== undefined && { detail }) } };
+		return { type: 'image_url', image_url: { url, detail } };
 	}
 	const format = audioFormats[media.mime];
 	if (media.kind === 'audio' && audio && format !== undefined && media.data !== undefined)
 		return { type: 'input_audio', input_audio: { data: media.data, format } };
 	if (media.kind === 'pdf' && pdf === 'document_url')
-		return { type: pdf, document_url: url, ...(media.name !== undefined && { document_name: media.name }) };
+		return { type: pdf, document_url: url, document_name: media.name };
 	if (media.kind === 'pdf' && pdf === 'file' && media.data !== undefined)
 		return { type: pdf, file: { filename: media.name ?? 'document.pdf', file_data: url } };
 	return undefined;
@@ -185,8 +185,8 @@ function assistantMessage(message: AssistantMessage, thinks: boolean, dialect: C
 			role: 'assistant',
 			content: content.length > 0 ? content : text === '' ? null : text,
 			...(thinks && reasoning !== undefined && { reasoning_content: reasoning }),
-			...(reasoning_details !== undefined && { reasoning_details }),
-			...(extra_content !== undefined && { extra_content }),
+			reasoning_details,
+			extra_content,
 			...(calls.length > 0 && { tool_calls: calls }),
 		},
 	];

@@ -82,7 +82,7 @@ export function messagesReader(reply: ReplyBuilder): ReplyReader {
 			reason: toStopReason(string(ending, 'stop_reason')),
 			isExact: true,
 			raw: { id: message.id, model: message.model, ...ending },
-			metadata: plain || content.length === 0 ? undefined : { content, ...(container !== undefined && { container }) },
+			metadata: plain || content.length === 0 ? undefined : { content, container },
 			lastCallCut: content.at(-1)?.type === 'tool_use',
 		});
 	};

@@ -22,7 +22,7 @@ export interface ResponsesDialect {
 	readonly alwaysEncrypts: boolean;
 	/** Whether the provider itself runs custom tools that the request does not name. */
 	readonly ownCustomTools: boolean;
-	readonly reasoningSummary?: string | undefined;
+	readonly reasoningSummary?: string;
 }
 
 /** The conversation as the API's items. A model that does not reason refuses the reasoning of others. */
