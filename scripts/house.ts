@@ -1,6 +1,7 @@
 /**
  * The rules of the house (CONTRIBUTING, "The house"): the rooms of `src` from the ground up, and who may import whom.
- * Every file belongs to one room. An import goes to the same room or to a lower floor; nothing else passes.
+ * Every file belongs to one room. An import goes to the same room or to a lower floor; nothing else passes. A room may
+ * have rooms of its own, with the same rule between them.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -34,6 +35,11 @@ const floors: readonly (readonly string[])[] = [
 	['page', 'worker.ts'],
 ];
 
+/** The floors within a room, likewise. */
+const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
+	'cloudflare/session': [['store'], ['events'], ['run'], ['inbox'], ['ui'], ['object.ts']],
+};
+
 /** What a wing may import of the others, where that is less than everything below it. */
 const only: Readonly<Record<string, readonly string[]>> = {
 	core: ['core'],
@@ -61,7 +67,9 @@ function findProblem(file: string, from: Place, target: string): string | undefi
 	const to = findFloor(target);
 	if (to === undefined) return 'this is in no room of src.';
 	if (to.room === from.room) return undefined;
-	if (to.floor >= from.floor) return `${from.room} stands below ${to.room}, or beside it.`;
+	if (to.house === from.house ? to.inner >= from.inner : to.floor >= from.floor)
+		return `${from.room} stands below ${to.room}, or beside it.`;
+	if (to.house === from.house) return undefined;
 	const wing = Object.keys(only).find((name) => isWithin(file, name));
 	const allowed = wing === undefined ? undefined : [wing, ...(only[wing] ?? [])];
 	if (allowed === undefined || allowed.some((room) => isWithin(target, room))) return undefined;
@@ -69,13 +77,25 @@ function findProblem(file: string, from: Place, target: string): string | undefi
 }
 
 interface Place {
+	/** The innermost room. */
 	readonly room: string;
+	/** The room of the outer list that it is in, and the floor of that. */
+	readonly house: string;
 	readonly floor: number;
+	/** Its floor within that. */
+	readonly inner: number;
 }
 
 function findFloor(file: string): Place | undefined {
-	for (const [floor, rooms] of floors.entries())
-		for (const room of rooms) if (isWithin(file, room)) return { room, floor };
+	const [house, floor] = findIn(floors, file) ?? [];
+	if (house === undefined || floor === undefined) return undefined;
+	const within = floorsWithin[house]?.map((rooms) => rooms.map((room) => `${house}/${room}`));
+	const [room, inner] = within === undefined ? [house, 0] : (findIn(within, file) ?? []);
+	return room === undefined || inner === undefined ? undefined : { room, house, floor, inner };
+}
+
+function findIn(list: readonly (readonly string[])[], file: string): [room: string, floor: number] | undefined {
+	for (const [floor, rooms] of list.entries()) for (const room of rooms) if (isWithin(file, room)) return [room, floor];
 	return undefined;
 }
 

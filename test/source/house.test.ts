@@ -32,6 +32,12 @@ test.each([
 	['cloudflare/wire/session.ts', '../rpc/session.ts'],
 	['cloudflare/openapi/spec.ts', '../routes/operation.ts'],
 	['cloudflare/session/run/agent.ts', '../../../agents/index.ts'],
+	['cloudflare/session/store/runs.ts', '../events/log.ts'],
+	['cloudflare/session/events/log.ts', '../run/run.ts'],
+	['cloudflare/session/run/runner.ts', '../inbox/inbox.ts'],
+	['cloudflare/session/run/runner.ts', '../object.ts'],
+	['cloudflare/session/inbox/inbox.ts', '../ui/export.ts'],
+	['cloudflare/session/store/store.ts', '../../ledger/store.ts'],
 	['core/tool/fn.ts', '../skill/index.ts'],
 	['core/chat/loop.ts', '../providers/demo.ts'],
 	['core/toolboxes/time.ts', '../skill/index.ts'],
@@ -47,6 +53,10 @@ test.each([
 
 test.each([
 	['cloudflare/session/run/agent.ts', '../../agent/define.ts'],
+	['cloudflare/session/run/runner.ts', '../events/log.ts'],
+	['cloudflare/session/events/log.ts', './event-id.ts'],
+	['cloudflare/session/object.ts', './ui/export.ts'],
+	['cloudflare/routes/sessions.ts', '../session/store/store.ts'],
 	['cloudflare/routes/sessions.ts', '../rpc/session.ts'],
 	['cloudflare/compat/format.ts', '../../core/chat/index.ts'],
 	['core/chat/loop.ts', './turn.ts'],
@@ -62,6 +72,9 @@ test('a file or folder without a room is refused', () => {
 	]);
 	expect(judge('cloudflare/extra/one.ts', '../log.ts')).toContainEqual(
 		expect.stringContaining('src/cloudflare/extra/one.ts: has no room'),
+	);
+	expect(judge('cloudflare/session/helper.ts', './store/store.ts')).toContainEqual(
+		expect.stringContaining('src/cloudflare/session/helper.ts: has no room'),
 	);
 });
 

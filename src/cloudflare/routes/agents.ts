@@ -3,7 +3,7 @@ import { canTalk, type ProviderRegistration, resolveRegistration } from '../../c
 import { chooseModel } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { config } from '../config.ts';
-import { createResolver } from '../session/run/agent.ts';
+import { createResolver } from '../session/run/chat-options.ts';
 import type { agent as agentSchema, readiness as readinessSchema } from '../wire/agent.ts';
 import { listAgents } from '../wire/operations/service.ts';
 import type { Shown } from '../wire/shown.ts';

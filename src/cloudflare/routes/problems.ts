@@ -3,7 +3,7 @@ import { toMessageText } from '../../core/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { type Config, config, type Env, findConfigProblems, type Problem } from '../config.ts';
-import { createResolver } from '../session/run/agent.ts';
+import { createResolver } from '../session/run/chat-options.ts';
 
 /** What keeps the Worker or one of its agents from working: its variables, its agents, their models and skills. */
 export async function findProblems(runtime: Runtime, env: Env): Promise<readonly Problem[]> {

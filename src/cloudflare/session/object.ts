@@ -8,7 +8,6 @@ import type { Format } from '../compat/format.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { config, type Env } from '../config.ts';
 import { log, toFailureFields } from '../log.ts';
-import type { TokenRequest } from '../rpc/session.ts';
 import {
 	type Caller,
 	type CreateInput,
@@ -21,24 +20,24 @@ import {
 	replayed,
 	type SessionApi,
 	type Submission,
+	type TokenRequest,
 } from '../rpc/session.ts';
 import type { session } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { TokenScope } from '../wire/token.ts';
+import { createNoSuchEvent, isEnd, parsePosition, toStart } from './events/event-id.ts';
 import { follow } from './events/follow.ts';
-import { createPastLog } from './events/past.ts';
-import { createNoSuchEvent, isEnd, parsePosition, toStart } from './events/position.ts';
+import { createPastLog } from './events/replay.ts';
 import { Admission, noSuchSession, type Pass } from './inbox/admission.ts';
 import { chooseOperation } from './inbox/exchange.ts';
 import { Inbox, type Stored } from './inbox/inbox.ts';
-import { findPending } from './inbox/pending.ts';
 import { answer, deliver, eventStream, type Frame, type Upcoming, wireMessage } from './inbox/response.ts';
 import { findOpenAnswers } from './inbox/submission.ts';
+import type { LiveRun } from './run/live-run.ts';
 import { runInBackground } from './run/owner.ts';
-
-import type { LiveRun } from './run/run.ts';
 import { Runner } from './run/runner.ts';
 import { toInbound } from './store/inbound.ts';
+import { findPending } from './store/pending.ts';
 import { assertAllowed, type Operation } from './store/status.ts';
 import { isStorageError } from './store/storage.ts';
 import { SessionStore } from './store/store.ts';

@@ -4,7 +4,7 @@ import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { createApp } from '../../../src/cloudflare/app.ts';
 import { config } from '../../../src/cloudflare/config.ts';
 import { createProviders } from '../../../src/cloudflare/models.ts';
-import { createOptions } from '../../../src/cloudflare/session/run/agent.ts';
+import { createOptions } from '../../../src/cloudflare/session/run/chat-options.ts';
 import { chat } from '../../../src/core/index.ts';
 
 const bindings = { ...env, LOCAL: 'true' };

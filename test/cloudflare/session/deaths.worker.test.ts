@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { CrashPointName } from '../../../src/cloudflare/agent/crash.ts';
 import { createJournal } from '../../../src/cloudflare/session/run/journal.ts';
 import { InboundContext } from '../../../src/cloudflare/session/store/inbound.ts';
-import type { RunRecord } from '../../../src/cloudflare/session/store/run.ts';
+import type { RunRecord } from '../../../src/cloudflare/session/store/runs.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import {
 	allEvents,

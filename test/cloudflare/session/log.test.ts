@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { advance, formatPosition, parsePosition, toStart } from '../../../src/cloudflare/session/events/event-id.ts';
 import { RunLog } from '../../../src/cloudflare/session/events/log.ts';
-import { advance, formatPosition, parsePosition, toStart } from '../../../src/cloudflare/session/events/position.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
 
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });

@@ -3,8 +3,8 @@ import { close } from '../../../core/chat/sse.ts';
 import type { RunletError } from '../../../core/errors.ts';
 import { createProtocol } from '../../compat/format.ts';
 import type { Protocol, RunWriter } from '../../compat/protocol.ts';
+import { formatPosition, type Position } from './event-id.ts';
 import { type Cursor, RunLog } from './log.ts';
-import { formatPosition, type Position } from './position.ts';
 
 /** A silent connection gets a comment this often, in milliseconds, so that no proxy closes it. */
 const keepAliveMs = 15_000;

@@ -3,9 +3,12 @@ import type { Resumption } from '../../../core/chat/loop.ts';
 import { addUsage } from '../../../core/chat/usage.ts';
 import type { ToolCall, ToolResult } from '../../../core/tool/index.ts';
 import { toInputText } from '../../../core/tool/input.ts';
-import { type MessageRecord, toTurnNumber } from '../store/message.ts';
-import type { RunRecord } from '../store/run.ts';
-import { findLastReply, restoreText } from './tail.ts';
+import { findRecords } from '../store/find-records.ts';
+import { type MessageRecord, toTurnNumber } from '../store/messages.ts';
+import { findLastReply, restoreText } from '../store/run-end.ts';
+import type { RunRecord } from '../store/runs.ts';
+import type { SessionStore } from '../store/store.ts';
+import { RunLog } from './log.ts';
 
 /**
  * The events of a run, made again from what is stored of it: the same text, calls, results and end that were streamed,
@@ -162,4 +165,27 @@ function callEvents({ id, name, input }: ToolCall, streamed: Readonly<Record<str
 
 function sortByStoring(records: readonly MessageRecord[]): MessageRecord[] {
 	return records.toSorted((a, b) => toTurnNumber(a.seq) - toTurnNumber(b.seq) || a.stored - b.stored);
+}
+
+/** Logs of runs that are over, as long as somebody reads them: readers who come together share one. */
+const logs = new WeakMap<SessionStore, Map<number, Shared>>();
+
+interface Shared {
+	/** A run that waited for somebody may end otherwise yet. */
+	readonly status: RunRecord['status'];
+	readonly log: WeakRef<RunLog>;
+}
+
+/** The events of a run that is over, made again from the store. */
+export function createPastLog(store: SessionStore, n: number): RunLog {
+	const run = store.runs.get(n);
+	if (run === undefined) return new RunLog(n);
+	const known = logs.get(store) ?? new Map<number, Shared>();
+	logs.set(store, known);
+	const shared = known.get(n);
+	const log = shared?.status === run.status ? shared.log.deref() : undefined;
+	if (log !== undefined) return log;
+	const made = new RunLog(n, replay(run, findRecords(store, n, run.firstSeq)));
+	known.set(n, { status: run.status, log: new WeakRef(made) });
+	return made;
 }

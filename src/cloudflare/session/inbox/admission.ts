@@ -6,7 +6,7 @@ import type { Caller, TokenRequest } from '../../rpc/session.ts';
 import { defaultTokenScopes, type TokenScope, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
 import type { SessionStore } from '../store/store.ts';
-import type { TokenRecord } from '../store/token.ts';
+import type { TokenRecord } from '../store/tokens.ts';
 
 /** With what a caller was let in. */
 export interface Pass {

@@ -1,9 +1,9 @@
 import type { ToolMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/errors.ts';
 import type { Exchange } from '../../rpc/session.ts';
+import { findOpenCalls, findPending } from '../store/pending.ts';
 import { type Operation, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import { findOpenCalls, findPending } from './pending.ts';
 import { readSubmissions } from './submission.ts';
 
 /**

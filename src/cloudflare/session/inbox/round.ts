@@ -1,7 +1,7 @@
 import type { Message, UserMessage } from '../../../core/chat/index.ts';
 import type { Inbound } from '../store/inbound.ts';
-import { type MessageRecord, messageStride, toTurnNumber } from '../store/message.ts';
-import type { RunRecord } from '../store/run.ts';
+import { type MessageRecord, messageStride, toTurnNumber } from '../store/messages.ts';
+import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
 /** A message from outside and the runs that answer it: more than one where calls waited for somebody, or one failed. */

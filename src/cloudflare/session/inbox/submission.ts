@@ -1,12 +1,8 @@
 import { type Message, type ToolMessage, toolResultMessage, type WaitingCall } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/errors.ts';
-import { copyData } from '../../../core/tool/copy.ts';
-import { findByCall } from '../../../core/tool/define.ts';
-import type { Tool, ToolCall } from '../../../core/tool/index.ts';
-import { isRecord } from '../../../core/tool/schema.ts';
+import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Submission } from '../../rpc/session.ts';
-import type { CallRecord } from '../store/call.ts';
-import type { OpenCall, Pending } from './pending.ts';
+import type { Pending } from '../store/pending.ts';
 
 /** What answers to open calls come to. */
 export interface Submitted {
@@ -59,45 +55,6 @@ export function findOpenAnswers(
 		const given = answers.findLast((answer) => answer.id === id && 'approve' in answer === (kind === 'approval'));
 		return given ?? [];
 	});
-}
-
-/**
- * What is said to the model about calls that a run had begun when it was cut off: nobody knows what came of them, so
- * they are not run again, but for those of tools that may be. Calls that had not begun, or that wait for somebody, stay
- * open.
- *
- * @param journaled whether the run noted the calls that it began; of one that did not, all may have.
- */
-export function createUnknownResults(
-	open: readonly OpenCall[],
-	tools: readonly Tool[],
-	journaled: boolean,
-): readonly ToolMessage[] {
-	const output =
-		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';
-	return open.flatMap(({ call: { id, name, input }, noted }) => {
-		// Whoever takes a run up runs nothing of a tool's before that is stored: it may be what ended the last life.
-		const mayHaveBegun = journaled ? noted?.state === 'begun' : mayRun(findByCall(tools, name), input, noted);
-		return mayHaveBegun && noted?.question === undefined ? [toolResultMessage({ id, output, isError: true })] : [];
-	});
-}
-
-/** Whether a run of an earlier version, which noted no calls, may have begun this one. */
-function mayRun(tool: Tool | undefined, input: unknown, noted: CallRecord | undefined): boolean {
-	if (tool?.fn === undefined || tool.manual === true || tool.retry === 'safe') return false;
-	return noted !== undefined || !needsApproval(tool, input);
-}
-
-/** Whether a call was put before a person; it ran without where these arguments needed no approval. */
-function needsApproval(tool: Tool | undefined, input: unknown): boolean {
-	const need = tool?.needsApproval ?? false;
-	if (typeof need === 'boolean') return need;
-	try {
-		const said = need(isRecord(input) ? copyData(input) : {});
-		return typeof said === 'boolean' ? said : true;
-	} catch {
-		return true;
-	}
 }
 
 function createDenial(id: string, reason: string | undefined): ToolMessage {

@@ -4,10 +4,10 @@ import type { Config } from '../../config.ts';
 import { type LogFields, log, toFailureFields } from '../../log.ts';
 import { retryDelay, signHeaders } from '../../webhooks/callback.ts';
 import { mayPostAgain, parseReplyTarget, toReplyRequest } from '../../webhooks/reply.ts';
-import { createPastRun } from '../events/past.ts';
-import type { Callback } from '../store/callback.ts';
+import type { Callback } from '../store/outbox.ts';
 import { toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
+import { createPastRun } from './live-run.ts';
 
 /** How long a receiver may take, in milliseconds. */
 const timeoutMs = 15_000;

@@ -4,7 +4,7 @@ import type { Meter } from '../../../core/chat/meter.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import type { InboundContext } from '../store/inbound.ts';
-import type { RunRecord } from '../store/run.ts';
+import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { SessionMeter } from './meter.ts';
 

@@ -5,11 +5,10 @@ import { type Amount, createAmount, nothing } from '../../budget/amount.ts';
 import { type BudgetState, budgetState, exceedsLimit, isBounded, type Limit } from '../../budget/budget.ts';
 import { askLedger } from '../../rpc/ask-ledger.ts';
 import type { LedgerApi } from '../../rpc/ledger.ts';
-import type { RunRecord } from '../store/run.ts';
+import type { RunRecord } from '../store/runs.ts';
 import type { Charge } from '../store/spending.ts';
 import { ledgerId, type SessionStore } from '../store/store.ts';
-import { toAmount } from './charge.ts';
-import { createBudgetError, type ModelFacts, toReservation } from './reservation.ts';
+import { createBudgetError, type ModelFacts, toAmount, toReservation } from './charge.ts';
 
 /** The account of one run: what its requests may cost is set aside before them and settled after them. */
 export interface SessionMeter extends Meter {

@@ -3,11 +3,13 @@ import { withTimeLimit } from '../../../core/time-limit.ts';
 import { type BudgetState, isBounded } from '../../budget/budget.ts';
 import type { Config } from '../../config.ts';
 import { log, toFailureFields } from '../../log.ts';
+import { askDirectory } from '../../rpc/ask-directory.ts';
 import { askLedger } from '../../rpc/ask-ledger.ts';
+import type { Cost } from '../../rpc/ledger.ts';
 import { usualLimitMs } from '../../rpc/reach.ts';
+import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { OwnerLedger } from './meter.ts';
-import { Outbox } from './outbox.ts';
 
 /** How long who looks at a session waits for where the day stands, in milliseconds. */
 const dayLimitMs = 2_000;
@@ -63,4 +65,112 @@ export function runInBackground(work: () => Promise<void>): void {
 	} catch (cause) {
 		failed(cause);
 	}
+}
+
+/** Whom a session owes something. */
+type Receiver = 'ledger' | 'directory';
+
+const receivers = ['ledger', 'directory'] as const;
+const receiverOf: Readonly<Record<OutboxMessage['to'], Receiver>> = {
+	ledger: 'ledger',
+	list: 'directory',
+	unlist: 'directory',
+};
+
+/**
+ * Tells other objects what the session owes them: the ledger what calls cost, the directory that the session is there or
+ * gone. It is stored with what it tells of, tried at once, and by the object's alarm until it was told.
+ */
+export class Outbox {
+	readonly #store: SessionStore;
+	readonly #config: () => Config;
+	readonly #sending = new Map<Receiver, Promise<void>>();
+
+	constructor(store: SessionStore, config: () => Config) {
+		this.#store = store;
+		this.#config = config;
+	}
+
+	/** Whether nothing is owed. */
+	get isEmpty(): boolean {
+		return !this.#store.hasTables || this.#store.outbox.nextAt() === undefined;
+	}
+
+	/** Makes an attempt with what is due, or with all. Never rejects but where the storage fails. */
+	async send(now: number = Number.POSITIVE_INFINITY): Promise<void> {
+		await Promise.all(receivers.map((receiver) => this.sendTo(receiver, now)));
+	}
+
+	/** As `send`, to one receiver: who waits for the ledger does not wait for the list. */
+	async sendTo(receiver: Receiver, now: number = Number.POSITIVE_INFINITY): Promise<void> {
+		// Who comes while it sends wants what was stored since, too.
+		await this.#sending.get(receiver)?.catch(() => {});
+		const before = this.#sending.get(receiver);
+		if (before !== undefined) return before;
+		const sending = this.#send(receiver, now).finally(() => this.#sending.delete(receiver));
+		this.#sending.set(receiver, sending);
+		return sending;
+	}
+
+	async #send(receiver: Receiver, now: number): Promise<void> {
+		if (!this.#store.hasTables) return;
+		const due = this.#store.outbox.listDue(now).filter(({ message }) => receiverOf[message.to] === receiver);
+		let isSilent = false;
+		for (const [first, ...others] of toParcels(due)) {
+			const parcel = [first, ...others];
+			// Who did not answer is not asked again in this attempt.
+			isSilent ||= !(await this.#tell(first.message, parcel));
+			if (isSilent) this.#store.retry(parcel, Date.now());
+			else this.#store.markTold(parcel);
+		}
+	}
+
+	/** Tells an object what is for it. Whether it answered. @param parcel what goes in the same call as the message */
+	async #tell(message: OutboxMessage, parcel: readonly Outgoing[]): Promise<boolean> {
+		try {
+			const { ledgers, directories } = this.#config();
+			switch (message.to) {
+				case 'ledger': {
+					const ledger = () => ledgers.get(ledgers.idFromName(message.owner));
+					await askLedger(ledger, (one) => one.settle(toCosts(parcel)));
+					return true;
+				}
+				case 'list': {
+					if (!this.#store.exists()) return true;
+					const { id, agent, owner, createdAt } = this.#store.session();
+					const { activeAt, title } = message;
+					const entry = { id, agent, createdAt, activeAt, title };
+					await askDirectory(directories, owner, (one) => one.touch(entry, owner));
+					return true;
+				}
+				case 'unlist':
+					await askDirectory(directories, message.owner, (one) => one.remove(message.session));
+					return true;
+				default:
+					return message satisfies never;
+			}
+		} catch (cause) {
+			log('warn', 'owner.not_told', toFailureFields(cause));
+			return false;
+		}
+	}
+}
+
+/** What goes in one call: the costs of all calls to models that one ledger is owed, anything else by itself. */
+function toParcels(due: readonly Outgoing[]): readonly (readonly [Outgoing, ...Outgoing[]])[] {
+	const parcels = new Map<string, [Outgoing, ...Outgoing[]]>();
+	for (const outgoing of due) {
+		const { id, message } = outgoing;
+		const name = message.to === 'ledger' ? `ledger of ${message.owner}` : id;
+		const parcel = parcels.get(name);
+		if (parcel === undefined) parcels.set(name, [outgoing]);
+		else parcel.push(outgoing);
+	}
+	return [...parcels.values()];
+}
+
+function toCosts(parcel: readonly Outgoing[]): readonly Cost[] {
+	return parcel.flatMap(({ message }) =>
+		message.to === 'ledger' ? [{ id: message.call, amount: message.amount }] : [],
+	);
 }

@@ -1,11 +1,14 @@
-import type { TerminalEvent } from '../../../core/chat/index.ts';
+import { type TerminalEvent, type ToolMessage, toolResultMessage } from '../../../core/chat/index.ts';
+import { copyData } from '../../../core/tool/copy.ts';
+import { findByCall } from '../../../core/tool/define.ts';
 import type { Tool } from '../../../core/tool/index.ts';
-import { findRecords } from '../events/past.ts';
+import { isRecord } from '../../../core/tool/schema.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
-import { fitTail } from '../events/tail.ts';
-import { findOpenCalls } from '../inbox/pending.ts';
-import { createUnknownResults } from '../inbox/submission.ts';
-import type { NextLife, RunRecord } from '../store/run.ts';
+import type { CallRecord } from '../store/calls.ts';
+import { findRecords } from '../store/find-records.ts';
+import { findOpenCalls, type OpenCall } from '../store/pending.ts';
+import { fitTail } from '../store/run-end.ts';
+import type { NextLife, RunRecord } from '../store/runs.ts';
 import { toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import { chargeLost } from './charge.ts';
@@ -87,4 +90,43 @@ function createInterruption(attempts: number): TerminalEvent {
 	const times = attempts === 1 ? 'once' : `${attempts} times`;
 	const message = `The run was cut off ${times} and came no further. Continue it, or send a message.`;
 	return { type: 'error', code: 'interrupted', message };
+}
+
+/**
+ * What is said to the model about calls that a run had begun when it was cut off: nobody knows what came of them, so
+ * they are not run again, but for those of tools that may be. Calls that had not begun, or that wait for somebody, stay
+ * open.
+ *
+ * @param journaled whether the run noted the calls that it began; of one that did not, all may have.
+ */
+export function createUnknownResults(
+	open: readonly OpenCall[],
+	tools: readonly Tool[],
+	journaled: boolean,
+): readonly ToolMessage[] {
+	const output =
+		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';
+	return open.flatMap(({ call: { id, name, input }, noted }) => {
+		// Whoever takes a run up runs nothing of a tool's before that is stored: it may be what ended the last life.
+		const mayHaveBegun = journaled ? noted?.state === 'begun' : mayRun(findByCall(tools, name), input, noted);
+		return mayHaveBegun && noted?.question === undefined ? [toolResultMessage({ id, output, isError: true })] : [];
+	});
+}
+
+/** Whether a run of an earlier version, which noted no calls, may have begun this one. */
+function mayRun(tool: Tool | undefined, input: unknown, noted: CallRecord | undefined): boolean {
+	if (tool?.fn === undefined || tool.manual === true || tool.retry === 'safe') return false;
+	return noted !== undefined || !needsApproval(tool, input);
+}
+
+/** Whether a call was put before a person; it ran without where these arguments needed no approval. */
+function needsApproval(tool: Tool | undefined, input: unknown): boolean {
+	const need = tool?.needsApproval ?? false;
+	if (typeof need === 'boolean') return need;
+	try {
+		const said = need(isRecord(input) ? copyData(input) : {});
+		return typeof said === 'boolean' ? said : true;
+	} catch {
+		return true;
+	}
 }

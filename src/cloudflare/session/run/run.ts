@@ -5,25 +5,15 @@ import { startRun } from '../../../core/chat/run.ts';
 import { RunletError } from '../../../core/errors.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
-import { createDrafts } from '../events/draft.ts';
-import { RunLog } from '../events/log.ts';
-import { dropText, fitTail, tailLength } from '../events/tail.ts';
-import type { RunRecord } from '../store/run.ts';
+import { callsInOrder } from '../events/call-order.ts';
+import type { RunLog } from '../events/log.ts';
+import { dropText, fitTail, tailLength } from '../store/run-end.ts';
 import { toRunStatus } from '../store/status.ts';
 import { isStorageError } from '../store/storage.ts';
-import { callsInOrder } from './calls-in-order.ts';
+import { createDrafts } from './draft.ts';
 import { createJournal, type JournalOptions } from './journal.ts';
+import type { LiveRun } from './live-run.ts';
 import type { RunCounter } from './metrics.ts';
-
-/** A run that this object carries out now. */
-export interface LiveRun {
-	readonly record: Pick<RunRecord, 'n' | 'id'>;
-	readonly log: RunLog;
-	/** Resolves with how it ended, once that is stored. Rejects with `storage_unavailable` where that cannot be stored at all. */
-	readonly ended: Promise<TerminalEvent>;
-	/** Stops it at once, so that it ends as `cancelled`; gives its end, or throws `storage_unavailable` while that cannot be stored. */
-	readonly cancel: () => Promise<TerminalEvent>;
-}
 
 /** What a run is carried out with. */
 export interface Work extends JournalOptions {
@@ -166,18 +156,4 @@ function endNotStored(cause: unknown): RunletError {
 	const message =
 		'The end of the run could not be stored, so it is taken up again. Send the request once more under its Idempotency-Key to join it, or follow its events.';
 	return new RunletError('storage_unavailable', message, { retryAfter: 2 }, { cause });
-}
-
-export function createRunId(): string {
-	return `run_${crypto.randomUUID()}`;
-}
-
-/** A run that ended before it began, and is in no row; who has read it stands behind the run `n`. */
-export function createUnbegunRun(n: number, id: string, event: TerminalEvent): LiveRun {
-	return toPastRun({ n, id }, new RunLog(n, [event]), event);
-}
-
-/** A run that is over in the form of one that is not. */
-export function toPastRun(record: LiveRun['record'], log: RunLog, event: TerminalEvent): LiveRun {
-	return { record, log, ended: Promise.resolve(event), cancel: async () => event };
 }

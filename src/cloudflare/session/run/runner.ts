@@ -16,27 +16,26 @@ import type { Config } from '../../config.ts';
 import { log, toFailureFields } from '../../log.ts';
 import type { Once, RunTerms } from '../../rpc/session.ts';
 import { RunLog } from '../events/log.ts';
-import { createPastRun, findRecords } from '../events/past.ts';
 import { replay } from '../events/replay.ts';
-import { findOpenCalls, listApprovedCalls, listQuestions } from '../inbox/pending.ts';
-import { createUnknownResults } from '../inbox/submission.ts';
+import { findRecords } from '../store/find-records.ts';
 import { type Inbound, InboundContext } from '../store/inbound.ts';
+import { findOpenCalls, listApprovedCalls, listQuestions } from '../store/pending.ts';
 import type { Waiting } from '../store/queue.ts';
-import type { RunRecord } from '../store/run.ts';
+import type { RunRecord } from '../store/runs.ts';
 import { canTakeNext, sessionStatus, toRunStatus } from '../store/status.ts';
 import { isStorageError } from '../store/storage.ts';
 import type { SessionStore } from '../store/store.ts';
-import { createOptions } from './agent.ts';
 import { Alarm } from './alarm.ts';
 import { Callbacks } from './callbacks.ts';
 import { chargeLost } from './charge.ts';
-import { readHistory } from './history.ts';
+import { createOptions, readHistory } from './chat-options.ts';
+import { createPastRun, createRunId, createUnbegunRun, type LiveRun } from './live-run.ts';
 import { createSessionMeter, readBudgetState } from './meter.ts';
 import { RunCounter, type RunTally, report } from './metrics.ts';
 import { Owner, runInBackground } from './owner.ts';
 import { Queue } from './queue.ts';
-import { giveUp, takeUp } from './recovery.ts';
-import { carryOut, createRunId, createUnbegunRun, type LiveRun, type Work } from './run.ts';
+import { createUnknownResults, giveUp, takeUp } from './recovery.ts';
+import { carryOut, type Work } from './run.ts';
 
 /** What a session runs with. */
 export interface RunnerOptions {

@@ -1,8 +1,7 @@
-import type { Message } from '../../../core/chat/index.ts';
+import { type Message, type MessagePart, textPart, type UserMessage, userMessage } from '../../../core/chat/index.ts';
 import type { SkillContext } from '../../../core/skill/index.ts';
-import type { Input } from '../../rpc/session.ts';
-import { readAttachments, type StoredAttachment, withAttachments } from './attachment.ts';
-import type { MessageRecord } from './message.ts';
+import type { Attachment, Input } from '../../rpc/session.ts';
+import type { MessageRecord } from './messages.ts';
 
 /** What is known of a message beside what it says: who sent it, by what way, and what came with it. */
 export interface Inbound {
@@ -53,5 +52,94 @@ export class InboundContext {
 		this.#transport = transport;
 		const parts = 'parts' in message ? message.parts : undefined;
 		this.#context = { sender, transport, attachments: readAttachments(parts, attachments) };
+	}
+}
+
+/** An attachment as it is stored: its content stands in a part of the message, and only there. */
+export interface StoredAttachment extends Pick<Attachment, 'name' | 'type' | 'size'> {
+	/** The place of the part. */
+	readonly part: number;
+	/** Where a text's content begins and ends within the text of the part. */
+	readonly text?: readonly [from: number, to: number];
+}
+
+/** A message with what came with it. */
+export interface WithAttachments {
+	readonly message: UserMessage;
+	readonly attachments: readonly StoredAttachment[];
+}
+
+/**
+ * The message of a text or of parts, with attachments behind it: a text in a frame that names the file and that the
+ * text itself cannot close, an image as an image, anything else as a file.
+ */
+export function withAttachments(
+	{ text, parts }: { readonly text?: string; readonly parts?: readonly MessagePart[] },
+	attachments: readonly Attachment[] = [],
+): WithAttachments {
+	if (attachments.length === 0) return { message: userMessage(parts ?? text ?? ''), attachments: [] };
+	const own = parts ?? (text === undefined ? [] : [textPart(text)]);
+	const woven = attachments.map((one, index) => weave(one, own.length + index));
+	return {
+		message: userMessage([...own, ...woven.map(({ part }) => part)]),
+		attachments: woven.map(({ stored }) => stored),
+	};
+}
+
+/** Attachments with their contents, from the parts that they stand in; the content of a text is text, however it came. */
+export function readAttachments(
+	parts: readonly MessagePart[] = [],
+	stored: readonly StoredAttachment[] = [],
+): readonly Attachment[] {
+	return stored.map(({ part, text, ...about }) => {
+		const { text: framed = '', data, url } = parts[part] ?? {};
+		if (text !== undefined) return { ...about, contentText: framed.slice(...text) };
+		return data === undefined ? { ...about, contentUrl: url } : { ...about, contentBase64: data };
+	});
+}
+
+function weave(
+	{ name, type, size, contentText, contentBase64: data, contentUrl: url }: Attachment,
+	at: number,
+): { readonly part: MessagePart; readonly stored: StoredAttachment } {
+	const about = { name, type, size, part: at };
+	const content = contentText ?? (isText(type) && data !== undefined ? decodeText(data) : undefined);
+	if (content === undefined) {
+		const carried = data === undefined ? { url } : { data };
+		return { part: { kind: chooseKind(type), mime: type, name, ...carried }, stored: about };
+	}
+	const fence = '`'.repeat(Math.max(3, 1 + longestFence(content)));
+	const head = `Attached file ${JSON.stringify(name)} (${type}, ${size} bytes):\n${fence}\n`;
+	return {
+		part: textPart(`${head}${content}\n${fence}`),
+		stored: { ...about, text: [head.length, head.length + content.length] },
+	};
+}
+
+function longestFence(text: string): number {
+	let longest = 0;
+	for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+	return longest;
+}
+
+function chooseKind(type: string): 'image' | 'audio' | 'file' {
+	const [kind] = type.toLowerCase().split('/');
+	return kind === 'image' || kind === 'audio' ? kind : 'file';
+}
+
+/** Whether bytes of a media type are text; SVG is, and no model takes it as an image. */
+function isText(type: string): boolean {
+	return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|javascript|sql|x-ndjson)$|\+(json|xml|yaml)$/i.test(type);
+}
+
+/** The text of bytes in base64; nothing where they are not UTF-8. */
+function decodeText(data: string): string | undefined {
+	try {
+		const binary = atob(data);
+		const bytes = new Uint8Array(binary.length);
+		for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+	} catch {
+		return undefined;
 	}
 }

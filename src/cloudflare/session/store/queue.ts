@@ -1,7 +1,7 @@
 import type { Message } from '../../../core/chat/index.ts';
 import type { Sql } from '../../migrate.ts';
 import type { Inbound } from './inbound.ts';
-import { splitRows } from './part.ts';
+import { splitRows } from './storage.ts';
 
 /** A message that waits for the run that goes on. */
 export interface Waiting {

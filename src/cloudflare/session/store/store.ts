@@ -4,18 +4,17 @@ import type { Amount } from '../../budget/amount.ts';
 import type { Limit } from '../../budget/budget.ts';
 import type { ClientTool } from '../../compat/client-tool.ts';
 import { migrate, readVersion } from '../../migrate.ts';
-import { CallRows } from './call.ts';
-import { CallbackRows } from './callback.ts';
-import { DeliveryRows } from './delivery.ts';
-import { MessageRows } from './message.ts';
-import { OutboxRows, type Outgoing } from './outbox.ts';
+import { CallRows } from './calls.ts';
+import { DeliveryRows } from './deliveries.ts';
+import { MessageRows } from './messages.ts';
+import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
 import { QueueRows } from './queue.ts';
-import { RunRows } from './run.ts';
+import { RunRows } from './runs.ts';
 import { migrations } from './schema.ts';
 import { type Charge, SpendingRows } from './spending.ts';
 import { type Status, sessionStatus } from './status.ts';
 import { guardStorage, type Storage } from './storage.ts';
-import { TokenRows } from './token.ts';
+import { TokenRows } from './tokens.ts';
 
 /** A session as it was created. */
 export interface SessionRecord {

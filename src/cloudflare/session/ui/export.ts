@@ -3,8 +3,8 @@ import type { exportedSession } from '../../wire/export.ts';
 import type { Shown } from '../../wire/shown.ts';
 import { wireMessage } from '../inbox/response.ts';
 import type { Inbound } from '../store/inbound.ts';
-import type { MessageRecord } from '../store/message.ts';
-import type { RunRecord } from '../store/run.ts';
+import type { MessageRecord } from '../store/messages.ts';
+import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
 type Exported = Shown<typeof exportedSession>;

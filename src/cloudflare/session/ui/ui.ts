@@ -2,13 +2,13 @@ import { joinBytes, toBase64 } from '../../../core/bytes.ts';
 import type { ToolMessage } from '../../../core/chat/index.ts';
 import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../compat/ui/message.ts';
 import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../../compat/ui/writer.ts';
-import { findRecords } from '../events/past.ts';
 import { replay } from '../events/replay.ts';
-import { listApprovedCalls } from '../inbox/pending.ts';
 import { findInput, findRound, isFromOutside, toListedId } from '../inbox/round.ts';
-import { readAttachments } from '../store/attachment.ts';
-import { type MessageRecord, messageStride } from '../store/message.ts';
-import type { RunRecord } from '../store/run.ts';
+import { findRecords } from '../store/find-records.ts';
+import { readAttachments } from '../store/inbound.ts';
+import { type MessageRecord, messageStride } from '../store/messages.ts';
+import { listApprovedCalls } from '../store/pending.ts';
+import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
 /** Characters of the history that a page is shown, about. */

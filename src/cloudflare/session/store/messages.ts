@@ -1,7 +1,7 @@
 import { cutOutput, type Message, type SideEvent, type Turn } from '../../../core/chat/index.ts';
 import type { Sql } from '../../migrate.ts';
 import type { Inbound } from './inbound.ts';
-import { splitRows } from './part.ts';
+import { splitRows } from './storage.ts';
 
 /** Places from one message to the next: a turn may have one call less. */
 export const messageStride = 65_536;

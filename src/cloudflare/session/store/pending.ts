@@ -1,9 +1,9 @@
 import type { Message, Question, WaitingCall } from '../../../core/chat/index.ts';
 import { listOpenCalls } from '../../../core/chat/message.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
-import { findLastReply, restoreText } from '../events/tail.ts';
-import type { CallRecord } from '../store/call.ts';
-import type { SessionStore } from '../store/store.ts';
+import type { CallRecord } from './calls.ts';
+import { findLastReply, restoreText } from './run-end.ts';
+import type { SessionStore } from './store.ts';
 
 /** What a session waits for, as its own record has it. */
 export interface Pending {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { callsInOrder } from '../../../src/cloudflare/session/run/calls-in-order.ts';
+import { callsInOrder } from '../../../src/cloudflare/session/events/call-order.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
 
 const readId = (event: RunEvent): string | undefined =>

@@ -1,6 +1,6 @@
 import type { Message, TerminalEvent } from '../../../core/chat/index.ts';
-import type { MessageRecord } from '../store/message.ts';
-import type { RunTail } from '../store/run.ts';
+import type { MessageRecord } from './messages.ts';
+import type { RunTail } from './runs.ts';
 
 /** Characters of each part of a tail: together, and escaped as JSON, they fit the 2 MB of a row. */
 export const tailLength = 100_000;

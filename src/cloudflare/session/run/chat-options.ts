@@ -5,8 +5,9 @@ import { type Agent, chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config.ts';
 import { log, logThrown } from '../../log.ts';
-import type { RunRecord } from '../store/run.ts';
-import type { SessionRecord } from '../store/store.ts';
+import type { MessageRecord } from '../store/messages.ts';
+import type { RunRecord } from '../store/runs.ts';
+import type { SessionRecord, SessionStore } from '../store/store.ts';
 
 /** How a session's agent runs: everything that the loop is told but the run itself. */
 export function createOptions(
@@ -76,4 +77,21 @@ export function createResolver(
 			}),
 	});
 	return own.length === 0 ? published : joinResolvers([inMemoryResolver(own), published]);
+}
+
+/** Characters of a conversation that are read for a run: more than fits any model, less than fills the object's memory. */
+const mostCharacters = 32_000_000;
+
+/** What a model may be sent of the conversation: from the newest summary on, and no more than could fit. */
+export function readHistory(
+	store: SessionStore,
+	{ contextFull, maxContextTokens }: Pick<ChatOptions, 'contextFull' | 'maxContextTokens'>,
+): readonly MessageRecord[] {
+	const characters = contextFull === 'truncate' ? toCharacters(maxContextTokens) : mostCharacters;
+	return store.messages.newest({ from: store.summary, characters });
+}
+
+/** Characters that are more than fit into so many tokens, whoever counts them. */
+function toCharacters(tokens = 1_000_000): number {
+	return Math.min(mostCharacters, 16 * tokens);
 }
