@@ -1,7 +1,8 @@
 /** What `bench-skills.ts` measures from outside: a Worker's own clock stands still while it computes. */
 import * as v from 'valibot';
 import { demoEmbedding } from '../src/core/providers/demo-embedding.ts';
-import { kvResolver, type SkillStore } from '../src/core/skill/kv.ts';
+import { kvResolver } from '../src/core/skill/kv/resolver.ts';
+import type { SkillStore } from '../src/core/skill/kv/store.ts';
 import { listAdvertised } from '../src/core/skill/resolver.ts';
 
 const turn = { messages: [], model: 'demo' };

@@ -10,14 +10,14 @@ import { promisify } from 'node:util';
 import { Miniflare } from 'miniflare';
 import * as v from 'valibot';
 import { demo } from '../src/core/providers/index.ts';
+import { planSkills } from '../src/core/skill/kv/plan.ts';
+import { toSkillsKv } from '../src/core/skill/kv/store.ts';
 import { validateMarkdown } from '../src/core/skill/markdown.ts';
-import { planSkills } from '../src/core/skill/plan.ts';
 import { corpus } from '../test/core/skill/corpus.ts';
 import { queries } from '../test/core/skill/queries.ts';
 import { recallAt5 } from '../test/core/skill/recall.ts';
-import { embedSkills } from './skills-embed.ts';
-import { readSkills } from './skills-entry.ts';
-import { skillsKv } from './skills-kv.ts';
+import { embedSkills } from './skills/embed.ts';
+import { readSkills } from './skills/folder.ts';
 import { quietEnv, root, wranglerPath } from './wrangler.ts';
 
 const count = 10_000;
@@ -38,7 +38,7 @@ const miniflare = new Miniflare({
 	cf: false,
 });
 try {
-	const kv = skillsKv(await miniflare.getKVNamespace('SKILLS'));
+	const kv = toSkillsKv(await miniflare.getKVNamespace('SKILLS'));
 	const { skills } = readSkills(folders);
 	const embedder = { model: 'demo', providers: [demo()] };
 	const vectors = await embedSkills(kv, 'skill:', skills, embedder, () => {});

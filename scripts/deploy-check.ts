@@ -6,8 +6,8 @@ import * as v from 'valibot';
 import { unstable_getMiniflareWorkerOptions, unstable_readConfig } from 'wrangler';
 import { localHeader } from '../src/cloudflare/auth/local.ts';
 import { toMessageText } from '../src/core/errors.ts';
-import { skillsKv } from './skills-kv.ts';
-import { publishSkills } from './skills-publish.ts';
+import { toSkillsKv } from '../src/core/skill/kv/store.ts';
+import { publishSkills } from './skills/publish.ts';
 import { SourceLines } from './start/stack.ts';
 import { root, type Target } from './wrangler.ts';
 
@@ -43,7 +43,7 @@ export async function findDeployProblems(folder: string, { config, env }: Target
 		},
 	});
 	try {
-		await publishSkills(skillsKv(await miniflare.getKVNamespace('SKILLS')), { directory: join(root, 'skills') });
+		await publishSkills(toSkillsKv(await miniflare.getKVNamespace('SKILLS')), { directory: join(root, 'skills') });
 		const response = await miniflare.dispatchFetch('http://localhost/healthz?deep', {
 			headers: { [localHeader]: secret },
 		});

@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 
 /** From the ground up. Rooms of one floor do not import each other. */
 const floors: readonly (readonly string[])[] = [
-	['core/redact.ts', 'core/nearest.ts', 'core/bytes.ts'],
+	['core/redact.ts', 'core/nearest.ts', 'core/bytes.ts', 'core/text.ts'],
 	['core/errors.ts'],
 	['core/check.ts', 'core/json.ts', 'core/time-limit.ts', 'core/net'],
 	['core/tool'],

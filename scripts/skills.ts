@@ -3,13 +3,12 @@
 import { join, relative } from 'node:path';
 import { toMessageText } from '../src/core/errors.ts';
 import { providers } from '../src/core/index.ts';
-import type { SkillProblem } from '../src/core/skill/plan.ts';
+import type { SkillProblem } from '../src/core/skill/kv/plan.ts';
 import { parseOptions } from './options.ts';
-import type { Embedder } from './skills-embed.ts';
-import { readSkills } from './skills-entry.ts';
-import { openLocal, openRemote } from './skills-kv.ts';
-import { type Published, publishSkills } from './skills-publish.ts';
-import { readSkillFolders } from './skills-read.ts';
+import type { Embedder } from './skills/embed.ts';
+import { readSkillFolders, readSkills } from './skills/folder.ts';
+import { openLocal, openRemote } from './skills/kv.ts';
+import { type Published, publishSkills } from './skills/publish.ts';
 import { assertNotSwallowed } from './swallowed.ts';
 import { root } from './wrangler.ts';
 

@@ -12,6 +12,11 @@ export function joinBytes(...pieces: readonly (string | Uint8Array)[]): Uint8Arr
 	return whole;
 }
 
+/** Bytes of a text in UTF-8. */
+export function countBytes(text: string): number {
+	return encoder.encode(text).byteLength;
+}
+
 /** The 32 bytes that 64 hexadecimal digits stand for. */
 export function parseDigest(text: string): Uint8Array<ArrayBuffer> | undefined {
 	if (!/^[0-9a-f]{64}$/i.test(text)) return undefined;
@@ -23,16 +28,20 @@ export function digestFromBase64(text: string): Uint8Array<ArrayBuffer> | undefi
 	return /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(text) ? fromBase64(text) : undefined;
 }
 
-/** The bytes of a base64 text; throws where it is none. */
+/** The bytes of a base64 text. Throws when it is none. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-	return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+	const binary = atob(text);
+	const bytes = new Uint8Array(binary.length);
+	for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+	return bytes;
 }
 
 /** Bytes, however many, as base64. */
 export function toBase64(bytes: Uint8Array): string {
-	let binary = '';
-	for (const byte of bytes) binary += String.fromCharCode(byte);
-	return btoa(binary);
+	const pieces: string[] = [];
+	for (let from = 0; from < bytes.length; from += 8_192)
+		pieces.push(String.fromCharCode(...bytes.subarray(from, from + 8_192)));
+	return btoa(pieces.join(''));
 }
 
 /** Whether a text is base64 with its padding; an empty one is. */
@@ -45,7 +54,7 @@ export function toBase64Url(bytes: Uint8Array): string {
 	return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** The bytes of a base64url text; throws where it is none. */
+/** The bytes of a base64url text. Throws when it is none. */
 export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
 	return fromBase64(text.replaceAll('-', '+').replaceAll('_', '/'));
 }

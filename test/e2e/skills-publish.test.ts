@@ -6,14 +6,14 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { Miniflare } from 'miniflare';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readSkills } from '../../scripts/skills-entry.ts';
-import { type Namespace, type SkillsKv, skillsKv } from '../../scripts/skills-kv.ts';
-import { carryOut, type PublishOptions, publishSkills } from '../../scripts/skills-publish.ts';
-import { readSkillFolders, type SkillFolder } from '../../scripts/skills-read.ts';
+import { readSkillFolders, readSkills, type SkillFolder } from '../../scripts/skills/folder.ts';
+import { type PublishOptions, publishSkills } from '../../scripts/skills/publish.ts';
 import { type ProviderRegistration, skill, tool } from '../../src/core/index.ts';
-import { type KvResolverOptions, kvResolver, type SkillStore } from '../../src/core/skill/kv.ts';
+import { keptMs, planSkills } from '../../src/core/skill/kv/plan.ts';
+import { type KvResolverOptions, kvResolver } from '../../src/core/skill/kv/resolver.ts';
+import { type SkillsKv, type SkillsNamespace, toSkillsKv } from '../../src/core/skill/kv/store.ts';
+import { writePlan } from '../../src/core/skill/kv/write.ts';
 import { validateMarkdown } from '../../src/core/skill/markdown.ts';
-import { keptMs, planSkills, type SkillsPlan } from '../../src/core/skill/plan.ts';
 import { type CorpusFile, corpus } from '../core/skill/corpus.ts';
 
 const markdown = (name: string, { description = `About ${name}`, body = `Body of ${name}\n`, more = '' } = {}) =>
@@ -31,152 +31,8 @@ const readSkill = ({ text, directory }: CorpusFile) => skill.fromMarkdown(text, 
 const isFirstOfItsName = (file: CorpusFile, at: number, all: readonly CorpusFile[]) =>
 	all.findIndex((one) => readSkill(one).name === readSkill(file).name) === at;
 
-/** What stands in KV after a plan was carried out on an empty one. */
-const storedBy = (plan?: SkillsPlan) => ({
-	index: plan?.index?.[1] ?? null,
-	retired: plan?.retired?.[1] ?? null,
-	keys: [...(plan?.puts ?? []), ...(plan?.index ? [plan.index] : []), ...(plan?.retired ? [plan.retired] : [])].map(
-		([key]) => key,
-	),
-});
-const readPlan = (before: SkillsPlan | undefined, folders: readonly SkillFolder[], now = 0) =>
-	planSkills(storedBy(before), readSkills(folders), { now });
-const readIndex = (plan: SkillsPlan) => JSON.parse(plan.index?.[1] ?? '{}');
-const readKeys = (plan: SkillsPlan, kind: 'body' | 'search') =>
-	plan.puts.map(([key]) => key).filter((key) => key.startsWith(`skill:${kind}:`));
-const readBodies = (plan: SkillsPlan) =>
-	plan.puts.filter(([key]) => key.startsWith('skill:body:')).map(([, value]) => value);
-
-describe('planSkills', () => {
-	const first = readPlan(undefined, [folder('a'), folder('b')]);
-
-	test('an empty KV gets every body, what a search needs, and an index of them', () => {
-		expect(first.published).toEqual(['a', 'b']);
-		expect(first).toMatchObject({ deletes: [], problems: [] });
-		expect(first.index?.[0]).toBe('skill:index');
-		const { version, skills, search } = readIndex(first);
-		expect(version).toBe(1);
-		expect(skills.map(({ hash }: { hash: string }) => `skill:body:${hash}`)).toEqual(readKeys(first, 'body'));
-		expect(readKeys(first, 'search')).toEqual([`skill:search:${search}`]);
-		expect(skills[0]).toEqual({ name: 'a', description: 'About a', hash: expect.stringMatching(/^[0-9a-f]{32}$/) });
-		expect(readBodies(first)[0]).toBe('{"body":"Body of a\\n"}');
-	});
-
-	test('the index says which tools a skill allows', () => {
-		const text = markdown('a', { more: 'allowed-tools: pay Bash(git:*)\n' });
-		const plan = readPlan(undefined, [folder('a', { 'SKILL.md': text })]);
-		expect(readIndex(plan).skills[0]).toMatchObject({ 'allowed-tools': 'pay Bash(git:*)' });
-	});
-
-	test('an index that says the same leaves nothing to write', () => {
-		const again = readPlan(first, [folder('a'), folder('b')]);
-		expect(again).toMatchObject({ puts: [], deletes: [], published: [], unchanged: ['a', 'b'], removed: [] });
-		expect(again).not.toHaveProperty('index');
-		expect(again).not.toHaveProperty('retired');
-	});
-
-	test('a new description writes the index, what a search needs, and no body', () => {
-		const changed = folder('a', { 'SKILL.md': markdown('a', { description: 'Other' }) });
-		const plan = readPlan(first, [changed, folder('b')]);
-		expect(plan).toMatchObject({ published: ['a'], unchanged: ['b'] });
-		expect(readBodies(plan)).toEqual([]);
-		expect(readKeys(plan, 'search')).toHaveLength(1);
-		expect(readIndex(plan).skills[0].description).toBe('Other');
-	});
-
-	test('a changed body is put under a new key; a missing folder removes its skill; the old bodies are retired, not deleted', () => {
-		const plan = readPlan(first, [folder('a', { 'SKILL.md': markdown('a', { body: 'New' }) })], 5);
-		expect(readBodies(plan)).toEqual(['{"body":"New"}']);
-		expect(plan).toMatchObject({ published: ['a'], removed: ['b'], deletes: [] });
-		const retired = Object.fromEntries(
-			[...readKeys(first, 'body'), ...readKeys(first, 'search')].map((key) => [key, 5]),
-		);
-		expect(JSON.parse(plan.retired?.[1] ?? '')).toEqual({ at: retired });
-	});
-
-	test('a body that another skill still has is kept', () => {
-		const twin = (name: string) => folder(name, { 'SKILL.md': markdown(name, { body: 'Same' }) });
-		const both = readPlan(undefined, [twin('a'), twin('b')]);
-		expect(readKeys(both, 'body')).toHaveLength(1);
-		expect(readPlan(both, [twin('b')]).retired?.[1]).not.toContain('skill:body:');
-	});
-
-	test('files beside SKILL.md are part of the body and of its hash', () => {
-		const plan = readPlan(first, [folder('a', { 'references/x.md': 'X' }), folder('b')]);
-		expect(readBodies(plan).map((value) => JSON.parse(value).files)).toEqual([{ 'references/x.md': 'X' }]);
-		expect(readIndex(plan).skills[0].files).toEqual(['references/x.md']);
-	});
-
-	test('a skill that is not valid is reported with its line and stays as it was, and the others go on', () => {
-		const broken = folder('a', { 'SKILL.md': markdown('A b', { body: 'New' }) });
-		const plan = readPlan(first, [broken, folder('b'), folder('c')]);
-		expect(plan.problems[0]).toMatchObject({ skill: 'a', file: 'a/SKILL.md', line: 2 });
-		expect(plan).toMatchObject({ published: ['c'], unchanged: ['b'], removed: [], deletes: [] });
-		expect(readIndex(plan).skills.map(({ name }: { name: string }) => name)).toEqual(['a', 'b', 'c']);
-		expect(plan.retired?.[1]).not.toContain('skill:body:');
-	});
-
-	test('a folder without SKILL.md and front matter that cannot be read are problems, not crashes', () => {
-		const plan = readPlan(undefined, [
-			{ name: 'a', path: 'a', files: {} },
-			{ name: 'b', path: 'b', files: { 'SKILL.md': '---\nname: [' } },
-		]);
-		expect(plan.problems.map(({ skill }) => skill)).toEqual(['a', 'b']);
-		expect(plan.puts).toEqual([]);
-	});
-
-	test('of two folders with one name the first is published and the second is a problem', () => {
-		const plan = readPlan(undefined, [folder('a', {}, 'one/a'), folder('a', { 'x.md': 'X' }, 'two/a')]);
-		expect(plan).toMatchObject({ published: ['a'], problems: [{ skill: 'a', file: 'two/a/SKILL.md' }] });
-		expect(plan.problems[0]?.message).toContain('one/a');
-	});
-
-	test.each(['{', '[]', '{"version":2,"skills":[]}', '{"version":1,"skills":[1]}'])(
-		'an index that cannot be read counts as none: %s',
-		(index) => {
-			const plan = planSkills({ index, retired: '?', keys: ['skill:index'] }, readSkills([folder('a'), folder('b')]));
-			expect(plan).toMatchObject({ puts: first.puts, index: first.index, published: ['a', 'b'], deletes: [] });
-		},
-	);
-
-	test('when, modalities and requires stand in the index, as lists', () => {
-		const more = 'metadata:\n  when: "one, two"\n  modalities: image\n  requires: b\n';
-		const plan = readPlan(undefined, [folder('a', { 'SKILL.md': markdown('a', { more }) })]);
-		expect(readIndex(plan).skills[0]).toMatchObject({ when: ['one', 'two'], modalities: ['image'], requires: ['b'] });
-	});
-
-	test('a body that KV lost is written again, though nothing changed', () => {
-		const { keys, ...stored } = storedBy(first);
-		const [lost] = readKeys(first, 'body');
-		const left = keys.filter((key) => key !== lost);
-		const plan = planSkills({ ...stored, keys: left }, readSkills([folder('a'), folder('b')]), { now: 0 });
-		expect(plan.puts.map(([key]) => key)).toEqual([lost]);
-		expect(plan).not.toHaveProperty('index');
-	});
-
-	test('an hour begins when the index stops naming a body, not when an interrupted run meant it to', () => {
-		const keys = first.puts.map(([key]) => key);
-		const retired = JSON.stringify({ at: Object.fromEntries(keys.map((key) => [key, 0])) });
-		const stored = { ...storedBy(first), retired };
-		expect(planSkills(stored, readSkills([folder('c')]), { now: 5 * keptMs }).deletes).toEqual([]);
-	});
-
-	test('beyond 1.9 MB of index descriptions are cut, all to the same length, and stand whole in the search document', () => {
-		const description = 'word '.repeat(200).trim();
-		const many = Array.from({ length: 3_000 }, (_, at) =>
-			folder(`skill-${at}`, { 'SKILL.md': markdown(`skill-${at}`, { description }) }),
-		);
-		const plan = readPlan(undefined, many);
-		expect(Buffer.byteLength(plan.index?.[1] ?? '')).toBeLessThan(2_000_000);
-		const lengths = readIndex(plan).skills.map((entry: { description: string }) => entry.description.length);
-		expect(new Set(lengths)).toEqual(new Set([512]));
-		const search = plan.puts.find(([key]) => key.startsWith('skill:search:'))?.[1] ?? '';
-		expect(JSON.parse(search).descriptions['skill-7']).toBe(description);
-	});
-});
-
 /** A KV in memory that lists a thousand keys a page. */
-function memoryKv(): Namespace & SkillStore & { readonly written: string[] } {
+function memoryKv(): SkillsNamespace & { readonly written: string[] } {
 	const values = new Map<string, string>();
 	const written: string[] = [];
 	const get = (key: string, type?: 'json') => {
@@ -202,7 +58,7 @@ function memoryKv(): Namespace & SkillStore & { readonly written: string[] } {
 
 describe('publishSkills to a real KV', () => {
 	const miniflare = new Miniflare({ modules: true, script: '', cf: false, kvNamespaces: ['SKILLS'] });
-	let kv: Namespace & SkillStore;
+	let kv: SkillsNamespace;
 	let operations: string[];
 	let directory: string;
 	/** Writes that still succeed; then the process is gone, in the midst of a bulk as well. */
@@ -217,7 +73,7 @@ describe('publishSkills to a real KV', () => {
 	};
 	const recorded: SkillsKv = {
 		get: (key) => kv.get(key),
-		list: (prefix) => skillsKv(kv).list(prefix),
+		list: (prefix) => toSkillsKv(kv).list(prefix),
 		put: async (entries) => {
 			for (const [key, value] of entries) await write1('put', key, () => kv.put(key, value));
 		},
@@ -229,7 +85,7 @@ describe('publishSkills to a real KV', () => {
 		await mkdir(dirname(join(directory, path)), { recursive: true });
 		await writeFile(join(directory, path), content);
 	};
-	const keys = () => skillsKv(kv).list('');
+	const keys = () => toSkillsKv(kv).list('');
 	const publish = (options: Partial<PublishOptions> = {}) => publishSkills(recorded, { directory, ...options });
 	/** Everything that a new reader sees: name and text of each skill. */
 	const readAll = async (options: KvResolverOptions = {}) => {
@@ -385,7 +241,7 @@ describe('publishSkills to a real KV', () => {
 			await write(`many-${at}/SKILL.md`, markdown(`many-${at}`, { body: `Text ${at}` }));
 		const progress: string[] = [];
 		const onProgress = (what: string, done: number, total: number) => progress.push(`${done}/${total} ${what}`);
-		const { published } = await publishSkills(skillsKv(memory), { directory, onProgress });
+		const { published } = await publishSkills(toSkillsKv(memory), { directory, onProgress });
 		expect(published).toHaveLength(2_002);
 		expect(progress.at(-1)).toBe('2003/2003 written');
 		expect(progress.length).toBeGreaterThan(2);
@@ -396,14 +252,17 @@ describe('publishSkills to a real KV', () => {
 		expect(await resolver.readFn('many-1234')).toMatchObject({ body: 'Text 1234' });
 		await rm(join(directory, 'many-7'), { recursive: true });
 		memory.written.length = 0;
-		expect(await publishSkills(skillsKv(memory), { directory })).toMatchObject({ published: [], removed: ['many-7'] });
+		expect(await publishSkills(toSkillsKv(memory), { directory })).toMatchObject({
+			published: [],
+			removed: ['many-7'],
+		});
 		expect(memory.written.map((key) => key.split(':')[1])).toEqual(['search', 'retired', 'index']);
 	});
 
 	test('268 real skills: those that are valid are published, and a model reads every one as it was written', async () => {
 		const memory = memoryKv();
 		const folder = join(import.meta.dirname, '../fixtures/skills-corpus');
-		const { published, problems } = await publishSkills(skillsKv(memory), { directory: folder });
+		const { published, problems } = await publishSkills(toSkillsKv(memory), { directory: folder });
 		const bad = new Set(problems.map(({ file }) => file));
 		const [valid, others] = [corpus.filter(({ path }) => !bad.has(path)), corpus.filter(({ path }) => bad.has(path))];
 		expect(published.toSorted()).toEqual(valid.map(({ directory }) => directory).toSorted());
@@ -501,7 +360,7 @@ describe('publishing again and again, interrupted anywhere', () => {
 		await fc.assert(
 			fc.asyncProperty(history, async (edits) => {
 				const memory = memoryKv();
-				const kv = skillsKv(memory);
+				const kv = toSkillsKv(memory);
 				/** What each index that was ever written names, with the time at which another replaced it. */
 				const sets: { keys: string[]; until: number }[] = [];
 				let now = 0;
@@ -545,7 +404,7 @@ describe('publishing again and again, interrupted anywhere', () => {
 						kv.get('skill:retired'),
 						kv.list('skill:'),
 					]);
-					await carryOut(mortal, planSkills({ index, retired, keys }, readSkills(folders(texts)), { now }));
+					await writePlan(mortal, planSkills({ index, retired, keys }, readSkills(folders(texts)), { now }));
 				};
 				for (const { texts, minutes, ...edit } of edits) {
 					({ alive } = edit);

@@ -1,7 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import { config, type Env } from '../config.ts';
-import type { Condition, Outcome, PublisherApi } from '../rpc/publisher.ts';
-import { publishedPrefix } from './prefix.ts';
+import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../rpc/publisher.ts';
 import { PublisherStore } from './store.ts';
 import { SkillWriter } from './writer.ts';
 
@@ -21,7 +20,7 @@ export class Publisher extends DurableObject<Env> implements PublisherApi {
 			prefix: publishedPrefix,
 			paceMs,
 			// KV on a laptop is never stale, and `npm run skills` may write it, too.
-			...(local && { trustMs: 0 }),
+			trustMs: local ? 0 : undefined,
 		});
 	}
 

@@ -1,4 +1,5 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
+import { splitText } from '../../core/text.ts';
 import { migrate } from '../migrate.ts';
 import { migrations } from './schema.ts';
 
@@ -41,7 +42,7 @@ export class PublisherStore {
 			if (written === undefined) return;
 			const { index, retired, at, pending } = written;
 			for (const [document, text] of Object.entries({ index, retired })) {
-				for (const [position, piece] of readPieces(text).entries())
+				for (const [position, piece] of splitText(text ?? '', pieceLength).entries())
 					sql.exec('INSERT INTO part VALUES (?, ?, ?)', document, position, piece);
 			}
 			sql.exec('INSERT INTO written VALUES (0, ?, ?)', at, pending ? 1 : 0);
@@ -59,9 +60,4 @@ export class PublisherStore {
 			.toArray();
 		return rows.length === 0 ? null : rows.map(({ text }) => text).join('');
 	}
-}
-
-/** A text in pieces, none of which ends within a character. */
-function readPieces(text: string | null): string[] {
-	return text?.match(new RegExp(`[^]{1,${pieceLength}}`, 'gu')) ?? [];
 }

@@ -8,13 +8,19 @@ import {
 	type Violation,
 	validateMarkdown,
 } from '../../core/skill/index.ts';
-import { bodyKey, bodySchema, type Entry, indexKey, readSkillSet } from '../../core/skill/kv-index.ts';
-import { toEtag } from '../../core/skill/publish.ts';
-import { withDescriptions } from '../../core/skill/published.ts';
+import {
+	bodyKey,
+	bodySchema,
+	type Entry,
+	indexKey,
+	noSkills,
+	readSkillSet,
+	readWholeEntries,
+} from '../../core/skill/kv/layout.ts';
+import { toEtag } from '../../core/skill/kv/prepare.ts';
 import { config } from '../config.ts';
 import { log } from '../log.ts';
-import { publishedPrefix } from '../publisher/prefix.ts';
-import type { Condition, Outcome, PublisherApi } from '../rpc/publisher.ts';
+import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../rpc/publisher.ts';
 import { reach } from '../rpc/reach.ts';
 import * as operations from '../wire/operations/skills.ts';
 import type { Shown } from '../wire/shown.ts';
@@ -53,8 +59,9 @@ export const skills = new Hono<RouteEnv>()
 			throw new RunletError('overloaded', message);
 		}
 		if (!accepts(c, 'text/markdown')) return c.json({ ...wireEntry(entry), ...content.output });
-		const { body, frontMatter } = content.output;
-		return c.body(toMarkdown({ ...entry, body, frontMatter }), 200, { 'content-type': 'text/markdown; charset=utf-8' });
+		return c.body(toMarkdown({ ...entry, files: undefined, ...content.output }), 200, {
+			'content-type': 'text/markdown; charset=utf-8',
+		});
 	})
 	.put('/:name', serveOperation(operations.putSkill), async (c) => {
 		const name = c.req.param('name');
@@ -95,8 +102,7 @@ async function listPublished(c: Ctx): Promise<Map<string, Entry>> {
 	const { skills: kv } = config(c.env);
 	const stored = await kv.get(indexKey(publishedPrefix), 'json');
 	const set = readSkillSet(stored, (message, skill) => logProblem(message, 'entry_invalid', skill));
-	const entries = await withDescriptions(kv, publishedPrefix, set?.entries ?? [], set?.search);
-	return new Map(entries.map((entry) => [entry.name, entry]));
+	return readWholeEntries(kv, publishedPrefix, set ?? noSkills);
 }
 
 /** A line in the log of what is wrong with a published skill. */
@@ -116,8 +122,9 @@ async function toFoundSkills(c: Ctx, entries: ReadonlyMap<string, Entry>, query:
 }
 
 /** An entry as the wire has it. */
-function wireEntry({ hash, ...entry }: Entry): Shown<typeof listedSkill> {
-	return { ...entry, etag: toEtag({ hash, ...entry }) };
+function wireEntry(entry: Entry): Shown<typeof listedSkill> {
+	const { hash: _, files: __, ...listed } = entry;
+	return { ...listed, etag: toEtag(entry) };
 }
 
 function answer(c: Ctx, result: Outcome, { ifMatch }: Condition, violations: readonly Violation[] = []): Response {

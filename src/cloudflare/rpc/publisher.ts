@@ -1,4 +1,5 @@
-import type { SkillStore } from '../../core/skill/index.ts';
+/** The KV prefix of the skills that are published over HTTP, and the name of the object that publishes them. */
+export const publishedPrefix = 'skill:';
 
 /** What a change asks of the skill as it stands: its entity tags, or that it is there (`*`), or that it is not. */
 export interface Condition {
@@ -30,16 +31,4 @@ export interface PublisherApi {
 export interface PublisherNamespace {
 	idFromName(prefix: string): DurableObjectId;
 	get(id: DurableObjectId): PublisherApi;
-}
-
-/** The part of a Workers KV namespace that publishing needs. */
-export interface SkillsNamespace extends SkillStore {
-	get(key: string, type: 'json'): Promise<unknown>;
-	get(key: string): Promise<string | null>;
-	list(options: { readonly prefix: string; readonly cursor?: string }): Promise<{
-		readonly keys: readonly { readonly name: string }[];
-		readonly cursor?: string;
-	}>;
-	put(key: string, value: string): Promise<void>;
-	delete(key: string): Promise<void>;
 }

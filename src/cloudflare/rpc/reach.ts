@@ -1,7 +1,7 @@
 import { RunletError } from '../../core/errors.ts';
+import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
 import { withTimeLimit } from '../../core/time-limit.ts';
 import { log, toFailureFields } from '../log.ts';
-import type { SkillsNamespace } from './publisher.ts';
 
 /** How a call to another object is made. */
 export interface ReachOptions {

@@ -12,7 +12,9 @@ export {
 	builtins,
 	builtinsWithResolver,
 } from './builtins.ts';
-export { type KvResolverOptions, kvResolver, type SkillStore, type SkillsProblem } from './kv.ts';
+export type { SkillsProblem } from './kv/documents.ts';
+export { type KvResolverOptions, kvResolver } from './kv/resolver.ts';
+export type { SkillStore } from './kv/store.ts';
 export { buildIndex, indexLine, listSkillsOf, type SkillListing } from './list.ts';
 export { fromMarkdown, toMarkdown, type Violation, validateMarkdown } from './markdown.ts';
 export {

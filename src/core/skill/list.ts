@@ -1,6 +1,9 @@
 import type { FoundSkill } from './search.ts';
 import type { Skill } from './skill.ts';
 
+/** What a listing needs of a skill. */
+type Listed = Pick<Skill, 'name' | 'description' | 'when' | 'modalities'>;
+
 /** One skill in the listing that a model scans. */
 export interface SkillListing {
 	readonly name: string;
@@ -26,7 +29,7 @@ function toListing({ name, description, when = [] }: Skill): SkillListing {
 }
 
 /** One skill as a line of the index: `  - NAME: DESCRIPTION (when: a, b) (modalities: image)`. */
-export function indexLine({ name, description, when, modalities }: Skill): string {
+export function indexLine({ name, description, when, modalities }: Listed): string {
 	return `  - ${name}: ${description}${renderClause('when', when)}${renderClause('modalities', modalities)}`;
 }
 

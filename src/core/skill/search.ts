@@ -1,5 +1,8 @@
 import type { Skill } from './skill.ts';
 
+/** What of a skill is searched. */
+export type Searched = Pick<Skill, 'name' | 'description' | 'when'>;
+
 export interface SearchOptions {
 	/** How many to give at most; 10. */
 	readonly limit?: number;
@@ -29,7 +32,7 @@ export function searchSkillsOf(
 }
 
 /** All that match, with their scores, in the same order. */
-export function scoreSkills<S extends Skill>(skills: readonly S[], query: string): { skill: S; score: number }[] {
+export function scoreSkills<S extends Searched>(skills: readonly S[], query: string): { skill: S; score: number }[] {
 	const needle = query.trim().toLowerCase();
 	if (needle === '') return [];
 	return skills
@@ -38,7 +41,7 @@ export function scoreSkills<S extends Skill>(skills: readonly S[], query: string
 		.sort((a, b) => b.score - a.score);
 }
 
-function scoreSkill({ name, description, when = [] }: Skill, needle: string): number {
+function scoreSkill({ name, description, when = [] }: Searched, needle: string): number {
 	const has = (text: string): boolean => text.toLowerCase().includes(needle);
 	return (has(name) ? 3 : 0) + (has(description) ? 2 : 0) + when.filter(has).length;
 }

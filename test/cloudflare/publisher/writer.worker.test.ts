@@ -2,12 +2,13 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { expect, test, vi } from 'vitest';
 import { PublisherStore } from '../../../src/cloudflare/publisher/store.ts';
 import { SkillWriter } from '../../../src/cloudflare/publisher/writer.ts';
-import type { Outcome, SkillsNamespace } from '../../../src/cloudflare/rpc/publisher.ts';
-import { hashContent } from '../../../src/core/skill/content-hash.ts';
-import { kvResolver } from '../../../src/core/skill/kv.ts';
-import { planSkills } from '../../../src/core/skill/plan.ts';
-import { toPublish } from '../../../src/core/skill/publish.ts';
-import { toBytes } from '../../../src/core/skill/vectors.ts';
+import type { Outcome } from '../../../src/cloudflare/rpc/publisher.ts';
+import { hashContent } from '../../../src/core/skill/kv/content-hash.ts';
+import { planSkills } from '../../../src/core/skill/kv/plan.ts';
+import { prepareSkill } from '../../../src/core/skill/kv/prepare.ts';
+import { kvResolver } from '../../../src/core/skill/kv/resolver.ts';
+import type { SkillsNamespace } from '../../../src/core/skill/kv/store.ts';
+import { toBytes } from '../../../src/core/skill/kv/vectors.ts';
 
 const markdown = (name: string, body = 'Text', description = `About ${name}`) =>
 	`---\nname: ${name}\ndescription: ${description}\n---\n\n${body}`;
@@ -117,7 +118,7 @@ test('a put keeps the vectors of texts that are the same; the others are found b
 	within(async (open) => {
 		const { kv, values } = memoryKv();
 		const names = ['a', 'b'];
-		const skills = names.map((name) => toPublish(name, markdown(name)));
+		const skills = names.map((name) => prepareSkill(name, markdown(name)));
 		const values64 = btoa(String.fromCharCode(...new Uint8Array([...toBytes([1, 0]), ...toBytes([0, 1])])));
 		const texts = names.map((name) => hashContent(`${name}\nAbout ${name}`));
 		const vectors = { model: 'two', names, texts, values: values64 };

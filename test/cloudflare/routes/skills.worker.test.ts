@@ -1,7 +1,7 @@
 import { env, SELF } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
-import { planSkills } from '../../../src/core/skill/plan.ts';
-import { toPublish } from '../../../src/core/skill/publish.ts';
+import { planSkills } from '../../../src/core/skill/kv/plan.ts';
+import { prepareSkill } from '../../../src/core/skill/kv/prepare.ts';
 import { allEvents, createSession, request, send } from '../../client.ts';
 
 interface Wire {
@@ -75,8 +75,8 @@ test('a skill that is put can be read, as JSON and as the SKILL.md that it was, 
 });
 
 test('the list has every skill once, by name, a page at a time; a search has the best first', async () => {
-	const skills = ['c', 'a', 'e', 'b', 'd'].map((name) => toPublish(name, markdown(name)));
-	await publishFolder([...skills, toPublish('tone', markdown('tone', '', 'How we answer customers.'))]);
+	const skills = ['c', 'a', 'e', 'b', 'd'].map((name) => prepareSkill(name, markdown(name)));
+	await publishFolder([...skills, prepareSkill('tone', markdown('tone', '', 'How we answer customers.'))]);
 	const first = await list('?limit=4');
 	expect(first.skills.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd']);
 	const next = await list(`?limit=4&cursor=${first.cursor}`);
@@ -218,18 +218,18 @@ test('a model reads the newest text in its next run', async () => {
 });
 
 test('files that npm run skills published beside a skill stay when its text is put', async () => {
-	await publishFolder([toPublish('tone', markdown('tone'), { files: { 'references/x.md': 'X' } })]);
+	await publishFolder([prepareSkill('tone', markdown('tone'), { files: { 'references/x.md': 'X' } })]);
 	const { etag } = await read('tone');
 	expect((await put('tone', markdown('tone', 'New'), { 'if-match': `"${etag}"` })).status).toBe(200);
 	expect(await read('tone')).toMatchObject({ body: 'New', files: { 'references/x.md': 'X' } });
 });
 
 test('npm run skills goes on from what was put, and old texts go by the same record', async () => {
-	const same = toPublish('a', markdown('a'));
+	const same = prepareSkill('a', markdown('a'));
 	const etag = readTag(await put('a', markdown('a', 'Old')));
 	await put('b');
 	await put('a', markdown('a'), { 'if-match': etag });
-	const plan = await publishFolder([same, toPublish('c', markdown('c'))]);
+	const plan = await publishFolder([same, prepareSkill('c', markdown('c'))]);
 	expect(plan).toMatchObject({ unchanged: ['a'], published: ['c'], removed: ['b'], deletes: [] });
 	const later = await publishFolder([same], Date.now() + 3_700_000);
 	expect(later.deletes.filter((key) => key.startsWith('skill:body:'))).toHaveLength(2);

@@ -1,9 +1,6 @@
 import MiniSearch, { type AsPlainObject, type Options } from 'minisearch';
 import * as v from 'valibot';
-import type { Skill } from './skill.ts';
-
-/** What of a skill is searched. */
-export type Searched = Pick<Skill, 'name' | 'description' | 'when'>;
+import type { Searched } from '../search.ts';
 
 /** A name and how well it fits: more is better. */
 export type Scored = readonly [name: string, score: number];

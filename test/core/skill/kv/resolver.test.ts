@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { chat, providers, skill } from '../../../src/core/index.ts';
-import { writeFullText } from '../../../src/core/skill/full-text.ts';
+import { chat, providers, skill } from '../../../../src/core/index.ts';
+import { writeFullText } from '../../../../src/core/skill/kv/full-text.ts';
 
 const entry = (name: string, rest: object = {}) => ({ name, description: `About ${name}`, hash: `h-${name}`, ...rest });
 const turn = { messages: [], model: 'm' };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hashContent } from '../../../src/core/skill/content-hash.ts';
+import { hashContent } from '../../../../src/core/skill/kv/content-hash.ts';
 
 const expected = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32);
 

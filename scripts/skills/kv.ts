@@ -4,53 +4,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
-import { toMessageText } from '../src/core/errors.ts';
-import { quietEnv, wranglerPath } from './wrangler.ts';
-
-/** What publishing needs of a KV namespace. */
-export interface SkillsKv {
-	get(key: string): Promise<string | null>;
-	/** Every key that begins so. */
-	list(prefix: string): Promise<readonly string[]>;
-	put(entries: readonly (readonly [key: string, value: string])[]): Promise<void>;
-	delete(keys: readonly string[]): Promise<void>;
-}
-
-/** A namespace as a Worker's binding has it. */
-export interface Namespace {
-	get(key: string): Promise<string | null>;
-	list(options: { prefix: string; cursor?: string }): Promise<Page>;
-	put(key: string, value: string): Promise<void>;
-	delete(key: string): Promise<void>;
-}
-
-/** A thousand keys at most; `cursor` where there are more. */
-interface Page {
-	readonly keys: readonly { readonly name: string }[];
-	readonly cursor?: string;
-}
-
-export function skillsKv(namespace: Namespace): SkillsKv {
-	return {
-		get: (key) => namespace.get(key),
-		list: async (prefix) => {
-			const names: string[] = [];
-			let cursor: string | undefined;
-			do {
-				const page: Page = await namespace.list({ prefix, cursor });
-				names.push(...page.keys.map(({ name }) => name));
-				({ cursor } = page);
-			} while (cursor !== undefined);
-			return names;
-		},
-		put: async (entries) => {
-			for (const [key, value] of entries) await namespace.put(key, value);
-		},
-		delete: async (keys) => {
-			for (const key of keys) await namespace.delete(key);
-		},
-	};
-}
+import { toMessageText } from '../../src/core/errors.ts';
+import { type SkillsKv, toSkillsKv } from '../../src/core/skill/kv/store.ts';
+import { quietEnv, wranglerPath } from '../wrangler.ts';
 
 /** An opened namespace. */
 export interface OpenedKv {
@@ -61,7 +17,7 @@ export interface OpenedKv {
 /** Which namespace: the binding `SKILLS` of a Wrangler configuration. */
 export interface Where {
 	readonly config: string;
-	readonly env: string | undefined;
+	readonly env?: string;
 	/** The folder of `wrangler dev --persist-to`; local only. */
 	readonly persistTo: string;
 }
@@ -86,7 +42,7 @@ export async function openLocal({ config, env, persistTo }: Where): Promise<Open
 		kvNamespaces: { SKILLS: namespace.id ?? namespace.binding },
 		kvPersist: resolve(persistTo, 'v3', 'kv'),
 	});
-	const kv = skillsKv(await miniflare.getKVNamespace('SKILLS'));
+	const kv = toSkillsKv(await miniflare.getKVNamespace('SKILLS'));
 	return { kv, close: () => miniflare.dispose() };
 }
 

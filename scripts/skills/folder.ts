@@ -1,5 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
+import { countBytes } from '../../src/core/bytes.ts';
+import { toMessageText } from '../../src/core/errors.ts';
+import { maxValueBytes } from '../../src/core/skill/kv/layout.ts';
+import type { SkillProblem } from '../../src/core/skill/kv/plan.ts';
+import { type PreparedSkill, prepareSkill } from '../../src/core/skill/kv/prepare.ts';
+import { validateMarkdown } from '../../src/core/skill/markdown.ts';
 
 /** A skill's folder: its name, where it is, and its text files by their path in it (`references/api.md`). */
 export interface SkillFolder {
@@ -32,6 +38,56 @@ export async function readSkillFolders(directory: string): Promise<SkillFolder[]
 		});
 	}
 	return folders.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/**
+ * Prepares the skills of some folders. `problems` say why a folder is not published: of two skills with one name the
+ * second is a problem. `warnings` are about skills that are published all the same.
+ */
+export function readSkills(folders: readonly SkillFolder[]) {
+	const skills = new Map<string, PreparedSkill & { readonly path: string }>();
+	const problems: SkillProblem[] = [];
+	const warnings: SkillProblem[] = [];
+	for (const folder of folders) {
+		const result = prepareFolder(folder);
+		if (Array.isArray(result)) problems.push(...result);
+		else {
+			const first = skills.get(folder.name);
+			if (first === undefined) {
+				skills.set(folder.name, { ...result.skill, path: folder.path });
+				warnings.push(...result.warnings);
+			} else problems.push(toProblem(folder, `name "${folder.name}" is the name of ${first.path} already`));
+		}
+	}
+	return { skills: [...skills.values()], problems, warnings };
+}
+
+function prepareFolder(
+	folder: SkillFolder,
+): { readonly skill: PreparedSkill; readonly warnings: readonly SkillProblem[] } | SkillProblem[] {
+	const {
+		name,
+		files: { 'SKILL.md': text, ...files },
+	} = folder;
+	if (text === undefined) return [toProblem(folder, 'is missing: a folder of skills/ holds one skill')];
+	const violations = validateMarkdown(text, { directory: name });
+	const found = violations.map(({ message, line }) => toProblem(folder, message, line));
+	if (violations.some(({ severity }) => severity === 'error')) return found;
+	try {
+		const prepared = prepareSkill(name, text, { files });
+		const bytes = countBytes(prepared.body);
+		if (bytes > maxValueBytes) {
+			const message = `and the files beside it have ${bytes} bytes: an entry of KV holds ${maxValueBytes}`;
+			return [toProblem(folder, message)];
+		}
+		return { skill: prepared, warnings: found };
+	} catch (error) {
+		return [toProblem(folder, toMessageText(error))];
+	}
+}
+
+function toProblem({ name, path }: SkillFolder, message: string, line?: number): SkillProblem {
+	return { skill: name, file: `${path}/SKILL.md`, message, line };
 }
 
 /** The folder itself, or those below it. What is in a skill's folder is the skill's; a hidden folder may only lead to some. */
@@ -73,7 +129,7 @@ function toPath(from: string, to: string): string {
 function toText(bytes: Uint8Array): string | undefined {
 	if (bytes.includes(0)) return undefined;
 	try {
-		return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
 	} catch {
 		return undefined;
 	}

@@ -1,0 +1,162 @@
+/**
+ * How published skills stand in Workers KV. One index lists all skills; every other value stands under a hash of itself
+ * and never changes. A reader follows the index, so one write of the index shows a new set as a whole.
+ */
+import * as v from 'valibot';
+import { explain } from '../../check.ts';
+import { indexLine } from '../list.ts';
+
+/** The prefix of all keys where nothing else is said. */
+export const defaultPrefix = 'skill:';
+
+export const indexKey = (prefix: string): string => `${prefix}index`;
+export const retiredKey = (prefix: string): string => `${prefix}retired`;
+export const bodyKey = (prefix: string, hash: string): string => `${prefix}body:${hash}`;
+export const searchKey = (prefix: string, hash: string): string => `${prefix}search:${hash}`;
+export const vectorsKey = (prefix: string, hash: string): string => `${prefix}vectors:${hash}`;
+
+/** The most bytes of a value: https://developers.cloudflare.com/kv/platform/limits/ */
+export const maxValueBytes = 25 * 1024 * 1024;
+
+/** A skill in the index: what a listing needs, and what the skill brings with it. */
+export const entrySchema = v.object({
+	name: v.string(),
+	/** In a very large index the beginning and `…`; the search document then has the whole. */
+	description: v.string(),
+	when: v.optional(v.array(v.string())),
+	modalities: v.optional(v.array(v.string())),
+	requires: v.optional(v.array(v.string())),
+	'allowed-tools': v.optional(v.string()),
+	/** The hash in the `bodyKey` of its text and files. */
+	hash: v.string(),
+	/** The paths of its files. */
+	files: v.optional(v.array(v.string())),
+});
+
+export type Entry = v.InferOutput<typeof entrySchema>;
+
+/** The value under `indexKey`. Entries are read one by one, so that a broken one costs no other. */
+const indexSchema = v.object({
+	version: v.literal(1),
+	/** The hash in the `searchKey` of the search document. */
+	search: v.optional(v.string()),
+	/** The hash in the `vectorsKey`, and the model that made the vectors. */
+	vectors: v.optional(v.object({ hash: v.string(), model: v.string() })),
+	skills: v.array(v.unknown()),
+});
+
+/** The value under `searchKey`: the full text index, and the descriptions that the index has cut. */
+export const searchSchema = v.object({
+	index: v.unknown(),
+	descriptions: v.optional(v.record(v.string(), v.string())),
+});
+
+/** The value under `bodyKey`. */
+export const bodySchema = v.object({
+	body: v.string(),
+	files: v.optional(v.record(v.string(), v.string())),
+	/** Only of what was put over HTTP: the keys of its SKILL.md that have no place in the index. */
+	frontMatter: v.optional(v.record(v.string(), v.unknown())),
+});
+
+/** The value under `vectorsKey`: a vector of each skill by one embedding model, a byte a number. */
+export const vectorsSchema = v.object({
+	model: v.string(),
+	names: v.array(v.string()),
+	/** Of each name the hash of the text that was embedded. */
+	texts: v.array(v.string()),
+	/** All vectors one after another, signed bytes in base64. */
+	values: v.string(),
+});
+
+/** One set of skills, published together. */
+export interface SkillSet {
+	readonly entries: readonly Entry[];
+	readonly byName: ReadonlyMap<string, Entry>;
+	/** Characters of all its lines in a listing. */
+	readonly length: number;
+	readonly search?: string;
+	readonly vectors?: { readonly hash: string; readonly model: string };
+}
+
+export const noSkills: SkillSet = { entries: [], byName: new Map(), length: 0 };
+
+const namedSchema = v.object({ name: v.string() });
+
+/**
+ * Reads the JSON of an index. Returns `undefined` when it is none. Skips and reports a broken entry, and the second of
+ * one name.
+ */
+export function readSkillSet(
+	json: unknown,
+	onProblem: (message: string, skill?: string) => void = () => {},
+): SkillSet | undefined {
+	const index = v.safeParse(indexSchema, json);
+	if (!index.success) return undefined;
+	const byName = new Map<string, Entry>();
+	for (const item of index.output.skills) {
+		const { success, output, issues } = v.safeParse(entrySchema, item);
+		if (!success) {
+			const named = v.safeParse(namedSchema, item);
+			const name = named.success ? named.output.name : undefined;
+			const which = name === undefined ? 'an entry without a name' : `the entry of ${name}`;
+			onProblem(`skipped ${which} (${explain(issues, 'entry').message}).`, name);
+		} else if (byName.has(output.name)) onProblem(`skipped the second ${output.name}.`, output.name);
+		else byName.set(output.name, output);
+	}
+	const { search, vectors } = index.output;
+	const entries = [...byName.values()];
+	const length = entries.reduce((sum, entry) => sum + indexLine(entry).length + 1, 0);
+	return { entries, byName, length, search, vectors };
+}
+
+/** Reads the text of an index. Text that is no index counts as an empty set. */
+export function parseSkillSet(text: string | null): SkillSet {
+	return readSkillSet(parseJson(text)) ?? noSkills;
+}
+
+/** All keys that the index of a set names. */
+export function listNamedKeys(prefix: string, { entries, search, vectors }: SkillSet): Set<string> {
+	const keys = entries.map(({ hash }) => bodyKey(prefix, hash));
+	if (search !== undefined) keys.push(searchKey(prefix, search));
+	if (vectors !== undefined) keys.push(vectorsKey(prefix, vectors.hash));
+	return new Set(keys);
+}
+
+/** The entries of a set with their whole descriptions, which the search document has where the index cut them. */
+export async function readWholeEntries(
+	kv: { get(key: string, type: 'json'): Promise<unknown> },
+	prefix: string,
+	{ entries, search }: SkillSet,
+): Promise<Map<string, Entry>> {
+	const byName = new Map(entries.map((entry) => [entry.name, entry]));
+	if (search === undefined || !entries.some(({ description }) => description.endsWith('…'))) return byName;
+	const document = v.safeParse(searchSchema, await kv.get(searchKey(prefix, search), 'json'));
+	for (const [name, description] of Object.entries((document.success && document.output.descriptions) || {})) {
+		const entry = byName.get(name);
+		if (entry !== undefined) byName.set(name, { ...entry, description });
+	}
+	return byName;
+}
+
+export type Vectors = v.InferOutput<typeof vectorsSchema>;
+
+/** The vectors that the index of a set names. Returns `undefined` when there are none that can be read. */
+export async function readStoredVectors(
+	kv: { get(key: string): Promise<string | null> },
+	prefix: string,
+	{ vectors }: SkillSet,
+): Promise<Vectors | undefined> {
+	if (vectors === undefined) return undefined;
+	const stored = v.safeParse(vectorsSchema, parseJson(await kv.get(vectorsKey(prefix, vectors.hash))));
+	return stored.success ? stored.output : undefined;
+}
+
+/** Parses stored JSON. Returns `undefined` when it is none. */
+export function parseJson(text: string | null): unknown {
+	try {
+		return text === null ? undefined : JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,187 @@
+import * as v from 'valibot';
+import { countBytes } from '../../bytes.ts';
+import { truncateText } from '../../text.ts';
+import { hashContent } from './content-hash.ts';
+import { writeFullText } from './full-text.ts';
+import {
+	bodyKey,
+	defaultPrefix,
+	type Entry,
+	indexKey,
+	listNamedKeys,
+	maxValueBytes,
+	parseJson,
+	parseSkillSet,
+	retiredKey,
+	searchKey,
+	type Vectors,
+	vectorsKey,
+} from './layout.ts';
+import type { PreparedSkill } from './prepare.ts';
+import type { Put } from './store.ts';
+
+/** Why a skill is not published. `line` counts from 1; `file` is its path below the folder of all skills. */
+export interface SkillProblem {
+	readonly skill: string;
+	readonly file: string;
+	readonly message: string;
+	readonly line?: number;
+}
+
+/** What KV holds: the index and the record of what was retired, as text (`null` for none), and every key. */
+export interface Stored {
+	readonly index: string | null;
+	readonly retired: string | null;
+	readonly keys: readonly string[];
+}
+
+/** What KV is to hold. */
+export interface Wanted {
+	readonly skills: readonly PreparedSkill[];
+	/** What KV has of a skill with a problem stays as it is. */
+	readonly problems?: readonly SkillProblem[];
+	/** Entries that stay, with their whole descriptions. KV has their texts already. */
+	readonly kept?: readonly Entry[];
+	readonly vectors?: Vectors;
+}
+
+/**
+ * What to write, in this order: `puts`, then `retired`, then `index`, then `deletes`. Readers see the one write of the
+ * index: before it the old set, after it the new one, each whole.
+ */
+export interface SkillsPlan {
+	readonly puts: readonly Put[];
+	/** Missing when KV has the same already, as `index`. */
+	readonly retired?: Put;
+	readonly index?: Put;
+	readonly deletes: readonly string[];
+	/** Names of skills. One that has a problem is in none of these. */
+	readonly published: readonly string[];
+	readonly unchanged: readonly string[];
+	readonly removed: readonly string[];
+	readonly problems: readonly SkillProblem[];
+}
+
+/**
+ * How long a value is kept after the index stopped to name it, in milliseconds: an hour. KV may serve an old index for a
+ * minute, and a run keeps the index that it began with.
+ */
+export const keptMs = 60 * 60_000;
+
+/** KV may list and serve a deleted key for some time. So long the record remembers that a key may be gone. */
+const rememberedMs = keptMs + 10 * 60_000;
+
+/** In a larger index descriptions are cut: a reader parses it as a whole. */
+const maxIndexBytes = 1_900_000;
+
+/** Compares KV with the skills. Pure; text that is no index counts as none. `now` is in milliseconds since 1970. */
+export function planSkills(
+	stored: Stored,
+	{ skills, problems = [], kept: staying = [], vectors }: Wanted,
+	{ prefix = defaultPrefix, now = Date.now() }: { readonly prefix?: string; readonly now?: number } = {},
+): SkillsPlan {
+	const before = parseSkillSet(stored.index);
+	const failed = new Set(problems.map(({ skill }) => skill));
+	const valid = new Set(skills.map(({ entry }) => entry.name));
+	const kept = [...staying, ...before.entries.filter(({ name }) => failed.has(name) && !valid.has(name))];
+	const entries = [...skills.map(({ entry }) => entry), ...kept].sort((a, b) => (a.name < b.name ? -1 : 1));
+	const { listed, descriptions } = cutDescriptions(entries);
+	const documents = createDocuments(prefix, { entries, descriptions, vectors });
+	const index = JSON.stringify({
+		version: 1,
+		search: documents.search,
+		vectors: documents.vectors,
+		skills: listed,
+	});
+	if (countBytes(index) > maxValueBytes) throw new Error('The index is too large for an entry of KV.');
+
+	const values = new Map([
+		...skills.map(({ entry, body }): Put => [bodyKey(prefix, entry.hash), body]),
+		...documents.puts,
+	]);
+	const needed = new Set([...values.keys(), ...kept.map(({ hash }) => bodyKey(prefix, hash))]);
+	const named = listNamedKeys(prefix, before);
+	const { record, retired, deletes } = retire(stored, needed, named, prefix, now);
+	const there = new Set(stored.keys);
+	const names = new Set(entries.map(({ name }) => name));
+	const isSame = (entry: Entry) => JSON.stringify(before.byName.get(entry.name)) === JSON.stringify(entry);
+	const changed = listed.filter(({ name }) => valid.has(name));
+	return {
+		// What was retired once may have been deleted since, whatever the list says.
+		puts: [...values].filter(([key]) => !there.has(key) || (record.has(key) && !named.has(key))),
+		retired: retired !== null && retired !== stored.retired ? [retiredKey(prefix), retired] : undefined,
+		index: index !== stored.index ? [indexKey(prefix), index] : undefined,
+		deletes,
+		published: changed.filter((entry) => !isSame(entry)).map(({ name }) => name),
+		unchanged: changed.filter(isSame).map(({ name }) => name),
+		removed: before.entries.map(({ name }) => name).filter((name) => !names.has(name)),
+		problems: [...problems, ...documents.problems],
+	};
+}
+
+/** What a search needs beside the index, and how the index names it. A document that is too large for KV is a problem. */
+function createDocuments(
+	prefix: string,
+	given: {
+		readonly entries: readonly Entry[];
+		readonly descriptions?: Readonly<Record<string, string>>;
+		readonly vectors?: Vectors;
+	},
+) {
+	const { entries, descriptions, vectors } = given;
+	const puts: Put[] = [];
+	const problems: SkillProblem[] = [];
+	const add = (value: unknown, key: typeof searchKey, what: string): string | undefined => {
+		const text = JSON.stringify(value);
+		const hash = hashContent(text);
+		if (countBytes(text) <= maxValueBytes) {
+			puts.push([key(prefix, hash), text]);
+			return hash;
+		}
+		const message = `${what} is too large for an entry of KV (${maxValueBytes} bytes): left out`;
+		problems.push({ skill: '', file: '', message });
+		return undefined;
+	};
+	const search = { version: 1, descriptions, index: JSON.parse(writeFullText(entries)) };
+	const searchHash = entries.length === 0 ? undefined : add(search, searchKey, 'The search index');
+	const hash = vectors && add(vectors, vectorsKey, 'The set of vectors');
+	return { puts, problems, search: searchHash, vectors: vectors && hash && { hash, model: vectors.model } };
+}
+
+const retiredSchema = v.object({ at: v.record(v.string(), v.number()) });
+
+/** Which keys are not needed any more, since when, and which of them no reader can want now. */
+function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<string>, prefix: string, now: number) {
+	const parsed = v.safeParse(retiredSchema, parseJson(stored.retired));
+	const record = new Map(parsed.success ? Object.entries(parsed.output.at) : []);
+	const there = new Set(stored.keys.filter((key) => key !== indexKey(prefix) && key !== retiredKey(prefix)));
+	const unneeded = [...new Set([...there, ...named, ...record.keys()])].filter((key) => !needed.has(key)).sort();
+	// A time that an interrupted publishing left of what the index still named does not count.
+	const since = unneeded.map((key) => [key, named.has(key) ? now : (record.get(key) ?? now)] as const);
+	const at = since.filter(([key, time]) => there.has(key) || time + rememberedMs > now);
+	return {
+		record,
+		retired: at.length === 0 && stored.retired === null ? null : JSON.stringify({ at: Object.fromEntries(at) }),
+		deletes: since.filter(([key, time]) => there.has(key) && time + keptMs <= now).map(([key]) => key),
+	};
+}
+
+/** Cuts descriptions until the index is small enough. Also returns the whole descriptions of those that were cut. */
+function cutDescriptions(entries: readonly Entry[]): {
+	readonly listed: readonly Entry[];
+	readonly descriptions?: Record<string, string>;
+} {
+	// In steps, so that one skill more or less does not change every entry.
+	for (const length of [1_024, 512, 256, 192, 160, 128, 96, 64, 32]) {
+		const listed = entries.map((entry) => ({ ...entry, description: shorten(entry.description, length) }));
+		if (length > 32 && countBytes(JSON.stringify(listed)) > maxIndexBytes) continue;
+		const cut = entries.filter(({ description }, at) => description !== listed[at]?.description);
+		if (cut.length === 0) return { listed };
+		return { listed, descriptions: Object.fromEntries(cut.map(({ name, description }) => [name, description])) };
+	}
+	return { listed: entries };
+}
+
+function shorten(text: string, length: number): string {
+	return text.length <= length ? text : `${truncateText(text, length - 1).trimEnd()}…`;
+}
