@@ -22,12 +22,12 @@ import {
 	type RecordedStream,
 	streams,
 } from './recordings/library.ts';
-import { type Player, startPlayer } from './recordings/server.ts';
+import { createPlayingFetch, type Player, startPlayer } from './recordings/server.ts';
 
 /**
  * What real APIs answered, played over HTTP to the adapters. What a reply must be is read from the recording by the
- * small readers in `recordings/`, which share nothing with the adapters. Each stream comes whole, byte by byte (past its
- * first 20,000 bytes in sevens) and cut at random; each body whole and cut at random.
+ * small readers in `recordings/`, which share nothing with the adapters. Each stream comes whole and cut at random, and
+ * byte by byte (past its first 20,000 bytes in sevens) by a `fetch` of its own; each body whole and cut at random.
  */
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -40,8 +40,12 @@ afterAll(() => player.close());
 
 const messages = [chat.userMessage('Hello')];
 
-function readRegistration({ api, provider }: Recorded, base: string): ProviderRegistration {
-	const shared = { apiKey: 'test-key', maxRetries: 0 };
+function readRegistration(
+	{ api, provider }: Recorded,
+	base: string,
+	fetch?: typeof globalThis.fetch,
+): ProviderRegistration {
+	const shared = { apiKey: 'test-key', maxRetries: 0, fetch };
 	switch (api) {
 		case 'anthropic':
 			return providers.anthropic({ ...shared, baseURL: base });
@@ -70,11 +74,13 @@ async function askWhole(recorded: RecordedBody, cutting: Cutting): Promise<ChatR
 
 async function askStream(recorded: RecordedStream, cutting: Cutting, blocks: readonly Block[], deltas: unknown[]) {
 	const bytes = new TextEncoder().encode(blocks.map(({ source }) => source).join(''));
-	const base = player.play({ status: 200, contentType: 'text/event-stream', bytes, cutting });
+	const answer = { status: 200, contentType: 'text/event-stream', bytes, cutting };
+	const [base, fetch] =
+		cutting === bytewise ? ['http://127.0.0.1', createPlayingFetch(answer)] : [player.play(answer), undefined];
 	const take = (delta: unknown): undefined => {
 		deltas.push(delta);
 	};
-	const { chatStreamFn } = readRegistration(recorded, base);
+	const { chatStreamFn } = readRegistration(recorded, base, fetch);
 	const reply = await chatStreamFn?.(readModel(recorded), messages, undefined, undefined, take);
 	if (reply === undefined) throw new RunletError('interrupted', 'the adapter gave no reply');
 	return reply;
