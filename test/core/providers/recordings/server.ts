@@ -62,7 +62,10 @@ export function createPlayingFetch({ status, contentType, bytes, cutting }: Answ
 		let sent = 0;
 		const pull = (controller: ReadableStreamDefaultController): void => {
 			const next = sizes.next();
-			if (next.done) return controller.close();
+			if (next.done) {
+				controller.close();
+				return;
+			}
 			controller.enqueue(bytes.slice(sent, sent + next.value));
 			sent += next.value;
 		};
