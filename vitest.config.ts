@@ -9,7 +9,7 @@ const workerd = ['test/**/*.worker.test.ts'];
 const both = [
 	'test/core/{chat,tool}/**/*.test.ts',
 	'test/cloudflare/webhooks/**/*.test.ts',
-	'test/core/net/{public-url,fetch}.test.ts',
+	'test/core/ground/{public-url,public-fetch}.test.ts',
 ];
 
 /** The secrets of webhooks, in the Worker under test. */

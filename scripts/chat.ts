@@ -2,7 +2,7 @@
 
 import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
-import { toMessageText } from '../src/core/errors.ts';
+import { toMessageText } from '../src/core/ground/errors.ts';
 import {
 	type Answer,
 	type Client,

@@ -5,7 +5,7 @@ import { Log, LogLevel, Miniflare } from 'miniflare';
 import * as v from 'valibot';
 import { unstable_getMiniflareWorkerOptions, unstable_readConfig } from 'wrangler';
 import { localHeader } from '../src/cloudflare/auth/local.ts';
-import { toMessageText } from '../src/core/errors.ts';
+import { toMessageText } from '../src/core/ground/errors.ts';
 import { toSkillsKv } from '../src/core/skill/kv/store.ts';
 import { publishSkills } from './skills/publish.ts';
 import { SourceLines } from './start/stack.ts';

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { RunletError } from '../src/core/errors.ts';
+import { RunletError } from '../src/core/ground/errors.ts';
 import { root } from './wrangler.ts';
 
 const folder = join(root, 'examples');

@@ -8,35 +8,26 @@ import { dirname, join, resolve } from 'node:path';
 
 /** From the ground up. Rooms of one floor do not import each other. */
 const floors: readonly (readonly string[])[] = [
-	['core/redact.ts', 'core/nearest.ts', 'core/bytes.ts', 'core/text.ts'],
-	['core/errors.ts'],
-	['core/check.ts', 'core/json.ts', 'core/time-limit.ts', 'core/net'],
+	['core/ground'],
 	['core/tool'],
 	['core/skill', 'core/toolboxes'],
 	['core/chat'],
 	['core/providers'],
 	['core/index.ts'],
-	[
-		'cloudflare/log.ts',
-		'cloudflare/migrate.ts',
-		'cloudflare/auth',
-		'cloudflare/budget',
-		'cloudflare/webhooks',
-		'cloudflare/wire',
-	],
+	['cloudflare/log.ts', 'cloudflare/auth', 'cloudflare/webhooks', 'cloudflare/wire'],
 	['cloudflare/compat'],
 	['cloudflare/rpc'],
-	['cloudflare/config.ts'],
-	['cloudflare/agent', 'cloudflare/models.ts'],
-	['cloudflare/directory', 'cloudflare/ledger', 'cloudflare/publisher', 'cloudflare/session', 'cloudflare/openapi'],
+	['cloudflare/config'],
+	['cloudflare/agent', 'cloudflare/objects'],
+	['cloudflare/session'],
 	['cloudflare/routes'],
-	['cloudflare/app.ts'],
 	['client', 'agents'],
 	['page', 'worker.ts'],
 ];
 
 /** The floors within a room, likewise. */
 const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
+	'cloudflare/objects': [['migrate.ts'], ['directory', 'ledger', 'publisher']],
 	'cloudflare/session': [['store'], ['events'], ['run'], ['inbox'], ['ui'], ['object.ts']],
 };
 

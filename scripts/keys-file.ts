@@ -3,7 +3,7 @@ import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { hashKey, type KeyRecord, makeKey, parseKeys } from '../src/cloudflare/auth/key.ts';
-import { toMessageText } from '../src/core/errors.ts';
+import { toMessageText } from '../src/core/ground/errors.ts';
 import { root } from './wrangler.ts';
 
 /** Where the keys of this folder stand: their hashes only, and in no repository. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { toMessageText } from '../src/core/errors.ts';
+import { toMessageText } from '../src/core/ground/errors.ts';
 import { changeKeys, type Keys, listHash, toSecret } from './keys-file.ts';
 import { type Target, targetOptions, wrangler } from './wrangler.ts';
 

@@ -2,7 +2,7 @@
 
 import { relative } from 'node:path';
 import { isOver, type KeyRecord, readKeyId, type Scope, scopes } from '../src/cloudflare/auth/key.ts';
-import { toMessageText } from '../src/core/errors.ts';
+import { toMessageText } from '../src/core/ground/errors.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys-file.ts';
 import { isPushed, pushKeys } from './keys-remote.ts';
 import { parseOptions } from './options.ts';

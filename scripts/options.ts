@@ -1,5 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { findNearest } from '../src/core/nearest.ts';
+import { findNearest } from '../src/core/ground/nearest.ts';
 
 /** `parseArgs`, whose refusals are in our own words: a `TypeError` that names the option and what was probably meant. */
 export function parseOptions<T extends ParseArgsConfig>(command: string, config: T): ReturnType<typeof parseArgs<T>> {

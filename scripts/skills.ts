@@ -1,7 +1,7 @@
 /** `npm run skills`: publishes the folder skills/ to Workers KV (README, "Write a skill"). */
 
 import { join, relative } from 'node:path';
-import { toMessageText } from '../src/core/errors.ts';
+import { toMessageText } from '../src/core/ground/errors.ts';
 import { providers } from '../src/core/index.ts';
 import type { SkillProblem } from '../src/core/skill/kv/plan.ts';
 import { parseOptions } from './options.ts';

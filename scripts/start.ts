@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { type RunletError, toMessageText } from '../src/core/errors.ts';
+import { type RunletError, toMessageText } from '../src/core/ground/errors.ts';
 import { readKeys, toSecret } from './keys-file.ts';
 import { watchParent } from './processes.ts';
 import { inspect, writeBanner } from './start/banner.ts';

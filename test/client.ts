@@ -1,5 +1,5 @@
 import { env, runInDurableObject, SELF } from 'cloudflare:test';
-import type { BudgetState } from '../src/cloudflare/budget/budget.ts';
+import type { BudgetState } from '../src/cloudflare/rpc/budget.ts';
 
 /** One event as it came over the wire. */
 export interface WireEvent {

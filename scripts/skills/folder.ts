@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
-import { countBytes } from '../../src/core/bytes.ts';
-import { toMessageText } from '../../src/core/errors.ts';
+import { countBytes } from '../../src/core/ground/bytes.ts';
+import { toMessageText } from '../../src/core/ground/errors.ts';
 import { maxValueBytes } from '../../src/core/skill/kv/layout.ts';
 import type { SkillProblem } from '../../src/core/skill/kv/plan.ts';
 import { type PreparedSkill, prepareSkill } from '../../src/core/skill/kv/prepare.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
-import { toMessageText } from '../../src/core/errors.ts';
+import { toMessageText } from '../../src/core/ground/errors.ts';
 import { type SkillsKv, toSkillsKv } from '../../src/core/skill/kv/store.ts';
 import { quietEnv, wranglerPath } from '../wrangler.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { localHeader } from '../../src/cloudflare/auth/local.ts';
-import { defaultBudgets } from '../../src/cloudflare/budget/defaults.ts';
-import { toMessageText } from '../../src/core/errors.ts';
+import { defaultBudgets } from '../../src/cloudflare/config/default-budgets.ts';
+import { toMessageText } from '../../src/core/ground/errors.ts';
 import { describeModel } from '../../src/page/words.js';
 import { budgetLine, limitSchema } from '../budget-line.ts';
 

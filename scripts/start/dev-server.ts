@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
-import { RunletError } from '../../src/core/errors.ts';
+import { RunletError } from '../../src/core/ground/errors.ts';
 import { killMarked } from '../processes.ts';
 import { quietEnv, root, wranglerPath } from '../wrangler.ts';
 import { SourceLines } from './stack.ts';

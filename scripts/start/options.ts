@@ -3,8 +3,8 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { toMessageText } from '../../src/core/errors.ts';
-import { findNearest } from '../../src/core/nearest.ts';
+import { toMessageText } from '../../src/core/ground/errors.ts';
+import { findNearest } from '../../src/core/ground/nearest.ts';
 import { defaultKeysFile } from '../keys-file.ts';
 import { root } from '../wrangler.ts';
 

@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { localHeader } from '../../src/cloudflare/auth/local.ts';
 import { sources } from '../../src/cloudflare/webhooks/index.ts';
 import { assertSigned } from '../../src/cloudflare/webhooks/verify.ts';
-import { RunletError, toResponse } from '../../src/core/errors.ts';
+import { RunletError, toResponse } from '../../src/core/ground/errors.ts';
 import type { Address } from './dev-server.ts';
 import { createUploads, noBody, type Upload, type UploadLimits } from './upload.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { bodyTooLarge, maxBody, maxWebhookBody } from '../../src/cloudflare/wire/body.ts';
-import { RunletError } from '../../src/core/errors.ts';
+import { RunletError } from '../../src/core/ground/errors.ts';
 
 /** The body of a request. */
 export interface Upload {

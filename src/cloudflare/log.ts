@@ -1,5 +1,5 @@
-import { RunletError, toMessageText, toRunletError } from '../core/errors.ts';
-import { redactSecrets } from '../core/redact.ts';
+import { RunletError, toMessageText, toRunletError } from '../core/ground/errors.ts';
+import { redactSecrets } from '../core/ground/redact.ts';
 
 /**
  * The one place that writes to the console: a line of JSON an event, as Workers Logs and `wrangler tail` read it.

@@ -22,7 +22,7 @@ export type {
 	StreamStop,
 } from './chat/index.ts';
 export * as chat from './chat/index.ts';
-export { RunletError } from './errors.ts';
+export { RunletError } from './ground/errors.ts';
 export * as providers from './providers/index.ts';
 export type { Skill, SkillResolver } from './skill/index.ts';
 export * as skill from './skill/index.ts';

@@ -5,7 +5,7 @@ import { connect, Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createProxy, type ProxyOptions, type Proxy as Standing } from '../../scripts/start/proxy.ts';
 import { createUploads } from '../../scripts/start/upload.ts';
-import { RunletError } from '../../src/core/errors.ts';
+import { RunletError } from '../../src/core/ground/errors.ts';
 
 const open: Server[] = [];
 afterEach(() => {

@@ -2,8 +2,8 @@ import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
 import { agents } from '../../src/agents/index.ts';
 import { defineAgent } from '../../src/cloudflare/agent/define.ts';
-import { createApp } from '../../src/cloudflare/app.ts';
-import type { Env } from '../../src/cloudflare/config.ts';
+import type { Env } from '../../src/cloudflare/config/config.ts';
+import { createApp } from '../../src/cloudflare/routes/app.ts';
 import { bindSession } from '../../src/cloudflare/session/object.ts';
 import { providers, tool } from '../../src/core/index.ts';
 import { readAbortPoint } from './crash-points.ts';
@@ -90,10 +90,10 @@ export class Session extends bindSession(runtime) {
 	}
 }
 
-export { Directory } from '../../src/cloudflare/directory/object.ts';
-export { Ledger } from '../../src/cloudflare/ledger/object.ts';
+export { Directory } from '../../src/cloudflare/objects/directory/object.ts';
+export { Ledger } from '../../src/cloudflare/objects/ledger/object.ts';
 
-export { Publisher } from '../../src/cloudflare/publisher/object.ts';
+export { Publisher } from '../../src/cloudflare/objects/publisher/object.ts';
 
 const app = createApp(runtime);
 

@@ -24,29 +24,29 @@ test('the house keeps its rules', () => {
 });
 
 test.each([
-	['cloudflare/publisher/writer.ts', '../session/object.ts'],
-	['cloudflare/ledger/store.ts', '../directory/object.ts'],
+	['cloudflare/objects/publisher/writer.ts', '../../session/object.ts'],
+	['cloudflare/objects/ledger/store.ts', '../directory/object.ts'],
 	['cloudflare/session/object.ts', '../routes/operation.ts'],
-	['cloudflare/config.ts', './session/object.ts'],
-	['cloudflare/config.ts', './agent/define.ts'],
+	['cloudflare/config/config.ts', '../session/object.ts'],
+	['cloudflare/config/config.ts', '../agent/define.ts'],
 	['cloudflare/wire/session.ts', '../rpc/session.ts'],
-	['cloudflare/openapi/spec.ts', '../routes/operation.ts'],
+	['cloudflare/agent/define.ts', '../routes/operation.ts'],
 	['cloudflare/session/run/agent.ts', '../../../agents/index.ts'],
 	['cloudflare/session/store/runs.ts', '../events/log.ts'],
 	['cloudflare/session/events/log.ts', '../run/run.ts'],
 	['cloudflare/session/run/runner.ts', '../inbox/inbox.ts'],
 	['cloudflare/session/run/runner.ts', '../object.ts'],
 	['cloudflare/session/inbox/inbox.ts', '../ui/export.ts'],
-	['cloudflare/session/store/store.ts', '../../ledger/store.ts'],
+	['cloudflare/session/store/store.ts', '../../routes/operation.ts'],
 	['core/tool/fn.ts', '../skill/index.ts'],
 	['core/chat/loop.ts', '../providers/demo.ts'],
 	['core/toolboxes/time.ts', '../skill/index.ts'],
-	['core/errors.ts', './check.ts'],
-	['core/net/fetch.ts', '../../cloudflare/log.ts'],
+	['core/ground/errors.ts', '../tool/schema.ts'],
+	['core/ground/public-fetch.ts', '../../cloudflare/log.ts'],
 	['agents/mine.ts', '../cloudflare/session/object.ts'],
 	['client/index.ts', '../cloudflare/rpc/session.ts'],
 	['page/app.ts', '../cloudflare/wire/event.ts'],
-	['cloudflare/app.ts', '../worker.ts'],
+	['cloudflare/routes/app.ts', '../../worker.ts'],
 ])('%s may not import %s', (file, specifier) => {
 	expect(judge(file, specifier)).toEqual([expect.stringContaining(`src/${file}: imports ${specifier}: `)]);
 });
@@ -79,13 +79,13 @@ test('a file or folder without a room is refused', () => {
 });
 
 test.each([
-	"import type { A } from '../session/object.ts';",
-	"import\n\t{ a }\n\tfrom\n\t'../session/object.ts';",
-	"import '../session/object.ts';",
-	"const late = await import('../session/object.ts');",
-	'const late = await import(`../session/object.ts`);',
-	"type Late = typeof import('../session/object.ts');",
-	'export { a } from "../session/object.ts";',
+	"import type { A } from '../../session/object.ts';",
+	"import\n\t{ a }\n\tfrom\n\t'../../session/object.ts';",
+	"import '../../session/object.ts';",
+	"const late = await import('../../session/object.ts');",
+	'const late = await import(`../../session/object.ts`);',
+	"type Late = typeof import('../../session/object.ts');",
+	'export { a } from "../../session/object.ts";',
 ])('an import is seen in each of its forms: %s', (form) => {
-	expect(judge('cloudflare/publisher/one.ts', '../session/object.ts', form)).toHaveLength(1);
+	expect(judge('cloudflare/objects/ledger/one.ts', '../../session/object.ts', form)).toHaveLength(1);
 });

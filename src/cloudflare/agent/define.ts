@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { reasoningEfforts } from '../../core/chat/effort.ts';
 import type { ReasoningEffort, Timeouts } from '../../core/chat/index.ts';
-import { check } from '../../core/check.ts';
-import { RunletError } from '../../core/errors.ts';
+import { check } from '../../core/ground/check.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 import { type Skill, forAgent as skillsForAgent } from '../../core/skill/index.ts';
 import { type AnyFn, forAgent, type Tool, type ToolEntries } from '../../core/tool/index.ts';
 import { sourceNames, type WebhookMapping, type WebhookMappings } from '../webhooks/index.ts';

@@ -1,5 +1,5 @@
 import type { ProviderRegistration } from '../../core/chat/index.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { CrashPoint } from './crash.ts';
 import type { Agent } from './define.ts';
 

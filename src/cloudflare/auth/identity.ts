@@ -1,5 +1,5 @@
-import { fromBase64Url } from '../../core/bytes.ts';
-import { RunletError } from '../../core/errors.ts';
+import { fromBase64Url } from '../../core/ground/bytes.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 import { digestKey, isOver, type KeyRecord, readKeyId, type Scope, scopes } from './key.ts';
 import { readToken } from './token.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { toBase64Url } from '../../core/bytes.ts';
-import { RunletError } from '../../core/errors.ts';
+import { toBase64Url } from '../../core/ground/bytes.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 
 /** What a key allows: to run agents, or to change what is everybody's, such as skills. */
 export const scopes = ['run', 'admin'] as const;

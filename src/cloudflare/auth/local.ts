@@ -1,4 +1,4 @@
-import { isLoopback } from '../../core/net/public-url.ts';
+import { isLoopback } from '../../core/ground/public-url.ts';
 
 /** The header by which the proxy of `npm start` says that a request came through it. */
 export const localHeader = 'x-runlet-local';

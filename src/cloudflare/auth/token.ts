@@ -1,5 +1,5 @@
-import { fromBase64Url, toBase64Url } from '../../core/bytes.ts';
-import { RunletError } from '../../core/errors.ts';
+import { fromBase64Url, toBase64Url } from '../../core/ground/bytes.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 
 /** What a token says of itself. Whether it is true only `verifyToken` knows. */
 export interface TokenClaims {

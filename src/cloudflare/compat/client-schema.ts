@@ -1,4 +1,4 @@
-import { RunletError, toMessageText } from '../../core/errors.ts';
+import { RunletError, toMessageText } from '../../core/ground/errors.ts';
 import { assertNotTooDeep, compileSchema, type SchemaLimits } from '../../core/tool/json-schema/compile.ts';
 import { toCurrentDraft } from '../../core/tool/json-schema/draft.ts';
 import type { JsonSchema } from '../../core/tool/json-schema/keywords.ts';

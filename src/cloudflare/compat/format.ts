@@ -1,5 +1,5 @@
 import { toSse } from '../../core/chat/sse.ts';
-import { toResponse } from '../../core/errors.ts';
+import { toResponse } from '../../core/ground/errors.ts';
 import { refusalResponse } from './openai/error.ts';
 import { type CompletionFormat, chatCompletions } from './openai/protocol.ts';
 import type { Protocol } from './protocol.ts';

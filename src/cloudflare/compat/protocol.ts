@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../core/chat/index.ts';
-import type { RunletError } from '../../core/errors.ts';
+import type { RunletError } from '../../core/ground/errors.ts';
 
 /** Writes the events of a run for one reader. */
 export interface RunWriter {

@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
 import { canTalk, type ProviderRegistration, resolveRegistration } from '../../core/chat/index.ts';
 import { chooseModel } from '../agent/define.ts';
+import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { config } from '../config.ts';
-import { createResolver } from '../session/run/chat-options.ts';
+import { config } from '../config/config.ts';
 import type { agent as agentSchema, readiness as readinessSchema } from '../wire/agent.ts';
 import { listAgents } from '../wire/operations/service.ts';
 import type { Shown } from '../wire/shown.ts';

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { config } from '../config.ts';
+import { config } from '../config/config.ts';
 import { reach } from '../rpc/reach.ts';
 import type { SessionApi } from '../rpc/session.ts';
 import type { RouteEnv } from './identity.ts';

@@ -1,5 +1,5 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { RunletError } from '../../core/errors.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { listToolNames } from '../agent/tool-names.ts';
@@ -10,7 +10,7 @@ import { createCompletion } from '../compat/openai/operations.ts';
 import type { CompletionFormat } from '../compat/openai/protocol.ts';
 import type { CompletionRequest } from '../compat/openai/schema.ts';
 import { assertOwnCalls, readClientTools, readToolChoice } from '../compat/openai/tools.ts';
-import { config } from '../config.ts';
+import { config } from '../config/config.ts';
 import type { Exchange, Handling, Once } from '../rpc/session.ts';
 import { askSession } from './ask-session.ts';
 import { getOwner, type RouteEnv } from './identity.ts';

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { RunletError } from '../../core/errors.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 import type { Condition } from '../rpc/publisher.ts';
 
 const tag = /^\s*(W\/)?"([\x21\x23-\x7e]*)"\s*$/;

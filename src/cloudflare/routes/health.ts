@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { RunletError, toErrorBody } from '../../core/errors.ts';
+import { RunletError, toErrorBody } from '../../core/ground/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { getHealth } from '../wire/operations/service.ts';
 import { assertMayLook, type RouteEnv } from './identity.ts';

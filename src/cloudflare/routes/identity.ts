@@ -1,9 +1,9 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { RunletError } from '../../core/errors.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 import { type Identity, identify, localIdentity } from '../auth/identity.ts';
 import type { Scope } from '../auth/key.ts';
 import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../auth/local.ts';
-import { config, type Env, readDoor } from '../config.ts';
+import { config, type Env, readDoor } from '../config/config.ts';
 import type { Caller } from '../rpc/session.ts';
 import { assertRate, assertStrangerRate } from './rate.ts';
 

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { isOver } from '../auth/key.ts';
-import { config } from '../config.ts';
+import { config } from '../config/config.ts';
 import type { listedKey } from '../wire/key.ts';
 import { listKeys } from '../wire/operations/keys.ts';
 import type { Shown } from '../wire/shown.ts';

@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
-import { RunletError } from '../../core/errors.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 import { type Agent, chooseModel } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { getModel, listModels } from '../compat/openai/operations.ts';
-import { config } from '../config.ts';
+import { config } from '../config/config.ts';
 import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';

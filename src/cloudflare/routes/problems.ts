@@ -1,9 +1,9 @@
 import { type ProviderRegistration, resolveRegistration } from '../../core/chat/index.ts';
-import { toMessageText } from '../../core/errors.ts';
+import { toMessageText } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
+import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { type Config, config, type Env, findConfigProblems, type Problem } from '../config.ts';
-import { createResolver } from '../session/run/chat-options.ts';
+import { type Config, config, type Env, findConfigProblems, type Problem } from '../config/config.ts';
 
 /** What keeps the Worker or one of its agents from working: its variables, its agents, their models and skills. */
 export async function findProblems(runtime: Runtime, env: Env): Promise<readonly Problem[]> {
@@ -32,7 +32,7 @@ function findUnknownModels(agent: Agent, { model }: Config, providers: readonly 
 	const own = [agent.model ?? [], agent.models ?? [], agent.fallbacks ?? []].flat();
 	const createUnknown = (name: string) => resolveRegistration({ model: name, providers }) === undefined;
 	const message = (name: string) =>
-		`"${name}" is no model that a provider here knows. Take one of README.md, "Models", or add its provider in src/cloudflare/models.ts.`;
+		`"${name}" is no model that a provider here knows. Take one of README.md, "Models", or add its provider in src/cloudflare/config/models.ts.`;
 	return [
 		...(agent.model === undefined && createUnknown(model) ? [{ where: 'MODEL', message: message(model) }] : []),
 		...own.filter(createUnknown).map((name) => ({ where: `agent ${agent.name}`, message: message(name) })),

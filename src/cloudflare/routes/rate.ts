@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
-import { RunletError } from '../../core/errors.ts';
-import { config, type Env } from '../config.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { config, type Env } from '../config/config.ts';
 
 /** Seconds that `wrangler.toml` counts requests over, and how many it allows. */
 const period = 10;

@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { joinBytes } from '../../core/bytes.ts';
-import { createDeferred } from '../../core/chat/deferred.ts';
-import { check } from '../../core/check.ts';
-import { RunletError } from '../../core/errors.ts';
-import { parseJson } from '../../core/json.ts';
-import { hashName } from '../../core/tool/provider-name.ts';
-import { config } from '../config.ts';
+import { joinBytes } from '../../core/ground/bytes.ts';
+import { check } from '../../core/ground/check.ts';
+import { createDeferred } from '../../core/ground/deferred.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { hashText } from '../../core/ground/hash.ts';
+import { parseJson } from '../../core/ground/json.ts';
+import { config } from '../config/config.ts';
 import type { Delivery, Handling } from '../rpc/session.ts';
 import { bodyTooLarge, maxBody } from '../wire/body.ts';
 import type { RouteEnv } from './identity.ts';
@@ -85,7 +85,7 @@ export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handli
 			field: 'Idempotency-Key',
 		});
 	const own = c.var.identity.kind === 'token' ? `token ${key}` : key;
-	return { delivery, once: { key: own, request: hashName(`${c.req.path} ${JSON.stringify(body)}`) } };
+	return { delivery, once: { key: own, request: hashText(`${c.req.path} ${JSON.stringify(body)}`) } };
 }
 
 /** The id of a session that a request may make: one that comes again under its key finds the session that it made. */

@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
-import { toBase64Url } from '../../core/bytes.ts';
-import { config } from '../config.ts';
+import { toBase64Url } from '../../core/ground/bytes.ts';
+import { config } from '../config/config.ts';
 import { log, toFailureFields } from '../log.ts';
-import { askDirectory } from '../rpc/ask-directory.ts';
+import { askDirectory } from '../rpc/directory.ts';
 import type { Once } from '../rpc/session.ts';
 import type { RouteEnv } from './identity.ts';
 

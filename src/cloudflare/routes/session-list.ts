@@ -1,11 +1,9 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import { RunletError } from '../../core/errors.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 import { webhookOwner } from '../auth/identity.ts';
-import { config } from '../config.ts';
-import { createCursor } from '../directory/cursor.ts';
-import { askDirectory } from '../rpc/ask-directory.ts';
-import { type DirectoryPage, everybody, type Listed } from '../rpc/directory.ts';
+import { config } from '../config/config.ts';
+import { askDirectory, createCursor, type DirectoryPage, everybody, type Listed } from '../rpc/directory.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import { assertScope, getOwner, type RouteEnv } from './identity.ts';

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
-import { check } from '../../core/check.ts';
-import { RunletError } from '../../core/errors.ts';
-import { config } from '../config.ts';
+import { check } from '../../core/ground/check.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { config } from '../config/config.ts';
 import type { Caller, SessionApi } from '../rpc/session.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { RunletError } from '../../core/errors.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 import {
 	type KvResolverOptions,
 	kvResolver,
@@ -18,7 +18,7 @@ import {
 	readWholeEntries,
 } from '../../core/skill/kv/layout.ts';
 import { toEtag } from '../../core/skill/kv/prepare.ts';
-import { config } from '../config.ts';
+import { config } from '../config/config.ts';
 import { log } from '../log.ts';
 import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../rpc/publisher.ts';
 import { reach } from '../rpc/reach.ts';

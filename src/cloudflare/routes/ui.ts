@@ -1,12 +1,12 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { check } from '../../core/check.ts';
-import { RunletError } from '../../core/errors.ts';
+import { check } from '../../core/ground/check.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 import { type Agent, chooseModel, findAgent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { sessionIdForm } from '../auth/token.ts';
 import { readAnswers, readContent } from '../compat/ui/request.ts';
-import { config } from '../config.ts';
+import { config } from '../config/config.ts';
 import type { Caller, PagePost } from '../rpc/session.ts';
 import { attachmentsField } from '../wire/attachment.ts';
 import * as operations from '../wire/operations/ui.ts';

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { localIdentity } from '../auth/identity.ts';
-import { config } from '../config.ts';
-import { askLedger } from '../rpc/ask-ledger.ts';
+import { config } from '../config/config.ts';
+import { askLedger } from '../rpc/ledger.ts';
 import { getUsage } from '../wire/operations/usage.ts';
 import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';

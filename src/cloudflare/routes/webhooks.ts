@@ -1,13 +1,13 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { createDeferred } from '../../core/chat/deferred.ts';
-import { check } from '../../core/check.ts';
-import { RunletError, toMessageText } from '../../core/errors.ts';
-import { assertPublicUrl } from '../../core/net/public-url.ts';
+import { check } from '../../core/ground/check.ts';
+import { createDeferred } from '../../core/ground/deferred.ts';
+import { RunletError, toMessageText } from '../../core/ground/errors.ts';
+import { assertPublicUrl } from '../../core/ground/public-url.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
-import { config } from '../config.ts';
+import { config } from '../config/config.ts';
 import { logUnexpected } from '../log.ts';
 import { type Input, replayed, webhookKey } from '../rpc/session.ts';
 import {

@@ -1,3 +1,6 @@
+import { RunletError } from '../../core/ground/errors.ts';
+import { sessionCursor } from '../wire/page.ts';
+import { reach, usualLimitMs } from './reach.ts';
 /** A session as its owner's directory lists it. Times are milliseconds since 1970. */
 export interface Listed {
 	readonly id: string;
@@ -48,4 +51,27 @@ export const everybody = '*';
 export interface DirectoryNamespace {
 	idFromName(owner: string): DurableObjectId;
 	get(id: DurableObjectId): DirectoryApi;
+}
+
+/** Asks an owner's directory. Each of its calls may be made twice. */
+export function askDirectory<T>(
+	directories: DirectoryNamespace,
+	owner: string,
+	ask: (one: DirectoryApi) => Promise<T>,
+): Promise<T> {
+	const call = () => ask(directories.get(directories.idFromName(owner)));
+	return reach(call, { what: 'The list of sessions', isSafe: true, timeoutMs: usualLimitMs });
+}
+
+/** The place behind a session in the list, as text. */
+export function createCursor({ activeAt, id }: Pick<Listed, 'activeAt' | 'id'>): string {
+	return `${activeAt}.${id}`;
+}
+
+/** What a cursor says; throws `invalid_request` for a text that is none. */
+export function parseCursor(text: string): Pick<Listed, 'activeAt' | 'id'> {
+	const [, activeAt, id] = sessionCursor.exec(text) ?? [];
+	if (activeAt === undefined || id === undefined)
+		throw new RunletError('invalid_request', 'cursor: Expected a cursor that this route gave.', { field: 'cursor' });
+	return { activeAt: Number(activeAt), id };
 }

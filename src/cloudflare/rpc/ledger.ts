@@ -1,5 +1,5 @@
-import type { Amount } from '../budget/amount.ts';
-import type { BudgetState, Limit } from '../budget/budget.ts';
+import type { Amount, BudgetState, Limit } from './budget.ts';
+import { reach, usualLimitMs } from './reach.ts';
 
 /** Whether an amount was set aside; if not, where the budget stands. */
 export type Reserved = { readonly ok: true } | { readonly ok: false; readonly state: BudgetState };
@@ -50,4 +50,13 @@ export interface LedgerApi {
 export interface LedgerNamespace {
 	idFromName(owner: string): DurableObjectId;
 	get(id: DurableObjectId): LedgerApi;
+}
+
+/** Asks a ledger, on a new stub each time. Each of its calls may be made twice: an id counts once. */
+export function askLedger<T>(
+	ledger: () => LedgerApi,
+	ask: (one: LedgerApi) => Promise<T>,
+	timeoutMs = usualLimitMs,
+): Promise<T> {
+	return reach(() => ask(ledger()), { what: 'The ledger of this key', isSafe: true, timeoutMs });
 }

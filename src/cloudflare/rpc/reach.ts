@@ -1,6 +1,6 @@
-import { RunletError } from '../../core/errors.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { withTimeLimit } from '../../core/ground/time-limit.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
-import { withTimeLimit } from '../../core/time-limit.ts';
 import { log, toFailureFields } from '../log.ts';
 
 /** How a call to another object is made. */

@@ -1,9 +1,9 @@
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
 import type { JsonSchema } from '../../core/tool/index.ts';
-import type { Limit } from '../budget/budget.ts';
 import type { ClientTool } from '../compat/client-tool.ts';
 import type { Format } from '../compat/format.ts';
 import type { TokenScope } from '../wire/token.ts';
+import type { Limit } from './budget.ts';
 
 /** How the caller of a run wants its answer: as events, as the result, or only that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';

@@ -1,13 +1,13 @@
 import { DurableObject } from 'cloudflare:workers';
-import { RunletError } from '../../core/errors.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 import { createCrashPoints } from '../agent/crash.ts';
 import { chooseModel, findAgent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import type { Limit } from '../budget/budget.ts';
 import type { Format } from '../compat/format.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
-import { config, type Env } from '../config.ts';
+import { config, type Env } from '../config/config.ts';
 import { log, toFailureFields } from '../log.ts';
+import type { Limit } from '../rpc/budget.ts';
 import {
 	type Caller,
 	type CreateInput,

@@ -1,5 +1,5 @@
-import { RunletError } from '../../core/errors.ts';
-import { assertPublicUrl } from '../../core/net/public-url.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { assertPublicUrl } from '../../core/ground/public-url.ts';
 
 /**
  * Where the answer of a run goes, beside its session: to a person in Slack, or as a comment to an issue of GitHub. It is

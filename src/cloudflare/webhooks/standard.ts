@@ -1,5 +1,5 @@
-import { digestFromBase64, fromBase64 } from '../../core/bytes.ts';
-import { RunletError } from '../../core/errors.ts';
+import { digestFromBase64, fromBase64 } from '../../core/ground/bytes.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 import { parseTime } from './signature.ts';
 import type { Source } from './source.ts';
 

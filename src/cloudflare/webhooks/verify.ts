@@ -1,6 +1,6 @@
-import { joinBytes, toHex } from '../../core/bytes.ts';
-import { RunletError } from '../../core/errors.ts';
-import { parseJson } from '../../core/json.ts';
+import { joinBytes, toHex } from '../../core/ground/bytes.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { parseJson } from '../../core/ground/json.ts';
 import { isSigned } from './signature.ts';
 import type { RawDelivery, Signed, Source, WebhookEvent } from './source.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isBase64 } from '../../core/bytes.ts';
+import { isBase64 } from '../../core/ground/bytes.ts';
 import { longText } from './length.ts';
 import { mediaType } from './part.ts';
 import { fileUrlField } from './url.ts';

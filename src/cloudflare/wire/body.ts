@@ -1,4 +1,4 @@
-import { RunletError } from '../../core/errors.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 
 /** Bytes of a request's body. */
 export const maxBody = 4_000_000;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isBase64 } from '../../core/bytes.ts';
+import { isBase64 } from '../../core/ground/bytes.ts';
 import { longText, maxName, shortText } from './length.ts';
 import { fileUrlField } from './url.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isPublicUrl } from '../../core/net/public-url.ts';
+import { isPublicUrl } from '../../core/ground/public-url.ts';
 
 /**
  * The URL of a file that comes with a message. A tool, or the server of a model, may fetch it from inside a network that

@@ -1,4 +1,4 @@
-import { createDeferred, type Deferred } from './deferred.ts';
+import { createDeferred, type Deferred } from '../ground/deferred.ts';
 
 /** Events that may wait for a reader before whoever makes them is asked to pause. */
 const highWater = 256;

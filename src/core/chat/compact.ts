@@ -1,4 +1,4 @@
-import { RunletError } from '../errors.ts';
+import { RunletError } from '../ground/errors.ts';
 import { pushed } from './channel.ts';
 import { type Conversation, isSummary } from './context.ts';
 import { cutText } from './cut.ts';

@@ -1,4 +1,4 @@
-import { isTooDeep } from '../json.ts';
+import { isTooDeep } from '../ground/json.ts';
 import type { ToolCall } from '../tool/index.ts';
 import { toInputText } from '../tool/input.ts';
 import { isLoopKind, type RunEvent } from './event.ts';

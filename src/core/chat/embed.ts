@@ -1,4 +1,4 @@
-import { RunletError } from '../errors.ts';
+import { RunletError } from '../ground/errors.ts';
 import { retry } from './attempt.ts';
 import type { ChatOptions } from './options.ts';
 import type { EmbedFn } from './provider.ts';

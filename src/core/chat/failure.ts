@@ -1,4 +1,4 @@
-import { RunletError, toMessageText } from '../errors.ts';
+import { RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord } from '../tool/schema.ts';
 import type { ChatUsage } from './usage.ts';
 

@@ -1,4 +1,4 @@
-import { RunletError } from '../errors.ts';
+import { RunletError } from '../ground/errors.ts';
 import {
 	countTokensHeuristic,
 	createOverflow,

@@ -1,4 +1,4 @@
-import { RunletError, toRunletError } from '../errors.ts';
+import { RunletError, toRunletError } from '../ground/errors.ts';
 import { createBuiltins } from '../skill/builtins.ts';
 import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
 import { listAdvertised } from '../skill/resolver.ts';

@@ -1,4 +1,4 @@
-import { RunletError, toMessageText } from '../errors.ts';
+import { RunletError, toMessageText } from '../ground/errors.ts';
 import type { AnySchema, JsonSchema } from '../tool/index.ts';
 import { type Checked, checkOutput, isSchema, prepareOutputCheck } from '../tool/schema.ts';
 import { type Message, type UserMessage, userMessage } from './message.ts';

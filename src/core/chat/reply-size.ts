@@ -1,4 +1,4 @@
-import { RunletError } from '../errors.ts';
+import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../tool/schema.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
 

@@ -1,6 +1,6 @@
-import { RunletError, toRunletError } from '../errors.ts';
+import { createDeferred, type Deferred } from '../ground/deferred.ts';
+import { RunletError, toRunletError } from '../ground/errors.ts';
 import { copyData } from '../tool/copy.ts';
-import { createDeferred, type Deferred } from './deferred.ts';
 import { isDelta, joinPieces, type RunEvent, type TerminalEvent } from './event.ts';
 import { readUsage } from './failure.ts';
 import { type LoopContext, loop, type RunResult } from './loop.ts';

@@ -1,5 +1,5 @@
-import { RunletError } from '../errors.ts';
-import { createDeferred } from './deferred.ts';
+import { createDeferred } from '../ground/deferred.ts';
+import { RunletError } from '../ground/errors.ts';
 
 /** The longest time that a timer can wait, in milliseconds; a longer one would fire at once. */
 export const longestTimer = 2 ** 31 - 1;

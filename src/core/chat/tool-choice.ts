@@ -1,4 +1,4 @@
-import { RunletError } from '../errors.ts';
+import { RunletError } from '../ground/errors.ts';
 import type { Tool } from '../tool/index.ts';
 import { type Message, type UserMessage, userMessage } from './message.ts';
 import type { ChatOptions } from './options.ts';

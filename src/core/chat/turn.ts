@@ -1,4 +1,4 @@
-import type { RunletError } from '../errors.ts';
+import type { RunletError } from '../ground/errors.ts';
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import { isSchema, toJsonSchema } from '../tool/schema.ts';
 import { addLostUsage, attempt, retry } from './attempt.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type ProviderMeta, type ProviderRegistration, prefixDetector } from '../chat/index.ts';
-import { check } from '../check.ts';
-import { RunletError } from '../errors.ts';
+import { check } from '../ground/check.ts';
+import { RunletError } from '../ground/errors.ts';
 import { openaiPost } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';

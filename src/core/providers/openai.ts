@@ -1,6 +1,6 @@
 import { reasoningEfforts } from '../chat/effort.ts';
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
-import { RunletError } from '../errors.ts';
+import { RunletError } from '../ground/errors.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
 import { roundEffort } from './adapter/effort.ts';
 import { getNumber, isJson, type Json } from './adapter/json.ts';

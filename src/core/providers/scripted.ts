@@ -1,5 +1,5 @@
 import type { CallOptions, ChatReply, Message, OnDelta, ProviderRegistration } from '../chat/index.ts';
-import { RunletError } from '../errors.ts';
+import { RunletError } from '../ground/errors.ts';
 import type { Tool } from '../tool/index.ts';
 import { toInputText } from '../tool/input.ts';
 

@@ -1,5 +1,5 @@
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort, renderPart } from '../chat/index.ts';
-import { RunletError, toMessageText as textOfError } from '../errors.ts';
+import { RunletError, toMessageText as textOfError } from '../ground/errors.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
 import { readError } from './adapter/bounded.ts';
 import { roundEffort } from './adapter/effort.ts';

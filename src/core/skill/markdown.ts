@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { RunletError } from '../errors.ts';
+import { RunletError } from '../ground/errors.ts';
 import { withoutPatterns } from './allowed-tools.ts';
 import { type Entry, readFrontMatter, type Violation } from './front-matter.ts';
 import type { Skill } from './skill.ts';

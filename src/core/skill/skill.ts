@@ -1,4 +1,4 @@
-import { RunletError } from '../errors.ts';
+import { RunletError } from '../ground/errors.ts';
 import { forAgent as toolsForAgent } from '../tool/define.ts';
 import { isFn, paramNames } from '../tool/fn.ts';
 import type { AnyFn, Tool } from '../tool/index.ts';

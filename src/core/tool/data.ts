@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { check } from '../check.ts';
-import { RunletError } from '../errors.ts';
+import { check } from '../ground/check.ts';
+import { RunletError } from '../ground/errors.ts';
 import { forAgent } from './define.ts';
 import type { Tool } from './tool.ts';
 

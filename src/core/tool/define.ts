@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { RunletError, toMessageText } from '../errors.ts';
+import { RunletError, toMessageText } from '../ground/errors.ts';
 import { type AnyFn, schemaFromFn } from './fn.ts';
 import { assertNotTooDeep } from './json-schema/compile.ts';
 import { toCurrentDraft } from './json-schema/draft.ts';

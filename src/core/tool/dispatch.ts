@@ -1,4 +1,4 @@
-import { toMessageText } from '../errors.ts';
+import { toMessageText } from '../ground/errors.ts';
 import { findByCall } from './define.ts';
 import { createFailure, type InvokeContext, invoke, limitTime, type Outcome } from './invoke.ts';
 import type { Tool, ToolCall, ToolResult } from './tool.ts';

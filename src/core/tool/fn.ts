@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { RunletError } from '../errors.ts';
+import { RunletError } from '../ground/errors.ts';
 import type { AskUser, Halt } from './control.ts';
 import {
 	type AnySchema,

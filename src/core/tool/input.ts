@@ -1,4 +1,4 @@
-import { isTooDeep } from '../json.ts';
+import { isTooDeep } from '../ground/json.ts';
 
 /**
  * The arguments of a call from the JSON that a model wrote: none are `{}`. What is no JSON, or is nested deeper than

@@ -1,5 +1,5 @@
-import { RunletError, toMessageText } from '../errors.ts';
-import { maxLevels } from '../json.ts';
+import { RunletError, toMessageText } from '../ground/errors.ts';
+import { maxLevels } from '../ground/json.ts';
 import { askUser, halt, isAskUser, isHalt } from './control.ts';
 import { copyData } from './copy.ts';
 import { isFn, paramNames } from './fn.ts';

@@ -5,8 +5,8 @@ import {
 	toJsonSchema as valibotToJsonSchema,
 } from '@valibot/to-json-schema';
 import type { GenericSchema } from 'valibot';
-import { RunletError, toMessageText } from '../errors.ts';
-import { isTooDeep, maxLevels } from '../json.ts';
+import { RunletError, toMessageText } from '../ground/errors.ts';
+import { isTooDeep, maxLevels } from '../ground/json.ts';
 import { compileSchema } from './json-schema/compile.ts';
 import { toCurrentDraft } from './json-schema/draft.ts';
 import { findReferred, isRecord, type JsonSchema } from './json-schema/keywords.ts';

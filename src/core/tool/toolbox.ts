@@ -1,4 +1,4 @@
-import { toMessageText } from '../errors.ts';
+import { toMessageText } from '../ground/errors.ts';
 import { copyData } from './copy.ts';
 import { forAgent } from './define.ts';
 import { isAvailable } from './dispatch.ts';

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
-import { createApp } from '../../../src/cloudflare/app.ts';
-import { config } from '../../../src/cloudflare/config.ts';
-import { createProviders } from '../../../src/cloudflare/models.ts';
+import { config } from '../../../src/cloudflare/config/config.ts';
+import { createProviders } from '../../../src/cloudflare/config/models.ts';
+import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { createOptions } from '../../../src/cloudflare/session/run/chat-options.ts';
 import { chat } from '../../../src/core/index.ts';
 

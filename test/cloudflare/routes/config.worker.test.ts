@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { config } from '../../../src/cloudflare/config.ts';
+import { config } from '../../../src/cloudflare/config/config.ts';
 
 const { DAY_BUDGET_TOKENS: _, ...bindings } = { DAY_BUDGET_TOKENS: undefined, ...env };
 const readBudget = (variables: object) => config({ ...bindings, ...variables }).findDayBudget('somebody');

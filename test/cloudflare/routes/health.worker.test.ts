@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
-import { createApp } from '../../../src/cloudflare/app.ts';
+import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { demo } from '../../../src/core/providers/index.ts';
 import { keysFor } from '../../credentials.ts';
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, test } from 'vitest';
 import { hashKey, type KeyRecord, makeKey } from '../../../src/cloudflare/auth/key.ts';
-import { config } from '../../../src/cloudflare/config.ts';
+import { config } from '../../../src/cloudflare/config/config.ts';
 import worker from '../../worker.ts';
 
 /** Requests to a Worker with three keys: two owners, and one who may change skills only. */

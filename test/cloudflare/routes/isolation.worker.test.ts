@@ -2,7 +2,7 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeTokenKey, signToken } from '../../../src/cloudflare/auth/token.ts';
-import { config } from '../../../src/cloudflare/config.ts';
+import { config } from '../../../src/cloudflare/config/config.ts';
 import { readObject } from '../../client.ts';
 import { keysFor } from '../../credentials.ts';
 import { createRandom, createSeed } from '../../endurance/random.ts';

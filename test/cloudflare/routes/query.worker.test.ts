@@ -2,7 +2,7 @@ import { SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import type { Operation } from '../../../src/cloudflare/wire/operation.ts';
 import { createSession, request } from '../../client.ts';
-import * as described from '../openapi/operations.ts';
+import * as described from './openapi/operations.ts';
 
 interface Refusal {
 	readonly error: { readonly code: string; readonly message: string; readonly data?: { readonly field?: string } };

@@ -1,7 +1,7 @@
 /** A key that was rotated: until its end both are good, then the second alone. */
 import { beforeEach, expect, test, vi } from 'vitest';
 import { isOver } from '../../../src/cloudflare/auth/key.ts';
-import { config } from '../../../src/cloudflare/config.ts';
+import { config } from '../../../src/cloudflare/config/config.ts';
 import { keysFor } from '../../credentials.ts';
 import worker from '../../worker.ts';
 

@@ -1,6 +1,6 @@
 import { env, runInDurableObject, SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { createApp } from '../../../src/cloudflare/app.ts';
+import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { allEvents, createSession, request, send } from '../../client.ts';
 import { play } from '../../script.ts';
 

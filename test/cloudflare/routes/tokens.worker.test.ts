@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { signToken } from '../../../src/cloudflare/auth/token.ts';
-import { config } from '../../../src/cloudflare/config.ts';
+import { config } from '../../../src/cloudflare/config/config.ts';
 import { allEvents, readEvents, readObject } from '../../client.ts';
 import { keysFor } from '../../credentials.ts';
 import { play } from '../../script.ts';

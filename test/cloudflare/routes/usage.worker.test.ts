@@ -1,7 +1,7 @@
 /** What an admin reads of spending, and what may be spent where nobody says. */
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { config } from '../../../src/cloudflare/config.ts';
+import { config } from '../../../src/cloudflare/config/config.ts';
 import { setClock } from '../../clock.ts';
 import { keysFor } from '../../credentials.ts';
 import { play } from '../../script.ts';

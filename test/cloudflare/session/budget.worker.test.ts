@@ -1,7 +1,7 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { config } from '../../../src/cloudflare/config.ts';
-import { RunletError } from '../../../src/core/errors.ts';
+import { config } from '../../../src/cloudflare/config/config.ts';
+import { RunletError } from '../../../src/core/ground/errors.ts';
 import {
 	allEvents,
 	createSession,

@@ -2,7 +2,7 @@ import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { Webhook } from 'standardwebhooks';
 import * as v from 'valibot';
 import { describe, expect, inject, test } from 'vitest';
-import { config } from '../../../src/cloudflare/config.ts';
+import { config } from '../../../src/cloudflare/config/config.ts';
 import { retryDelay } from '../../../src/cloudflare/webhooks/callback.ts';
 import { allEvents, follow, readObject, request, restart } from '../../client.ts';
 import { play } from '../../script.ts';

@@ -1,8 +1,8 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, type MockInstance, test, vi } from 'vitest';
-import type { DataPoint, MetricsDataset } from '../../../src/cloudflare/config.ts';
-import { config } from '../../../src/cloudflare/config.ts';
-import { RunletError } from '../../../src/core/errors.ts';
+import type { DataPoint, MetricsDataset } from '../../../src/cloudflare/config/config.ts';
+import { config } from '../../../src/cloudflare/config/config.ts';
+import { RunletError } from '../../../src/core/ground/errors.ts';
 import { allEvents, createSession, follow, readEvents, readObject, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 import { forever, post } from './stage.ts';

@@ -1,7 +1,7 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import { migrations } from '../../../src/cloudflare/session/store/schema.ts';
-import { hashName } from '../../../src/core/tool/provider-name.ts';
+import { hashText } from '../../../src/core/ground/hash.ts';
 import { allEvents, follow, readHistory, readState, readText, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 
@@ -148,7 +148,7 @@ test('a session of the first version is taken up as it stands: read, followed, a
 });
 
 test('one of the second version keeps what was allowed, and asks for the rest', async () => {
-	const id = await stored(second.replace('HASH', hashName('["pay",{"amount":5}]')));
+	const id = await stored(second.replace('HASH', hashText('["pay",{"amount":5}]')));
 	expect(await readState(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'q', kind: 'approval' }] });
 	play('Paid one.');
 	const path = `/v1/sessions/${id}/tool-results`;

@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { config } from '../../../src/cloudflare/config.ts';
+import { config } from '../../../src/cloudflare/config/config.ts';
 import type { Cost } from '../../../src/cloudflare/rpc/ledger.ts';
 import { usualLimitMs } from '../../../src/cloudflare/rpc/reach.ts';
 import { Owner } from '../../../src/cloudflare/session/run/owner.ts';

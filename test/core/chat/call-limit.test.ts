@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createDeferred } from '../../../src/core/chat/deferred.ts';
+import { createDeferred } from '../../../src/core/ground/deferred.ts';
 import { chat, type Message, type Tool, type ToolCall } from '../../../src/core/index.ts';
 import { calling, finish, only, readTool, results } from './support.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createDeferred } from '../../../src/core/chat/deferred.ts';
+import { createDeferred } from '../../../src/core/ground/deferred.ts';
 import { chat, providers } from '../../../src/core/index.ts';
 
 /** A meter that writes down what it is told. */

@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/errors.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import type { JsonSchema } from '../../../core/tool/index.ts';
 import { createSchemaReader } from '../client-schema.ts';
 import type { CompletionRequest } from './schema.ts';

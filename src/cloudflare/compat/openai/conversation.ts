@@ -5,7 +5,7 @@ import {
 	type UserMessage,
 	userMessage,
 } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/errors.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import { parseToolInput } from '../../../core/tool/input.ts';
 import { toPart, toText } from './content.ts';

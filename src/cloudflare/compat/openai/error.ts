@@ -1,4 +1,4 @@
-import { RunletError, toErrorHeaders, toRunletError } from '../../../core/errors.ts';
+import { RunletError, toErrorHeaders, toRunletError } from '../../../core/ground/errors.ts';
 import type { ErrorBody } from './schema.ts';
 
 /** A failure in the form that OpenAI's clients expect. */

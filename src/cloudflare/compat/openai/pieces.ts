@@ -6,7 +6,7 @@ import {
 	type WaitingCall,
 } from '../../../core/chat/index.ts';
 import { findJson } from '../../../core/chat/output.ts';
-import { RunletError } from '../../../core/errors.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import { toInputText } from '../../../core/tool/input.ts';
 import type { CompletionFormat } from './protocol.ts';
 import type { CompletionUsage, Delta, FinishReason } from './schema.ts';

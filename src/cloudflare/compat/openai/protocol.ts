@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/errors.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import type { Protocol, RunWriter } from '../protocol.ts';
 import { errorBody, refusalResponse, runFailureResponse, toRunError } from './error.ts';
 import { listPieces, withoutRestarted } from './pieces.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { isBase64 } from '../../../core/bytes.ts';
-import { isPublicUrl } from '../../../core/net/public-url.ts';
+import { isBase64 } from '../../../core/ground/bytes.ts';
+import { isPublicUrl } from '../../../core/ground/public-url.ts';
 import { longText, maxContent, maxId, maxName, shortText } from '../../wire/length.ts';
 
 /** Messages of one request. */

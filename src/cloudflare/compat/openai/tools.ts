@@ -1,5 +1,5 @@
 import type { ChatOptions } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/errors.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import { define, providerName } from '../../../core/tool/index.ts';
 import { createSchemaReader } from '../client-schema.ts';
 import type { ClientTool } from '../client-tool.ts';

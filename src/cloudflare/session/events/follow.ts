@@ -1,6 +1,6 @@
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { close } from '../../../core/chat/sse.ts';
-import type { RunletError } from '../../../core/errors.ts';
+import type { RunletError } from '../../../core/ground/errors.ts';
 import { createProtocol } from '../../compat/format.ts';
 import type { Protocol, RunWriter } from '../../compat/protocol.ts';
 import { formatPosition, type Position } from './event-id.ts';

@@ -1,6 +1,6 @@
-import { createDeferred, type Deferred } from '../../../core/chat/deferred.ts';
 import { isDelta, isTerminal, joinPieces } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
+import { createDeferred, type Deferred } from '../../../core/ground/deferred.ts';
 import { advance, cutSeenPart, isEnd, isStored, type Position, toStart } from './event-id.ts';
 
 /** An event as a reader gets it; `id` is where the reader stands behind it, missing for a kind that has no place. */

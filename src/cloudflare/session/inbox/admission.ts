@@ -1,7 +1,7 @@
-import { RunletError } from '../../../core/errors.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import type { Agent } from '../../agent/define.ts';
 import { makeTokenId, refuseToken, signToken, verifyToken } from '../../auth/token.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import type { Caller, TokenRequest } from '../../rpc/session.ts';
 import { defaultTokenScopes, type TokenScope, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';

@@ -1,5 +1,5 @@
 import type { ToolMessage } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/errors.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import type { Exchange } from '../../rpc/session.ts';
 import { findOpenCalls, findPending } from '../store/pending.ts';
 import { type Operation, sessionStatus } from '../store/status.ts';

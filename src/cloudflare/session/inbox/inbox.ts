@@ -1,5 +1,5 @@
 import type { Message, UserMessage } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/errors.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import type { Exchange, Handling, Input, Once, PagePost, Submission } from '../../rpc/session.ts';
 import { createPastRun, type LiveRun } from '../run/live-run.ts';

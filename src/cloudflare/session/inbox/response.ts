@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/errors.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import { createProtocol, type Format, type ProtocolContext } from '../../compat/format.ts';
 import { logUnexpected } from '../../log.ts';
 import type { Handling } from '../../rpc/session.ts';

@@ -1,5 +1,5 @@
 import { type Message, type ToolMessage, toolResultMessage, type WaitingCall } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/errors.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Submission } from '../../rpc/session.ts';
 import type { Pending } from '../store/pending.ts';

@@ -1,6 +1,6 @@
 import type { TerminalEvent } from '../../../core/chat/index.ts';
-import { publicFetch } from '../../../core/net/fetch.ts';
-import type { Config } from '../../config.ts';
+import { publicFetch } from '../../../core/ground/public-fetch.ts';
+import type { Config } from '../../config/config.ts';
 import { type LogFields, log, toFailureFields } from '../../log.ts';
 import { retryDelay, signHeaders } from '../../webhooks/callback.ts';
 import { mayPostAgain, parseReplyTarget, toReplyRequest } from '../../webhooks/reply.ts';

@@ -1,8 +1,8 @@
 import { type SeenCall, toCharge } from '../../../core/chat/charge.ts';
 import type { MeteredRequest, PriceOf } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/errors.ts';
-import { type Amount, createAmount } from '../../budget/amount.ts';
-import type { BudgetState, Limit } from '../../budget/budget.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import type { BudgetState, Limit } from '../../rpc/budget.ts';
+import { type Amount, createAmount } from '../../rpc/budget.ts';
 import type { Draft } from '../store/runs.ts';
 import type { Charge, Estimate } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';

@@ -1,10 +1,18 @@
 import { estimateReply } from '../../../core/chat/estimate.ts';
 import type { ChatUsage, Message, Meter, MeteredRequest } from '../../../core/chat/index.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
-import { type Amount, createAmount, nothing } from '../../budget/amount.ts';
-import { type BudgetState, budgetState, exceedsLimit, isBounded, type Limit } from '../../budget/budget.ts';
-import { askLedger } from '../../rpc/ask-ledger.ts';
+import {
+	type Amount,
+	type BudgetState,
+	budgetState,
+	createAmount,
+	exceedsLimit,
+	isBounded,
+	type Limit,
+	nothing,
+} from '../../rpc/budget.ts';
 import type { LedgerApi } from '../../rpc/ledger.ts';
+import { askLedger } from '../../rpc/ledger.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { Charge } from '../store/spending.ts';
 import { ledgerId, type SessionStore } from '../store/store.ts';

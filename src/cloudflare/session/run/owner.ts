@@ -1,11 +1,11 @@
-import { RunletError } from '../../../core/errors.ts';
-import { withTimeLimit } from '../../../core/time-limit.ts';
-import { type BudgetState, isBounded } from '../../budget/budget.ts';
-import type { Config } from '../../config.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { withTimeLimit } from '../../../core/ground/time-limit.ts';
+import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
-import { askDirectory } from '../../rpc/ask-directory.ts';
-import { askLedger } from '../../rpc/ask-ledger.ts';
+import { type BudgetState, isBounded } from '../../rpc/budget.ts';
+import { askDirectory } from '../../rpc/directory.ts';
 import type { Cost } from '../../rpc/ledger.ts';
+import { askLedger } from '../../rpc/ledger.ts';
 import { usualLimitMs } from '../../rpc/reach.ts';
 import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
 import type { SessionStore } from '../store/store.ts';

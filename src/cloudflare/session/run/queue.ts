@@ -1,5 +1,5 @@
-import { createDeferred, type Deferred } from '../../../core/chat/deferred.ts';
 import type { Message } from '../../../core/chat/index.ts';
+import { createDeferred, type Deferred } from '../../../core/ground/deferred.ts';
 import type { Once } from '../../rpc/session.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { Waiting } from '../store/queue.ts';

@@ -2,7 +2,7 @@ import { isDelta, isSideEvent, isTerminal } from '../../../core/chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/loop.ts';
 import { startRun } from '../../../core/chat/run.ts';
-import { RunletError } from '../../../core/errors.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
 import { callsInOrder } from '../events/call-order.ts';

@@ -7,13 +7,13 @@ import {
 	type TerminalEvent,
 } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/loop.ts';
-import { type RunletError, toRunletError } from '../../../core/errors.ts';
+import { type RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import type { Tool, ToolCall } from '../../../core/tool/index.ts';
 import { type AtCrashPoint, createCrashPoints } from '../../agent/crash.ts';
 import type { Runtime } from '../../agent/runtime.ts';
-import type { BudgetState, Limit } from '../../budget/budget.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
+import type { BudgetState, Limit } from '../../rpc/budget.ts';
 import type { Once, RunTerms } from '../../rpc/session.ts';
 import { RunLog } from '../events/log.ts';
 import { replay } from '../events/replay.ts';

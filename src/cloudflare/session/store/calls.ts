@@ -1,7 +1,7 @@
 import type { Question } from '../../../core/chat/index.ts';
+import { hashText } from '../../../core/ground/hash.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
-import { hashName } from '../../../core/tool/provider-name.ts';
-import type { Sql } from '../../migrate.ts';
+import type { Sql } from '../../objects/migrate.ts';
 
 /** What the journal says of a call; one that is not in it has not begun. */
 export interface CallRecord {
@@ -63,5 +63,5 @@ function toKey(id: string): string {
 
 /** What a person allowed, or a run began, beside the call's id: the tool and the arguments. */
 function hashArguments({ name, input }: ToolCall): string {
-	return hashName(JSON.stringify([name, input]));
+	return hashText(JSON.stringify([name, input]));
 }

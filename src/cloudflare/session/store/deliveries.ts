@@ -1,4 +1,4 @@
-import type { Sql } from '../../migrate.ts';
+import type { Sql } from '../../objects/migrate.ts';
 import type { Once } from '../../rpc/session.ts';
 
 /** How long a webhook is known after it came, and a request that its client may send again, in milliseconds. */

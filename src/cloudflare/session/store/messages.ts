@@ -1,5 +1,5 @@
 import { cutOutput, type Message, type SideEvent, type Turn } from '../../../core/chat/index.ts';
-import type { Sql } from '../../migrate.ts';
+import type { Sql } from '../../objects/migrate.ts';
 import type { Inbound } from './inbound.ts';
 import { splitRows } from './storage.ts';
 

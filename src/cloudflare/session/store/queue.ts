@@ -1,5 +1,5 @@
 import type { Message } from '../../../core/chat/index.ts';
-import type { Sql } from '../../migrate.ts';
+import type { Sql } from '../../objects/migrate.ts';
 import type { Inbound } from './inbound.ts';
 import { splitRows } from './storage.ts';
 

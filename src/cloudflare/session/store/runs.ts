@@ -1,6 +1,6 @@
 import type { ChatOptions, RunEvent, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/errors.ts';
-import type { Sql } from '../../migrate.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import type { Sql } from '../../objects/migrate.ts';
 import type { RunTerms } from '../../rpc/session.ts';
 import type { RunStatus } from './status.ts';
 

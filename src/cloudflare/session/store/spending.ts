@@ -1,6 +1,6 @@
 import { roundDollars } from '../../../core/chat/usage.ts';
-import type { Amount } from '../../budget/amount.ts';
-import type { Sql } from '../../migrate.ts';
+import type { Sql } from '../../objects/migrate.ts';
+import type { Amount } from '../../rpc/budget.ts';
 
 /** A request to a model, as it is paid for. */
 export interface Charge {

@@ -1,5 +1,5 @@
 import type { RunResult, TerminalEvent } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/errors.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 
 /** Where a session stands (docs/sessions.md, "Statuses"). */
 export type Status = 'idle' | 'running' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error';

@@ -1,6 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import { RunletError } from '../../../core/errors.ts';
-import type { Sql } from '../../migrate.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import type { Sql } from '../../objects/migrate.ts';
 
 /** After how many seconds a request may come again that met a storage which failed. */
 const retryAfter = 2;

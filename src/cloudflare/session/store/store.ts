@@ -1,9 +1,8 @@
 import type { Message } from '../../../core/chat/index.ts';
 import { makeTokenKey } from '../../auth/token.ts';
-import type { Amount } from '../../budget/amount.ts';
-import type { Limit } from '../../budget/budget.ts';
 import type { ClientTool } from '../../compat/client-tool.ts';
-import { migrate, readVersion } from '../../migrate.ts';
+import { migrate, readVersion } from '../../objects/migrate.ts';
+import type { Amount, Limit } from '../../rpc/budget.ts';
 import { CallRows } from './calls.ts';
 import { DeliveryRows } from './deliveries.ts';
 import { MessageRows } from './messages.ts';

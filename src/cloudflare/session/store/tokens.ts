@@ -1,4 +1,4 @@
-import type { Sql } from '../../migrate.ts';
+import type { Sql } from '../../objects/migrate.ts';
 import { type TokenScope, tokenScopes } from '../../wire/token.ts';
 
 /** A token that was given out and not taken back. */

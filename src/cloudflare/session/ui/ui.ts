@@ -1,5 +1,5 @@
-import { joinBytes, toBase64 } from '../../../core/bytes.ts';
 import type { ToolMessage } from '../../../core/chat/index.ts';
+import { joinBytes, toBase64 } from '../../../core/ground/bytes.ts';
 import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../compat/ui/message.ts';
 import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../../compat/ui/writer.ts';
 import { replay } from '../events/replay.ts';

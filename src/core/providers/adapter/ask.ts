@@ -1,7 +1,7 @@
 import { withUsage } from '../../chat/failure.ts';
 import type { ChatReply, ChatUsage, OnDelta } from '../../chat/index.ts';
 import { toAbortError } from '../../chat/signal.ts';
-import { RunletError } from '../../errors.ts';
+import { RunletError } from '../../ground/errors.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
 import { readBody, wireBounds } from './bounded.ts';
 import { done, eventBatches } from './events.ts';

@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { RunletError } from '../../errors.ts';
+import { RunletError } from '../../ground/errors.ts';
 import { wireBounds, wireMeter } from './bounded.ts';
 import { isJson, type Json } from './json.ts';
 

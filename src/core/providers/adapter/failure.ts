@@ -1,6 +1,6 @@
 import { isRetryable, kindOfStatus, parseRetryAfter, readCauseCode, toModelError } from '../../chat/failure.ts';
-import { RunletError, toMessageText } from '../../errors.ts';
-import { redactSecrets } from '../../redact.ts';
+import { RunletError, toMessageText } from '../../ground/errors.ts';
+import { redactSecrets } from '../../ground/redact.ts';
 import { readError } from './bounded.ts';
 import { getNumber, getObject, getObjects, isJson, type Json, string } from './json.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Timeouts } from '../../chat/index.ts';
-import { check } from '../../check.ts';
-import { RunletError } from '../../errors.ts';
+import { check } from '../../ground/check.ts';
+import { RunletError } from '../../ground/errors.ts';
 import { isJson, type Json } from './json.ts';
 
 /** What every provider function takes. */

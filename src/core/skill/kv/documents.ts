@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { toMessageText } from '../../errors.ts';
-import { withTimeLimit } from '../../time-limit.ts';
+import { toMessageText } from '../../ground/errors.ts';
+import { withTimeLimit } from '../../ground/time-limit.ts';
 import { type FullText, readFullText } from './full-text.ts';
 import {
 	bodyKey,

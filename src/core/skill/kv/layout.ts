@@ -3,7 +3,7 @@
  * and never changes. A reader follows the index, so one write of the index shows a new set as a whole.
  */
 import * as v from 'valibot';
-import { explain } from '../../check.ts';
+import { explain } from '../../ground/check.ts';
 import { indexLine } from '../list.ts';
 
 /** The prefix of all keys where nothing else is said. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { countBytes } from '../../bytes.ts';
-import { truncateText } from '../../text.ts';
+import { countBytes } from '../../ground/bytes.ts';
+import { truncateText } from '../../ground/text.ts';
 import { hashContent } from './content-hash.ts';
 import { writeFullText } from './full-text.ts';
 import {

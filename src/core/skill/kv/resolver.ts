@@ -1,4 +1,4 @@
-import { toMessageText } from '../../errors.ts';
+import { toMessageText } from '../../ground/errors.ts';
 import { indexLine } from '../list.ts';
 import type { SkillResolver } from '../resolver.ts';
 import { type FoundSkill, type SearchOptions, scoreSkills } from '../search.ts';

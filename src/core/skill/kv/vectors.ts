@@ -1,4 +1,4 @@
-import { fromBase64, joinBytes, toBase64 } from '../../bytes.ts';
+import { fromBase64, joinBytes, toBase64 } from '../../ground/bytes.ts';
 import type { Searched } from '../search.ts';
 import type { Scored } from './full-text.ts';
 import type { Vectors } from './layout.ts';

@@ -1,4 +1,4 @@
-import { countBytes } from '../../bytes.ts';
+import { countBytes } from '../../ground/bytes.ts';
 import type { SkillsPlan } from './plan.ts';
 import type { Put, SkillsKv } from './store.ts';
 

@@ -1,4 +1,4 @@
-import { isTooDeep, maxLevels } from '../../json.ts';
+import { isTooDeep, maxLevels } from '../../ground/json.ts';
 import { compilePattern, type Pattern } from '../pattern/pattern.ts';
 import { findReferred, holders, innerSchemas, isRecord, type JsonSchema } from './keywords.ts';
 

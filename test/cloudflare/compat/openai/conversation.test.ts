@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { toConversation } from '../../../../src/cloudflare/compat/openai/conversation.ts';
 import { type ClientMessage, completionRequest } from '../../../../src/cloudflare/compat/openai/schema.ts';
 import { listOpenCalls, toSendable } from '../../../../src/core/chat/message.ts';
-import { check } from '../../../../src/core/check.ts';
-import { RunletError } from '../../../../src/core/errors.ts';
+import { check } from '../../../../src/core/ground/check.ts';
+import { RunletError } from '../../../../src/core/ground/errors.ts';
 
 const text = fc.string({ minLength: 1, maxLength: 8 }).map((one) => `${one}.`);
 const user = text.map((content): ClientMessage[] => [{ role: 'user', content }]);

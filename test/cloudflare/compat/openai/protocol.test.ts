@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { chatCompletions } from '../../../../src/cloudflare/compat/openai/protocol.ts';
 import type { RunEvent, TerminalEvent } from '../../../../src/core/chat/index.ts';
-import { RunletError } from '../../../../src/core/errors.ts';
+import { RunletError } from '../../../../src/core/ground/errors.ts';
 
 const protocol = chatCompletions({
 	type: 'chat.completions',

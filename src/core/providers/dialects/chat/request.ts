@@ -8,8 +8,8 @@ import {
 	type ToolMessage,
 	type UserMessage,
 } from '../../../chat/index.ts';
+import { hashText } from '../../../ground/hash.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
-import { hashName } from '../../../tool/provider-name.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
 import { decodeText, isImage, toDataUrl, toMedia } from '../../adapter/parts.ts';
@@ -214,6 +214,6 @@ function findThinkingTurns(messages: readonly Message[]): ReadonlySet<Message> {
 /** A call's id as the endpoint takes it: the same for a call and its result, in every request. */
 function callId(id: string, { callIdLength }: ChatQuirks): string {
 	if (callIdLength !== undefined)
-		return id.length === callIdLength && /^[a-zA-Z0-9]+$/.test(id) ? id : hashName(id).slice(-callIdLength);
-	return id.length <= 40 ? id : `call_${hashName(id)}`;
+		return id.length === callIdLength && /^[a-zA-Z0-9]+$/.test(id) ? id : hashText(id).slice(-callIdLength);
+	return id.length <= 40 ? id : `call_${hashText(id)}`;
 }

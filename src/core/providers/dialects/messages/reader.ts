@@ -1,5 +1,5 @@
-import { RunletError } from '../../../errors.ts';
-import { isTooDeep } from '../../../json.ts';
+import { RunletError } from '../../../ground/errors.ts';
+import { isTooDeep } from '../../../ground/json.ts';
 import { toInputText } from '../../../tool/input.ts';
 import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';

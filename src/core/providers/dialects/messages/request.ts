@@ -7,7 +7,7 @@ import {
 	renderPart,
 	type ToolMessage,
 } from '../../../chat/index.ts';
-import { RunletError, toMessageText } from '../../../errors.ts';
+import { RunletError, toMessageText } from '../../../ground/errors.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import { mapInner } from '../../../tool/json-schema/keywords.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';

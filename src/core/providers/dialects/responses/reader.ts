@@ -1,4 +1,4 @@
-import { RunletError } from '../../../errors.ts';
+import { RunletError } from '../../../ground/errors.ts';
 import { toInputText } from '../../../tool/input.ts';
 import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';

@@ -1,0 +1,49 @@
+import type { ProviderRegistration } from '../../core/chat/index.ts';
+import {
+	anthropic,
+	deepseek,
+	demo,
+	gemini,
+	groq,
+	mistral,
+	ollama,
+	openai,
+	workersAi,
+	xai,
+} from '../../core/providers/index.ts';
+import type { Config, Endpoint } from './config.ts';
+
+/** A pause between two words of the demo model, so that a person sees them stream. */
+const demoPace = { delayMs: 15 };
+
+const made = new WeakMap<Config, readonly ProviderRegistration[]>();
+
+/**
+ * Who talks to which model in this Worker (README, "Models"). Those without their key are in the list too: they know
+ * their models, and say which variable to set. Add yours: a line here, its variables in `config.ts`.
+ */
+export function createProviders(config: Config): readonly ProviderRegistration[] {
+	const known = made.get(config);
+	if (known !== undefined) return known;
+	const providers = [
+		demo(demoPace),
+		anthropic(config.findEndpoint('ANTHROPIC')),
+		openai(config.findEndpoint('OPENAI')),
+		xai(config.findEndpoint('XAI')),
+		gemini(config.findEndpoint('GEMINI')),
+		groq(config.findEndpoint('GROQ')),
+		deepseek(config.findEndpoint('DEEPSEEK')),
+		mistral(config.findEndpoint('MISTRAL')),
+		localModels(config.findEndpoint('OLLAMA')),
+		workersAi({ binding: config.ai }),
+	];
+	made.set(config, providers);
+	return providers;
+}
+
+/** A deployed Worker has no Ollama beside it, so here it is named, or not there. */
+function localModels({ apiKey, baseURL }: Endpoint): ProviderRegistration {
+	const { variant, displayName, detect, meta, ...functions } = ollama({ apiKey, baseURL });
+	const about = { variant, displayName, detect, meta };
+	return baseURL === undefined ? { ...about, needs: 'OLLAMA_BASE_URL' } : { ...about, ...functions };
+}

@@ -1,0 +1,49 @@
+import { DurableObject } from 'cloudflare:workers';
+import { config, type Env } from '../../config/config.ts';
+import { askDirectory, type DirectoryApi, type DirectoryPage, everybody, type Listed } from '../../rpc/directory.ts';
+import { DirectoryStore } from './store.ts';
+
+/** The Durable Object of an owner's directory. */
+export class Directory extends DurableObject<Env> implements DirectoryApi {
+	readonly #store: DirectoryStore;
+	readonly #now: () => number;
+
+	/** @param now the clock, in milliseconds since 1970. */
+	constructor(ctx: DurableObjectState, env: Env, now: () => number = Date.now) {
+		super(ctx, env);
+		this.#now = now;
+		this.#store = new DirectoryStore(ctx.storage);
+	}
+
+	async touch(entry: Listed, owner?: string): Promise<void> {
+		this.#store.touch(entry);
+		if (owner === undefined || this.#store.hasOwner(owner)) return;
+		const { directories } = config(this.env);
+		await askDirectory(directories, everybody, (one) => one.addOwner(owner));
+		this.#store.addOwner(owner);
+	}
+
+	async remove(id: string): Promise<void> {
+		this.#store.remove(id, this.#now());
+	}
+
+	async list(page: { readonly cursor?: string; readonly limit: number }): Promise<DirectoryPage> {
+		return this.#store.list(page);
+	}
+
+	async noteSent(request: string, session: string): Promise<void> {
+		this.#store.noteSent(request, session, this.#now());
+	}
+
+	async findSent(request: string): Promise<string | undefined> {
+		return this.#store.findSent(request, this.#now());
+	}
+
+	async addOwner(owner: string): Promise<void> {
+		this.#store.addOwner(owner);
+	}
+
+	async listOwners(limit: number): Promise<string[]> {
+		return this.#store.listOwners(limit);
+	}
+}

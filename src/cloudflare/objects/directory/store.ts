@@ -1,0 +1,117 @@
+import type { DurableObjectStorage } from '@cloudflare/workers-types';
+import type { DirectoryPage, Listed } from '../../rpc/directory.ts';
+import { createCursor, parseCursor } from '../../rpc/directory.ts';
+import { migrate } from '../migrate.ts';
+import { migrations } from './schema.ts';
+
+/** Milliseconds for which a removed session is remembered. */
+const rememberedMs = 86_400_000;
+
+/** Removed sessions that are forgotten at a time; one is added at a time, so they do not pile up. */
+const forgottenAtOnce = 100;
+
+/** Milliseconds for which a request is known that its client may send again: longer than any waits for an answer. */
+const sentMs = 3_600_000;
+
+/** A directory's rows. Every method is synchronous. What each promises stands in `DirectoryApi`. */
+export class DirectoryStore {
+	readonly #storage: DurableObjectStorage;
+
+	constructor(storage: DurableObjectStorage) {
+		this.#storage = storage;
+		storage.transactionSync(() => migrate(storage.sql, migrations));
+	}
+
+	touch({ id, agent, title, createdAt, activeAt }: Listed): void {
+		this.#storage.sql.exec(
+			`INSERT INTO session (id, agent, title, created_at, active_at, removed) VALUES (?, ?, ?, ?, ?, 0)
+			ON CONFLICT (id) DO UPDATE SET agent = excluded.agent, title = excluded.title,
+				created_at = excluded.created_at, active_at = excluded.active_at, removed = 0
+			WHERE CASE removed
+				WHEN 0 THEN excluded.active_at >= session.active_at
+				ELSE excluded.created_at > session.created_at
+			END`,
+			id,
+			agent,
+			title ?? null,
+			createdAt,
+			activeAt,
+		);
+	}
+
+	/** A session that was listed keeps when it was created, by its own clock; of one that was not, `now` is the most. */
+	remove(id: string, now: number): void {
+		this.#storage.transactionSync(() => {
+			this.#storage.sql.exec(
+				`DELETE FROM session WHERE id IN (
+					SELECT id FROM session WHERE removed = 1 AND active_at <= ? ORDER BY active_at LIMIT ?
+				)`,
+				now - rememberedMs,
+				forgottenAtOnce,
+			);
+			this.#storage.sql.exec(
+				`INSERT INTO session (id, agent, title, created_at, active_at, removed) VALUES (?1, '', NULL, ?2, ?2, 1)
+				ON CONFLICT (id) DO UPDATE SET agent = '', title = NULL, active_at = excluded.active_at, removed = 1`,
+				id,
+				now,
+			);
+		});
+	}
+
+	noteSent(request: string, session: string, now: number): void {
+		const { sql } = this.#storage;
+		this.#storage.transactionSync(() => {
+			sql.exec(
+				'DELETE FROM sent WHERE request IN (SELECT request FROM sent WHERE sent_at <= ? ORDER BY sent_at LIMIT ?)',
+				now - sentMs,
+				forgottenAtOnce,
+			);
+			sql.exec(
+				`INSERT INTO sent (request, session, sent_at) VALUES (?, ?, ?)
+				ON CONFLICT (request) DO UPDATE SET session = excluded.session, sent_at = excluded.sent_at`,
+				...[request, session, now],
+			);
+		});
+	}
+
+	findSent(request: string, now: number): string | undefined {
+		type Row = { session: string };
+		const rows = this.#storage.sql.exec<Row>(
+			'SELECT session FROM sent WHERE request = ? AND sent_at > ?',
+			request,
+			now - sentMs,
+		);
+		return rows.toArray()[0]?.session;
+	}
+
+	list({ cursor, limit }: { readonly cursor?: string; readonly limit: number }): DirectoryPage {
+		type Row = { id: string; agent: string; title: string | null; created_at: number; active_at: number };
+		const behind = cursor === undefined ? undefined : parseCursor(cursor);
+		const rows = this.#storage.sql.exec<Row>(
+			`SELECT id, agent, title, created_at, active_at FROM session
+			WHERE removed = 0 ${behind === undefined ? '' : 'AND (active_at, id) < (?, ?)'}
+			ORDER BY active_at DESC, id DESC LIMIT ?`,
+			...(behind === undefined ? [] : [behind.activeAt, behind.id]),
+			limit + 1,
+		);
+		const found = rows.toArray().map(({ title, created_at: createdAt, active_at: activeAt, ...rest }) => {
+			return { ...rest, ...(title !== null && { title }), createdAt, activeAt };
+		});
+		const sessions = found.slice(0, limit);
+		const last = sessions.at(-1);
+		return found.length > limit && last !== undefined ? { sessions, cursor: createCursor(last) } : { sessions };
+	}
+
+	addOwner(owner: string): void {
+		this.#storage.sql.exec('INSERT OR IGNORE INTO owner (name) VALUES (?)', owner);
+	}
+
+	hasOwner(owner: string): boolean {
+		return this.#storage.sql.exec('SELECT 1 FROM owner WHERE name = ?', owner).toArray().length > 0;
+	}
+
+	listOwners(limit: number): string[] {
+		const rows = this.#storage.sql.exec<{ name: string }>('SELECT name FROM owner ORDER BY name LIMIT ?', limit);
+		return rows.toArray().map(({ name }) => name);
+	}
+}

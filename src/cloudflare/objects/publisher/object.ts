@@ -1,0 +1,34 @@
+import { DurableObject } from 'cloudflare:workers';
+import { config, type Env } from '../../config/config.ts';
+import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../../rpc/publisher.ts';
+import { PublisherStore } from './store.ts';
+import { SkillWriter } from './writer.ts';
+
+export interface PublisherOptions {
+	/** Milliseconds from one write of the index to the next; KV takes one a second. */
+	readonly paceMs?: number;
+}
+
+/** The Durable Object that publishes skills. */
+export class Publisher extends DurableObject<Env> implements PublisherApi {
+	readonly #writer: SkillWriter;
+
+	constructor(ctx: DurableObjectState, env: Env, { paceMs = 1_100 }: PublisherOptions = {}) {
+		super(ctx, env);
+		const { skills, local } = config(env);
+		this.#writer = new SkillWriter(skills, new PublisherStore(ctx.storage), {
+			prefix: publishedPrefix,
+			paceMs,
+			// KV on a laptop is never stale, and `npm run skills` may write it, too.
+			trustMs: local ? 0 : undefined,
+		});
+	}
+
+	put(name: string, markdown: string, condition: Condition): Promise<Outcome> {
+		return this.#writer.change({ name, markdown, condition });
+	}
+
+	remove(name: string, condition: Condition): Promise<Outcome> {
+		return this.#writer.change({ name, condition });
+	}
+}

@@ -1,0 +1,63 @@
+import type { DurableObjectStorage } from '@cloudflare/workers-types';
+import { splitText } from '../../../core/ground/text.ts';
+import { migrate } from '../migrate.ts';
+import { migrations } from './schema.ts';
+
+/** The documents in KV that change in place. */
+export interface Documents {
+	readonly index: string | null;
+	readonly retired: string | null;
+}
+
+/** What was written last, in milliseconds since 1970; `pending` until KV has it. */
+export interface Written extends Documents {
+	readonly at: number;
+	readonly pending: boolean;
+}
+
+/** Characters of a row: at most 1.5 MB in UTF-8, and a row may have 2. */
+const pieceLength = 500_000;
+
+/** A publisher's rows: its own copy of what it wrote. Every method is synchronous and writes all or nothing. */
+export class PublisherStore {
+	readonly #storage: DurableObjectStorage;
+
+	constructor(storage: DurableObjectStorage) {
+		this.#storage = storage;
+		storage.transactionSync(() => migrate(storage.sql, migrations));
+	}
+
+	read(): Written | undefined {
+		const [row] = this.#storage.sql.exec<{ at: number; pending: number }>('SELECT at, pending FROM written').toArray();
+		if (row === undefined) return undefined;
+		return { index: this.#text('index'), retired: this.#text('retired'), at: row.at, pending: row.pending === 1 };
+	}
+
+	/** `undefined` forgets what there was. */
+	save(written: Written | undefined): void {
+		this.#storage.transactionSync(() => {
+			const { sql } = this.#storage;
+			sql.exec('DELETE FROM part');
+			sql.exec('DELETE FROM written');
+			if (written === undefined) return;
+			const { index, retired, at, pending } = written;
+			for (const [document, text] of Object.entries({ index, retired })) {
+				for (const [position, piece] of splitText(text ?? '', pieceLength).entries())
+					sql.exec('INSERT INTO part VALUES (?, ?, ?)', document, position, piece);
+			}
+			sql.exec('INSERT INTO written VALUES (0, ?, ?)', at, pending ? 1 : 0);
+		});
+	}
+
+	/** KV has it. */
+	settle(): void {
+		this.#storage.sql.exec('UPDATE written SET pending = 0');
+	}
+
+	#text(document: keyof Documents): string | null {
+		const rows = this.#storage.sql
+			.exec<{ text: string }>('SELECT text FROM part WHERE document = ? ORDER BY position', document)
+			.toArray();
+		return rows.length === 0 ? null : rows.map(({ text }) => text).join('');
+	}
+}

@@ -1,0 +1,54 @@
+import { Hono } from 'hono';
+import { RunletError } from '../../core/ground/errors.ts';
+import type { Runtime } from '../agent/runtime.ts';
+import { protocolAt } from '../compat/format.ts';
+import { accessLog } from './access-log.ts';
+import { agentsRoute } from './agents.ts';
+import { chatCompletionsRoute } from './chat-completions.ts';
+import { crossOrigin } from './cors.ts';
+import { healthRoute } from './health.ts';
+import { assertMayAnswer, authenticate, limitStrangers, type RouteEnv } from './identity.ts';
+import { keys } from './keys.ts';
+import { modelsRoute } from './model-list.ts';
+import { describe } from './openapi/mount.ts';
+import { securityHeaders } from './security-headers.ts';
+import { sessions } from './sessions.ts';
+import { skills } from './skills.ts';
+import { uiRoute } from './ui.ts';
+import { usage } from './usage.ts';
+import { webhooksRoute } from './webhooks.ts';
+
+/**
+ * The Worker's HTTP side: mounts the routes, and turns every error into a response in one place. The page at `/` is a
+ * static asset and does not come through here.
+ */
+export function createApp(runtime: Runtime) {
+	const app = new Hono<RouteEnv>();
+	app.onError((error, c) => {
+		const response = protocolAt(c.req.path).failure(error);
+		const allow = c.res.headers.get('allow');
+		if (allow !== null) response.headers.set('allow', allow);
+		return response;
+	});
+	app.notFound((c) => {
+		const error = new RunletError('not_found', `There is nothing at ${c.req.path}. See README.md for the routes.`);
+		return protocolAt(c.req.path).failure(error);
+	});
+	app.use(accessLog, securityHeaders, limitStrangers);
+	app.use('/v1/*', crossOrigin, assertMayAnswer);
+	// Authenticated by what their senders sign.
+	app.route('/v1/webhooks', webhooksRoute(runtime));
+	// Behind this line everybody is known; a way in that knows its callers by other means is mounted in front of it.
+	app.use('/v1/*', authenticate);
+	const routed = app
+		.route('/healthz', healthRoute(runtime))
+		.route('/v1/agents', agentsRoute(runtime))
+		.route('/v1/chat/completions', chatCompletionsRoute(runtime))
+		.route('/v1/keys', keys)
+		.route('/v1/models', modelsRoute(runtime))
+		.route('/v1/sessions', sessions)
+		.route('/v1/skills', skills)
+		.route('/v1/ui', uiRoute(runtime))
+		.route('/v1/usage', usage);
+	return describe(routed);
+}

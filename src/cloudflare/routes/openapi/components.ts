@@ -1,0 +1,50 @@
+import type * as v from 'valibot';
+import {
+	chunkSchema,
+	completionRequest,
+	completionSchema,
+	errorSchema,
+	messageSchema,
+} from '../../compat/openai/schema.ts';
+import { agent } from '../../wire/agent.ts';
+import { attachment } from '../../wire/attachment.ts';
+import { budgetSchema, budgetState } from '../../wire/budget.ts';
+import { approvalEntry, question, resultEntry, toolCall, waitingCall } from '../../wire/call.ts';
+import { errorBody } from '../../wire/error.ts';
+import { runEvent } from '../../wire/event.ts';
+import { answerBody, messageBody, shownMessage } from '../../wire/message.ts';
+import { part } from '../../wire/part.ts';
+import { runResult } from '../../wire/run.ts';
+import { session, sessionBody } from '../../wire/session.ts';
+import { listedSkill, skill } from '../../wire/skill.ts';
+import { usage } from '../../wire/usage.ts';
+
+/** Schemas that the document has a name for: wherever one of them is used, it refers to the name. */
+export const components: Readonly<Record<string, v.GenericSchema>> = {
+	Agent: agent,
+	Answer: answerBody,
+	Approval: approvalEntry,
+	Attachment: attachment,
+	Budget: budgetSchema,
+	BudgetState: budgetState,
+	Completion: completionSchema,
+	CompletionChunk: chunkSchema,
+	CompletionInput: completionRequest,
+	CompletionMessage: messageSchema,
+	Error: errorBody,
+	ListedSkill: listedSkill,
+	Message: shownMessage,
+	MessageInput: messageBody,
+	MessagePart: part,
+	OpenAIError: errorSchema,
+	Question: question,
+	RunEvent: runEvent,
+	RunResult: runResult,
+	Session: session,
+	SessionInput: sessionBody,
+	Skill: skill,
+	ToolCall: toolCall,
+	ToolResult: resultEntry,
+	Usage: usage,
+	WaitingCall: waitingCall,
+};

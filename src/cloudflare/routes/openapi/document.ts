@@ -1,0 +1,100 @@
+import type { Hono, Env as HonoEnv, Schema } from 'hono';
+import { generateSpecs } from 'hono-openapi';
+import { failures } from '../../wire/error.ts';
+import { type RequestHeader, requestHeaders } from '../../wire/operation.ts';
+import { type JsonSchema, toNamedSchemas } from './json-schema.ts';
+import { anyError, nameFailure, parameterName, type Spec, toExamples, toRef } from './spec.ts';
+
+/** The API as an OpenAPI 3.1 document: https://spec.openapis.org/oas/v3.1.1 */
+export interface Document {
+	readonly openapi: string;
+	readonly info: { readonly title: string; readonly version: string; readonly description: string };
+	readonly servers: readonly { readonly url: string }[];
+	readonly tags: readonly { readonly name: string; readonly description: string }[];
+	readonly security: readonly JsonSchema[];
+	readonly paths: Readonly<Record<string, Readonly<Record<string, Spec>>>>;
+	readonly components: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
+}
+
+/** The version of the package. */
+const version = '0.1.0';
+
+const description = `Agents that stream, sessions that last, skills from KV.
+
+A request is made with an API key as \`Authorization: Bearer\` (or alone, as \`x-api-key\` or \`api-key\`), or with the token of a session, which opens just that one. Under \`npm start\` this machine needs neither.
+
+A run outlives its reader: whoever is cut off connects again with \`Last-Event-ID\`. A \`POST\` that is sent again under its \`Idempotency-Key\` is done once. An error is \`{ "error": { "code", "message", "data"? } }\`, and its message says what to do; routes that speak another protocol have its form.`;
+
+/** In the order of the page. */
+const tags = [
+	{ name: 'Agents', description: 'Who can be talked to.' },
+	{ name: 'Sessions', description: 'Conversations that last.' },
+	{ name: 'Messages', description: 'What is said in a session, and the answers to what it asks.' },
+	{ name: 'Runs', description: 'The work on a message: followed, stopped and taken up again.' },
+	{ name: 'Keys', description: 'Which API keys this Worker knows.' },
+	{ name: 'AI SDK pages', description: 'What `useChat` of the AI SDK, versions 5, 6 and 7, posts to.' },
+	{ name: 'Webhooks', description: 'Events of other services, which begin runs.' },
+	{ name: 'Skills', description: 'Texts that agents read when they need them.' },
+	{ name: 'OpenAI', description: 'For clients of OpenAI: an agent is a model.' },
+	{ name: 'Service', description: 'About the Worker itself.' },
+];
+
+/** The document of an app: of all its routes that stand behind `serves`. */
+export async function createDocument<E extends HonoEnv, S extends Schema>(app: Hono<E, S>): Promise<Document> {
+	const { paths } = await generateSpecs(app, { excludeStaticFile: false, defaultValidationErrorResponse: false });
+	return {
+		openapi: '3.1.1',
+		info: { title: 'Runlet', version, description },
+		servers: [{ url: '/' }],
+		tags,
+		security: [{ apiKey: [] }],
+		paths: JSON.parse(JSON.stringify(paths)),
+		components: {
+			schemas: toNamedSchemas(),
+			parameters: Object.fromEntries(headerNames.map((name) => [parameterName(name), headerParameter(name)])),
+			responses: {
+				...Object.fromEntries(
+					Object.entries(failures).map(([status, { says, example }]) => [
+						nameFailure(status),
+						errorResponse(says, { [example.code]: { error: example } }),
+					]),
+				),
+				[nameFailure('default')]: errorResponse(anyError),
+			},
+			securitySchemes: {
+				apiKey: {
+					type: 'http',
+					scheme: 'bearer',
+					bearerFormat: 'rl_…',
+					description: 'An API key: it opens the sessions of its owner. Writing skills needs its scope `admin`.',
+				},
+				sessionToken: {
+					type: 'http',
+					scheme: 'bearer',
+					bearerFormat: 'rls_…',
+					description: 'The token of one session, for a page that must not hold a key.',
+				},
+			},
+		},
+	};
+}
+
+const headerNames = Object.keys(requestHeaders).filter((name): name is RequestHeader => name in requestHeaders);
+
+function headerParameter(name: RequestHeader): JsonSchema {
+	const { says, example } = requestHeaders[name];
+	return { name: headerTitle(name), in: 'header', description: says, schema: { type: 'string' }, example };
+}
+
+/** A header's name as it is usually written. */
+function headerTitle(name: RequestHeader): string {
+	return name.replace(/\b(id\b|\w)/g, (letters) => letters.toUpperCase());
+}
+
+function errorResponse(says: string, examples?: Readonly<Record<string, unknown>>): JsonSchema {
+	const schema = toRef('schemas', 'Error');
+	return {
+		description: says,
+		content: { 'application/json': { schema, ...(examples && { examples: toExamples(examples) }) } },
+	};
+}

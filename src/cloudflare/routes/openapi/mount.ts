@@ -1,0 +1,28 @@
+import type { Hono, Schema } from 'hono';
+import { getDocs, getDocument } from '../../wire/operations/service.ts';
+import type { RouteEnv } from '../identity.ts';
+import { serveOperation } from '../operation.ts';
+import { refuseMethod } from '../request.ts';
+import { createDocument, type Document } from './document.ts';
+import { renderPage } from './page.ts';
+
+/** Nothing but the page's own stylesheet. */
+const policy =
+	"default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** `/openapi.json` and `/docs`: the app's routes as a document and as a page. Mounts them on the app itself. */
+export function describe<S extends Schema>(app: Hono<RouteEnv, S>) {
+	let made: Promise<Document> | undefined;
+	const document = () => {
+		made ??= createDocument(app);
+		return made;
+	};
+	return app
+		.get(getDocument.path, serveOperation(getDocument), async (c) => c.json(await document()))
+		.all(getDocument.path, refuseMethod('GET'))
+		.get(getDocs.path, serveOperation(getDocs), async (c) => {
+			c.header('content-security-policy', policy);
+			return c.html(renderPage(await document(), new URL(c.req.url).origin));
+		})
+		.all(getDocs.path, refuseMethod('GET'));
+}

@@ -1,0 +1,177 @@
+import { type FailureStatus, failures } from '../../wire/error.ts';
+import {
+	type Access,
+	type Answer,
+	answerHeaders,
+	type Operation,
+	type OtherMedia,
+	pathParameters,
+	type RequestHeader,
+} from '../../wire/operation.ts';
+import { type JsonSchema, toDocumentSchema } from './json-schema.ts';
+
+/** An operation as OpenAPI 3.1 writes it: https://spec.openapis.org/oas/v3.1.1#operation-object */
+export interface Spec {
+	readonly operationId: string;
+	readonly tags: readonly string[];
+	readonly summary: string;
+	readonly description?: string;
+	readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+	readonly parameters: readonly JsonSchema[];
+	readonly requestBody?: { readonly required: true; readonly content: Content };
+	readonly responses: Readonly<Record<string, JsonSchema>>;
+}
+
+type Content = Readonly<Record<string, JsonSchema>>;
+
+export function toSpec(operation: Operation): Spec {
+	const { id, tag, summary, access, adminToo, failure, ownErrors = {} } = operation;
+	const description = [operation.description, adminToo && forAdmins].filter(Boolean).join(' ');
+	const content = describeBody(operation);
+	const toFailure = (status: FailureStatus | 'default') => describeFailure(status, failure);
+	return {
+		operationId: id,
+		tags: [tag],
+		summary,
+		...(description !== '' && { description }),
+		security: adminToo ? [...securityOf[access], { apiKey: ['admin'] }] : securityOf[access],
+		parameters: describeParameters(operation),
+		...(content !== undefined && { requestBody: { required: true, content } }),
+		responses: {
+			...Object.fromEntries(
+				Object.entries(operation.answers).map(([status, answer]) => [status, describeResponse(answer)]),
+			),
+			...Object.fromEntries(listErrors(operation).map((status) => [status, toFailure(status)])),
+			...mapValues(ownErrors, (says) => describeResponse({ says, ...failure })),
+			default: toFailure('default'),
+		},
+	};
+}
+
+const forAdmins = 'With a key that has the scope `admin` also for sessions of other owners.';
+
+/** What is answered where something is wrong. */
+function describeFailure(status: FailureStatus | 'default', form: Operation['failure']): JsonSchema {
+	if (form === undefined) return toRef('responses', nameFailure(status));
+	return describeResponse({ says: status === 'default' ? anyError : failures[status].says, ...form });
+}
+
+export const anyError = 'Any other error.';
+
+/** The name that the answer of a status has in the document. */
+export function nameFailure(status: number | string): string {
+	return status === 'default' ? 'AnyError' : `Error${status}`;
+}
+
+/** The name that a header has among the document's parameters. */
+export function parameterName(header: RequestHeader): string {
+	return header.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+export function toRef(kind: 'responses' | 'parameters' | 'schemas', name: string): JsonSchema {
+	return { $ref: `#/components/${kind}/${name}` };
+}
+
+/** Examples by their names, as OpenAPI writes them. */
+export function toExamples(examples: Readonly<Record<string, unknown>>): JsonSchema {
+	return Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
+}
+
+const securityOf: Readonly<Record<Access, Spec['security']>> = {
+	anybody: [],
+	sender: [],
+	token: [{ apiKey: ['run'] }, { sessionToken: [] }],
+	owner: [{ apiKey: ['run'] }],
+	run: [{ apiKey: ['run'] }],
+	key: [{ apiKey: [] }],
+	admin: [{ apiKey: ['admin'] }],
+};
+
+const ofKeys: readonly FailureStatus[] = [401, 403, 429, 503];
+const errorsOfAccess: Readonly<Record<Access, readonly FailureStatus[]>> = {
+	anybody: [],
+	sender: [401, 503],
+	token: ofKeys,
+	owner: ofKeys,
+	run: ofKeys,
+	key: ofKeys,
+	admin: ofKeys,
+};
+const ofBodies: readonly FailureStatus[] = [400, 413, 415];
+const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
+
+/** The errors of an operation, with those that follow from what it takes. */
+function listErrors({ access, query, ignoresQuery, json, runs, errors = [] }: Operation): FailureStatus[] {
+	const all = new Set<FailureStatus>([
+		...errors,
+		...errorsOfAccess[access],
+		...(query === undefined && ignoresQuery ? [] : [400 as const]),
+		...(json === undefined ? [] : ofBodies),
+		...(runs === undefined ? [] : ofRuns),
+	]);
+	return [...all].sort((a, b) => a - b);
+}
+
+function describeParameters({ path, query, headers = [] }: Operation): JsonSchema[] {
+	const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
+		const { says, example } = pathParameters[name] ?? { says: name, example: name };
+		return { name, in: 'path', required: true, description: says, schema: { type: 'string' }, example };
+	});
+	const inQuery = query === undefined ? [] : Object.entries(getProperties(toDocumentSchema(query)));
+	return [
+		...inPath,
+		...inQuery.map(([name, { description, ...schema }]) => ({
+			name,
+			in: 'query',
+			description,
+			schema,
+		})),
+		...headers.map((header) => toRef('parameters', parameterName(header))),
+	];
+}
+
+function describeBody({ json, examples, body }: Operation): Content | undefined {
+	if (body !== undefined) return mapValues(body, describeMedia);
+	if (json === undefined) return undefined;
+	return {
+		'application/json': { schema: toDocumentSchema(json), ...(examples && { examples: toExamples(examples) }) },
+	};
+}
+
+function describeResponse({ says, json, examples, also = {}, headers }: Answer): JsonSchema {
+	const content = {
+		...(json && {
+			'application/json': { schema: toDocumentSchema(json), ...(examples && { examples: toExamples(examples) }) },
+		}),
+		...mapValues(also, describeMedia),
+	};
+	return {
+		description: says,
+		...(headers && {
+			headers: Object.fromEntries(
+				headers.map((name) => [name, { description: answerHeaders[name], schema: { type: 'string' } }]),
+			),
+		}),
+		...(Object.keys(content).length > 0 && { content }),
+	};
+}
+
+/** OpenAPI 3.1 has no word for what an event stream holds: the schema of its events is named beside it. */
+function describeMedia({ example, says: description, events }: OtherMedia): JsonSchema {
+	return {
+		schema: {
+			type: typeof example === 'string' ? 'string' : 'object',
+			description,
+		},
+		example,
+		...(events !== undefined && { 'x-item-schema': toDocumentSchema(events) }),
+	};
+}
+
+function mapValues<T, U>(values: Readonly<Record<string, T>>, to: (value: T) => U): Record<string, U> {
+	return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, to(value)]));
+}
+
+function getProperties({ properties }: JsonSchema): Record<string, JsonSchema> {
+	return Object.fromEntries(Object.entries(Object(properties)));
+}

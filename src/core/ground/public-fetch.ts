@@ -1,0 +1,162 @@
+import { RunletError } from './errors.ts';
+import { assertPublicUrl, isLoopback, type PublicUrlOptions } from './public-url.ts';
+
+/** The bounds of a `publicFetch`. */
+export interface PublicFetchOptions extends PublicUrlOptions {
+	/** The most bytes of an answer, as they are once unpacked. */
+	readonly maxBytes: number;
+	/** Milliseconds for all of it: every redirect, and the body to its end. */
+	readonly timeoutMs: number;
+	/** With 0 a redirect is an error. */
+	readonly maxRedirects: number;
+	/** Makes the requests; the platform's `fetch`. */
+	readonly fetch?: (input: URL, init: RequestInit) => Promise<Response>;
+}
+
+/**
+ * `fetch` for a URL that somebody else named. Every hop is checked by `assertPublicUrl` before a request goes there; one
+ * that leaves the first origin takes along only headers that say nothing of who asks, and never a body. Loopback leads
+ * on to loopback, nothing else does.
+ *
+ * Any status is an answer. Read its body to the end or cancel it. Throws `invalid_request` for a URL that may not be
+ * fetched, `too_large`, `timeout`, and `network` for what could not be reached or redirects too often, and where the
+ * signal of `init` aborts, its reason; reading the body does so, too.
+ */
+export async function publicFetch(
+	url: string | URL,
+	init: RequestInit,
+	{ maxBytes, timeoutMs, maxRedirects, allowLoopback, field = 'url', fetch: send = platformFetch }: PublicFetchOptions,
+): Promise<Response> {
+	const bounds = { field, maxBytes, timeoutMs, ...createDeadline(timeoutMs, init.signal) };
+	let hop: Hop = { url: assertPublicUrl(url, { allowLoopback, field }), init };
+	for (let left = maxRedirects; ; left--) {
+		const response = await limitTime(send(hop.url, { ...hop.init, redirect: 'manual', signal: bounds.signal }), bounds);
+		const location = readLocation(response, field);
+		if (location === undefined) return boundResponse(response, bounds);
+		response.body?.cancel().catch(() => {});
+		if (left <= 0)
+			throw new RunletError('network', `${field}: redirects too often. Name where it leads to.`, { field });
+		hop = toNextHop(hop, response.status, location, { allowLoopback, field });
+	}
+}
+
+function platformFetch(input: URL, init: RequestInit): Promise<Response> {
+	return fetch(input, init);
+}
+
+interface Hop {
+	readonly url: URL;
+	readonly init: RequestInit;
+}
+
+/** Headers that say nothing of who asks. */
+const anonymousHeaders: ReadonlySet<string> = new Set([
+	'accept',
+	'accept-language',
+	'content-language',
+	'content-type',
+	'range',
+	'user-agent',
+]);
+
+/** Where an answer sends its reader on to, `undefined` where it is no redirect. */
+function readLocation(response: Response, field: string): string | undefined {
+	// Fetch standard, "opaque-redirect filtered response".
+	if (response.status === 0)
+		throw new RunletError('network', `${field}: redirects, and a browser does not say where to.`, { field });
+	if (![301, 302, 303, 307, 308].includes(response.status)) return undefined;
+	return response.headers.get('location') ?? undefined;
+}
+
+/** The request that follows a redirect (Fetch standard, "HTTP-redirect fetch"), stricter over origins. */
+function toNextHop({ url, init }: Hop, status: number, location: string, options: PublicUrlOptions): Hop {
+	const { field = 'url' } = options;
+	const method = init.method?.toUpperCase() ?? 'GET';
+	const isRewritten = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST';
+	const { body, ...rest } = isRewritten ? { ...init, body: null, method: 'GET' } : init;
+	const target = assertPublicUrl(URL.canParse(location, url) ? new URL(location, url) : location, {
+		allowLoopback: options.allowLoopback && isLoopback(url),
+		field,
+	});
+	const isSameOrigin = target.origin === url.origin;
+	const hasBody = body !== undefined && body !== null;
+	if (hasBody && (!isSameOrigin || body instanceof ReadableStream))
+		throw new RunletError('network', `${field}: redirects a request with a body. Name where it leads to.`, { field });
+	const headers = new Headers(init.headers);
+	for (const name of [...headers.keys()]) {
+		const isOfBody = name.startsWith('content-') && !hasBody;
+		if (isOfBody || !(isSameOrigin || anonymousHeaders.has(name))) headers.delete(name);
+	}
+	return { url: target, init: { ...rest, headers, ...(hasBody && { body }) } };
+}
+
+interface Bounds {
+	readonly field: string;
+	readonly maxBytes: number;
+	readonly timeoutMs: number;
+	/** Aborts at the deadline, and with the caller's signal. */
+	readonly signal: AbortSignal;
+	/** The caller's own. */
+	readonly own: AbortSignal | undefined;
+}
+
+function createDeadline(timeoutMs: number, own: AbortSignal | null | undefined): Pick<Bounds, 'signal' | 'own'> {
+	const time = AbortSignal.timeout(timeoutMs);
+	return own ? { signal: AbortSignal.any([time, own]), own } : { signal: time, own: undefined };
+}
+
+/** What a request or a read comes to, or the reason why it stopped, whether or not it minds the signal itself. */
+async function limitTime<T>(work: Promise<T>, { field, timeoutMs, signal, own }: Bounds): Promise<T> {
+	let onAbort = (): void => {};
+	const aborted = new Promise<never>((_, reject) => {
+		onAbort = () => reject(signal.reason);
+	});
+	if (signal.aborted) onAbort();
+	else signal.addEventListener('abort', onAbort);
+	try {
+		return await Promise.race([aborted, work]);
+	} catch (cause) {
+		own?.throwIfAborted();
+		if (signal.aborted)
+			throw new RunletError('timeout', `${field}: took longer than ${timeoutMs} ms.`, { field }, { cause });
+		if (cause instanceof RunletError) throw cause;
+		throw new RunletError('network', `${field}: could not be reached.`, { field }, { cause });
+	} finally {
+		signal.removeEventListener('abort', onAbort);
+	}
+}
+
+/** The answer, its bytes counted as they are read: `Content-Length` may be missing, lie, or be that of packed bytes. */
+function boundResponse(response: Response, bounds: Bounds): Response {
+	const { field, maxBytes } = bounds;
+	const { status, statusText, body } = response;
+	const headers = new Headers(response.headers);
+	// They are about the bytes as they were sent.
+	for (const name of ['content-length', 'content-encoding', 'transfer-encoding']) headers.delete(name);
+	if (body === null) return new Response(null, { status, statusText, headers });
+	const tooLarge = () =>
+		new RunletError('too_large', `${field}: more than ${maxBytes} bytes.`, { field, limit: maxBytes });
+	const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
+	const stop = (reason: unknown) => void reader.cancel(reason).catch(() => {});
+	if (Number(response.headers.get('content-length') ?? 0) > maxBytes) {
+		stop(undefined);
+		throw tooLarge();
+	}
+	let bytes = 0;
+	const counted = new ReadableStream<Uint8Array>({
+		pull: async (controller) => {
+			try {
+				const { done, value } = await limitTime(reader.read(), bounds);
+				if (done) return controller.close();
+				bytes += value.byteLength;
+				if (bytes > maxBytes) throw tooLarge();
+				controller.enqueue(value);
+			} catch (error) {
+				stop(error);
+				throw error;
+			}
+		},
+		cancel: stop,
+	});
+	return new Response(counted, { status, statusText, headers });
+}

@@ -1,0 +1,193 @@
+import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import * as fc from 'fast-check';
+import { afterEach, expect, test } from 'vitest';
+import { DirectoryStore } from '../../../../src/cloudflare/objects/directory/store.ts';
+import type { DirectoryPage, Listed } from '../../../../src/cloudflare/rpc/directory.ts';
+import { setClock } from '../../../clock.ts';
+import { counted } from '../../../rows.ts';
+
+afterEach(() => setClock());
+
+/** A directory of its own for each test. */
+function newDirectory() {
+	return env.DIRECTORIES.get(env.DIRECTORIES.newUniqueId());
+}
+
+function entry(id: string, activeAt: number, more: Partial<Listed> = {}): Listed {
+	return { id, agent: 'assistant', createdAt: 1_000, activeAt, ...more };
+}
+
+/** Every page of a list, `between` being called with the number of the page that was read. */
+function allPages(store: DirectoryStore, limit: number, between: (page: number) => void = () => {}): Listed[] {
+	const seen: Listed[] = [];
+	let page: DirectoryPage = { sessions: [] };
+	for (let n = 0; n === 0 || page.cursor !== undefined; n++) {
+		page = store.list({ cursor: page.cursor, limit });
+		expect(page.sessions.length).toBeLessThanOrEqual(limit);
+		seen.push(...page.sessions);
+		expect(seen.length, 'a list that does not end').toBeLessThan(5_000);
+		between(n);
+	}
+	return seen;
+}
+
+const readIds = (sessions: readonly Listed[]) => sessions.map(({ id }) => id);
+
+test('sessions are listed by last activity, newest first, as they were told; equal ones in one order', async () => {
+	const directory = newDirectory();
+	const titled = entry('a', 5_000, { title: 'Receipts', agent: 'support', createdAt: 3_000 });
+	for (const one of [entry('c', 4_000), titled, entry('b', 5_000), entry('d', 9_000)]) await directory.touch(one);
+	const { sessions, cursor } = await directory.list({ limit: 10 });
+	expect(sessions).toEqual([entry('d', 9_000), entry('b', 5_000), titled, entry('c', 4_000)]);
+	expect(cursor).toBeUndefined();
+});
+
+test('an activity moves a session to the front and replaces what was listed; an older one changes nothing', async () => {
+	const directory = newDirectory();
+	await directory.touch(entry('a', 1_000, { title: 'old' }));
+	await directory.touch(entry('b', 2_000));
+	await directory.touch(entry('a', 3_000, { title: 'new' }));
+	await directory.touch(entry('a', 2_999, { title: 'late' }));
+	expect((await directory.list({ limit: 10 })).sessions).toEqual([
+		entry('a', 3_000, { title: 'new' }),
+		entry('b', 2_000),
+	]);
+	await directory.touch(entry('a', 3_000));
+	expect((await directory.list({ limit: 1 })).sessions).toEqual([entry('a', 3_000)]);
+});
+
+test('there is a cursor where there is more, and none behind the last', async () => {
+	const directory = newDirectory();
+	expect(await directory.list({ limit: 1 })).toEqual({ sessions: [] });
+	for (const at of [1, 2, 3, 4]) await directory.touch(entry(`s${at}`, at));
+	const first = await directory.list({ limit: 2 });
+	expect(readIds(first.sessions)).toEqual(['s4', 's3']);
+	expect(first.cursor).toBeDefined();
+	const second = await directory.list({ limit: 2, cursor: first.cursor });
+	expect(readIds(second.sessions)).toEqual(['s2', 's1']);
+	expect(second.cursor).toBeUndefined();
+});
+
+test('what was removed is gone, and a touch that comes late does not bring it back, also after a restart', async () => {
+	const directory = newDirectory();
+	setClock('2026-03-01T12:00:00Z');
+	await directory.touch(entry('a', 1_000));
+	await directory.remove('a');
+	await directory.remove('never listed');
+	await evictDurableObject(directory);
+	setClock('2026-03-02T11:59:59Z');
+	await directory.remove('another');
+	await directory.touch(entry('a', Date.parse('2026-03-02T11:59:58Z')));
+	await directory.touch(entry('never listed', 9_000));
+	expect(await directory.list({ limit: 10 })).toEqual({ sessions: [] });
+});
+
+test('a session that is created again under an id that was removed is another one, and listed', async () => {
+	const directory = newDirectory();
+	await directory.touch(entry('a', 5_000, { createdAt: 4_000 }));
+	await directory.remove('a');
+	await directory.touch(entry('a', 8_000, { createdAt: 4_001 }));
+	await directory.touch(entry('a', 7_000, { createdAt: 4_000 }));
+	expect((await directory.list({ limit: 10 })).sessions).toEqual([entry('a', 8_000, { createdAt: 4_001 })]);
+});
+
+test('what was removed is remembered for a day and then forgotten, bit by bit', async () => {
+	const directory = newDirectory();
+	const ids = (kept: string) =>
+		runInDurableObject(directory, (_, { storage }) =>
+			storage.sql
+				.exec<{ id: string }>('SELECT id FROM session WHERE id LIKE ?', kept)
+				.toArray()
+				.map(({ id }) => id),
+		);
+	await directory.touch(entry('listed', 1));
+	await runInDurableObject(directory, (_, { storage }) => {
+		const store = new DirectoryStore(storage);
+		for (let n = 0; n < 150; n++) store.remove(`old ${n}`, Date.parse('2026-03-01T12:00:00Z') + n);
+	});
+	setClock('2026-03-02T11:59:59.999Z');
+	await directory.remove('x');
+	expect(await ids('old %')).toHaveLength(150);
+	setClock('2026-03-02T12:00:01Z');
+	for (const left of [50, 0, 0]) {
+		await directory.remove('x');
+		expect(await ids('old %')).toHaveLength(left);
+	}
+	expect(await ids('%')).toEqual(['listed', 'x']);
+});
+
+test('through 1,000 sessions that change in between, what did not change comes exactly once, in order', async () => {
+	await runInDurableObject(newDirectory(), (_, { storage }) => {
+		const store = new DirectoryStore(storage);
+		const id = (n: number) => `s${String(n).padStart(4, '0')}`;
+		// Ten of them at each time, so that pages end between equal ones.
+		for (let n = 0; n < 1_000; n++) store.touch(entry(id(n), 10_000 + Math.floor(n / 10)));
+		const changed = new Set<string>();
+		const change = (one: string, work: () => void) => {
+			changed.add(one);
+			work();
+		};
+		const seen = allPages(store, 37, (page) => {
+			const at = 20_000 + page;
+			change(id((page * 97) % 1_000), () => store.touch(entry(id((page * 97) % 1_000), at)));
+			change(id((page * 61 + 5) % 1_000), () => store.remove(id((page * 61 + 5) % 1_000), at));
+			change(`new ${page}`, () => store.touch(entry(`new ${page}`, at)));
+			change(`past ${page}`, () => store.touch(entry(`past ${page}`, 10_000 + ((page * 13) % 100))));
+		});
+		const unchanged = Array.from({ length: 1_000 }, (_, n) => id(999 - n)).filter((one) => !changed.has(one));
+		expect(unchanged.length).toBeGreaterThan(900);
+		expect(readIds(seen).filter((one) => !changed.has(one))).toEqual(unchanged);
+		expect(new Set(readIds(seen)).size).toBe(seen.length);
+	});
+});
+
+const happening = fc.record({
+	kind: fc.constantFrom('touch', 'remove'),
+	id: fc.nat(12).map(String),
+	at: fc.nat(15),
+});
+
+test('whatever happens between pages, no session comes twice and none that stayed as it was is left out', async () => {
+	await runInDurableObject(newDirectory(), (_, { storage }) => {
+		const store = new DirectoryStore(storage);
+		fc.assert(
+			fc.property(
+				fc.array(fc.tuple(fc.nat(12).map(String), fc.nat(15)), { maxLength: 20 }),
+				fc.array(fc.array(happening, { maxLength: 4 }), { maxLength: 12 }),
+				fc.integer({ min: 1, max: 4 }),
+				(before, between, limit) => {
+					storage.sql.exec('DELETE FROM session');
+					for (const [id, at] of before) store.touch(entry(id, at));
+					const start = allPages(store, 100);
+					const touched = new Set<string>();
+					const seen = allPages(store, limit, (page) => {
+						for (const { kind, id, at } of between[page] ?? []) {
+							touched.add(id);
+							if (kind === 'remove') store.remove(id, at);
+							else store.touch(entry(id, at));
+						}
+					});
+					expect(new Set(readIds(seen)).size).toBe(seen.length);
+					expect(seen.filter(({ id }) => !touched.has(id))).toEqual(start.filter(({ id }) => !touched.has(id)));
+				},
+			),
+			{ numRuns: 300 },
+		);
+	});
+});
+
+test('a page reads its own rows, however many sessions there are; an activity writes three rows at most', async () => {
+	await runInDurableObject(newDirectory(), (_, { storage }) => {
+		const { storage: counting, rows } = counted(storage);
+		const store = new DirectoryStore(counting);
+		for (let n = 0; n < 500; n++) store.touch(entry(`s${n}`, n));
+		rows();
+		const { cursor } = store.list({ limit: 20 });
+		store.list({ limit: 20, cursor });
+		expect(rows().read).toBeLessThanOrEqual(2 * 2 * 21);
+		store.touch(entry('s0', 1_000));
+		expect(rows().written).toBeLessThanOrEqual(3);
+		store.touch(entry('s0', 999));
+		expect(rows().written).toBe(0);
+	});
+});

@@ -1,0 +1,286 @@
+import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import * as fc from 'fast-check';
+import { afterEach, expect, test } from 'vitest';
+import { LedgerStore, toDay } from '../../../../src/cloudflare/objects/ledger/store.ts';
+import { type Amount, nothing } from '../../../../src/cloudflare/rpc/budget.ts';
+import { setClock } from '../../../clock.ts';
+import { counted } from '../../../rows.ts';
+
+afterEach(() => setClock());
+
+/** A ledger of its own for each test. */
+function newLedger() {
+	return env.LEDGERS.get(env.LEDGERS.newUniqueId());
+}
+
+/** The rows of a ledger's calls. */
+function calls(ledger: ReturnType<typeof newLedger>): Promise<unknown[]> {
+	return runInDurableObject(ledger, (_, { storage }) =>
+		storage.sql.exec('SELECT * FROM call ORDER BY day, id').toArray(),
+	);
+}
+
+const ten: Amount = { tokens: 10, usd: 0.1 };
+
+test('a call is set aside, then replaced by what it came to', async () => {
+	const ledger = newLedger();
+	const limit = { tokens: 100, usd: 1 };
+	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true });
+	expect(await ledger.state(limit)).toEqual({
+		limit,
+		spent: nothing,
+		reserved: ten,
+		left: { tokens: 90, usd: 0.9 },
+	});
+	await ledger.settle([{ id: 'a', amount: { tokens: 7, usd: 0.07 } }]);
+	expect(await ledger.state(limit)).toEqual({
+		limit,
+		spent: { tokens: 7, usd: 0.07 },
+		reserved: nothing,
+		left: { tokens: 93, usd: 0.93 },
+	});
+});
+
+test('calls that are settled together count once each, or none of them where one is no amount', async () => {
+	const ledger = newLedger();
+	await ledger.reserve('a', ten, {});
+	await ledger.reserve('b', ten, {});
+	await ledger.settle([{ id: 'b', amount: ten }]);
+	const costs = ['a', 'b', 'c', 'a'].map((id) => ({ id, amount: { tokens: 3, usd: 0 } }));
+	await runInDurableObject(ledger, (_, { storage }) => {
+		const store = new LedgerStore(storage);
+		const bad = [...costs, { id: 'd', amount: { tokens: -1, usd: 0 } }];
+		expect(() => store.settle(toDay(Date.now()), bad)).toThrow(/^tokens: must be a number/);
+	});
+	expect(await ledger.state({})).toMatchObject({ spent: ten, reserved: ten });
+	for (const _ of ['first', 'again']) {
+		await ledger.settle(costs);
+		expect(await ledger.state({})).toMatchObject({ spent: { tokens: 16 }, reserved: nothing });
+	}
+});
+
+test('of 50 reservations at once a limit lets through those that fit, and tells the others where it stands', async () => {
+	for (const limit of [{ tokens: 305 }, { usd: 3.05 }, { tokens: 305, usd: 100 }]) {
+		const ledger = newLedger();
+		const all = await Promise.all(Array.from({ length: 50 }, (_, n) => ledger.reserve(`call ${n}`, ten, limit)));
+		expect(all.filter(({ ok }) => ok)).toHaveLength(30);
+		const full = await ledger.state(limit);
+		expect(full).toMatchObject({ spent: nothing, reserved: { tokens: 300, usd: 3 } });
+		for (const answer of all) if (!answer.ok) expect(answer.state).toEqual(full);
+		expect(await calls(ledger)).toHaveLength(30);
+	}
+});
+
+test('a reservation or a settlement that comes again changes nothing', async () => {
+	const ledger = newLedger();
+	const limit = { tokens: 15 };
+	for (let times = 0; times < 3; times++) expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true });
+	expect((await ledger.state(limit)).reserved).toEqual(ten);
+	await ledger.settle([{ id: 'a', amount: ten }]);
+	await ledger.settle([{ id: 'a', amount: { tokens: 999, usd: 9 } }]);
+	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true });
+	expect(await ledger.state(limit)).toMatchObject({ spent: ten, reserved: nothing });
+});
+
+test('what was spent without a reservation is charged once, and a reservation that comes later sets nothing aside', async () => {
+	const ledger = newLedger();
+	await ledger.settle([{ id: 'a', amount: ten }]);
+	await ledger.settle([{ id: 'a', amount: ten }]);
+	await ledger.reserve('a', ten, { tokens: 100 });
+	expect(await ledger.state({ tokens: 10 })).toMatchObject({ spent: ten, reserved: nothing, left: { tokens: 0 } });
+});
+
+test('a call that came to more than was set aside counts whole, and the next is refused', async () => {
+	const ledger = newLedger();
+	await ledger.reserve('a', ten, { tokens: 10 });
+	await ledger.settle([{ id: 'a', amount: { tokens: 25, usd: 1 } }]);
+	expect(await ledger.reserve('b', nothing, { tokens: 10 })).toMatchObject({
+		ok: false,
+		state: { spent: { tokens: 25, usd: 1 }, left: { tokens: 0 } },
+	});
+});
+
+test('an amount that is none is refused, and what was set aside stays so', async () => {
+	const ledger = newLedger();
+	await ledger.reserve('a', ten, {});
+	await runInDurableObject(ledger, (_, { storage }) => {
+		const store = new LedgerStore(storage);
+		const today = toDay(Date.now());
+		expect(() => store.reserve(today, 'b', { tokens: Number.NaN, usd: 0 }, {})).toThrow(/^tokens: must be a number/);
+		expect(() => store.settle(today, [{ id: 'a', amount: { tokens: 1, usd: -1 } }])).toThrow(/^usd: must be a number/);
+	});
+	expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: ten });
+});
+
+test('a day has its own budget, a call belongs to the day it was reserved on, and one that nobody settles stays', async () => {
+	const ledger = newLedger();
+	const limit = { tokens: 20 };
+	setClock('2026-03-01T23:59:59.999Z');
+	await ledger.reserve('late', ten, limit);
+	await ledger.reserve('lost', ten, limit);
+	expect(await ledger.reserve('refused', ten, limit)).toMatchObject({ ok: false });
+	setClock('2026-03-02T00:00:00.000Z');
+	expect(await ledger.reserve('late', ten, limit)).toEqual({ ok: true });
+	expect(await ledger.state(limit)).toMatchObject({ spent: nothing, reserved: nothing });
+	expect(await ledger.reserve('next', ten, limit)).toEqual({ ok: true });
+	await ledger.settle([{ id: 'late', amount: { tokens: 4, usd: 0 } }]);
+	expect(await ledger.state(limit)).toMatchObject({ spent: nothing, reserved: ten });
+	setClock('2026-03-01T12:00:00Z');
+	expect(await ledger.state(limit)).toMatchObject({ spent: { tokens: 4, usd: 0 }, reserved: ten });
+});
+
+test('a clock that goes back over midnight charges no call twice', async () => {
+	const ledger = newLedger();
+	setClock('2026-03-02T00:00:00.001Z');
+	await ledger.reserve('a', ten, {});
+	setClock('2026-03-01T23:59:59.999Z');
+	await ledger.settle([{ id: 'a', amount: ten }]);
+	expect((await ledger.state({})).spent).toEqual(nothing);
+	setClock('2026-03-02T12:00:00Z');
+	expect(await ledger.state({})).toMatchObject({ spent: ten, reserved: nothing });
+});
+
+test('a settlement is told from its repetition for two days more; after that it is charged, rather than lost', async () => {
+	const ledger = newLedger();
+	setClock('2026-03-01T12:00:00Z');
+	await ledger.reserve('a', ten, {});
+	await ledger.reserve('b', ten, {});
+	await ledger.settle([{ id: 'a', amount: ten }]);
+	setClock('2026-03-03T23:00:00Z');
+	await ledger.settle([{ id: 'a', amount: ten }]);
+	await ledger.settle([{ id: 'b', amount: ten }]);
+	await ledger.settle([{ id: 'b', amount: ten }]);
+	expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: nothing });
+	setClock('2026-03-04T00:00:00Z');
+	await ledger.settle([{ id: 'a', amount: ten }]);
+	await ledger.settle([{ id: 'a', amount: ten }]);
+	expect(await ledger.state({})).toMatchObject({ spent: ten, reserved: nothing });
+});
+
+test('days that are gone are removed when the ledger is next used, thousands of calls bit by bit', async () => {
+	const ledger = newLedger();
+	setClock('2026-03-01T12:00:00Z');
+	await runInDurableObject(ledger, (_, { storage }) => {
+		const store = new LedgerStore(storage);
+		for (let n = 0; n < 2_500; n++) store.settle(20_513, [{ id: `old ${n}`, amount: ten }]);
+	});
+	setClock('2026-03-03T12:00:00Z');
+	await ledger.reserve('kept', ten, {});
+	expect(await calls(ledger)).toHaveLength(2_501);
+	setClock('2026-03-04T12:00:00Z');
+	for (const rest of [1_501, 501, 1, 1]) {
+		await ledger.reserve('kept', ten, {});
+		expect(await calls(ledger)).toHaveLength(rest);
+	}
+	const days = await runInDurableObject(ledger, (_, { storage }) => storage.sql.exec('SELECT day FROM day').toArray());
+	expect(days).toEqual([{ day: 20_515 }]);
+});
+
+test('a restart forgets nothing', async () => {
+	const ledger = newLedger();
+	const limit = { tokens: 30 };
+	await ledger.reserve('a', ten, limit);
+	await ledger.reserve('b', ten, limit);
+	await ledger.settle([{ id: 'b', amount: { tokens: 15, usd: 0.2 } }]);
+	await evictDurableObject(ledger);
+	expect(await ledger.state(limit)).toMatchObject({ spent: { tokens: 15, usd: 0.2 }, reserved: ten });
+	await ledger.settle([{ id: 'b', amount: ten }]);
+	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true });
+	expect(await ledger.reserve('c', ten, limit)).toMatchObject({ ok: false });
+});
+
+test('a call costs four rows written, and what it reads does not grow with the calls of its day', async () => {
+	await runInDurableObject(newLedger(), (_, { storage }) => {
+		const { storage: counting, rows } = counted(storage);
+		const store = new LedgerStore(counting);
+		const readCost = (id: string) => {
+			rows();
+			store.reserve(2, id, ten, {});
+			store.settle(2, [{ id, amount: ten }]);
+			return rows();
+		};
+		for (let n = 0; n < 3; n++) store.reserve(1 + (n % 2), `few ${n}`, ten, {});
+		const cost = readCost('one');
+		expect(cost.written).toBe(4);
+		for (let n = 0; n < 300; n++) store.reserve(1 + (n % 2), `many ${n}`, ten, {});
+		expect(readCost('other')).toEqual(cost);
+	});
+});
+
+/** What happens to a ledger, with ids that come again and days that pass. */
+const happening = fc.oneof(
+	fc.record({
+		kind: fc.constantFrom('reserve', 'settle'),
+		id: fc.nat(9).map(String),
+		tokens: fc.nat(60),
+		usd: fc.double({ min: 0, max: 0.6, noNaN: true }),
+	}),
+	fc.constantFrom({ kind: 'restart' }, { kind: 'midnight' }),
+);
+
+/** Dollars as whole numbers, so that the model's sums are exact. */
+const exact = (usd: number): bigint => BigInt(Math.round(usd * 1e12));
+
+interface ModelCall {
+	readonly day: number;
+	readonly tokens: number;
+	readonly usd: bigint;
+	readonly settled: boolean;
+}
+
+/** The sums of a day's calls. */
+function sums(known: ReadonlyMap<string, ModelCall>, day: number) {
+	const sum = (settled: boolean) => {
+		const found = [...known.values()].filter((call) => call.day === day && call.settled === settled);
+		return {
+			tokens: found.reduce((total, { tokens }) => total + tokens, 0),
+			usd: found.reduce((total, { usd }) => total + usd, 0n),
+		};
+	};
+	return { spent: sum(true), reserved: sum(false) };
+}
+
+test('in any order, with repetitions, restarts and midnights: no reservation passes the limit, each call counts once', async () => {
+	const limit = { tokens: 200, usd: 2 };
+	await runInDurableObject(newLedger(), (_, { storage }) => {
+		fc.assert(
+			fc.property(fc.array(happening, { maxLength: 60 }), (happenings) => {
+				storage.sql.exec('DELETE FROM call; DELETE FROM day;');
+				let store = new LedgerStore(storage);
+				let today = 20_000;
+				const known = new Map<string, ModelCall>();
+				for (const what of happenings) {
+					if (!('id' in what)) {
+						if (what.kind === 'restart') store = new LedgerStore(storage);
+						else today++;
+						for (const [id, { day }] of known) if (day < today - 2) known.delete(id);
+						continue;
+					}
+					const { id, tokens } = what;
+					const usd = exact(what.usd);
+					const before = known.get(id);
+					if (what.kind === 'settle') {
+						store.settle(today, [{ id, amount: what }]);
+						if (before?.settled !== true) known.set(id, { day: before?.day ?? today, tokens, usd, settled: true });
+					} else {
+						const { ok } = store.reserve(today, id, what, limit);
+						const { spent, reserved } = sums(known, today);
+						const fits =
+							spent.tokens + reserved.tokens + tokens <= limit.tokens &&
+							spent.usd + reserved.usd + usd <= exact(limit.usd);
+						expect(ok).toBe(before !== undefined || fits);
+						if (before === undefined && ok) known.set(id, { day: today, tokens, usd, settled: false });
+					}
+					for (const day of new Set([today, today - 1, today - 2])) {
+						const { spent, reserved } = store.state(day, limit);
+						expect([
+							{ tokens: spent.tokens, usd: exact(spent.usd) },
+							{ tokens: reserved.tokens, usd: exact(reserved.usd) },
+						]).toEqual([sums(known, day).spent, sums(known, day).reserved]);
+					}
+				}
+			}),
+			{ numRuns: 300 },
+		);
+	});
+});

@@ -1,0 +1,136 @@
+import { env, runInDurableObject } from 'cloudflare:test';
+import { expect, test, vi } from 'vitest';
+import { PublisherStore } from '../../../../src/cloudflare/objects/publisher/store.ts';
+import { SkillWriter } from '../../../../src/cloudflare/objects/publisher/writer.ts';
+import type { Outcome } from '../../../../src/cloudflare/rpc/publisher.ts';
+import { hashContent } from '../../../../src/core/skill/kv/content-hash.ts';
+import { planSkills } from '../../../../src/core/skill/kv/plan.ts';
+import { prepareSkill } from '../../../../src/core/skill/kv/prepare.ts';
+import { kvResolver } from '../../../../src/core/skill/kv/resolver.ts';
+import type { SkillsNamespace } from '../../../../src/core/skill/kv/store.ts';
+import { toBytes } from '../../../../src/core/skill/kv/vectors.ts';
+
+const markdown = (name: string, body = 'Text', description = `About ${name}`) =>
+	`---\nname: ${name}\ndescription: ${description}\n---\n\n${body}`;
+const put = (name: string, ...more: string[]) => ({ name, markdown: markdown(name, ...more), condition: {} });
+const readEtag = (outcome: Outcome) => ('etag' in outcome ? (outcome.etag ?? '') : '');
+
+/** A KV in memory, that can serve old reads and break writes. */
+function memoryKv() {
+	const values = new Map<string, string>();
+	const written: string[] = [];
+	const control: { stale?: ReadonlyMap<string, string>; broken?: string } = {};
+	function get(key: string, type: 'json'): Promise<unknown>;
+	function get(key: string): Promise<string | null>;
+	async function get(key: string, type?: 'json'): Promise<unknown> {
+		const value = (control.stale ?? values).get(key) ?? null;
+		return type === 'json' && value !== null ? JSON.parse(value) : value;
+	}
+	const kv: SkillsNamespace = {
+		get,
+		list: async () => ({ keys: [...values.keys()].map((name) => ({ name })) }),
+		put: async (key, value) => {
+			if (key === control.broken) throw new Error('429 Too Many Requests');
+			written.push(key.split(':')[1] ?? '');
+			values.set(key, value);
+		},
+		delete: async (key) => void values.delete(key),
+	};
+	const names = () =>
+		JSON.parse(values.get('skill:index') ?? '{"skills":[]}').skills.map((s: { name: string }) => s.name);
+	return { kv, values, written, control, names };
+}
+
+/** In an object of its own; `open` makes a writer as a restart does. */
+async function within(
+	work: (open: (kv: SkillsNamespace, trustMs?: number) => SkillWriter, store: PublisherStore) => Promise<void>,
+) {
+	await runInDurableObject(env.PUBLISHERS.get(env.PUBLISHERS.newUniqueId()), async (_, { storage }) => {
+		const open = (kv: SkillsNamespace, trustMs = 120_000) =>
+			new SkillWriter(kv, new PublisherStore(storage), { prefix: 'skill:', paceMs: 0, trustMs });
+		await work(open, new PublisherStore(storage));
+	});
+}
+
+test('while KV serves what is old, a writer goes on from what it wrote, also after a restart', () =>
+	within(async (open) => {
+		const { kv, values, control, names } = memoryKv();
+		control.stale = new Map(values);
+		const first = await open(kv).change(put('a'));
+		expect(first.outcome).toBe('created');
+		expect((await open(kv).change(put('b'))).outcome).toBe('created');
+		const replaced = await open(kv).change({ ...put('a', 'New'), condition: { ifMatch: [readEtag(first)] } });
+		expect(replaced.outcome).toBe('replaced');
+		expect(names()).toEqual(['a', 'b']);
+	}));
+
+test('once its own copy is old, KV counts', () =>
+	within(async (open) => {
+		const { kv, values, names } = memoryKv();
+		await open(kv, 0).change(put('a'));
+		values.delete('skill:index');
+		await open(kv, 0).change(put('b'));
+		expect(names()).toEqual(['b']);
+	}));
+
+test('the index is written last, and changes that wait share one write of it', () =>
+	within(async (open) => {
+		const { kv, written } = memoryKv();
+		const writer = open(kv);
+		const outcomes = await Promise.all(['a', 'b', 'c'].map((name) => writer.change(put(name, name))));
+		expect(outcomes.map(({ outcome }) => outcome)).toEqual(['created', 'created', 'created']);
+		expect(written).toEqual(['body', 'search', 'index', 'body', 'body', 'search', 'retired', 'index']);
+	}));
+
+test('a change whose index cannot be written fails, and is not there afterwards', () =>
+	within(async (open) => {
+		vi.spyOn(console, 'error').mockImplementation(() => {});
+		const { kv, control, names } = memoryKv();
+		const writer = open(kv);
+		await writer.change(put('a'));
+		control.broken = 'skill:index';
+		expect(await writer.change(put('b'))).toEqual({ outcome: 'failed' });
+		control.broken = undefined;
+		await writer.change(put('c'));
+		expect(names()).toEqual(['a', 'c']);
+	}));
+
+test('an index that a crash kept from KV is written before the next change', () =>
+	within(async (open, store) => {
+		const { kv, values, names } = memoryKv();
+		await open(kv).change(put('a'));
+		const written = store.read();
+		if (written === undefined) throw new Error('nothing was kept');
+		store.save({ ...written, pending: true });
+		values.delete('skill:index');
+		expect((await open(kv).change(put('a'))).outcome).toBe('unconditional');
+		expect(names()).toEqual(['a']);
+	}));
+
+test('its own copy may have any size and any characters', () =>
+	within(async (_, store) => {
+		const written = { index: `x${'😀'.repeat(1_300_000)}`, retired: '', at: 1, pending: false };
+		store.save(written);
+		expect(store.read()).toEqual({ ...written, retired: null });
+	}));
+
+test('a put keeps the vectors of texts that are the same; the others are found by their words', () =>
+	within(async (open) => {
+		const { kv, values } = memoryKv();
+		const names = ['a', 'b'];
+		const skills = names.map((name) => prepareSkill(name, markdown(name)));
+		const values64 = btoa(String.fromCharCode(...new Uint8Array([...toBytes([1, 0]), ...toBytes([0, 1])])));
+		const texts = names.map((name) => hashContent(`${name}\nAbout ${name}`));
+		const vectors = { model: 'two', names, texts, values: values64 };
+		const plan = planSkills({ index: null, retired: null, keys: [] }, { skills, problems: [], vectors });
+		for (const [key, value] of [...plan.puts, ...(plan.index ? [plan.index] : [])]) values.set(key, value);
+		const writer = open(kv);
+		await writer.change({ ...put('a', 'Other text'), condition: { ifMatch: '*' } });
+		await writer.change({ ...put('b', 'Text', 'Invoices'), condition: { ifMatch: '*' } });
+		await writer.change(put('c', 'Text', 'Refunds'));
+		const search = kvResolver(kv, { cacheMs: 0, embedFn: async () => [[1, 0.1]] }).searchFn;
+		const found = async (query: string) => (await search?.(query))?.map(({ name }) => name);
+		expect(await found('meaning')).toEqual(['a']);
+		expect(await found('an invoice')).toEqual(['b', 'a']);
+		expect(await found('refunds')).toEqual(['c', 'a']);
+	}));

@@ -1,0 +1,285 @@
+import { env, SELF } from 'cloudflare:test';
+import * as v from 'valibot';
+import { afterAll, expect, test } from 'vitest';
+import { defineAgent } from '../../../../src/cloudflare/agent/define.ts';
+import { createApp } from '../../../../src/cloudflare/routes/app.ts';
+import { errorBody, failures } from '../../../../src/cloudflare/wire/error.ts';
+import type { Answer, Operation } from '../../../../src/cloudflare/wire/operation.ts';
+import { request } from '../../../client.ts';
+import { play } from '../../../script.ts';
+import { senders } from '../../webhooks/senders.ts';
+import * as described from './operations.ts';
+
+const operations = new Map(Object.entries<Operation>(described));
+const call = (id: string, name: string, input: unknown) => ({ id, name, input });
+
+/** What was answered, by operation and status. */
+const seen = new Set<string>();
+
+/** Asks an operation, and holds what is answered against what it says that it answers: every field, and no other. */
+async function ask(
+	operation: Operation,
+	given: {
+		id?: string;
+		path?: string;
+		json?: unknown;
+		body?: string;
+		headers?: Record<string, string>;
+		fetch?: (url: string, init: RequestInit) => Promise<Response>;
+	} = {},
+): Promise<Record<string, unknown>> {
+	const { id: name, method, path } = operation;
+	const place = `${path.replace(/:id\b/, given.id ?? '').replace(/:\w+/, given.path ?? '')}`;
+	const body = given.json === undefined ? given.body : JSON.stringify(given.json);
+	const type = given.json === undefined ? 'text/markdown' : 'application/json';
+	const { fetch = (url: string, init: RequestInit) => SELF.fetch(url, init) } = given;
+	const response = await fetch(`http://localhost${place}`, {
+		method: method.toUpperCase(),
+		headers: { ...(body !== undefined && { 'content-type': type }), ...given.headers },
+		body,
+	});
+	const where = `${name} ${response.status}`;
+	seen.add(where);
+	if (!response.ok && response.status !== 304) {
+		expect(Object.keys({ ...failures, ...operation.ownErrors }), where).toContain(String(response.status));
+		return fits(operation.failure?.json ?? errorBody, await response.json(), where);
+	}
+	const answer = new Map<string, Answer>(Object.entries(operation.answers)).get(String(response.status));
+	if (answer === undefined) throw new Error(`${where} is not described`);
+	for (const header of answer.headers ?? []) expect(response.headers.has(header), `${where}: ${header}`).toBe(true);
+	const media = response.headers.get('content-type')?.split(';')[0] ?? '';
+	if (media === 'text/event-stream') {
+		const { events } = answer.also?.[media] ?? {};
+		if (events === undefined) throw new Error(`${where}: a stream is not described`);
+		for (const [, data = ''] of (await response.text()).matchAll(/^data: (?!\[DONE\])(.*)$/gm))
+			fits(events, JSON.parse(data), where);
+		return {};
+	}
+	if (media !== 'application/json') {
+		const text = await response.text();
+		if (text !== '') expect(Object.keys(answer.also ?? {}), where).toContain(media);
+		return {};
+	}
+	if (answer.json === undefined) throw new Error(`${where}: JSON is not described`);
+	return fits(answer.json, await response.json(), where);
+}
+
+function fits(schema: v.GenericSchema, value: unknown, where: string): Record<string, unknown> {
+	const { issues, output } = v.safeParse(schema, value);
+	expect(issues === undefined ? [] : v.flatten(issues), `${where}: ${JSON.stringify(value).slice(0, 2_000)}`).toEqual(
+		[],
+	);
+	expect(output, where).toEqual(value);
+	return Object.fromEntries(Object.entries(Object(value)));
+}
+
+const create = async (agent = 'scripted', more: object = {}) => {
+	const { id } = await ask(described.createSession, { json: { agent, ...more } });
+	return String(id);
+};
+const say = (id: string, json: object, headers: Record<string, string> = {}) =>
+	ask(described.sendMessage, { id, json, headers });
+
+test('what a run comes to is described, whatever it is', async () => {
+	const id = await create('scripted', { metadata: { customer: '42' }, budget: { tokens: 1_000_000, usd: 900 } });
+	play({ text: 'yes', reasoning: 'hm', usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 } });
+	expect(await say(id, { text: 'hello' })).toMatchObject({ status: 'completed' });
+	play({ toolCalls: [call('q', 'ask', { question: 'Which one?' })] });
+	expect(await say(id, { text: 'ask me' })).toMatchObject({ status: 'awaiting_user' });
+	await ask(described.getSession, { id });
+	play('thanks');
+	expect(await ask(described.answerQuestion, { id, json: { text: 'this one' } })).toMatchObject({
+		status: 'completed',
+	});
+	play({ toolCalls: [call('m', 'by_hand', {}), call('p', 'pay', { amount: 3 })] });
+	expect(await say(id, { text: 'work' })).toMatchObject({ status: 'awaiting_tools' });
+	await ask(described.getSession, { id });
+	expect(await ask(described.submitResults, { id, json: [{ id: 'm', output: 1 }] })).toMatchObject({ id });
+	play('done');
+	const approval = [{ id: 'p', approve: false, reason: 'no' }];
+	expect(await ask(described.submitResults, { id, json: approval })).toMatchObject({ status: 'completed' });
+	play({ toolCalls: [call('s', 'stop', {})] });
+	expect(await say(id, { text: 'stop' })).toMatchObject({ status: 'halted' });
+	const begun = Promise.withResolvers<void>();
+	play(() => {
+		begun.resolve();
+		return new Promise(() => {});
+	});
+	const result = say(id, { text: 'work' });
+	await begun.promise;
+	await say(id, { text: 'and then' }, { prefer: 'respond-async' });
+	expect(await ask(described.getSession, { id })).toMatchObject({ status: 'running', waiting: 1 });
+	expect(await ask(described.cancelRun, { id })).toMatchObject({ status: 'idle' });
+	expect(await result).toMatchObject({ status: 'cancelled' });
+	await ask(described.listMessages, { id });
+	await ask(described.exportSession, { id });
+	await ask(described.exportSession, { id, headers: { accept: 'application/x-ndjson' } });
+});
+
+test('a session is created with nothing, with a result, with events, and with a run that goes on', async () => {
+	const json = { agent: 'scripted', text: 'hello' };
+	play('yes', 'yes', 'yes', { toolCalls: [call('q', 'ask', { question: 'Which one?' })] });
+	expect(await ask(described.createSession, { json: { agent: 'scripted' } })).not.toHaveProperty('runId');
+	expect(await ask(described.createSession, { json })).toMatchObject({ status: 'completed', text: 'yes' });
+	await ask(described.createSession, { json, headers: { accept: 'text/event-stream' } });
+	await ask(described.createSession, { json, headers: { prefer: 'respond-async' } });
+	const asked = await ask(described.createSession, { json, headers: { 'idempotency-key': 'asks' } });
+	expect(asked).toMatchObject({ status: 'awaiting_user', question: { question: 'Which one?' } });
+	expect(await ask(described.createSession, { json, headers: { 'idempotency-key': 'asks' } })).toEqual(asked);
+	await ask(described.listSessions);
+	const id = String(asked.id);
+	const { tokenId } = await ask(described.createToken, { id, json: {} });
+	await ask(described.revokeToken, { id, path: String(tokenId) });
+	await ask(described.changeSession, { id, json: { budget: { usd: 3 } } });
+	await ask(described.deleteSession, { id });
+	await ask(described.getSession, { id });
+});
+
+test('that a run goes on is described for every way to begin one', async () => {
+	const headers = { prefer: 'respond-async' };
+	const id = await create();
+	play(
+		{ toolCalls: [call('q', 'ask', { question: 'Which one?' })] },
+		{ toolCalls: [call('m', 'by_hand', {})] },
+		new Error('broken'),
+		'mended',
+	);
+	await say(id, { text: 'ask me' });
+	const { runId } = await ask(described.answerQuestion, { id, json: { text: 'this one' }, headers });
+	expect(runId).toBeTypeOf('string');
+	await ask(described.followRun, { id });
+	await ask(described.submitResults, { id, json: [{ id: 'm', output: 1 }], headers });
+	await ask(described.followRun, { id });
+	await ask(described.continueRun, { id, headers });
+	await ask(described.followRun, { id });
+	expect(await ask(described.getSession, { id })).toMatchObject({ status: 'completed' });
+});
+
+test('every event is described, and every message', async () => {
+	const id = await create('full-compact');
+	play(
+		{ text: 'a '.repeat(1_500), toolCalls: [call('e', 'echo', { text: 'b '.repeat(800) })] },
+		...Array.from({ length: 8 }, () => 'c '.repeat(500)),
+	);
+	for (const text of ['one', 'two', 'three'])
+		await say(id, { text: `${text} ${'d '.repeat(300)}` }, { accept: 'text/event-stream' });
+	const { messages } = await ask(described.listMessages, { id });
+	const roles = v.parse(v.array(v.object({ role: v.string(), id: v.string() })), messages);
+	expect(new Set(roles.map(({ role }) => role))).toEqual(new Set(['system', 'user', 'assistant', 'tool']));
+	for (const { id: path } of roles) await ask(described.getMessage, { id, path });
+
+	const other = await create();
+	play({ reasoning: 'hm', toolCalls: [call('n', 'noisy', { times: 2 }), call('x', 'none', {})] }, new Error('broken'));
+	await say(other, { text: 'go' }, { accept: 'text/event-stream' });
+	await ask(described.getSession, { id: other });
+	play('better', 'and again');
+	await ask(described.continueRun, { id: other });
+	await ask(described.followRun, { id: other });
+	await ask(described.followRun, { id: await create() });
+	play(new Error('broken'), { toolCalls: [call('e', 'echo', { text: 'hello' })] }, 'end');
+	await say(other, {
+		parts: [{ kind: 'text', text: 'this' }],
+		attachments: [{ name: 'a.csv', type: 'text/csv', size: 3, contentText: 'a,b' }],
+	});
+	await ask(described.stepRun, { id: other });
+	await ask(described.stepRun, { id: other, headers: { prefer: 'respond-async' } });
+	await ask(described.listMessages, { id: other });
+});
+
+test('a completion is described, streamed and not, with calls and without, and so are the models', async () => {
+	const messages = [{ role: 'user', content: 'hello' }];
+	const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }];
+	const turn = { text: 'yes', reasoning: 'hm', toolCalls: [call('w', 'weather', {})] };
+	play('yes', 'yes', turn, turn, new Error('broken'));
+	const json = { model: 'scripted', messages };
+	await ask(described.createCompletion, { json });
+	await ask(described.createCompletion, { json: { ...json, stream: true, stream_options: { include_usage: true } } });
+	await ask(described.createCompletion, { json: { ...json, tools } });
+	await ask(described.createCompletion, { json: { ...json, tools, stream: true } });
+	expect(await ask(described.createCompletion, { json: { model: 'none', messages } })).toHaveProperty(
+		'error.param',
+		'model',
+	);
+	expect(await ask(described.createCompletion, { json })).toHaveProperty('error');
+	await ask(described.listModels);
+	await ask(described.getModel, { path: 'scripted' });
+	await ask(described.getModel, { path: 'none' });
+});
+
+test('what a sender of webhooks is answered is described', async () => {
+	const agent = defineAgent({
+		name: 'scripted',
+		description: 'Takes webhooks.',
+		webhooks: { github: ({ type, payload }) => (type === 'issues.opened' ? String(payload.title) : undefined) },
+	});
+	const app = createApp({ agents: [agent], providers: () => [] });
+	const { github } = senders;
+	const bindings = { ...env, GITHUB_WEBHOOK_SECRET: github.secret };
+	const fetch = (url: string, init: RequestInit) => Promise.resolve(app.request(url, init, bindings));
+	const deliver = (action: string, id: string, secret = github.secret) => {
+		const body = JSON.stringify({ action, title: 'It does not start' });
+		const headers = { 'content-type': 'application/json', ...github.headers(body, { id, at: 0, secrets: [secret] }) };
+		return ask({ ...described.receiveWebhook, path: '/v1/webhooks/scripted/github' }, { body, headers, fetch });
+	};
+	play('noted');
+	const { sessionId } = await deliver('opened', 'one');
+	expect(await deliver('opened', 'one')).toMatchObject({ sessionId });
+	await deliver('closed', 'two');
+	expect(await deliver('opened', 'three', 'wrong')).toHaveProperty('error.code', 'auth');
+	await ask({ ...described.receiveWebhook, path: '/v1/webhooks/scripted/stripe' }, { body: '{}', fetch });
+	await ask(described.followRun, { id: String(sessionId) });
+});
+
+test('AI SDK pages are described', async () => {
+	const chat = { messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] };
+	const at = (operation: Operation, id: string) => ({
+		...operation,
+		path: operation.path.replace(':agent', 'scripted').replace(':chat', id),
+	});
+	play({ toolCalls: [call('a', 'echo', { text: 'hi' })] }, 'Hello.', () => new Promise(() => {}));
+	const post = (id: string) => ask(at(described.postChat, id), { json: { id, ...chat } });
+	await post('told');
+	expect(await ask(at(described.listChat, 'told'))).toMatchObject({
+		messages: [{ role: 'user' }, { role: 'assistant' }],
+	});
+	await ask(at(described.resumeChat, 'told'));
+	const held = post('held');
+	// It is there once something is being written.
+	await expect.poll(async () => (await request('/v1/ui/scripted/held/stream')).status).toBe(200);
+	const resumed = ask(at(described.resumeChat, 'held'));
+	await ask(at(described.stopChat, 'held'));
+	await Promise.all([held, resumed]);
+	await request('/v1/ui/nobody', { id: 'x', ...chat }).then((response) => expect(response.status).toBe(404));
+});
+
+test('skills, agents and the rest are described', async () => {
+	const markdown =
+		'---\nname: described\ndescription: About it.\nlicense: MIT\nmetadata:\n  when: a, b\n---\n\nText.\n';
+	await ask(described.putSkill, { path: 'described', body: markdown });
+	await ask(described.putSkill, { path: 'described', body: markdown });
+	await ask(described.putSkill, { path: 'described', body: `${markdown}More.\n`, headers: { 'if-match': '*' } });
+	const { etag } = await ask(described.getSkill, { path: 'described' });
+	await ask(described.getSkill, { path: 'described', headers: { accept: 'text/markdown' } });
+	await ask(described.getSkill, { path: 'described', headers: { 'if-none-match': `"${etag}"` } });
+	await ask(described.listSkills);
+	await ask({ ...described.listSkills, path: '/v1/skills?query=it' });
+	await ask(described.deleteSkill, { path: 'described' });
+	await ask(described.deleteSkill, { path: 'described' });
+	await ask(described.listKeys);
+	for (const operation of [
+		described.listAgents,
+		described.getHealth,
+		described.getDocument,
+		described.getDocs,
+		described.getUsage,
+		described.listKeys,
+	])
+		await ask(operation);
+});
+
+afterAll(() => {
+	const all = [...operations.values()].flatMap(({ id, answers }) =>
+		Object.keys(answers).map((status) => `${id} ${status}`),
+	);
+	expect(all.filter((one) => !seen.has(one))).toEqual([]);
+});
