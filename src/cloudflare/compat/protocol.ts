@@ -3,7 +3,7 @@ import type { RunletError } from '../../core/ground/errors.ts';
 
 /** Writes the events of a run for one reader. */
 export interface RunWriter {
-	/** @param id the event's position, for a reader that may come back */
+	/** @param id the event's id, for a reader that may come back */
 	event(event: RunEvent, id: string | undefined): string;
 	/** What stands behind the last event. */
 	end(): string;

@@ -25,7 +25,7 @@ import {
 import type { session } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { TokenScope } from '../wire/token.ts';
-import { createNoSuchEvent, isEnd, parsePosition, toStart } from './events/event-id.ts';
+import { createNoSuchEvent, isEnd, parseEventId, toStart } from './events/event-id.ts';
 import { follow } from './events/follow.ts';
 import { createPastLog } from './events/replay.ts';
 import { Admission, noSuchSession, type Pass } from './inbox/admission.ts';
@@ -36,6 +36,7 @@ import { findOpenAnswers } from './inbox/submission.ts';
 import type { LiveRun } from './run/live-run.ts';
 import { runInBackground } from './run/owner.ts';
 import { Runner } from './run/runner.ts';
+import type { Outcome } from './store/deliveries.ts';
 import { toInbound } from './store/inbound.ts';
 import { findPending } from './store/pending.ts';
 import { assertAllowed, type Operation } from './store/status.ts';
@@ -210,7 +211,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#answer(async () => {
 			const { lease } = await this.#admission.open(caller, ['read']);
 			const newest = this.#store.runs.get();
-			const seen = lastEventId === undefined || lastEventId === '' ? undefined : parsePosition(lastEventId);
+			const seen = lastEventId === undefined || lastEventId === '' ? undefined : parseEventId(lastEventId);
 			if (newest === undefined) return new Response(null, { status: 204 });
 			if (seen !== undefined && (seen.run < 1 || seen.run > newest.n)) throw createNoSuchEvent();
 			// Who has seen a run's end goes on with the next run, if there is one.
@@ -262,7 +263,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 				await this.#runner.cancel();
 				this.#assertExists();
 				if (once !== undefined && this.#inbox.deliver(once) === undefined)
-					this.#store.deliveries.add(once, 0, Date.now());
+					this.#store.deliveries.add(once, {}, Date.now());
 			}
 			return Response.json(this.#state());
 		}, format);
@@ -391,10 +392,10 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	/** The answer to a request that came before: its run, live, as it is stored, or as it will be. A header says so. */
-	#redeliver(n: number, how: Handling, given: Frame = {}): Promise<Response> | Response {
+	#redeliver(before: Outcome, how: Handling, given: Frame = {}): Promise<Response> | Response {
 		const { about = () => this.#state(), status = 200 } = given;
 		const headers = { ...given.headers, [replayed]: 'true' };
-		const run = this.#inbox.redelivered(n);
+		const run = this.#inbox.redelivered(before);
 		if (run === undefined) return Response.json(about(), { status, headers });
 		return deliver(run, how, 'begun' in run ? { headers } : { ...given, headers });
 	}
@@ -410,7 +411,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 				// They are of no run.
 				for (const message of given.history ?? []) this.#store.messages.add(0, message, createdAt, { input: true });
 			}
-			if (once !== undefined) this.#store.deliveries.add(once, 0, createdAt);
+			if (once !== undefined) this.#store.deliveries.add(once, {}, createdAt);
 		});
 	}
 
@@ -443,7 +444,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	#state(): Shown<typeof session> {
 		const { id, agent, model, metadata, createdAt } = this.#store.session();
 		const run = this.#store.runs.get();
-		const last = run?.tail?.event;
+		const last = run?.end?.event;
 		const { question, calls } = findPending(this.#store);
 		const waiting = this.#store.queue.size;
 		return {

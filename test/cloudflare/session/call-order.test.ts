@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { callsInOrder } from '../../../src/cloudflare/session/events/call-order.ts';
+import { createCallSorter } from '../../../src/cloudflare/session/events/call-order.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
 
 const readId = (event: RunEvent): string | undefined =>
@@ -35,7 +35,7 @@ const mixed = fc
 test('calls that are streamed at once come out one after another, and nothing is lost', () => {
 	fc.assert(
 		fc.property(mixed, fc.integer({ min: 1, max: 5 }), (events, size) => {
-			const inOrder = callsInOrder();
+			const inOrder = createCallSorter();
 			const out: RunEvent[] = [];
 			for (let at = 0; at < events.length; at += size) out.push(...inOrder(events.slice(at, at + size)));
 			expect(out.map((event) => JSON.stringify(event)).sort()).toEqual(
@@ -53,5 +53,5 @@ test('calls that are streamed at once come out one after another, and nothing is
 
 test('a run without calls passes as it is', () => {
 	const events: RunEvent[] = [{ type: 'text', text: 'a' }];
-	expect(callsInOrder()(events)).toBe(events);
+	expect(createCallSorter()(events)).toBe(events);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { advance, formatPosition, parsePosition, toStart } from '../../../src/cloudflare/session/events/event-id.ts';
+import { advance, formatEventId, parseEventId, toStart } from '../../../src/cloudflare/session/events/event-id.ts';
 import { RunLog } from '../../../src/cloudflare/session/events/log.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
 
@@ -115,7 +115,7 @@ test('an id survives its text form, and says where the reader stands', () => {
 			let position = toStart(1);
 			for (const event of events) {
 				position = advance(position, event);
-				expect(parsePosition(formatPosition(position))).toEqual(position);
+				expect(parseEventId(formatEventId(position))).toEqual(position);
 			}
 		}),
 	);
@@ -128,18 +128,18 @@ test('what a reader has seen and what it gets after a cut is the run, whatever t
 			const first = readAll(log, undefined, limit);
 			expect(joined(first.map(({ event }) => event))).toEqual(joined(events));
 			const cut = at % first.length;
-			const rest = readAll(log, first[cut]?.at, 1_000);
+			const rest = readAll(log, first[cut]?.id, 1_000);
 			expect(joined([...first.slice(0, cut + 1), ...rest].map(({ event }) => event))).toEqual(joined(events));
 		}),
 	);
 });
 
-test('a position of the live stream means the same in the stream that is made again from the store', () => {
+test('an event id of the live stream means the same in the stream that is made again from the store', () => {
 	fc.assert(
 		fc.property(run, fc.nat(), fc.integer({ min: 1, max: 30 }), (events, at, limit) => {
 			const live = readAll(new RunLog(1, events), undefined, limit);
 			const cut = at % live.length;
-			const rest = readAll(new RunLog(1, rebuilt(events)), live[cut]?.at);
+			const rest = readAll(new RunLog(1, rebuilt(events)), live[cut]?.id);
 			expect(parts([...live.slice(0, cut + 1), ...rest].map(({ event }) => event))).toEqual(parts(events));
 		}),
 	);
@@ -184,7 +184,7 @@ test('an event of a kind that is not known passes a reader that keeps up, and mo
 		{ type: 'text', text: 'b' },
 	]);
 	const read = log.read(cursor);
-	expect(read.map(({ event, at }) => [event.type, at?.text])).toEqual([
+	expect(read.map(({ event, id }) => [event.type, id?.text])).toEqual([
 		['acme:citation', undefined],
 		['text', 2],
 	]);

@@ -1,10 +1,10 @@
 import type { RunEvent } from '../../../core/chat/index.ts';
 
 /**
- * A filter that lets the pieces of one call pass until it has ended, then those of the next: some models stream several
- * calls at once, and a position in a run says how far a reader is in one of them.
+ * Creates a filter that passes the pieces of one tool call until it has ended, then those of the next. Some models stream
+ * several calls at once, and an event id counts the characters of one.
  */
-export function callsInOrder(): (events: readonly RunEvent[]) => readonly RunEvent[] {
+export function createCallSorter(): (events: readonly RunEvent[]) => readonly RunEvent[] {
 	let open: string | undefined;
 	const waiting = new Map<string, RunEvent[]>();
 

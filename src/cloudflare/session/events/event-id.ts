@@ -3,16 +3,16 @@ import type { RunEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 
 /**
- * How far a reader has come in a run; what the `id` of an SSE event says. It counts characters of text and the like
- * instead of events, so that it means the same in the live stream and in one that was rebuilt from stored messages.
+ * How far a reader has come in a run: the `id` of an SSE event. It counts characters of text and the like, not events,
+ * so it means the same in the live stream and in one that is rebuilt from stored messages.
  */
-export interface Position {
+export interface EventId {
 	/** The run's number in its session, from 1. */
 	readonly run: number;
 	/** Turns behind the reader: a `step` event ends a turn. -1 after the run's last event. */
 	readonly turn: number;
 	/** Times the turn was asked again. */
-	readonly attempt: number;
+	readonly restarts: number;
 	/** Events of the turn that are neither deltas nor notes. */
 	readonly items: number;
 	/** Notes and warnings of the turn. They are stored with the next message, so they are counted by themselves. */
@@ -26,35 +26,35 @@ export interface Position {
 	readonly ends: number;
 }
 
-const order = ['run', 'turn', 'attempt', 'items', 'notes', 'reasoning', 'text', 'starts', 'input', 'ends'] as const;
+const order = ['run', 'turn', 'restarts', 'items', 'notes', 'reasoning', 'text', 'starts', 'input', 'ends'] as const;
 const ended = 'end';
 
-/** The position in front of a run's first event. */
-export function toStart(run: number): Position {
-	return { run, turn: 0, attempt: 0, items: 0, notes: 0, reasoning: 0, text: 0, starts: 0, input: 0, ends: 0 };
+/** Where a reader stands that has seen nothing of a run. */
+export function toStart(run: number): EventId {
+	return { run, turn: 0, restarts: 0, items: 0, notes: 0, reasoning: 0, text: 0, starts: 0, input: 0, ends: 0 };
 }
 
 /** Whether a reader there has seen the run's last event. */
-export function isEnd({ turn }: Position): boolean {
+export function isEnd({ turn }: EventId): boolean {
 	return turn < 0;
 }
 
-/** The position as an event id. */
-export function formatPosition(position: Position): string {
-	if (isEnd(position)) return `${position.run}.${ended}`;
-	return order.map((field) => position[field]).join('.');
+/** The id as it is sent. */
+export function formatEventId(id: EventId): string {
+	if (isEnd(id)) return `${id.run}.${ended}`;
+	return order.map((field) => id[field]).join('.');
 }
 
-/** The position of a `Last-Event-ID`; throws `invalid_request` for a text that is no id of ours. */
-export function parsePosition(id: string): Position {
-	const [run = '', ...rest] = id.trim().split('.');
-	const fields = rest.join('.') === ended ? [run, '-1', ...Array<string>(8).fill('0')] : [run, ...rest];
+/** Reads a `Last-Event-ID`. Throws `invalid_request` for a text that is no id of ours. */
+export function parseEventId(text: string): EventId {
+	const [first = '', ...rest] = text.trim().split('.');
+	const fields = rest.join('.') === ended ? [first, '-1', ...Array<string>(8).fill('0')] : [first, ...rest];
 	const numbers = fields.map((field) => (/^(-1|\d{1,15})$/.test(field) ? Number(field) : Number.NaN));
 	if (numbers.length !== order.length || numbers.some(Number.isNaN) || numbers.slice(2).some((n) => n < 0))
 		throw createNoSuchEvent();
-	const [n = 0, turn = 0, attempt = 0, items = 0, notes = 0, reasoning = 0, text = 0, starts = 0, input = 0, ends = 0] =
-		numbers;
-	return { run: n, turn, attempt, items, notes, reasoning, text, starts, input, ends };
+	const [run = 0, turn = 0, restarts = 0, items = 0, notes = 0, ...pieces] = numbers;
+	const [reasoning = 0, characters = 0, starts = 0, input = 0, ends = 0] = pieces;
+	return { run, turn, restarts, items, notes, reasoning, text: characters, starts, input, ends };
 }
 
 /** The error for a `Last-Event-ID` that names no event of the session. */
@@ -66,29 +66,29 @@ export function createNoSuchEvent(): RunletError {
 	);
 }
 
-/** The position behind an event that begins at `position`. */
-export function advance(position: Position, event: RunEvent): Position {
+/** Where a reader stands behind an event that begins at `id`. */
+export function advance(id: EventId, event: RunEvent): EventId {
 	switch (event.type) {
 		case 'text':
-			return { ...position, text: position.text + event.text.length };
+			return { ...id, text: id.text + event.text.length };
 		case 'reasoning':
-			return { ...position, reasoning: position.reasoning + event.text.length };
+			return { ...id, reasoning: id.reasoning + event.text.length };
 		case 'tool_use_start':
-			return { ...position, starts: position.starts + 1, input: 0 };
+			return { ...id, starts: id.starts + 1, input: 0 };
 		case 'tool_use_input':
-			return { ...position, input: position.input + event.partialInputJson.length };
+			return { ...id, input: id.input + event.partialInputJson.length };
 		case 'tool_use_end':
-			return { ...position, ends: position.ends + 1 };
+			return { ...id, ends: id.ends + 1 };
 		case 'note':
 		case 'warning':
-			return { ...position, notes: position.notes + 1 };
+			return { ...id, notes: id.notes + 1 };
 		case 'step':
-			return { ...toStart(position.run), turn: position.turn + 1 };
+			return { ...toStart(id.run), turn: id.turn + 1 };
 		case 'turn.restarted':
-			return { ...toStart(position.run), turn: position.turn, attempt: position.attempt + 1 };
+			return { ...toStart(id.run), turn: id.turn, restarts: id.restarts + 1 };
 		default:
-			if (isTerminal(event)) return { ...toStart(position.run), turn: -1 };
-			return isStored(event) ? { ...position, items: position.items + 1 } : position;
+			if (isTerminal(event)) return { ...toStart(id.run), turn: -1 };
+			return isStored(event) ? { ...id, items: id.items + 1 } : id;
 	}
 }
 
@@ -96,11 +96,11 @@ export function advance(position: Position, event: RunEvent): Position {
  * What of an event, which begins at `at`, a reader who has come to `seen` still lacks: the whole event, the rest of its
  * text, or nothing.
  */
-export function cutSeenPart(event: RunEvent, at: Position, seen: Position): RunEvent | undefined {
+export function cutSeenPart(event: RunEvent, at: EventId, seen: EventId): RunEvent | undefined {
 	if (isEnd(seen)) return undefined;
 	if (isTerminal(event)) return event;
-	if (at.turn !== seen.turn || at.attempt !== seen.attempt) {
-		const behind = at.turn < seen.turn || (at.turn === seen.turn && at.attempt < seen.attempt);
+	if (at.turn !== seen.turn || at.restarts !== seen.restarts) {
+		const behind = at.turn < seen.turn || (at.turn === seen.turn && at.restarts < seen.restarts);
 		return behind ? undefined : event;
 	}
 	switch (event.type) {
@@ -126,7 +126,7 @@ export function cutSeenPart(event: RunEvent, at: Position, seen: Position): RunE
 			return event;
 		default:
 			if (isStored(event)) return at.items >= seen.items ? event : undefined;
-			return formatPosition(at) === formatPosition(seen) ? event : undefined;
+			return formatEventId(at) === formatEventId(seen) ? event : undefined;
 	}
 }
 

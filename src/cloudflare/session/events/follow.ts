@@ -3,7 +3,7 @@ import { close } from '../../../core/chat/sse.ts';
 import type { RunletError } from '../../../core/ground/errors.ts';
 import { createProtocol } from '../../compat/format.ts';
 import type { Protocol, RunWriter } from '../../compat/protocol.ts';
-import { formatPosition, type Position } from './event-id.ts';
+import { type EventId, formatEventId } from './event-id.ts';
 import { type Cursor, RunLog } from './log.ts';
 
 /** A silent connection gets a comment this often, in milliseconds, so that no proxy closes it. */
@@ -20,13 +20,13 @@ export interface Lease {
 }
 
 /**
- * A run's events behind a position as `text/event-stream` bytes in a protocol's words, until its last one; of a run that
+ * A run's events behind an event id as `text/event-stream` bytes in a protocol's words, until its last one; of a run that
  * waits for its turn from its beginning on. Each reader pulls at its own pace: what piled up meanwhile comes in few large events.
  * Cancelling the stream ends the reader, never the run; so does the end of its lease, which the reader is told.
  */
 export function follow(
 	run: RunLog | Promise<RunLog>,
-	from?: Position,
+	from?: EventId,
 	protocol: Protocol = createProtocol(undefined),
 	lease?: Lease,
 ): ReadableStream<Uint8Array> {
@@ -71,7 +71,7 @@ export function follow(
 			const { log, cursor, writer } = reader;
 			for (;;) {
 				if (unread.length === 0) {
-					for (const { event, at } of log.read(cursor)) add(event, at && formatPosition(at), writer);
+					for (const { event, id } of log.read(cursor)) add(event, id && formatEventId(id), writer);
 					if (log.settle(cursor)) unread.push(encoder.encode(writer.end()));
 				}
 				const bytes = takePiece(unread);

@@ -1,20 +1,20 @@
 import { isDelta, isTerminal, joinPieces } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { createDeferred, type Deferred } from '../../../core/ground/deferred.ts';
-import { advance, cutSeenPart, isEnd, isStored, type Position, toStart } from './event-id.ts';
+import { advance, cutSeenPart, type EventId, isEnd, isStored, toStart } from './event-id.ts';
 
-/** An event as a reader gets it; `id` is where the reader stands behind it, missing for a kind that has no place. */
-export interface Stamped {
+/** An event as a reader gets it, and its id; a kind of event that is not stored has none. */
+export interface LogEntry {
 	readonly event: RunEvent;
-	readonly at: Position | undefined;
+	readonly id: EventId | undefined;
 }
 
 /** Where a reader stands: what it has seen, and where in the log to look next. */
 export interface Cursor {
-	seen: Position;
+	seen: EventId;
 	index: number;
-	/** The position at which `events[index]` begins. */
-	at: Position;
+	/** Where `events[index]` begins. */
+	at: EventId;
 	version: number;
 	/** Events without a place (kinds that this version does not know): passed on this way through the log, and shown. */
 	passed: number;
@@ -27,7 +27,7 @@ const joinAt = 4_096;
 /**
  * The events of one run, in order, for any number of readers (docs/events.md). A reader is a cursor and nothing else:
  * it takes what it has not seen whenever it can, so a slow one costs no memory and misses nothing. The log of a run
- * that is over is rebuilt from the stored messages and answers the same positions.
+ * that is over is rebuilt from the stored messages and has the same ids.
  */
 export class RunLog {
 	readonly run: number;
@@ -127,7 +127,7 @@ export class RunLog {
 	}
 
 	/** A reader that has seen everything up to `seen`. */
-	cursor(seen: Position = toStart(this.run)): Cursor {
+	cursor(seen: EventId = toStart(this.run)): Cursor {
 		return { seen, index: 0, at: toStart(this.run), version: this.#version, passed: 0, shown: 0 };
 	}
 
@@ -135,9 +135,9 @@ export class RunLog {
 	 * What the reader has not seen, neighbouring pieces of a text as one, about `limit` characters at most; moves the
 	 * cursor. Empty when it has seen all there is.
 	 */
-	read(cursor: Cursor, limit = 65_536): Stamped[] {
+	read(cursor: Cursor, limit = 65_536): LogEntry[] {
 		if (cursor.version !== this.#version) Object.assign(cursor, { ...this.cursor(cursor.seen), shown: cursor.shown });
-		const out: Stamped[] = [];
+		const out: LogEntry[] = [];
 		for (let size = 0; cursor.index < this.#events.length && size < limit; ) {
 			const event = this.#events[cursor.index];
 			if (event === undefined) break;
@@ -145,9 +145,9 @@ export class RunLog {
 			const piece = unseen === undefined ? undefined : firstPart(unseen, limit - size);
 			if (piece !== undefined) {
 				size += measureEvent(piece);
-				if (cursor.at.turn !== cursor.seen.turn || cursor.at.attempt !== cursor.seen.attempt) cursor.seen = cursor.at;
+				if (cursor.at.turn !== cursor.seen.turn || cursor.at.restarts !== cursor.seen.restarts) cursor.seen = cursor.at;
 				cursor.seen = advance(cursor.seen, piece);
-				push(out, { event: piece, at: isStored(piece) ? cursor.seen : undefined });
+				push(out, { event: piece, id: isStored(piece) ? cursor.seen : undefined });
 			}
 			if (piece === unseen) {
 				cursor.at = advance(cursor.at, event);
@@ -173,10 +173,10 @@ export class RunLog {
 		return isEnd(cursor.seen);
 	}
 
-	/** Joins neighbouring pieces of the current turn: readers find their place again by position. */
+	/** Joins neighbouring pieces of the current turn: readers find their place again by its id. */
 	#join(): void {
-		const joined: Stamped[] = [];
-		for (const event of this.#events.splice(this.#turnAt)) push(joined, { event, at: undefined });
+		const joined: LogEntry[] = [];
+		for (const event of this.#events.splice(this.#turnAt)) push(joined, { event, id: undefined });
 		for (const { event } of joined) this.#events.push(event);
 		this.#version++;
 	}
@@ -192,7 +192,7 @@ function isUnplaced(event: RunEvent, cursor: Cursor): boolean {
 }
 
 /** Adds an event, as part of the one before it where both are pieces of one text. */
-function push(out: Stamped[], next: Stamped): void {
+function push(out: LogEntry[], next: LogEntry): void {
 	const event = joinPieces(out.at(-1)?.event, next.event);
 	if (event === undefined) out.push(next);
 	else out[out.length - 1] = { ...next, event };

@@ -3,23 +3,23 @@ import type { Resumption } from '../../../core/chat/loop.ts';
 import { addUsage } from '../../../core/chat/usage.ts';
 import type { ToolCall, ToolResult } from '../../../core/tool/index.ts';
 import { toInputText } from '../../../core/tool/input.ts';
-import { findRecords } from '../store/find-records.ts';
-import { type MessageRecord, toTurnNumber } from '../store/messages.ts';
+import { type MessageRecord, toTurnPlace } from '../store/messages.ts';
 import { findLastReply, restoreText } from '../store/run-end.ts';
+import { findRunMessages } from '../store/run-messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { RunLog } from './log.ts';
 
 /**
  * The events of a run, made again from what is stored of it: the same text, calls, results and end that were streamed,
- * in fewer pieces. A position of the live stream means the same here.
+ * in fewer pieces. An event id of the live stream means the same here.
  *
  * @param records messages of the session from `run.firstSeq` on; those of other runs are passed over.
  */
 export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEvent[] {
 	const told = retell(run, records);
-	if (run.tail === undefined) return told.events;
-	const { before, draft, restarts = 0, steps, event } = run.tail;
+	if (run.end === undefined) return told.events;
+	const { before, draft, restarts = 0, steps, event } = run.end;
 	if (steps === undefined ? wasBrokenOff(told, event.type) : told.steps >= steps) told.open = undefined;
 	closeTurn(told, before, restarts);
 	told.events.push(...draft, restoreText(event, findLastReply(records, run.n)));
@@ -164,7 +164,7 @@ function callEvents({ id, name, input }: ToolCall, streamed: Readonly<Record<str
 }
 
 function sortByStoring(records: readonly MessageRecord[]): MessageRecord[] {
-	return records.toSorted((a, b) => toTurnNumber(a.seq) - toTurnNumber(b.seq) || a.stored - b.stored);
+	return records.toSorted((a, b) => toTurnPlace(a.seq) - toTurnPlace(b.seq) || a.stored - b.stored);
 }
 
 /** Logs of runs that are over, as long as somebody reads them: readers who come together share one. */
@@ -185,7 +185,7 @@ export function createPastLog(store: SessionStore, n: number): RunLog {
 	const shared = known.get(n);
 	const log = shared?.status === run.status ? shared.log.deref() : undefined;
 	if (log !== undefined) return log;
-	const made = new RunLog(n, replay(run, findRecords(store, n, run.firstSeq)));
+	const made = new RunLog(n, replay(run, findRunMessages(store, n, run.firstSeq)));
 	known.set(n, { status: run.status, log: new WeakRef(made) });
 	return made;
 }

@@ -4,6 +4,7 @@ import { type Agent, findAgent } from '../../agent/define.ts';
 import type { Exchange, Handling, Input, Once, PagePost, Submission } from '../../rpc/session.ts';
 import { createPastRun, type LiveRun } from '../run/live-run.ts';
 import type { Runner } from '../run/runner.ts';
+import type { Outcome } from '../store/deliveries.ts';
 import { toInbound } from '../store/inbound.ts';
 import { findPending } from '../store/pending.ts';
 import { assertAllowed, canTakeNext } from '../store/status.ts';
@@ -77,7 +78,7 @@ export class Inbox {
 		for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
 		// They belong to the run that the last answer begins.
 		for (const message of messages) store.messages.add(this.#runner.nextRun, message, now, { input: true });
-		if (once !== undefined) store.deliveries.add(once, 0, now);
+		if (once !== undefined) store.deliveries.add(once, {}, now);
 		return () => undefined;
 	}
 
@@ -106,14 +107,14 @@ export class Inbox {
 	): Stored<LiveRun | Upcoming | undefined> | undefined {
 		if (input === undefined) return this.#answered(answers, how, model);
 		const given = this.#giveResult(input);
-		const waits = this.#runner.queue.named(input.messageId);
+		const waits = this.#runner.queue.findNamed(input.messageId);
 		if (waits !== undefined) {
 			if (!isAgain && !isSameMessage(waits.message, given.message)) this.#runner.queue.edit({ ...waits, ...given });
-			return () => ({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) });
+			return () => ({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.waitForRun(waits.id) });
 		}
 		const found = findPlace(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
 		if (found === undefined) return this.#findSent(given, input, how);
-		if ('run' in found) return () => this.redelivered(found.run);
+		if ('run' in found) return () => this.redelivered(found);
 		if (this.#runner.live !== undefined || !canTakeNext(this.#store.status)) return undefined;
 		const { record, isEdited } = found;
 		const asked = readRepeatedInput(this.#store, record, isEdited ? given.message : undefined);
@@ -132,21 +133,23 @@ export class Inbox {
 		return () => (isOver ? createPastRun(this.#store, this.#runner.nextRun - 1) : undefined);
 	}
 
-	/** The run that a request began when it came before, 0 for none, below 0 one that waits; nothing for one that is new. */
-	deliver(once: Once | undefined): number | undefined {
+	/** What a request has begun when it came before; nothing for one that is new. */
+	deliver(once: Once | undefined): Outcome | undefined {
 		const isNew = once === undefined || once.isFirst === true;
 		const before = isNew ? undefined : this.#store.deliveries.find(once, Date.now());
-		if (before === undefined || before.request === once?.request) return before?.run;
+		if (before === undefined || before.request === once?.request) return before;
 		const message = 'Idempotency-Key: this key belongs to another request. Use a new one for each request.';
 		throw new RunletError('conflict', message, { field: 'Idempotency-Key' });
 	}
 
 	/** The run by what `delivered` says; nothing where there is none. */
-	redelivered(n: number): LiveRun | Upcoming | undefined {
-		const waits = n < 0 ? this.#store.queue.get(-n) : undefined;
-		if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.run(waits.id) };
+	redelivered({ run, waiting }: Outcome): LiveRun | Upcoming | undefined {
+		const waits = waiting === undefined ? undefined : this.#store.queue.get(waiting);
+		if (waits !== undefined)
+			return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.waitForRun(waits.id) };
 		const { live } = this.#runner;
-		return live?.record.n === n ? live : createPastRun(this.#store, n);
+		if (run === undefined) return undefined;
+		return live?.record.n === run ? live : createPastRun(this.#store, run);
 	}
 
 	#findSent(given: Given, input: Input, { once }: Pick<Handling, 'once'>): Stored {
@@ -173,7 +176,7 @@ export class Inbox {
 		const { live, queue } = this.#runner;
 		const { id, runId } = queue.add(given, { model, steers, once, callback });
 		const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
-		return () => ({ record, begun: queue.run(id) });
+		return () => ({ record, begun: queue.waitForRun(id) });
 	}
 
 	/** A message as it enters the history: to a session that asked, it is the answer. */

@@ -1,6 +1,6 @@
 import type { Message, UserMessage } from '../../../core/chat/index.ts';
 import type { Inbound } from '../store/inbound.ts';
-import { type MessageRecord, messageStride, toTurnNumber } from '../store/messages.ts';
+import { type MessageRecord, messageStride, toTurnPlace } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
@@ -40,7 +40,7 @@ export function isFromOutside({ message, input, inbound }: MessageRecord): boole
 export function readRepeatedInput(store: SessionStore, record: MessageRecord, newer?: UserMessage): Message[] {
 	const { message } = store.messages.whole(record);
 	if (message.role !== 'tool') return [newer ?? message];
-	const turn = toTurnNumber(record.seq);
+	const turn = toTurnPlace(record.seq);
 	const others = store.messages.page({ from: turn, to: turn + messageStride }).records;
 	const kept = others
 		.filter(({ seq, message: { role } }) => seq !== record.seq && role !== 'system')

@@ -9,7 +9,7 @@ import type { RunRecord } from '../store/runs.ts';
 import type { SessionRecord, SessionStore } from '../store/store.ts';
 
 /** How a session's agent runs: everything that the loop is told but the run itself. */
-export function createOptions(
+export function createChatOptions(
 	runtime: Runtime,
 	config: Config,
 	session: Pick<SessionRecord, 'agent' | 'model' | 'clientTools'> &

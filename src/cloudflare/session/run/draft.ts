@@ -1,7 +1,7 @@
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { createTokenCounter } from '../../../core/chat/tokens.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
-import { tailLength } from '../store/run-end.ts';
+import { longestPart } from '../store/run-end.ts';
 import type { Journal } from './journal.ts';
 import type { Work } from './run.ts';
 
@@ -20,7 +20,7 @@ export function createDrafts(
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const write = (): void => {
 		timer = undefined;
-		const events = log.draft(tailLength);
+		const events = log.draft(longestPart);
 		const iteration = log.turns + 1;
 		// The journal is ahead of what was shown where the turn is stored already, or asked again.
 		if (events.length === 0 || iteration !== journal.iteration + 1 || log.restarts !== journal.restarts) return;

@@ -118,7 +118,7 @@ export function createJournal(options: JournalOptions): Journal {
 					for (const { id, message, inbound, key, callback } of waiting) {
 						store.queue.remove(id);
 						store.messages.add(record.n, message, Date.now(), { input: true, inbound });
-						if (key !== undefined) store.deliveries.findBegun(key, record.n);
+						if (key !== undefined) store.deliveries.endWaiting(key, record.n);
 						if (callback !== undefined) store.callbacks.add({ run: record.n, runId: record.id, url: callback });
 					}
 					return waiting;

@@ -1,8 +1,8 @@
 import type { TerminalEvent } from '../../../core/chat/index.ts';
 import { RunLog } from '../events/log.ts';
 import { createPastLog } from '../events/replay.ts';
-import { findRecords } from '../store/find-records.ts';
 import { findLastReply, restoreText } from '../store/run-end.ts';
+import { findRunMessages } from '../store/run-messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
@@ -33,8 +33,8 @@ export function toPastRun(record: LiveRun['record'], log: RunLog, event: Termina
 /** A run that is over in the form of one that is not, for whoever wants its answer; nothing where it has no end. */
 export function createPastRun(store: SessionStore, n: number): LiveRun | undefined {
 	const record = store.runs.get(n);
-	const event = record?.tail?.event;
+	const event = record?.end?.event;
 	if (record === undefined || event === undefined) return undefined;
-	const last = findLastReply(findRecords(store, n, record.firstSeq), n);
+	const last = findLastReply(findRunMessages(store, n, record.firstSeq), n);
 	return toPastRun(record, createPastLog(store, n), restoreText(event, last));
 }

@@ -31,12 +31,9 @@ export class Queue {
 			const createdAt = Date.now();
 			const runId = createRunId();
 			// What a page is shown has one name, before its run begins and after.
-			const findNamed = { messageId: runId, ...inbound };
-			const waiting = queue.add(
-				{ runId, message, inbound: findNamed, model, steers, key: once?.key, callback },
-				createdAt,
-			);
-			if (once !== undefined) deliveries.add(once, -waiting.id, createdAt);
+			const named = { messageId: runId, ...inbound };
+			const waiting = queue.add({ runId, message, inbound: named, model, steers, key: once?.key, callback }, createdAt);
+			if (once !== undefined) deliveries.add(once, { waiting: waiting.id }, createdAt);
 			return waiting;
 		});
 	}
@@ -47,12 +44,12 @@ export class Queue {
 	}
 
 	/** The message that waits and that its sender calls so. */
-	named(id: string | undefined): Waiting | undefined {
+	findNamed(id: string | undefined): Waiting | undefined {
 		return id === undefined ? undefined : this.#store.queue.all().find(({ inbound }) => inbound?.messageId === id);
 	}
 
 	/** The run that a waiting message begins, or that takes it up, once it does. */
-	run(id: number): Promise<LiveRun> {
+	waitForRun(id: number): Promise<LiveRun> {
 		const reader = this.#readers.get(id) ?? createDeferred<LiveRun>();
 		this.#readers.set(id, reader);
 		return reader.promise;
@@ -75,7 +72,7 @@ export class Queue {
 			this.#store.queue.remove(id);
 			if (callback !== undefined) this.#store.callbacks.add({ run: 0, runId, url: callback });
 			// Its place is given to another message: who asks again must not get that one's run.
-			if (key !== undefined) this.#store.deliveries.findBegun(key, 0);
+			if (key !== undefined) this.#store.deliveries.endWaiting(key, undefined);
 		}
 		return () => {
 			for (const { id, runId } of dropped) this.begin(id, createUnbegunRun(n, runId, { type: 'cancelled' }));

@@ -5,9 +5,9 @@ import type { Tool } from '../../../core/tool/index.ts';
 import { isRecord } from '../../../core/tool/schema.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
 import type { CallRecord } from '../store/calls.ts';
-import { findRecords } from '../store/find-records.ts';
 import { findOpenCalls, type OpenCall } from '../store/pending.ts';
-import { fitTail } from '../store/run-end.ts';
+import { shortenRunEnd } from '../store/run-end.ts';
+import { findRunMessages } from '../store/run-messages.ts';
 import type { NextLife, RunRecord } from '../store/runs.ts';
 import { toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -51,7 +51,7 @@ export function takeUp(
 	run: RunRecord,
 	{ boot, tools }: { readonly boot: string; readonly tools: readonly Tool[] },
 ): TakenUp | undefined {
-	const stored = findRecords(store, run.n, run.firstSeq).filter((one) => one.run === run.n && one.input !== true);
+	const stored = findRunMessages(store, run.n, run.firstSeq).filter((one) => one.run === run.n && one.input !== true);
 	const life = planNextLife(run, stored.length, boot);
 	const charged = chargeLost(store, run.draft);
 	if (life === undefined) {
@@ -62,7 +62,7 @@ export function takeUp(
 	for (const result of unknown) store.messages.add(run.n, result, Date.now());
 	const { events, resume, asking } = replayCutOff(
 		{ ...run, ...life },
-		findRecords(store, run.n, run.firstSeq),
+		findRunMessages(store, run.n, run.firstSeq),
 		charged,
 	);
 	const restarts = run.restarts + (asking ? 1 : 0);
@@ -80,10 +80,10 @@ export function giveUp(
 	event: TerminalEvent,
 	charged = chargeLost(store, run.draft),
 ): void {
-	const { events, draft } = replayCutOff(run, findRecords(store, run.n, run.firstSeq), charged);
+	const { events, draft } = replayCutOff(run, findRunMessages(store, run.n, run.firstSeq), charged);
 	const steps = events.filter(({ type }) => type === 'step').length;
-	const tail = fitTail({ before: [], draft, restarts: run.restarts, steps, event });
-	store.runs.end(run.n, toRunStatus(event), tail, Date.now());
+	const end = shortenRunEnd({ before: [], draft, restarts: run.restarts, steps, event });
+	store.runs.end(run.n, toRunStatus(event), end, Date.now());
 }
 
 function createInterruption(attempts: number): TerminalEvent {

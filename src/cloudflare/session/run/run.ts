@@ -5,9 +5,9 @@ import { startRun } from '../../../core/chat/run.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
-import { callsInOrder } from '../events/call-order.ts';
+import { createCallSorter } from '../events/call-order.ts';
 import type { RunLog } from '../events/log.ts';
-import { dropText, fitTail, tailLength } from '../store/run-end.ts';
+import { dropText, longestPart, shortenRunEnd } from '../store/run-end.ts';
 import { toRunStatus } from '../store/status.ts';
 import { isStorageError } from '../store/storage.ts';
 import { createDrafts } from './draft.ts';
@@ -58,12 +58,12 @@ export function carryOut(work: Work): LiveRun {
 
 	const end = (event: TerminalEvent, isShort: boolean): void => {
 		const before = isShort ? [] : said.slice(journal.sides);
-		const draft = isShort ? [] : log.draft(tailLength);
+		const draft = isShort ? [] : log.draft(longestPart);
 		const { restarts } = journal;
-		const tail = fitTail({ before, draft, restarts, steps: log.steps, event: dropText(event) });
+		const stored = shortenRunEnd({ before, draft, restarts, steps: log.steps, event: dropText(event) });
 		store.transaction(() => {
 			store.runs.assertOpen(record);
-			store.runs.end(record.n, toRunStatus(event), tail, Date.now());
+			store.runs.end(record.n, toRunStatus(event), stored, Date.now());
 			work.onEnd(event);
 		});
 	};
@@ -113,7 +113,7 @@ export function carryOut(work: Work): LiveRun {
 			await atCrashPoint('taken-up');
 		}
 		const run = startRun({ ...options, ...journal.hooks, signal: stop.signal }, work.history, { resume });
-		const inOrder = callsInOrder();
+		const inOrder = createCallSorter();
 		for await (const given of run.batches()) {
 			const batch = inOrder(given);
 			for (const event of batch) if (isSideEvent(event)) said.push(event);

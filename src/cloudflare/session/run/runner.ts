@@ -17,10 +17,10 @@ import type { BudgetState, Limit } from '../../rpc/budget.ts';
 import type { Once, RunTerms } from '../../rpc/session.ts';
 import { RunLog } from '../events/log.ts';
 import { replay } from '../events/replay.ts';
-import { findRecords } from '../store/find-records.ts';
 import { type Inbound, InboundContext } from '../store/inbound.ts';
 import { findOpenCalls, listApprovedCalls, listQuestions } from '../store/pending.ts';
 import type { Waiting } from '../store/queue.ts';
+import { findRunMessages } from '../store/run-messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { canTakeNext, sessionStatus, toRunStatus } from '../store/status.ts';
 import { isStorageError } from '../store/storage.ts';
@@ -28,7 +28,7 @@ import type { SessionStore } from '../store/store.ts';
 import { Alarm } from './alarm.ts';
 import { Callbacks } from './callbacks.ts';
 import { chargeLost } from './charge.ts';
-import { createOptions, readHistory } from './chat-options.ts';
+import { createChatOptions, readHistory } from './chat-options.ts';
 import { createPastRun, createRunId, createUnbegunRun, type LiveRun } from './live-run.ts';
 import { createSessionMeter, readBudgetState } from './meter.ts';
 import { RunCounter, type RunTally, report } from './metrics.ts';
@@ -167,9 +167,9 @@ export class Runner {
 				const more = message === given.at(-1) ? { inbound, replaces } : {};
 				messages.add(n, message, createdAt, { input: true, ...more });
 			}
-			if (once !== undefined) deliveries.add(once, n, createdAt);
+			if (once !== undefined) deliveries.add(once, { run: n }, createdAt);
 			if (waited !== undefined) queue.remove(waited.id);
-			if (waited?.key !== undefined) deliveries.findBegun(waited.key, n);
+			if (waited?.key !== undefined) deliveries.endWaiting(waited.key, n);
 			if (callback !== undefined) callbacks.add({ run: n, runId: run.id, url: callback });
 			const carryOut = this.#prepare(run, options);
 			return () => {
@@ -257,7 +257,7 @@ export class Runner {
 	 */
 	#prepare(
 		record: RunRecord,
-		options: ReturnType<typeof createOptions>,
+		options: ReturnType<typeof createChatOptions>,
 		taken: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
 	): () => LiveRun {
 		const store = this.#store;
@@ -381,7 +381,7 @@ export class Runner {
 			runs.begin({ n, id: waited.runId, boot: this.#boot, firstSeq: messages.nextPlace(), createdAt });
 			messages.add(n, waited.message, createdAt, { input: true, inbound: waited.inbound });
 			queue.remove(waited.id);
-			if (waited.key !== undefined) deliveries.findBegun(waited.key, n);
+			if (waited.key !== undefined) deliveries.endWaiting(waited.key, n);
 			runs.end(n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);
 			if (waited.callback !== undefined) callbacks.add({ run: n, runId: waited.runId, url: waited.callback });
 		});
@@ -399,18 +399,18 @@ export class Runner {
 		// One that was stored and not begun, as its history could not be read.
 		if (run?.status === 'running') giveUp(this.#store, run, event);
 		if (run?.status !== 'awaiting_user' && run?.status !== 'awaiting_tools') return;
-		const tail = { before: [], draft: [], ...run.tail, event };
-		this.#store.runs.end(run.n, 'cancelled', tail, Date.now());
+		const end = { before: [], draft: [], ...run.end, event };
+		this.#store.runs.end(run.n, 'cancelled', end, Date.now());
 	}
 
 	/** Tells of a run that ended where its last life had left it. */
 	#reportLost({ n, firstSeq }: RunRecord): void {
 		const record = this.#store.runs.get(n);
-		if (record?.tail === undefined) return;
-		const stored = findRecords(this.#store, n, firstSeq);
+		if (record?.end === undefined) return;
+		const stored = findRunMessages(this.#store, n, firstSeq);
 		const { tally } = new RunCounter(replay(record, stored));
 		const { transport } = stored.findLast(({ inbound }) => inbound !== undefined)?.inbound ?? {};
-		this.#report(record, { event: record.tail.event, tally, transport });
+		this.#report(record, { event: record.end.event, tally, transport });
 	}
 
 	/** Tells of a run that has ended, once that is stored. Never throws: a run does not fail because it is not counted. */
@@ -442,7 +442,7 @@ export class Runner {
 		const { maxOutputTokens, toolChoice, terms } = asked;
 		const session = this.#store.session();
 		const about = { ...session, model: model ?? session.model, maxOutputTokens, toolChoice, terms };
-		return createOptions(this.#options.runtime, this.#options.config(), about);
+		return createChatOptions(this.#options.runtime, this.#options.config(), about);
 	}
 
 	#limit(): Limit {

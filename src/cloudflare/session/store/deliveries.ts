@@ -5,10 +5,17 @@ import type { Once } from '../../rpc/session.ts';
 const keptMs = 30 * 86_400_000;
 const resentMs = 86_400_000;
 
-/** A request that was taken, and the run that it began. */
-interface Delivery {
+/** What a request that was taken has begun: a run, a message that waits for one, or neither. */
+export interface Outcome {
+	/** The number of its run. */
+	readonly run?: number;
+	/** The place of its message in the queue. */
+	readonly waiting?: number;
+}
+
+interface Delivery extends Outcome {
+	/** A hash of what was asked. */
 	readonly request: string;
-	readonly run: number;
 }
 
 /** The requests that were taken under an `Idempotency-Key`, and the webhooks. */
@@ -20,13 +27,14 @@ export class DeliveryRows {
 		this.#sql = sql;
 	}
 
-	/** Notes that a request was taken: the run that it began, 0 for none, or its place in the queue, below 0. */
-	add({ key, request, body }: Once, run: number, createdAt: number): void {
+	/** Stores that a request was taken, and what it has begun. */
+	add({ key, request, body }: Once, { run, waiting }: Outcome, createdAt: number): void {
 		this.#prune(createdAt);
 		this.#sql.exec(
-			`INSERT INTO delivery (key, request, run, created_at, body) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (key) DO UPDATE SET request = excluded.request, run = excluded.run, created_at = excluded.created_at`,
-			...[key, request, run, createdAt, body ?? null],
+			`INSERT INTO delivery (key, request, run, waiting, created_at, body) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (key) DO UPDATE SET
+				request = excluded.request, run = excluded.run, waiting = excluded.waiting, created_at = excluded.created_at`,
+			...[key, request, run ?? null, waiting ?? null, createdAt, body ?? null],
 		);
 	}
 
@@ -37,13 +45,15 @@ export class DeliveryRows {
 	}
 
 	#read(where: string, ...values: (string | number)[]): Delivery | undefined {
-		type Row = { request: string; run: number };
-		return this.#sql.exec<Row>(`SELECT request, run FROM delivery WHERE ${where} LIMIT 1`, ...values).toArray()[0];
+		type Row = { request: string; run: number | null; waiting: number | null };
+		const query = `SELECT request, run, waiting FROM delivery WHERE ${where} LIMIT 1`;
+		const [row] = this.#sql.exec<Row>(query, ...values).toArray();
+		return row && { request: row.request, run: row.run ?? undefined, waiting: row.waiting ?? undefined };
 	}
 
-	/** What waited in the queue has its run, or none: 0. */
-	findBegun(key: string, run: number): void {
-		this.#sql.exec('UPDATE delivery SET run = ? WHERE key = ?', run, key);
+	/** The message of a request waits no more: it has its run, or was dropped and has none. */
+	endWaiting(key: string, run: number | undefined): void {
+		this.#sql.exec('UPDATE delivery SET run = ?, waiting = NULL WHERE key = ?', run ?? null, key);
 	}
 
 	/** Forgets what nobody sends again: webhooks of a month ago and more, and such; once in the object's life. */
@@ -51,11 +61,11 @@ export class DeliveryRows {
 		if (this.#isPruned) return;
 		this.#isPruned = true;
 		this.#sql.exec(
-			"DELETE FROM delivery WHERE key >= 'webhook ' AND key < 'webhook!' AND created_at < ? AND run >= 0",
+			"DELETE FROM delivery WHERE key >= 'webhook ' AND key < 'webhook!' AND created_at < ? AND waiting IS NULL",
 			now - keptMs,
 		);
 		this.#sql.exec(
-			"DELETE FROM delivery WHERE key >= 'resent ' AND key < 'resent!' AND created_at < ? AND run >= 0",
+			"DELETE FROM delivery WHERE key >= 'resent ' AND key < 'resent!' AND created_at < ? AND waiting IS NULL",
 			now - resentMs,
 		);
 	}

@@ -157,7 +157,7 @@ export class MessageRows {
 			read += size;
 			if (read > characters) break;
 		}
-		return this.page({ from: Math.max(from, toTurnNumber(start)), withReplaced: false }).records;
+		return this.page({ from: Math.max(from, toTurnPlace(start)), withReplaced: false }).records;
 	}
 
 	/**
@@ -165,7 +165,7 @@ export class MessageRows {
 	 * stands again in front of the other one.
 	 */
 	replace(place: number): void {
-		const turn = toTurnNumber(place);
+		const turn = toTurnPlace(place);
 		this.#sql.exec(
 			`UPDATE message SET replaced = CASE WHEN seq < ? AND seq != ? THEN ${restated} ELSE 1 END
 			WHERE seq >= ? AND replaced != 1`,
@@ -200,12 +200,12 @@ export class MessageRows {
 
 	/** The place of the turn that the last message belongs to: its own, or its assistant message's. */
 	lastTurn(): number {
-		return toTurnNumber(this.#lastPlace());
+		return toTurnPlace(this.#lastPlace());
 	}
 
 	#insert(seq: number, run: number, createdAt: number, body: Body): void {
 		const { stored } = this.#sql
-			.exec<{ stored: number }>('SELECT COUNT(*) AS stored FROM message WHERE seq >= ?', toTurnNumber(seq))
+			.exec<{ stored: number }>('SELECT COUNT(*) AS stored FROM message WHERE seq >= ?', toTurnPlace(seq))
 			.one();
 		for (const [part, text] of splitRows(JSON.stringify(body)).entries()) {
 			this.#sql.exec(
@@ -220,7 +220,7 @@ export class MessageRows {
 	}
 
 	#placeOfResult(callId: string, last: number): number {
-		const turn = toTurnNumber(last);
+		const turn = toTurnPlace(last);
 		const [assistant] = this.page({ from: turn, limit: 1 }).records;
 		const calls = assistant?.message.role === 'assistant' ? (assistant.message.toolCalls ?? []) : [];
 		const rank = calls.findIndex(({ id }) => id === callId);
@@ -229,12 +229,12 @@ export class MessageRows {
 }
 
 /** The place of the turn that a place belongs to. */
-export function toTurnNumber(seq: number): number {
+export function toTurnPlace(seq: number): number {
 	return seq - (seq % messageStride);
 }
 
 function nextPlace(last: number): number {
-	return toTurnNumber(last) + messageStride;
+	return toTurnPlace(last) + messageStride;
 }
 
 type Row = { seq: number; run: number; stored: number; replaced: number; body: string; created_at: number };

@@ -21,7 +21,7 @@ export function findPending(store: SessionStore): Pending {
 	const { records } = store.messages.page({ from: store.messages.lastTurn() });
 	const turn = records.map(({ message }) => message);
 	const run = store.runs.get();
-	const last = run?.tail?.event;
+	const last = run?.end?.event;
 	if (run === undefined || last?.type !== 'awaiting')
 		return { turn, question: undefined, calls: undefined, askedAt: 0 };
 	const event = restoreText(last, findLastReply(records, run.n));

@@ -1,13 +1,13 @@
 import type { Message, TerminalEvent } from '../../../core/chat/index.ts';
 import type { MessageRecord } from './messages.ts';
-import type { RunTail } from './runs.ts';
+import type { RunEnd } from './runs.ts';
 
-/** Characters of each part of a tail: together, and escaped as JSON, they fit the 2 MB of a row. */
-export const tailLength = 100_000;
+/** Characters of each part of a stored end: together, and escaped as JSON, they fit the 2 MB of a row. */
+export const longestPart = 100_000;
 
-/** The tail cut to what a row holds: notes that are too many, and an event that is too long, are shortened. */
-export function fitTail({ before, event, ...rest }: RunTail): RunTail {
-	let room = tailLength;
+/** The end of a run as it fits a row: without the notes that are too many, and with an event of a bounded length. */
+export function shortenRunEnd({ before, event, ...rest }: RunEnd): RunEnd {
+	let room = longestPart;
 	const kept = before.filter((side) => {
 		room -= JSON.stringify(side).length;
 		return room > 0;
@@ -16,7 +16,7 @@ export function fitTail({ before, event, ...rest }: RunTail): RunTail {
 }
 
 function shortenEvent(event: TerminalEvent): TerminalEvent {
-	if (JSON.stringify(event).length <= tailLength) return event;
+	if (JSON.stringify(event).length <= longestPart) return event;
 	if (event.type === 'error') return { type: 'error', code: event.code, message: event.message.slice(0, 10_000) };
 	if (event.type === 'halted') return { type: 'halted', reason: event.reason.slice(0, 10_000) };
 	if (event.type !== 'awaiting' || event.question === undefined) return event;

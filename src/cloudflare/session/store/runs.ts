@@ -35,7 +35,8 @@ export interface RunRecord {
 	readonly journaled: boolean;
 	/** Its messages stand from this place on. */
 	readonly firstSeq: number;
-	readonly tail?: RunTail;
+	/** How it ended; missing while it is open. */
+	readonly end?: RunEnd;
 	readonly createdAt: number;
 	readonly endedAt?: number;
 }
@@ -54,7 +55,7 @@ export interface Draft {
 }
 
 /** How a run ended, and what it said after its last message. */
-export interface RunTail {
+export interface RunEnd {
 	readonly before: readonly SideEvent[];
 	/** The deltas of a turn that was broken off: they were shown, and are in no message. */
 	readonly draft: readonly RunEvent[];
@@ -121,10 +122,10 @@ export class RunRows {
 		this.#sql.exec('UPDATE run SET draft = ? WHERE n = ?', JSON.stringify(draft), n);
 	}
 
-	end(n: number, status: RunStatus, tail: RunTail, endedAt: number): void {
+	end(n: number, status: RunStatus, end: RunEnd, endedAt: number): void {
 		this.#sql.exec(
 			'UPDATE run SET status = ?, tail = ?, draft = NULL, ended_at = ? WHERE n = ?',
-			...[status, JSON.stringify(tail), endedAt, n],
+			...[status, JSON.stringify(end), endedAt, n],
 		);
 	}
 
@@ -186,7 +187,7 @@ function toRecord({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row):
 		draft: draft === null ? undefined : JSON.parse(draft),
 		journaled: row.journaled === 1,
 		firstSeq: row.first_seq,
-		tail: tail === null ? undefined : JSON.parse(tail),
+		end: tail === null ? undefined : JSON.parse(tail),
 		createdAt: row.created_at,
 		endedAt: row.ended_at ?? undefined,
 	};

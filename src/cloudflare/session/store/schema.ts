@@ -11,8 +11,8 @@
  * the client that it runs with now.
  *
  * `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request came under which
- * `Idempotency-Key`, or which webhook (`body`: a hash of it), and the run that it began, 0 for none; `queue` the messages that wait for a run to
- * end; `spending` what each request to a model cost, and the sum up to it (`input_tokens`, `input_usd`: what it sends,
+ * `Idempotency-Key`, or which webhook (`body`: a hash of it), and the run that it began or the place of its message in the queue (`waiting`), if any;
+ * `queue` the messages that wait for a run to end; `spending` what each request to a model cost, and the sum up to it (`input_tokens`, `input_usd`: what it sends,
  * estimated; `output_usd`: the price of a token of its answer); `callback` who is to be told of a run's end,
  * and was not yet; `token` who holds a token of the session: what is not there opens nothing; `outbox` what the owner's
  * ledger and list are to be told, and were not yet. `session.listed_at` is when the list was last told.
@@ -96,5 +96,14 @@ export const migrations: readonly string[] = [
 		'amount', json_object('tokens', spending.tokens, 'usd', spending.usd)
 	), 0, 0 FROM spending JOIN run ON run.n = spending.run JOIN session WHERE spending.settled = 1 AND spending.owed = 1;`,
 	`ALTER TABLE delivery ADD COLUMN body TEXT;
+	CREATE INDEX delivery_body ON delivery (body) WHERE body IS NOT NULL;`,
+	`CREATE TABLE taken (
+		key TEXT PRIMARY KEY, request TEXT NOT NULL, run INTEGER, waiting INTEGER, created_at INTEGER NOT NULL, body TEXT
+	);
+	INSERT INTO taken SELECT
+		key, request, CASE WHEN run > 0 THEN run END, CASE WHEN run < 0 THEN -run END, created_at, body
+	FROM delivery;
+	DROP TABLE delivery;
+	ALTER TABLE taken RENAME TO delivery;
 	CREATE INDEX delivery_body ON delivery (body) WHERE body IS NOT NULL;`,
 ];

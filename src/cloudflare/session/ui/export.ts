@@ -95,9 +95,9 @@ function* listEntries(store: SessionStore, about: Exported['session']): Generato
 	}
 }
 
-function toRun({ id, status, model, attempt, createdAt, endedAt, tail }: RunRecord): Exported['runs'][number] {
-	const partialText = (tail?.draft ?? []).flatMap((event) => (event.type === 'text' ? [event.text] : [])).join('');
-	const event = tail?.event;
+function toRun({ id, status, model, attempt, createdAt, endedAt, end }: RunRecord): Exported['runs'][number] {
+	const partialText = (end?.draft ?? []).flatMap((event) => (event.type === 'text' ? [event.text] : [])).join('');
+	const event = end?.event;
 	return {
 		id,
 		status,

@@ -4,10 +4,10 @@ import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../com
 import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../../compat/ui/writer.ts';
 import { replay } from '../events/replay.ts';
 import { findInput, findRound, isFromOutside, toListedId } from '../inbox/round.ts';
-import { findRecords } from '../store/find-records.ts';
 import { readAttachments } from '../store/inbound.ts';
 import { type MessageRecord, messageStride } from '../store/messages.ts';
 import { listApprovedCalls } from '../store/pending.ts';
+import { findRunMessages } from '../store/run-messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
@@ -87,7 +87,7 @@ function findAnswer(store: SessionStore, runs: readonly number[]): UiMessage | u
 function findEarlyAnswers(store: SessionStore, run: RunRecord): GivenResult[] {
 	const firstSeq = store.messages.lastTurn();
 	const n = run.n + 1;
-	return toGiven({ n, firstSeq }, findRecords(store, n, firstSeq), listAskedApprovals(run));
+	return toGiven({ n, firstSeq }, findRunMessages(store, n, firstSeq), listAskedApprovals(run));
 }
 
 /** What is stored of runs that follow one another; of one that goes on only what it was given. */
@@ -96,10 +96,10 @@ function listToldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
 	return runs.flatMap((n) => {
 		const run = store.runs.get(n);
 		if (run === undefined) return [];
-		const records = findRecords(store, n, run.firstSeq).filter((record) => !isGone(record));
+		const records = findRunMessages(store, n, run.firstSeq).filter((record) => !isGone(record));
 		const told = {
 			given: toGiven(run, records, approvals),
-			events: run.tail === undefined ? [] : replay(run, records),
+			events: run.end === undefined ? [] : replay(run, records),
 		};
 		approvals = listAskedApprovals(run);
 		return [told];
@@ -107,8 +107,8 @@ function listToldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
 }
 
 /** The calls that a run put before a person. */
-function listAskedApprovals({ tail }: RunRecord): ReadonlySet<string> {
-	const asked = tail?.event.type === 'awaiting' ? (tail.event.toolCalls ?? []) : [];
+function listAskedApprovals({ end }: RunRecord): ReadonlySet<string> {
+	const asked = end?.event.type === 'awaiting' ? (end.event.toolCalls ?? []) : [];
 	return new Set(asked.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])));
 }
 

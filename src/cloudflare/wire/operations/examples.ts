@@ -63,8 +63,8 @@ export const messages = [
 	},
 ];
 
-const lines = (position: string, event: Readonly<Record<string, unknown>>) =>
-	`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${position}\n\n`;
+const lines = (id: string, event: Readonly<Record<string, unknown>>) =>
+	`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${id}\n\n`;
 
 /** A run as it is streamed. */
 export const events = [
