@@ -1,16 +1,27 @@
 import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { sourceNames } from './src/cloudflare/webhooks/source.ts';
 import { callbackSecret, senders } from './test/cloudflare/webhooks/senders.ts';
 
-/** Tests that need no platform; those of the loop run here and in workerd. */
+/** Tests that need no platform; those of the loop, of tools and of addresses run in Node and in workerd. */
 const pure = ['test/{source,core,cloudflare}/**/*.test.ts'];
-const workerd = ['test/**/*.worker.test.ts'];
+const worker = ['test/**/*.worker.test.ts'];
 const both = [
 	'test/core/{chat,tool}/**/*.test.ts',
 	'test/cloudflare/webhooks/**/*.test.ts',
 	'test/core/ground/{public-url,public-fetch}.test.ts',
 ];
+
+/** What takes long begins first, so that nothing is waited for at the end; what shares a process comes together. */
+class LongestFirst extends BaseSequencer {
+	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+		const names = ['e2e', 'page', 'workerd', 'loop', 'node'];
+		const toRank = ({ moduleId, project }: TestSpecification) =>
+			/endurance|mistakes/.test(moduleId) ? -1 : names.indexOf(project.name);
+		return (await super.sort(files)).toSorted((one, other) => toRank(one) - toRank(other));
+	}
+}
 
 /** The secrets of webhooks, in the Worker under test. */
 const secrets = {
@@ -18,35 +29,47 @@ const secrets = {
 	CALLBACK_SECRET: callbackSecret,
 };
 
-export default defineConfig({
+const inWorkerd = cloudflareTest({
+	main: './test/worker.ts',
+	wrangler: { configPath: './wrangler.toml' },
+	miniflare: {
+		// Tests of budgets bring their own.
+		bindings: { LOCAL: 'true', SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none', ...secrets },
+		analyticsEngineDatasets: { METRICS: { dataset: 'runlet' } },
+		// Tests ask as fast as they can; that of the rate brings its own.
+		ratelimits: { RATE_LIMITER: { namespace_id: '8787', simple: { limit: 1_000_000, period: 10 } } },
+	},
+});
+
+/** Of those in workerd, what breaks first: `npm run test:fast`. */
+const first = [
+	'test/cloudflare/routes/sessions.worker.test.ts',
+	'test/cloudflare/session/{run,resume,recovery}.worker.test.ts',
+];
+
+export default defineConfig(({ mode }) => ({
 	test: {
 		// What the Worker writes of each request and run; warnings and errors are shown.
 		onConsoleLog: (text) => !text.startsWith('{"level":"info"'),
+		sequence: { sequencer: LongestFirst },
+		// One more than the two processors of a small machine: tests of servers wait most of their time.
+		maxWorkers: 3,
+		// A machine that is busy is slow, and that is no failure.
+		testTimeout: 60_000,
 		projects: [
-			{ test: { name: 'node', include: pure, exclude: workerd, testTimeout: 60_000 } },
+			{ extends: true, test: { name: 'node', include: pure, exclude: worker, isolate: false } },
+			// One workerd runs them all: nothing of these stays in it.
+			{ extends: true, plugins: [inWorkerd], test: { name: 'loop', include: both, isolate: false } },
 			{
-				plugins: [
-					cloudflareTest({
-						main: './test/worker.ts',
-						wrangler: { configPath: './wrangler.toml' },
-						miniflare: {
-							// Tests of budgets bring their own.
-							bindings: { LOCAL: 'true', SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none', ...secrets },
-							analyticsEngineDatasets: { METRICS: { dataset: 'runlet' } },
-							// Tests ask as fast as they can; that of the rate brings its own.
-							ratelimits: { RATE_LIMITER: { namespace_id: '8787', simple: { limit: 1_000_000, period: 10 } } },
-						},
-					}),
-				],
-				// A machine that is busy is slow, and that is no failure.
-				test: {
-					name: 'workerd',
-					globalSetup: './test/receiver.ts',
-					include: [...workerd, ...both],
-					testTimeout: 60_000,
-				},
+				extends: true,
+				plugins: [inWorkerd],
+				test: { name: 'workerd', globalSetup: './test/receiver.ts', include: mode === 'fast' ? first : worker },
 			},
-			{ test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
+			{
+				extends: true,
+				test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 },
+			},
+			{ extends: true, test: { name: 'page', include: ['test/page/**/*.test.ts'], hookTimeout: 120_000 } },
 		],
 	},
-});
+}));

@@ -20,5 +20,5 @@ test('an alarm that could not be set is set as it was asked for last', async () 
 		expect(await Promise.all([alarm.rest(), alarm.watch()])).toEqual([false, false]);
 		mendStorage();
 	});
-	await expect.poll(readAlarm, { timeout: 10_000 }).not.toBe(null);
+	await expect.poll(readAlarm, { timeout: 30_000 }).not.toBe(null);
 });

@@ -211,7 +211,7 @@ test('whatever number of deaths a run has, at whichever writes, every reader of 
 			}
 			expect(history.filter(({ role }) => role === 'user')).toHaveLength(1);
 		}),
-		{ numRuns: 40, timeout: 20_000 },
+		{ numRuns: 40, timeout: 30_000 },
 	);
 	console.log('runs by the deaths that they had:', JSON.stringify([...lives].sort(([a], [b]) => a - b)));
 });

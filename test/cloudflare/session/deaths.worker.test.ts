@@ -31,7 +31,7 @@ function hangAt(name: CrashPointName): () => Promise<void> {
 		return forever();
 	});
 	// Who waits for a promise of the object would be called back in the object, and die with it.
-	return () => expect.poll(() => isReached, { timeout: 20_000 }).toBe(true);
+	return () => expect.poll(() => isReached, { timeout: 30_000 }).toBe(true);
 }
 
 describe('a turn whose object dies more than once', () => {
@@ -79,7 +79,7 @@ describe('a run that kills its object whenever it is taken up', () => {
 					return undefined;
 				}
 			};
-			await expect.poll(state, { timeout: 20_000 }).toMatchObject({ status: 'error', error: { code: 'interrupted' } });
+			await expect.poll(state, { timeout: 30_000 }).toMatchObject({ status: 'error', error: { code: 'interrupted' } });
 			expect((await allEvents(await follow(id)))[0]?.data).toMatchObject({ attempt: 3 });
 			expect(requests).toHaveLength(1);
 			play('Never mind.');

@@ -360,7 +360,7 @@ const ends: Readonly<Record<string, string>> = {
 };
 
 /** A scenario that comes to no end has failed, too. */
-const runs = { numRuns: 30, timeout: 10_000 };
+const runs = { numRuns: 30, timeout: 30_000 };
 
 test('any conversation, whatever happens to it, reads the same live and afterwards, and does nothing twice', {
 	timeout: 120_000,

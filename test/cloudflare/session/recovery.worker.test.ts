@@ -65,7 +65,7 @@ describe('a run whose object died', () => {
 		const followed = Promise.withResolvers<string>();
 		play(readHalf('Half'), () => followed.promise);
 		await until(id, 'text');
-		await expect.poll(() => readDraft(id), { timeout: 5_000 }).toContain('Half');
+		await expect.poll(() => readDraft(id), { timeout: 30_000 }).toContain('Half');
 		await restart(id);
 		const response = await follow(id);
 		followed.resolve('Whole.');

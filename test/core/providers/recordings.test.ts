@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
 	type ChatReply,
 	chat,
@@ -29,8 +29,6 @@ import { createPlayingFetch, type Player, startPlayer } from './recordings/serve
  * small readers in `recordings/`, which share nothing with the adapters. Each stream comes whole and cut at random, and
  * byte by byte (past its first 20,000 bytes in sevens) by a `fetch` of its own; each body whole and cut at random.
  */
-
-vi.setConfig({ testTimeout: 30_000 });
 
 let player: Player;
 beforeAll(async () => {
