@@ -405,7 +405,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		chooseModel(findAgent(this.#runtime.agents, agent), model, config(this.env).model);
 		const createdAt = Date.now();
 		this.#store.transaction(() => {
-			// It is there where an earlier version had made it, and had failed to begin its run.
+			// It is there when a request comes again that is no longer known.
 			if (!this.#store.exists()) {
 				this.#store.create({ ...given, id: this.ctx.id.toString(), createdAt });
 				// They are of no run.

@@ -234,7 +234,7 @@ describe('a model that never ends', () => {
 				for (const write of writes) await expect(write()).rejects.toMatchObject({ code: 'interrupted' });
 			};
 			const ended = begin(1);
-			store.runs.end(1, 'cancelled', { before: [], draft: [], event: { type: 'cancelled' } }, 2);
+			store.runs.end(1, 'cancelled', { before: [], draft: [], steps: 0, event: { type: 'cancelled' } }, 2);
 			await late(ended);
 			const takenUp = begin(2);
 			store.runs.takeUp(2, { boot: 'two', attempt: 2, lost: 1, progress: 0, restarts: 0 });

@@ -2,17 +2,17 @@
  * The tables of a directory, one entry a version. Never change an entry that was released: append the next.
  *
  * `active_at` of a session that was `removed` is the time of that. The index is what lists are read from, and what finds
- * the removed ones that may be forgotten; in a table without row ids the key, `id`, stands at its end.
+ * the removed ones that may be forgotten; in a table without row ids the key, `id`, stands at its end. `owner` has all
+ * owners in the directory of everybody, and in that of one owner its name. `sent` says which session a request went to
+ * whose client may send it again, by a hash of the request.
  */
 export const migrations: readonly string[] = [
 	`CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, title TEXT, created_at INTEGER NOT NULL, active_at INTEGER NOT NULL,
 		removed INTEGER NOT NULL
 	) WITHOUT ROWID;
-	CREATE INDEX session_by_activity ON session (removed, active_at);`,
-	// In the directory of everybody all owners; in that of one owner its name, once it stands there.
-	'CREATE TABLE owner (name TEXT PRIMARY KEY) WITHOUT ROWID;',
-	// Which session a request went to whose client may send it again, by a hash of the request.
-	`CREATE TABLE sent (request TEXT PRIMARY KEY, session TEXT NOT NULL, sent_at INTEGER NOT NULL) WITHOUT ROWID;
+	CREATE INDEX session_by_activity ON session (removed, active_at);
+	CREATE TABLE owner (name TEXT PRIMARY KEY) WITHOUT ROWID;
+	CREATE TABLE sent (request TEXT PRIMARY KEY, session TEXT NOT NULL, sent_at INTEGER NOT NULL) WITHOUT ROWID;
 	CREATE INDEX sent_by_time ON sent (sent_at);`,
 ];

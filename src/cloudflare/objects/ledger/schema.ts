@@ -13,8 +13,8 @@ export const migrations: readonly string[] = [
 	CREATE TABLE call (
 		day INTEGER NOT NULL, id TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL, settled INTEGER NOT NULL,
 		PRIMARY KEY (day, id)
-	) WITHOUT ROWID;`,
-	`CREATE TABLE past (
+	) WITHOUT ROWID;
+	CREATE TABLE past (
 		day INTEGER PRIMARY KEY, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL, reserved_tokens INTEGER NOT NULL,
 		reserved_usd REAL NOT NULL
 	) WITHOUT ROWID;`,

@@ -20,7 +20,7 @@ export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEv
 	const told = retell(run, records);
 	if (run.end === undefined) return told.events;
 	const { before, draft, restarts = 0, steps, event } = run.end;
-	if (steps === undefined ? wasBrokenOff(told, event.type) : told.steps >= steps) told.open = undefined;
+	if (told.steps >= steps) told.open = undefined;
 	closeTurn(told, before, restarts);
 	told.events.push(...draft, restoreText(event, findLastReply(records, run.n)));
 	return told.events;
@@ -42,14 +42,12 @@ export interface CutOff {
  * What is stored of a run, as what its readers were shown and how it goes on. A turn that the model may have been asked
  * for is asked again, whether anything of it was shown or not: readers of any life have then heard of it as often as
  * `run.restarts` says, and once more.
- *
- * @param charged whether a request to the model was going on; a run of an earlier version has no other mark of it.
  */
-export function replayCutOff(run: RunRecord, records: readonly MessageRecord[], charged: boolean): CutOff {
+export function replayCutOff(run: RunRecord, records: readonly MessageRecord[]): CutOff {
 	const told = retell(run, records);
 	const { events, usage, iteration, last, open: turn } = told;
 	const asked = run.draft?.iteration === iteration + 1 ? run.draft : undefined;
-	const asking = asked !== undefined || run.restarts > 0 || charged;
+	const asking = asked !== undefined || run.restarts > 0;
 	if (!asking) return { events, draft: [], asking, resume: { iteration, usage, last, turn } };
 	const draft = asked?.restarts === run.restarts ? asked.events : [];
 	closeTurn(told, [], run.restarts);
@@ -135,11 +133,6 @@ function toStep({ run, iteration, last }: Told, { calls, results }: OpenTurn): R
 	const { model = run.model ?? '', text = '', stopReason = 'tool_use', usage = {} } = last ?? {};
 	const toolResults = calls.flatMap(({ id }) => results.find((result) => result.id === id) ?? []);
 	return { type: 'step', iteration, model, text, toolCalls: calls, toolResults, stopReason, usage };
-}
-
-/** A turn that was broken off between its calls has no step; runs of an earlier version do not say how many they had. */
-function wasBrokenOff({ open }: Told, end: string): boolean {
-	return (end === 'error' || end === 'cancelled') && open !== undefined && open.results.length < open.calls.length;
 }
 
 /** The turn of a run that began with calls which an earlier run left open. */

@@ -108,9 +108,7 @@ function amountText({ tokens, usd }: Limit): string {
 }
 
 /** What a request came to, by what was seen of it; the same whether or not anything was set aside for it. */
-export function toAmount({ amount, estimate }: Charge, seen: Omit<SeenCall, 'inputTokens'>): Amount {
-	// A request of an earlier version says no more than what was set aside for it.
-	if (estimate === undefined) return amount;
+export function toAmount({ estimate }: Charge, seen: Omit<SeenCall, 'inputTokens'>): Amount {
 	const { inputTokens: expected, inputUsd, outputUsd } = estimate;
 	const { inputTokens, outputTokens, costUsd } = toCharge({ ...seen, inputTokens: expected });
 	const inputPrice = expected === 0 ? 0 : (inputUsd / expected) * inputTokens;
@@ -136,7 +134,7 @@ export function chargeLost(store: SessionStore, draft?: Draft): boolean {
 	const outputTokens = Math.ceil((isOfCall ? tokens : 0) + unseen);
 	const seen = toAmount(open, { usage: undefined, outputTokens, isCut: true });
 	// The model was told how long its reply may be, so it cost no more than was set aside for that.
-	const isBounded = open.amount.tokens > (open.estimate?.inputTokens ?? 0);
+	const isBounded = open.amount.tokens > open.estimate.inputTokens;
 	const { tokens: most, usd: mostUsd } = isBounded ? open.amount : seen;
 	store.settle(open, { tokens: Math.min(seen.tokens, most), usd: Math.min(seen.usd, mostUsd) });
 	return true;

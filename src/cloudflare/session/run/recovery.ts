@@ -1,10 +1,5 @@
 import { type TerminalEvent, type ToolMessage, toolResultMessage } from '../../../core/chat/index.ts';
-import { copyData } from '../../../core/tool/copy.ts';
-import { findByCall } from '../../../core/tool/define.ts';
-import type { Tool } from '../../../core/tool/index.ts';
-import { isRecord } from '../../../core/tool/schema.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
-import type { CallRecord } from '../store/calls.ts';
 import { findOpenCalls, type OpenCall } from '../store/pending.ts';
 import { shortenRunEnd } from '../store/run-end.ts';
 import { findRunMessages } from '../store/run-messages.ts';
@@ -46,25 +41,17 @@ export interface TakenUp extends Pick<CutOff, 'events' | 'resume'> {
  * the model was writing is asked again, of which its readers are told first. A run that has had enough lives ends as
  * `interrupted`; then there is nothing to go on with.
  */
-export function takeUp(
-	store: SessionStore,
-	run: RunRecord,
-	{ boot, tools }: { readonly boot: string; readonly tools: readonly Tool[] },
-): TakenUp | undefined {
+export function takeUp(store: SessionStore, run: RunRecord, boot: string): TakenUp | undefined {
 	const stored = findRunMessages(store, run.n, run.firstSeq).filter((one) => one.run === run.n && one.input !== true);
 	const life = planNextLife(run, stored.length, boot);
-	const charged = chargeLost(store, run.draft);
+	chargeLost(store, run.draft);
 	if (life === undefined) {
-		giveUp(store, run, createInterruption(run.attempt), charged);
+		giveUp(store, run, createInterruption(run.attempt));
 		return undefined;
 	}
-	const unknown = createUnknownResults(findOpenCalls(store), tools, run.journaled);
+	const unknown = createUnknownResults(findOpenCalls(store));
 	for (const result of unknown) store.messages.add(run.n, result, Date.now());
-	const { events, resume, asking } = replayCutOff(
-		{ ...run, ...life },
-		findRunMessages(store, run.n, run.firstSeq),
-		charged,
-	);
+	const { events, resume, asking } = replayCutOff({ ...run, ...life }, findRunMessages(store, run.n, run.firstSeq));
 	const restarts = run.restarts + (asking ? 1 : 0);
 	// What is said of calls that were cut off brings the run no further.
 	const next = { ...life, progress: stored.length + unknown.length, restarts };
@@ -74,13 +61,9 @@ export function takeUp(
 }
 
 /** Ends a run that does not go on, with what its readers were shown of it. */
-export function giveUp(
-	store: SessionStore,
-	run: RunRecord,
-	event: TerminalEvent,
-	charged = chargeLost(store, run.draft),
-): void {
-	const { events, draft } = replayCutOff(run, findRunMessages(store, run.n, run.firstSeq), charged);
+export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent): void {
+	chargeLost(store, run.draft);
+	const { events, draft } = replayCutOff(run, findRunMessages(store, run.n, run.firstSeq));
 	const steps = events.filter(({ type }) => type === 'step').length;
 	const end = shortenRunEnd({ before: [], draft, restarts: run.restarts, steps, event });
 	store.runs.end(run.n, toRunStatus(event), end, Date.now());
@@ -93,40 +76,13 @@ function createInterruption(attempts: number): TerminalEvent {
 }
 
 /**
- * What is said to the model about calls that a run had begun when it was cut off: nobody knows what came of them, so
- * they are not run again, but for those of tools that may be. Calls that had not begun, or that wait for somebody, stay
- * open.
- *
- * @param journaled whether the run noted the calls that it began; of one that did not, all may have.
+ * Tells the model about calls that a run had begun when it was cut off: nobody knows what came of them, so they are not
+ * run again. Calls that had not begun, that may be run again, or that wait for somebody, stay open.
  */
-export function createUnknownResults(
-	open: readonly OpenCall[],
-	tools: readonly Tool[],
-	journaled: boolean,
-): readonly ToolMessage[] {
+export function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[] {
 	const output =
 		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';
-	return open.flatMap(({ call: { id, name, input }, noted }) => {
-		// Whoever takes a run up runs nothing of a tool's before that is stored: it may be what ended the last life.
-		const mayHaveBegun = journaled ? noted?.state === 'begun' : mayRun(findByCall(tools, name), input, noted);
-		return mayHaveBegun && noted?.question === undefined ? [toolResultMessage({ id, output, isError: true })] : [];
-	});
-}
-
-/** Whether a run of an earlier version, which noted no calls, may have begun this one. */
-function mayRun(tool: Tool | undefined, input: unknown, noted: CallRecord | undefined): boolean {
-	if (tool?.fn === undefined || tool.manual === true || tool.retry === 'safe') return false;
-	return noted !== undefined || !needsApproval(tool, input);
-}
-
-/** Whether a call was put before a person; it ran without where these arguments needed no approval. */
-function needsApproval(tool: Tool | undefined, input: unknown): boolean {
-	const need = tool?.needsApproval ?? false;
-	if (typeof need === 'boolean') return need;
-	try {
-		const said = need(isRecord(input) ? copyData(input) : {});
-		return typeof said === 'boolean' ? said : true;
-	} catch {
-		return true;
-	}
+	return open.flatMap(({ call: { id }, noted }) =>
+		noted?.state === 'begun' && noted.question === undefined ? [toolResultMessage({ id, output, isError: true })] : [],
+	);
 }

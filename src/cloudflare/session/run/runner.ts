@@ -8,7 +8,7 @@ import {
 } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/loop.ts';
 import { type RunletError, toRunletError } from '../../../core/ground/errors.ts';
-import type { Tool, ToolCall } from '../../../core/tool/index.ts';
+import type { ToolCall } from '../../../core/tool/index.ts';
 import { type AtCrashPoint, createCrashPoints } from '../../agent/crash.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
@@ -140,7 +140,7 @@ export class Runner {
 		const { inbound, replaces, callback, waited } = how;
 		return this.#store.transaction(() => {
 			const options = this.#optionsOn({ model, maxOutputTokens, toolChoice, terms });
-			const input = [...(replaces === undefined ? this.#unknownResults(options.tools) : []), ...given];
+			const input = [...(replaces === undefined ? this.#unknownResults() : []), ...given];
 			const { messages, calls, runs, deliveries, callbacks, queue } = this.#store;
 			if (replaces !== undefined) this.#store.replace(replaces);
 			if (model !== undefined) this.#store.chooseModel(model);
@@ -326,10 +326,10 @@ export class Runner {
 	}
 
 	/** For calls that the newest run had begun when it failed or was cancelled; one that waits for somebody has none. */
-	#unknownResults(tools: readonly Tool[]): readonly Message[] {
+	#unknownResults(): readonly Message[] {
 		const run = this.#store.runs.get();
 		if (run === undefined || !canTakeNext(sessionStatus(run.status))) return [];
-		return createUnknownResults(findOpenCalls(this.#store), tools, run.journaled);
+		return createUnknownResults(findOpenCalls(this.#store));
 	}
 
 	/** A run of an earlier life of the object goes on, or ends where it cannot. */
@@ -337,7 +337,7 @@ export class Runner {
 		try {
 			const options = this.#optionsOn(run);
 			const goOn = this.#store.transaction(() => {
-				const next = takeUp(this.#store, run, { boot: this.#boot, tools: options.tools });
+				const next = takeUp(this.#store, run, this.#boot);
 				return next && this.#prepare(next.record, options, next);
 			});
 			if (goOn !== undefined) {
@@ -399,7 +399,7 @@ export class Runner {
 		// One that was stored and not begun, as its history could not be read.
 		if (run?.status === 'running') giveUp(this.#store, run, event);
 		if (run?.status !== 'awaiting_user' && run?.status !== 'awaiting_tools') return;
-		const end = { before: [], draft: [], ...run.end, event };
+		const end = { before: [], draft: [], steps: 0, ...run.end, event };
 		this.#store.runs.end(run.n, 'cancelled', end, Date.now());
 	}
 

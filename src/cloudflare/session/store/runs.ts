@@ -9,7 +9,7 @@ export interface RunRecord {
 	readonly n: number;
 	readonly id: string;
 	readonly status: RunStatus;
-	/** The model that it runs on; missing in runs of an earlier version. */
+	/** The model that it runs on; missing for a message that waited and could not begin. */
 	readonly model?: string;
 	/** Model turns after which it stops. */
 	readonly stopAfter?: number;
@@ -31,8 +31,6 @@ export interface RunRecord {
 	readonly restarts: number;
 	/** The newest turn that its model was to be asked for, and what was shown of that, a moment ago. */
 	readonly draft?: Draft;
-	/** Whether it notes the calls that it begins; a run of an earlier version did not. */
-	readonly journaled: boolean;
 	/** Its messages stand from this place on. */
 	readonly firstSeq: number;
 	/** How it ended; missing while it is open. */
@@ -61,8 +59,8 @@ export interface RunEnd {
 	readonly draft: readonly RunEvent[];
 	/** Times that the turn it ended in was asked again. */
 	readonly restarts?: number;
-	/** Turns that were shown to their end; missing in runs of an earlier version. */
-	readonly steps?: number;
+	/** Turns that were shown to their end. */
+	readonly steps: number;
 	readonly event: TerminalEvent;
 }
 
@@ -86,13 +84,13 @@ export class RunRows {
 	begin(run: NewRun): RunRecord {
 		this.#sql.exec(
 			`INSERT INTO run (
-				n, id, status, model, stop_after, max_output_tokens, tool_choice, terms, boot, attempt, first_seq, journaled,
+				n, id, status, model, stop_after, max_output_tokens, tool_choice, terms, boot, attempt, first_seq,
 				created_at
-			) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?, 1, ?, 1, ?)`,
+			) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
 			...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.maxOutputTokens ?? null],
 			...[asJson(run.toolChoice), asJson(run.terms), run.boot, run.firstSeq, run.createdAt],
 		);
-		return { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0, journaled: true };
+		return { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 };
 	}
 
 	/** A lost run has its next life. */
@@ -158,7 +156,6 @@ type Row = {
 	progress: number;
 	restarts: number;
 	draft: string | null;
-	journaled: number;
 	first_seq: number;
 	tail: string | null;
 	created_at: number;
@@ -185,7 +182,6 @@ function toRecord({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row):
 		progress: row.progress,
 		restarts: row.restarts,
 		draft: draft === null ? undefined : JSON.parse(draft),
-		journaled: row.journaled === 1,
 		firstSeq: row.first_seq,
 		end: tail === null ? undefined : JSON.parse(tail),
 		createdAt: row.created_at,

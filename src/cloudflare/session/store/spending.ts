@@ -12,8 +12,8 @@ export interface Charge {
 	readonly amount: Amount;
 	/** Whether the ledger of the session's owner has to be told. */
 	readonly owed: boolean;
-	/** What it sends, and the prices; missing in requests of an earlier version. */
-	readonly estimate?: Estimate;
+	/** What it sends, and the prices. */
+	readonly estimate: Estimate;
 }
 
 /** What a request is charged by, where its provider does not say what it cost. */
@@ -43,7 +43,7 @@ export class SpendingRows {
 				call, run, model, tokens, usd, total_tokens, total_usd, settled, owed, created_at, input_tokens, input_usd, output_usd
 			) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)`,
 			...[last + 1, run, model, tokens, usd, total.tokens, total.usd, owed ? 1 : 0, at],
-			...[estimate?.inputTokens ?? null, estimate?.inputUsd ?? 0, estimate?.outputUsd ?? 0],
+			...[estimate.inputTokens, estimate.inputUsd, estimate.outputUsd],
 		);
 		return { call: last + 1, run, model, amount, owed, estimate };
 	}
@@ -101,13 +101,13 @@ type Row = {
 	usd: number;
 	settled: number;
 	owed: number;
-	input_tokens: number | null;
+	input_tokens: number;
 	input_usd: number;
 	output_usd: number;
 };
 
 function toCharge({ call, run, model, tokens, usd, owed, ...row }: Row): Charge {
 	const { input_tokens: inputTokens, input_usd: inputUsd, output_usd: outputUsd } = row;
-	const estimate = inputTokens === null ? undefined : { inputTokens, inputUsd, outputUsd };
+	const estimate = { inputTokens, inputUsd, outputUsd };
 	return { call, run, model, amount: { tokens, usd }, owed: owed === 1, estimate };
 }
