@@ -3,6 +3,7 @@ import { reasoningEfforts } from '../../core/chat/effort.ts';
 import type { ReasoningEffort, Timeouts } from '../../core/chat/index.ts';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
+import { isRecord } from '../../core/ground/json.ts';
 import { type Skill, forAgent as skillsForAgent } from '../../core/skill/index.ts';
 import { type AnyFn, forAgent, type Tool, type ToolEntries } from '../../core/tool/index.ts';
 import { sourceNames, type WebhookMapping, type WebhookMappings } from '../webhooks/index.ts';
@@ -213,5 +214,5 @@ function assertDistinct(skills: readonly (string | AnyFn | Skill)[]): void {
 }
 
 function isSkillEntry(entry: unknown): boolean {
-	return typeof entry === 'function' || (typeof entry === 'object' && entry !== null && 'description' in entry);
+	return typeof entry === 'function' || (isRecord(entry) && 'description' in entry);
 }

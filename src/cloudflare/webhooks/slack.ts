@@ -1,4 +1,5 @@
 import { joinBytes, parseDigest } from '../../core/ground/bytes.ts';
+import { isRecord } from '../../core/ground/json.ts';
 import { parseTime } from './signature.ts';
 import type { Source } from './source.ts';
 
@@ -18,7 +19,7 @@ export const slack: Source = {
 		return at === undefined || digest === undefined ? undefined : { prefix: `v0:${time}:`, signatures: [digest], at };
 	},
 	describe({ type, event, event_id: id, trigger_id: trigger, challenge, command, ssl_check: check }) {
-		const inner = typeof event === 'object' && event !== null && 'type' in event ? event.type : undefined;
+		const inner = isRecord(event) ? event.type : undefined;
 		const own = typeof command === 'string' ? 'slash_command' : type;
 		const named = type === 'event_callback' ? inner : own;
 		const isChallenge = type === 'url_verification' && typeof challenge === 'string';

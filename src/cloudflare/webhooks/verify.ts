@@ -1,6 +1,6 @@
 import { joinBytes, toHex } from '../../core/ground/bytes.ts';
 import { RunletError } from '../../core/ground/errors.ts';
-import { parseJson } from '../../core/ground/json.ts';
+import { isRecord, parseJson } from '../../core/ground/json.ts';
 import { isSigned } from './signature.ts';
 import type { RawDelivery, Signed, Source, WebhookEvent } from './source.ts';
 
@@ -99,7 +99,7 @@ function decodeText(body: Uint8Array): string {
 
 function parseObject(text: string): WebhookEvent['payload'] {
 	const json = parseJson(text);
-	if (typeof json === 'object' && json !== null && !Array.isArray(json)) return { ...json };
+	if (isRecord(json)) return { ...json };
 	throw new RunletError('invalid_request', 'body: expected a JSON object.', { field: 'body' });
 }
 

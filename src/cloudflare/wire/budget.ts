@@ -1,11 +1,9 @@
 import * as v from 'valibot';
+import { isRecord } from '../../core/ground/json.ts';
 
 /** A budget: a cap on tokens, on US dollars, or on both. */
 export const budgetSchema = v.pipe(
-	v.custom<object>(
-		(value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-		'must be an object',
-	),
+	v.custom<object>((value) => isRecord(value), 'must be an object'),
 	v.strictObject({
 		tokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1e15))),
 		usd: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1e9))),

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isRecord } from '../../core/ground/json.ts';
 import { pickSchema } from './chosen.ts';
 import { maxId, shortText } from './length.ts';
 
@@ -43,7 +44,7 @@ export const resultsBody = v.pipe(
 	v.maxLength(1_000),
 	v.array(
 		pickSchema([approvalEntry, resultEntry], (entry) =>
-			typeof entry === 'object' && entry !== null && 'approve' in entry ? approvalEntry : resultEntry,
+			isRecord(entry) && 'approve' in entry ? approvalEntry : resultEntry,
 		),
 	),
 );

@@ -1,9 +1,10 @@
+import { isRecord } from '../ground/json.ts';
 import { unknownSkill } from '../skill/builtins.ts';
 import { type Bundle, createBundle, withRequired } from '../skill/bundle.ts';
 import type { Skill, SkillResolver } from '../skill/index.ts';
 import { findIn } from '../skill/resolver.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
-import { isRecord } from '../tool/schema.ts';
+
 import { type Conversation, isSummary, type Window } from './context.ts';
 import type { Message } from './message.ts';
 import { raceAbort } from './signal.ts';

@@ -1,5 +1,6 @@
 import { RunletError } from '../ground/errors.ts';
-import { isRecord } from '../tool/schema.ts';
+import { isRecord } from '../ground/json.ts';
+
 import { isRetryable, readRetryAfter, readUsage, toModelError, withUsage } from './failure.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
 import { deltaMeter, replyTooLarge, sizeOfReply, usualReplyBytes } from './reply-size.ts';

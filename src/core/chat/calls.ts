@@ -1,3 +1,4 @@
+import { isRecord } from '../ground/json.ts';
 import { findByCall } from '../tool/define.ts';
 import { isAvailable } from '../tool/dispatch.ts';
 import {
@@ -12,7 +13,7 @@ import {
 	type ToolResult,
 } from '../tool/index.ts';
 import { limitTime, readArguments } from '../tool/invoke.ts';
-import { isRecord } from '../tool/schema.ts';
+
 import { pushed } from './channel.ts';
 import type { Question, RunEvent, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';

@@ -1,5 +1,6 @@
 import { RunletError, toMessageText } from '../ground/errors.ts';
-import { isRecord } from '../tool/schema.ts';
+import { isRecord } from '../ground/json.ts';
+
 import type { ChatUsage } from './usage.ts';
 
 /** Codes of failures that may pass when the same request is sent again. */

@@ -1,5 +1,6 @@
 import { RunletError } from '../ground/errors.ts';
-import { isRecord } from '../tool/schema.ts';
+import { isRecord } from '../ground/json.ts';
+
 import type { ChatReply, OnDelta } from './reply.ts';
 
 /** The longest reply of a model, in bytes, where nobody says: text, thinking and the input of calls together. */

@@ -1,5 +1,3 @@
-import { isRecord } from '../tool/schema.ts';
-
 /** What a model call cost. A field that nobody reported is missing, never a guess. */
 export interface ChatUsage {
 	/** All input, cached included. */
@@ -118,3 +116,5 @@ function dropUndefined<T extends object>(fields: T): Defined<T> {
 	for (const key in kept) if (kept[key] === undefined) delete kept[key];
 	return kept;
 }
+
+import { isRecord } from '../ground/json.ts';

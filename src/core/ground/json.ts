@@ -32,3 +32,8 @@ export function isTooDeep(json: unknown): boolean {
 function isContainer(value: unknown): value is object {
 	return typeof value === 'object' && value !== null;
 }
+
+/** Whether a value is an object that is no list. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,8 +1,9 @@
 import { type ProviderRegistration, prefixDetector } from '../chat/index.ts';
+import { isRecord } from '../ground/json.ts';
 import type { BaseAnthropic } from './adapter/anthropic-sdk.ts';
 import { findComplaint } from './adapter/failure.ts';
 import { providerFetch, quietSdk } from './adapter/fetch.ts';
-import { getNumber, isJson, type Json } from './adapter/json.ts';
+import { getNumber, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { messagesReader } from './dialects/messages/reader.ts';
@@ -56,7 +57,7 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 				const { model, system, messages, tools } = await messagesBody(request, false);
 				const body = { model, system, messages, tools };
 				const counted: unknown = await (await post('/v1/messages/count_tokens', body, request.signal)).json();
-				return (isJson(counted) ? getNumber(counted, 'input_tokens') : undefined) ?? 0;
+				return (isRecord(counted) ? getNumber(counted, 'input_tokens') : undefined) ?? 0;
 			},
 		},
 		settings,

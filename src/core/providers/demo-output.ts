@@ -1,7 +1,8 @@
 import { anyObjectWords } from '../chat/output.ts';
+import { isRecord } from '../ground/json.ts';
 import type { JsonSchema } from '../tool/index.ts';
 import { findReferred } from '../tool/json-schema/keywords.ts';
-import { getProperties, isRecord } from '../tool/schema.ts';
+import { getProperties } from '../tool/schema.ts';
 
 /** Levels of a sample, values in it, and fields of one: a schema may go in a circle, and in several at once. */
 const deepest = 12;

@@ -10,8 +10,9 @@ import {
 	type OnDelta,
 	type ProviderRegistration,
 } from '../chat/index.ts';
+import { isRecord } from '../ground/json.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
-import { getProperties, getRequired, isRecord } from '../tool/schema.ts';
+import { getProperties, getRequired } from '../tool/schema.ts';
 import { demoEmbedding } from './demo-embedding.ts';
 import { toForm } from './demo-output.ts';
 import { findSum } from './demo-sum.ts';

@@ -1,6 +1,7 @@
 import type { ProviderRegistration } from '../chat/index.ts';
+import { isRecord } from '../ground/json.ts';
 import { providerFetch } from './adapter/fetch.ts';
-import { getNumber, getNumbers, getObjects, isJson, type Json } from './adapter/json.ts';
+import { getNumber, getNumbers, getObjects, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { requestInBatches } from './adapter/vectors.ts';
@@ -49,14 +50,14 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 					const answer: unknown = await (
 						await post(removePrefix(model), 'batchEmbedContents', { requests }, signal)
 					).json();
-					return getObjects(isJson(answer) ? answer : {}, 'embeddings').map(({ values }) => getNumbers(values));
+					return getObjects(isRecord(answer) ? answer : {}, 'embeddings').map(({ values }) => getNumbers(values));
 				});
 			},
 			countTokens: async (asked) => {
 				const generateContentRequest = { model: `models/${removePrefix(asked.model)}`, ...geminiBody(asked) };
 				const response = await post(removePrefix(asked.model), 'countTokens', { generateContentRequest }, asked.signal);
 				const counted: unknown = await response.json();
-				return (isJson(counted) ? getNumber(counted, 'totalTokens') : undefined) ?? 0;
+				return (isRecord(counted) ? getNumber(counted, 'totalTokens') : undefined) ?? 0;
 			},
 		},
 		settings,

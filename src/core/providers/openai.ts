@@ -1,9 +1,10 @@
 import { reasoningEfforts } from '../chat/effort.ts';
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
 import { RunletError } from '../ground/errors.ts';
+import { isRecord } from '../ground/json.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
 import { roundEffort } from './adapter/effort.ts';
-import { getNumber, isJson, type Json } from './adapter/json.ts';
+import { getNumber, type Json } from './adapter/json.ts';
 import { openaiPost, type Post } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import type { ReplyBuilder } from './adapter/reply.ts';
@@ -49,7 +50,7 @@ export function openai(settings: OpenAISettings): ProviderRegistration {
 				const { model, input } = toBody(request, dialect);
 				const response = await post('/responses/input_tokens', { model, input }, request.signal);
 				const counted: unknown = await response.json();
-				const tokens = isJson(counted) ? getNumber(counted, 'input_tokens') : undefined;
+				const tokens = isRecord(counted) ? getNumber(counted, 'input_tokens') : undefined;
 				if (tokens === undefined) throw new RunletError('interrupted', 'the answer holds no count of tokens.');
 				return tokens;
 			},

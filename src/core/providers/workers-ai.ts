@@ -1,10 +1,11 @@
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort, renderPart } from '../chat/index.ts';
 import { RunletError, toMessageText as textOfError } from '../ground/errors.ts';
+import { isRecord } from '../ground/json.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
 import { readError } from './adapter/bounded.ts';
 import { roundEffort } from './adapter/effort.ts';
 import { ProviderComplaint } from './adapter/failure.ts';
-import { getNumber, getNumbers, getObject, getObjects, isJson, type Json, string } from './adapter/json.ts';
+import { getNumber, getNumbers, getObject, getObjects, getString, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { requestInBatches } from './adapter/vectors.ts';
@@ -70,7 +71,7 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 			embed: async (model, texts, signal) => {
 				return requestInBatches(texts, embeddingsAtOnce, async (text) => {
 					const answer: unknown = await (await run(model, { text }, signal)).json();
-					const { data } = isJson(answer) ? checkAnswer(unwrap(answer)) : {};
+					const { data } = isRecord(answer) ? checkAnswer(unwrap(answer)) : {};
 					return Array.isArray(data) ? data.map(getNumbers) : [];
 				});
 			},
@@ -144,7 +145,7 @@ function toChatMessage(message: Json, fetches: boolean): Json {
 	if (message.content === null) return { ...message, content: '' };
 	if (fetches || !Array.isArray(message.content)) return message;
 	const content = getObjects(message, 'content').map((part) => {
-		const url = string(getObject(part, 'image_url'), 'url');
+		const url = getString(getObject(part, 'image_url'), 'url');
 		if (url === undefined || url.startsWith('data:')) return part;
 		return { type: 'text', text: renderPart({ kind: 'image', url }) };
 	});
@@ -158,7 +159,7 @@ function toChatMessage(message: Json, fetches: boolean): Json {
 function readChat(from: Json, key: 'delta' | 'message', longest = Number.POSITIVE_INFINITY): Json {
 	if (Array.isArray(from.choices) || (from.response === undefined && from.tool_calls === undefined)) return from;
 	const cut = (getNumber(getObject(from, 'usage'), 'completion_tokens') ?? 0) >= longest;
-	const finish = string(from, 'finish_reason') ?? (cut ? 'length' : key === 'message' ? 'stop' : null);
+	const finish = getString(from, 'finish_reason') ?? (cut ? 'length' : key === 'message' ? 'stop' : null);
 	const said = { content: readText(from), tool_calls: readCalls(from) };
 	return { choices: [{ index: 0, [key]: said, finish_reason: finish }], usage: from.usage };
 }
@@ -172,7 +173,7 @@ function readText({ response }: Json): string {
 /** The calls of an older model: `{ name, arguments }`, or as Chat Completions have them. */
 function readCalls(from: Json): Json[] {
 	return getObjects(from, 'tool_calls').map((call) => {
-		if (isJson(call.function)) return call;
+		if (isRecord(call.function)) return call;
 		const { name, arguments: given, ...rest } = call;
 		return { ...rest, function: { name, arguments: given ?? {} } };
 	});
@@ -180,13 +181,13 @@ function readCalls(from: Json): Json[] {
 
 /** Cloudflare's REST API, and some gateways, give `{ result: … }`. */
 function unwrap(body: Json): Json {
-	return isJson(body.result) && body.choices === undefined ? body.result : body;
+	return isRecord(body.result) && body.choices === undefined ? body.result : body;
 }
 
 /** An answer that is no failure: one may come with status 200. */
 function checkAnswer(answer: Json): Json {
 	const failed =
-		isJson(answer.error) || typeof answer.internalCode === 'number' || getObjects(answer, 'errors').length > 0;
+		isRecord(answer.error) || typeof answer.internalCode === 'number' || getObjects(answer, 'errors').length > 0;
 	if (failed) throw findComplaint(answer, undefined);
 	return answer;
 }
@@ -245,9 +246,9 @@ function createOnlyRemote(): RunletError {
 
 /** `{ internalCode, description }`, `{ errors: [{ code, message }] }`, or an error as everywhere. */
 function findComplaint(body: Json, status: number | undefined, headers?: Headers): ProviderComplaint {
-	const said = isJson(body.error) ? body.error : (getObjects(body, 'errors')[0] ?? body);
-	const code = getNumber(said, 'internalCode') ?? getNumber(said, 'code') ?? Number(string(said, 'code'));
-	const text = string(said, 'description') ?? string(said, 'message') ?? '';
+	const said = isRecord(body.error) ? body.error : (getObjects(body, 'errors')[0] ?? body);
+	const code = getNumber(said, 'internalCode') ?? getNumber(said, 'code') ?? Number(getString(said, 'code'));
+	const text = getString(said, 'description') ?? getString(said, 'message') ?? '';
 	const named = codes[code] === undefined ? findCode(text) : code;
 	if (named === undefined) return new ProviderComplaint({ status, headers, body });
 	return complaintOfText(findCode(text) === undefined ? `${named}: ${text}` : text, status, headers);
@@ -269,7 +270,7 @@ function findCode(text: string): number | undefined {
 function parseObject(text: string): Json | undefined {
 	try {
 		const value: unknown = JSON.parse(text);
-		return isJson(value) ? value : undefined;
+		return isRecord(value) ? value : undefined;
 	} catch {
 		return undefined;
 	}

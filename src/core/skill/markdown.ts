@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import { RunletError } from '../ground/errors.ts';
+import { isRecord } from '../ground/json.ts';
 import { withoutPatterns } from './allowed-tools.ts';
 import { type Entry, readFrontMatter, type Violation } from './front-matter.ts';
 import type { Skill } from './skill.ts';
@@ -195,10 +196,6 @@ function checkText(field: string, { value, text, line }: Entry, limit?: number):
 	const { length } = [...value];
 	if (length <= limit) return [];
 	return [{ severity, field, message: `${field} has ${length} characters: ${limit} are allowed`, line }];
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isScalarValue(value: unknown): value is string | number | boolean {

@@ -33,9 +33,11 @@ export function halt(reason: string, result?: unknown): Halt {
 }
 
 export function isAskUser(value: unknown): value is AskUser {
-	return typeof value === 'object' && value !== null && control in value && value[control] === 'ask_user';
+	return isRecord(value) && control in value && value[control] === 'ask_user';
 }
 
 export function isHalt(value: unknown): value is Halt {
-	return typeof value === 'object' && value !== null && control in value && value[control] === 'halt';
+	return isRecord(value) && control in value && value[control] === 'halt';
 }
+
+import { isRecord } from '../ground/json.ts';

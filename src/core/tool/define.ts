@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { RunletError, toMessageText } from '../ground/errors.ts';
+import { isRecord } from '../ground/json.ts';
 import { type AnyFn, schemaFromFn } from './fn.ts';
 import { assertNotTooDeep } from './json-schema/compile.ts';
 import { toCurrentDraft } from './json-schema/draft.ts';
@@ -7,7 +8,6 @@ import { providerName } from './provider-name.ts';
 import {
 	type AnySchema,
 	checkWithSchema,
-	isRecord,
 	isSchema,
 	type JsonSchema,
 	prepareCheck,

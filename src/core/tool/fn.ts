@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { RunletError } from '../ground/errors.ts';
+import { isRecord } from '../ground/json.ts';
 import type { AskUser, Halt } from './control.ts';
 import {
 	type AnySchema,
@@ -7,7 +8,6 @@ import {
 	type Checked,
 	checkWithSchema,
 	isOptional,
-	isRecord,
 	type JsonSchema,
 	rememberCheck,
 	toJsonSchema,

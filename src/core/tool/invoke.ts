@@ -1,9 +1,9 @@
 import { RunletError, toMessageText } from '../ground/errors.ts';
-import { maxLevels } from '../ground/json.ts';
+import { isRecord, maxLevels } from '../ground/json.ts';
 import { askUser, halt, isAskUser, isHalt } from './control.ts';
 import { copyData } from './copy.ts';
 import { isFn, paramNames } from './fn.ts';
-import { checkInput, getProperties, isRecord } from './schema.ts';
+import { checkInput, getProperties } from './schema.ts';
 import type { Note, Tool, ToolContext } from './tool.ts';
 
 /** Why a call gave no value. */

@@ -6,13 +6,13 @@ import {
 } from '@valibot/to-json-schema';
 import type { GenericSchema } from 'valibot';
 import { RunletError, toMessageText } from '../ground/errors.ts';
-import { isTooDeep, maxLevels } from '../ground/json.ts';
+import { isRecord, isTooDeep, maxLevels } from '../ground/json.ts';
 import { compileSchema } from './json-schema/compile.ts';
 import { toCurrentDraft } from './json-schema/draft.ts';
-import { findReferred, isRecord, type JsonSchema } from './json-schema/keywords.ts';
+import { findReferred, type JsonSchema } from './json-schema/keywords.ts';
 import { findIssues } from './json-schema/validate.ts';
 
-export { isRecord, type JsonSchema };
+export type { JsonSchema };
 
 /** Any schema that Runlet takes beside plain JSON Schema: valibot, Zod 4, ArkType, … (https://standardschema.dev). */
 export type AnySchema = StandardSchemaV1;

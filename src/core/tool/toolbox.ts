@@ -1,4 +1,5 @@
 import { toMessageText } from '../ground/errors.ts';
+import { isRecord } from '../ground/json.ts';
 import { copyData } from './copy.ts';
 import { forAgent } from './define.ts';
 import { isAvailable } from './dispatch.ts';
@@ -7,7 +8,7 @@ import { createFailure, type InvokeContext, invoke, limitTime, type Outcome, rea
 import { toCurrentDraft } from './json-schema/draft.ts';
 import { innerSchemas, mapInner } from './json-schema/keywords.ts';
 import { providerName } from './provider-name.ts';
-import { getProperties, getRequired, isRecord, type JsonSchema } from './schema.ts';
+import { getProperties, getRequired, type JsonSchema } from './schema.ts';
 import type { Note, Tool } from './tool.ts';
 
 /** Tools by name. */

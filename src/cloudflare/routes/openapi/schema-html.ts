@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { isRecord } from '../../../core/ground/json.ts';
 import type { JsonSchema } from './json-schema.ts';
 
 type Html = ReturnType<typeof html>;
@@ -64,7 +65,7 @@ function hasFields({ properties, anyOf, oneOf, allOf }: JsonSchema): boolean {
 }
 
 function isSchema(value: unknown): value is JsonSchema {
-	return typeof value === 'object' && value !== null && !Array.isArray(value);
+	return isRecord(value);
 }
 
 function isSchemas(value: unknown): value is readonly JsonSchema[] {

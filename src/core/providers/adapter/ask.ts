@@ -2,11 +2,11 @@ import { withUsage } from '../../chat/failure.ts';
 import type { ChatReply, ChatUsage, OnDelta } from '../../chat/index.ts';
 import { toAbortError } from '../../chat/signal.ts';
 import { RunletError } from '../../ground/errors.ts';
+import { isRecord } from '../../ground/json.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
 import { readBody, wireBounds } from './bounded.ts';
 import { done, eventBatches } from './events.ts';
 import { type Caller, createNotTheApi, readComplaint, toProviderError } from './failure.ts';
-import { isJson } from './json.ts';
 import { findCost, loadPrices } from './price.ts';
 import { type ReplyBuilder, replyBuilder } from './reply.ts';
 
@@ -60,11 +60,11 @@ async function read(
 	// A server that cannot stream may answer with a whole reply.
 	if (!stream || type.includes('application/json')) {
 		const body = parseBody(await readBody(response, bounds));
-		if (isJson(body)) return reader.body(body);
+		if (isRecord(body)) return reader.body(body);
 		if (!Array.isArray(body))
 			throw new RunletError('interrupted', 'the answer is no JSON; it was cut or changed on its way.');
 		// Google lists the events of a stream, and errors, where nobody asks for server-sent ones.
-		for (const event of body.filter(isJson)) await reader.event(event);
+		for (const event of body.filter(isRecord)) await reader.event(event);
 		reader.end?.('eof');
 		return;
 	}

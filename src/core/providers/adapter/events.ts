@@ -1,7 +1,8 @@
 import { createParser } from 'eventsource-parser';
 import { RunletError } from '../../ground/errors.ts';
+import { isRecord } from '../../ground/json.ts';
 import { wireBounds, wireMeter } from './bounded.ts';
-import { isJson, type Json } from './json.ts';
+import type { Json } from './json.ts';
 
 /** What stands for the line `data: [DONE]`, with which OpenAI's dialect ends a stream. */
 export const done: Json = Object.freeze({ done: true });
@@ -85,6 +86,6 @@ function take(data: string, batch: Json[]): void {
 		return;
 	}
 	const value: unknown = JSON.parse(data);
-	if (isJson(value)) batch.push(value);
-	else if (Array.isArray(value)) batch.push(...value.filter(isJson));
+	if (isRecord(value)) batch.push(value);
+	else if (Array.isArray(value)) batch.push(...value.filter(isRecord));
 }

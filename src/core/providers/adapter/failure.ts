@@ -1,8 +1,9 @@
 import { isRetryable, kindOfStatus, parseRetryAfter, readCauseCode, toModelError } from '../../chat/failure.ts';
 import { RunletError, toMessageText } from '../../ground/errors.ts';
+import { isRecord } from '../../ground/json.ts';
 import { redactSecrets } from '../../ground/redact.ts';
 import { readError } from './bounded.ts';
-import { getNumber, getObject, getObjects, isJson, type Json, string } from './json.ts';
+import { getNumber, getObject, getObjects, getString, type Json } from './json.ts';
 
 /** Whose call failed. */
 export interface Caller {
@@ -58,7 +59,7 @@ export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 
 function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): RunletError {
 	const { model, variant: provider, displayName } = caller;
-	const said = isJson(body) || Array.isArray(body) ? readSaid(body) : {};
+	const said = isRecord(body) || Array.isArray(body) ? readSaid(body) : {};
 	if (status !== undefined && status < 400) return createRedirected(caller, status);
 	const words = said.message ?? (typeof body === 'string' ? toPlainText(body, status) : undefined);
 	const verdict = chooseCode(said, words ?? '', status);
@@ -91,7 +92,7 @@ interface Said {
 
 /** What the error bodies of all dialects say: `{ error: { message, type, code, status } }`, nested or bare, or a list. */
 function readSaid(body: Json | readonly unknown[]): Said {
-	let at: Json = isJson(body) ? body : (body.find(isJson) ?? {});
+	let at: Json = isRecord(body) ? body : (body.find(isRecord) ?? {});
 	const kinds: string[] = [];
 	const note = (value: unknown): void => {
 		if (typeof value === 'string' && value !== '' && value !== 'error') kinds.push(value);
@@ -101,14 +102,14 @@ function readSaid(body: Json | readonly unknown[]): Said {
 	let retryAfter: number | undefined;
 	for (let depth = 0; depth < 4; depth++) {
 		for (const key of ['code', 'status', 'type']) note(at[key]);
-		message = string(at, 'message') ?? string(at, 'detail') ?? message;
+		message = getString(at, 'message') ?? getString(at, 'detail') ?? message;
 		retryAfter ??= getNumber(at, 'retry_after') ?? retryInfo(at);
-		const raw = string(getObject(at, 'metadata'), 'raw');
+		const raw = getString(getObject(at, 'metadata'), 'raw');
 		if (raw !== undefined && raw !== '') message = `${message ?? ''} ${raw}`.trim();
 		const inner = at.error;
 		if (typeof inner === 'string') message ??= inner;
 		const list = getObjects(at, 'errors')[0];
-		const next = isJson(inner) ? inner : list;
+		const next = isRecord(inner) ? inner : list;
 		if (next === undefined) break;
 		at = next;
 	}
@@ -118,7 +119,7 @@ function readSaid(body: Json | readonly unknown[]): Said {
 /** Gemini's `RetryInfo`: `retryDelay: "34.5s"`. */
 function retryInfo(error: Json): number | undefined {
 	for (const detail of getObjects(error, 'details')) {
-		const seconds = /^([\d.]+)s$/.exec(string(detail, 'retryDelay') ?? '')?.[1];
+		const seconds = /^([\d.]+)s$/.exec(getString(detail, 'retryDelay') ?? '')?.[1];
 		if (seconds !== undefined) return Number(seconds);
 	}
 	return undefined;

@@ -1,24 +1,22 @@
 /** Reading JSON from outside, where a field may be missing, `null` or of another type: such a field is not there. */
 
-export type Json = Readonly<Record<string, unknown>>;
+import { isRecord } from '../../ground/json.ts';
 
-export function isJson(value: unknown): value is Json {
-	return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+export type Json = Readonly<Record<string, unknown>>;
 
 /** The object under a key; an empty one where there is none. */
 export function getObject(from: Json, key: string): Json {
 	const value = from[key];
-	return isJson(value) ? value : empty;
+	return isRecord(value) ? value : empty;
 }
 
 /** The objects of the list under a key. */
 export function getObjects(from: Json, key: string): readonly Json[] {
 	const value = from[key];
-	return Array.isArray(value) ? value.filter(isJson) : none;
+	return Array.isArray(value) ? value.filter(isRecord) : none;
 }
 
-export function string(from: Json, key: string): string | undefined {
+export function getString(from: Json, key: string): string | undefined {
 	const value = from[key];
 	return typeof value === 'string' ? value : undefined;
 }

@@ -1,6 +1,7 @@
 import { type ChatUsage, makeUsage } from '../../chat/index.ts';
 import { roundDollars } from '../../chat/usage.ts';
-import { getNumber, getObject, getObjects, isJson, type Json, string } from './json.ts';
+import { isRecord } from '../../ground/json.ts';
+import { getNumber, getObject, getObjects, getString, type Json } from './json.ts';
 
 /** What the price list calls a provider, where that is another name. */
 const listed: Readonly<Record<string, string>> = { gemini: 'google', xai: 'x-ai', 'workers-ai': 'cloudflare' };
@@ -29,9 +30,9 @@ export async function findCost(
 	if (inputTokens === undefined || outputTokens === undefined) return undefined;
 	// One answer may be the work of several models, each with a price of its own.
 	const runs = getObjects(raw, 'iterations');
-	if (runs.some((run) => string(run, 'model') !== undefined)) {
+	if (runs.some((run) => getString(run, 'model') !== undefined)) {
 		const costs = await Promise.all(
-			runs.map((run) => findCost(provider, [string(run, 'model'), ...models], run, makeUsage(run))),
+			runs.map((run) => findCost(provider, [getString(run, 'model'), ...models], run, makeUsage(run))),
 		);
 		return costs.reduce((sum, cost) => (sum === undefined || cost === undefined ? undefined : sum + cost), 0);
 	}
@@ -81,5 +82,5 @@ function readCacheWrites(raw: Json): Record<string, number> {
 function readCost(raw: Json): number | undefined {
 	const ticks = getNumber(raw, 'cost_in_usd_ticks');
 	if (ticks !== undefined) return ticks / 1e10;
-	return isJson(raw.cost_details) || raw.is_byok !== undefined ? getNumber(raw, 'cost') : undefined;
+	return isRecord(raw.cost_details) || raw.is_byok !== undefined ? getNumber(raw, 'cost') : undefined;
 }

@@ -1,5 +1,6 @@
+import { isRecord } from '../../ground/json.ts';
 import type { JsonSchema } from '../../tool/index.ts';
-import { isJson, type Json } from './json.ts';
+import type { Json } from './json.ts';
 
 /**
  * Whether a schema already keeps the rules of OpenAI's strict mode: a root that is an object and no choice, every object closed with
@@ -19,7 +20,7 @@ const known: ReadonlySet<string> = new Set([
 const formats = /^(date-time|time|date|duration|email|hostname|ipv4|ipv6|uuid)$/;
 
 function isSupported(schema: unknown): boolean {
-	if (!isJson(schema) || !Object.keys(schema).every((key) => known.has(key))) return false;
+	if (!isRecord(schema) || !Object.keys(schema).every((key) => known.has(key))) return false;
 	const { type, properties, required, additionalProperties, items, anyOf, format, $defs, definitions } = schema;
 	if (format !== undefined && !(typeof format === 'string' && formats.test(format))) return false;
 	if (type === 'array' && items === undefined) return false;
@@ -34,5 +35,5 @@ function isSupported(schema: unknown): boolean {
 }
 
 function readFields(value: unknown): Json {
-	return isJson(value) ? value : {};
+	return isRecord(value) ? value : {};
 }

@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import type { Timeouts } from '../../chat/index.ts';
 import { check } from '../../ground/check.ts';
 import { RunletError } from '../../ground/errors.ts';
-import { isJson, type Json } from './json.ts';
+import { isRecord } from '../../ground/json.ts';
+import type { Json } from './json.ts';
 
 /** What every provider function takes. */
 export interface ProviderSettings {
@@ -56,7 +57,7 @@ export function withBody(body: Json, more: Json = {}): Json {
 	for (const [key, value] of Object.entries(more)) {
 		const own = merged[key];
 		if (Array.isArray(own) && Array.isArray(value)) merged[key] = [...own, ...value];
-		else merged[key] = isJson(own) && isJson(value) ? { ...own, ...value } : value;
+		else merged[key] = isRecord(own) && isRecord(value) ? { ...own, ...value } : value;
 	}
 	return merged;
 }

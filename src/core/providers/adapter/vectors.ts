@@ -1,6 +1,7 @@
 import { RunletError } from '../../ground/errors.ts';
+import { isRecord } from '../../ground/json.ts';
 import { ProviderComplaint } from './failure.ts';
-import { getNumber, getNumbers, getObjects, isJson } from './json.ts';
+import { getNumber, getNumbers, getObjects } from './json.ts';
 
 export type Vector = readonly number[];
 
@@ -23,7 +24,7 @@ export async function requestInBatches(
 
 /** The vectors of an answer of OpenAI's `/embeddings`, in the order of the texts. */
 export function readVectors(answer: unknown): readonly Vector[] {
-	if (!isJson(answer) || !Array.isArray(answer.data)) throw new ProviderComplaint({ body: answer });
+	if (!isRecord(answer) || !Array.isArray(answer.data)) throw new ProviderComplaint({ body: answer });
 	return getObjects(answer, 'data')
 		.map((one, at) => ({ at: getNumber(one, 'index') ?? at, vector: getNumbers(one.embedding) }))
 		.sort((a, b) => a.at - b.at)

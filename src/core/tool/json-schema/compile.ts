@@ -1,6 +1,6 @@
-import { isTooDeep, maxLevels } from '../../ground/json.ts';
+import { isRecord, isTooDeep, maxLevels } from '../../ground/json.ts';
 import { compilePattern, type Pattern } from '../pattern/pattern.ts';
-import { findReferred, holders, innerSchemas, isRecord, type JsonSchema } from './keywords.ts';
+import { findReferred, holders, innerSchemas, type JsonSchema } from './keywords.ts';
 
 /** A schema that inputs can be checked by. */
 export interface Compiled {

@@ -1,4 +1,5 @@
-import { isRecord, type JsonSchema, mapInner } from './keywords.ts';
+import { isRecord } from '../../ground/json.ts';
+import { type JsonSchema, mapInner } from './keywords.ts';
 
 const converted = new WeakMap<JsonSchema, JsonSchema>();
 

@@ -95,6 +95,4 @@ function decode(text: string): string {
 	}
 }
 
-export function isRecord(value: unknown): value is Record<string, unknown> {
-	return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import { isRecord } from '../../ground/json.ts';

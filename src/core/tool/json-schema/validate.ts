@@ -1,6 +1,7 @@
 import { format as formats } from '@cfworker/json-schema';
+import { isRecord } from '../../ground/json.ts';
 import type { Compiled } from './compile.ts';
-import { isRecord, type JsonSchema } from './keywords.ts';
+import type { JsonSchema } from './keywords.ts';
 
 /** The most that one check may cost, in schemas and values looked at: some 50 ms. */
 const maxWork = 100_000;

@@ -1,5 +1,6 @@
+import { isRecord } from '../../../ground/json.ts';
 import { toInputText } from '../../../tool/input.ts';
-import { getNumber, getObject, isJson, type Json, string } from '../../adapter/json.ts';
+import { getNumber, getObject, getString, type Json } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { mergeObjects } from './pieces.ts';
 
@@ -37,13 +38,13 @@ export function callReader(reply: ReplyBuilder) {
 		const mark = readMark(piece);
 		const { index, id, name } = mark;
 		const said = getObject(piece, 'function');
-		const json = isJson(said.arguments) ? toInputText(said.arguments) : (string(said, 'arguments') ?? '');
+		const json = isRecord(said.arguments) ? toInputText(said.arguments) : (getString(said, 'arguments') ?? '');
 		const found = find(mark, newest);
 		const call = found === undefined || isNext(found, id, name, json) ? createCall(calls.length) : found;
 		if (call !== found) calls.push(call);
 		if (index !== undefined) byIndex.set(index, call);
 		call.id ??= id;
-		if (isJson(piece.extra_content)) call.extra = mergeObjects(call.extra ?? {}, piece.extra_content);
+		if (isRecord(piece.extra_content)) call.extra = mergeObjects(call.extra ?? {}, piece.extra_content);
 		if (json !== '') call.json.push(json);
 		if (call.name !== undefined) return reply.input(call.key, json);
 		call.name = name;
@@ -85,8 +86,8 @@ interface Mark {
 }
 
 function readMark(piece: Json): Mark {
-	const name = string(getObject(piece, 'function'), 'name') || undefined;
-	return { index: getNumber(piece, 'index'), id: string(piece, 'id') || undefined, name };
+	const name = getString(getObject(piece, 'function'), 'name') || undefined;
+	return { index: getNumber(piece, 'index'), id: getString(piece, 'id') || undefined, name };
 }
 
 function isBare(piece: Json): boolean {
@@ -108,7 +109,7 @@ function isNext(call: WireCall, id: string | undefined, name: string | undefined
 function isWhole(json: string): boolean {
 	if (!json.startsWith('{') || !json.endsWith('}')) return false;
 	try {
-		return isJson(JSON.parse(json));
+		return isRecord(JSON.parse(json));
 	} catch {
 		return false;
 	}

@@ -1,4 +1,5 @@
-import { getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { isRecord } from '../../../ground/json.ts';
+import { getObjects, getString, type Json } from '../../adapter/json.ts';
 
 /** The fields of a part that are streamed in pieces. */
 const growing = ['text', 'summary'];
@@ -32,7 +33,7 @@ function isGrowing(piece: Json): boolean {
 }
 
 function joinPiece(key: string, last: Json, piece: Json): [string, string][] {
-	const [before, after] = [string(last, key), string(piece, key)];
+	const [before, after] = [getString(last, key), getString(piece, key)];
 	return before === undefined && after === undefined ? [] : [[key, `${before ?? ''}${after ?? ''}`]];
 }
 
@@ -47,7 +48,7 @@ function joinThoughts(last: Json, piece: Json): Json[] {
 export function mergeObjects(before: Json, after: Json): Json {
 	const inner = Object.entries(after).map(([key, value]) => {
 		const own = before[key];
-		return [key, isJson(own) && isJson(value) ? mergeObjects(own, value) : value] as const;
+		return [key, isRecord(own) && isRecord(value) ? mergeObjects(own, value) : value] as const;
 	});
 	return { ...before, ...Object.fromEntries(inner) };
 }

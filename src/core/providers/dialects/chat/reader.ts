@@ -1,7 +1,8 @@
 import type { StopReason } from '../../../chat/index.ts';
+import { isRecord } from '../../../ground/json.ts';
 import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
-import { getNumber, getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { callReader } from './calls.ts';
 import { gatherPieces, mergeObjects } from './pieces.ts';
@@ -30,7 +31,7 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 	const head = (from: Json): void => {
 		id ??= from.id;
 		model ??= from.model;
-		reply.setModel(string(from, 'model'));
+		reply.setModel(getString(from, 'model'));
 		const usage = findUsage(from);
 		if (usage !== undefined) reply.usage(usage);
 		const complaint = findComplaint(from);
@@ -38,43 +39,43 @@ export function chatReader(reply: ReplyBuilder): ReplyReader {
 	};
 	const part = (from: Json): Room => {
 		content.push(from);
-		if (from.type !== 'thinking') return reply.text(string(from, 'text') ?? '');
-		const thoughts = getObjects(from, 'thinking').map((one) => string(one, 'text') ?? '');
-		return reply.reasoning(string(from, 'thinking') ?? thoughts.join(''));
+		if (from.type !== 'thinking') return reply.text(getString(from, 'text') ?? '');
+		const thoughts = getObjects(from, 'thinking').map((one) => getString(one, 'text') ?? '');
+		return reply.reasoning(getString(from, 'thinking') ?? thoughts.join(''));
 	};
 	/** A message, or a piece of one. */
 	const take = (message: Json, whole: boolean): Room => {
 		let room: Room;
-		const thought = string(message, 'reasoning_content');
+		const thought = getString(message, 'reasoning_content');
 		if (thought) thinking.push(thought);
-		room = reply.reasoning(thought || string(message, 'reasoning') || '');
+		room = reply.reasoning(thought || getString(message, 'reasoning') || '');
 		if (Array.isArray(message.reasoning_details)) details.push(...getObjects(message, 'reasoning_details'));
 		if (typeof message.content === 'string') {
 			content.push(message.content);
 			room = reply.text(message.content) ?? room;
 		} else for (const one of getObjects(message, 'content')) room = part(one) ?? room;
-		const refusal = string(message, 'refusal');
+		const refusal = getString(message, 'refusal');
 		if (refusal) {
 			refused = true;
 			room = reply.text(refusal) ?? room;
 		}
-		if (isJson(message.extra_content)) extra = mergeObjects(extra ?? {}, message.extra_content);
+		if (isRecord(message.extra_content)) extra = mergeObjects(extra ?? {}, message.extra_content);
 		if (Array.isArray(message.tool_calls)) {
 			const given = getObjects(message, 'tool_calls');
 			room = calls.take(whole ? given.map((call, index) => ({ ...call, index })) : given) ?? room;
 		}
-		if (isJson(message.function_call)) room = calls.take([{ function: message.function_call, index: -1 }]) ?? room;
+		if (isRecord(message.function_call)) room = calls.take([{ function: message.function_call, index: -1 }]) ?? room;
 		return room;
 	};
 	const choose = (from: Json, key: 'delta' | 'message'): Room => {
 		const choice = getObjects(from, 'choices').find((one) => (getNumber(one, 'index') ?? 0) === 0);
 		if (choice === undefined) return undefined;
 		begun = true;
-		finish = string(choice, 'finish_reason') || finish;
+		finish = getString(choice, 'finish_reason') || finish;
 		// A server may send a whole message where a piece is due, and the other way round. Behind pieces it says them again.
 		const other = pieces ? {} : getObject(choice, key === 'delta' ? 'message' : 'delta');
-		const message = isJson(choice[key]) ? choice[key] : other;
-		pieces ||= isJson(choice.delta);
+		const message = isRecord(choice[key]) ? choice[key] : other;
+		pieces ||= isRecord(choice.delta);
 		const room = take(message, key === 'message');
 		if (finish !== undefined && failures.has(finish))
 			throw new ProviderComplaint({ body: toFailedBody(finish, choice) });
@@ -141,14 +142,14 @@ function findUsage(from: Json): Json | undefined {
 }
 
 function isFilled(usage: unknown): usage is Json {
-	return isJson(usage) && Object.keys(usage).length > 0;
+	return isRecord(usage) && Object.keys(usage).length > 0;
 }
 
 /** An error in a message that is no error by its status. */
 function findComplaint(from: Json): Json | undefined {
 	const [choice] = getObjects(from, 'choices');
-	if (isJson(choice?.error)) return { error: choice.error };
-	if (isJson(from.error) || (typeof from.error === 'string' && from.error !== '')) return from;
+	if (isRecord(choice?.error)) return { error: choice.error };
+	if (isRecord(from.error) || (typeof from.error === 'string' && from.error !== '')) return from;
 	const bare = choice === undefined && typeof from.message === 'string';
 	return bare && (from.object === 'error' || from.type !== undefined || from.code !== undefined) ? from : undefined;
 }
@@ -157,7 +158,7 @@ function findComplaint(from: Json): Json | undefined {
 const failures: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error']);
 
 function toFailedBody(finish: string, choice: Json): Json {
-	const native = string(choice, 'native_finish_reason');
+	const native = getString(choice, 'native_finish_reason');
 	const message = `the model broke off${native === undefined ? '' : ` (${native})`}: ${finish}`;
 	return { error: { message, ...(finish === 'insufficient_system_resource' && { code: 'overloaded' }) } };
 }

@@ -9,9 +9,10 @@ import {
 	type UserMessage,
 } from '../../../chat/index.ts';
 import { hashText } from '../../../ground/hash.ts';
+import { isRecord } from '../../../ground/json.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
-import { getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { decodeText, isImage, toDataUrl, toMedia } from '../../adapter/parts.ts';
 import { isStrict } from '../../adapter/schema.ts';
 
@@ -145,7 +146,7 @@ function mediaPart(part: MessagePart, { images = true, audio = true, pdf = 'file
 	if (media === undefined) return undefined;
 	const url = toDataUrl(media);
 	if (images && isImage(media)) {
-		const detail = string(part.meta ?? {}, 'detail');
+		const detail = getString(part.meta ?? {}, 'detail');
 		return { type: 'image_url', image_url: { url, detail } };
 	}
 	const format = audioFormats[media.mime];
@@ -173,13 +174,16 @@ function assistantMessage(message: AssistantMessage, thinks: boolean, dialect: C
 		id: callId(id, dialect),
 		type: 'function',
 		// Servers that read the arguments refuse a conversation in which some are no JSON.
-		function: { name: providerName(name), arguments: JSON.stringify(isJson(input) ? input : { invalid_json: input }) },
+		function: {
+			name: providerName(name),
+			arguments: JSON.stringify(isRecord(input) ? input : { invalid_json: input }),
+		},
 		...getObject(ofCalls, id),
 	}));
 	const content = getObjects(kept, 'content');
 	if (text === '' && content.length === 0 && calls.length === 0) return [];
 	const { reasoning_details, extra_content } = kept;
-	const reasoning = string(kept, 'reasoning_content') ?? (dialect.wantsReasoning ? '' : undefined);
+	const reasoning = getString(kept, 'reasoning_content') ?? (dialect.wantsReasoning ? '' : undefined);
 	return [
 		{
 			role: 'assistant',

@@ -1,4 +1,4 @@
-import { getNumber, type Json, string } from '../../adapter/json.ts';
+import { getNumber, getString, type Json } from '../../adapter/json.ts';
 
 /** A call's arguments that come one value at a time. */
 export interface PartialArgs {
@@ -19,10 +19,10 @@ export function partialArgs(): PartialArgs {
 	return {
 		take: (pieces) => {
 			for (const piece of pieces) {
-				const path = string(piece, 'jsonPath');
+				const path = getString(piece, 'jsonPath');
 				if (path === undefined) continue;
 				const before = leaves.get(path);
-				const text = string(piece, 'stringValue');
+				const text = getString(piece, 'stringValue');
 				if (text === undefined) leaves.set(path, { value: getNumber(piece, 'numberValue') ?? boolean(piece) });
 				else if (before !== undefined && 'text' in before) before.text.push(text);
 				else leaves.set(path, { text: [text] });

@@ -1,8 +1,9 @@
 import { RunletError } from '../../../ground/errors.ts';
+import { isRecord } from '../../../ground/json.ts';
 import { toInputText } from '../../../tool/input.ts';
 import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
-import { getNumber, getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { type PartialArgs, partialArgs } from './partial-args.ts';
 import { wireName } from './request.ts';
@@ -42,12 +43,12 @@ export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): Repl
 	const readCall = (part: Json): Room => {
 		const { functionCall: _, ...rest } = part;
 		const wire = getObject(part, 'functionCall');
-		const name = string(wire, 'name') ?? '';
+		const name = getString(wire, 'name') ?? '';
 		let room: Room;
 		if (name !== '') {
 			room = closeCall();
 			const key = calls++;
-			const given = string(wire, 'id') || undefined;
+			const given = getString(wire, 'id') || undefined;
 			const begun = reply.startCall(key, given, names.get(name) ?? name);
 			room = begun.room ?? room;
 			parts.push({ ...rest, functionCall: given === undefined ? {} : { id: given }, callId: begun.id });
@@ -55,15 +56,15 @@ export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): Repl
 		}
 		if (open === undefined) return room;
 		const begun = parts[open.at];
-		if (name === '' && isJson(begun)) parts[open.at] = { ...begun, ...rest };
+		if (name === '' && isRecord(begun)) parts[open.at] = { ...begun, ...rest };
 		open.pieces.take(getObjects(wire, 'partialArgs'));
-		if (isJson(wire.args)) open.args = wire.args;
+		if (isRecord(wire.args)) open.args = wire.args;
 		return wire.willContinue === true ? room : (closeCall() ?? room);
 	};
 	const readPart = (part: Json): Room => {
 		if (part.functionCall !== undefined) return readCall(part);
-		const text = string(part, 'text') ?? '';
-		const signed = string(part, 'thoughtSignature') !== undefined;
+		const text = getString(part, 'text') ?? '';
+		const signed = getString(part, 'thoughtSignature') !== undefined;
 		if (part.thought === true) {
 			if (!thinking) reply.newThought();
 			thinking = true;
@@ -78,8 +79,8 @@ export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): Repl
 		return reply.text(text);
 	};
 	const read = (chunk: Json): Room => {
-		if (isJson(chunk.error)) throw new ProviderComplaint({ body: chunk });
-		reply.setModel(string(chunk, 'modelVersion'));
+		if (isRecord(chunk.error)) throw new ProviderComplaint({ body: chunk });
+		reply.setModel(getString(chunk, 'modelVersion'));
 		addUsage(reply, getObject(chunk, 'usageMetadata'));
 		const { responseId = about.responseId, modelVersion = about.modelVersion } = chunk;
 		about = { responseId, modelVersion };
@@ -95,8 +96,8 @@ export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): Repl
 		return room;
 	};
 	const finish = (): void => {
-		const finishReason = string(ending, 'finishReason');
-		const blockReason = string(ending, 'blockReason');
+		const finishReason = getString(ending, 'finishReason');
+		const blockReason = getString(ending, 'blockReason');
 		if (blockReason !== undefined && !answered)
 			throw new RunletError('content_filtered', `the message was blocked (${blockReason}). Change it.`, {
 				blockReason,
@@ -134,7 +135,7 @@ function addUsage(reply: ReplyBuilder, usage: Json): void {
 /** Whether a part can be made again from a message's text and calls. */
 function isPlain({ functionCall, callId: _, ...rest }: Json): boolean {
 	const keys = Object.keys(rest);
-	if (isJson(functionCall)) return keys.length === 0 && functionCall.id === undefined;
+	if (isRecord(functionCall)) return keys.length === 0 && functionCall.id === undefined;
 	return keys.every((key) => key === 'text');
 }
 

@@ -7,10 +7,11 @@ import {
 	renderPart,
 	type ToolMessage,
 } from '../../../chat/index.ts';
+import { isRecord } from '../../../ground/json.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';
-import { getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { type Media, toMedia } from '../../adapter/parts.ts';
 
 /** A request in the words of `generateContent`. */
@@ -182,7 +183,7 @@ function toFunctionResponse(message: ToolMessage): Json {
 	const { content, parts = [], isError } = message;
 	if (isError) return { error: messageText(message) || 'error' };
 	const given = parts.length > 0 ? messageText(message) : content;
-	return isJson(given) ? given : { result: given ?? null };
+	return isRecord(given) ? given : { result: given ?? null };
 }
 
 /** The parts of an assistant's turn as Gemini gave them, where it was Gemini's and holds more than text and calls. */
@@ -194,8 +195,8 @@ function readKeptParts({ providerMetadata = {} }: AssistantMessage): readonly Js
 function wireIds(message: AssistantMessage | undefined): ReadonlyMap<string, string> {
 	const ids = new Map<string, string>();
 	for (const part of message === undefined ? [] : readKeptParts(message)) {
-		const id = string(getObject(part, 'functionCall'), 'id');
-		if (id !== undefined) ids.set(string(part, 'callId') ?? id, id);
+		const id = getString(getObject(part, 'functionCall'), 'id');
+		if (id !== undefined) ids.set(getString(part, 'callId') ?? id, id);
 	}
 	return ids;
 }
@@ -230,5 +231,5 @@ function toModelParts(message: AssistantMessage, version: number): Json[] {
 }
 
 function toFunctionCall({ name, input }: ToolCall, kept: Json = {}): Json {
-	return { ...kept, name: wireName(providerName(name)), args: isJson(input) ? input : {} };
+	return { ...kept, name: wireName(providerName(name)), args: isRecord(input) ? input : {} };
 }

@@ -1,9 +1,9 @@
 import { RunletError } from '../../../ground/errors.ts';
-import { isTooDeep } from '../../../ground/json.ts';
+import { isRecord, isTooDeep } from '../../../ground/json.ts';
 import { toInputText } from '../../../tool/input.ts';
 import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
-import { getNumber, getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 
 /** A content block on its way: its fields, and the pieces that are still coming, by field. */
@@ -25,16 +25,16 @@ export function messagesReader(reply: ReplyBuilder): ReplyReader {
 	let ending: Json = {};
 
 	const begin = (index: number, start: Json): undefined | Promise<void> => {
-		const type = string(start, 'type');
+		const type = getString(start, 'type');
 		let callId: string | undefined;
 		let room: undefined | Promise<void>;
 		if (type === 'tool_use') {
-			({ id: callId, room } = reply.startCall(index, string(start, 'id'), string(start, 'name') ?? ''));
+			({ id: callId, room } = reply.startCall(index, getString(start, 'id'), getString(start, 'name') ?? ''));
 		} else if (type === 'thinking') {
 			reply.newThought();
-			room = reply.reasoning(string(start, 'thinking') ?? '');
+			room = reply.reasoning(getString(start, 'thinking') ?? '');
 		} else if (type === 'text') {
-			room = reply.text(string(start, 'text') ?? '');
+			room = reply.text(getString(start, 'text') ?? '');
 		}
 		blocks.set(index, { start, callId, pieces: new Map(), citations: [], inputs: [] });
 		return room;
@@ -42,22 +42,22 @@ export function messagesReader(reply: ReplyBuilder): ReplyReader {
 	const go = (index: number, delta: Json): undefined | Promise<void> => {
 		const block = blocks.get(index);
 		if (block === undefined) return undefined;
-		const json = string(delta, 'partial_json');
+		const json = getString(delta, 'partial_json');
 		if (json !== undefined) {
 			if (block.callId !== undefined) return reply.input(index, json);
 			block.inputs.push(json);
 			return undefined;
 		}
-		if (isJson(delta.citation)) block.citations.push(delta.citation);
+		if (isRecord(delta.citation)) block.citations.push(delta.citation);
 		// What a delta adds stands under the name of the field that it goes on with, whatever kinds are still to come.
 		for (const [field, piece] of Object.entries(delta)) {
 			if (field === 'type' || typeof piece !== 'string') continue;
 			const pieces = block.pieces.get(field);
-			if (pieces === undefined) block.pieces.set(field, [string(block.start, field) ?? '', piece]);
+			if (pieces === undefined) block.pieces.set(field, [getString(block.start, field) ?? '', piece]);
 			else pieces.push(piece);
 		}
-		if (delta.type === 'text_delta') return reply.text(string(delta, 'text') ?? '');
-		return delta.type === 'thinking_delta' ? reply.reasoning(string(delta, 'thinking') ?? '') : undefined;
+		if (delta.type === 'text_delta') return reply.text(getString(delta, 'text') ?? '');
+		return delta.type === 'thinking_delta' ? reply.reasoning(getString(delta, 'thinking') ?? '') : undefined;
 	};
 	const end = (index: number): undefined | Promise<void> => {
 		const block = blocks.get(index);
@@ -76,10 +76,10 @@ export function messagesReader(reply: ReplyBuilder): ReplyReader {
 	};
 	const finish = (): void => {
 		const content = [...blocks.values()].map(toWholeBlock);
-		const container = string(getObject(ending, 'container'), 'id');
+		const container = getString(getObject(ending, 'container'), 'id');
 		const plain = content.every(isPlain) && container === undefined;
 		reply.finish({
-			reason: toStopReason(string(ending, 'stop_reason')),
+			reason: toStopReason(getString(ending, 'stop_reason')),
 			isExact: true,
 			raw: { id: message.id, model: message.model, ...ending },
 			metadata: plain || content.length === 0 ? undefined : { content, container },
@@ -89,7 +89,7 @@ export function messagesReader(reply: ReplyBuilder): ReplyReader {
 	/** A message, as it begins or whole: both may hold blocks already, and how it ended. */
 	const open = async (from: Json): Promise<void> => {
 		message = from;
-		reply.setModel(string(from, 'model'));
+		reply.setModel(getString(from, 'model'));
 		toUsage(getObject(from, 'usage'));
 		for (const [at, block] of getObjects(from, 'content').entries()) {
 			// Beside the indices of what is still to be streamed.

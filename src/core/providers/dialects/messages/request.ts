@@ -8,11 +8,12 @@ import {
 	type ToolMessage,
 } from '../../../chat/index.ts';
 import { RunletError, toMessageText } from '../../../ground/errors.ts';
+import { isRecord } from '../../../ground/json.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import { mapInner } from '../../../tool/json-schema/keywords.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';
-import { getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { decodeText, isImage, toMedia } from '../../adapter/parts.ts';
 
 /** A request in the words of the Messages API. `cache`: how long what is marked stays in the prompt cache. */
@@ -134,7 +135,7 @@ function systemInPlace(model: string): boolean {
 function findContainer(messages: readonly Message[]): string | undefined {
 	const last = messages.findLast(({ role }) => role !== 'tool' && role !== 'system');
 	return last?.role === 'assistant'
-		? string(getObject(last.providerMetadata ?? {}, 'anthropic'), 'container')
+		? getString(getObject(last.providerMetadata ?? {}, 'anthropic'), 'container')
 		: undefined;
 }
 
@@ -180,7 +181,7 @@ function toMessages(messages: readonly Message[], systemInPlace: boolean) {
 function trimLast(wire: readonly { readonly role: string; readonly content: Json[] }[]): void {
 	const last = wire.at(-1);
 	const block = last?.content.at(-1);
-	const text = string(block ?? {}, 'text');
+	const text = getString(block ?? {}, 'text');
 	if (last?.role !== 'assistant' || text === undefined) return;
 	last.content[last.content.length - 1] = { ...block, text: text.trimEnd() };
 }
@@ -189,7 +190,7 @@ function trimLast(wire: readonly { readonly role: string; readonly content: Json
 function markLast(wire: readonly { readonly role: string; readonly content: Json[] }[], mark: Json): void {
 	const content = wire.findLast(({ role }) => role !== 'system')?.content;
 	const block = content?.at(-1);
-	if (content === undefined || block === undefined || !markable.has(string(block, 'type') ?? '')) return;
+	if (content === undefined || block === undefined || !markable.has(getString(block, 'type') ?? '')) return;
 	content[content.length - 1] = { ...block, ...mark };
 }
 
@@ -244,7 +245,7 @@ function assistantBlocks({ content, toolCalls = [], providerMetadata = {} }: Ass
 				type: 'tool_use',
 				id: providerName(id),
 				name: providerName(name),
-				input: isJson(input) ? input : { invalid_json: input },
+				input: isRecord(input) ? input : { invalid_json: input },
 			},
 		]),
 	);
@@ -255,7 +256,7 @@ function assistantBlocks({ content, toolCalls = [], providerMetadata = {} }: Ass
 	return kept.flatMap((block): Json[] => {
 		if (block.type === 'text') return textBlocks(block);
 		if (block.type !== 'tool_use') return [block];
-		const call = calls.get(string(block, 'id') ?? '');
+		const call = calls.get(getString(block, 'id') ?? '');
 		return call === undefined ? [] : [{ ...block, ...call }];
 	});
 }

@@ -7,8 +7,9 @@ import {
 	type ToolMessage,
 	type UserMessage,
 } from '../../../chat/index.ts';
+import { isRecord } from '../../../ground/json.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
-import { getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { decodeText, isImage, toDataUrl, toMedia } from '../../adapter/parts.ts';
 
 /** How one provider's Responses API differs from another's. */
@@ -83,7 +84,7 @@ function toParts(parts: readonly MessagePart[]): Json[] {
 		const media = toMedia(part);
 		const caption = part.text ? [{ type: 'input_text', text: part.text }] : [];
 		if (isImage(media)) {
-			const detail = string(part.meta ?? {}, 'detail');
+			const detail = getString(part.meta ?? {}, 'detail');
 			return [{ type: 'input_image', image_url: toDataUrl(media), ...(detail && { detail }) }, ...caption];
 		}
 		if (media?.kind === 'pdf') {
@@ -124,7 +125,7 @@ function toItems(message: AssistantMessage, variant: string, takesReasoning: boo
 			? []
 			: [{ role: 'assistant', content: text }];
 	const own = items.map((item) => {
-		const call = isOpen(item) ? calls.get(string(item, 'call_id') ?? '') : undefined;
+		const call = isOpen(item) ? calls.get(getString(item, 'call_id') ?? '') : undefined;
 		if (call === undefined) return item;
 		calls.delete(call.id);
 		return { ...item, ...callItem(call, item.type === 'custom_tool_call') };
@@ -137,7 +138,11 @@ function callItem({ id, name, input }: ToolCall, custom: boolean): Json {
 	const own = { name: providerName(name), ownId: id };
 	if (custom)
 		return { ...own, type: 'custom_tool_call', input: typeof input === 'string' ? input : JSON.stringify(input) };
-	return { ...own, type: 'function_call', arguments: JSON.stringify(isJson(input) ? input : { invalid_json: input }) };
+	return {
+		...own,
+		type: 'function_call',
+		arguments: JSON.stringify(isRecord(input) ? input : { invalid_json: input }),
+	};
 }
 
 /** A client's call as it is kept: its arguments stand in the message's `toolCalls`. */
@@ -178,7 +183,7 @@ export function dropUnsendable(
 
 /** Whether an item can be made again from a message's text and calls. */
 export function isPlain(item: Json): boolean {
-	const own = plainFields[string(item, 'type') ?? ''];
+	const own = plainFields[getString(item, 'type') ?? ''];
 	if (own === undefined) return false;
 	const direct = getObject(item, 'caller').type === 'direct';
 	const more = Object.entries(item).filter(([key, value]) => value !== null && !own.includes(key));
@@ -202,5 +207,5 @@ function readText(item: Json): string {
 
 /** The text of a part of a message. A refusal is one too. */
 export function readVisible(part: Json): string {
-	return string(part, part.type === 'refusal' ? 'refusal' : 'text') ?? '';
+	return getString(part, part.type === 'refusal' ? 'refusal' : 'text') ?? '';
 }

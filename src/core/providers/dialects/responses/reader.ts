@@ -1,8 +1,9 @@
 import { RunletError } from '../../../ground/errors.ts';
+import { isRecord } from '../../../ground/json.ts';
 import { toInputText } from '../../../tool/input.ts';
 import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
-import { getNumber, getObject, getObjects, isJson, type Json, string } from '../../adapter/json.ts';
+import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { CallKey, ReplyBuilder } from '../../adapter/reply.ts';
 import { dropUnsendable, isPlain, type ResponsesDialect, readVisible } from './input.ts';
 
@@ -21,7 +22,7 @@ export function responsesReader(
 	let newestCall: CallKey | undefined;
 	let refused = false;
 
-	const getKey = (event: Json, id = string(event, 'item_id')): CallKey => {
+	const getKey = (event: Json, id = getString(event, 'item_id')): CallKey => {
 		const key = getNumber(event, 'output_index') ?? id ?? 0;
 		if (id !== undefined) keys.set(id, key);
 		return key;
@@ -53,7 +54,7 @@ export function responsesReader(
 	const begin = (key: CallKey, item: Json): Room => {
 		if (!isCall(item) || reply.callId(key) !== undefined) return undefined;
 		newestCall = key;
-		const { room } = reply.startCall(key, string(item, 'call_id'), string(item, 'name') ?? '');
+		const { room } = reply.startCall(key, getString(item, 'call_id'), getString(item, 'name') ?? '');
 		return item.type === 'custom_tool_call' ? reply.input(key, '"') : room;
 	};
 	const settle = (key: CallKey, item: Json): Room => {
@@ -61,7 +62,7 @@ export function responsesReader(
 		let room = begin(key, item);
 		if (isCall(item)) {
 			const custom = item.type === 'custom_tool_call';
-			const all = custom ? item.input : isJson(item.arguments) ? toInputText(item.arguments) : item.arguments;
+			const all = custom ? item.input : isRecord(item.arguments) ? toInputText(item.arguments) : item.arguments;
 			if (typeof all === 'string') room = input(key, rest(`${key} input`, all), custom) ?? room;
 			if (custom) room = reply.input(key, '"') ?? room;
 			return reply.endCall(key) ?? room;
@@ -80,15 +81,15 @@ export function responsesReader(
 		return room;
 	};
 	const open = (response: Json): void => {
-		reply.setModel(string(response, 'model'));
-		if (isJson(response.usage)) reply.usage(response.usage);
+		reply.setModel(getString(response, 'model'));
+		if (isRecord(response.usage)) reply.usage(response.usage);
 	};
 	const fail = ({ error, status }: Json): never => {
 		const message = `the response ${status === 'cancelled' ? 'was cancelled' : 'failed, without saying why'}.`;
 		throw new ProviderComplaint({ body: { error: error ?? { message } } });
 	};
 	const finish = (response: Json, usual: string): void => {
-		const status = string(response, 'status') ?? usual;
+		const status = getString(response, 'status') ?? usual;
 		const inOrder = [...whole].sort(([a], [b]) => (typeof a === 'number' && typeof b === 'number' ? a - b : 0));
 		const output = dropUnsendable(
 			inOrder.map(([key, item]) => {
@@ -98,7 +99,7 @@ export function responsesReader(
 			}),
 		);
 		const last = newestCall === undefined ? undefined : whole.get(newestCall);
-		const reason = string(getObject(response, 'incomplete_details'), 'reason');
+		const reason = getString(getObject(response, 'incomplete_details'), 'reason');
 		reply.finish({
 			reason: findCut(status, reason) ?? (refused ? 'refusal' : 'end_turn'),
 			raw: { id: response.id, model: response.model, status, incomplete_details: response.incomplete_details },
@@ -112,7 +113,7 @@ export function responsesReader(
 		const output = getObjects(response, 'output');
 		if (whole.size < output.length) {
 			for (const [index, item] of output.entries()) {
-				const key = keys.get(string(item, 'id') ?? '') ?? index;
+				const key = keys.get(getString(item, 'id') ?? '') ?? index;
 				if (!whole.has(key)) room = settle(key, item) ?? room;
 			}
 		}
@@ -122,7 +123,7 @@ export function responsesReader(
 
 	return {
 		event: (event) => {
-			const delta = string(event, 'delta') ?? '';
+			const delta = getString(event, 'delta') ?? '';
 			const content = (): string => `${getKey(event)} content ${getNumber(event, 'content_index') ?? 0}`;
 			const summary = (): string => `${getKey(event)} summary ${getNumber(event, 'summary_index') ?? 0}`;
 			switch (event.type) {
@@ -130,38 +131,38 @@ export function responsesReader(
 					return void open(getObject(event, 'response'));
 				case 'response.output_item.added': {
 					const item = getObject(event, 'item');
-					return begin(getKey(event, string(item, 'id')), item);
+					return begin(getKey(event, getString(item, 'id')), item);
 				}
 				case 'response.output_item.done': {
 					const item = getObject(event, 'item');
-					return settle(getKey(event, string(item, 'id')), item);
+					return settle(getKey(event, getString(item, 'id')), item);
 				}
 				case 'response.output_text.delta':
 					return text(content(), delta);
 				case 'response.output_text.done':
-					return text(content(), rest(content(), string(event, 'text') ?? ''));
+					return text(content(), rest(content(), getString(event, 'text') ?? ''));
 				case 'response.refusal.delta':
 					refused = true;
 					return text(content(), delta);
 				case 'response.refusal.done':
 					refused = true;
-					return text(content(), rest(content(), string(event, 'refusal') ?? ''));
+					return text(content(), rest(content(), getString(event, 'refusal') ?? ''));
 				case 'response.reasoning_summary_text.delta':
 					return thought(summary(), delta);
 				case 'response.reasoning_summary_text.done':
-					return thought(summary(), rest(summary(), string(event, 'text') ?? ''));
+					return thought(summary(), rest(summary(), getString(event, 'text') ?? ''));
 				case 'response.reasoning_text.delta':
 					return thought(content(), delta);
 				case 'response.reasoning_text.done':
-					return thought(content(), rest(content(), string(event, 'text') ?? ''));
+					return thought(content(), rest(content(), getString(event, 'text') ?? ''));
 				case 'response.function_call_arguments.delta':
 					return input(getKey(event), delta, false);
 				case 'response.custom_tool_call_input.delta':
 					return input(getKey(event), delta, true);
 				case 'response.function_call_arguments.done':
-					return input(getKey(event), rest(`${getKey(event)} input`, string(event, 'arguments') ?? ''), false);
+					return input(getKey(event), rest(`${getKey(event)} input`, getString(event, 'arguments') ?? ''), false);
 				case 'response.custom_tool_call_input.done':
-					return input(getKey(event), rest(`${getKey(event)} input`, string(event, 'input') ?? ''), true);
+					return input(getKey(event), rest(`${getKey(event)} input`, getString(event, 'input') ?? ''), true);
 				case 'response.completed':
 					return end(getObject(event, 'response'), 'completed');
 				case 'response.incomplete':
@@ -179,7 +180,7 @@ export function responsesReader(
 			}
 		},
 		body: async (body) => {
-			const status = string(body, 'status') ?? 'completed';
+			const status = getString(body, 'status') ?? 'completed';
 			open(body);
 			if (body.error || status === 'failed' || status === 'cancelled') fail(body);
 			if (status === 'queued' || status === 'in_progress') {
