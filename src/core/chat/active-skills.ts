@@ -4,8 +4,7 @@ import { type Bundle, createBundle, withRequired } from '../skill/bundle.ts';
 import type { Skill, SkillResolver } from '../skill/index.ts';
 import { findIn } from '../skill/resolver.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
-
-import { type Conversation, isSummary, type Window } from './context.ts';
+import { type Conversation, isSummary, type Window } from './conversation.ts';
 import type { Message } from './message.ts';
 import { raceAbort } from './signal.ts';
 

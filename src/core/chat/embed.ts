@@ -1,8 +1,8 @@
 import { RunletError } from '../ground/errors.ts';
-import { retry } from './attempt.ts';
 import type { ChatOptions } from './options.ts';
 import type { EmbedFn } from './provider.ts';
 import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
+import { retry } from './retry.ts';
 import { raceAbort } from './signal.ts';
 
 type Vectors = Awaited<ReturnType<EmbedFn>>;
@@ -29,7 +29,7 @@ export async function embed(
 	}
 	if (texts.length === 0) return [];
 	const { embedFn } = found;
-	const vectors = await retry(() => raceAbort(embedFn(model, texts, { signal, maxRetries: 0 }), signal), {
+	const vectors = await retry(() => raceAbort(embedFn(model, texts, { signal }), signal), {
 		model,
 		maxRetries: options.maxRetries ?? found.maxRetries ?? 2,
 		signal,

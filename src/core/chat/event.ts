@@ -58,6 +58,9 @@ export type SideEvent = Extract<LoopEvent, { readonly type: 'note' | 'warning' }
 /** Everything that a run streams. A `switch` on `type` needs no case for kinds it does not know. */
 export type RunEvent = ReplyDelta | LoopEvent;
 
+/** Shows an event to the readers of a run. A promise means that they are behind: who waits for it bounds their memory. */
+export type Emit = (event: RunEvent) => undefined | Promise<void>;
+
 const terminal: ReadonlySet<string> = new Set<TerminalEvent['type']>([
 	'done',
 	'awaiting',

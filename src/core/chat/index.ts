@@ -8,14 +8,13 @@ export {
 	estimateSystemTokens,
 	estimateToolsTokens,
 	formatBudgetBreakdown,
-} from './budget.ts';
+} from './context-budget.ts';
 export { cutOutput } from './cut.ts';
 export { dispatchChat, dispatchChatStream, noopOnDelta } from './dispatch.ts';
 export type { ReasoningEffort } from './effort.ts';
 export { embed } from './embed.ts';
 export type { LoopEvent, Question, RunEvent, SideEvent, Step, TerminalEvent, WaitingCall } from './event.ts';
 export type { RunResult } from './loop.ts';
-export { runLoop, runLoopMessages, runLoopStream, runLoopStreamMessages } from './loops.ts';
 export {
 	type AssistantMessage,
 	assistantMessage,
@@ -62,5 +61,6 @@ export type {
 	UnknownDelta,
 } from './reply.ts';
 export { type Run, run } from './run.ts';
+export { runLoop, runLoopMessages, runLoopStream, runLoopStreamMessages } from './run-loop.ts';
 export type { Timeouts } from './timeouts.ts';
 export { addUsage, type ChatUsage, makeUsage } from './usage.ts';

@@ -64,11 +64,14 @@ export interface CallOptions {
 	/** The reply's text is JSON of this schema. */
 	readonly outputSchema?: JsonSchema;
 	readonly reasoningEffort?: ReasoningEffort;
-	/** Told of every sign of life, so that a model that thinks for long without a word is not taken for lost. */
+	/**
+	 * Called at every sign of life, so that a model that thinks for long without a word does not count as lost. A caller
+	 * that gives this watches the call and retries it by itself, as the loop does: the provider makes one request.
+	 */
 	readonly onActivity?: () => void;
-	/** Retries of this call; the loop retries by itself and says 0. */
+	/** Retries of a call outside of a run; those of the provider's settings, else none. */
 	readonly maxRetries?: number;
-	/** How long this call may wait; the loop watches by itself and says `Infinity`. */
+	/** How long a call outside of a run may wait; as long as the provider's settings say. */
 	readonly timeouts?: Timeouts;
 }
 
@@ -104,9 +107,9 @@ export type TextChatStreamFn = (
 	...args: Parameters<ChatStreamFn>
 ) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;
 
-/** One vector a text, in the order of the texts. */
+/** One request: one vector a text, in the order of the texts. `chat.embed` makes it again where it fails. */
 export type EmbedFn = (
 	model: string,
 	texts: readonly string[],
-	options?: Pick<CallOptions, 'signal' | 'maxRetries'>,
+	options?: Pick<CallOptions, 'signal'>,
 ) => Promise<readonly (readonly number[])[]>;

@@ -1,12 +1,13 @@
-import { createDeferred, type Deferred } from '../ground/deferred.ts';
 import { RunletError, toRunletError } from '../ground/errors.ts';
 import { copyData } from '../tool/copy.ts';
-import { isDelta, joinPieces, type RunEvent, type TerminalEvent } from './event.ts';
-import { readUsage } from './failure.ts';
-import { type LoopContext, loop, type RunResult } from './loop.ts';
+import { type Emit, isDelta, type RunEvent, type TerminalEvent } from './event.ts';
+import { createEventFeed, type EventFeed } from './event-feed.ts';
+import { loop, type RunResult } from './loop.ts';
 import type { Message } from './message.ts';
+import { readUsage } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
-import { longestTimer, raceAbort } from './signal.ts';
+import type { LoopContext } from './run-state.ts';
+import { longestTimer } from './signal.ts';
 import { close, toSse } from './sse.ts';
 
 /** A run that has begun. Read `events`, or `toStream()`, or neither; `result` settles either way. */
@@ -20,8 +21,8 @@ export interface Run {
 }
 
 /**
- * Runs an agent over a conversation: what every other way of running folds over. Never throws synchronously. It begins
- * at once and goes on by itself; a reader that is there and slow holds it back.
+ * Runs an agent over a conversation. The run begins at once and goes on by itself; a reader that is there and slow holds
+ * it back. Never throws synchronously.
  */
 export function run(options: ChatOptions, messages: readonly Message[]): Run {
 	const { result, batches, abort } = startRun(options, messages);
@@ -44,7 +45,7 @@ export function run(options: ChatOptions, messages: readonly Message[]): Run {
 	};
 }
 
-/** A run as `run` gives it, read by its batches: the events that were there at one moment, together. */
+/** A run as `run` gives it, read in batches: the events that are there at one moment, together. */
 export interface StartedRun {
 	readonly result: Promise<RunResult>;
 	/** The one reader of the run. Leaving it early cancels the run. */
@@ -52,37 +53,41 @@ export interface StartedRun {
 	readonly abort: () => void;
 }
 
-/** Starts a run; `stream: false` asks the model for whole replies, `resume` takes up one that was cut off. */
+/** What a run may be started with beside its options. */
+type StartOptions = Partial<Pick<LoopContext, 'stream' | 'resume'>>;
+
+/** Starts a run. `stream: false` asks the model for whole replies; `resume` goes on with a run that was cut off. */
 export function startRun(
 	options: ChatOptions,
 	messages: readonly Message[],
-	{ stream = true, resume }: Partial<Omit<LoopContext, 'signal'>> = {},
+	{ stream = true, resume }: StartOptions = {},
 ): StartedRun {
 	const own = new AbortController();
-	const feed = eventFeed();
+	const feed = createEventFeed();
 	const result = drive(options, messages, { stream, resume }, own, feed);
-	// Whoever reads only the events has seen the failure there.
+	// Whoever reads only the events sees the failure there.
 	result.catch(() => {});
 	return {
 		result,
 		abort: () => own.abort(),
 		batches: () => {
 			feed.attach();
-			return eachBatch(feed, own);
+			return readBatches(feed, own);
 		},
 	};
 }
 
+/** Carries the loop out under its time limit, and ends the feed with the terminal event. */
 async function drive(
 	options: ChatOptions,
 	given: readonly Message[],
-	how: Omit<LoopContext, 'signal'>,
+	how: Pick<LoopContext, 'stream' | 'resume'>,
 	own: AbortController,
 	feed: EventFeed,
 ): Promise<RunResult> {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	try {
-		// What the caller does with its messages from now on is not the run's.
+		// The caller may go on changing its messages.
 		const messages = copyData(given);
 		// A reader that comes in the same tick is there before the first event.
 		await null;
@@ -90,18 +95,16 @@ async function drive(
 		const failLate = (): void => own.abort(new RunletError('timeout', `The run was not done within ${runMs} ms.`));
 		timer = setTimeout(failLate, Math.min(runMs, longestTimer));
 		const signal = options.signal === undefined ? own.signal : AbortSignal.any([options.signal, own.signal]);
-		const events = loop(options, messages, { ...how, signal });
-		for (;;) {
-			const next = await events.next();
-			if (next.done === true) {
-				feed.end(toTerminal(next.value));
-				return next.value;
-			}
-			for (const event of next.value) mirror(options, event);
-			const room = feed.put(next.value);
-			// After an abort nobody is waited for: the loop comes to its end.
-			if (room !== undefined) await raceAbort(room, signal).catch(() => {});
-		}
+		// After an abort no reader is waited for: the loop comes to its end.
+		if (signal.aborted) feed.release();
+		signal.addEventListener('abort', feed.release, { once: true });
+		const emit: Emit = (event) => {
+			mirror(options, event);
+			return feed.add(event);
+		};
+		const result = await loop(options, messages, { ...how, signal, emit });
+		feed.end(toTerminal(result));
+		return result;
 	} catch (thrown) {
 		const error = toRunletError(thrown);
 		feed.end(toFailureEvent(error));
@@ -130,11 +133,12 @@ function toFailureEvent(error: RunletError): TerminalEvent {
 	return data === undefined ? { type: 'error', code, message } : { type: 'error', code, message, data };
 }
 
-/** Mirrors steps and deltas to `options.emit` where asked. */
+/** Mirrors steps and deltas to `options.emit` where the options ask for it. */
 function mirror(options: ChatOptions, event: RunEvent): void {
 	const { emit, emitSteps, emitStreamDeltas, stepDataType = 'ai:chat:step', deltaDataType = 'ai:chat:delta' } = options;
+	if (emit === undefined) return;
 	const delta = isDelta(event) || event.type === 'turn.restarted';
-	if (emit === undefined || !(delta ? emitStreamDeltas : emitSteps && event.type === 'step')) return;
+	if (!(delta ? emitStreamDeltas : emitSteps && event.type === 'step')) return;
 	try {
 		const { type: _, ...record } = event;
 		const emitted = delta ? emit(deltaDataType, event) : emit(stepDataType, record);
@@ -159,78 +163,10 @@ async function* flattenBatches(batches: AsyncGenerator<RunEvent[], undefined>): 
 	for await (const batch of batches) yield* batch;
 }
 
-async function* eachBatch(feed: EventFeed, own: AbortController): AsyncGenerator<RunEvent[], undefined> {
+async function* readBatches(feed: EventFeed, own: AbortController): AsyncGenerator<RunEvent[], undefined> {
 	try {
 		for (let batch = await feed.take(); batch !== undefined; batch = await feed.take()) yield batch;
 	} finally {
 		own.abort();
 	}
-}
-
-interface EventFeed {
-	/** Marks that there is a reader, who is waited for from now on. There can be one. */
-	readonly attach: () => void;
-	/** Adds events; a promise means that the reader is behind. */
-	readonly put: (events: readonly RunEvent[]) => undefined | Promise<void>;
-	readonly end: (event: TerminalEvent) => void;
-	/** All that is there, or the next; `undefined` after the end. */
-	readonly take: () => Promise<RunEvent[] | undefined>;
-}
-
-/** Events that may lie unread before a reader is waited for or, where there is none, before neighbours are joined. */
-const highWater = 1_024;
-
-function eventFeed(): EventFeed {
-	let buffer: RunEvent[] = [];
-	let joinAt = highWater;
-	let attached = false;
-	let ended = false;
-	let wake: (() => void) | undefined;
-	let drained: Deferred<void> | undefined;
-
-	const add = (events: readonly RunEvent[]): void => {
-		for (const event of events) buffer.push(event);
-		wake?.();
-	};
-	return {
-		attach: () => {
-			if (attached)
-				throw new RunletError('invalid_request', 'This run is being read already: read events or toStream(), once.');
-			attached = true;
-		},
-		put: (events) => {
-			add(events);
-			if (buffer.length < joinAt) return undefined;
-			if (attached) {
-				drained ??= createDeferred<void>();
-				return drained.promise;
-			}
-			buffer = joinDeltas(buffer);
-			joinAt = Math.max(highWater, 2 * buffer.length);
-			return undefined;
-		},
-		end: (event) => {
-			add([event]);
-			ended = true;
-		},
-		take: async () => {
-			if (buffer.length === 0 && !ended) await new Promise<void>((resolve) => (wake = resolve));
-			const batch = buffer;
-			buffer = [];
-			drained?.resolve();
-			drained = undefined;
-			return batch.length > 0 ? batch : undefined;
-		},
-	};
-}
-
-/** The same events with neighbouring pieces of one text joined: what nobody read yet costs no more than the reply itself. */
-function joinDeltas(events: readonly RunEvent[]): RunEvent[] {
-	const out: RunEvent[] = [];
-	for (const event of events) {
-		const joined = joinPieces(out.at(-1), event);
-		if (joined === undefined) out.push(event);
-		else out[out.length - 1] = joined;
-	}
-	return out;
 }

@@ -41,6 +41,16 @@ describe('retries', () => {
 		expect(server.requests).toHaveLength(2);
 	});
 
+	test('a caller that watches for signs of life gets one request: it retries by itself, as the loop does', async () => {
+		let signs = 0;
+		const onActivity = () => void signs++;
+		server.play(busy, answer);
+		await expect(stream(made({ maxRetries: 2 }), { onActivity })).rejects.toMatchObject({ code: 'overloaded' });
+		expect(server.requests).toHaveLength(1);
+		expect(await stream(made({ timeouts: { firstEventMs: 0 } }), { onActivity })).toMatchObject({ text: 'Hi' });
+		expect(signs).toBeGreaterThan(0);
+	});
+
 	test('a run retries by itself, twice, and as its options or its provider say', async () => {
 		const requests = async (provider: object, options: object = {}) => {
 			server.play(busy);

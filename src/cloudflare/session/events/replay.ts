@@ -1,5 +1,5 @@
 import type { ChatUsage, RunEvent, SideEvent, Step } from '../../../core/chat/index.ts';
-import type { Resumption } from '../../../core/chat/loop.ts';
+import type { Resumption } from '../../../core/chat/resumption.ts';
 import { addUsage } from '../../../core/chat/usage.ts';
 import type { ToolCall, ToolResult } from '../../../core/tool/index.ts';
 import { toInputText } from '../../../core/tool/input.ts';

@@ -1,6 +1,6 @@
 import type { ChatOptions, Question, SideEvent } from '../../../core/chat/index.ts';
-import type { Resumption } from '../../../core/chat/loop.ts';
 import type { Meter } from '../../../core/chat/meter.ts';
+import type { Resumption } from '../../../core/chat/resumption.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import type { InboundContext } from '../store/inbound.ts';

@@ -1,6 +1,6 @@
 import { isDelta, isSideEvent, isTerminal } from '../../../core/chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
-import type { Resumption } from '../../../core/chat/loop.ts';
+import type { Resumption } from '../../../core/chat/resumption.ts';
 import { startRun } from '../../../core/chat/run.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';

@@ -6,7 +6,7 @@ import {
 	resolveRegistration,
 	type TerminalEvent,
 } from '../../../core/chat/index.ts';
-import type { Resumption } from '../../../core/chat/loop.ts';
+import type { Resumption } from '../../../core/chat/resumption.ts';
 import { type RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import { type AtCrashPoint, createCrashPoints } from '../../agent/crash.ts';

@@ -1,5 +1,5 @@
-import { withUsage } from '../../chat/failure.ts';
 import type { ChatReply, ChatUsage, OnDelta } from '../../chat/index.ts';
+import { withUsage } from '../../chat/model-error.ts';
 import { toAbortError } from '../../chat/signal.ts';
 import { RunletError } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
@@ -10,21 +10,28 @@ import { type Caller, createNotTheApi, readComplaint, toProviderError } from './
 import { findCost, loadPrices } from './price.ts';
 import { type ReplyBuilder, replyBuilder } from './reply.ts';
 
+/** One question to a provider. */
+export interface Asked {
+	readonly adapter: Adapter;
+	readonly request: ModelRequest;
+	readonly caller: Caller;
+	/** The tools' own names by their aliases, where they differ. */
+	readonly names: ReadonlyMap<string, string>;
+}
+
 /**
- * One request, one reply: reads a stream up to its terminal event and closes it. What goes wrong is a `RunletError` that
- * has what the call cost so far. `alive` is told of each network chunk.
+ * Makes one request and reads its reply: a stream up to its terminal event, and closes it. A failure is a `RunletError`
+ * with what the call cost so far. `onActivity` is called at each network chunk.
  */
 export async function ask(
-	adapter: Adapter,
-	request: ModelRequest,
-	caller: Caller,
+	{ adapter, request, caller, names }: Asked,
 	onDelta: OnDelta,
-	alive: () => void,
+	onActivity: () => void,
 ): Promise<ChatReply> {
 	const { signal } = request;
 	const started = Date.now();
-	const reply = replyBuilder(onDelta, adapter.variant, caller.model);
-	// Fetched while the model thinks; what goes wrong shows when a price is asked for.
+	const reply = replyBuilder(onDelta, adapter.variant, caller.model, names);
+	// Prices load while the model thinks. A failure shows where a price is read.
 	loadPrices().catch(() => {});
 	const usage = async (): Promise<ChatUsage> => {
 		const { raw, usage } = reply.usageSoFar();
@@ -33,7 +40,7 @@ export async function ask(
 	};
 	try {
 		const response = await adapter.send(request);
-		await read(response, adapter.reader(reply, request), reply, request, caller, alive);
+		await read(response, adapter.reader(reply, request), reply, request, caller, onActivity);
 		if (reply.isFinished()) return await reply.close(await usage());
 		throw new RunletError('interrupted', 'the reply broke off before its end.');
 	} catch (thrown) {
@@ -48,7 +55,7 @@ async function read(
 	reply: ReplyBuilder,
 	{ stream, signal, maxReplyBytes }: ModelRequest,
 	caller: Caller,
-	alive: () => void,
+	onActivity: () => void,
 ): Promise<void> {
 	const bounds = wireBounds(caller.model, maxReplyBytes);
 	if (!response.ok) throw await readComplaint(response);
@@ -69,7 +76,7 @@ async function read(
 		return;
 	}
 	for await (const batch of eventBatches(response, signal, bounds)) {
-		alive();
+		onActivity();
 		for (const event of batch) {
 			if (event === done) {
 				reader.end?.('done');

@@ -1,4 +1,4 @@
-import { isRetryable, kindOfStatus, parseRetryAfter, readCauseCode, toModelError } from '../../chat/failure.ts';
+import { isRetryable, kindOfStatus, parseRetryAfter, readCauseCode, toModelError } from '../../chat/model-error.ts';
 import { RunletError, toMessageText } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
 import { redactSecrets } from '../../ground/redact.ts';

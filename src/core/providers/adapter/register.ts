@@ -1,4 +1,3 @@
-import { addLostUsage, attempt, retry } from '../../chat/attempt.ts';
 import { assertEffort } from '../../chat/effort.ts';
 import {
 	type CallOptions,
@@ -9,6 +8,7 @@ import {
 	type ProviderRegistration,
 	prefixDetector,
 } from '../../chat/index.ts';
+import { callDirectly, type ModelCall } from '../../chat/model-call.ts';
 import { raceAbort, toAbortError } from '../../chat/signal.ts';
 import { providerName, type Tool } from '../../tool/index.ts';
 import { toCurrentDraft } from '../../tool/json-schema/draft.ts';
@@ -18,10 +18,7 @@ import { type Caller, toProviderError } from './failure.ts';
 import { findContextWindow, findCost } from './price.ts';
 import { listSecrets, type ProviderSettings } from './settings.ts';
 
-/**
- * An adapter as the loop takes it. Here is what all of them share: aliases, and timeouts and retries
- * of direct calls; the call itself is `ask`.
- */
+/** Makes a provider of an adapter: with aliases for the names of tools, and with retries and timeouts outside of runs. */
 export function register(adapter: Adapter, settings: Partial<ProviderSettings>): ProviderRegistration {
 	const { variant, displayName, detect, keyName, embed, countTokens } = adapter;
 	const { maxRetries, timeouts } = settings;
@@ -40,50 +37,22 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 		onDelta: OnDelta,
 		options: CallOptions = {},
 		stream: boolean,
-	): Promise<ChatReply> => {
-		const { signal = new AbortController().signal, ...told } = options;
+	): Promise<ChatReply | undefined> => {
+		const { signal = new AbortController().signal, onActivity, ...told } = options;
 		assertEffort(told.reasoningEffort);
-		let shown = false;
-		const note: OnDelta = (delta) => {
-			shown = true;
-			return onDelta(delta);
-		};
-		const names = ownNames(tools);
-		const once = () =>
-			attempt(
-				(take, either, seen) => {
-					const isAlive = (): void => {
-						seen();
-						options.onActivity?.();
-					};
-					const request = toRequest({
-						model: stripPrefix(model),
-						messages,
-						system,
-						tools,
-						options: told,
-						stream,
-						signal: either,
-					});
-					return ask(adapter, request, caller(model), findNamed(take, names), isAlive);
-				},
-				note,
-				{
-					model,
-					stream,
-					timeouts: { ...timeouts, ...options.timeouts },
-					signal,
-					maxReplyBytes: options.maxReplyBytes,
-				},
-			);
-		const reply = await retry(once, {
+		const given = { model: stripPrefix(model), messages, system, tools, options: told, stream };
+		const names = findOwnNames(tools);
+		const makeRequest: ModelCall = (take, until, isAlive) =>
+			ask({ adapter, request: toRequest({ ...given, signal: until }), caller: caller(model), names }, take, isAlive);
+		if (onActivity !== undefined) return makeRequest(onDelta, signal, onActivity);
+		return callDirectly(makeRequest, onDelta, {
 			model,
-			maxRetries: options.maxRetries ?? maxRetries ?? 0,
+			stream,
+			timeouts: { ...timeouts, ...told.timeouts },
+			maxRetries: told.maxRetries ?? maxRetries ?? 0,
+			maxReplyBytes: told.maxReplyBytes,
 			signal,
-			mayRetry: () => !shown,
-			charged: addLostUsage,
 		});
-		return { ...reply, toolCalls: reply.toolCalls?.map((one) => ({ ...one, name: names.get(one.name) ?? one.name })) };
 	};
 
 	const about = {
@@ -107,11 +76,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 		...(embed !== undefined && {
 			embedFn: (model, texts, options = {}) => {
 				const { signal = new AbortController().signal } = options;
-				return retry(() => guardCall(() => embed(stripPrefix(model), texts, signal), caller(model), signal), {
-					model,
-					maxRetries: options.maxRetries ?? maxRetries ?? 0,
-					signal,
-				});
+				return guardCall(() => embed(stripPrefix(model), texts, signal), caller(model), signal);
 			},
 		}),
 		...(countTokens !== undefined && {
@@ -172,15 +137,7 @@ function toRequest(given: {
 }
 
 /** Own names by their aliases, of the tools that need one. */
-function ownNames(tools: readonly Tool[]): ReadonlyMap<string, string> {
+function findOwnNames(tools: readonly Tool[]): ReadonlyMap<string, string> {
 	const pairs = tools.map(({ name }) => [providerName(name), name] as const);
 	return new Map(pairs.filter(([alias, name]) => alias !== name));
-}
-
-function findNamed(take: OnDelta, names: ReadonlyMap<string, string>): OnDelta {
-	if (names.size === 0) return take;
-	return (delta) => {
-		if (delta.type !== 'tool_use_start' || typeof delta.name !== 'string') return take(delta);
-		return take({ ...delta, name: names.get(delta.name) ?? delta.name });
-	};
 }

@@ -68,7 +68,13 @@ interface Call {
 	open: boolean;
 }
 
-export function replyBuilder(onDelta: OnDelta, provider: string, model: string): ReplyBuilder {
+/** @param names the tools' own names by their aliases, where they differ */
+export function replyBuilder(
+	onDelta: OnDelta,
+	provider: string,
+	model: string,
+	names: ReadonlyMap<string, string> = new Map(),
+): ReplyBuilder {
 	const texts: string[] = [];
 	const thoughts: string[] = [];
 	const calls: Call[] = [];
@@ -108,7 +114,8 @@ export function replyBuilder(onDelta: OnDelta, provider: string, model: string):
 		newThought: () => {
 			apart = true;
 		},
-		startCall: (key, given, name) => {
+		startCall: (key, given, alias) => {
+			const name = names.get(alias) ?? alias;
 			const ended = end(byKey.get(key));
 			const call: Call = { id: ownId(given), name, pieces: [], length: 0, open: true };
 			calls.push(call);

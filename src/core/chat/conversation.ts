@@ -1,10 +1,9 @@
 import { cutMessage } from './cut.ts';
-import type { RunEvent } from './event.ts';
 import { type Message, type SystemMessage, toSendable } from './message.ts';
 import type { MessageContext } from './options.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** What of a history a model is sent: `front`, then the messages from the place `from` on. */
+/** The part of a history that a model is sent: `front`, then the messages from the place `from` on. */
 export interface Window {
 	readonly front: readonly Message[];
 	readonly from: number;
@@ -13,16 +12,12 @@ export interface Window {
 /** A run's history, and what a model turn may do to it. */
 export interface Conversation {
 	readonly messages: Message[];
-	/** What is left out once stays out for the rest of the run. */
+	/** It only moves forward: what is left out once stays out for the rest of the run. */
 	window: Window;
-	/** Has stored a message when it resolves. */
+	/** Resolves once a message is stored. */
 	readonly store: (message: Message, about?: Omit<MessageContext, 'before'>) => Promise<void>;
 	/** Counts in the run's usage. */
 	readonly spend: (usage: ChatUsage | undefined) => void;
-	/** Told of every event as it is shown. */
-	readonly onEvent: (event: RunEvent) => void;
-	/** Names of the skills that were read in what is sent. */
-	readonly skills: () => readonly string[];
 }
 
 /** The window that a history begins with: all of it, or the newest summary with a user message behind it, and what follows. */

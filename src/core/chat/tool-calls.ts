@@ -13,9 +13,7 @@ import {
 	type ToolResult,
 } from '../tool/index.ts';
 import { limitTime, readArguments } from '../tool/invoke.ts';
-
-import { pushed } from './channel.ts';
-import type { Question, RunEvent, WaitingCall } from './event.ts';
+import type { Emit, Question, RunEvent, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 
 /** What the calls of a turn run with. */
@@ -23,28 +21,28 @@ export interface CallsRequest {
 	readonly calls: readonly ToolCall[];
 	readonly tools: readonly Tool[];
 	readonly context: Omit<ToolContext, 'callId' | 'emit'>;
-	readonly timeoutMs: number | undefined;
-	/** Calls that are over the run's limit: they are not run. */
-	readonly refused: ReadonlySet<string>;
+	readonly timeoutMs?: number;
+	/** Ids of calls over the run's limit: they are not run. */
+	readonly beyondLimit: ReadonlySet<string>;
 	/** Calls that a person allowed. */
 	readonly approved: ReadonlySet<string>;
-	/** Told of every event as it is shown. */
-	readonly onEvent: (event: RunEvent) => void;
+	/** Shows notes and results. */
+	readonly emit: Emit;
 	/** Questions that calls of this turn have put before: they are not run again. */
 	readonly asked: readonly Question[];
 	/** Why a call of this turn that ended before stops the run. */
-	readonly haltedReason: string | undefined;
+	readonly haltedReason?: string;
 	/** Whether more than one call may be left to somebody else. */
 	readonly parallel: boolean;
-	/** Has noted that a tool begins with a call, before it does. */
+	/** Notes that a tool begins with a call, before it does. */
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Has noted what a call asks the person. */
+	/** Notes what a call asks the person. */
 	readonly onQuestion?: (question: Question, call: ToolCall) => void | Promise<void>;
-	/** Puts a result into the history, and has stored it when it resolves; with why it stops the run, if it does. */
+	/** Puts a result into the history, with why it stops the run, if it does. Resolves once it is stored. */
 	readonly store: (message: ToolMessage, haltedReason: string | undefined) => Promise<void>;
 }
 
-/** What came of the calls: the results in the order of the calls, and why the run may have to stop. */
+/** The results in the order of their calls, and why the run may have to stop. */
 export interface CallsOutcome {
 	readonly results: readonly ToolResult[];
 	/** Calls that somebody else has to answer, or to allow. */
@@ -54,16 +52,16 @@ export interface CallsOutcome {
 }
 
 /** Calls of a turn that run at a time. */
-const mostTogether = 10;
+const mostAtOnce = 10;
 
 /** Calls of a run, where it does not say. */
 export const mostCalls = 200;
 
 /**
- * Ids of the newest turn's calls that are over a run's limit: its calls count from a place of the conversation on, where
- * the message stands that is answered, so a run that is taken up or continued goes on counting.
+ * Ids of the newest turn's calls that are over a run's limit. Calls count from a place of the conversation on: behind the
+ * message that is answered. So a run that is taken up or continued goes on counting.
  */
-export function callsBeyond(messages: readonly Message[], from: number, limit: number): ReadonlySet<string> {
+export function findCallsBeyond(messages: readonly Message[], from: number, limit: number): ReadonlySet<string> {
 	const turns = messages
 		.slice(from)
 		.flatMap((message) => (message.role === 'assistant' ? [message.toolCalls ?? []] : []));
@@ -75,78 +73,74 @@ export function callsBeyond(messages: readonly Message[], from: number, limit: n
  * Runs the open calls of a turn: those that may run together, ten at a time, then the sequential ones, one by one; manual
  * ones stay open. Each result is stored before it is shown. Once a tool asked or halted, no further sequential one begins.
  */
-export function runCalls(request: CallsRequest): AsyncGenerator<RunEvent[], CallsOutcome> {
-	const { calls, tools, context, timeoutMs, onEvent, onCall, onQuestion, store } = request;
-	const work = async (push: (event: RunEvent) => undefined | Promise<void>): Promise<CallsOutcome> => {
-		const results = new Map<string, ToolResult>();
-		const notes = notesBetween(push);
-		const outcome: { question?: Question; haltedReason?: string } = { haltedReason: request.haltedReason };
+export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
+	const { calls, tools, context, timeoutMs, emit, onCall, onQuestion, store } = request;
+	const results = new Map<string, ToolResult>();
+	const outcome: { question?: Question; haltedReason?: string } = { haltedReason: request.haltedReason };
+	const notes = createNoteGate(emit);
 
-		const runOne = async (call: ToolCall): Promise<void> => {
-			if (request.refused.has(call.id)) return settle(call, overLimit(call));
-			const before = request.asked.find(({ callId }) => callId === call.id);
-			if (before !== undefined) {
-				outcome.question ??= before;
-				return;
-			}
-			const tool = findByCall(tools, call.name);
-			if (tool !== undefined) await onCall?.(call, tool);
-			const emit = (note: Note): void => notes.add(noteEvent(call.id, note));
-			const given = await dispatch(tools, call, { ...context, emit, timeoutMs });
-			return settle(call, given);
-		};
-		const settle = async (call: ToolCall, given: ToolResult): Promise<void> => {
-			if (isAskUser(given.output)) {
-				const { question, options } = given.output;
-				const asks: Question = { callId: call.id, question, options };
-				await onQuestion?.(asks, call);
-				outcome.question ??= asks;
-				return;
-			}
-			const halted = isHalt(given.output) ? given.output : undefined;
-			if (halted !== undefined) outcome.haltedReason ??= halted.reason;
-			const result = halted === undefined ? given : { ...given, output: halted.result };
-			const room = await notes.hold(async () => {
-				await store(toolResultMessage(result), halted?.reason);
-				results.set(call.id, result);
-				return { shown: push({ type: 'tool_result', ...result }) };
-			});
-			await room.shown;
-		};
-
-		const { together, alone, manual: waiting } = await partition(request);
-		const manual = request.parallel ? waiting : waiting.slice(0, 1);
-		for (const call of waiting.slice(manual.length))
-			await settle(call, { id: call.id, output: onlyOne, isError: true });
-		await inPool(together, runOne);
-		for (const call of alone) {
-			if (outcome.question !== undefined || outcome.haltedReason !== undefined) break;
-			await runOne(call);
+	const runOne = async (call: ToolCall): Promise<void> => {
+		if (request.beyondLimit.has(call.id)) return settle(call, toLimitResult(call));
+		const before = request.asked.find(({ callId }) => callId === call.id);
+		if (before !== undefined) {
+			outcome.question ??= before;
+			return;
 		}
-		return { ...outcome, manual, results: calls.flatMap(({ id }) => results.get(id) ?? []) };
+		const tool = findByCall(tools, call.name);
+		if (tool !== undefined) await onCall?.(call, tool);
+		const emitNote = (note: Note): void => notes.show(toNoteEvent(call.id, note));
+		const given = await dispatch(tools, call, { ...context, emit: emitNote, timeoutMs });
+		return settle(call, given);
 	};
-	return pushed(work, onEvent);
+	const settle = async (call: ToolCall, given: ToolResult): Promise<void> => {
+		if (isAskUser(given.output)) {
+			const { question, options } = given.output;
+			const asks: Question = { callId: call.id, question, ...(options !== undefined && { options }) };
+			await onQuestion?.(asks, call);
+			outcome.question ??= asks;
+			return;
+		}
+		const halted = isHalt(given.output) ? given.output : undefined;
+		if (halted !== undefined) outcome.haltedReason ??= halted.reason;
+		const result = halted === undefined ? given : { ...given, output: halted.result };
+		const room = await notes.hold(async () => {
+			await store(toolResultMessage(result), halted?.reason);
+			results.set(call.id, result);
+			return { shown: emit({ type: 'tool_result', ...result }) };
+		});
+		await room.shown;
+	};
+
+	const { together, alone, manual: waiting } = await partition(request);
+	const manual = request.parallel ? waiting : waiting.slice(0, 1);
+	for (const call of waiting.slice(manual.length)) await settle(call, { id: call.id, output: onlyOne, isError: true });
+	await inPool(together, runOne);
+	for (const call of alone) {
+		if (outcome.question !== undefined || outcome.haltedReason !== undefined) break;
+		await runOne(call);
+	}
+	return { ...outcome, manual, results: calls.flatMap(({ id }) => results.get(id) ?? []) };
 }
 
 const onlyOne = 'Not run: one call at a time is possible here. Call it again when the other one is answered.';
 
-/** Calls by the way they run. One that cannot run is refused as any other, and never put before a person. */
-async function partition({ calls, tools, context, timeoutMs, approved, refused }: CallsRequest) {
+/** Sorts calls by the way they run. One that cannot run is refused as any other, and never put before a person. */
+async function partition({ calls, tools, context, timeoutMs, approved, beyondLimit }: CallsRequest) {
 	const together: ToolCall[] = [];
 	const alone: ToolCall[] = [];
 	const manual: WaitingCall[] = [];
 	for (const call of calls) {
 		const tool = findByCall(tools, call.name);
 		const waits =
-			tool && !refused.has(call.id) && (await waitsForPerson(tool, call, approved, { ...context, timeoutMs }));
+			tool && !beyondLimit.has(call.id) && (await waitsForPerson(tool, call, approved, { ...context, timeoutMs }));
 		if (waits === 'result') manual.push(call);
 		else if (waits === 'approval') manual.push({ ...call, kind: waits });
-		else (tool?.sequential === true && !refused.has(call.id) ? alone : together).push(call);
+		else (tool?.sequential === true && !beyondLimit.has(call.id) ? alone : together).push(call);
 	}
 	return { together, alone, manual };
 }
 
-/** What a call with valid arguments waits for, of a manual tool or of one that needs approval; nothing for any other. */
+/** What a call with valid arguments waits for, if its tool is manual or needs approval. */
 async function waitsForPerson(
 	tool: Tool,
 	{ id, input }: ToolCall,
@@ -162,7 +156,7 @@ async function waitsForPerson(
 	if (byHand) return 'result';
 	if (typeof needsApproval === 'boolean') return 'approval';
 	const args = isRecord(read.value) ? read.value : {};
-	// What cannot say that it needs none needs approval.
+	// A tool whose check fails needs approval.
 	const said = await limitTime(tool.name, context, async () => ({ ok: true, value: await needsApproval(args) })).catch(
 		(thrown: unknown) => {
 			if (context.signal?.aborted) throw thrown;
@@ -172,8 +166,8 @@ async function waitsForPerson(
 }
 
 /**
- * Does all the work, a few pieces at a time. After a failure none begins; what the first failed one threw is thrown once
- * all have ended: none is left running behind the loop's back.
+ * Does all the work, a few pieces at a time. After a failure no other begins; the first failure is thrown once all have
+ * ended, so that none goes on behind the loop's back.
  */
 async function inPool<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
 	const waiting = [...items];
@@ -185,7 +179,7 @@ async function inPool<T>(items: readonly T[], work: (item: T) => Promise<void>):
 			throw thrown;
 		}
 	};
-	for (const settled of await Promise.allSettled(Array.from({ length: mostTogether }, worker))) {
+	for (const settled of await Promise.allSettled(Array.from({ length: mostAtOnce }, worker))) {
 		if (settled.status === 'rejected') throw settled.reason;
 	}
 }
@@ -194,20 +188,20 @@ async function inPool<T>(items: readonly T[], work: (item: T) => Promise<void>):
  * Shows notes, but none between the storing of a result and its showing: a note is stored with the result that comes
  * next, so a reader of the store would see the two the other way round. Results are stored one by one.
  */
-function notesBetween(push: (event: RunEvent) => undefined | Promise<void>) {
+function createNoteGate(emit: Emit) {
 	let waiting: RunEvent[] = [];
 	let held = 0;
 	let last: Promise<unknown> = Promise.resolve();
 	const release = (): void => {
 		held--;
-		const shown = waiting;
+		const notes = waiting;
 		waiting = [];
-		for (const event of shown) void push(event);
+		for (const note of notes) void emit(note);
 	};
 	return {
-		add: (event: RunEvent): void => {
-			if (held > 0) waiting.push(event);
-			else void push(event);
+		show: (note: RunEvent): void => {
+			if (held > 0) waiting.push(note);
+			else void emit(note);
 		},
 		hold: <T>(work: () => Promise<T>): Promise<T> => {
 			const next = last.then(() => {
@@ -220,13 +214,13 @@ function notesBetween(push: (event: RunEvent) => undefined | Promise<void>) {
 	};
 }
 
-function overLimit({ id }: ToolCall): ToolResult {
+function toLimitResult({ id }: ToolCall): ToolResult {
 	const output =
 		'This call was not run: the run has made as many tool calls as it may. Answer with what you have, and call no more tools.';
 	return { id, output, isError: true };
 }
 
-function noteEvent(id: string, note: Note): RunEvent {
+function toNoteEvent(id: string, note: Note): RunEvent {
 	return typeof note === 'string'
 		? { type: 'note', id, label: note }
 		: { type: 'note', id, label: note[0], detail: note[1] };

@@ -1,15 +1,20 @@
 import { RunletError } from '../ground/errors.ts';
-import { pushed } from './channel.ts';
-import { type Conversation, isSummary } from './context.ts';
+import { askModel, type TurnRequest } from './ask-model.ts';
+import { type Conversation, isSummary } from './conversation.ts';
 import { cutText } from './cut.ts';
-import type { TurnReply } from './deltas.ts';
 import { isDelta, type RunEvent } from './event.ts';
-import { isRetryable, readUsage } from './failure.ts';
 import { type Message, messageText, type SystemMessage, userMessage } from './message.ts';
+import { isRetryable, readUsage } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
+import type { TurnReply } from './streamed-reply.ts';
 import { estimateTokens } from './tokens.ts';
-import { modelTurn, reserveTokens, type TurnRequest } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
+
+/** A turn, whatever part of the conversation it sends. */
+export type Turn = Omit<TurnRequest, 'messages'> & {
+	/** Names of the skills that were read in what is sent. */
+	readonly skills: () => readonly string[];
+};
 
 /** How large the requests for a summary may be. */
 export interface SummaryRoom {
@@ -46,24 +51,24 @@ const instructions = [
 ].join('\n');
 
 /**
- * Has the model sum up messages of a conversation, an earlier summary among them, in requests of its own: no tools, no
- * skills, a whole reply, with the run's retries, fallbacks and timeouts. What does not fit into one request is summed
- * up in pieces, oldest first, each with the summary so far; of more than eight pieces the oldest are left out. Nothing
- * comes of it where the model says nothing, refuses, or fails in a way that another try would not mend; a failure that
- * may pass is thrown. What it cost is counted either way.
+ * Has the model sum up messages of a conversation, an earlier summary among them. It asks in requests of its own: no
+ * tools, no skills, a whole reply, with the run's retries, fallbacks and timeouts. What does not fit into one request is
+ * summed up in pieces, oldest first, each with the summary so far; of more than eight pieces the oldest are left out.
+ * Gives nothing where the model says nothing, refuses, or fails in a way that another try would not mend. A failure that
+ * may pass is thrown. The cost counts either way.
  */
-export async function* summarize(
-	request: Omit<TurnRequest, 'messages' | 'inputTokens'>,
+export async function summarize(
+	{ skills, ...request }: Turn,
 	messages: readonly Message[],
 	room: SummaryRoom,
-	{ spend, onEvent, skills: readSkills }: Pick<Conversation, 'spend' | 'onEvent' | 'skills'>,
-): AsyncGenerator<RunEvent[], Summary | undefined> {
-	const options = summaryOptions(request, room.tokens);
+	spend: Conversation['spend'],
+): Promise<Summary | undefined> {
+	const options = toSummaryOptions(request, room.tokens);
 	let text = messages.filter(isSummary).map(readSummary).join('\n\n');
 	let usage: ChatUsage = {};
 	const pieces = splitMessages(messages, countRoom(room, text)).slice(-mostPieces);
 	for (const piece of pieces) {
-		const asked = await reserveTokens({
+		const reply = await askForSummary({
 			...request,
 			options,
 			messages: [userMessage(createQuestion(text, piece))],
@@ -71,28 +76,23 @@ export async function* summarize(
 			tools: undefined,
 			stream: false,
 		});
-		const reply = yield* replyTo(asked, onEvent);
 		spend(reply.usage);
 		usage = addUsage(usage, reply.usage);
 		text = reply.stopReason === 'refusal' ? '' : reply.text.trim();
 		if (text === '') return undefined;
 	}
 	if (pieces.length === 0) return undefined;
-	const skills = readSkills();
-	const content = lead + text + aboutSkills(skills);
-	return { message: { role: 'system', content, summary: true, ...(skills.length > 0 && { skills }) }, usage };
+	const names = skills();
+	const content = lead + text + aboutSkills(names);
+	return { message: { role: 'system', content, summary: true, ...(names.length > 0 && { skills: names }) }, usage };
 }
 
-/** What the model answers, none of it shown. A failure that will not pass is an answer without a text. */
-async function* replyTo(
-	request: TurnRequest,
-	onEvent: Conversation['onEvent'],
-): AsyncGenerator<RunEvent[], Pick<TurnReply, 'text' | 'stopReason' | 'usage'>> {
+/** What the model answers; its readers are shown warnings only. A failure that stays is an answer without a text. */
+async function askForSummary(request: TurnRequest): Promise<Pick<TurnReply, 'text' | 'stopReason' | 'usage'>> {
+	const { emit } = request.readers;
+	const readers = { ...request.readers, emit: (event: RunEvent) => (isDelta(event) ? undefined : emit(event)) };
 	try {
-		const reply = yield* pushed<RunEvent, TurnReply>(
-			(push) => modelTurn(request, (event) => (isDelta(event) ? undefined : push(event))),
-			onEvent,
-		);
+		const reply = await askModel({ ...request, readers });
 		const { requestUsage: spent } = reply;
 		await request.options.meter?.lost(spent, spent === undefined, estimateTokens(reply.text));
 		return reply;
@@ -102,16 +102,16 @@ async function* replyTo(
 	}
 }
 
-function summaryOptions({ options, stream }: Pick<TurnRequest, 'options' | 'stream'>, tokens: number): ChatOptions {
+function toSummaryOptions({ options, stream }: Pick<TurnRequest, 'options' | 'stream'>, tokens: number): ChatOptions {
 	const { reasoningEffort: effort, timeouts } = options;
 	return {
 		...options,
 		maxOutputTokens: tokens,
 		toolChoice: undefined,
 		outputSchema: undefined,
-		// What is thought counts as output, of which there is little.
+		// Thinking counts as output, of which there is little.
 		reasoningEffort: effort === undefined || effort === 'none' || effort === 'minimal' ? effort : 'low',
-		// A whole reply comes when all of it is written: the wait for the first word of a stream is no measure for it.
+		// A whole reply comes when all of it is written, later than the first word of a stream.
 		timeouts: { ...timeouts, firstEventMs: stream ? undefined : timeouts?.firstEventMs },
 	};
 }
@@ -121,14 +121,14 @@ function createQuestion(summary: string, piece: string): string {
 	return `${before}The conversation${summary === '' ? '' : ' since then'}:\n\n${piece}\n\nNow write the summary.`;
 }
 
-/** Characters of the conversation that one request holds beside instructions, a summary and the answer. */
+/** Characters of the conversation that fit into one request beside instructions, a summary and the answer. */
 function countRoom({ limit, tokens, charactersPerToken }: SummaryRoom, summary: string): number {
 	const frame = instructions.length + createQuestion('-', '').length;
 	const before = Math.max(tokens * charactersPerToken, summary.length);
 	return Math.max(shortestPiece, Math.floor((limit - tokens) * charactersPerToken) - frame - before);
 }
 
-/** The messages as texts of about that many characters, none of them parted but one that is longer by itself: it is cut. */
+/** The messages as texts of about that many characters. A message stays in one piece; one that is too long is cut. */
 function splitMessages(messages: readonly Message[], characters: number): string[] {
 	const pieces: string[] = [];
 	let open: string[] = [];
@@ -167,14 +167,14 @@ function toEntries(message: Message): string[] {
 	}
 }
 
-/** What an earlier summary says, without what every one begins and ends with. */
+/** The text of an earlier summary, without its lead and its list of skills. */
 function readSummary(summary: SystemMessage): string {
 	const text = messageText(summary);
 	const end = aboutSkills(summary.skills ?? []);
 	return text.slice(text.startsWith(lead) ? lead.length : 0, text.endsWith(end) ? text.length - end.length : undefined);
 }
 
-/** What a model should know of the skills that it has read: their texts are summed up, too. */
+/** Tells the model which skills it has read: their texts are summed up, too. */
 function aboutSkills(names: readonly string[]): string {
 	if (names.length === 0) return '';
 	return `\n\nSkills that were read: ${names.join(', ')}. Their tools can be called; read one again where its text is needed.`;

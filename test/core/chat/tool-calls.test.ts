@@ -255,3 +255,22 @@ test('a note that comes while a result is stored is shown behind it, as it is st
 		['b', 1],
 	]);
 });
+
+test('a note of a tool that has given its result is neither shown nor stored', async () => {
+	let emit = (_note: string): void => {};
+	const keeping = readTool('keeping', (_, context) => {
+		emit = v.parse(v.object({ emit: v.function() }), context).emit;
+		return 'ok';
+	});
+	const stored: unknown[] = [];
+	const late = () => {
+		emit('late');
+		return 'Done.';
+	};
+	const { events } = await finish([calling({ id: 'a', name: 'keeping', input: {} }), late], {
+		tools: [keeping],
+		onMessage: (_, { before }) => void stored.push(...before),
+	});
+	expect(events.filter(({ type }) => type === 'note')).toEqual([]);
+	expect(stored).toEqual([]);
+});

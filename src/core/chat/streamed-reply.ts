@@ -1,7 +1,7 @@
 import { isTooDeep } from '../ground/json.ts';
 import type { ToolCall } from '../tool/index.ts';
 import { toInputText } from '../tool/input.ts';
-import { isLoopKind, type RunEvent } from './event.ts';
+import { type Emit, isLoopKind } from './event.ts';
 import type { ChatReply, OnDelta, ReplyDelta, StreamStop } from './reply.ts';
 import { createTokenCounter } from './tokens.ts';
 import type { ChatUsage } from './usage.ts';
@@ -11,56 +11,52 @@ export type TurnReply = ChatReply & {
 	readonly text: string;
 	readonly toolCalls: readonly ToolCall[];
 	readonly model: string;
-	/** What the request itself cost; `usage` counts lost tries, too. */
+	/** What the request itself cost; `usage` counts failed tries, too. */
 	readonly requestUsage?: ChatUsage;
-	/** Inputs that were streamed in other words than `JSON.stringify` finds for them, by call. */
+	/** Inputs that were streamed in other words than `JSON.stringify` finds for them, by call id. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 };
 
-export type Push = (event: RunEvent) => undefined | Promise<void>;
-
-export interface DeltaReader {
-	/** Takes one delta from the adapter. */
+/** A reply on its way: what its model streams of it. */
+export interface StreamedReply {
+	/** Takes one delta, and shows it. */
 	readonly take: OnDelta;
 	/** Completes the reply from what was streamed, and shows what was not. */
-	readonly finish: (reply: ChatReply, model: string) => Promise<TurnReply>;
+	readonly complete: (reply: ChatReply, model: string) => Promise<TurnReply>;
 	readonly isShown: () => boolean;
-	readonly getSeenUsage: () => ChatUsage | undefined;
+	readonly getUsage: () => ChatUsage | undefined;
 	/** Tokens of what was streamed, estimated. */
-	readonly countStreamedTokens: () => number;
-	/** Deltas that come later are dropped: the call is over. */
+	readonly countTokens: () => number;
+	/** Drops the deltas that come later: the call is over. */
 	readonly close: () => void;
 }
 
-/** Follows the deltas of one call: drops the empty ones, tells equal call ids apart, remembers what was shown. */
-export function deltaReader(push: Push, taken: ReadonlySet<string> = new Set()): DeltaReader {
+/** Shows the deltas of one call: drops the empty ones, tells equal call ids apart, and keeps their texts. */
+export function createStreamedReply(emit: Emit, takenIds: ReadonlySet<string> = new Set()): StreamedReply {
 	const nameless = `call_${crypto.randomUUID()}`;
-	const ids = callIds(nameless, taken);
+	const ids = createCallIds(nameless, takenIds);
 	/** The input of each call as it was streamed, in pieces. */
 	const inputs = new Map<string, string[]>();
 	const names: string[] = [];
 	const texts: string[] = [];
 	const thoughts: string[] = [];
 	let stop: StreamStop | undefined;
-	let shown = false;
-	let open = true;
+	let isShown = false;
+	let isOpen = true;
 
 	const show = (delta: ReplyDelta): undefined | Promise<void> => {
-		shown = true;
-		return push(delta);
+		isShown = true;
+		return emit(delta);
 	};
 	const take: OnDelta = (given) => {
-		if (!open || typeof given?.type !== 'string' || isLoopKind(given.type)) return undefined;
+		if (!isOpen || typeof given?.type !== 'string' || isLoopKind(given.type)) return undefined;
 		// What an adapter sends of a known kind is as the types say; other kinds pass through unread.
 		const delta = given as ReplyDelta;
 		switch (delta.type) {
 			case 'text':
-				if (!delta.text) return undefined;
-				texts.push(delta.text);
-				return show(delta);
 			case 'reasoning':
 				if (!delta.text) return undefined;
-				thoughts.push(delta.text);
+				(delta.type === 'text' ? texts : thoughts).push(delta.text);
 				return show(delta);
 			case 'tool_use_start': {
 				const id = ids.start(delta.id);
@@ -82,45 +78,51 @@ export function deltaReader(push: Push, taken: ReadonlySet<string> = new Set()):
 				return show(delta);
 		}
 	};
+	/** Shows the calls that were not streamed; gives the inputs that were streamed in other words than their own. */
+	const showCalls = async (calls: readonly ToolCall[]): Promise<Readonly<Record<string, string>> | undefined> => {
+		const otherWords = new Map<string, string>();
+		for (const { id, name, input } of calls) {
+			const pieces = inputs.get(id);
+			if (pieces !== undefined) {
+				const streamed = pieces.join('');
+				if (streamed !== toInputText(input)) otherWords.set(id, streamed);
+				continue;
+			}
+			await show({ type: 'tool_use_start', id, name });
+			await show({ type: 'tool_use_input', id, partialInputJson: toInputText(input) });
+			await show({ type: 'tool_use_end', id });
+		}
+		return otherWords.size > 0 ? Object.fromEntries(otherWords) : undefined;
+	};
 
 	return {
 		take,
-		isShown: () => shown,
-		getSeenUsage: () => stop?.usage,
-		countStreamedTokens: () => {
+		isShown: () => isShown,
+		getUsage: () => stop?.usage,
+		countTokens: () => {
 			const counter = createTokenCounter();
 			for (const text of [...texts, ...thoughts, ...names, ...[...inputs.values()].flat()]) counter.add(text);
 			return Math.ceil(counter.total());
 		},
 		close: () => {
-			open = false;
+			isOpen = false;
 		},
-		finish: async (reply, model) => {
+		complete: async (reply, model) => {
 			const text = reply.text ?? texts.join('');
-			const toolCalls = uniqueCalls(reply.toolCalls ?? [], nameless, taken);
-			const streamedInputs = new Map<string, string>();
-			if (reply.reasoning !== undefined && !shown) await take({ type: 'reasoning', text: reply.reasoning });
+			const toolCalls = toUniqueCalls(reply.toolCalls ?? [], nameless, takenIds);
+			if (reply.reasoning !== undefined && !isShown) await take({ type: 'reasoning', text: reply.reasoning });
 			if (texts.length === 0) await take({ type: 'text', text });
-			for (const { id, name, input } of toolCalls) {
-				const pieces = inputs.get(id);
-				if (pieces !== undefined) {
-					const streamed = pieces.join('');
-					if (streamed !== toInputText(input)) streamedInputs.set(id, streamed);
-					continue;
-				}
-				await show({ type: 'tool_use_start', id, name });
-				await show({ type: 'tool_use_input', id, partialInputJson: toInputText(input) });
-				await show({ type: 'tool_use_end', id });
-			}
+			const streamedInputs = await showCalls(toolCalls);
+			const usage = reply.usage ?? stop?.usage;
 			return {
 				...reply,
 				reasoning: reply.reasoning ?? (thoughts.length > 0 ? thoughts.join('') : undefined),
 				text,
 				toolCalls,
-				...(streamedInputs.size > 0 && { streamedInputs: Object.fromEntries(streamedInputs) }),
+				streamedInputs,
 				stopReason: reply.stopReason ?? stop?.reason ?? 'end_turn',
-				usage: reply.usage ?? stop?.usage,
-				requestUsage: reply.usage ?? stop?.usage,
+				usage,
+				requestUsage: usage,
 				model,
 			};
 		},
@@ -128,7 +130,7 @@ export function deltaReader(push: Push, taken: ReadonlySet<string> = new Set()):
 }
 
 /** Gives every call of a turn an id of its own: one without gets `nameless`, an id that is taken a suffix. */
-function callIds(
+function createCallIds(
 	nameless: string,
 	others: ReadonlySet<string>,
 ): { start: (id: string) => string; getCurrent: (id: string) => string } {
@@ -147,13 +149,13 @@ function callIds(
 	};
 }
 
-function uniqueCalls(calls: readonly ToolCall[], nameless: string, others: ReadonlySet<string>): ToolCall[] {
-	const ids = callIds(nameless, others);
-	return calls.map(({ id, name, input }) => ({ id: ids.start(id), name, input: isKeepable(input) }));
+function toUniqueCalls(calls: readonly ToolCall[], nameless: string, others: ReadonlySet<string>): ToolCall[] {
+	const ids = createCallIds(nameless, others);
+	return calls.map(({ id, name, input }) => ({ id: ids.start(id), name, input: toKeepable(input) }));
 }
 
-/** What a history can hold of an input: one that is nested too deep becomes a text. */
-function isKeepable(input: unknown): unknown {
+/** An input as a history can hold it: one that is nested too deep becomes a text. */
+function toKeepable(input: unknown): unknown {
 	if (input === '' || input === null || input === undefined) return {};
 	return isTooDeep(input) ? toInputText(input) : input;
 }

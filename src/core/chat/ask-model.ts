@@ -1,0 +1,170 @@
+import type { RunletError } from '../ground/errors.ts';
+import type { JsonSchema, Tool } from '../tool/index.ts';
+import { isSchema, toJsonSchema } from '../tool/schema.ts';
+import { dispatchChat, dispatchChatStream } from './dispatch.ts';
+import { estimateRequest } from './estimate.ts';
+import type { Emit } from './event.ts';
+import type { Message } from './message.ts';
+import { watchCall } from './model-call.ts';
+import { isRetryable, readUsage, toModelError, withUsage } from './model-error.ts';
+import type { ChatOptions } from './options.ts';
+import { isAnyObject } from './output.ts';
+import type { CallOptions } from './provider.ts';
+import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
+import { addLostUsage, retry } from './retry.ts';
+import { raceAbort, toAbortError } from './signal.ts';
+import { createStreamedReply, type TurnReply } from './streamed-reply.ts';
+import type { Timeouts } from './timeouts.ts';
+import { toCallChoice } from './tool-choice.ts';
+import { addUsage, type ChatUsage } from './usage.ts';
+
+/** How a turn reaches the readers of its run. */
+export interface TurnReaders {
+	readonly emit: Emit;
+	/** Whether they are shown a part of a reply that may still be void. */
+	isShown: boolean;
+	/** Tells them that what they were shown of the turn is void. */
+	readonly restart: () => Promise<void>;
+}
+
+/** What a model is asked in one turn, and what holds for the call. */
+export interface TurnRequest {
+	readonly options: ChatOptions;
+	readonly messages: readonly Message[];
+	readonly system?: string;
+	readonly tools?: readonly Tool[];
+	readonly stream: boolean;
+	readonly signal: AbortSignal;
+	readonly readers: TurnReaders;
+}
+
+/** A request with the tokens that it sends, estimated for the meter. */
+type MeteredTurn = TurnRequest & { readonly inputTokens: number };
+
+/**
+ * Asks a model for one turn: again after a failure that may pass, and then its fallbacks. Where readers were shown
+ * something of a try, `turn.restarted` comes before the next one begins. What a model does not stream is shown from its
+ * reply, so that readers see every reply alike. The usage of tries that failed counts. Throws a `RunletError`.
+ */
+export async function askModel(asked: TurnRequest): Promise<TurnReply> {
+	const { options, signal, readers } = asked;
+	const request = await estimateInput(asked);
+	const fallbacks = [...(options.fallbacks ?? [])];
+	let lost: ChatUsage = {};
+	for (let model = options.model; ; ) {
+		const { maxRetries = 2, timeouts } = findLimits(options, model);
+		try {
+			const reply = await retry(() => tryModel(request, model, timeouts), {
+				model,
+				maxRetries,
+				signal,
+				addLost: addLostUsage,
+			});
+			return addLostUsage(reply, lost);
+		} catch (thrown) {
+			const failure = toModelError(thrown, model);
+			lost = addUsage(lost, readUsage(failure));
+			const error = withUsage(failure, lost);
+			if (signal.aborted || !isRetryable(error)) throw error;
+			const next = await findNextReady(options, fallbacks, readers.emit);
+			if (next === undefined) throw error;
+			const message = `${model} could not be reached (${error.code}); asking ${next}.`;
+			await readers.emit({ type: 'warning', code: 'fallback', message });
+			model = next;
+		}
+	}
+}
+
+async function estimateInput(request: TurnRequest): Promise<MeteredTurn> {
+	const { options, messages, system, tools, signal } = request;
+	if (options.meter === undefined) return { ...request, inputTokens: 0 };
+	const inputTokens = await raceAbort(estimateRequest({ ...options, system }, messages, tools), signal);
+	return { ...request, inputTokens };
+}
+
+/** Makes one request, and tells the meter what came of it where that is no reply. */
+async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts): Promise<TurnReply> {
+	const { options, inputTokens, stream, signal, readers } = request;
+	const { meter, maxReplyBytes } = options;
+	const asked = { model, inputTokens, maxOutputTokens: options.maxOutputTokens };
+	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await meter.reserve(asked);
+	if (signal.aborted) {
+		await meter?.lost(undefined, false, 0);
+		throw toAbortError(signal);
+	}
+	const streamed = createStreamedReply(readers.emit, options.takenIds);
+	try {
+		if (readers.isShown) {
+			await readers.restart();
+			readers.isShown = false;
+		}
+		const call = toModelCall(request, model, maxOutputTokens);
+		const reply = await watchCall(call, streamed.take, { model, stream, timeouts, signal, maxReplyBytes });
+		return await streamed.complete(reply, model);
+	} catch (thrown) {
+		const failure = toModelError(thrown, model);
+		const error = readUsage(failure) === undefined ? withUsage(failure, streamed.getUsage() ?? {}) : failure;
+		const isShown = streamed.isShown();
+		await meter?.lost(readUsage(error), signal.aborted || isShown || isCut(error), streamed.countTokens());
+		readers.isShown ||= isShown;
+		throw error;
+	} finally {
+		streamed.close();
+	}
+}
+
+/** A request of the model's provider, or of the options' own functions. */
+function toModelCall(
+	{ options, messages, system, tools, stream }: TurnRequest,
+	model: string,
+	maxOutputTokens: number | undefined,
+): Parameters<typeof watchCall>[0] {
+	const target = { ...options, model, system };
+	return (onDelta, signal, onActivity) => {
+		const call: CallOptions = {
+			toolChoice: toCallChoice(options.toolChoice, messages),
+			parallelToolCalls: options.parallelToolCalls,
+			outputSchema: isAnyObject(options.outputSchema) ? undefined : toPlainSchema(options.outputSchema),
+			reasoningEffort: options.reasoningEffort,
+			maxReplyBytes: options.maxReplyBytes,
+			maxOutputTokens,
+			signal,
+			onActivity,
+		};
+		return stream
+			? dispatchChatStream(target, messages, tools, onDelta, call)
+			: dispatchChat(target, messages, tools, call);
+	};
+}
+
+function toPlainSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefined {
+	return isSchema(schema) ? toJsonSchema(schema, 'outputSchema') : schema;
+}
+
+/** Whether a call failed on its way: nobody knows how far it came. A refusal, or no connection, has cost nothing. */
+function isCut({ code }: RunletError): boolean {
+	return code === 'interrupted' || code === 'timeout' || code === 'cancelled' || code === 'reply_too_large';
+}
+
+/** Takes the next fallback that can be asked from the list. Warns of one that cannot. */
+async function findNextReady(options: ChatOptions, fallbacks: string[], emit: Emit): Promise<string | undefined> {
+	for (let model = fallbacks.shift(); model !== undefined; model = fallbacks.shift()) {
+		if (hasOwnFunctions(options)) return model;
+		const found = resolveRegistration({ model, providers: options.providers });
+		if (found !== undefined && canTalk(found)) return model;
+		const { message } = unknownModel(model, options.providers ?? []);
+		await emit({ type: 'warning', code: 'fallback_not_ready', message: `This fallback is left out. ${message}` });
+	}
+	return undefined;
+}
+
+/** The retries and timeouts of a call: those of the options, else those of the model's provider. */
+function findLimits(options: ChatOptions, model: string): { maxRetries?: number; timeouts: Timeouts } {
+	const { providers, maxRetries, timeouts } = options;
+	const own = hasOwnFunctions(options) ? undefined : resolveRegistration({ model, providers });
+	return { maxRetries: maxRetries ?? own?.maxRetries, timeouts: { ...own?.timeouts, ...timeouts } };
+}
+
+function hasOwnFunctions({ chatFn, chatStreamFn }: ChatOptions): boolean {
+	return chatFn !== undefined || chatStreamFn !== undefined;
+}

@@ -1,0 +1,195 @@
+import { RunletError } from '../ground/errors.ts';
+import { askModel } from './ask-model.ts';
+import {
+	countTokensHeuristic,
+	createOverflow,
+	findContextLimit,
+	isNearlyFull,
+	type RequestSize,
+	requestSize,
+} from './context-budget.ts';
+import { type Conversation, findCuts, moveWindow, selectSent, type Window, withSummary } from './conversation.ts';
+import type { Message } from './message.ts';
+import { readUsage } from './model-error.ts';
+import { raceAbort } from './signal.ts';
+import type { TurnReply } from './streamed-reply.ts';
+import { summarize, type Turn } from './summary.ts';
+
+/** Tokens of a request. */
+interface Room {
+	/** What it may have. */
+	readonly limit: number;
+	/** What it should have once something is left out. */
+	readonly target: number;
+	/** What a request for a summary may have, its answer included. */
+	readonly asking: number;
+}
+
+/**
+ * Asks the model with as much of the conversation as fits the context (`contextFull`). Where it is over the limit, or its
+ * provider refuses it for its length before anything was shown, the oldest messages are left out until the request has
+ * about half of that size, so that it is not over again soon; where that cannot be reached, as few as needed. Throws
+ * `context_overflow` where not even the newest user message and what follows it fit.
+ */
+export async function askWithinContext(turn: Turn, conversation: Conversation): Promise<TurnReply> {
+	const { options, signal, readers } = turn;
+	const limit = await raceAbort(findContextLimit(options), signal);
+	if (limit !== undefined) await keepWithinLimit(turn, conversation, limit);
+	const ask = (): Promise<TurnReply> =>
+		askModel({ ...turn, messages: selectSent(conversation.messages, conversation.window) });
+	try {
+		return await ask();
+	} catch (thrown) {
+		if (readers.isShown || !isOverflow(thrown)) throw thrown;
+		const room = await findRoomAfterRefusal(turn, conversation);
+		if (room === undefined) throw thrown;
+		conversation.spend(readUsage(thrown));
+		await makeRoom(turn, conversation, room);
+	}
+	return ask();
+}
+
+function isOverflow(thrown: unknown): thrown is RunletError {
+	return thrown instanceof RunletError && thrown.code === 'context_overflow';
+}
+
+async function keepWithinLimit(turn: Turn, conversation: Conversation, limit: number): Promise<void> {
+	const { contextFull = 'fail' } = turn.options;
+	let size = await measureSize(turn, conversation, conversation.window);
+	if (size.total > limit) {
+		if (contextFull === 'fail') throw createOverflow(size, limit);
+		await makeRoom(turn, conversation, { limit, target: limit / 2, asking: limit });
+		size = await measureSize(turn, conversation, conversation.window);
+	}
+	if (!isNearlyFull(turn.options, size, limit)) return;
+	const percent = Math.round((100 * size.total) / limit);
+	const message = `The context is ${percent} % full: about ${size.total} of ${limit} tokens.`;
+	await warn(turn, 'context_budget', message);
+}
+
+/**
+ * The room for a request that is too long though its estimate is not: half of it, or the newest group alone. Gives
+ * nothing where the newest group is all there is.
+ */
+async function findRoomAfterRefusal(turn: Turn, conversation: Conversation): Promise<Room | undefined> {
+	const { contextFull = 'fail' } = turn.options;
+	const { messages, window } = conversation;
+	const last = findCuts(messages, window).at(-1);
+	if (contextFull === 'fail' || last === undefined) return undefined;
+	const { total } = await measureSize(turn, conversation, window);
+	const least = await measureSize(turn, conversation, moveWindow(messages, window, last));
+	const target = total / 2;
+	const summary = contextFull === 'compact' ? summaryTokens(target) : 0;
+	return { target, limit: Math.max(target, least.total + summary), asking: target };
+}
+
+async function makeRoom(turn: Turn, conversation: Conversation, room: Room): Promise<void> {
+	if (turn.options.contextFull === 'compact') {
+		await compact(turn, conversation, room);
+		const { total } = await measureSize(turn, conversation, conversation.window);
+		if (total <= room.limit) return;
+	}
+	await truncate(turn, conversation, room);
+}
+
+/** Leaves out the oldest groups and, where the newest one does not fit beside it, the summary too. */
+async function truncate(turn: Turn, conversation: Conversation, room: Room): Promise<void> {
+	const { messages, window } = conversation;
+	const cut = await findFirstFitting(turn, conversation, room);
+	const newest = moveWindow(messages, window, cut ?? findCuts(messages, window).at(-1) ?? window.from);
+	const next = cut === undefined ? withSummary(newest) : newest;
+	if (cut === undefined) {
+		const size = await measureSize(turn, conversation, next);
+		if (size.total > room.limit) throw createOverflow(size, room.limit);
+	}
+	const without = countLeftOut(messages, window, newest.from) + newest.front.length - next.front.length;
+	conversation.window = next;
+	await warn(
+		turn,
+		'context_truncated',
+		`The context is full: ${without} older messages are not sent to the model any more.`,
+	);
+}
+
+/** Puts a summary in the place of the oldest groups, if there is room for one and the model writes one. */
+async function compact(turn: Turn, conversation: Conversation, room: Room): Promise<void> {
+	const { messages, window } = conversation;
+	const tokens = summaryTokens(room.target);
+	const at = await findFirstFitting(turn, conversation, room, tokens);
+	if (at === undefined) return;
+	const sent = selectSent(messages, window);
+	const older = sent.slice(0, placeOfUser(sent, messages.slice(at).filter(isUser).length));
+	const asking = { limit: room.asking, tokens, charactersPerToken: await countCharactersPerToken(turn, sent) };
+	const made = await summarize(turn, older, asking, conversation.spend);
+	if (made === undefined) return;
+	const { message, usage } = made;
+	const without = countLeftOut(messages, window, at);
+	const next = moveWindow(messages, window, at);
+	messages.splice(at, 0, message);
+	conversation.window = withSummary({ ...next, from: at + 1 }, message);
+	await warn(turn, 'context_compacted', `The context is full: ${without} older messages were summed up.`);
+	await conversation.store(message, { inFrontOf: messages.length - 1 - at, usage });
+}
+
+/** Tokens of a summary. */
+function summaryTokens(target: number): number {
+	return Math.min(4_096, Math.max(128, Math.floor(target / 4)));
+}
+
+/** Characters of a conversation for each token that is counted in it. */
+async function countCharactersPerToken({ options, signal }: Turn, sent: readonly Message[]): Promise<number> {
+	const { parts } = await raceAbort(requestSize({ ...options, system: undefined }, sent), signal);
+	return Math.min(4, Math.max(1, (4 * countTokensHeuristic(sent)) / Math.max(1, parts.messages)));
+}
+
+/**
+ * The first place from which on the request has the size that it should have, else one that it may have, with `more`
+ * tokens beside it.
+ */
+async function findFirstFitting(
+	turn: Turn,
+	conversation: Conversation,
+	{ target, limit }: Room,
+	more = 0,
+): Promise<number | undefined> {
+	const { messages, window } = conversation;
+	const cuts = findCuts(messages, window);
+	const findFirst = async (bound: number): Promise<number | undefined> => {
+		let low = 0;
+		for (let high = cuts.length; low < high; ) {
+			const middle = (low + high) >> 1;
+			const { total } = await measureSize(turn, conversation, moveWindow(messages, window, cuts[middle] ?? 0));
+			if (total + more <= bound) high = middle;
+			else low = middle + 1;
+		}
+		return cuts[low];
+	};
+	return (await findFirst(target)) ?? (await findFirst(limit));
+}
+
+function measureSize(
+	{ options, system, tools, signal }: Turn,
+	{ messages }: Conversation,
+	window: Window,
+): Promise<RequestSize> {
+	return raceAbort(requestSize({ ...options, system }, selectSent(messages, window), tools), signal);
+}
+
+/** How many messages are left out when the window moves to a place. */
+function countLeftOut(messages: readonly Message[], { from }: Window, at: number): number {
+	return messages.slice(from, at).filter(({ role }) => role !== 'system').length;
+}
+
+function isUser({ role }: Message): boolean {
+	return role === 'user';
+}
+
+/** The place of the user message that has `count - 1` user messages behind it. */
+function placeOfUser(messages: readonly Message[], count: number): number {
+	let left = count;
+	return messages.findLastIndex((message) => isUser(message) && --left === 0);
+}
+
+async function warn({ readers }: Turn, code: string, message: string): Promise<void> {
+	await readers.emit({ type: 'warning', code, message });
+}

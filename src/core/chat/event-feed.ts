@@ -1,0 +1,84 @@
+import { createDeferred, type Deferred } from '../ground/deferred.ts';
+import { RunletError } from '../ground/errors.ts';
+import { joinPieces, type RunEvent, type TerminalEvent } from './event.ts';
+
+/** The events of a run on their way to its reader: the one buffer between the two. */
+export interface EventFeed {
+	/** Marks that there is a reader, who is waited for from now on. There can be one. */
+	readonly attach: () => void;
+	/** Adds an event; a promise means that the reader is behind. What comes after the end is dropped. */
+	readonly add: (event: RunEvent) => undefined | Promise<void>;
+	/** Waits for the reader no longer. */
+	readonly release: () => void;
+	/** Adds the last event. */
+	readonly end: (event: TerminalEvent) => void;
+	/** All events that are there, or the next one; `undefined` after the end. */
+	readonly take: () => Promise<RunEvent[] | undefined>;
+}
+
+/** Events that may lie unread before a reader is waited for or, where there is none, before neighbours are joined. */
+const highWater = 1_024;
+
+export function createEventFeed(): EventFeed {
+	let buffer: RunEvent[] = [];
+	let joinAt = highWater;
+	let hasReader = false;
+	let isReleased = false;
+	let hasEnded = false;
+	let wake: (() => void) | undefined;
+	let drained: Deferred<void> | undefined;
+
+	const push = (event: RunEvent): void => {
+		buffer.push(event);
+		wake?.();
+		wake = undefined;
+	};
+	const release = (): void => {
+		isReleased = true;
+		drained?.resolve();
+	};
+	return {
+		attach: () => {
+			if (hasReader)
+				throw new RunletError('invalid_request', 'This run is being read already: read events or toStream(), once.');
+			hasReader = true;
+		},
+		add: (event) => {
+			if (hasEnded) return undefined;
+			push(event);
+			if (buffer.length < joinAt || isReleased) return undefined;
+			if (hasReader) {
+				drained ??= createDeferred<void>();
+				return drained.promise;
+			}
+			buffer = joinDeltas(buffer);
+			joinAt = Math.max(highWater, 2 * buffer.length);
+			return undefined;
+		},
+		release,
+		end: (event) => {
+			push(event);
+			hasEnded = true;
+			release();
+		},
+		take: async () => {
+			if (buffer.length === 0 && !hasEnded) await new Promise<void>((resolve) => (wake = resolve));
+			const batch = buffer;
+			buffer = [];
+			drained?.resolve();
+			drained = undefined;
+			return batch.length > 0 ? batch : undefined;
+		},
+	};
+}
+
+/** Joins neighbouring pieces of one text, so that what nobody reads yet costs no more than the reply itself. */
+function joinDeltas(events: readonly RunEvent[]): RunEvent[] {
+	const out: RunEvent[] = [];
+	for (const event of events) {
+		const joined = joinPieces(out.at(-1), event);
+		if (joined === undefined) out.push(event);
+		else out[out.length - 1] = joined;
+	}
+	return out;
+}

@@ -1,0 +1,155 @@
+import { RunletError } from '../ground/errors.ts';
+import { isRecord } from '../ground/json.ts';
+import { readUsage, withUsage } from './model-error.ts';
+import type { ChatReply, OnDelta } from './reply.ts';
+import { deltaMeter, replyTooLarge, sizeOfReply, usualReplyBytes } from './reply-size.ts';
+import { addLostUsage, retry } from './retry.ts';
+import { longestTimer, raceAbort, toAbortError } from './signal.ts';
+import type { Timeouts } from './timeouts.ts';
+import type { ChatUsage } from './usage.ts';
+
+/** How long a provider has, in milliseconds, to say what a call cost that was given up. */
+const lastWordMs = 50;
+
+/**
+ * Makes one request of a model: is given where its deltas go, the signal that ends it, and what to call at a sign of
+ * life that is no delta.
+ */
+export type ModelCall = (
+	onDelta: OnDelta,
+	signal: AbortSignal,
+	onActivity: () => void,
+) => Promise<ChatReply | undefined>;
+
+/** What a call has to keep to. */
+export interface CallLimits {
+	readonly model: string;
+	/** Whether the reply is streamed: the first event of one that is not comes when all of it is written. */
+	readonly stream: boolean;
+	readonly timeouts: Timeouts;
+	readonly signal: AbortSignal;
+	readonly maxReplyBytes?: number;
+}
+
+/**
+ * Makes one call under its timeouts and its caller's signal. Once either has ended it no delta comes through, and the
+ * error has what the call cost, if its provider says so at once. Throws `timeout`; `interrupted` where no reply comes;
+ * `reply_too_large` where it is longer than `maxReplyBytes`.
+ */
+export async function watchCall(
+	call: ModelCall,
+	onDelta: OnDelta,
+	{ model, stream, timeouts, signal, maxReplyBytes = usualReplyBytes }: CallLimits,
+): Promise<ChatReply> {
+	const { firstEventMs = stream ? 120_000 : 600_000, idleMs = 300_000 } = timeouts;
+	const watchdog = createWatchdog({ firstEventMs, idleMs }, model);
+	const either = AbortSignal.any([signal, watchdog.signal]);
+	const size = deltaMeter(maxReplyBytes);
+	const take: OnDelta = (delta) => {
+		if (!size.fits(delta)) watchdog.abort(replyTooLarge(model, maxReplyBytes));
+		if (either.aborted) return size.pause();
+		watchdog.onActivity();
+		const room = onDelta(delta) ?? size.pause();
+		return room === undefined ? undefined : watchdog.pause(room);
+	};
+	const replying = call(take, either, watchdog.onActivity);
+	try {
+		const reply = await raceAbort(replying, either);
+		if (isRecord(reply)) {
+			if (sizeOfReply(reply) <= maxReplyBytes) return reply;
+			throw withUsage(replyTooLarge(model, maxReplyBytes), reply.usage ?? {});
+		}
+		throw new RunletError('interrupted', `${model}: the reply broke off before its end. Send the message again.`);
+	} catch (error) {
+		if (!either.aborted) throw error;
+		throw withUsage(toAbortError(either), (await readLastUsage(replying)) ?? {});
+	} finally {
+		watchdog.stop();
+	}
+}
+
+/**
+ * Makes a call outside of a run, with the retries and timeouts of one. After something was shown it is not made again:
+ * nobody would tell the reader to drop it.
+ */
+export function callDirectly(
+	call: ModelCall,
+	onDelta: OnDelta,
+	{ maxRetries, ...limits }: CallLimits & { readonly maxRetries: number },
+): Promise<ChatReply> {
+	let isShown = false;
+	const show: OnDelta = (delta) => {
+		isShown = true;
+		return onDelta(delta);
+	};
+	const { model, signal } = limits;
+	return retry(() => watchCall(call, show, limits), {
+		model,
+		maxRetries,
+		signal,
+		mayRetry: () => !isShown,
+		addLost: addLostUsage,
+	});
+}
+
+/** What a call that was given up has cost, if its provider says so at once. */
+async function readLastUsage(replying: Promise<ChatReply | undefined>): Promise<ChatUsage | undefined> {
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	const late = new Promise<undefined>((resolve) => {
+		timer = setTimeout(() => resolve(undefined), lastWordMs);
+	});
+	const said = replying.then(
+		(reply) => reply?.usage,
+		(error) => (error instanceof RunletError ? readUsage(error) : undefined),
+	);
+	return Promise.race([said, late]).finally(() => {
+		if (timer !== undefined) clearTimeout(timer);
+	});
+}
+
+/**
+ * Aborts a call whose first event, or next event, does not come in time. It needs one timer, whatever the number of
+ * events. The time in which the call waits for its reader does not count.
+ */
+function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'firstEventMs' | 'idleMs'>>, model: string) {
+	const controller = new AbortController();
+	let last = 0;
+	let waiting = 0;
+	let isStopped = false;
+	const limit = (): number => Math.min(last === 0 ? firstEventMs : idleMs, longestTimer);
+	const giveUp = (): void => {
+		const what = last === 0 ? 'did not begin to answer' : 'sent nothing more';
+		controller.abort(new RunletError('timeout', `${model} ${what} within ${limit()} ms.`));
+	};
+	const check = (): void => {
+		const left = waiting > 0 ? limit() : last + limit() - Date.now();
+		if (left <= 0) giveUp();
+		else timer = setTimeout(check, left);
+	};
+	const onActivity = (): void => {
+		if (isStopped) return;
+		if (last === 0) {
+			clearTimeout(timer);
+			last = Date.now();
+			timer = setTimeout(check, limit());
+		}
+		last = Date.now();
+	};
+	let timer: ReturnType<typeof setTimeout> = setTimeout(giveUp, limit());
+	return {
+		signal: controller.signal,
+		/** Ends the call for another reason. */
+		abort: (why: RunletError): void => controller.abort(why),
+		onActivity,
+		pause: async (room: Promise<void>): Promise<void> => {
+			waiting++;
+			await room;
+			waiting--;
+			onActivity();
+		},
+		stop: (): void => {
+			isStopped = true;
+			clearTimeout(timer);
+		},
+	};
+}
