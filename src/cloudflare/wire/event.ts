@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { KnownDelta, LoopEvent } from '../../core/chat/index.ts';
 import { budgetState } from './budget.ts';
 import { question, toolCall, waitingCall } from './call.ts';
 import { usage } from './usage.ts';
@@ -7,6 +8,13 @@ const text = v.string();
 const id = v.string();
 const iteration = v.number();
 const toolResult = v.object({ id, output: v.unknown(), isError: v.boolean() });
+
+/** A run's events as its loop tells them, and what its session adds. */
+type SessionEvent =
+	| Exclude<LoopEvent, { readonly type: 'done' }>
+	| KnownDelta
+	| (Extract<LoopEvent, { readonly type: 'done' }> & { readonly budget?: v.InferOutput<typeof budgetState> })
+	| { readonly type: 'closed'; readonly code: string; readonly message: string };
 
 /**
  * What a run streams, one `data:` an event. Exactly one of the last five comes, and it comes last; in a stream that its
@@ -50,4 +58,4 @@ export const runEvent = v.variant('type', [
 		message: v.string(),
 		data: v.optional(v.record(v.string(), v.unknown())),
 	}),
-]);
+]) satisfies v.GenericSchema<SessionEvent>;
