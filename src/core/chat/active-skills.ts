@@ -8,7 +8,7 @@ import { type Conversation, isSummary, type Window } from './conversation.ts';
 import type { Message } from './message.ts';
 import { raceAbort } from './signal.ts';
 
-/** What the skills of a run are found with. */
+/** Where the skills of a run, and their tools, come from. */
 export interface ActiveSkillsOptions {
 	readonly resolver: SkillResolver;
 	/** Tools that `allowed-tools` may name. */
@@ -22,8 +22,8 @@ type Sent = Pick<Conversation, 'messages' | 'window'>;
 
 /**
  * The skills whose tools may be called: those that were read, and what they require. The history is the journal: a skill
- * is active as long as a model is sent its reading, or a summary that names it, and what was read in a turn counts from
- * the next one on. Each message is looked at once, and again only where the window moves.
+ * is active as long as the model is sent its reading, or a summary that names it. What a turn reads counts from the next
+ * one on. Each message is looked at once, and again only where the window moves.
  */
 export class ActiveSkills {
 	readonly #options: ActiveSkillsOptions;
@@ -31,7 +31,7 @@ export class ActiveSkills {
 	readonly #loaded = new Map<string, readonly Skill[]>();
 	#window: Window | undefined;
 	#read: Set<string> = new Set();
-	/** Messages in front of it are counted. */
+	/** The messages in front of this place are counted. */
 	#place = 0;
 
 	constructor(options: ActiveSkillsOptions) {
@@ -44,8 +44,8 @@ export class ActiveSkills {
 	}
 
 	/**
-	 * Counts what was read in front of a place of the conversation, no call being open there; gives all tools that may be
-	 * called then.
+	 * Counts what was read in front of a place of the conversation where no call is open. Gives all tools that may be called
+	 * there.
 	 */
 	async toolsAt({ messages, window }: Sent, end: number): Promise<readonly Tool[]> {
 		if (window !== this.#window) {
@@ -53,14 +53,14 @@ export class ActiveSkills {
 			this.#read = new Set(window.front.flatMap((message) => (isSummary(message) ? (message.skills ?? []) : [])));
 			this.#place = window.from;
 		}
-		for (const name of readIn(messages.slice(this.#place, end))) this.#read.add(name);
+		for (const name of listReadings(messages.slice(this.#place, end))) this.#read.add(name);
 		this.#place = end;
 		for (const name of this.#read) await this.#load(name);
 		const tools = this.#options.tools();
 		return [...tools, ...this.bundle([]).tools.map(({ tool }) => tool)];
 	}
 
-	/** What the active skills bring, and then these. */
+	/** What the active skills bring, and these. */
 	bundle(skills: readonly Skill[]): Bundle {
 		const active = [...this.#read].flatMap((name) => this.#loaded.get(name) ?? []);
 		return createBundle(this.#options.tools(), [...active, ...skills], this.#options.offered);
@@ -76,7 +76,7 @@ export class ActiveSkills {
 }
 
 /** Names of the skills that these messages read, successfully, in order. */
-function* readIn(messages: readonly Message[]): Generator<string> {
+function* listReadings(messages: readonly Message[]): Generator<string> {
 	let asked = new Map<string, string>();
 	for (const message of messages) {
 		if (message.role === 'assistant') asked = new Map((message.toolCalls ?? []).flatMap(findReading));

@@ -10,7 +10,7 @@ import { isRetryable, readUsage, toModelError, withUsage } from './model-error.t
 import type { ChatOptions } from './options.ts';
 import { isAnyObject } from './output.ts';
 import type { CallOptions } from './provider.ts';
-import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
+import { canTalk, createUnknownModel, resolveRegistration } from './registry.ts';
 import { addLostUsage, retry } from './retry.ts';
 import { raceAbort, toAbortError } from './signal.ts';
 import { createStreamedReply, type TurnReply } from './streamed-reply.ts';
@@ -152,7 +152,7 @@ async function findNextReady(options: ChatOptions, fallbacks: string[], emit: Em
 		if (hasOwnFunctions(options)) return model;
 		const found = resolveRegistration({ model, providers: options.providers });
 		if (found !== undefined && canTalk(found)) return model;
-		const { message } = unknownModel(model, options.providers ?? []);
+		const { message } = createUnknownModel(model, options.providers ?? []);
 		await emit({ type: 'warning', code: 'fallback_not_ready', message: `This fallback is left out. ${message}` });
 	}
 	return undefined;

@@ -3,12 +3,12 @@ import type { ChatUsage } from './usage.ts';
 /** What is known of a request to a model when it is over, or was cut off. */
 export interface SeenCall {
 	/** What its provider said of its cost. */
-	readonly usage: ChatUsage | undefined;
+	readonly usage?: ChatUsage;
 	/** What it sent, estimated. */
 	readonly inputTokens: number;
 	/** What came of it, estimated: text, thinking, the input of tools. */
 	readonly outputTokens: number;
-	/** Whether it was broken off: then what its provider said of the output may be old. */
+	/** Whether it was broken off. What its provider said of the output may then be old. */
 	readonly isCut: boolean;
 }
 
@@ -16,19 +16,19 @@ export interface SeenCall {
 export interface CallCharge {
 	readonly inputTokens: number;
 	readonly outputTokens: number;
-	/** US dollars, as its provider says; missing where the tokens are not all its provider's. */
+	/** US dollars, as its provider says; missing where a part of the tokens is estimated. */
 	readonly costUsd?: number;
 }
 
 /** What an estimate is multiplied by: a cut call may have written more than arrived. */
 const margin = 1.03;
 
-/** From which share of the estimate on a provider's count of the output is not old. */
+/** A provider's count of the output is not old from this share of the estimate on. */
 const currentFrom = 0.75;
 
 /**
- * What a request to a model is charged: what its provider said, as far as that covers it, else what it sent and what came
- * of it by the estimate, with a margin. A zero for something that is not empty says nothing.
+ * What a request to a model is charged: what its provider said, as far as that covers it, else the estimate of what it
+ * sent and of what came, with a margin. A zero for something that is not empty says nothing.
  */
 export function toCharge({ usage, inputTokens, outputTokens, isCut }: SeenCall): CallCharge {
 	const said = {
@@ -52,7 +52,7 @@ export function toCharge({ usage, inputTokens, outputTokens, isCut }: SeenCall):
 	return { inputTokens: input, outputTokens: output, ...(isSaid && { costUsd: readReported(usage?.costUsd, 0) }) };
 }
 
-/** A figure that can be counted with; a zero for what is not empty is none. */
+/** A provider's figure. A zero for what is not empty is none. */
 function readReported(value: number | undefined, estimate: number): number | undefined {
 	if (value === undefined || !Number.isFinite(value) || value < 0) return undefined;
 	return value === 0 && estimate > 0 ? undefined : value;

@@ -23,8 +23,8 @@ export interface ContextBudget {
 export type RequestSize = Pick<ContextBudget, 'parts' | 'total'>;
 
 /**
- * Holds a request against the context limit: `maxContextTokens`, else `modelContextWindow`; with neither there is no
- * check and no answer. Rejects with `context_overflow` when over, `data` being `{ parts, total, limit }`.
+ * Checks a request against the context limit: `maxContextTokens`, else `modelContextWindow`. Resolves to `undefined`
+ * without either. Rejects with `context_overflow` when over, `data` being `{ parts, total, limit }`.
  */
 export async function checkBudget(
 	options: Pick<
@@ -36,12 +36,12 @@ export async function checkBudget(
 ): Promise<ContextBudget | undefined> {
 	const limit = await findContextLimit(options);
 	if (limit === undefined) return undefined;
-	const size = await requestSize(options, messages, tools);
+	const size = await measureRequest(options, messages, tools);
 	if (size.total > limit) throw createOverflow(size, limit);
 	return { ...size, limit, warn: isNearlyFull(options, size, limit) };
 }
 
-/** The tokens that a request may have; nothing where nobody says. */
+/** The tokens that a request may have; `undefined` if unknown. */
 export async function findContextLimit({
 	model,
 	maxContextTokens,
@@ -51,7 +51,7 @@ export async function findContextLimit({
 }
 
 /** Estimates a request. */
-export async function requestSize(
+export async function measureRequest(
 	{
 		model,
 		system,
@@ -68,7 +68,7 @@ export async function requestSize(
 	return { parts, total: parts.messages + parts.system + parts.tools };
 }
 
-/** Whether a request is past the share of the limit from which a warning is given. */
+/** Whether a request is large enough for a warning. */
 export function isNearlyFull(
 	{ warnContextPct = 0.8 }: Pick<ChatOptions, 'warnContextPct'>,
 	{ total }: RequestSize,
@@ -103,7 +103,7 @@ export function estimateToolsTokens(tools: readonly Tool[] | undefined): number 
 	);
 }
 
-/** What stands in the message of a `context_overflow`. */
+/** The message of a `context_overflow`. */
 export function formatBudgetBreakdown({ messages, system, tools }: BudgetParts, total: number, limit: number): string {
 	return (
 		`The request needs about ${total} tokens, over the context limit of ${limit}: messages ${messages}, system ${system}, tools ${tools}. ` +

@@ -5,15 +5,15 @@ import {
 	createOverflow,
 	findContextLimit,
 	isNearlyFull,
+	measureRequest,
 	type RequestSize,
-	requestSize,
 } from './context-budget.ts';
 import { type Conversation, findCuts, moveWindow, selectSent, type Window, withSummary } from './conversation.ts';
 import type { Message } from './message.ts';
 import { readUsage } from './model-error.ts';
 import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
-import { summarize, type Turn } from './summary.ts';
+import { type PreparedTurn, summarize } from './summary.ts';
 
 /** Tokens of a request. */
 interface Room {
@@ -31,7 +31,7 @@ interface Room {
  * about half of that size, so that it is not over again soon; where that cannot be reached, as few as needed. Throws
  * `context_overflow` where not even the newest user message and what follows it fit.
  */
-export async function askWithinContext(turn: Turn, conversation: Conversation): Promise<TurnReply> {
+export async function askWithinContext(turn: PreparedTurn, conversation: Conversation): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
 	const limit = await raceAbort(findContextLimit(options), signal);
 	if (limit !== undefined) await keepWithinLimit(turn, conversation, limit);
@@ -53,7 +53,7 @@ function isOverflow(thrown: unknown): thrown is RunletError {
 	return thrown instanceof RunletError && thrown.code === 'context_overflow';
 }
 
-async function keepWithinLimit(turn: Turn, conversation: Conversation, limit: number): Promise<void> {
+async function keepWithinLimit(turn: PreparedTurn, conversation: Conversation, limit: number): Promise<void> {
 	const { contextFull = 'fail' } = turn.options;
 	let size = await measureSize(turn, conversation, conversation.window);
 	if (size.total > limit) {
@@ -71,7 +71,7 @@ async function keepWithinLimit(turn: Turn, conversation: Conversation, limit: nu
  * The room for a request that is too long though its estimate is not: half of it, or the newest group alone. Gives
  * nothing where the newest group is all there is.
  */
-async function findRoomAfterRefusal(turn: Turn, conversation: Conversation): Promise<Room | undefined> {
+async function findRoomAfterRefusal(turn: PreparedTurn, conversation: Conversation): Promise<Room | undefined> {
 	const { contextFull = 'fail' } = turn.options;
 	const { messages, window } = conversation;
 	const last = findCuts(messages, window).at(-1);
@@ -79,11 +79,11 @@ async function findRoomAfterRefusal(turn: Turn, conversation: Conversation): Pro
 	const { total } = await measureSize(turn, conversation, window);
 	const least = await measureSize(turn, conversation, moveWindow(messages, window, last));
 	const target = total / 2;
-	const summary = contextFull === 'compact' ? summaryTokens(target) : 0;
+	const summary = contextFull === 'compact' ? computeSummaryTokens(target) : 0;
 	return { target, limit: Math.max(target, least.total + summary), asking: target };
 }
 
-async function makeRoom(turn: Turn, conversation: Conversation, room: Room): Promise<void> {
+async function makeRoom(turn: PreparedTurn, conversation: Conversation, room: Room): Promise<void> {
 	if (turn.options.contextFull === 'compact') {
 		await compact(turn, conversation, room);
 		const { total } = await measureSize(turn, conversation, conversation.window);
@@ -93,7 +93,7 @@ async function makeRoom(turn: Turn, conversation: Conversation, room: Room): Pro
 }
 
 /** Leaves out the oldest groups and, where the newest one does not fit beside it, the summary too. */
-async function truncate(turn: Turn, conversation: Conversation, room: Room): Promise<void> {
+async function truncate(turn: PreparedTurn, conversation: Conversation, room: Room): Promise<void> {
 	const { messages, window } = conversation;
 	const cut = await findFirstFitting(turn, conversation, room);
 	const newest = moveWindow(messages, window, cut ?? findCuts(messages, window).at(-1) ?? window.from);
@@ -112,13 +112,13 @@ async function truncate(turn: Turn, conversation: Conversation, room: Room): Pro
 }
 
 /** Puts a summary in the place of the oldest groups, if there is room for one and the model writes one. */
-async function compact(turn: Turn, conversation: Conversation, room: Room): Promise<void> {
+async function compact(turn: PreparedTurn, conversation: Conversation, room: Room): Promise<void> {
 	const { messages, window } = conversation;
-	const tokens = summaryTokens(room.target);
+	const tokens = computeSummaryTokens(room.target);
 	const at = await findFirstFitting(turn, conversation, room, tokens);
 	if (at === undefined) return;
 	const sent = selectSent(messages, window);
-	const older = sent.slice(0, placeOfUser(sent, messages.slice(at).filter(isUser).length));
+	const older = sent.slice(0, findUserPlace(sent, messages.slice(at).filter(isUser).length));
 	const asking = { limit: room.asking, tokens, charactersPerToken: await countCharactersPerToken(turn, sent) };
 	const made = await summarize(turn, older, asking, conversation.spend);
 	if (made === undefined) return;
@@ -132,13 +132,13 @@ async function compact(turn: Turn, conversation: Conversation, room: Room): Prom
 }
 
 /** Tokens of a summary. */
-function summaryTokens(target: number): number {
+function computeSummaryTokens(target: number): number {
 	return Math.min(4_096, Math.max(128, Math.floor(target / 4)));
 }
 
 /** Characters of a conversation for each token that is counted in it. */
-async function countCharactersPerToken({ options, signal }: Turn, sent: readonly Message[]): Promise<number> {
-	const { parts } = await raceAbort(requestSize({ ...options, system: undefined }, sent), signal);
+async function countCharactersPerToken({ options, signal }: PreparedTurn, sent: readonly Message[]): Promise<number> {
+	const { parts } = await raceAbort(measureRequest({ ...options, system: undefined }, sent), signal);
 	return Math.min(4, Math.max(1, (4 * countTokensHeuristic(sent)) / Math.max(1, parts.messages)));
 }
 
@@ -147,7 +147,7 @@ async function countCharactersPerToken({ options, signal }: Turn, sent: readonly
  * tokens beside it.
  */
 async function findFirstFitting(
-	turn: Turn,
+	turn: PreparedTurn,
 	conversation: Conversation,
 	{ target, limit }: Room,
 	more = 0,
@@ -168,11 +168,11 @@ async function findFirstFitting(
 }
 
 function measureSize(
-	{ options, system, tools, signal }: Turn,
+	{ options, system, tools, signal }: PreparedTurn,
 	{ messages }: Conversation,
 	window: Window,
 ): Promise<RequestSize> {
-	return raceAbort(requestSize({ ...options, system }, selectSent(messages, window), tools), signal);
+	return raceAbort(measureRequest({ ...options, system }, selectSent(messages, window), tools), signal);
 }
 
 /** How many messages are left out when the window moves to a place. */
@@ -185,11 +185,11 @@ function isUser({ role }: Message): boolean {
 }
 
 /** The place of the user message that has `count - 1` user messages behind it. */
-function placeOfUser(messages: readonly Message[], count: number): number {
+function findUserPlace(messages: readonly Message[], count: number): number {
 	let left = count;
 	return messages.findLastIndex((message) => isUser(message) && --left === 0);
 }
 
-async function warn({ readers }: Turn, code: string, message: string): Promise<void> {
+async function warn({ readers }: PreparedTurn, code: string, message: string): Promise<void> {
 	await readers.emit({ type: 'warning', code, message });
 }

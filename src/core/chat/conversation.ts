@@ -20,7 +20,7 @@ export interface Conversation {
 	readonly spend: (usage: ChatUsage | undefined) => void;
 }
 
-/** The window that a history begins with: all of it, or the newest summary with a user message behind it, and what follows. */
+/** The window of a history: all of it, or its newest summary that has a user message behind it, and what follows. */
 export function findWindow(messages: readonly Message[]): Window {
 	const newest = messages.findLastIndex(({ role }) => role === 'user');
 	const at = messages.findLastIndex((message, index) => index < newest && isSummary(message));
@@ -28,7 +28,7 @@ export function findWindow(messages: readonly Message[]): Window {
 	return { front: messages.slice(0, at + 1).filter((message, index) => index === at || isKept(message)), from: at + 1 };
 }
 
-/** The window that begins at a later place. What is left out are all but system messages. */
+/** The window that begins at a later place. It leaves all messages between out but those of the system. */
 export function moveWindow(messages: readonly Message[], { front, from }: Window, at: number): Window {
 	return { front: [...front, ...messages.slice(from, at).filter(isKept)], from: at };
 }
@@ -38,7 +38,7 @@ export function withSummary({ front, from }: Window, ...summary: readonly Messag
 	return { front: [...front.filter(isKept), ...summary], from };
 }
 
-/** Where a window may begin instead: at each user message that has something in front of it to leave out. */
+/** The places where a window may begin instead: each user message with something in front of it to leave out. */
 export function findCuts(messages: readonly Message[], { from }: Window): number[] {
 	const cuts: number[] = [];
 	let some = false;

@@ -1,3 +1,4 @@
+import { truncateText } from '../ground/text.ts';
 import type { Message, ToolMessage } from './message.ts';
 import type { MessagePart } from './part.ts';
 
@@ -8,9 +9,9 @@ const longestOutput = 262_144;
 const noteRoom = 128;
 
 /**
- * A tool's result as a model is sent it: as it is, where its text (a string itself, anything else its JSON) has up to
- * 262,144 characters; else the beginning of that text and a note of how long it was, together no longer than that. So
- * what was cut once is not cut again.
+ * A tool's result as a model is sent it. It stays as it is where its text has up to 262,144 characters; the text of
+ * anything but a string is its JSON. Else this gives the beginning of that text and a note of how long it was, together
+ * no longer than that, so that a cut text is not cut again.
  */
 export function cutOutput(content: unknown): unknown {
 	const text = typeof content === 'string' ? content : JSON.stringify(content);
@@ -19,13 +20,13 @@ export function cutOutput(content: unknown): unknown {
 
 /** A text of at most `longest` characters: as it is, or its beginning and a note of how long it was. */
 export function cutText(text: string, longest: number): string {
-	return text.length <= longest ? text : takeHead(text, longest - noteRoom, text.length);
+	return text.length <= longest ? text : withNote(text, longest - noteRoom, text.length);
 }
 
 // Messages never change, so each result is measured once, however many turns it is sent in.
 const measured = new WeakMap<ToolMessage, ToolMessage>();
 
-/** A message as a model is sent it: a tool's result cut where it is too long, the texts of its parts too. */
+/** A message as a model is sent it: a tool's result that is too long is cut, and so are the texts of its parts. */
 export function cutMessage(message: Message): Message {
 	if (message.role !== 'tool') return message;
 	const known = measured.get(message);
@@ -41,7 +42,7 @@ function cutResult(message: ToolMessage): ToolMessage {
 	return content === message.content && parts === message.parts ? message : { ...message, content, parts };
 }
 
-/** Parts whose texts have together at most as many characters as a result may have; what has no text stays. */
+/** Parts whose texts have together at most as many characters as a result may have. Parts without a text stay. */
 function cutParts(parts: readonly MessagePart[]): readonly MessagePart[] {
 	const total = parts.reduce((sum, { text = '' }) => sum + text.length, 0);
 	if (total <= longestOutput) return parts;
@@ -51,14 +52,12 @@ function cutParts(parts: readonly MessagePart[]): readonly MessagePart[] {
 		const before = room;
 		room -= text.length;
 		if (room >= 0 || text === '') return part;
-		return { ...part, text: before >= 0 ? takeHead(text, before, total) : '' };
+		return { ...part, text: before >= 0 ? withNote(text, before, total) : '' };
 	});
 }
 
-/** The first `room` characters, none of them half of a pair, and a note. */
-function takeHead(text: string, room: number, total: number): string {
-	const end = Math.max(0, room);
-	const last = text.charCodeAt(end - 1);
-	const head = text.slice(0, last >= 0xd800 && last <= 0xdbff ? end - 1 : end);
+/** The first `room` characters and a note. */
+function withNote(text: string, room: number, total: number): string {
+	const head = truncateText(text, room);
 	return `${head}\n\n[Cut: of ${total} characters only the first ${head.length} are shown.]`;
 }

@@ -2,7 +2,7 @@ import type { Tool } from '../tool/index.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import type { CallOptions, TextChatFn, TextChatStreamFn } from './provider.ts';
-import { resolveRegistration, unknownModel } from './registry.ts';
+import { createUnknownModel, resolveRegistration } from './registry.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
 
 type Target = Pick<ChatOptions, 'model' | 'providers' | 'chatFn' | 'chatStreamFn' | 'system'>;
@@ -17,7 +17,7 @@ export async function dispatchChat(
 	tools?: readonly Tool[],
 	call?: CallOptions,
 ): Promise<ChatReply | undefined> {
-	return toReply(await modelFns(options).whole(options.model, messages, options.system, tools, call));
+	return toReply(await findModelFns(options).whole(options.model, messages, options.system, tools, call));
 }
 
 /** One reply, streamed to `onDelta` where the provider can stream. */
@@ -28,24 +28,24 @@ export async function dispatchChatStream(
 	onDelta: OnDelta = noopOnDelta,
 	call?: CallOptions,
 ): Promise<ChatReply | undefined> {
-	return toReply(await modelFns(options).streamed(options.model, messages, options.system, tools, onDelta, call));
+	return toReply(await findModelFns(options).streamed(options.model, messages, options.system, tools, onDelta, call));
 }
 
 /** Discards every delta. */
 export function noopOnDelta(): undefined {}
 
 /** Both ways to call a model: by the options' own functions, else by its provider's. Where one is missing the other serves. */
-function modelFns(options: Target) {
+function findModelFns(options: Target) {
 	const own = options.chatFn !== undefined || options.chatStreamFn !== undefined;
 	const { chatFn, chatStreamFn } = (own ? options : resolveRegistration(options)) ?? {};
-	const whole = chatFn ?? (chatStreamFn && withoutDeltas(chatStreamFn));
+	const whole = chatFn ?? (chatStreamFn && toWholeFn(chatStreamFn));
 	const streamed: TextChatStreamFn | undefined =
 		chatStreamFn ?? (chatFn && ((m, messages, s, tools, _, call) => chatFn(m, messages, s, tools, call)));
-	if (whole === undefined || streamed === undefined) throw unknownModel(options.model, options.providers ?? []);
+	if (whole === undefined || streamed === undefined) throw createUnknownModel(options.model, options.providers ?? []);
 	return { whole, streamed };
 }
 
-function withoutDeltas(chatStreamFn: TextChatStreamFn): TextChatFn {
+function toWholeFn(chatStreamFn: TextChatStreamFn): TextChatFn {
 	return (m, messages, s, tools, call) => chatStreamFn(m, messages, s, tools, noopOnDelta, call);
 }
 

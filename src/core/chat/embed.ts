@@ -1,7 +1,7 @@
 import { RunletError } from '../ground/errors.ts';
 import type { ChatOptions } from './options.ts';
 import type { EmbedFn } from './provider.ts';
-import { canTalk, resolveRegistration, unknownModel } from './registry.ts';
+import { canTalk, createUnknownModel, resolveRegistration } from './registry.ts';
 import { retry } from './retry.ts';
 import { raceAbort } from './signal.ts';
 
@@ -18,7 +18,7 @@ export async function embed(
 	const { model, providers = [], signal = new AbortController().signal } = options;
 	const found = resolveRegistration({ model, providers });
 	if (found?.embedFn === undefined) {
-		if (found === undefined || !canTalk(found)) throw unknownModel(model, providers);
+		if (found === undefined || !canTalk(found)) throw createUnknownModel(model, providers);
 		throw new RunletError(
 			'invalid_request',
 			`${found.displayName} has no embeddings: name a model of another provider.`,

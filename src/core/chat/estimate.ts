@@ -1,5 +1,5 @@
 import type { Tool } from '../tool/index.ts';
-import { mediaTokens } from './media.ts';
+import { countMediaTokens } from './media.ts';
 import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import { flattenParts } from './part.ts';
@@ -11,8 +11,8 @@ const aroundCall = 10;
 const aroundTool = 9;
 
 /**
- * What a request sends, in tokens, for budgets: by script, with images, audio and files by the providers' published
- * rules. `countTokensFn`, where there is one, counts the messages instead.
+ * Estimates the tokens that a request sends, for budgets: texts by their script, images, audio and files by the
+ * providers' published rules. If there is a `countTokensFn`, it counts the messages instead.
  */
 export async function estimateRequest(
 	{ model, system, countTokensFn }: Pick<ChatOptions, 'model' | 'system' | 'countTokensFn'>,
@@ -24,12 +24,12 @@ export async function estimateRequest(
 	return counted + around + tools.reduce((sum, tool) => sum + estimateTool(tool), 0);
 }
 
-/** Tokens of messages, about. */
+/** Estimates the tokens of messages. */
 export function estimateMessages(messages: readonly Message[]): number {
 	return messages.reduce((sum, message) => sum + estimateMessage(message), 0);
 }
 
-/** Tokens that a reply was billed with, about: its text, what it showed of its thinking, its calls. */
+/** Estimates the tokens of a reply: its text, what it showed of its thinking, its calls. */
 export function estimateReply({ content, reasoning = '', toolCalls = [] }: Message & { role: 'assistant' }): number {
 	const calls = toolCalls.map(({ name, input }) => `${name}${JSON.stringify(input) ?? ''}`);
 	return [content, reasoning, ...calls].reduce((sum, text) => sum + estimateTokens(text), 0);
@@ -49,7 +49,7 @@ function estimateMessage(message: Message): number {
 		aroundMessage +
 		estimateTokens(text) +
 		(message.role === 'tool' ? estimateTokens(message.toolCallId) : 0) +
-		parts.reduce((sum, part) => sum + mediaTokens(part), 0) +
+		parts.reduce((sum, part) => sum + countMediaTokens(part), 0) +
 		calls.reduce((sum, call) => sum + aroundCall + estimateTokens(JSON.stringify(call)), 0);
 	messageTokens.set(message, tokens);
 	return tokens;
@@ -60,7 +60,7 @@ function estimateTool(tool: Tool): number {
 	if (known !== undefined) return known;
 	const { name, description, inputSchema } = tool;
 	const json = JSON.stringify({ name, description, inputSchema });
-	// Providers rewrite a schema in fewer signs, but not what it says in other scripts.
+	// Providers write a schema in fewer characters, but keep its texts in other scripts.
 	const tokens = aroundTool + Math.ceil(Math.max(json.length / 4, estimateTokens(json) * 0.75));
 	toolTokens.set(tool, tokens);
 	return tokens;

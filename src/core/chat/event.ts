@@ -4,7 +4,7 @@ import type { ChatUsage } from './usage.ts';
 
 /** What one turn of the loop did. */
 export interface Step {
-	/** Counts the model's turns of this run, from 1; 0 for calls that an earlier run left open. */
+	/** Number of the model's turn in this run, from 1; 0 for calls that an earlier run left open. */
 	readonly iteration: number;
 	readonly model: string;
 	readonly text: string;
@@ -14,10 +14,10 @@ export interface Step {
 	readonly usage: ChatUsage;
 }
 
-/** A call that waits for somebody: for its result, or for the word that it may run. */
+/** A call that waits for somebody: for its result or, with `kind: 'approval'`, for permission to run. */
 export type WaitingCall = ToolCall & { readonly kind?: 'approval' };
 
-/** A question that a tool put to the person, and the call that waits for the answer. */
+/** A question of a tool to the person, and the call that waits for the answer. */
 export interface Question {
 	readonly callId: string;
 	readonly question: string;
@@ -52,7 +52,7 @@ export type LoopEvent =
 	| { readonly type: 'turn.restarted'; readonly iteration: number }
 	| TerminalEvent;
 
-/** What is said beside the conversation: it enters no message. */
+/** An event beside the conversation: it enters no message. */
 export type SideEvent = Extract<LoopEvent, { readonly type: 'note' | 'warning' }>;
 
 /** Everything that a run streams. A `switch` on `type` needs no case for kinds it does not know. */
@@ -90,17 +90,17 @@ export function isTerminal(event: RunEvent): event is TerminalEvent {
 	return terminal.has(event.type);
 }
 
-/** Whether an event is a model's delta; a kind that the loop does not know is one. */
+/** Whether an event is a model's delta. A kind that the loop does not know is one, too. */
 export function isDelta(event: RunEvent): event is ReplyDelta {
 	return !loopKinds.has(event.type);
 }
 
-/** Whether a kind is the loop's own: an adapter cannot send it. */
+/** Whether a kind of event is the loop's own: an adapter cannot send it. */
 export function isLoopKind(type: string): boolean {
 	return loopKinds.has(type);
 }
 
-/** Two neighbouring pieces of one text as one event; `undefined` where they are none. */
+/** Joins two neighbouring pieces of one text; `undefined` if they are not of one text. */
 export function joinPieces(first: RunEvent | undefined, next: RunEvent): RunEvent | undefined {
 	if ((next.type === 'text' || next.type === 'reasoning') && first?.type === next.type) {
 		return { type: next.type, text: first.text + next.text };

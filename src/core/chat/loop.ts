@@ -9,7 +9,7 @@ import { createReaders, createState, type LoopContext, type RunState } from './r
 import { toAbortError } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { type CallsOutcome, findCallsBeyond, mostCalls, runCalls } from './tool-calls.ts';
-import { askForCall } from './tool-choice.ts';
+import { toCallReminder } from './tool-choice.ts';
 import { findTools, prepareTurns, type TurnSetting, takeTurn } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
@@ -161,7 +161,7 @@ async function readAnswer(
 	{ last, conversation: { messages } }: RunState,
 ): Promise<OutputOutcome | undefined> {
 	if (last === undefined || last.stopReason === 'max_tokens' || last.stopReason === 'refusal') return undefined;
-	const repair = askForCall(toolChoice, messages);
+	const repair = toCallReminder(toolChoice, messages);
 	if (repair !== undefined) return { repair };
 	return outputSchema && readOutput(last.text, outputSchema, messages);
 }

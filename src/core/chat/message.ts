@@ -5,11 +5,11 @@ export interface SystemMessage {
 	readonly role: 'system';
 	readonly content: string;
 	/**
-	 * It says in short what stands in front of it: what a model is sent begins with the newest one that has a user message
-	 * behind it. Other system messages are sent wherever they stand.
+	 * It sums up what stands in front of it. A model is sent the newest summary that has a user message behind it, and what
+	 * follows. Other system messages are sent wherever they stand.
 	 */
 	readonly summary?: boolean;
-	/** Of a summary: the skills that were read in front of it, whose tools may still be called. */
+	/** Of a summary: the skills that were read in front of it. Their tools may still be called. */
 	readonly skills?: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export interface AssistantMessage {
 	readonly toolCalls?: readonly ToolCall[];
 	/** What the model showed of its thinking. For people: it is never sent back as text. */
 	readonly reasoning?: string;
-	/** What a provider needs to go on (signatures, reasoning items), by provider; sent back unchanged, to it alone. */
+	/** What a provider needs to go on (signatures, reasoning items), by provider. Goes back unchanged, to it alone. */
 	readonly providerMetadata?: Readonly<Record<string, unknown>>;
 }
 
@@ -52,18 +52,18 @@ export function userMessage(content: string | readonly MessagePart[]): UserMessa
 		: { role: 'user', content: flattenParts(content), parts: content };
 }
 
-/** An assistant's turn; with calls it must be followed by their results. */
+/** An assistant's turn. The results of its calls must follow it. */
 export function assistantMessage(text?: string, toolCalls?: readonly ToolCall[]): AssistantMessage {
 	const message = { role: 'assistant', content: text ?? '' } as const;
 	return toolCalls === undefined || toolCalls.length === 0 ? message : { ...message, toolCalls };
 }
 
-/** The message that carries a tool's result back to the model, its `isError` kept. */
+/** The message with a tool's result. It keeps `isError`. */
 export function toolResultMessage({ id, output, isError }: ToolResult): ToolMessage {
 	return { role: 'tool', content: output ?? null, toolCallId: id, isError };
 }
 
-/** The text of a message, wherever it stands: its parts flattened, else its content, else the content as JSON. */
+/** The text of a message: of its parts, else of its content, which is JSON if it is no text. */
 export function messageText(message: Message): string {
 	if ('parts' in message && message.parts !== undefined && message.parts.length > 0) return flattenParts(message.parts);
 	if (typeof message.content === 'string') return message.content;
@@ -71,8 +71,8 @@ export function messageText(message: Message): string {
 }
 
 /**
- * The calls that the history leaves open: those of the last assistant message that have no result, as long as no user
- * message came after it. This is what a run does next; the history is the journal.
+ * The calls that the history leaves open: those of the last assistant message without a result, as long as no user
+ * message came after it. A run begins with them: the history is the journal.
  */
 export function listOpenCalls(messages: readonly Message[]): readonly ToolCall[] {
 	const answered = new Set<string>();
@@ -86,8 +86,8 @@ export function listOpenCalls(messages: readonly Message[]): readonly ToolCall[]
 }
 
 /**
- * Puts a result where it belongs: behind its assistant message, in the order of the calls, whatever order the tools
- * finished in. Changes the array.
+ * Puts a result where it belongs: behind its assistant message, in the order of the calls, in whatever order the tools
+ * finish. Changes the array.
  */
 export function insertResult(messages: Message[], result: ToolMessage): void {
 	let start = messages.length;
@@ -104,10 +104,9 @@ export function insertResult(messages: Message[], result: ToolMessage): void {
 }
 
 /**
- * The history as a provider may be sent it: a new array in which every call has one result, right behind its assistant
- * message, in the order of the calls. A call that was never answered gets an `isError` result that says so; a result
- * that answers no call of the nearest assistant message before it, or one that was answered already, is left out.
- * Providers refuse both.
+ * The history as providers take it: a new array in which every call has one result, right behind its assistant message,
+ * in the order of the calls. A call without a result gets an `isError` result that says so. A result is left out if it
+ * answers no call of the nearest assistant message before it, or one that is answered already.
  */
 export function toSendable(messages: readonly Message[]): Message[] {
 	const entries: (Message | ReadonlyMap<string, ToolMessage | undefined>)[] = [];

@@ -2,7 +2,7 @@ import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
 import { readUsage, withUsage } from './model-error.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
-import { deltaMeter, replyTooLarge, sizeOfReply, usualReplyBytes } from './reply-size.ts';
+import { createDeltaMeter, createReplyTooLarge, measureReply, usualReplyBytes } from './reply-size.ts';
 import { addLostUsage, retry } from './retry.ts';
 import { longestTimer, raceAbort, toAbortError } from './signal.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -44,9 +44,9 @@ export async function watchCall(
 	const { firstEventMs = stream ? 120_000 : 600_000, idleMs = 300_000 } = timeouts;
 	const watchdog = createWatchdog({ firstEventMs, idleMs }, model);
 	const either = AbortSignal.any([signal, watchdog.signal]);
-	const size = deltaMeter(maxReplyBytes);
+	const size = createDeltaMeter(maxReplyBytes);
 	const take: OnDelta = (delta) => {
-		if (!size.fits(delta)) watchdog.abort(replyTooLarge(model, maxReplyBytes));
+		if (!size.fits(delta)) watchdog.abort(createReplyTooLarge(model, maxReplyBytes));
 		if (either.aborted) return size.pause();
 		watchdog.onActivity();
 		const room = onDelta(delta) ?? size.pause();
@@ -56,8 +56,8 @@ export async function watchCall(
 	try {
 		const reply = await raceAbort(replying, either);
 		if (isRecord(reply)) {
-			if (sizeOfReply(reply) <= maxReplyBytes) return reply;
-			throw withUsage(replyTooLarge(model, maxReplyBytes), reply.usage ?? {});
+			if (measureReply(reply) <= maxReplyBytes) return reply;
+			throw withUsage(createReplyTooLarge(model, maxReplyBytes), reply.usage ?? {});
 		}
 		throw new RunletError('interrupted', `${model}: the reply broke off before its end. Send the message again.`);
 	} catch (error) {

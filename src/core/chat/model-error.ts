@@ -15,24 +15,21 @@ const connectionTexts =
 	/network connection lost|fetch failed|failed to fetch|connection (error|reset|refused|closed)|socket hang up|terminated/i;
 
 /**
- * Any failure of a model call as a `RunletError` with a code of `RunletError`. A `RunletError` stays as it is; anything
- * else is judged by its `status`, then its `code`, then its text.
+ * Any failure of a model call as a `RunletError`. A `RunletError` stays as it is; the code of any other follows from its
+ * `status`, then its `code`, then its text.
  */
 export function toModelError(error: unknown, model: string): RunletError {
 	if (error instanceof RunletError) return error;
 	const status = readNumber(error, 'status') ?? readNumber(error, 'statusCode');
 	const code = readCauseCode(error);
-	const data = {
-		model,
-		status,
-		...(code === 'insufficient_quota' && { insufficientQuota: true }),
-		...optional('retryAfter', readRetryAfter(error)),
-	};
+	const retryAfter = readRetryAfter(error);
+	const insufficientQuota = code === 'insufficient_quota' ? true : undefined;
+	const data = { model, status, insufficientQuota, retryAfter };
 	const text = toMessageText(error);
-	// The loop asks its own signal first: this one was aborted by somebody else, behind its back.
+	// The loop looks at its own signal first, so somebody else aborted this call.
 	if (isAbort(error))
 		return new RunletError('interrupted', `${model}: the call was broken off.`, data, { cause: error });
-	const kind = status === undefined ? kindOfCode(code, text) : kindOfStatus(status);
+	const kind = status === undefined ? findCode(code, text) : findStatusCode(status);
 	return new RunletError(kind, `${model}: ${text}${remedies[kind] ?? ''}`, data, { cause: error });
 }
 
@@ -41,7 +38,7 @@ export function isRetryable(error: RunletError): boolean {
 	return retryable.has(error.code) && error.data?.insufficientQuota !== true;
 }
 
-/** The failure with everything that was spent until it in its data. */
+/** The failure, with what was spent until then in its data. */
 export function withUsage(error: RunletError, usage: ChatUsage): RunletError {
 	if (Object.keys(usage).length === 0) return error;
 	return new RunletError(error.code, error.message, { ...error.data, usage }, { cause: error.cause ?? error });
@@ -53,7 +50,7 @@ export function readUsage({ data }: RunletError): ChatUsage | undefined {
 	return typeof usage === 'object' && usage !== null ? usage : undefined;
 }
 
-/** Seconds that a failed call asked to be left alone, if it said so. */
+/** Seconds that the provider of a failed call asks to wait, if it does. */
 export function readRetryAfter(error: unknown): number | undefined {
 	if (error instanceof RunletError) return readNumber(error.data, 'retryAfter');
 	const own = readNumber(error, 'retryAfter');
@@ -78,8 +75,8 @@ const remedies: Readonly<Record<string, string>> = {
 	overloaded: ' The provider is overloaded: try again later, or name fallbacks.',
 };
 
-/** The code that belongs to an HTTP status. */
-export function kindOfStatus(status: number) {
+/** The code of a failure by its HTTP status. */
+export function findStatusCode(status: number) {
 	if (status === 401 || status === 403) return 'auth';
 	if (status === 408) return 'timeout';
 	if (status === 413) return 'context_overflow';
@@ -88,7 +85,7 @@ export function kindOfStatus(status: number) {
 	return status >= 400 ? 'invalid_request' : 'provider_error';
 }
 
-function kindOfCode(code: string | undefined, text: string): string {
+function findCode(code: string | undefined, text: string): string {
 	if (code === 'insufficient_quota') return 'rate_limited';
 	if (code !== undefined && retryable.has(code)) return code;
 	if ((code !== undefined && connectionCodes.test(code)) || connectionTexts.test(text)) return 'network';
@@ -112,10 +109,4 @@ function isAbort(error: unknown): boolean {
 function readNumber(from: unknown, key: string): number | undefined {
 	const value: unknown = isRecord(from) || from instanceof Error ? Reflect.get(from, key) : undefined;
 	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-}
-
-function optional<K extends string, V>(key: K, value: V | undefined): { [key in K]?: V } {
-	const fields: { [key in K]?: V } = {};
-	if (value !== undefined) fields[key] = value;
-	return fields;
 }

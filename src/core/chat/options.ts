@@ -20,25 +20,25 @@ export interface Turn {
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 }
 
-/** The turn is offered these tools only, and has to call one. */
+/** Offers a turn these tools only, and makes it call one. */
 export interface OneOfTools {
 	readonly oneOf: readonly string[];
 }
 
-/** What came with a message: for whoever stores it and wants to show the run again. */
+/** What belongs to a message: for a store that wants to show the run again. */
 export interface MessageContext {
 	/** The model turn, of an assistant message. */
 	readonly turn?: Turn;
 	/** Notes and warnings since the message before, in order. */
 	readonly before: readonly SideEvent[];
 	/**
-	 * Of a summary: how many messages of the history stand behind it. So many were given or stored before it, the newest
-	 * ones; it belongs in front of them and behind all others.
+	 * Of a summary: how many messages of the history stand behind it. These are the newest ones that were given or stored
+	 * before it.
 	 */
 	readonly inFrontOf?: number;
-	/** Of a summary: what it cost to make. Counts in the run's usage, and in no turn's. */
+	/** Of a summary: what it cost. It counts in the run's usage, and in no turn's. */
 	readonly usage?: ChatUsage;
-	/** What the request that gave an assistant message cost, by itself; `turn.usage` counts the tries before it, too. */
+	/** Of an assistant message: what its own request cost. `turn.usage` counts failed tries, too. */
 	readonly spent?: ChatUsage;
 	/** Why the tool that gave this result stops the run. */
 	readonly haltedReason?: string;
@@ -51,54 +51,53 @@ export interface ChatOptions {
 	readonly chatFn?: TextChatFn;
 	/** Calls the model with streaming; wins over `providers`. Gives the reply, or only its text. */
 	readonly chatStreamFn?: TextChatStreamFn;
-	/** Who can talk to which model. A later entry wins. */
+	/** The providers of the models. A later entry wins. */
 	readonly providers?: readonly ProviderRegistration[];
-	/** Further models, tried in order when one cannot be reached, or breaks off. */
+	/** Further models, tried in order when one cannot be reached or breaks off. */
 	readonly fallbacks?: readonly string[];
 	readonly system?: string;
 	/** Functions and records, or a toolbox. */
 	readonly tools?: ToolEntries;
 	readonly skills?: readonly (AnyFn | Skill)[];
 	readonly skillResolver?: SkillResolver;
-	/** Tools that are offered once a skill was read that names them in `allowed-tools`. */
+	/** Tools that a skill brings: offered once a skill is read that names them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
-	/** What the harness knows about the turn, or who is asked for it at each call; wins over what a model says to `apply_skill`. */
+	/** What the harness knows about the turn, or a function that says it at each call; wins over what a model tells `apply_skill`. */
 	readonly skillContext?: SkillContext | (() => SkillContext);
 	/** Model turns of one run; 10. */
 	readonly maxIterations?: number;
-	/** Tool calls of one run; 200. What goes beyond is not run, which the model is told. Ten of a turn run at a time. */
+	/** Tool calls of one run; 200. Calls beyond it are not run, and the model is told so. Ten of a turn run at a time. */
 	readonly maxToolCalls?: number;
 	readonly maxContextTokens?: number;
 	/**
 	 * What happens when the conversation is over the context limit, or its provider says that it is too long. `fail`, the
-	 * default: the run fails with `context_overflow`. `truncate`: its oldest part is left out of the requests. `compact`:
-	 * the model sums that part up, and the summary, which enters the history, is sent instead. What is left out begins
-	 * and ends at a user message; the newest one, and what follows it, is always sent, and so are system messages.
-	 * `messages` keep everything. A `warning` says how many messages are not sent any more.
+	 * default: the run fails with `context_overflow`. `truncate`: the requests leave its oldest part out. `compact`: the
+	 * model sums that part up; the summary enters the history and is sent instead. The part that is left out begins and
+	 * ends at a user message. The newest user message, what follows it, and system messages are always sent. `messages`
+	 * keep everything. A `warning` says how many messages are not sent any more.
 	 */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
-	/** The model's context window, or who knows it by the model's name: the limit where `maxContextTokens` is missing. */
+	/** The model's context window, or a function that knows it: the limit where `maxContextTokens` is missing. */
 	readonly modelContextWindow?: number | ProviderRegistration['contextWindow'];
 	readonly maxOutputTokens?: number;
 	/**
-	 * The longest reply of a turn in bytes, its text, thinking and calls together; 8,388,608. A longer one is broken off,
-	 * and the run fails with `reply_too_large`.
+	 * The longest reply of a turn in bytes: text, thinking and calls together; 8,388,608. A longer one is broken off, and
+	 * the run fails with `reply_too_large`.
 	 */
 	readonly maxReplyBytes?: number;
-	/** For the turn that answers a message; once tools have answered, the model is free again, or the run would not end. */
+	/** Holds for the turn that answers a message. Once tools have answered the model is free again, or no run would end. */
 	readonly toolChoice?: ToolChoice | OneOfTools;
 	/**
-	 * `false`: of the calls of a turn that are left to somebody else only the first one is. The model is told that the
-	 * others were not run.
+	 * `false`: of a turn's calls only one may wait for somebody else. The model is told that the others were not run.
 	 */
 	readonly parallelToolCalls?: boolean;
 	/**
-	 * The final reply's text is JSON of this schema: JSON Schema, or valibot, Zod and the like. It is checked, and a model
-	 * that did not keep to it is told what is wrong and asked again, twice at most; then the run fails with
-	 * `invalid_output`. The value is the result's `output`.
+	 * The final reply's text is JSON of this schema: JSON Schema, or valibot, Zod and the like. A reply of another form is
+	 * asked for again, twice at most, with what is wrong; then the run fails with `invalid_output`. The value is the
+	 * result's `output`.
 	 */
 	readonly outputSchema?: JsonSchema | AnySchema;
-	/** How much the model is to think; missing leaves it to the model. */
+	/** How much the model thinks; missing leaves it to the model. */
 	readonly reasoningEffort?: ReasoningEffort;
 	/** Share of the context limit from which a `warning` is given; 0.8. */
 	readonly warnContextPct?: number;
@@ -111,37 +110,37 @@ export interface ChatOptions {
 	readonly deltaDataType?: string;
 	/** Gets the mirrored records. What it throws is ignored. */
 	readonly emit?: (type: string, data: unknown) => unknown;
-	/** `manual` stops before any tool runs; every call is then the caller's to answer. */
+	/** `manual` stops before any tool runs: the caller answers every call. */
 	readonly mode?: 'auto' | 'manual';
 	/** Ids of open calls that a person has allowed: they run, though their tools need approval. */
 	readonly approved?: readonly string[];
-	/** What open calls have asked the person already: they are not run to ask again. */
+	/** Questions that open calls have asked already: these calls do not run again. */
 	readonly asked?: readonly Question[];
-	/** Ids that a new call is not given: where it comes with one of them it gets a suffix. */
+	/** Ids that are taken: a new call with one of them gets a suffix. */
 	readonly takenIds?: ReadonlySet<string>;
-	/** Model turns after which the run stops, its tools having run, as `awaiting_tools` with no call open. */
+	/** Model turns after which the run stops as `awaiting_tools` with no call open. Their tools run before. */
 	readonly stopAfter?: number;
 	readonly signal?: AbortSignal;
-	/** Who is calling: reaches tools as their context. */
+	/** Tells tools who calls them. */
 	readonly context?: Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext'>>;
-	/** Told what a tool's function threw, with its stack: the model and the readers get its message only. Never throws. */
+	/** Gets what a tool's function threw, with its stack: the model and the readers get its message only. Must not throw. */
 	readonly onToolThrow?: (tool: string, thrown: unknown) => void;
-	/** Has stored a message before the run's next step begins; what it throws ends the run. */
+	/** Stores a message before the run's next step begins. What it throws ends the run. */
 	readonly onMessage?: (message: Message, about: MessageContext) => void | Promise<void>;
-	/** Has noted that a tool is about to carry out a call, before it does; what it throws ends the run. */
+	/** Notes that a tool carries out a call, before it does. What it throws ends the run. */
 	readonly onToolCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Has noted what a call asks the person; what it throws ends the run. */
+	/** Notes what a call asks the person. What it throws ends the run. */
 	readonly onQuestion?: (question: Question, call: ToolCall) => void | Promise<void>;
 	/**
-	 * Has noted that a turn is asked again of which something was shown, before anybody is told; `repeated` are its notes
+	 * Notes that a turn is asked again of which something was shown, before its readers are told. `repeated` are its notes
 	 * and warnings, which are shown again. What it throws ends the run.
 	 */
 	readonly onRestart?: (iteration: number, repeated: readonly SideEvent[]) => void | Promise<void>;
 	/** Keeps account of what the run spends, request by request. */
 	readonly meter?: Meter;
-	/** Messages that came while the run went on, stored by whoever gives them: taken up before the model is asked again. */
+	/** Gives messages that came during the run, stored already: the model gets them with its next turn. */
 	readonly steer?: () => readonly Message[];
-	/** Retries of a model call that failed in a way that may pass; 2. Where something of it was shown, `turn.restarted` comes first. */
+	/** Retries of a model call after a failure that may pass; 2. Where something of it was shown, `turn.restarted` comes first. */
 	readonly maxRetries?: number;
 	readonly timeouts?: Timeouts;
 }

@@ -3,19 +3,19 @@ import type { AnySchema, JsonSchema } from '../tool/index.ts';
 import { type Checked, checkOutput, isSchema, prepareOutputCheck } from '../tool/schema.ts';
 import { type Message, type UserMessage, userMessage } from './message.ts';
 
-/** How often a model is asked again whose reply is not what `outputSchema` says. */
+/** How often a model is asked again for a reply of the form of `outputSchema`. */
 const mostRepairs = 2;
 
-/** Issues that a model is told of at a time, and characters of each. */
+/** Issues that a model is told at a time, and characters of each. */
 const mostIssues = 10;
 const longestIssue = 300;
 
-/** A final reply, read by the run's `outputSchema`: its value, or what the model is asked again with. */
+/** A final reply, read by the run's `outputSchema`: its value, or the message that asks the model again. */
 export type OutputOutcome = { readonly value: unknown } | { readonly repair: UserMessage };
 
 /**
- * Reads a final reply as the JSON of a schema. Throws `invalid_output` where the model has been asked again often enough;
- * how often the history says, so that a run that is taken up again counts on.
+ * Reads a final reply as the JSON of a schema. Throws `invalid_output` where the model was asked again often enough. It
+ * counts in the history, so a run that is taken up goes on counting.
  */
 export async function readOutput(
 	text: string,
@@ -25,11 +25,11 @@ export async function readOutput(
 	const checked = await checkText(text, schema);
 	if ('value' in checked) return { value: checked.value };
 	const issues = checked.issues.slice(0, mostIssues).map((issue) => issue.slice(0, longestIssue));
-	if (countRepairs(messages) >= mostRepairs) throw invalidOutput(issues);
+	if (countRepairs(messages) >= mostRepairs) throw createInvalidOutput(issues);
 	return { repair: userMessage([repairBegins, ...issues.map((issue) => `- ${issue}`), repairEnds].join('\n')) };
 }
 
-/** Throws `invalid_request` where no reply could be read by the schema, before one is paid for. */
+/** Throws `invalid_request` for a schema that no reply can be read by, before a reply is paid for. */
 export function assertReadable(schema: JsonSchema | AnySchema | undefined): void {
 	if (schema === undefined || isSchema(schema)) return;
 	try {
@@ -40,7 +40,7 @@ export function assertReadable(schema: JsonSchema | AnySchema | undefined): void
 	}
 }
 
-/** The JSON in a reply: the whole of it or, of one in a code fence, what stands in the fence. Nothing where it is none. */
+/** The JSON in a reply: the whole reply, or what stands in its code fence. `undefined` if it is no JSON. */
 export function findJson(text: string): string | undefined {
 	const whole = text.trim();
 	if (isJsonText(whole)) return whole;
@@ -51,24 +51,24 @@ export function findJson(text: string): string | undefined {
 	return isJsonText(fenced) ? fenced : undefined;
 }
 
-/** Whether a schema asks for an object and says nothing of it: providers have no common word for that. */
+/** Whether a schema asks for an object and says nothing about it: providers have no common word for that. */
 export function isAnyObject(schema: JsonSchema | AnySchema | undefined): boolean {
 	if (schema === undefined || isSchema(schema) || schema.type !== 'object') return false;
 	return Object.keys(schema).every((key) => key === 'type' || key === '$schema' || key === 'description');
 }
 
-/** What a model is told that is to answer with any object. */
+/** Asks a model for an object of any form. */
 export const anyObjectWords = 'Answer with one JSON object and nothing else: no words around it, no code fence.';
 
 const repairBegins = 'Your answer is not the JSON that was asked for:';
 const repairEnds = 'Answer again, with the whole corrected JSON and nothing else.';
 
-/** Whether the model was asked again with this message. */
+/** Whether this message asks the model again. */
 export function isRepair({ content }: UserMessage): boolean {
 	return content.startsWith(repairBegins);
 }
 
-/** How often the model was asked again since somebody else said something. */
+/** How often the model was asked again since the last message of a person. */
 function countRepairs(messages: readonly Message[]): number {
 	let count = 0;
 	for (const message of messages.toReversed()) {
@@ -95,7 +95,7 @@ function isJsonText(text: string): boolean {
 	}
 }
 
-function invalidOutput(issues: readonly string[]): RunletError {
+function createInvalidOutput(issues: readonly string[]): RunletError {
 	return new RunletError(
 		'invalid_output',
 		`The model did not answer as outputSchema says, also when asked again (${issues.join('; ')}). Simplify the schema, or use another model.`,

@@ -5,13 +5,13 @@ import type { ChatReply, OnDelta } from './reply.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** Who makes a model. An open set: a provider of your own is any other text. */
+/** The maker of a model. A provider of your own may be any other text. */
 export type Provider = 'anthropic' | 'openai' | 'xai' | 'gemini' | (string & {});
 
-/** How to tell a provider's models and how to talk to them. */
+/** A provider: how to tell its models and how to talk to them. */
 export interface ProviderRegistration {
 	readonly variant: Provider;
-	/** Whether a model, in lower case, is this provider's. */
+	/** Whether a model is this provider's; gets its name in lower case. */
 	readonly detect: (model: string) => boolean;
 	readonly displayName: string;
 	readonly chatFn?: ChatFn;
@@ -20,11 +20,11 @@ export interface ProviderRegistration {
 	readonly countTokens?: (messages: readonly Message[], model: string) => number | Promise<number>;
 	/** What it can do: `vision`, `audio`, `reasoning`, `contextWindow`, … */
 	readonly meta?: ProviderMeta;
-	/** Tokens that fit into one of its models, by the model's name; nothing where nobody knows. */
+	/** Tokens that fit into one of its models, by the model's name; `undefined` if unknown. */
 	readonly contextWindow?: (model: string) => number | undefined | Promise<number | undefined>;
-	/** What a call of one of its models costs in US dollars; nothing where nobody knows. */
+	/** What a call of one of its models costs in US dollars; `undefined` if unknown. */
 	readonly computePrice?: PriceOf;
-	/** Why it cannot talk yet, as the variable to set, such as `ANTHROPIC_API_KEY`. Stands in the error of who tries. */
+	/** What it needs before it can talk: the variable to set, such as `ANTHROPIC_API_KEY`. Errors name it. */
 	readonly needs?: string;
 	/** Retries of a failed call, where a run does not say; 2. */
 	readonly maxRetries?: number;
@@ -38,20 +38,20 @@ export type PriceOf = (
 	usage: Pick<ChatUsage, 'inputTokens' | 'outputTokens'>,
 ) => number | undefined | Promise<number | undefined>;
 
-/** What a provider's models can do, as far as it is known; a field of one's own is welcome. */
+/** What a provider's models can do, as far as it is known. You may add fields of your own. */
 export interface ProviderMeta {
 	/** Takes images. */
 	readonly vision?: boolean;
 	/** Takes audio. */
 	readonly audio?: boolean;
-	/** Can show its thinking, or be told how much to think. */
+	/** Shows its thinking, or can be told how much to think. */
 	readonly reasoning?: boolean;
 	/** Tokens that its usual models take. For one model, ask the registration's own `contextWindow`. */
 	readonly contextWindow?: number;
 	readonly [more: string]: unknown;
 }
 
-/** What a model call may be told beside the conversation. */
+/** The options of a model call, beside the conversation. */
 export interface CallOptions {
 	readonly signal?: AbortSignal;
 	/** The longest reply, in tokens. */
@@ -97,7 +97,7 @@ export type ChatStreamFn = (
 	options?: CallOptions,
 ) => ChatReply | undefined | Promise<ChatReply | undefined>;
 
-/** A `ChatFn` of a caller's own, which may give only the text of its reply. */
+/** A `ChatFn` of your own, which may give only the text of its reply. */
 export type TextChatFn = (
 	...args: Parameters<ChatFn>
 ) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;

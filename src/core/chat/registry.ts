@@ -9,7 +9,7 @@ const builtins: readonly ProviderRegistration[] = [
 	{ variant: 'gemini', displayName: 'Google Gemini', detect: prefixDetector('gemini') },
 ];
 
-/** The four providers that Runlet knows by name. They detect and name only; `withProviders([anthropic({ apiKey })])` is what can talk. */
+/** The four providers that Runlet knows by name. They detect and name only; `withProviders([anthropic({ apiKey })])` can talk. */
 export function builtinProviders(): readonly ProviderRegistration[] {
 	return builtins;
 }
@@ -19,7 +19,7 @@ export function withProviders(extras: readonly ProviderRegistration[]): readonly
 	return [...builtins, ...extras];
 }
 
-/** A `detect` function: whether a model's name begins with `prefix`, in any case. */
+/** Makes a `detect` function: whether a model's name begins with `prefix`, in any case. */
 export function prefixDetector(prefix: string): (model: string) => boolean {
 	const wanted = prefix.toLowerCase();
 	return (model) => model.toLowerCase().startsWith(wanted);
@@ -35,7 +35,7 @@ export function detectProvider(model: string): Provider {
 	});
 }
 
-/** The entry for a model, searched from the end so that a later one overrides; `undefined` for none. */
+/** The entry for a model; a later one wins. `undefined` if there is none. */
 export function detectProviderFrom(
 	registry: readonly ProviderRegistration[],
 	model: string,
@@ -56,7 +56,7 @@ export function providerName(provider: Provider): string {
 	return builtins.find(({ variant }) => variant === provider)?.displayName ?? provider;
 }
 
-/** The entry that an options object's model selects, from its `providers`, then from the built-in ones; `undefined` for none. */
+/** The entry for the model of some options, from their `providers`, then from the built-in ones. `undefined` if there is none. */
 export function resolveRegistration({
 	model,
 	providers = [],
@@ -65,10 +65,10 @@ export function resolveRegistration({
 }
 
 /**
- * The error for a model that nobody can talk to: `not_configured` with the variable to set where only that is missing,
- * else `unknown_model`, which lists what is configured.
+ * The error for a model that no provider can talk to: `not_configured` with the variable to set where only that is
+ * missing, else `unknown_model`, which lists the providers that are configured.
  */
-export function unknownModel(model: string, registry: readonly ProviderRegistration[]): RunletError {
+export function createUnknownModel(model: string, registry: readonly ProviderRegistration[]): RunletError {
 	const found = resolveRegistration({ model, providers: registry });
 	const able = registry.filter(canTalk).map(({ displayName }) => displayName);
 	const configured = able.length === 0 ? 'No provider is configured.' : `Configured: ${[...new Set(able)].join(', ')}.`;
@@ -85,7 +85,7 @@ export function unknownModel(model: string, registry: readonly ProviderRegistrat
 	return new RunletError('unknown_model', `${remedy} ${configured}`, { model });
 }
 
-/** Whether a provider can be asked for a reply. */
+/** Whether a provider can reply. */
 export function canTalk({ chatFn, chatStreamFn }: ProviderRegistration): boolean {
 	return chatFn !== undefined || chatStreamFn !== undefined;
 }

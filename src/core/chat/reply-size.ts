@@ -3,29 +3,29 @@ import { isRecord } from '../ground/json.ts';
 
 import type { ChatReply, OnDelta } from './reply.ts';
 
-/** The longest reply of a model, in bytes, where nobody says: text, thinking and the input of calls together. */
+/** The default for the longest reply of a model, in bytes: text, thinking and the input of calls together. */
 export const usualReplyBytes = 8_388_608;
 
-/** What an event costs beside its text, in bytes, about. */
+/** What an event costs beside its text, in bytes, roughly. */
 const eventBytes = 32;
 
-/** Deltas without a text that pass in one go; then timers have their turn, for only time ends a stream of these. */
+/** Deltas without a text that pass in one go. Then timers have their turn: only time ends a stream of these. */
 const emptyAtOnce = 1_024;
 
-/** The error that a reply ends with which is too long. It is not asked for again. */
-export function replyTooLarge(model: string, maxBytes: number): RunletError {
+/** The error for a reply that is too long. The request is not made again. */
+export function createReplyTooLarge(model: string, maxBytes: number): RunletError {
 	const message = `${model}: the reply is longer than ${maxBytes} bytes, so it was broken off. Ask for less, or raise maxReplyBytes.`;
 	return new RunletError('reply_too_large', message, { model, maxReplyBytes: maxBytes });
 }
 
 /** Counts the deltas of one reply. */
-export function deltaMeter(maxBytes: number) {
+export function createDeltaMeter(maxBytes: number) {
 	let bytes = 0;
 	let empty = 0;
 	return {
-		/** Counts a delta; whether the reply is still short enough. */
+		/** Counts a delta. Gives whether the reply is still short enough. */
 		fits: (delta: Parameters<OnDelta>[0]): boolean => {
-			const size = sizeOfDelta(delta);
+			const size = measureDelta(delta);
 			bytes += size;
 			empty = size === 0 ? empty + 1 : 0;
 			return bytes <= maxBytes;
@@ -40,19 +40,19 @@ export function deltaMeter(maxBytes: number) {
 }
 
 /** Bytes of a whole reply: its text, its thinking, and the input of its calls. */
-export function sizeOfReply({ text = '', reasoning = '', toolCalls = [] }: ChatReply): number {
-	const inputs = toolCalls.reduce((sum, { input }) => sum + eventBytes + sizeOfData(input), 0);
+export function measureReply({ text = '', reasoning = '', toolCalls = [] }: ChatReply): number {
+	const inputs = toolCalls.reduce((sum, { input }) => sum + eventBytes + measureData(input), 0);
 	return byteLength(text) + byteLength(reasoning) + inputs;
 }
 
-function sizeOfDelta(delta: Parameters<OnDelta>[0]): number {
+function measureDelta(delta: Parameters<OnDelta>[0]): number {
 	if (!isRecord(delta) || delta.type === 'stop') return 0;
 	if (delta.type === 'text' || delta.type === 'reasoning') return byteLength(delta.text);
 	return eventBytes + Object.values(delta).reduce<number>((sum, value) => sum + byteLength(value), 0);
 }
 
 /** Bytes of the texts and keys of data, at any depth. */
-function sizeOfData(data: unknown): number {
+function measureData(data: unknown): number {
 	const seen = new Set<object>();
 	const open: unknown[] = [data];
 	let size = 0;
@@ -67,7 +67,7 @@ function sizeOfData(data: unknown): number {
 	return size;
 }
 
-/** Bytes of a text in UTF-8, without writing it; none of anything else. */
+/** Bytes of a text in UTF-8, counted without encoding it; 0 for anything else. */
 function byteLength(text: unknown): number {
 	if (typeof text !== 'string') return 0;
 	let bytes = text.length;

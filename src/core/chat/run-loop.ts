@@ -4,7 +4,7 @@ import type { ChatOptions } from './options.ts';
 import type { ReplyDelta } from './reply.ts';
 import { run, startRun } from './run.ts';
 
-/** Asks an agent and resolves to its final text, with whole replies. Rejects as `Run.result` does. */
+/** Asks an agent and resolves to its final text; the model does not stream. Rejects as `Run.result` does. */
 export function runLoop(options: ChatOptions, text: string): Promise<string> {
 	return runLoopMessages(options, [userMessage(text)]);
 }
@@ -14,14 +14,14 @@ export async function runLoopMessages(options: ChatOptions, messages: readonly M
 	return (await startRun(options, messages, { stream: false }).result).text;
 }
 
-/** Asks an agent and resolves to its final text, telling `onDelta` each delta of every turn, and `turn.restarted`. */
+/** Asks an agent and resolves to its final text. `onDelta` gets each delta of every turn, and `turn.restarted`. */
 export function runLoopStream(options: ChatOptions, text: string, onDelta?: OnStreamDelta): Promise<string> {
 	return runLoopStreamMessages(options, [userMessage(text)], onDelta);
 }
 
 /**
- * Takes the deltas of a run, and `turn.restarted`: the turn is asked again, so what was told of it is void. A function
- * that knows only deltas fits, too.
+ * Takes the deltas of a run, and `turn.restarted`: the turn is asked again, so its deltas are void. A function that knows
+ * only deltas fits, too.
  */
 export type OnStreamDelta = {
 	// Written as a method, whose parameter may be narrower.
@@ -30,7 +30,7 @@ export type OnStreamDelta = {
 
 type Restarted = Extract<RunEvent, { readonly type: 'turn.restarted' }>;
 
-/** As `runLoopStream`, from a conversation. `onDelta` is waited for; what it throws ends the run. */
+/** As `runLoopStream`, from a conversation. The run waits for `onDelta`; what it throws ends the run. */
 export async function runLoopStreamMessages(
 	options: ChatOptions,
 	messages: readonly Message[],

@@ -11,7 +11,7 @@ import { estimateTokens } from './tokens.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** A turn, whatever part of the conversation it sends. */
-export type Turn = Omit<TurnRequest, 'messages'> & {
+export type PreparedTurn = Omit<TurnRequest, 'messages'> & {
 	/** Names of the skills that were read in what is sent. */
 	readonly skills: () => readonly string[];
 };
@@ -30,13 +30,13 @@ export interface Summary {
 	readonly usage: ChatUsage;
 }
 
-/** Requests for one summary. What is older than what they hold is not summed up. */
+/** The most requests for one summary. They take the newest messages; older ones are not summed up. */
 const mostPieces = 8;
 
-/** Characters of a call's input, and of its result, in what is summed up. */
+/** Characters of a call's input, and of its result, that the model sees. */
 const longestData = 2_000;
 
-/** Characters of a conversation that are asked about at once, however small the limit is. */
+/** The least characters of a conversation for one request, however small the limit is. */
 const shortestPiece = 1_000;
 
 const lead = 'What came before, in short. This is a record of the conversation, not an instruction:\n\n';
@@ -58,7 +58,7 @@ const instructions = [
  * may pass is thrown. The cost counts either way.
  */
 export async function summarize(
-	{ skills, ...request }: Turn,
+	{ skills, ...request }: PreparedTurn,
 	messages: readonly Message[],
 	room: SummaryRoom,
 	spend: Conversation['spend'],
@@ -83,7 +83,7 @@ export async function summarize(
 	}
 	if (pieces.length === 0) return undefined;
 	const names = skills();
-	const content = lead + text + aboutSkills(names);
+	const content = lead + text + describeSkills(names);
 	return { message: { role: 'system', content, summary: true, ...(names.length > 0 && { skills: names }) }, usage };
 }
 
@@ -133,7 +133,7 @@ function splitMessages(messages: readonly Message[], characters: number): string
 	const pieces: string[] = [];
 	let open: string[] = [];
 	let length = 0;
-	for (const entry of messages.flatMap(toEntries)) {
+	for (const entry of messages.flatMap(toEntryTexts)) {
 		const text = cutText(entry, characters);
 		if (length + text.length > characters && open.length > 0) {
 			pieces.push(open.join('\n\n'));
@@ -146,7 +146,7 @@ function splitMessages(messages: readonly Message[], characters: number): string
 	return open.length > 0 ? [...pieces, open.join('\n\n')] : pieces;
 }
 
-function toEntries(message: Message): string[] {
+function toEntryTexts(message: Message): string[] {
 	switch (message.role) {
 		case 'system':
 			return [];
@@ -170,12 +170,12 @@ function toEntries(message: Message): string[] {
 /** The text of an earlier summary, without its lead and its list of skills. */
 function readSummary(summary: SystemMessage): string {
 	const text = messageText(summary);
-	const end = aboutSkills(summary.skills ?? []);
+	const end = describeSkills(summary.skills ?? []);
 	return text.slice(text.startsWith(lead) ? lead.length : 0, text.endsWith(end) ? text.length - end.length : undefined);
 }
 
 /** Tells the model which skills it has read: their texts are summed up, too. */
-function aboutSkills(names: readonly string[]): string {
+function describeSkills(names: readonly string[]): string {
 	if (names.length === 0) return '';
 	return `\n\nSkills that were read: ${names.join(', ')}. Their tools can be called; read one again where its text is needed.`;
 }

@@ -1,4 +1,4 @@
-/** Counts the tokens of a text that comes in pieces, about. Where it is cut into pieces changes nothing. */
+/** Estimates the tokens of a text that comes in pieces. The places of its cuts change nothing. */
 export interface TokenCounter {
 	readonly add: (text: string) => void;
 	/** Tokens up to now, not rounded. */
@@ -6,8 +6,8 @@ export interface TokenCounter {
 }
 
 /**
- * Tokens of a text for any model, about: a weight a character by its script, measured against the tokenizers o200k,
- * cl100k and Claude's of 2023, which differ by a factor of two outside English. One pass, no copy.
+ * Estimates the tokens of a text for any model: each character has a weight by its script. The weights are measured
+ * against the tokenizers o200k, cl100k and Claude's of 2023, which differ by a factor of two outside English.
  */
 export function estimateTokens(text: string): number {
 	const counter = createTokenCounter();
@@ -23,8 +23,8 @@ export function createTokenCounter(): TokenCounter {
 		add: (text) => {
 			for (let index = 0; index < text.length; index++) {
 				const unit = text.charCodeAt(index);
-				const kind = unit < 128 ? kindOfAscii(unit) : other;
-				total += kind === other ? findWeight(unit) : asciiWeight(kind, before);
+				const kind = unit < 128 ? toKind(unit) : other;
+				total += kind === other ? findWeight(unit) : findAsciiWeight(kind, before);
 				before = kind;
 			}
 		},
@@ -40,7 +40,7 @@ const mark = 4;
 const other = 5;
 type Kind = typeof space | typeof lower | typeof upper | typeof digit | typeof mark | typeof other;
 
-function kindOfAscii(unit: number): Kind {
+function toKind(unit: number): Kind {
 	if (unit >= 97 && unit <= 122) return lower;
 	if (unit <= 32) return space;
 	if (unit >= 48 && unit <= 57) return digit;
@@ -51,7 +51,7 @@ function kindOfAscii(unit: number): Kind {
  * A quarter of a token a character is what English costs. Numbers, base64, hashes and identifiers cost more: in them
  * letters, digits and cases alternate.
  */
-function asciiWeight(kind: Kind, before: Kind): number {
+function findAsciiWeight(kind: Kind, before: Kind): number {
 	switch (kind) {
 		case space:
 			return before === space ? 0.04 : 0.25;
@@ -66,7 +66,7 @@ function asciiWeight(kind: Kind, before: Kind): number {
 	}
 }
 
-/** From which code unit on a character weighs how much. */
+/** The weight of characters from a code unit on. */
 const scripts: readonly (readonly [from: number, weight: number])[] = [
 	[0x0080, 0.35], // Latin with accents
 	[0x0300, 0.8], // accents by themselves

@@ -114,7 +114,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 	const { together, alone, manual: waiting } = await partition(request);
 	const manual = request.parallel ? waiting : waiting.slice(0, 1);
 	for (const call of waiting.slice(manual.length)) await settle(call, { id: call.id, output: onlyOne, isError: true });
-	await inPool(together, runOne);
+	await runInPool(together, runOne);
 	for (const call of alone) {
 		if (outcome.question !== undefined || outcome.haltedReason !== undefined) break;
 		await runOne(call);
@@ -132,7 +132,7 @@ async function partition({ calls, tools, context, timeoutMs, approved, beyondLim
 	for (const call of calls) {
 		const tool = findByCall(tools, call.name);
 		const waits =
-			tool && !beyondLimit.has(call.id) && (await waitsForPerson(tool, call, approved, { ...context, timeoutMs }));
+			tool && !beyondLimit.has(call.id) && (await findWait(tool, call, approved, { ...context, timeoutMs }));
 		if (waits === 'result') manual.push(call);
 		else if (waits === 'approval') manual.push({ ...call, kind: waits });
 		else (tool?.sequential === true && !beyondLimit.has(call.id) ? alone : together).push(call);
@@ -141,7 +141,7 @@ async function partition({ calls, tools, context, timeoutMs, approved, beyondLim
 }
 
 /** What a call with valid arguments waits for, if its tool is manual or needs approval. */
-async function waitsForPerson(
+async function findWait(
 	tool: Tool,
 	{ id, input }: ToolCall,
 	approved: ReadonlySet<string>,
@@ -169,7 +169,7 @@ async function waitsForPerson(
  * Does all the work, a few pieces at a time. After a failure no other begins; the first failure is thrown once all have
  * ended, so that none goes on behind the loop's back.
  */
-async function inPool<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+async function runInPool<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
 	const waiting = [...items];
 	const worker = async (): Promise<void> => {
 		try {

@@ -5,7 +5,7 @@ import type { ChatOptions } from './options.ts';
 import { isRepair } from './output.ts';
 import type { CallOptions } from './provider.ts';
 
-/** What a call is told. A forced tool is forced once: with its result there the model may answer. */
+/** The tool choice of a request. A tool is forced once: with its result the model may answer. */
 export function toCallChoice(
 	toolChoice: ChatOptions['toolChoice'],
 	messages: readonly Message[],
@@ -18,8 +18,8 @@ export function toCallChoice(
 	return typeof toolChoice === 'object' && 'oneOf' in toolChoice ? 'required' : toolChoice;
 }
 
-/** The tools of a turn that has to call any of some; all others are offered whatever there is. */
-export function offeredTools(
+/** The tools to offer: some of them to a turn that has to call one of these, all of them to any other. */
+export function selectOfferedTools(
 	tools: readonly Tool[],
 	{ toolChoice }: ChatOptions,
 	messages: readonly Message[],
@@ -32,10 +32,10 @@ export function offeredTools(
 const mustCallBegins = 'You have to call a tool now, and you answered in words.';
 
 /**
- * What a model is asked again with that had to call one of some tools and called none: not every provider sees to it.
- * Nothing where all is well. Throws `invalid_output` where the model was asked again already, by what the history says.
+ * The message that asks a model again that had to call one of some tools and called none: not every provider enforces
+ * this. `undefined` where all is well. Throws `invalid_output` where the history says that the model was asked again.
  */
-export function askForCall(
+export function toCallReminder(
 	toolChoice: ChatOptions['toolChoice'],
 	messages: readonly Message[],
 ): UserMessage | undefined {
@@ -58,7 +58,7 @@ function isReminder({ content }: UserMessage): boolean {
 	return content.startsWith(mustCallBegins);
 }
 
-/** Whether the model has the result of a call; that it was asked again since does not count. */
+/** Whether the model has the result of a call. Messages that ask it again do not count. */
 function isAnswered(messages: readonly Message[]): boolean {
 	const last = messages.findLast((message) => {
 		if (message.role === 'assistant') return (message.toolCalls ?? []).length > 0;

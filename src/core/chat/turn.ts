@@ -13,7 +13,7 @@ import type { ChatOptions } from './options.ts';
 import { anyObjectWords, assertReadable, isAnyObject } from './output.ts';
 import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
-import { offeredTools } from './tool-choice.ts';
+import { selectOfferedTools } from './tool-choice.ts';
 
 /** What all turns of a run share. */
 export interface TurnSetting {
@@ -74,7 +74,7 @@ export async function takeTurn(
 	const { messages } = conversation;
 	const system = await writeSystemPrompt(options, resolver, conversation, signal);
 	const available = await availableTools(tools, { ...context, timeoutMs: options.timeouts?.toolMs });
-	const offered = offeredTools(available, options, messages);
+	const offered = selectOfferedTools(available, options, messages);
 	return askWithinContext(
 		{
 			options,

@@ -22,18 +22,18 @@ export interface ChatUsage {
  */
 export function makeUsage(raw: unknown, provider?: string, model?: string): ChatUsage {
 	const from = isRecord(raw) ? raw : {};
-	const cacheRead = number(from, 'cache_read_input_tokens');
-	const cacheWrite = number(from, 'cache_creation_input_tokens');
-	const input = number(from, 'inputTokens', 'input_tokens', 'prompt_tokens', 'promptTokenCount');
+	const cacheRead = readNumber(from, 'cache_read_input_tokens');
+	const cacheWrite = readNumber(from, 'cache_creation_input_tokens');
+	const input = readNumber(from, 'inputTokens', 'input_tokens', 'prompt_tokens', 'promptTokenCount');
 	// Anthropic counts cached input beside input_tokens; every other API counts it within.
-	const toolUse = number(from, 'toolUsePromptTokenCount');
+	const toolUse = readNumber(from, 'toolUsePromptTokenCount');
 	const inputTokens = input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheWrite ?? 0) + (toolUse ?? 0);
 	const reasoningTokens =
-		number(from, 'reasoningTokens', 'thoughtsTokenCount') ??
-		detail(from, ['completion_tokens_details', 'output_tokens_details'], 'reasoning_tokens', 'thinking_tokens');
-	const reported = number(from, 'totalTokens', 'total_tokens', 'totalTokenCount');
-	const output = number(from, 'outputTokens', 'output_tokens', 'completion_tokens');
-	const candidates = number(from, 'candidatesTokenCount');
+		readNumber(from, 'reasoningTokens', 'thoughtsTokenCount') ??
+		readDetail(from, ['completion_tokens_details', 'output_tokens_details'], 'reasoning_tokens', 'thinking_tokens');
+	const reported = readNumber(from, 'totalTokens', 'total_tokens', 'totalTokenCount');
+	const output = readNumber(from, 'outputTokens', 'output_tokens', 'completion_tokens');
+	const candidates = readNumber(from, 'candidatesTokenCount');
 	// Gemini counts thoughts beside its candidates, and so does xAI's Chat API, by its total; every other API counts
 	// reasoning within its output.
 	const beside = reported !== undefined && reported === (inputTokens ?? 0) + (output ?? 0) + (reasoningTokens ?? 0);
@@ -47,17 +47,17 @@ export function makeUsage(raw: unknown, provider?: string, model?: string): Chat
 		totalTokens: both ?? reported,
 		cachedInputTokens:
 			cacheRead ??
-			number(from, 'cachedInputTokens', 'cachedContentTokenCount') ??
-			detail(from, ['prompt_tokens_details', 'input_tokens_details'], 'cached_tokens'),
+			readNumber(from, 'cachedInputTokens', 'cachedContentTokenCount') ??
+			readDetail(from, ['prompt_tokens_details', 'input_tokens_details'], 'cached_tokens'),
 		reasoningTokens,
-		costUsd: number(from, 'costUsd', 'cost_usd'),
-		latencyMs: number(from, 'latencyMs', 'latency_ms'),
-		provider: provider ?? text(from, 'provider'),
-		model: model ?? text(from, 'model'),
+		costUsd: readNumber(from, 'costUsd', 'cost_usd'),
+		latencyMs: readNumber(from, 'latencyMs', 'latency_ms'),
+		provider: provider ?? readText(from, 'provider'),
+		model: model ?? readText(from, 'model'),
 	});
 }
 
-/** The sum of two usages; the later one's provider and model. */
+/** The sum of two usages, with the later one's provider and model. */
 export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
 	if (b === undefined) return a;
 	const sum = (
@@ -83,12 +83,12 @@ export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
 	});
 }
 
-/** Dollars without what binary fractions add to a sum. */
+/** Dollars without the digits that binary fractions add to a sum. */
 export function roundDollars(sum: number | undefined): number | undefined {
 	return sum === undefined ? undefined : Math.round(sum * 1e12) / 1e12;
 }
 
-function number(from: Record<string, unknown>, ...keys: string[]): number | undefined {
+function readNumber(from: Record<string, unknown>, ...keys: string[]): number | undefined {
 	for (const key of keys) {
 		const value = from[key];
 		if (typeof value === 'number' && Number.isFinite(value)) return value;
@@ -96,15 +96,15 @@ function number(from: Record<string, unknown>, ...keys: string[]): number | unde
 	return undefined;
 }
 
-function text(from: Record<string, unknown>, key: string): string | undefined {
+function readText(from: Record<string, unknown>, key: string): string | undefined {
 	const value = from[key];
 	return typeof value === 'string' ? value : undefined;
 }
 
-function detail(from: Record<string, unknown>, groups: readonly string[], ...keys: string[]): number | undefined {
+function readDetail(from: Record<string, unknown>, groups: readonly string[], ...keys: string[]): number | undefined {
 	for (const group of groups) {
 		const details = from[group];
-		if (isRecord(details)) return number(details, ...keys);
+		if (isRecord(details)) return readNumber(details, ...keys);
 	}
 	return undefined;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mediaTokens } from '../../../src/core/chat/media.ts';
+import { countMediaTokens } from '../../../src/core/chat/media.ts';
 import { createTokenCounter, estimateTokens } from '../../../src/core/chat/tokens.ts';
 import { toBase64 } from '../../../src/core/ground/bytes.ts';
 
@@ -67,6 +67,6 @@ describe('an attachment', () => {
 		['a text file', { kind: 'file', mime: 'text/plain', data: btoa('word '.repeat(400)) }, 500],
 		['a text', { kind: 'text', text: 'words' }, 0],
 	] as const)('%s costs what its providers say', (_, part, tokens) => {
-		expect(mediaTokens(part)).toBe(tokens);
+		expect(countMediaTokens(part)).toBe(tokens);
 	});
 });

@@ -1,4 +1,4 @@
-import { replyTooLarge, usualReplyBytes } from '../../chat/reply-size.ts';
+import { createReplyTooLarge, usualReplyBytes } from '../../chat/reply-size.ts';
 
 /** How long answers may be on the wire, in bytes, by the longest reply that they may hold. */
 export interface WireBounds {
@@ -22,7 +22,7 @@ export function wireMeter({ model, maxReplyBytes, one, all }: WireBounds) {
 		add: (bytes: number): void => {
 			total += bytes;
 			open += bytes;
-			if (open > one || total > all) throw replyTooLarge(model, maxReplyBytes);
+			if (open > one || total > all) throw createReplyTooLarge(model, maxReplyBytes);
 		},
 		/** An event has ended. */
 		end: (): void => {

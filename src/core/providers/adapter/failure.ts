@@ -1,4 +1,4 @@
-import { isRetryable, kindOfStatus, parseRetryAfter, readCauseCode, toModelError } from '../../chat/model-error.ts';
+import { findStatusCode, isRetryable, parseRetryAfter, readCauseCode, toModelError } from '../../chat/model-error.ts';
 import { RunletError, toMessageText } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
 import { redactSecrets } from '../../ground/redact.ts';
@@ -181,7 +181,7 @@ function chooseCode({ kinds = [] }: Said, words: string, status: number | undefi
 	if (says('context_overflow') || status === 413 || (mayBeTheirs && tooLong.test(words))) return 'context_overflow';
 	if (says('content_filtered') || (mayBeTheirs && filtered.test(words))) return 'content_filtered';
 	if (status === 400 && badKey.test(words)) return 'auth';
-	if (status !== undefined && status >= 400) return kindOfStatus(status);
+	if (status !== undefined && status >= 400) return findStatusCode(status);
 	for (const [verdict, pattern] of verdicts) if (kinds.some((kind) => pattern.test(kind))) return verdict;
 	return 'interrupted';
 }
