@@ -8,7 +8,7 @@ import type { ChatReply, OnDelta } from './reply.ts';
 type Target = Pick<ChatOptions, 'model' | 'providers' | 'chatFn' | 'chatStreamFn' | 'system'>;
 
 /**
- * One reply, not streamed: by `options.chatFn`, else by the model's provider. Throws `unknown_model` when nobody can
+ * One reply, not streamed: by `options.chatFn`, else by the model's provider. Throws `unknown_model` if no provider can
  * talk to the model. `undefined` means that the reply broke off.
  */
 export async function dispatchChat(
@@ -34,7 +34,7 @@ export async function dispatchChatStream(
 /** Discards every delta. */
 export function noopOnDelta(): undefined {}
 
-/** Both ways to call a model: by the options' own functions, else by its provider's. Where one is missing the other serves. */
+/** Both ways to call a model: by the options' own functions, else by its provider's. Each stands in for the other. */
 function findModelFns(options: Target) {
 	const own = options.chatFn !== undefined || options.chatStreamFn !== undefined;
 	const { chatFn, chatStreamFn } = (own ? options : resolveRegistration(options)) ?? {};

@@ -8,8 +8,8 @@ import { raceAbort } from './signal.ts';
 type Vectors = Awaited<ReturnType<EmbedFn>>;
 
 /**
- * The vectors of some texts, in their order, by the `embedFn` of the model's provider. Retried as a chat call is. Throws
- * `unknown_model` where nobody serves the model, `invalid_request` where its provider has no embeddings.
+ * The vectors of some texts, in their order, by the `embedFn` of the model's provider. Retries as a chat call does. Throws
+ * `unknown_model` if no provider knows the model, `invalid_request` if its provider has no embeddings.
  */
 export async function embed(
 	options: Pick<ChatOptions, 'model' | 'providers' | 'signal' | 'maxRetries'>,

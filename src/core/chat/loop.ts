@@ -44,14 +44,15 @@ export async function loop(options: ChatOptions, input: readonly Message[], cont
 	try {
 		const setting = prepareTurns(options, stream, signal);
 		if (resume === undefined) await run.emit({ type: 'run.started', runId: setting.runId, attempt: 1 });
-		return await takeTurns(run, setting);
+		return await runTurns(run, setting);
 	} catch (thrown) {
 		const error = toRunletError(thrown);
 		throw withUsage(signal.aborted ? toAbortError(signal) : error, addUsage(run.usage, readUsage(error)));
 	}
 }
 
-async function takeTurns(run: RunState, setting: TurnSetting): Promise<RunResult> {
+/** Turn after turn: the open calls, then messages from outside, then the end or the model. */
+async function runTurns(run: RunState, setting: TurnSetting): Promise<RunResult> {
 	const { options } = setting;
 	const { messages, store } = run.conversation;
 	for (;;) {

@@ -4,17 +4,17 @@ import { RunletError } from '../ground/errors.ts';
 /** The longest time that a timer can wait, in milliseconds; a longer one would fire at once. */
 export const longestTimer = 2 ** 31 - 1;
 
-/** The reason of an aborted signal as the error that a run ends with: its own `RunletError`, else `cancelled`. */
+/** The error that an aborted signal ends a run with: its reason if that is a `RunletError`, else `cancelled`. */
 export function toAbortError(signal: AbortSignal): RunletError {
 	const reason: unknown = signal.reason;
 	return reason instanceof RunletError ? reason : new RunletError('cancelled', 'The run was cancelled.');
 }
 
-/** The promise, or the abort if that comes first. Leaves nothing behind on the signal. */
+/** Waits for the promise, or throws at an abort if that comes first. Leaves nothing behind on the signal. */
 export async function raceAbort<T>(promise: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
 	const abort = createDeferred<never>();
 	const onAbort = (): void => abort.reject(toAbortError(signal));
-	// Raced also when it is aborted already, so that a promise that nobody waits for any more cannot fail unhandled.
+	// The race also runs when the signal is aborted already, so that the promise cannot fail unhandled.
 	if (signal.aborted) onAbort();
 	signal.addEventListener('abort', onAbort, { once: true });
 	try {
