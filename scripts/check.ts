@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isAsked } from './options.ts';
 import { root } from './wrangler.ts';
 
-const usage = `npm run check: format, lint, one-way imports and types; changes nothing (npm run fix does)
+const usage = `npm run check: format, lint, one-way imports, what nobody uses, and types; changes nothing (npm run fix does)
   --help              this text`;
 
 const biome = ['@biomejs/biome/bin/biome', 'check', '.'];
@@ -15,6 +15,7 @@ if (isAsked('npm run check', usage)) {
 	for (const [tool = '', ...args] of [
 		biome,
 		[house],
+		['knip/bin/knip.js', '--no-progress'],
 		[tsc],
 		[tsc, '-p', 'scripts'],
 		[tsc, '-p', 'tsconfig.build.json', '--noEmit'],

@@ -68,7 +68,7 @@ export class TypeCheck {
 const maxShown = 10;
 
 /** The compiler's errors, a line each; `undefined` where it names none. */
-export function describeTypeErrors(output: string): string | undefined {
+function describeTypeErrors(output: string): string | undefined {
 	const errors = output.split('\n').flatMap((line) => {
 		const [, file, row, column, message = ''] = /^(.{1,500}?)\((\d+),(\d+)\): error TS\d+: (.*)$/.exec(line) ?? [];
 		if (file === undefined) return [];

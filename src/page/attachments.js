@@ -10,8 +10,8 @@ import { element, withoutTurns } from './element.js';
 import { describeSize } from './words.js';
 
 /** Files of one message, and bytes of all of them: in base64 they and a text fit into a request of 4 MB. */
-export const mostFiles = 16;
-export const mostBytes = 2_800_000;
+const mostFiles = 16;
+const mostBytes = 2_800_000;
 
 /** Images that a browser shows as nothing but an image. */
 const shownTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);

@@ -32,5 +32,3 @@ export function createEffects() {
 		},
 	};
 }
-
-export type Effects = ReturnType<typeof createEffects>;

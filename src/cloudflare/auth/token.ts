@@ -14,9 +14,6 @@ export interface TokenClaims {
 /** The form of a session's id. */
 export const sessionIdForm = /^[0-9a-f]{64}$/;
 
-/** The form of a token's id. */
-export const tokenIdForm = /^[0-9a-f]{16}$/;
-
 /** The last character of a signature holds four bits and no others, so that a token is written in one way only. */
 const form = /^rls_([0-9a-f]{64})_([0-9a-f]{16})_([0-9a-z]{1,11})_([\w-]{42}[AEIMQUYcgkosw048])$/;
 

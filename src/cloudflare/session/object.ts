@@ -65,7 +65,7 @@ const [storageAgainMs, alarmAgainMs] = [5_000, 60_000];
  * The Durable Object of a session: one method an operation, which says whether it may be, has it done and answers. What
  * it knows stands in the files beside it; what comes in is the `Inbox`'s, what it runs the `Runner`'s.
  */
-export class Session extends DurableObject<Env> implements SessionApi {
+class Session extends DurableObject<Env> implements SessionApi {
 	readonly #runtime: Runtime;
 	readonly #store: SessionStore;
 	readonly #runner: Runner;

@@ -213,7 +213,7 @@ function guardEmit(emit: ToolContext['emit'] = () => {}, signal: AbortSignal): T
 	};
 }
 
-export function throwIfAborted(signal: AbortSignal | undefined): void {
+function throwIfAborted(signal: AbortSignal | undefined): void {
 	if (signal?.aborted === true) throw new RunletError('cancelled', 'The run was cancelled.');
 }
 

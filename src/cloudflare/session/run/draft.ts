@@ -48,7 +48,7 @@ export function createDrafts(
 }
 
 /** Counts what the model writes of a turn. */
-export function createTurnCounter(now: () => number = Date.now) {
+function createTurnCounter(now: () => number = Date.now) {
 	let counter = createTokenCounter();
 	let begunAt: number | undefined;
 	return {

@@ -26,7 +26,7 @@ export function createUnbegunRun(n: number, id: string, event: TerminalEvent): L
 }
 
 /** A run that is over in the form of one that is not. */
-export function toPastRun(record: LiveRun['record'], log: RunLog, event: TerminalEvent): LiveRun {
+function toPastRun(record: LiveRun['record'], log: RunLog, event: TerminalEvent): LiveRun {
 	return { record, log, ended: Promise.resolve(event), cancel: async () => event };
 }
 

@@ -103,7 +103,7 @@ export function report(run: RunReport, dataset: MetricsDataset | undefined): voi
 }
 
 /** A run as a line of the log. */
-export function toLogLine(run: RunReport): LogFields {
+function toLogLine(run: RunReport): LogFields {
 	const { usage } = run;
 	return {
 		'gen_ai.operation.name': 'invoke_agent',
@@ -133,7 +133,7 @@ export function toLogLine(run: RunReport): LogFields {
  * A run as a row of the dataset. Columns have numbers, not names, and rows stay for three months: append, never change
  * one. README.md names them. A number that nobody knows is 0, a text ''.
  */
-export function toPoint(run: RunReport): DataPoint {
+function toPoint(run: RunReport): DataPoint {
 	const { usage } = run;
 	return {
 		indexes: [run.owner.slice(0, 96)],

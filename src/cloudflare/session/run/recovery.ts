@@ -20,7 +20,7 @@ const mostLives = 10;
  *
  * @param progress its own messages that are stored
  */
-export function planNextLife(
+function planNextLife(
 	{ attempt, lost, progress: before }: Pick<RunRecord, 'attempt' | 'lost' | 'progress'>,
 	progress: number,
 	boot: string,

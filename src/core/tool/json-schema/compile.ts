@@ -32,7 +32,7 @@ const maxInPlace = 5_000;
 const maxChain = 100;
 
 /** Why a schema cannot be used, with the place within it in front. */
-export class SchemaError extends Error {
+class SchemaError extends Error {
 	constructor(path: readonly string[], why: string) {
 		super(`${[...path, ''].join('.').slice(0, 200).replace(/\.$/, '')}${path.length === 0 ? '' : ': '}${why}`);
 	}

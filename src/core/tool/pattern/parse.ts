@@ -21,7 +21,7 @@ const maxBehind = 100;
 const maxNesting = 50;
 
 /** Characters of one pattern. */
-export const maxPatternLength = 4_000;
+const maxPatternLength = 4_000;
 
 /**
  * Reads a pattern. Throws a plain `Error` that says why, for one that is not valid, and for what cannot be matched in linear

@@ -4,7 +4,7 @@ export interface Cutting {
 	readonly sizes: (total: number) => Iterable<number>;
 }
 
-export const seed = 20260708;
+const seed = 20260708;
 
 export const whole: Cutting = { name: 'whole', sizes: (total) => [total] };
 
