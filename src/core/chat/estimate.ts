@@ -25,7 +25,7 @@ export async function estimateRequest(
 }
 
 /** Estimates the tokens of messages. */
-export function estimateMessages(messages: readonly Message[]): number {
+function estimateMessages(messages: readonly Message[]): number {
 	return messages.reduce((sum, message) => sum + estimateMessage(message), 0);
 }
 
