@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import * as v from 'valibot';
-import { defaultBudgets } from '../src/cloudflare/config/default-budgets.ts';
+import { defaultBudgets } from '../src/cloudflare/rpc/budget.ts';
 import { toMessageText } from '../src/core/ground/errors.ts';
 import { budgetLine } from './budget-line.ts';
 import { findDeployProblems } from './deploy-check.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { triage } from '../src/agents/triage.ts';
 import { defineAgent } from '../src/cloudflare/agent/define.ts';
-import type { Env } from '../src/cloudflare/config/config.ts';
+import type { Env } from '../src/cloudflare/config/env.ts';
 import { Directory as DirectoryObject } from '../src/cloudflare/objects/directory/object.ts';
 import { Ledger as LedgerObject } from '../src/cloudflare/objects/ledger/object.ts';
 import { Publisher as PublisherObject } from '../src/cloudflare/objects/publisher/object.ts';

@@ -11,7 +11,8 @@ import {
 	workersAi,
 	xai,
 } from '../../core/providers/index.ts';
-import type { Config, Endpoint } from './config.ts';
+import type { Config } from './config.ts';
+import type { Endpoint } from './variables.ts';
 
 /** A pause between two words of the demo model, so that a person sees them stream. */
 const demoPace = { delayMs: 15 };

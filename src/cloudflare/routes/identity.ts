@@ -3,7 +3,8 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { type Identity, identify, localIdentity } from '../auth/identity.ts';
 import type { Scope } from '../auth/key.ts';
 import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../auth/local.ts';
-import { config, type Env, readDoor } from '../config/config.ts';
+import { config, readDoor } from '../config/config.ts';
+import type { Env } from '../config/env.ts';
 import type { Caller } from '../rpc/session.ts';
 import { assertRate, assertStrangerRate } from './rate.ts';
 

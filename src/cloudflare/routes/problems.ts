@@ -3,7 +3,8 @@ import { toMessageText } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { type Config, config, type Env, findConfigProblems, type Problem } from '../config/config.ts';
+import { type Config, config, findConfigProblems, type Problem } from '../config/config.ts';
+import type { Env } from '../config/env.ts';
 
 /** What keeps the Worker or one of its agents from working: its variables, its agents, their models and skills. */
 export async function findProblems(runtime: Runtime, env: Env): Promise<readonly Problem[]> {

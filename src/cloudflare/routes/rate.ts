@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import { RunletError } from '../../core/ground/errors.ts';
-import { config, type Env } from '../config/config.ts';
+import { config } from '../config/config.ts';
+import type { Env } from '../config/env.ts';
 
 /** Seconds that `wrangler.toml` counts requests over, and how many it allows. */
 const period = 10;

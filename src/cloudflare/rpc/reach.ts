@@ -1,6 +1,5 @@
 import { RunletError } from '../../core/ground/errors.ts';
 import { withTimeLimit } from '../../core/ground/time-limit.ts';
-import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
 import { log, toFailureFields } from '../log.ts';
 
 /** How a call to another object is made. */
@@ -45,23 +44,6 @@ export async function reach<T>(call: () => PromiseLike<T>, { what, isSafe, timeo
 			throw new RunletError('overloaded', message, { retryAfter }, { cause });
 		}
 	}
-}
-
-/** A KV namespace whose every call ends: one that hangs fails with `overloaded`. */
-export function createLimitedKv(kv: SkillsNamespace, timeoutMs = usualLimitMs): SkillsNamespace {
-	const what = 'KV';
-	const once = <T>(call: () => PromiseLike<T>): Promise<T> => reach(call, { what, isSafe: false, timeoutMs });
-	function get(key: string, type: 'json'): Promise<unknown>;
-	function get(key: string): Promise<string | null>;
-	function get(key: string, type?: 'json'): Promise<unknown> {
-		return once<unknown>(() => (type === undefined ? kv.get(key) : kv.get(key, type)));
-	}
-	return {
-		get,
-		list: (options) => once(() => kv.list(options)),
-		put: (key, value) => once(() => kv.put(key, value)),
-		delete: (key) => once(() => kv.delete(key)),
-	};
 }
 
 function isMarked(error: unknown, mark: 'overloaded' | 'retryable'): boolean {

@@ -5,7 +5,8 @@ import { chooseModel, findAgent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { Format } from '../compat/format.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
-import { config, type Env } from '../config/config.ts';
+import { config } from '../config/config.ts';
+import type { Env } from '../config/env.ts';
 import { log, toFailureFields } from '../log.ts';
 import type { Limit } from '../rpc/budget.ts';
 import {

@@ -1,9 +1,9 @@
 import { isTerminal } from '../../../core/chat/event.ts';
 import type { RunEvent, TerminalEvent } from '../../../core/chat/index.ts';
-import { parseToolInput } from '../../../core/tool/input.ts';
+import { UiCalls } from './calls.ts';
 import type { UiChunk, UiFinishReason } from './chunk.ts';
 
-/** An answer from outside to a call, which a run began with. */
+/** An answer from outside to a call; a run begins with it. */
 export interface GivenResult {
 	readonly id: string;
 	readonly output: unknown;
@@ -12,13 +12,13 @@ export interface GivenResult {
 	readonly isDenied: boolean;
 }
 
-/** One run of an answer: what was given to it, and its events as far as they are told by hand. */
+/** One run of an answer: the results that it began with, and the events that were rebuilt for it. */
 export interface ToldRun {
 	readonly given: readonly GivenResult[];
 	readonly events: readonly RunEvent[];
 }
 
-/** The assistant's message that a run writes: one message is written by several runs where calls wait for somebody. */
+/** The assistant's message that a run writes. Several runs write one message if calls wait for somebody in between. */
 export interface UiMessageHead {
 	readonly messageId: string;
 	readonly sessionId: string;
@@ -26,24 +26,17 @@ export interface UiMessageHead {
 	readonly earlier: readonly ToldRun[];
 	/** What the run itself began with. */
 	readonly given: readonly GivenResult[];
-	/** Whether the reader has what the earlier runs wrote in front of it, and goes on behind it. */
+	/** Whether the reader already has what the earlier runs wrote. */
 	readonly isContinued: boolean;
 }
 
-interface OpenCall {
-	readonly name: string;
-	/** Pieces of its input. */
-	readonly pieces: string[];
-	state: 'streaming' | 'open' | 'settled' | 'dropped';
-}
-
 /**
- * Writes run events as the chunks of one UI message. Whatever the events, the chunks fit together: a delta has its
- * start, an output its call, a step its end. A call is said to be complete only once its turn is stored, so that a page
- * carries out none that a cut-off turn takes back.
+ * Writes run events as the chunks of one UI message. The chunks fit together whatever the events are: each delta has a
+ * start, each output has a call, each step has an end. A call is reported as complete only after its turn is stored, so
+ * a page never carries out a call that a cut-off turn takes back.
  *
- * A client that posts by itself when all calls of the last step are answered would do so for ever where the run has
- * nothing more to say: then an empty step comes last.
+ * Some clients post by themselves when all calls of the last step are answered. They would do so for ever if the run has
+ * nothing more to say, so an empty step comes last.
  */
 export class UiWriter {
 	readonly #head: UiMessageHead;
@@ -54,7 +47,7 @@ export class UiWriter {
 	#step: 'none' | 'open' | 'ending' = 'none';
 	#text: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined;
 	#texts = 0;
-	#calls = new Map<string, OpenCall>();
+	readonly #calls = new UiCalls((chunk) => this.#say(chunk));
 	/** Calls of the step that was begun last. */
 	#stepCalls: string[] = [];
 	#stopReason = 'end_turn';
@@ -63,27 +56,27 @@ export class UiWriter {
 		this.#head = head;
 	}
 
-	/** The chunks that say an event; none for a kind that this version does not know. */
+	/** Returns the chunks for an event; none for a kind that this version does not know. */
 	write(event: RunEvent): UiChunk[] {
 		if (event.type === 'run.started') this.#runId = event.runId;
 		this.#start();
 		this.#take(event);
-		return this.#isTaken();
+		return this.#drain();
 	}
 
-	/** The chunks that say answers which wait, behind the run's end, for those to its other calls. */
+	/** Returns the chunks for answers that were given after the run's end, while its other calls still wait. */
 	writeAnswers(given: readonly GivenResult[]): UiChunk[] {
 		this.#takeGiven(given);
-		return this.#isTaken();
+		return this.#drain();
 	}
 
-	#isTaken(): UiChunk[] {
+	#drain(): UiChunk[] {
 		const out = this.#out;
 		this.#out = [];
 		return out;
 	}
 
-	/** What stands in front of the run's own events. */
+	/** Writes what comes before the run's own events. */
 	#start(): void {
 		if (this.#started) return;
 		this.#started = true;
@@ -119,30 +112,26 @@ export class UiWriter {
 				this.#openStep();
 				this.#closeText();
 				if (this.#stepCalls.includes(event.id)) break;
-				this.#calls.set(event.id, { name: event.name, pieces: [], state: 'streaming' });
 				this.#stepCalls.push(event.id);
-				this.#say({ type: 'tool-input-start', toolCallId: event.id, toolName: event.name });
+				this.#calls.start(event.id, event.name);
 				break;
-			case 'tool_use_input': {
-				const call = this.#calls.get(event.id);
-				if (call?.state !== 'streaming') break;
-				call.pieces.push(event.partialInputJson);
-				this.#say({ type: 'tool-input-delta', toolCallId: event.id, inputTextDelta: event.partialInputJson });
+			case 'tool_use_input':
+				this.#calls.addInput(event.id, event.partialInputJson);
 				break;
-			}
 			case 'stop':
 				this.#openStep();
 				this.#closeText();
 				this.#stopReason = event.reason;
-				if (keepsNoCalls(event.reason)) this.#dropInputs('The reply was cut off, so this call was not carried out.');
-				else this.#completeInputs();
+				if (keepsNoCalls(event.reason))
+					this.#calls.dropInputs('The reply was cut off, so this call was not carried out.');
+				else this.#calls.completeInputs();
 				break;
 			case 'tool_result':
-				this.#settle(event.id, event.output, event.isError === true);
+				this.#calls.settle(event.id, event.output, event.isError === true);
 				break;
 			case 'step':
 				this.#closeText();
-				this.#dropInputs('The turn ended before this call was complete.');
+				this.#calls.dropInputs('The turn ended before this call was complete.');
 				if (this.#step === 'open') this.#step = 'ending';
 				break;
 			case 'note': {
@@ -156,7 +145,7 @@ export class UiWriter {
 				break;
 			case 'turn.restarted':
 				this.#closeText();
-				this.#dropInputs('The turn was cut off and is asked again.');
+				this.#calls.dropInputs('The turn was cut off and is asked again.');
 				if (this.#step === 'ending') this.#closeStep();
 				if (this.#step === 'open') this.#say({ type: 'data-restarted', data: { iteration: event.iteration } });
 				this.#closeStep();
@@ -166,24 +155,24 @@ export class UiWriter {
 
 	#takeGiven(given: readonly GivenResult[]): void {
 		for (const { id, output, isError, isDenied } of given) {
-			if (!isDenied) this.#settle(id, output, isError);
-			else if (this.#isSettled(id)) this.#say({ type: 'tool-output-denied', toolCallId: id });
+			if (!isDenied) this.#calls.settle(id, output, isError);
+			else if (this.#calls.trySettle(id)) this.#say({ type: 'tool-output-denied', toolCallId: id });
 		}
 	}
 
 	#end(event: TerminalEvent, isEarlier: boolean): void {
 		this.#closeText();
-		this.#dropInputs('The run ended before this call was complete.');
+		this.#calls.dropInputs('The run ended before this call was complete.');
 		const asked = event.type === 'awaiting' ? event : undefined;
 		for (const { id, kind } of asked?.toolCalls ?? []) {
-			if (kind === 'approval' && this.#calls.get(id)?.state === 'open')
+			if (kind === 'approval' && this.#calls.isOpen(id))
 				this.#say({ type: 'tool-approval-request', approvalId: id, toolCallId: id });
 		}
 		if (asked?.question !== undefined) {
 			const { callId, ...question } = asked.question;
-			this.#settle(callId, question, false);
+			this.#calls.settle(callId, question, false);
 		}
-		if (asked === undefined && !isEarlier) this.#settleAll('The run ended, and this call was not carried out.');
+		if (asked === undefined && !isEarlier) this.#calls.settleAll('The run ended, and this call was not carried out.');
 		this.#closeStep();
 		if (asked?.question !== undefined) this.#sayText(asked.question.question);
 		if (isEarlier) return;
@@ -260,46 +249,9 @@ export class UiWriter {
 		this.#step = 'none';
 	}
 
-	#completeInputs(): void {
-		for (const [toolCallId, call] of this.#calls) {
-			if (call.state !== 'streaming') continue;
-			call.state = 'open';
-			const input = parseToolInput(call.pieces.join(''));
-			this.#say({ type: 'tool-input-available', toolCallId, toolName: call.name, input });
-		}
-	}
-
-	#dropInputs(errorText: string): void {
-		for (const [toolCallId, call] of this.#calls) {
-			if (call.state !== 'streaming') continue;
-			call.state = 'dropped';
-			const input = parseToolInput(call.pieces.join(''));
-			this.#say({ type: 'tool-input-error', toolCallId, toolName: call.name, input, errorText });
-		}
-	}
-
-	#settle(id: string, output: unknown, isError: boolean): void {
-		if (!this.#isSettled(id)) return;
-		if (isError) this.#say({ type: 'tool-output-error', toolCallId: id, errorText: toText(output) });
-		else this.#say({ type: 'tool-output-available', toolCallId: id, output: output ?? null });
-	}
-
-	/** Settles a call; whether it is one that can be. */
-	#isSettled(id: string): boolean {
-		const call = this.#calls.get(id);
-		if (call?.state !== 'open' && call?.state !== 'settled') return false;
-		call.state = 'settled';
-		return true;
-	}
-
-	#settleAll(why: string): void {
-		for (const [id, { state }] of this.#calls) if (state === 'open') this.#settle(id, why, true);
-	}
-
-	/** Leaves no step last whose calls are all answered. */
+	/** Adds an empty step if all calls of the last step are answered. */
 	#settleLastStep(): void {
-		const calls = this.#stepCalls.map((id) => this.#calls.get(id)?.state);
-		if (calls.length === 0 || calls.some((state) => state === 'streaming' || state === 'open')) return;
+		if (this.#stepCalls.length === 0 || this.#stepCalls.some((id) => this.#calls.isUnanswered(id))) return;
 		this.#openStep();
 		this.#closeStep();
 	}
@@ -317,7 +269,7 @@ export function toUiSse(chunk: UiChunk): string {
 /** What ends the stream. */
 export const uiStreamEnd = 'data: [DONE]\n\n';
 
-/** Whether a turn that stopped so has no calls that stand. */
+/** Whether the calls of a turn with this stop reason are dropped. */
 function keepsNoCalls(reason: string): boolean {
 	return reason === 'max_tokens' || reason === 'refusal';
 }
@@ -336,8 +288,4 @@ function toFinishReason(reason: string): UiFinishReason {
 		default:
 			return 'other';
 	}
-}
-
-function toText(output: unknown): string {
-	return typeof output === 'string' ? output : (JSON.stringify(output) ?? '');
 }

@@ -1,5 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
-import { config, type Env } from '../../config/config.ts';
+import { config } from '../../config/config.ts';
+import type { Env } from '../../config/env.ts';
 import { askDirectory, type DirectoryApi, type DirectoryPage, everybody, type Listed } from '../../rpc/directory.ts';
 import { DirectoryStore } from './store.ts';
 

@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
-import type { Env } from '../../config/config.ts';
+import type { Env } from '../../config/env.ts';
 import type { Amount, BudgetState, Limit } from '../../rpc/budget.ts';
 import type { Cost, Day, LedgerApi, Reserved } from '../../rpc/ledger.ts';
 import { LedgerStore, toDay } from './store.ts';

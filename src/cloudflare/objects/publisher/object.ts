@@ -1,5 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
-import { config, type Env } from '../../config/config.ts';
+import { config } from '../../config/config.ts';
+import type { Env } from '../../config/env.ts';
 import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../../rpc/publisher.ts';
 import { PublisherStore } from './store.ts';
 import { SkillWriter } from './writer.ts';

@@ -1,6 +1,6 @@
 import type { ChatUsage, RunEvent, TerminalEvent } from '../../../core/chat/index.ts';
 import { addUsage } from '../../../core/chat/usage.ts';
-import type { DataPoint, MetricsDataset } from '../../config/config.ts';
+import type { DataPoint, MetricsDataset } from '../../config/env.ts';
 import { type LogFields, log } from '../../log.ts';
 import type { RunStatus } from '../store/status.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { budgetLine } from '../../../../scripts/budget-line.ts';
-import { defaultBudgets } from '../../../../src/cloudflare/config/default-budgets.ts';
+import { defaultBudgets } from '../../../../src/cloudflare/rpc/budget.ts';
 
 test('the banner says what may be spent by itself, and how to lift it', () => {
 	expect(budgetLine(defaultBudgets.session, defaultBudgets.day)).toBe(

@@ -1,0 +1,89 @@
+import type { AiBinding } from '../../core/providers/index.ts';
+import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
+import type { DirectoryNamespace } from '../rpc/directory.ts';
+import type { LedgerNamespace } from '../rpc/ledger.ts';
+import type { PublisherNamespace } from '../rpc/publisher.ts';
+import type { SessionNamespace } from '../rpc/session.ts';
+import type { SourceName } from '../webhooks/source.ts';
+
+/** Providers with two variables each: `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or your own server. */
+export const endpointNames = ['ANTHROPIC', 'OPENAI', 'XAI', 'GEMINI', 'GROQ', 'DEEPSEEK', 'MISTRAL', 'OLLAMA'] as const;
+
+export type EndpointName = (typeof endpointNames)[number];
+
+type EndpointVariables = { readonly [N in EndpointName as `${N}_API_KEY` | `${N}_BASE_URL`]?: string };
+
+/** Each may hold several secrets, with spaces or commas between them, while a sender changes its secret. */
+type WebhookVariables = { readonly [S in SourceName as `${Uppercase<S>}_WEBHOOK_SECRET`]?: string } & {
+	/** For one agent: its name in capitals, with underscores for hyphens. */
+	readonly [own: `${Uppercase<SourceName>}_WEBHOOK_SECRET_${string}`]: string | undefined;
+};
+
+/** The bindings of `wrangler.toml`, and the variables of the environment. */
+export interface Env extends EndpointVariables, WebhookVariables {
+	/** The sessions. */
+	readonly SESSIONS: SessionNamespace;
+	/** What each owner spent. */
+	readonly LEDGERS: LedgerNamespace;
+	/** The list of each owner's sessions. */
+	readonly DIRECTORIES: DirectoryNamespace;
+	/** Published skills. */
+	readonly SKILLS: SkillsNamespace;
+	/** The object that writes them over HTTP. */
+	readonly PUBLISHERS: PublisherNamespace;
+	/** Workers AI. */
+	readonly AI?: AiBinding;
+	/** Analytics Engine: one point for each run. */
+	readonly METRICS?: MetricsDataset;
+	/** The model of every agent that names none. `demo` if it is not set. */
+	readonly MODEL?: string;
+	/** The most that an owner may spend on a UTC day, in tokens and in US dollars. `wrangler.toml` may have numbers. */
+	readonly DAY_BUDGET_TOKENS?: string | number;
+	readonly DAY_BUDGET_USD?: string | number;
+	/** The most that a session may spend if its agent has no budget. */
+	readonly SESSION_BUDGET_TOKENS?: string | number;
+	readonly SESSION_BUDGET_USD?: string | number;
+	/** The hashes of the API keys, as `npm run keys` writes them. */
+	readonly API_KEYS?: string;
+	/** Origins of pages on other hosts that may call this Worker, such as `https://app.example.com`, with commas. */
+	readonly CORS_ORIGINS?: string;
+	/** Counts the requests of each key. */
+	readonly RATE_LIMITER?: RateLimiter;
+	/** Signs callbacks: `whsec_` and base64; may hold several. */
+	readonly CALLBACK_SECRET?: string;
+	/** Posts comments on GitHub issues. It needs the permission to write issues, and no other. */
+	readonly GITHUB_TOKEN?: string;
+	/** The address of GitHub's API, for a GitHub of your own. `https://api.github.com` if it is not set. */
+	readonly GITHUB_API_URL?: string;
+	/**
+	 * Requests that carry this secret need no API key. Each `npm start` makes a new one for its proxy. `true`, for tests,
+	 * lets in every request that names this machine as its host.
+	 */
+	readonly LOCAL?: string;
+}
+
+/** The Rate Limiting binding, as far as it is used. */
+export interface RateLimiter {
+	limit(request: { readonly key: string }): Promise<{ readonly success: boolean }>;
+}
+
+/** The variable with the secrets of each webhook source. */
+export const secretNames = {
+	standard: 'STANDARD_WEBHOOK_SECRET',
+	github: 'GITHUB_WEBHOOK_SECRET',
+	stripe: 'STRIPE_WEBHOOK_SECRET',
+	slack: 'SLACK_WEBHOOK_SECRET',
+	hmac: 'HMAC_WEBHOOK_SECRET',
+} as const satisfies Record<SourceName, keyof WebhookVariables>;
+
+/** A dataset of Workers Analytics Engine, as far as it is used. */
+export interface MetricsDataset {
+	writeDataPoint(point: DataPoint): void;
+}
+
+/** The columns `index1`, `blob1`…, `double1`… of a row. */
+export interface DataPoint {
+	readonly indexes: [string];
+	readonly blobs: string[];
+	readonly doubles: number[];
+}

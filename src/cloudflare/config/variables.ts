@@ -1,0 +1,121 @@
+import * as v from 'valibot';
+import { check } from '../../core/ground/check.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { parseKeys } from '../auth/key.ts';
+import type { Limit } from '../rpc/budget.ts';
+import type { EndpointName, Env } from './env.ts';
+
+const none = 'none';
+
+/** A cap, or `none` for no cap. An empty text is refused: it would lift the cap by mistake. */
+const budget = (form: RegExp, message: string) =>
+	v.optional(
+		v.pipe(
+			v.union([v.string(), v.number()], message),
+			v.transform((value) => String(value).trim()),
+			v.check((value) => value === none || form.test(value), message),
+			v.transform((value) => (value === none ? none : Number(value))),
+			v.check((value) => value === none || (value > 0 && value <= Number.MAX_SAFE_INTEGER), message),
+		),
+	);
+const noBudget = 'Set it under [vars] in wrangler.toml, or to none for no limit';
+const tokenBudget = budget(/^\d{1,16}$/, `must be a whole number above 0, such as 2000000. ${noBudget}`);
+const dollarBudget = budget(/^\d{1,16}(\.\d{1,16})?$/, `must be a number above 0, such as 2.50. ${noBudget}`);
+
+/** The variables that are always read. */
+export const variables = v.object({
+	MODEL: v.optional(
+		v.pipe(v.string(), v.trim(), v.nonEmpty('must not be empty. Set it under [vars] in wrangler.toml')),
+		'demo',
+	),
+	DAY_BUDGET_TOKENS: tokenBudget,
+	DAY_BUDGET_USD: dollarBudget,
+	SESSION_BUDGET_TOKENS: tokenBudget,
+	SESSION_BUDGET_USD: dollarBudget,
+	API_KEYS: v.optional(
+		v.pipe(
+			v.string(),
+			v.trim(),
+			v.transform((text) => (text === '' ? [] : parseKeys(text))),
+		),
+		'',
+	),
+	CORS_ORIGINS: v.optional(
+		v.pipe(
+			v.string(),
+			v.transform((text) => text.split(/[\s,]+/).filter((origin) => origin !== '')),
+			v.check((origins) => origins.every(isOrigin), 'expected origins such as https://app.example.com, with commas'),
+		),
+		'',
+	),
+	LOCAL: v.optional(
+		v.pipe(
+			v.string(),
+			v.regex(
+				/^(true|false|[\w-]{32,64})$/,
+				'must be true, false or a secret of 32 characters. It is set by npm start',
+			),
+			v.transform((mode) => (mode === 'false' ? undefined : { secret: mode === 'true' ? undefined : mode })),
+		),
+		'false',
+	),
+});
+
+/** An empty variable counts as not set: a `.dev.vars` may have lines that wait for their keys. */
+const text = v.optional(
+	v.pipe(
+		v.string(),
+		v.trim(),
+		v.transform((value) => value || undefined),
+	),
+);
+const url = v.pipe(
+	text,
+	v.check((value) => value === undefined || URL.canParse(value), 'must be a URL, such as https://gateway.example.com'),
+);
+
+/** Makes a limit from two variables; `byDefault` if neither is set. */
+export function toLimit(
+	tokens: number | typeof none | undefined,
+	usd: number | typeof none | undefined,
+	byDefault: Limit,
+): Limit {
+	if (tokens === undefined && usd === undefined) return byDefault;
+	return { tokens: tokens === none ? undefined : tokens, usd: usd === none ? undefined : usd };
+}
+
+export interface Endpoint {
+	readonly apiKey: string | undefined;
+	readonly baseURL: string | undefined;
+}
+
+function isOrigin(text: string): boolean {
+	return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text;
+}
+
+export function readEndpoint(env: Env, name: EndpointName): Endpoint {
+	const [key, base] = [`${name}_API_KEY`, `${name}_BASE_URL`] as const;
+	return {
+		apiKey: check(v.object({ [key]: text }), env, key, 'not_configured')[key],
+		baseURL: check(v.object({ [base]: url }), env, base, 'not_configured')[base],
+	};
+}
+
+export function readGithub(env: Env): { readonly token: string | undefined; readonly baseURL: string } {
+	const { GITHUB_TOKEN: token } = check(v.object({ GITHUB_TOKEN: text }), env, 'GITHUB_TOKEN', 'not_configured');
+	const { GITHUB_API_URL: base } = check(v.object({ GITHUB_API_URL: url }), env, 'GITHUB_API_URL', 'not_configured');
+	return { token, baseURL: (base ?? 'https://api.github.com').replace(/\/$/, '') };
+}
+
+/** The secrets in a variable, with spaces or commas between them. */
+export function readSecrets(env: Env, name: string): readonly string[] {
+	const all = check(v.object({ [name]: text }), env, name, 'not_configured')[name] ?? '';
+	return all.split(/[\s,]+/).filter((secret) => secret !== '');
+}
+
+/** Throws `not_configured` if there is no secret. */
+export function assertSet(secrets: readonly string[], name: string): readonly string[] {
+	if (secrets.length > 0) return secrets;
+	const how = `npx wrangler secret put ${name}, or on your machine a line in .dev.vars`;
+	throw new RunletError('not_configured', `${name}: not set. Set it: ${how}.`);
+}
