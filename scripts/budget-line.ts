@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { formatDollars } from '../src/core/ground/dollars.ts';
 
 export const limitSchema = v.object({ tokens: v.exactOptional(v.number()), usd: v.exactOptional(v.number()) });
 
@@ -13,7 +14,7 @@ export function budgetLine(session: Limit, day: Limit): string {
 function amountText({ tokens, usd }: Limit): string {
 	const parts = [
 		...(tokens === undefined ? [] : [`${tokens.toLocaleString('en')} tokens`]),
-		...(usd === undefined ? [] : [`$${usd}`]),
+		...(usd === undefined ? [] : [formatDollars(usd)]),
 	];
 	return parts.join(' and ') || 'without limit';
 }

@@ -14,8 +14,8 @@ const floors: readonly (readonly string[])[] = [
 	['core/chat'],
 	['core/providers'],
 	['core/index.ts'],
-	['cloudflare/log.ts', 'cloudflare/auth', 'cloudflare/webhooks', 'cloudflare/wire'],
-	['cloudflare/compat'],
+	['cloudflare/log.ts', 'cloudflare/auth', 'cloudflare/wire'],
+	['cloudflare/compat', 'cloudflare/webhooks'],
 	['cloudflare/rpc'],
 	['cloudflare/config'],
 	['cloudflare/agent', 'cloudflare/objects'],
@@ -55,6 +55,8 @@ export function findViolations(root: string): readonly string[] {
 }
 
 function findProblem(file: string, from: Place, target: string): string | undefined {
+	// The Worker reads its version there.
+	if (target === '../package.json' && isWithin(file, 'cloudflare')) return undefined;
 	const to = findFloor(target);
 	if (to === undefined) return 'this is in no room of src.';
 	if (to.room === from.room) return undefined;

@@ -2,6 +2,7 @@
 
 import { relative } from 'node:path';
 import { isOver, type KeyRecord, readKeyId, type Scope, scopes } from '../src/cloudflare/auth/key.ts';
+import { formatDollars } from '../src/core/ground/dollars.ts';
 import { toMessageText } from '../src/core/ground/errors.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys-file.ts';
 import { isPushed, pushKeys } from './keys-remote.ts';
@@ -152,7 +153,7 @@ export function withKey(before: Keys, record: KeyRecord): Keys {
 export function describe({ id, name, owner, scopes, budget, createdAt, ...record }: KeyRecord): string {
 	const caps = [
 		budget?.tokens === undefined ? [] : `${budget.tokens} tokens a day`,
-		budget?.usd === undefined ? [] : `$${budget.usd} a day`,
+		budget?.usd === undefined ? [] : `${formatDollars(budget.usd)} a day`,
 	].flat();
 	const parts = [
 		`key ${id}`,

@@ -2,6 +2,7 @@
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import * as v from 'valibot';
+import { formatDollars } from '../../src/core/ground/dollars.ts';
 import type { AnswerLine } from './proxy.ts';
 import type { SourceLines } from './stack.ts';
 
@@ -116,7 +117,7 @@ function describeRun(line: LogLine): string {
 		line['gen_ai.request.model'],
 		input === undefined ? undefined : `${input} + ${output ?? 0} tokens`,
 		calls === 0 ? undefined : `${calls} tool ${calls === 1 ? 'call' : 'calls'}`,
-		usd === 0 ? undefined : `$${usd.toFixed(4)}`,
+		usd === 0 ? undefined : formatDollars(usd),
 		`${line['runlet.duration_ms']} ms`,
 	];
 	return paint(error === undefined ? 'dim' : 'red', `  ${parts.filter((part) => part !== undefined).join(' · ')}`);

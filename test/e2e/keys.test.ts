@@ -56,7 +56,7 @@ describe('npm run keys', () => {
 		const secondId = readKeyId(second) ?? '';
 		expect((await keys('list')).stdout).toMatch(
 			new RegExp(
-				`^key ${first}, run, .*\nkey ${secondId}, owner ${first}, run\\+admin, 1000 tokens a day, \\$2.5 a day, `,
+				`^key ${first}, run, .*\nkey ${secondId}, owner ${first}, run\\+admin, 1000 tokens a day, \\$2.50 a day, `,
 			),
 		);
 		expect((await keys(`revoke ${first}`)).stdout).toContain(`Revoked ${first}.`);

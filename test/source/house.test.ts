@@ -47,6 +47,7 @@ test.each([
 	['client/index.ts', '../cloudflare/rpc/session.ts'],
 	['page/app.ts', '../cloudflare/wire/event.ts'],
 	['cloudflare/routes/app.ts', '../../worker.ts'],
+	['core/tool/fn.ts', '../../../package.json'],
 ])('%s may not import %s', (file, specifier) => {
 	expect(judge(file, specifier)).toEqual([expect.stringContaining(`src/${file}: imports ${specifier}: `)]);
 });
@@ -54,6 +55,7 @@ test.each([
 test.each([
 	['cloudflare/session/run/agent.ts', '../../agent/define.ts'],
 	['cloudflare/session/run/runner.ts', '../events/log.ts'],
+	['cloudflare/routes/openapi/document.ts', '../../../../package.json'],
 	['cloudflare/session/events/log.ts', './event-id.ts'],
 	['cloudflare/session/object.ts', './ui/export.ts'],
 	['cloudflare/routes/sessions.ts', '../session/store/store.ts'],

@@ -2,6 +2,7 @@ import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/
 import type { JsonSchema } from '../../core/tool/index.ts';
 import type { ClientTool } from '../compat/client-tool.ts';
 import type { Format } from '../compat/format.ts';
+import type { Attachment } from '../wire/attachment.ts';
 import type { TokenScope } from '../wire/token.ts';
 import type { Limit } from './budget.ts';
 
@@ -207,16 +208,4 @@ export interface RunTerms {
 export interface TokenRequest {
 	readonly expiresInSeconds?: number;
 	readonly scopes?: readonly TokenScope[];
-}
-
-/** A file that came with a message: one of the three contents. */
-export interface Attachment {
-	readonly name: string;
-	/** Its media type. */
-	readonly type: string;
-	/** Bytes. */
-	readonly size: number;
-	readonly contentText?: string;
-	readonly contentBase64?: string;
-	readonly contentUrl?: string;
 }

@@ -1,4 +1,5 @@
 import type { MessagePart } from '../../core/chat/index.ts';
+import type { Attachment } from '../wire/attachment.ts';
 import type { SourceName, WebhookEvent } from './source.ts';
 
 /** What an agent makes of an event: the message that its run begins with, and where that belongs. */
@@ -6,16 +7,7 @@ export interface WebhookMessage {
 	readonly text?: string;
 	readonly parts?: readonly MessagePart[];
 	/** Files, as `attachments` of a message (README, "The API"). */
-	readonly attachments?:
-		| readonly {
-				readonly name: string;
-				readonly type: string;
-				readonly size: number;
-				readonly contentText?: string;
-				readonly contentBase64?: string;
-				readonly contentUrl?: string;
-		  }[]
-		| undefined;
+	readonly attachments?: readonly Attachment[];
 	/** What it is about, such as `owner/repository#7`: events of one key share a session; without it each has its own. The same each time for the same event: a repeat is known in its session. */
 	readonly session?: string;
 	/** Kept with a session that it creates. */

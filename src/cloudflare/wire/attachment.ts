@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isBase64 } from '../../core/ground/bytes.ts';
+import { countBase64Bytes, countBytes, isBase64 } from '../../core/ground/bytes.ts';
 import { longText } from './length.ts';
 import { mediaType } from './part.ts';
 import { fileUrlField } from './url.ts';
@@ -45,6 +45,8 @@ export const attachment = v.pipe(
 	),
 );
 
+export type Attachment = Readonly<v.InferOutput<typeof attachment>>;
+
 /** An attachment as the history shows it: its content stands in the message's parts. */
 export const shownAttachment = v.object({ name: v.string(), type: v.string(), size: v.number() });
 
@@ -61,8 +63,6 @@ function measureAttachment({
 	contentText?: string;
 	contentBase64?: string;
 }): number | undefined {
-	if (contentText !== undefined) return new TextEncoder().encode(contentText).byteLength;
-	if (contentBase64 === undefined) return undefined;
-	const padding = contentBase64.endsWith('==') ? 2 : contentBase64.endsWith('=') ? 1 : 0;
-	return (contentBase64.length / 4) * 3 - padding;
+	if (contentText !== undefined) return countBytes(contentText);
+	return contentBase64 === undefined ? undefined : countBase64Bytes(contentBase64);
 }

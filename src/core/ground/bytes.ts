@@ -44,6 +44,12 @@ export function toBase64(bytes: Uint8Array): string {
 	return btoa(pieces.join(''));
 }
 
+/** Bytes that a base64 text stands for. */
+export function countBase64Bytes(text: string): number {
+	const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+	return Math.floor((text.length * 3) / 4) - padding;
+}
+
 /** Whether a text is base64 with its padding; an empty one is. */
 export function isBase64(text: string): boolean {
 	return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);

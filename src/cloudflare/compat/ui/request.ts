@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import { countBase64Bytes, countBytes } from '../../../core/ground/bytes.ts';
+import type { Attachment } from '../../wire/attachment.ts';
 import { longText, maxId, shortText } from '../../wire/length.ts';
 
 export const textPart = v.object({ type: v.literal('text'), text: longText });
@@ -19,20 +21,10 @@ export const answeredPart = v.variant('state', [
 	}),
 ]);
 
-/** A file of a user's message: where it is, or what it holds. */
-export interface UiFile {
-	readonly name: string;
-	readonly type: string;
-	readonly size: number;
-	readonly contentBase64?: string;
-	readonly contentText?: string;
-	readonly contentUrl?: string;
-}
-
 /** What a user's message says and what came with it. */
 export function readContent(parts: readonly unknown[]): {
 	readonly text: string | undefined;
-	readonly files: UiFile[];
+	readonly files: Attachment[];
 } {
 	const texts = parts.flatMap((part) => (v.is(textPart, part) ? [part.text] : []));
 	const files = parts.flatMap((part) => (v.is(filePart, part) ? [part] : []));
@@ -65,7 +57,7 @@ export function readAnswers(parts: readonly unknown[]): UiAnswer[] {
 	});
 }
 
-function toFile({ mediaType, url, filename }: v.InferOutput<typeof filePart>, index: number): UiFile {
+function toFile({ mediaType, url, filename }: v.InferOutput<typeof filePart>, index: number): Attachment {
 	const type = mediaType.split(';')[0]?.trim() || 'application/octet-stream';
 	const name = filename || `file-${index + 1}.${findExtension(type)}`;
 	const data = /^data:[^,]*?(;base64)?,/i.exec(url);
@@ -73,10 +65,9 @@ function toFile({ mediaType, url, filename }: v.InferOutput<typeof filePart>, in
 	const content = url.slice(data[0].length);
 	if (data[1] === undefined) {
 		const contentText = decodeUri(content);
-		return { name, type, size: new TextEncoder().encode(contentText).byteLength, contentText };
+		return { name, type, size: countBytes(contentText), contentText };
 	}
-	const padding = content.endsWith('==') ? 2 : content.endsWith('=') ? 1 : 0;
-	return { name, type, size: Math.floor((content.length * 3) / 4) - padding, contentBase64: content };
+	return { name, type, size: countBase64Bytes(content), contentBase64: content };
 }
 
 function decodeUri(text: string): string {

@@ -1,5 +1,6 @@
 import type { Hono, Env as HonoEnv, Schema } from 'hono';
 import { generateSpecs } from 'hono-openapi';
+import packageJson from '../../../../package.json' with { type: 'json' };
 import { failures } from '../../wire/error.ts';
 import { type RequestHeader, requestHeaders } from '../../wire/operation.ts';
 import { type JsonSchema, toNamedSchemas } from './json-schema.ts';
@@ -15,9 +16,6 @@ export interface Document {
 	readonly paths: Readonly<Record<string, Readonly<Record<string, Spec>>>>;
 	readonly components: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
 }
-
-/** The version of the package. */
-const version = '0.1.0';
 
 const description = `Agents that stream, sessions that last, skills from KV.
 
@@ -44,7 +42,7 @@ export async function createDocument<E extends HonoEnv, S extends Schema>(app: H
 	const { paths } = await generateSpecs(app, { excludeStaticFile: false, defaultValidationErrorResponse: false });
 	return {
 		openapi: '3.1.1',
-		info: { title: 'Runlet', version, description },
+		info: { title: 'Runlet', version: packageJson.version, description },
 		servers: [{ url: '/' }],
 		tags,
 		security: [{ apiKey: [] }],

@@ -1,6 +1,7 @@
 import { isDelta, isTerminal, joinPieces } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { createDeferred, type Deferred } from '../../../core/ground/deferred.ts';
+import { truncateText } from '../../../core/ground/text.ts';
 import { advance, cutSeenPart, type EventId, isEnd, isStored, toStart } from './event-id.ts';
 
 /** An event as a reader gets it, and its id; a kind of event that is not stored has none. */
@@ -203,20 +204,18 @@ function firstPart(event: RunEvent, length: number): RunEvent {
 	const size = measureEvent(event);
 	if (size <= length) return event;
 	if (event.type === 'text' || event.type === 'reasoning')
-		return { type: event.type, text: event.text.slice(0, findCharacterEnd(event.text, length)) };
+		return { type: event.type, text: takeStart(event.text, length) };
 	if (event.type === 'tool_use_input') {
 		return {
 			...event,
-			partialInputJson: event.partialInputJson.slice(0, findCharacterEnd(event.partialInputJson, length)),
+			partialInputJson: takeStart(event.partialInputJson, length),
 		};
 	}
 	return event;
 }
 
-/** `length`, or one more where it would cut a character that takes two code units. */
-function findCharacterEnd(text: string, length: number): number {
-	const unit = text.charCodeAt(length - 1);
-	return unit >= 0xd800 && unit <= 0xdbff ? length + 1 : length;
+function takeStart(text: string, length: number): string {
+	return truncateText(text, length) || truncateText(text, 2);
 }
 
 function measureEvent(event: RunEvent): number {

@@ -1,5 +1,6 @@
 import { type SeenCall, toCharge } from '../../../core/chat/charge.ts';
 import type { MeteredRequest, PriceOf } from '../../../core/chat/index.ts';
+import { formatDollars } from '../../../core/ground/dollars.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { BudgetState, Limit } from '../../rpc/budget.ts';
 import { type Amount, createAmount } from '../../rpc/budget.ts';
@@ -103,7 +104,7 @@ function keepCapped({ tokens, usd }: Amount, limit: Limit): Limit {
 }
 
 function amountText({ tokens, usd }: Limit): string {
-	const parts = [tokens === undefined ? [] : `${tokens} tokens`, usd === undefined ? [] : `$${usd}`].flat();
+	const parts = [tokens === undefined ? [] : `${tokens} tokens`, usd === undefined ? [] : formatDollars(usd)].flat();
 	return parts.join(' and ') || 'nothing';
 }
 

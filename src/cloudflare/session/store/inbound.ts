@@ -1,6 +1,8 @@
 import { type Message, type MessagePart, textPart, type UserMessage, userMessage } from '../../../core/chat/index.ts';
+import { fromBase64 } from '../../../core/ground/bytes.ts';
 import type { SkillContext } from '../../../core/skill/index.ts';
-import type { Attachment, Input } from '../../rpc/session.ts';
+import type { Input } from '../../rpc/session.ts';
+import type { Attachment } from '../../wire/attachment.ts';
 import type { MessageRecord } from './messages.ts';
 
 /** What is known of a message beside what it says: who sent it, by what way, and what came with it. */
@@ -135,10 +137,7 @@ function isText(type: string): boolean {
 /** The text of bytes in base64; nothing where they are not UTF-8. */
 function decodeText(data: string): string | undefined {
 	try {
-		const binary = atob(data);
-		const bytes = new Uint8Array(binary.length);
-		for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(fromBase64(data));
 	} catch {
 		return undefined;
 	}

@@ -1,5 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { RunletError } from '../../../core/ground/errors.ts';
+import { splitText } from '../../../core/ground/text.ts';
 import type { Sql } from '../../objects/migrate.ts';
 
 /** After how many seconds a request may come again that met a storage which failed. */
@@ -78,12 +79,5 @@ const partLength = 500_000;
 
 /** A body in pieces that fit a row, none of them ending within a character. */
 export function splitRows(body: string): string[] {
-	const parts: string[] = [];
-	for (let at = 0; at < body.length; ) {
-		const end = at + partLength;
-		const splits = body.charCodeAt(end - 1) >= 0xd800 && body.charCodeAt(end - 1) <= 0xdbff;
-		parts.push(body.slice(at, splits ? end + 1 : end));
-		at = splits ? end + 1 : end;
-	}
-	return parts;
+	return splitText(body, partLength);
 }

@@ -1,4 +1,5 @@
 import type { MessagePart } from '../../chat/index.ts';
+import { fromBase64 } from '../../ground/bytes.ts';
 
 /** What a part carries, ready for the wire: bytes in base64, or a URL. */
 export type Media = {
@@ -33,7 +34,7 @@ export function toDataUrl({ mime, data, url }: Media): string {
 
 /** Base64 of a text file, as text. */
 export function decodeText(base64: string): string {
-	return new TextDecoder().decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
+	return new TextDecoder().decode(fromBase64(base64));
 }
 
 const fallbacks = { image: 'image/png', audio: 'audio/wav', file: 'application/octet-stream' } as const;
