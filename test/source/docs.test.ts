@@ -1,0 +1,57 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../..');
+const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md', { cwd: root })];
+
+function read(file: string): string {
+	return readFileSync(join(root, file), 'utf8');
+}
+
+/** The parts of a path in which something is left to the reader: `NAME`. */
+function withoutPlaceholder(path: string): string {
+	return path.replace(/\/?[^/]*\b[A-Z]{2,}\b.*$/, (rest) => (/\b(README|SKILL)\b/.test(rest) ? rest : ''));
+}
+
+test.each(pages)('the paths that %s names are there', (page) => {
+	const named = read(page).matchAll(/(?<![\w./-])(?:src|scripts|test|docs|examples)\/[\w./-]*\w/g);
+	const linked = read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g);
+	const paths = [
+		...[...named].map(([path]) => withoutPlaceholder(path)),
+		...[...linked].map(([, path = '']) => join(dirname(page), path)),
+	];
+	const missing = paths.filter((path) => !existsSync(join(root, path)));
+	expect(missing).toEqual([]);
+});
+
+test('the tree of CONTRIBUTING has the folders of src, and no others', () => {
+	const folders: string[] = [];
+	const path: string[] = [];
+	const tree = read('CONTRIBUTING.md').matchAll(/^( {4,})([\w./-]+)(?= {2}|$)/gm);
+	for (const [, indent = '', name = ''] of tree) {
+		path.length = indent.length / 2 - 2;
+		path.push(name.replace(/\/$/, ''));
+		if (path[0] === 'src' && path.length > 1) folders.push(path.join('/'));
+	}
+	expect(folders.filter((one) => !existsSync(join(root, one)))).toEqual([]);
+	const rooms = globSync(['src/*', 'src/{core,cloudflare}/*'], { cwd: root, exclude: ['src/tsconfig.json'] });
+	expect([...folders].sort()).toEqual(rooms.sort());
+});
+
+test('a comment that points at a section points at one that is there', () => {
+	const headings = new Map(
+		pages.map((page) => [page, [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading)]),
+	);
+	const files = globSync('{src,scripts,test}/**/*.{ts,js,mjs}', { cwd: root, exclude: ['test/fixtures/**'] });
+	const wrong = files.flatMap((file) => {
+		const text = read(file).replace(/\s*\n\s*(?:\*|\/\/) ?/g, ' ');
+		const named = [...text.matchAll(/\b(README|CONTRIBUTING|docs\/[\w-]+\.md)(?:, "([^"]+)")?\)/g)];
+		return named.flatMap(([all, page = '', section]) => {
+			const known = headings.get(page.endsWith('.md') ? page : `${page}.md`);
+			const isThere = known !== undefined && (section === undefined || known.includes(section));
+			return isThere ? [] : [`${file}: ${all}`];
+		});
+	});
+	expect(wrong).toEqual([]);
+});
