@@ -96,7 +96,6 @@ async function drive(
 		timer = setTimeout(failLate, Math.min(runMs, longestTimer));
 		const signal = options.signal === undefined ? own.signal : AbortSignal.any([options.signal, own.signal]);
 		// After an abort no reader is waited for: the loop comes to its end.
-		if (signal.aborted) feed.release();
 		signal.addEventListener('abort', feed.release, { once: true });
 		const emit: Emit = (event) => {
 			mirror(options, event);

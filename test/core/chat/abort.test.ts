@@ -149,6 +149,16 @@ describe('an abort', () => {
 		await expect(settled(run.result)).rejects.toMatchObject({ code: 'cancelled' });
 	});
 
+	test('ends a run that waits for its reader with a whole reply', async () => {
+		const controller = new AbortController();
+		const calls = Array.from({ length: 1_000 }, (_, n) => echoCall(`a${n}`));
+		const chatFn = () => calling(...calls);
+		const run = chat.run({ model: 'own', chatFn, signal: controller.signal }, []);
+		await run.events[Symbol.asyncIterator]().next();
+		setTimeout(() => controller.abort(), 10);
+		await expect(settled(run.result)).rejects.toMatchObject({ code: 'cancelled' });
+	});
+
 	test('after the end changes nothing', async () => {
 		const controller = new AbortController();
 		const { result, events } = await settled(play(['Hi'], { signal: controller.signal }));

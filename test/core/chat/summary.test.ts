@@ -30,6 +30,17 @@ describe('compact', () => {
 		expect(chat.countTokensHeuristic(requests[1]?.messages ?? [])).toBeLessThanOrEqual(5_000);
 	});
 
+	test('its warning is told again where the turn behind it is asked again', async () => {
+		vi.useFakeTimers();
+		const cut = async (_: unknown, onDelta: (delta: { type: string; text: string }) => unknown) => {
+			await onDelta({ type: 'text', text: 'Half' });
+			return undefined;
+		};
+		const { events } = await settled(finish(['Short.', cut, 'fine'], compact(10_000), history));
+		const kinds = events.map((event) => (event.type === 'warning' ? event.code : event.type));
+		expect(kinds.slice(1, 6)).toEqual(['context_compacted', 'text', 'turn.restarted', 'context_compacted', 'text']);
+	});
+
 	test('the request for it has what is summed up as material, and neither tools nor the system prompt nor a schema', async () => {
 		const call = chat.assistantMessage('I look.', [{ id: 'x', name: 'look', input: { at: 'the moon' } }]);
 		const output = `cheese${'e'.repeat(9_000)}`;
