@@ -105,7 +105,7 @@ class Session extends DurableObject<Env> implements SessionApi {
 				return { status: 201, headers, about: () => ({ ...this.#state(), ...token }) };
 			};
 			// An id is made for one request, so the session is here only where that request comes again.
-			if (!this.#store.exists()) await this.#runner.announce();
+			if (!this.#store.exists()) await this.#runner.alarm.announce();
 			const before = this.#store.exists() ? this.#inbox.deliver(how.once) : undefined;
 			if (before !== undefined) return this.#redeliver(before, how, await frame());
 			const begin = this.#store.transaction(() => {
@@ -116,7 +116,8 @@ class Session extends DurableObject<Env> implements SessionApi {
 				return this.#runner.storeRun([message], { ...how, inbound });
 			});
 			if (begin === undefined) {
-				this.#runner.created();
+				// It is listed, and may expire.
+				this.#runner.tellOwner();
 				const { about, ...init } = await frame();
 				return Response.json(about(), init);
 			}
@@ -291,8 +292,9 @@ class Session extends DurableObject<Env> implements SessionApi {
 	override async alarm(): Promise<void> {
 		try {
 			this.#wake();
-			if (await this.#runner.alarm()) await this.#remove();
-			else if (!this.#store.exists() && this.#store.hasTables) await this.#leave();
+			const { action } = await this.#runner.handleAlarm();
+			if (action.type === 'remove') await this.#remove();
+			if (action.type === 'clear') await this.#leave();
 		} catch (cause) {
 			// An alarm that throws is tried a few times only; this one has to come again.
 			log('error', 'session.alarm_failed', toFailureFields(cause));
@@ -315,7 +317,7 @@ class Session extends DurableObject<Env> implements SessionApi {
 		if (this.#hasAlarm) return;
 		this.#hasAlarm = true;
 		runInBackground(async () => {
-			this.#hasAlarm = await this.#runner.renewAlarm();
+			this.#hasAlarm = await this.#runner.alarm.renew();
 		});
 	}
 
@@ -420,7 +422,7 @@ class Session extends DurableObject<Env> implements SessionApi {
 	async #admit(caller: Caller, scopes: readonly TokenScope[], given?: CreateInput, agent?: string): Promise<Pass> {
 		const isMissing = () => !this.#isLeaving && !this.#store.exists();
 		if (given !== undefined && 'owner' in caller && caller.owner === given.owner && isMissing()) {
-			await this.#runner.announce();
+			await this.#runner.alarm.announce();
 			if (isMissing()) return { assert: () => {} };
 		}
 		return this.#admission.open(caller, scopes, agent);

@@ -14,10 +14,13 @@ test('an alarm that could not be set is set as it was asked for last', async () 
 	// Until the owner's list was told.
 	await expect.poll(readAlarm).toBe(null);
 	await runInDurableObject(object, async (_, { storage }) => {
-		const alarm = new Alarm(new SessionStore(storage), []);
+		let wakeAt: number | undefined;
+		const alarm = new Alarm(new SessionStore(storage), () => wakeAt);
 		breakStorage();
 		// One run ends, and the next one begins.
-		expect(await Promise.all([alarm.rest(), alarm.watch()])).toEqual([false, false]);
+		const failed = alarm.set();
+		wakeAt = Date.now() + 60_000;
+		expect(await Promise.all([failed, alarm.set()])).toEqual([false, false]);
 		mendStorage();
 	});
 	await expect.poll(readAlarm, { timeout: 30_000 }).not.toBe(null);

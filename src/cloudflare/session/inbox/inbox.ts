@@ -77,7 +77,7 @@ export class Inbox {
 		const now = Date.now();
 		for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
 		// They belong to the run that the last answer begins.
-		for (const message of messages) store.messages.add(this.#runner.nextRun, message, now, { input: true });
+		for (const message of messages) store.messages.add(this.#store.nextRun, message, now, { input: true });
 		if (once !== undefined) store.deliveries.add(once, {}, now);
 		return () => undefined;
 	}
@@ -130,7 +130,7 @@ export class Inbox {
 		const open = isOpen ? findOpenAnswers(findPending(this.#store).calls, answers) : [];
 		if (open.length > 0) return this.submit(open, how, model);
 		const isOver = isAnswered(this.#store, answers);
-		return () => (isOver ? createPastRun(this.#store, this.#runner.nextRun - 1) : undefined);
+		return () => (isOver ? createPastRun(this.#store, this.#store.nextRun - 1) : undefined);
 	}
 
 	/** What a request has begun when it came before; nothing for one that is new. */

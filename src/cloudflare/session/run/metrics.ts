@@ -1,8 +1,14 @@
-import type { ChatUsage, RunEvent, TerminalEvent } from '../../../core/chat/index.ts';
+import { type ChatUsage, type RunEvent, resolveRegistration, type TerminalEvent } from '../../../core/chat/index.ts';
 import { addUsage } from '../../../core/chat/usage.ts';
+import type { Runtime } from '../../agent/runtime.ts';
+import type { Config } from '../../config/config.ts';
 import type { DataPoint, MetricsDataset } from '../../config/env.ts';
-import { type LogFields, log } from '../../log.ts';
-import type { RunStatus } from '../store/status.ts';
+import { type LogFields, log, toFailureFields } from '../../log.ts';
+import { replay } from '../events/replay.ts';
+import { findRunMessages } from '../store/run-messages.ts';
+import type { RunRecord } from '../store/runs.ts';
+import { type RunStatus, toRunStatus } from '../store/status.ts';
+import type { SessionStore } from '../store/store.ts';
 
 /** What a run's events add up to. */
 export interface RunTally {
@@ -162,4 +168,52 @@ function toPoint(run: RunReport): DataPoint {
 
 function getErrorCode(event: TerminalEvent): string | undefined {
 	return event.type === 'error' ? event.code : undefined;
+}
+
+/** How a run ended, and what is told of it. */
+export interface Ended {
+	readonly event: TerminalEvent;
+	readonly tally: RunTally;
+	readonly transport: string | undefined;
+	/** When the model's first event came, in milliseconds since 1970. */
+	readonly firstAt?: number;
+}
+
+/** What a run's report is made with. */
+export interface ReportOptions {
+	readonly store: SessionStore;
+	readonly runtime: Runtime;
+	readonly config: () => Config;
+}
+
+/** Reports a run that has ended, once that is stored. Never throws: a run does not fail because it is not counted. */
+export function reportRun(
+	{ store, runtime, config: readConfig }: ReportOptions,
+	{ n, id: run, model = '', attempt: lives, createdAt }: RunRecord,
+	{ event, tally, transport, firstAt }: Ended,
+): void {
+	try {
+		const { id: session, owner, agent } = store.session();
+		const config = readConfig();
+		const named = resolveRegistration({ model, providers: runtime.providers(config) })?.variant;
+		const facts = { session, run, owner, agent, model, status: toRunStatus(event), event, lives };
+		const firstEventMs = lives > 1 || firstAt === undefined ? undefined : firstAt - createdAt;
+		const times = { durationMs: Date.now() - createdAt, firstEventMs };
+		const provider = tally.usage.provider ?? named ?? '';
+		const { usd } = store.spending.getRun(n);
+		report({ ...facts, ...times, ...tally, provider, usd, transport: transport ?? 'http' }, config.metrics);
+	} catch (cause) {
+		log('warn', 'run.not_reported', { 'runlet.run.id': run, ...toFailureFields(cause) });
+	}
+}
+
+/** Reports a run that ended where its last life had left it. */
+export function reportLostRun(options: ReportOptions, { n, firstSeq }: RunRecord): void {
+	const { store } = options;
+	const record = store.runs.get(n);
+	if (record?.end === undefined) return;
+	const stored = findRunMessages(store, n, firstSeq);
+	const { tally } = new RunCounter(replay(record, stored));
+	const { transport } = stored.findLast(({ inbound }) => inbound !== undefined)?.inbound ?? {};
+	reportRun(options, record, { event: record.end.event, tally, transport });
 }

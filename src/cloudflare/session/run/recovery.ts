@@ -3,32 +3,11 @@ import { type CutOff, replayCutOff } from '../events/replay.ts';
 import { findOpenCalls, type OpenCall } from '../store/pending.ts';
 import { shortenRunEnd } from '../store/run-end.ts';
 import { findRunMessages } from '../store/run-messages.ts';
-import type { NextLife, RunRecord } from '../store/runs.ts';
+import type { RunRecord } from '../store/runs.ts';
 import { toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import { chargeLost } from './charge.ts';
-
-/** Lives that a run may lose one after another without coming further. */
-const mostLost = 3;
-
-/** Lives that a run may have in all. */
-const mostLives = 10;
-
-/**
- * The next life of a run whose object died (docs/runs.md, "Lives"); nothing where it has had enough of them. What
- * counts is how far it came, and no clock: a laptop may be closed for the night, and its clock be set.
- *
- * @param progress its own messages that are stored
- */
-function planNextLife(
-	{ attempt, lost, progress: before }: Pick<RunRecord, 'attempt' | 'lost' | 'progress'>,
-	progress: number,
-	boot: string,
-): NextLife | undefined {
-	const lostNow = progress > before ? 1 : lost + 1;
-	if (lostNow >= mostLost || attempt >= mostLives) return undefined;
-	return { boot, attempt: attempt + 1, lost: lostNow, progress };
-}
+import type { Life } from './next.ts';
 
 /** A run in its next life: where it goes on, and what its readers were shown. */
 export interface TakenUp extends Pick<CutOff, 'events' | 'resume'> {
@@ -36,25 +15,18 @@ export interface TakenUp extends Pick<CutOff, 'events' | 'resume'> {
 }
 
 /**
- * Takes up a run whose object died, in one transaction of the caller's (docs/runs.md, "Lives"): what a request to the
- * model may have cost is charged, calls that had begun and may not be repeated are answered as unknown, and a turn that
- * the model was writing is asked again, of which its readers are told first. A run that has had enough lives ends as
- * `interrupted`; then there is nothing to go on with.
+ * Takes up a run whose object died, in one transaction of the caller's (docs/runs.md, "Lives"): charges what a request to
+ * the model may have cost, answers calls that had begun and may not be repeated as unknown, and asks again for the turn
+ * that the model was writing, of which its readers are told first.
  */
-export function takeUp(store: SessionStore, run: RunRecord, boot: string): TakenUp | undefined {
-	const stored = findRunMessages(store, run.n, run.firstSeq).filter((one) => one.run === run.n && one.input !== true);
-	const life = planNextLife(run, stored.length, boot);
+export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: string): TakenUp {
 	chargeLost(store, run.draft);
-	if (life === undefined) {
-		giveUp(store, run, createInterruption(run.attempt));
-		return undefined;
-	}
 	const unknown = createUnknownResults(findOpenCalls(store));
 	for (const result of unknown) store.messages.add(run.n, result, Date.now());
 	const { events, resume, asking } = replayCutOff({ ...run, ...life }, findRunMessages(store, run.n, run.firstSeq));
 	const restarts = run.restarts + (asking ? 1 : 0);
 	// What is said of calls that were cut off brings the run no further.
-	const next = { ...life, progress: stored.length + unknown.length, restarts };
+	const next = { ...life, boot, progress: life.progress + unknown.length, restarts };
 	store.runs.takeUp(run.n, next);
 	const again = asking ? [{ type: 'turn.restarted', iteration: resume.iteration + 1 } as const] : [];
 	return { record: { ...run, ...next }, events: [...events, ...again], resume };
@@ -69,15 +41,16 @@ export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent
 	store.runs.end(run.n, toRunStatus(event), end, Date.now());
 }
 
-function createInterruption(attempts: number): TerminalEvent {
-	const times = attempts === 1 ? 'once' : `${attempts} times`;
+/** The end of a run that has had enough lives. */
+export function createInterruption(lives: number): TerminalEvent {
+	const times = lives === 1 ? 'once' : `${lives} times`;
 	const message = `The run was cut off ${times} and came no further. Continue it, or send a message.`;
 	return { type: 'error', code: 'interrupted', message };
 }
 
 /**
  * Tells the model about calls that a run had begun when it was cut off: nobody knows what came of them, so they are not
- * run again. Calls that had not begun, that may be run again, or that wait for somebody, stay open.
+ * run again, except those of tools that may be. Calls that had not begun, or that wait for somebody, stay open.
  */
 export function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[] {
 	const output =

@@ -11,7 +11,7 @@ import { dropText, longestPart, shortenRunEnd } from '../store/run-end.ts';
 import { toRunStatus } from '../store/status.ts';
 import { isStorageError } from '../store/storage.ts';
 import { createDrafts } from './draft.ts';
-import { createJournal, type JournalOptions } from './journal.ts';
+import { createJournal, type Journal, type JournalOptions } from './journal.ts';
 import type { LiveRun } from './live-run.ts';
 import type { RunCounter } from './metrics.ts';
 
@@ -34,125 +34,176 @@ export interface Work extends JournalOptions {
 	readonly atCrashPoint: AtCrashPoint;
 }
 
+/**
+ * Carries out a run (docs/runs.md, "What a run writes"): the loop's messages go to the store before its next step, its
+ * events to the log, its end to both. The run belongs to the object: readers come and go. It begins once what it begins
+ * with is durable: an object that dies of the run has counted that life.
+ */
+export function carryOut(work: Work): LiveRun {
+	const { record, log } = work;
+	const stop = new AbortController();
+	const journal = createJournal(work);
+	const drafts = createDrafts(work, journal);
+	const shown: Shown = { sides: [] };
+	const end = new RunEnding(work, journal, shown);
+	const ended = followLoop(work, { journal, drafts, shown, signal: stop.signal })
+		.catch((cause: unknown) => {
+			writeLog('error', 'run.broke_off', { 'runlet.run.id': record.id, ...toFailureFields(cause) });
+			stop.abort();
+			return toStorageFailure(cause);
+		})
+		.finally(drafts.stop)
+		.then((event) => end.store(event));
+	ended.catch(() => {});
+	const cancel = async (): Promise<TerminalEvent> => {
+		stop.abort();
+		return Promise.race([ended, end.failWhenLate()]);
+	};
+	return { record, log, ended, cancel };
+}
+
+/** What was shown of a run that no message holds. */
+interface Shown {
+	/** Notes and warnings. */
+	readonly sides: SideEvent[];
+	/** When the model's first event came, in milliseconds since 1970. */
+	firstAt?: number;
+}
+
+/** Shows the loop's events as they come. Returns the last one, which is shown once it is stored. */
+async function followLoop(
+	{ log, counter, resume, sync, atCrashPoint, options, history }: Work,
+	{ journal, drafts, shown, signal }: Pick<Parts, 'journal' | 'drafts' | 'shown' | 'signal'>,
+): Promise<TerminalEvent> {
+	if (resume !== undefined) {
+		await sync();
+		await atCrashPoint('taken-up');
+	}
+	const run = startRun({ ...options, ...journal.hooks, signal }, history, { resume });
+	const sortCalls = createCallSorter();
+	for await (const given of run.batches()) {
+		const batch = sortCalls(given);
+		for (const event of batch) if (isSideEvent(event)) shown.sides.push(event);
+		if (shown.firstAt === undefined && batch.some(isDelta)) shown.firstAt = Date.now();
+		const final = batch.find(isTerminal);
+		const events = final === undefined ? batch : batch.slice(0, -1);
+		counter.add(events);
+		log.append(events);
+		if (final !== undefined) return final;
+		drafts.change(events);
+	}
+	throw new Error('The run ended without saying how.');
+}
+
+interface Parts {
+	readonly journal: Journal;
+	readonly drafts: ReturnType<typeof createDrafts>;
+	readonly shown: Shown;
+	readonly signal: AbortSignal;
+}
+
 /** The pauses between two tries to store an end, in milliseconds: the first one, doubled up to the last. */
 const [firstPause, longestPause] = [100, 2_000];
 
 /** Who cancels a run whose end cannot be stored is told so after this many milliseconds. */
 const patienceMs = 3_000;
 
-/**
- * Carries out a run: the loop's messages go to the store before its next step, its events to the log, its end to both
- * (docs/runs.md, "What a run writes"). The run belongs to the object: readers come and go. It begins once what it
- * begins with is durable: an object that dies of the run has counted that life.
- */
-export function carryOut(work: Work): LiveRun {
-	const { store, record, options, log, counter, resume, sync, atCrashPoint } = work;
-	const stop = new AbortController();
+/** The end of a run: it is stored until that is durable, however long that takes; only then is anybody told. */
+class RunEnding {
+	readonly #work: Work;
+	readonly #journal: Journal;
+	readonly #shown: Shown;
 	/** Who waits for the end, and since when. */
-	const waiting = new Map<(error: RunletError) => void, number>();
-	let tryNow = (): void => {};
-	let firstAt: number | undefined;
-	const said: SideEvent[] = [];
-	const journal = createJournal(work);
-	const drafts = createDrafts(work, journal);
+	readonly #waiting = new Map<(error: RunletError) => void, number>();
+	#tryNow = (): void => {};
 
-	const end = (event: TerminalEvent, isShort: boolean): void => {
-		const before = isShort ? [] : said.slice(journal.sides);
-		const draft = isShort ? [] : log.draft(longestPart);
-		const { restarts } = journal;
-		const stored = shortenRunEnd({ before, draft, restarts, steps: log.steps, event: dropText(event) });
-		store.transaction(() => {
-			store.runs.assertOpen(record);
-			store.runs.end(record.n, toRunStatus(event), stored, Date.now());
-			work.onEnd(event);
-		});
-	};
-	/** Stores the end until it is durable, however long that takes; only then is anybody told. */
-	const conclude = async (given: TerminalEvent): Promise<TerminalEvent> => {
+	constructor(work: Work, journal: Journal, shown: Shown) {
+		this.#work = work;
+		this.#journal = journal;
+		this.#shown = shown;
+	}
+
+	/** Stores the event as the run's end and shows it. Throws `storage_unavailable` where it cannot be stored at all. */
+	async store(given: TerminalEvent): Promise<TerminalEvent> {
+		const { counter, log, onEnded, atCrashPoint } = this.#work;
+		const event = await this.#storeDurably(given);
+		counter.add([event]);
+		onEnded(event, this.#shown.firstAt);
+		await atCrashPoint('ended');
+		log.append([event]);
+		return event;
+	}
+
+	/** Tries at once to store the end. Rejects with `storage_unavailable` when that takes too long. */
+	failWhenLate(): Promise<never> {
+		this.#tryNow();
+		return new Promise((_, fail) => this.#waiting.set(fail, performance.now()));
+	}
+
+	async #storeDurably(given: TerminalEvent): Promise<TerminalEvent> {
+		const { record, log, lastEvent, sync } = this.#work;
 		let event = given;
 		let isShort = false;
 		let isWritten = false;
 		for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
 			try {
 				if (!isWritten) {
-					event = work.lastEvent(event);
-					end(event, isShort);
+					event = lastEvent(event);
+					this.#write(event, isShort);
 				}
 				isWritten = true;
 				await sync();
-				break;
+				return event;
 			} catch (cause) {
 				writeLog('error', 'run.end_not_stored', { 'runlet.run.id': record.id, ...toFailureFields(cause) });
-				if (!isStorageError(cause)) {
-					if (isShort) {
-						// Nobody is told of an end that is not stored: who waits for it comes back to what becomes of the run.
-						log.leave();
-						throw endNotStored(cause);
-					}
-					// It may be the end itself that cannot be stored.
-					isShort = true;
-					event = notStored(cause);
+				if (isStorageError(cause)) {
+					await this.#pause(pause, cause);
 					continue;
 				}
-				for (const [fail, since] of waiting) if (performance.now() - since > patienceMs) fail(cause);
-				await new Promise<void>((resolve) => {
-					tryNow = resolve;
-					setTimeout(resolve, pause);
-				});
+				if (isShort) {
+					// Nobody is told of an end that is not stored: who waits for it comes back to what becomes of the run.
+					log.leave();
+					throw createEndNotStored(cause);
+				}
+				// It may be the end itself that cannot be stored.
+				isShort = true;
+				event = toStorageFailure(cause);
 			}
 		}
-		counter.add([event]);
-		work.onEnded(event, firstAt);
-		await atCrashPoint('ended');
-		log.append([event]);
-		return event;
-	};
-	const follow = async (): Promise<TerminalEvent> => {
-		if (resume !== undefined) {
-			await sync();
-			await atCrashPoint('taken-up');
-		}
-		const run = startRun({ ...options, ...journal.hooks, signal: stop.signal }, work.history, { resume });
-		const inOrder = createCallSorter();
-		for await (const given of run.batches()) {
-			const batch = inOrder(given);
-			for (const event of batch) if (isSideEvent(event)) said.push(event);
-			if (firstAt === undefined && batch.some(isDelta)) firstAt = Date.now();
-			const final = batch.find(isTerminal);
-			const shown = final === undefined ? batch : batch.slice(0, -1);
-			counter.add(shown);
-			log.append(shown);
-			if (final !== undefined) return final;
-			drafts.change(shown);
-		}
-		throw new Error('The run ended without saying how.');
-	};
-	const ended = follow()
-		.catch((cause: unknown) => {
-			writeLog('error', 'run.broke_off', { 'runlet.run.id': record.id, ...toFailureFields(cause) });
-			stop.abort();
-			return notStored(cause);
-		})
-		.finally(drafts.stop)
-		.then(conclude);
-	ended.catch(() => {});
-	const cancel = async (): Promise<TerminalEvent> => {
-		stop.abort();
-		tryNow();
-		return Promise.race([ended, new Promise<never>((_, fail) => waiting.set(fail, performance.now()))]);
-	};
-	return { record, log, ended, cancel };
+	}
+
+	#write(event: TerminalEvent, isShort: boolean): void {
+		const { store, record, log, onEnd } = this.#work;
+		const { restarts, sides } = this.#journal;
+		const before = isShort ? [] : this.#shown.sides.slice(sides);
+		const draft = isShort ? [] : log.draft(longestPart);
+		const end = shortenRunEnd({ before, draft, restarts, steps: log.steps, event: dropText(event) });
+		store.transaction(() => {
+			store.runs.assertOpen(record);
+			store.runs.end(record.n, toRunStatus(event), end, Date.now());
+			onEnd(event);
+		});
+	}
+
+	async #pause(pauseMs: number, cause: RunletError): Promise<void> {
+		for (const [fail, since] of this.#waiting) if (performance.now() - since > patienceMs) fail(cause);
+		await new Promise<void>((resolve) => {
+			this.#tryNow = resolve;
+			setTimeout(resolve, pauseMs);
+		});
+	}
 }
 
-function notStored(cause: unknown): TerminalEvent {
+/** The end of a run that could not be stored. */
+function toStorageFailure(cause: unknown): TerminalEvent {
 	if (isStorageError(cause))
 		return { type: 'error', code: cause.code, message: cause.message, data: { ...cause.data } };
 	const message = 'The run could not be stored. Send the message again.';
 	return { type: 'error', code: 'internal', message };
 }
 
-/** What is said to who waits for a run that goes on, as its end could not be stored. */
-function endNotStored(cause: unknown): RunletError {
+/** The error for those who wait for a run whose end could not be stored. */
+function createEndNotStored(cause: unknown): RunletError {
 	const message =
 		'The end of the run could not be stored, so it is taken up again. Send the request once more under its Idempotency-Key to join it, or follow its events.';
 	return new RunletError('storage_unavailable', message, { retryAfter: 2 }, { cause });

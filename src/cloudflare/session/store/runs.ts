@@ -70,9 +70,6 @@ export type NewRun = Pick<
 	'n' | 'id' | 'model' | 'stopAfter' | 'maxOutputTokens' | 'toolChoice' | 'terms' | 'boot' | 'firstSeq' | 'createdAt'
 >;
 
-/** What changes when a run is taken up again. */
-export type NextLife = Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress'>;
-
 /** The runs of a session: one row each. */
 export class RunRows {
 	readonly #sql: Sql;
@@ -93,8 +90,11 @@ export class RunRows {
 		return { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 };
 	}
 
-	/** A lost run has its next life. */
-	takeUp(n: number, { boot, attempt, lost, progress, restarts }: NextLife & Pick<RunRecord, 'restarts'>): void {
+	/** Stores that a lost run has its next life. */
+	takeUp(
+		n: number,
+		{ boot, attempt, lost, progress, restarts }: Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress' | 'restarts'>,
+	): void {
 		this.#sql.exec(
 			'UPDATE run SET boot = ?, attempt = ?, lost = ?, progress = ?, restarts = ? WHERE n = ?',
 			...[boot, attempt, lost, progress, restarts, n],

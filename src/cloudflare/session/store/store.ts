@@ -190,6 +190,11 @@ export class SessionStore {
 		};
 	}
 
+	/** The number of the next run. */
+	get nextRun(): number {
+		return (this.runs.get()?.n ?? 0) + 1;
+	}
+
 	/** Where the session stands. */
 	get status(): Status {
 		return sessionStatus(this.runs.get()?.status);

@@ -1,0 +1,108 @@
+import { type ChatOptions, type Message, messageText, type TerminalEvent } from '../../../core/chat/index.ts';
+import type { ToolCall } from '../../../core/tool/index.ts';
+import type { Once, RunTerms } from '../../rpc/session.ts';
+import type { Inbound } from '../store/inbound.ts';
+import { findOpenCalls } from '../store/pending.ts';
+import type { Waiting } from '../store/queue.ts';
+import type { RunRecord } from '../store/runs.ts';
+import { canTakeNext, sessionStatus } from '../store/status.ts';
+import type { SessionStore } from '../store/store.ts';
+import { createRunId } from './live-run.ts';
+import { createUnknownResults } from './recovery.ts';
+
+/** What holds for a run that begins. */
+export interface BeginOptions {
+	/** The model from now on. */
+	readonly model?: string;
+	/** After how many turns it stops. */
+	readonly stopAfter?: number;
+	/** The longest reply that its client wants, in tokens. */
+	readonly maxOutputTokens?: number;
+	/** Which tool its client wants called first. */
+	readonly toolChoice?: ChatOptions['toolChoice'];
+	readonly terms?: RunTerms;
+	/** The request that it answers. */
+	readonly once?: Once;
+	/** Calls that were allowed. */
+	readonly approved?: readonly ToolCall[];
+	/** Where the last of the given messages came from. */
+	readonly inbound?: Inbound;
+	/** The place of the message that the given ones replace, with all behind it. */
+	readonly replaces?: number;
+	/** Where its end is told. */
+	readonly callback?: string;
+	/** The message that waited for it. */
+	readonly waited?: Waiting;
+}
+
+/**
+ * Stores a run and the messages that it begins with, in a transaction of the caller's. Calls that an earlier run had
+ * begun when it was cut off are answered as unknown.
+ */
+export function storeRun(
+	store: SessionStore,
+	given: readonly Message[],
+	how: BeginOptions,
+	{ boot, model }: { readonly boot: string; readonly model: string },
+): RunRecord {
+	const { messages, calls, runs, deliveries, callbacks } = store;
+	const { stopAfter, maxOutputTokens, toolChoice, terms, once, approved = [], inbound, replaces, callback } = how;
+	const input = [...(replaces === undefined ? listUnknownResults(store) : []), ...given];
+	if (replaces !== undefined) store.replace(replaces);
+	if (how.model !== undefined) store.chooseModel(how.model);
+	const createdAt = Date.now();
+	const isNew = store.session().title === undefined;
+	if (isNew) store.setTitle(toTitle(given));
+	store.noteActivity(isNew, createdAt);
+	const isAsked = input.some(({ role }) => role !== 'tool');
+	const firstSeq = isAsked ? messages.nextPlace() : messages.lastTurn();
+	const id = how.waited?.runId ?? createRunId();
+	const asked = { stopAfter, maxOutputTokens, toolChoice, terms };
+	const run = runs.begin({ n: store.nextRun, id, model, ...asked, boot, firstSeq, createdAt });
+	for (const call of approved) calls.note(messages.lastTurn(), call, 'allowed', createdAt);
+	for (const message of input)
+		messages.add(run.n, message, createdAt, { input: true, ...(message === given.at(-1) && { inbound, replaces }) });
+	if (once !== undefined) deliveries.add(once, { run: run.n }, createdAt);
+	if (how.waited !== undefined) takeFromQueue(store, how.waited, run.n);
+	if (callback !== undefined) callbacks.add({ run: run.n, runId: run.id, url: callback });
+	return run;
+}
+
+/** Stores a message that waited and cannot begin a run. It was accepted, so it is kept, and its run has failed. */
+export function storeFailedRun(store: SessionStore, waited: Waiting, event: TerminalEvent, boot: string): RunRecord {
+	const { messages, runs, callbacks } = store;
+	const { runId, message, inbound, callback } = waited;
+	return store.transaction(() => {
+		const createdAt = Date.now();
+		const run = runs.begin({ n: store.nextRun, id: runId, boot, firstSeq: messages.nextPlace(), createdAt });
+		messages.add(run.n, message, createdAt, { input: true, inbound });
+		takeFromQueue(store, waited, run.n);
+		runs.end(run.n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);
+		if (callback !== undefined) callbacks.add({ run: run.n, runId, url: callback });
+		return run;
+	});
+}
+
+function takeFromQueue({ queue, deliveries }: SessionStore, { id, key }: Waiting, run: number): void {
+	queue.remove(id);
+	if (key !== undefined) deliveries.endWaiting(key, run);
+}
+
+/** For calls that the newest run had begun when it failed or was cancelled; one that waits for somebody has none. */
+function listUnknownResults(store: SessionStore): readonly Message[] {
+	const run = store.runs.get();
+	if (run === undefined || !canTakeNext(sessionStatus(run.status))) return [];
+	return createUnknownResults(findOpenCalls(store));
+}
+
+/** Characters of a session's title: the beginning of its first message. */
+const titleLength = 80;
+
+/** What the person wrote, without what came with it. */
+function toTitle(input: readonly Message[]): string {
+	const texts = input.map((message) => {
+		const parts = 'parts' in message ? message.parts : undefined;
+		return parts?.find(({ kind }) => kind === 'text')?.text ?? messageText(message);
+	});
+	return texts.join(' ').trim().slice(0, titleLength);
+}

@@ -1,0 +1,154 @@
+import type { Agent } from '../../agent/define.ts';
+import type { RunRecord } from '../store/runs.ts';
+import { canTakeNext, sessionStatus } from '../store/status.ts';
+import type { SessionStore } from '../store/store.ts';
+
+/** While a run is open its object wakes this often, in milliseconds: it finds a run that died, and is not evicted. */
+export const watchMs = 10_000;
+
+/** Lives that a run may lose one after another without coming further. */
+const mostLost = 3;
+
+/** Lives that a run may have in all. */
+const mostLives = 10;
+
+/** What decides what a session does next. Times are in milliseconds since 1970. */
+export interface SessionFacts {
+	/** Missing where no session is stored. */
+	readonly session?: {
+		/** How long after its last activity it is removed. */
+		readonly expiresAfterMs?: number;
+		readonly createdAt: number;
+	};
+	/** Whether there are tables: those of a session, or of what one owed when it was removed. */
+	readonly hasTables: boolean;
+	/** The newest run. */
+	readonly run?: Pick<RunRecord, 'status' | 'attempt' | 'lost' | 'progress' | 'createdAt' | 'endedAt'> & {
+		/** Its own messages that are stored, counted where it is lost. */
+		readonly stored: number;
+	};
+	/** Whether this life of the object carries out the newest run: the one fact that no row holds. */
+	readonly isLive: boolean;
+	/** Messages that wait for a run to end, and when the newest of them came. */
+	readonly queue: { readonly size: number; readonly newestAt?: number };
+	/** When the next callback is due. */
+	readonly callbackAt?: number;
+	/** When the next message to the owner's ledger or directory is due. */
+	readonly outboxAt?: number;
+}
+
+/**
+ * Where a session stands, and what it does next:
+ *
+ * - `missing`: nothing is stored, nothing to do.
+ * - `removed`: only what the session owed is left; tell it, then `clear` the storage.
+ * - `running`: this life of the object carries out the newest run.
+ * - `ending`: the end of that run is stored, and its readers are about to be told.
+ * - `lost`: the run's object died. `take-up` begins its next life; `give-up` ends a run that has had enough of them.
+ * - `queued`: `begin` the run of the message that has waited longest.
+ * - `waiting`: an answer or results have to come from outside.
+ * - `idle`: the next message begins a run.
+ * - `expired`: its time is over and nobody has to be told of a run's end; `remove` it.
+ */
+export type SessionState =
+	| 'missing'
+	| 'removed'
+	| 'running'
+	| 'ending'
+	| 'lost'
+	| 'queued'
+	| 'waiting'
+	| 'idle'
+	| 'expired';
+
+export type NextAction =
+	| { readonly type: 'none' | 'give-up' | 'begin' | 'remove' | 'clear' }
+	| { readonly type: 'take-up'; readonly life: Life };
+
+/** What a run's lives are counted by (docs/runs.md, "Lives"). */
+export type Life = Pick<RunRecord, 'attempt' | 'lost' | 'progress'>;
+
+export interface Next {
+	readonly state: SessionState;
+	readonly action: NextAction;
+	/** When the object's alarm has to go off; missing where nothing is to be done by itself. */
+	readonly wakeAt?: number;
+}
+
+/**
+ * Decides what a session does next. A new life of the object, its alarm and the end of a run all ask here, and do what
+ * they are told until the action is `none`.
+ */
+export function decideNext(facts: SessionFacts, now: number): Next {
+	const { session, run, isLive, queue, hasTables, callbackAt, outboxAt } = facts;
+	if (session === undefined) {
+		if (!hasTables) return { state: 'missing', action: none };
+		return { state: 'removed', action: { type: 'clear' }, wakeAt: outboxAt };
+	}
+	const tellAt = earliest(callbackAt, outboxAt);
+	const watchAt = earliest(now + watchMs, tellAt);
+	const status = sessionStatus(run?.status);
+	if (run?.status === 'running') {
+		if (isLive) return { state: 'running', action: none, wakeAt: watchAt };
+		const life = planNextLife(run);
+		return { state: 'lost', action: life ? { type: 'take-up', life } : { type: 'give-up' }, wakeAt: watchAt };
+	}
+	if (isLive) return { state: 'ending', action: none, wakeAt: watchAt };
+	if (queue.size > 0 && canTakeNext(status)) return { state: 'queued', action: { type: 'begin' }, wakeAt: watchAt };
+	// The session stays as long as somebody has to be told of a run's end.
+	const expiresAt = callbackAt === undefined ? findExpiry(facts) : undefined;
+	const wakeAt = earliest(tellAt, expiresAt);
+	if (expiresAt !== undefined && expiresAt <= now) return { state: 'expired', action: { type: 'remove' }, wakeAt };
+	return { state: canTakeNext(status) ? 'idle' : 'waiting', action: none, wakeAt };
+}
+
+const none: NextAction = { type: 'none' };
+
+/**
+ * The next life of a run whose object died; nothing where it has had enough of them. What counts is how far it came, and
+ * no clock: a laptop may be closed for the night, and its clock be set.
+ */
+function planNextLife({ attempt, lost, progress, stored }: NonNullable<SessionFacts['run']>): Life | undefined {
+	const lostNow = stored > progress ? 1 : lost + 1;
+	if (lostNow >= mostLost || attempt >= mostLives) return undefined;
+	return { attempt: attempt + 1, lost: lostNow, progress: stored };
+}
+
+function findExpiry({ session, run, queue }: SessionFacts): number | undefined {
+	if (session?.expiresAfterMs === undefined) return undefined;
+	const lastActivity = Math.max(run?.endedAt ?? run?.createdAt ?? session.createdAt, queue.newestAt ?? 0);
+	return lastActivity + session.expiresAfterMs;
+}
+
+function earliest(...times: readonly (number | undefined)[]): number | undefined {
+	const known = times.filter((at) => at !== undefined);
+	return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/** Reads the facts of a session. `isLive`: whether this life of the object carries out the newest run. */
+export function readFacts(store: SessionStore, agents: readonly Agent[], isLive: boolean): SessionFacts {
+	const { hasTables } = store;
+	const outboxAt = hasTables ? store.outbox.nextAt() : undefined;
+	const queue = { size: 0 };
+	if (!store.exists()) return { hasTables, isLive, queue, outboxAt };
+	const { agent, expiresAfterMs, createdAt } = store.session();
+	const run = store.runs.get();
+	const isLost = run?.status === 'running' && !isLive;
+	return {
+		session: {
+			expiresAfterMs: expiresAfterMs ?? agents.find(({ name }) => name === agent)?.expiresAfterMs,
+			createdAt,
+		},
+		hasTables,
+		run: run && { ...run, stored: isLost ? countStored(store, run) : 0 },
+		isLive,
+		queue: { size: store.queue.size, newestAt: store.queue.newestAt() },
+		callbackAt: store.callbacks.nextAt(),
+		outboxAt,
+	};
+}
+
+function countStored(store: SessionStore, { n, firstSeq }: RunRecord): number {
+	const { records } = store.messages.page({ from: firstSeq });
+	return records.filter(({ run, input }) => run === n && input !== true).length;
+}

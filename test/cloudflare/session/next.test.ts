@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { decideNext, type Next, type SessionFacts } from '../../../src/cloudflare/session/run/next.ts';
+
+const status = fc.constantFrom(
+	'running',
+	'completed',
+	'awaiting_user',
+	'awaiting_tools',
+	'halted',
+	'cancelled',
+	'error',
+);
+const time = fc.integer({ min: 0, max: 100_000 });
+const maybeTime = fc.option(time, { nil: undefined });
+const count = fc.integer({ min: 0, max: 12 });
+
+const now = 50_000;
+
+/** Rows as they may stand at any moment: a run is live only where there is one, and what was removed has no rows. */
+const anyFacts: fc.Arbitrary<SessionFacts> = fc
+	.record({
+		session: fc.option(fc.record({ createdAt: time, expiresAfterMs: maybeTime }), { nil: undefined, freq: 8 }),
+		run: fc.option(
+			fc.record({
+				status,
+				attempt: fc.integer({ min: 1, max: 10 }),
+				lost: fc.integer({ min: 0, max: 2 }),
+				progress: count,
+				stored: count,
+				createdAt: time,
+				endedAt: maybeTime,
+			}),
+			{ nil: undefined, freq: 8 },
+		),
+		isLive: fc.boolean(),
+		queue: fc.record({ size: fc.integer({ min: 0, max: 3 }), newestAt: maybeTime }),
+		callbackAt: maybeTime,
+		outboxAt: maybeTime,
+		hasTables: fc.boolean(),
+	})
+	.map(({ session, run, ...facts }) => {
+		const rest = { queue: { size: 0, newestAt: undefined }, callbackAt: undefined, isLive: false };
+		if (session === undefined) return { ...facts, ...rest, outboxAt: facts.hasTables ? facts.outboxAt : undefined };
+		if (run === undefined) return { ...facts, session, isLive: false, hasTables: true };
+		const stored = Math.max(run.stored, run.progress);
+		return { ...facts, session, run: { ...run, stored }, hasTables: true };
+	});
+
+/** The rows after what was decided was done. */
+function carryOut(facts: SessionFacts, { action }: Next): SessionFacts {
+	const { run, queue } = facts;
+	switch (action.type) {
+		case 'take-up':
+			return { ...facts, isLive: true, ...(run && { run: { ...run, ...action.life } }) };
+		case 'give-up':
+			return { ...facts, ...(run && { run: { ...run, status: 'error', endedAt: now } }) };
+		case 'begin':
+			return {
+				...facts,
+				isLive: true,
+				queue: { size: queue.size - 1, newestAt: queue.size > 1 ? queue.newestAt : undefined },
+				run: { status: 'running', attempt: 1, lost: 0, progress: 0, stored: 0, createdAt: now, endedAt: undefined },
+			};
+		case 'remove': {
+			const { session: _, run: __, ...rest } = facts;
+			return { ...rest, queue: { size: 0, newestAt: undefined }, outboxAt: now };
+		}
+		case 'clear':
+			return { ...facts, outboxAt: undefined, hasTables: false };
+		default:
+			return facts;
+	}
+}
+
+function check(promise: (facts: SessionFacts, next: Next) => void): void {
+	fc.assert(
+		fc.property(anyFacts, (facts) => promise(facts, decideNext(facts, now))),
+		{ numRuns: 3_000 },
+	);
+}
+
+test('whatever is stored, a session comes to rest after a few actions', () => {
+	check((given) => {
+		let facts = given;
+		let actions = 0;
+		for (let next = decideNext(facts, now); next.action.type !== 'none'; next = decideNext(facts, now)) {
+			expect(++actions).toBeLessThan(4);
+			facts = carryOut(facts, next);
+		}
+	});
+});
+
+test('a session begins a run only where none is open and nobody is waited for', () => {
+	check(({ run, isLive, queue }, { action }) => {
+		if (action.type !== 'begin') return;
+		expect(isLive).toBe(false);
+		expect(queue.size).toBeGreaterThan(0);
+		expect(['running', 'awaiting_user', 'awaiting_tools']).not.toContain(run?.status);
+	});
+});
+
+test('a message that waits begins its run as soon as it may', () => {
+	check(({ session, run, isLive, queue }, { action }) => {
+		if (session === undefined || isLive || queue.size === 0) return;
+		if (run !== undefined && ['running', 'awaiting_user', 'awaiting_tools'].includes(run.status)) return;
+		expect(action.type).toBe('begin');
+	});
+});
+
+test('a run whose object died has its next life, or its end, before anything else happens', () => {
+	check(({ session, run, isLive }, { state, action }) => {
+		const isLost = session !== undefined && run?.status === 'running' && !isLive;
+		expect(state === 'lost').toBe(isLost);
+		expect(action.type === 'take-up' || action.type === 'give-up').toBe(isLost);
+	});
+});
+
+test('a run that comes no further loses three lives, and one that does has ten', () => {
+	fc.assert(
+		fc.property(fc.array(count, { minLength: 40, maxLength: 40 }), (steps) => {
+			let stored = 0;
+			let vain = 0;
+			let life = { attempt: 1, lost: 0, progress: 0 };
+			for (const step of steps) {
+				stored += step;
+				vain = step > 0 ? 1 : vain + 1;
+				const run = { ...life, stored, status: 'running' as const, createdAt: 0, endedAt: undefined };
+				const session = { createdAt: 0, expiresAfterMs: undefined };
+				const { action } = decideNext({ ...nothing, session, run, hasTables: true }, now);
+				if (action.type !== 'take-up') {
+					expect(action.type).toBe('give-up');
+					expect(vain === 3 || life.attempt === 10).toBe(true);
+					return;
+				}
+				expect(vain).toBeLessThan(3);
+				life = action.life;
+				expect(life.attempt).toBeLessThanOrEqual(10);
+			}
+			expect.unreachable('a run has no more than ten lives');
+		}),
+	);
+});
+
+test('a session is removed only when its time is over, nothing runs or may run, and nobody is to be told of an end', () => {
+	check((facts, { action }) => {
+		if (action.type !== 'remove') return;
+		const { session, run, isLive, queue, callbackAt } = facts;
+		expect(isLive || run?.status === 'running' || callbackAt !== undefined).toBe(false);
+		const last = Math.max(run?.endedAt ?? run?.createdAt ?? session?.createdAt ?? 0, queue.newestAt ?? 0);
+		expect(last + (session?.expiresAfterMs ?? Number.POSITIVE_INFINITY)).toBeLessThanOrEqual(now);
+	});
+});
+
+test('the alarm is never too late: before it nothing is to be done or told', () => {
+	fc.assert(
+		fc.property(anyFacts, fc.integer({ min: 0, max: 500_000 }), (facts, wait) => {
+			const { action, wakeAt } = decideNext(facts, now);
+			if (action.type !== 'none') return;
+			const later = Math.min(now + wait, (wakeAt ?? Number.POSITIVE_INFINITY) - 1);
+			if (later < now) return;
+			expect(decideNext(facts, later).action.type).toBe('none');
+			const { callbackAt = Number.POSITIVE_INFINITY, outboxAt = Number.POSITIVE_INFINITY } = facts;
+			expect(Math.min(callbackAt, outboxAt)).toBeGreaterThan(later);
+		}),
+		{ numRuns: 3_000 },
+	);
+});
+
+test('the alarm is never in vain: when it goes off something is to be done, told or watched', () => {
+	check((facts, { wakeAt }) => {
+		if (wakeAt === undefined) return;
+		const at = Math.max(now, wakeAt);
+		const { action, state } = decideNext(facts, at);
+		const isTold = [facts.callbackAt, facts.outboxAt].some((due) => due !== undefined && due <= at);
+		expect(action.type !== 'none' || isTold || state === 'running' || state === 'ending').toBe(true);
+	});
+});
+
+const nothing: SessionFacts = {
+	hasTables: false,
+	isLive: false,
+	queue: { size: 0, newestAt: undefined },
+	callbackAt: undefined,
+	outboxAt: undefined,
+};
+
+test('where nothing is stored nothing is done', () => {
+	expect(decideNext(nothing, now)).toEqual({ state: 'missing', action: { type: 'none' } });
+});
