@@ -1,7 +1,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CrashPointName } from '../../../src/cloudflare/agent/crash.ts';
-import { createJournal } from '../../../src/cloudflare/session/run/journal.ts';
+import { Journal } from '../../../src/cloudflare/session/run/journal.ts';
 import { InboundContext } from '../../../src/cloudflare/session/store/inbound.ts';
 import type { RunRecord } from '../../../src/cloudflare/session/store/runs.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
@@ -222,7 +222,7 @@ describe('a model that never ends', () => {
 				const meter = { reserve: () => undefined, lost: () => {}, settle: () => {}, call: undefined };
 				const inbound = new InboundContext([], 'local');
 				const options = { store, record, meter, inbound, onSteered: () => {}, atCrashPoint: () => {} };
-				const { hooks } = createJournal({ ...options, sync: () => storage.sync() });
+				const { hooks } = new Journal({ ...options, sync: () => storage.sync() });
 				const message = { role: 'assistant', content: 'late' } as const;
 				const writes = [
 					async () => hooks.onMessage(message, { before: [] }),

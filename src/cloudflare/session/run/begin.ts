@@ -63,7 +63,7 @@ export function storeRun(
 	for (const message of input)
 		messages.add(run.n, message, createdAt, { input: true, ...(message === given.at(-1) && { inbound, replaces }) });
 	if (once !== undefined) deliveries.add(once, { run: run.n }, createdAt);
-	if (how.waited !== undefined) takeFromQueue(store, how.waited, run.n);
+	if (how.waited !== undefined) store.takeFromQueue(how.waited, run.n);
 	if (callback !== undefined) callbacks.add({ run: run.n, runId: run.id, url: callback });
 	return run;
 }
@@ -76,16 +76,11 @@ export function storeFailedRun(store: SessionStore, waited: Waiting, event: Term
 		const createdAt = Date.now();
 		const run = runs.begin({ n: store.nextRun, id: runId, boot, firstSeq: messages.nextPlace(), createdAt });
 		messages.add(run.n, message, createdAt, { input: true, inbound });
-		takeFromQueue(store, waited, run.n);
+		store.takeFromQueue(waited, run.n);
 		runs.end(run.n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);
 		if (callback !== undefined) callbacks.add({ run: run.n, runId, url: callback });
 		return run;
 	});
-}
-
-function takeFromQueue({ queue, deliveries }: SessionStore, { id, key }: Waiting, run: number): void {
-	queue.remove(id);
-	if (key !== undefined) deliveries.endWaiting(key, run);
 }
 
 /** For calls that the newest run had begun when it failed or was cancelled; one that waits for somebody has none. */

@@ -1,7 +1,6 @@
-import type { ChatOptions, Question, SideEvent } from '../../../core/chat/index.ts';
-import type { Meter } from '../../../core/chat/meter.ts';
+import type { ChatOptions, Message, MeteredRequest, Question, SideEvent } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
-import type { ToolCall } from '../../../core/tool/index.ts';
+import type { Tool, ToolCall } from '../../../core/tool/index.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import type { InboundContext } from '../store/inbound.ts';
 import type { RunRecord } from '../store/runs.ts';
@@ -15,17 +14,6 @@ export type JournalHooks = {
 	>;
 };
 
-/** The journal of one run: each step is in the store before the next one begins. */
-export interface Journal {
-	readonly hooks: JournalHooks;
-	/** Turns of the model that are stored. */
-	readonly iteration: number;
-	/** Times that readers were told that the current turn is asked again. */
-	readonly restarts: number;
-	/** Notes and warnings that were stored with a message, or said again since. */
-	readonly sides: number;
-}
-
 /** What the journal of a run is made from. */
 export interface JournalOptions {
 	readonly store: SessionStore;
@@ -37,110 +25,137 @@ export interface JournalOptions {
 	readonly meter: SessionMeter;
 	/** Told of the messages that the run takes up on its way. */
 	readonly inbound: InboundContext;
-	/** A message that waited was taken up by the run. */
+	/** Told of a message that waited and that the run takes up. */
 	readonly onSteered: (id: number) => void;
 	readonly atCrashPoint: AtCrashPoint;
 }
 
-export function createJournal(options: JournalOptions): Journal {
-	const { store, record, resume, sync, meter, inbound: context, onSteered, atCrashPoint } = options;
-	const state = { iteration: resume?.iteration ?? 0, restarts: record.restarts, sides: 0 };
+/** The journal of one run: each step is in the store before the next one begins (docs/runs.md, "What a run writes"). */
+export class Journal {
+	readonly hooks: JournalHooks;
+	readonly #options: JournalOptions;
+	#iteration: number;
+	#restarts: number;
+	#sides = 0;
 	/** The turn that is marked as asked for. */
-	let asked: number | undefined;
+	#asked: number | undefined;
 	/** What was said with a summary, which stands among older messages, belongs to the message behind it. */
-	let kept: readonly SideEvent[] = [];
+	#kept: readonly SideEvent[] = [];
 
-	/** Writes together, and nothing any more once this life of the run is over. */
-	const write = <T>(work: () => T): T =>
-		store.transaction(() => {
-			store.runs.assertOpen(record);
-			return work();
-		});
-	const onMessage: JournalHooks['onMessage'] = async (message, about) => {
+	constructor(options: JournalOptions) {
+		this.#options = options;
+		this.#iteration = options.resume?.iteration ?? 0;
+		this.#restarts = options.record.restarts;
+		this.hooks = {
+			onMessage: (message, about) => this.#addMessage(message, about),
+			onToolCall: (call, tool) => this.#beginCall(call, tool),
+			onQuestion: (question, call) => this.#write((store) => noteBegun(store, call, question)),
+			onRestart: (_, repeated) => this.#markRestarted(repeated.length),
+			steer: () => this.#takeWaiting(),
+			meter: { reserve: (request) => this.#reserve(request), lost: options.meter.lost },
+		};
+	}
+
+	/** Turns of the model that are stored. */
+	get iteration(): number {
+		return this.#iteration;
+	}
+
+	/** Times that readers were told that the current turn is asked again. */
+	get restarts(): number {
+		return this.#restarts;
+	}
+
+	/** Notes and warnings that were stored with a message, or said again since. */
+	get sides(): number {
+		return this.#sides;
+	}
+
+	async #addMessage(...[message, about]: Parameters<JournalHooks['onMessage']>): Promise<void> {
+		const { record, meter, sync, atCrashPoint } = this.#options;
 		const { turn, spent, haltedReason, inFrontOf } = about;
-		const before = [...kept, ...about.before];
+		const before = [...this.#kept, ...about.before];
 		if (inFrontOf !== undefined) {
-			write(() => store.addSummary(record.n, message, Date.now(), inFrontOf));
-			kept = before;
+			this.#write((store) => store.addSummary(record.n, message, Date.now(), inFrontOf));
+			this.#kept = before;
 			return;
 		}
-		const { restarts } = state;
-		const more = {
-			turn,
-			...(turn !== undefined && restarts > 0 && { restarts }),
-			...(before.length > 0 && { before }),
-			haltedReason,
-		};
-		write(() => {
-			store.messages.add(record.n, message, Date.now(), more);
+		const restarts = turn === undefined ? 0 : this.#restarts;
+		this.#write((store) => {
+			store.messages.add(record.n, message, Date.now(), {
+				turn,
+				restarts: restarts > 0 ? restarts : undefined,
+				before: before.length > 0 ? before : undefined,
+				haltedReason,
+			});
 			if (turn === undefined) return;
 			meter.settle(spent, message);
 			if (restarts > 0) store.runs.markRestarted(record.n, 0);
 		});
-		kept = [];
-		state.sides += before.length;
-		if (turn !== undefined) Object.assign(state, { iteration: turn.iteration, restarts: 0 });
+		this.#kept = [];
+		this.#sides += before.length;
+		if (turn !== undefined) [this.#iteration, this.#restarts] = [turn.iteration, 0];
 		// Whatever its calls do to the process, even while they are checked: the model is not asked for them again.
 		if (message.role === 'assistant' && message.toolCalls !== undefined) await sync();
 		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
-	};
+	}
+
 	/** The turn's mark comes before its request, and both are durable before anything of it can be shown. */
-	const reserve: Meter['reserve'] = async (request) => {
-		const iteration = state.iteration + 1;
-		if (asked !== iteration)
-			write(() => store.runs.draft(record.n, { iteration, restarts: state.restarts, events: [] }));
-		asked = iteration;
+	async #reserve(request: MeteredRequest): Promise<number | undefined> {
+		const { record, meter, sync } = this.#options;
+		const iteration = this.#iteration + 1;
+		if (this.#asked !== iteration)
+			this.#write((store) => store.runs.draft(record.n, { iteration, restarts: this.#restarts, events: [] }));
+		this.#asked = iteration;
 		const cap = await meter.reserve(request);
 		await sync();
 		return cap;
-	};
+	}
 
-	return {
-		hooks: {
-			onMessage,
-			onToolCall: async (call, tool) => {
-				if (tool.retry !== 'safe') {
-					write(() => noteBegun(store, call));
-					await sync();
-				}
-				return atCrashPoint('tool-begin');
-			},
-			onQuestion: (question, call) => write(() => noteBegun(store, call, question)),
-			onRestart: async (_, repeated) => {
-				write(() => store.runs.markRestarted(record.n, state.restarts + 1));
-				state.restarts++;
-				state.sides += repeated.length;
-				await sync();
-			},
-			steer: () => {
-				const taken = write(() => {
-					const waiting = store.queue.steering();
-					for (const { id, message, inbound, key, callback } of waiting) {
-						store.queue.remove(id);
-						store.messages.add(record.n, message, Date.now(), { input: true, inbound });
-						if (key !== undefined) store.deliveries.endWaiting(key, record.n);
-						if (callback !== undefined) store.callbacks.add({ run: record.n, runId: record.id, url: callback });
-					}
-					return waiting;
-				});
-				for (const { id, message, inbound } of taken) {
-					context.accept(message, inbound);
-					onSteered(id);
-				}
-				return taken.map(({ message }) => message);
-			},
-			meter: { reserve, lost: meter.lost },
-		},
-		get iteration() {
-			return state.iteration;
-		},
-		get restarts() {
-			return state.restarts;
-		},
-		get sides() {
-			return state.sides;
-		},
-	};
+	async #beginCall(call: ToolCall, tool: Tool): Promise<void> {
+		if (tool.retry !== 'safe') {
+			this.#write((store) => noteBegun(store, call));
+			await this.#options.sync();
+		}
+		return this.#options.atCrashPoint('tool-begin');
+	}
+
+	/** @param repeated notes and warnings that are said again */
+	async #markRestarted(repeated: number): Promise<void> {
+		this.#write((store) => store.runs.markRestarted(this.#options.record.n, this.#restarts + 1));
+		this.#restarts++;
+		this.#sides += repeated;
+		await this.#options.sync();
+	}
+
+	/** Takes up the messages that wait to steer the run. */
+	#takeWaiting(): readonly Message[] {
+		const { record, inbound: context, onSteered } = this.#options;
+		const taken = this.#write((store) => {
+			const waiting = store.queue.steering();
+			for (const one of waiting) {
+				const { message, inbound, callback } = one;
+				store.takeFromQueue(one, record.n);
+				store.messages.add(record.n, message, Date.now(), { input: true, inbound });
+				if (callback !== undefined) store.callbacks.add({ run: record.n, runId: record.id, url: callback });
+			}
+			return waiting;
+		});
+		for (const { id, message, inbound } of taken) {
+			context.accept(message, inbound);
+			onSteered(id);
+		}
+		return taken.map(({ message }) => message);
+	}
+
+	/** Writes together, and nothing any more once this life of the run is over. */
+	#write<T>(work: (store: SessionStore) => T): T {
+		const { store, record } = this.#options;
+		return store.transaction(() => {
+			store.runs.assertOpen(record);
+			return work(store);
+		});
+	}
 }
 
 function noteBegun(store: SessionStore, call: ToolCall, question?: Question): void {

@@ -11,7 +11,7 @@ import { dropText, longestPart, shortenRunEnd } from '../store/run-end.ts';
 import { toRunStatus } from '../store/status.ts';
 import { isStorageError } from '../store/storage.ts';
 import { createDrafts } from './draft.ts';
-import { createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { Journal, type JournalOptions } from './journal.ts';
 import type { LiveRun } from './live-run.ts';
 import type { RunCounter } from './metrics.ts';
 
@@ -42,7 +42,7 @@ export interface Work extends JournalOptions {
 export function carryOut(work: Work): LiveRun {
 	const { record, log } = work;
 	const stop = new AbortController();
-	const journal = createJournal(work);
+	const journal = new Journal(work);
 	const drafts = createDrafts(work, journal);
 	const shown: Shown = { sides: [] };
 	const end = new RunEnding(work, journal, shown);

@@ -7,7 +7,7 @@ import { CallRows } from './calls.ts';
 import { DeliveryRows } from './deliveries.ts';
 import { MessageRows } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
-import { QueueRows } from './queue.ts';
+import { QueueRows, type Waiting } from './queue.ts';
 import { RunRows } from './runs.ts';
 import { migrations } from './schema.ts';
 import { type Charge, SpendingRows } from './spending.ts';
@@ -142,6 +142,12 @@ export class SessionStore {
 		this.transaction(() => {
 			for (const outgoing of all) this.outbox.retry(outgoing, now);
 		});
+	}
+
+	/** A message that waited belongs to a run now. */
+	takeFromQueue({ id, key }: Pick<Waiting, 'id' | 'key'>, run: number): void {
+		this.queue.remove(id);
+		if (key !== undefined) this.deliveries.endWaiting(key, run);
 	}
 
 	transaction<T>(work: () => T): T {
