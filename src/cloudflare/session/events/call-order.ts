@@ -34,7 +34,7 @@ export function createCallSorter(): (events: readonly RunEvent[]) => readonly Ru
 				if (held === undefined) waiting.set(event.id, [event]);
 				else held.push(event);
 			} else {
-				// With its turn a call is over, whether its end was said or not.
+				// A call is over with its turn, even without its own end.
 				if (event.type === 'stop') flush(out);
 				if (event.type === 'turn.restarted') {
 					open = undefined;

@@ -9,13 +9,13 @@ import { RunletError } from '../../../core/ground/errors.ts';
 export interface EventId {
 	/** The run's number in its session, from 1. */
 	readonly run: number;
-	/** Turns behind the reader: a `step` event ends a turn. -1 after the run's last event. */
+	/** Turns that the reader has seen; a `step` event ends a turn. -1 after the run's last event. */
 	readonly turn: number;
-	/** Times the turn was asked again. */
+	/** How often the turn was asked again. */
 	readonly restarts: number;
 	/** Events of the turn that are neither deltas nor notes. */
 	readonly items: number;
-	/** Notes and warnings of the turn. They are stored with the next message, so they are counted by themselves. */
+	/** Notes and warnings of the turn. They are stored with the next message, so they are counted separately. */
 	readonly notes: number;
 	/** Characters of reasoning and of text. */
 	readonly reasoning: number;
@@ -29,17 +29,17 @@ export interface EventId {
 const order = ['run', 'turn', 'restarts', 'items', 'notes', 'reasoning', 'text', 'starts', 'input', 'ends'] as const;
 const ended = 'end';
 
-/** Where a reader stands that has seen nothing of a run. */
+/** Returns the id of a reader that has seen nothing of a run. */
 export function toStart(run: number): EventId {
 	return { run, turn: 0, restarts: 0, items: 0, notes: 0, reasoning: 0, text: 0, starts: 0, input: 0, ends: 0 };
 }
 
-/** Whether a reader there has seen the run's last event. */
+/** Returns whether a reader with this id has seen the run's last event. */
 export function isEnd({ turn }: EventId): boolean {
 	return turn < 0;
 }
 
-/** The id as it is sent. */
+/** Returns the id as it is sent. */
 export function formatEventId(id: EventId): string {
 	if (isEnd(id)) return `${id.run}.${ended}`;
 	return order.map((field) => id[field]).join('.');
@@ -57,7 +57,7 @@ export function parseEventId(text: string): EventId {
 	return { run, turn, restarts, items, notes, reasoning, text: characters, starts, input, ends };
 }
 
-/** The error for a `Last-Event-ID` that names no event of the session. */
+/** Creates the error for a `Last-Event-ID` that names no event of the session. */
 export function createNoSuchEvent(): RunletError {
 	return new RunletError(
 		'invalid_request',
@@ -66,7 +66,7 @@ export function createNoSuchEvent(): RunletError {
 	);
 }
 
-/** Where a reader stands behind an event that begins at `id`. */
+/** Returns the id behind an event that begins at `id`. */
 export function advance(id: EventId, event: RunEvent): EventId {
 	switch (event.type) {
 		case 'text':
@@ -93,8 +93,8 @@ export function advance(id: EventId, event: RunEvent): EventId {
 }
 
 /**
- * What of an event, which begins at `at`, a reader who has come to `seen` still lacks: the whole event, the rest of its
- * text, or nothing.
+ * Returns what a reader at `seen` still lacks of an event that begins at `at`: the whole event, the rest of its text, or
+ * nothing.
  */
 export function cutSeenPart(event: RunEvent, at: EventId, seen: EventId): RunEvent | undefined {
 	if (isEnd(seen)) return undefined;
@@ -130,7 +130,7 @@ export function cutSeenPart(event: RunEvent, at: EventId, seen: EventId): RunEve
 	}
 }
 
-/** Whether an event has a place of its own: a kind that this version does not know is not stored, so it has none. */
+/** Returns whether an event has an id of its own. A kind that this version does not know is not stored, so it has none. */
 export function isStored(event: RunEvent): boolean {
 	return event.type === 'stop' || !isDelta(event) || deltaKinds.has(event.type);
 }

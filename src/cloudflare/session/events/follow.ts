@@ -9,20 +9,20 @@ import { type Cursor, RunLog } from './log.ts';
 /** A silent connection gets a comment this often, in milliseconds, so that no proxy closes it. */
 const keepAliveMs = 15_000;
 
-/** How long a reader may read. */
+/** The permission to read a stream, for a time. */
 export interface Lease {
-	/** Why it is over; nothing while it is not. */
+	/** Returns why it is over; nothing while it is valid. */
 	ended(): RunletError | undefined;
-	/** Milliseconds until its time is over. */
+	/** Returns the milliseconds until it expires. */
 	left(): number;
-	/** Calls when it may have been taken back, until what is given is called. */
+	/** Calls `wake` when it may have been revoked, until the returned function is called. */
 	watch(wake: () => void): () => void;
 }
 
 /**
- * A run's events behind an event id as `text/event-stream` bytes in a protocol's words, until its last one; of a run that
- * waits for its turn from its beginning on. Each reader pulls at its own pace: what piled up meanwhile comes in few large events.
- * Cancelling the stream ends the reader, never the run; so does the end of its lease, which the reader is told.
+ * Streams a run's events behind an event id as `text/event-stream` bytes of a protocol, until the last one. A run that
+ * has not begun yet is read from its start. Each reader pulls at its own pace; what piled up meanwhile comes in few large
+ * events. Cancelling the stream ends the reader, never the run. So does the end of its lease, which the reader is told.
  */
 export function follow(
 	run: RunLog | Promise<RunLog>,
@@ -37,7 +37,7 @@ export function follow(
 	};
 	if (run instanceof RunLog) open(run);
 	else run.then(open, () => {});
-	/** What was written and is not taken yet. */
+	/** Bytes that are written and not taken yet. */
 	const unread: Uint8Array[] = [];
 	const add = (event: RunEvent, id: string | undefined, writer: RunWriter): void => {
 		const bytes = protocol.isSame === true ? encodeOnce(event, id, writer) : encoder.encode(writer.event(event, id));
@@ -54,7 +54,7 @@ export function follow(
 		close(controller);
 		return true;
 	};
-	/** Waits for something to happen; whether it did. If not, there is nothing more to do now. */
+	/** Waits for something to happen. Returns whether it did; if not, there is nothing more to do now. */
 	const happens = async (what: Promise<unknown>, controller: ReadableByteStreamController): Promise<boolean> => {
 		const why = await first(what, lease?.left(), (resolve) => {
 			wake = resolve;
@@ -75,7 +75,7 @@ export function follow(
 					if (log.settle(cursor)) unread.push(encoder.encode(writer.end()));
 				}
 				const bytes = takePiece(unread);
-				// A protocol may have no words for an event, and no reader is woken for nothing.
+				// A protocol may skip an event. Then the reader goes on waiting.
 				if (bytes !== undefined) controller.enqueue(bytes);
 				const isOver = unread.length === 0 && (log.settle(cursor) || log.isLeft);
 				if (isOver) {
@@ -93,10 +93,10 @@ export function follow(
 	});
 }
 
-/** Bytes of a piece that a reader takes at a time. */
+/** The most bytes that a reader takes at a time. */
 const pieceBytes = 65_536;
 
-/** The next piece, a copy, as whoever takes bytes takes what they stand in; neighbours that are small go together. */
+/** Returns the next piece, joined from small ones. It is a copy, because a byte stream takes over the buffer. */
 function takePiece(unread: Uint8Array[]): Uint8Array<ArrayBuffer> | undefined {
 	while (unread[0]?.length === 0) unread.shift();
 	if (unread.length === 0) return undefined;
@@ -116,20 +116,20 @@ function takePiece(unread: Uint8Array[]): Uint8Array<ArrayBuffer> | undefined {
 	return piece;
 }
 
-/** Large events as they are written, for as long as somebody holds the event: readers of one log share them. */
+/** The bytes of large events, for as long as the event lives. Readers of one log share them. */
 const shared = new WeakMap<RunEvent, { readonly id: string | undefined; readonly bytes: Uint8Array }>();
 
 function encodeOnce(event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array {
 	const known = shared.get(event);
 	if (known !== undefined && known.id === id) return known.bytes;
 	const bytes = new TextEncoder().encode(writer.event(event, id));
-	// A piece of a text is cut for one reader.
+	// Pieces of a text are cut for each reader.
 	if (bytes.length > pieceBytes && event.type !== 'text' && event.type !== 'reasoning')
 		shared.set(event, { id, bytes });
 	return bytes;
 }
 
-/** What comes first: the change, silence for a while, or that the reader leaves or may stay no longer. */
+/** Returns what comes first: the change, a while of silence, the reader's leaving, or the end of its lease. */
 async function first(
 	change: Promise<unknown>,
 	leftMs: number = keepAliveMs,

@@ -10,19 +10,19 @@ export interface LogEntry {
 	readonly id: EventId | undefined;
 }
 
-/** Where a reader stands: what it has seen, and where in the log to look next. */
+/** A reader: what it has seen, and where in the log to look next. */
 export interface Cursor {
 	seen: EventId;
 	index: number;
 	/** Where `events[index]` begins. */
 	at: EventId;
 	version: number;
-	/** Events without a place (kinds that this version does not know): passed on this way through the log, and shown. */
+	/** Events without an id, of kinds that this version does not know: how many the reader has passed, and been shown. */
 	passed: number;
 	shown: number;
 }
 
-/** Events of an unfinished turn that are kept one by one; beyond, neighbouring pieces of a text are joined. */
+/** Events of an unfinished turn that are kept one by one. Beyond that, neighbouring pieces of a text are joined. */
 const joinAt = 4_096;
 
 /**
@@ -34,9 +34,9 @@ export class RunLog {
 	readonly run: number;
 	#events: RunEvent[] = [];
 	#version = 0;
-	/** Where the current turn, or its newest try, begins in `#events`. */
+	/** Where the current try of the current turn begins in `#events`. */
 	#turnAt = 0;
-	/** Whether the model writes: something of its turn was shown, and its end was not. */
+	/** Whether the model is writing: part of its turn was shown, and its end was not. */
 	#writing = false;
 	#restarts = 0;
 	#turns = 0;
@@ -56,32 +56,32 @@ export class RunLog {
 		return this.#ended;
 	}
 
-	/** Whether nothing more comes, though the run's last event is not there: its readers come back for the rest. */
+	/** Whether the log ends without the run's last event. Readers have to come back for the rest. */
 	get isLeft(): boolean {
 		return this.#isLeft;
 	}
 
-	/** Whether the model writes: something of its turn was shown, and its end was not. */
+	/** Whether the model is writing: part of its turn was shown, and its end was not. */
 	get writing(): boolean {
 		return this.#writing;
 	}
 
-	/** Turns of the model that are over. */
+	/** How many turns of the model are over. */
 	get turns(): number {
 		return this.#turns;
 	}
 
-	/** Times that the current turn was begun again. */
+	/** How often the current turn was asked again. */
 	get restarts(): number {
 		return this.#restarts;
 	}
 
-	/** Turns that were shown to their end, their calls included. */
+	/** How many turns were shown to their end, with their calls. */
 	get steps(): number {
 		return this.#steps;
 	}
 
-	/** Events in memory: the pieces of a text that is over are one. */
+	/** The number of events in memory. The pieces of a finished text are one. */
 	get size(): number {
 		return this.#events.length;
 	}
@@ -127,14 +127,14 @@ export class RunLog {
 		return this.#changed.promise;
 	}
 
-	/** A reader that has seen everything up to `seen`. */
+	/** Creates a reader that has seen everything up to `seen`. */
 	cursor(seen: EventId = toStart(this.run)): Cursor {
 		return { seen, index: 0, at: toStart(this.run), version: this.#version, passed: 0, shown: 0 };
 	}
 
 	/**
-	 * What the reader has not seen, neighbouring pieces of a text as one, about `limit` characters at most; moves the
-	 * cursor. Empty when it has seen all there is.
+	 * Returns what the reader has not seen, at most about `limit` characters, and moves the cursor. Neighbouring pieces of
+	 * a text are one. Returns nothing when the reader has seen all there is.
 	 */
 	read(cursor: Cursor, limit = 65_536): LogEntry[] {
 		if (cursor.version !== this.#version) Object.assign(cursor, { ...this.cursor(cursor.seen), shown: cursor.shown });
@@ -158,7 +158,7 @@ export class RunLog {
 		return out;
 	}
 
-	/** What was shown of a turn that was broken off, about `limit` characters at most: it is in no message. */
+	/** Returns what was shown of an unfinished turn, at most about `limit` characters. No message has it. */
 	draft(limit: number): RunEvent[] {
 		if (!this.#writing) return [];
 		const turn = this.#events.slice(this.#turnAt);
@@ -169,12 +169,12 @@ export class RunLog {
 		return shown.read(shown.cursor(), limit).map(({ event }) => event);
 	}
 
-	/** Whether the reader is behind the run's last event. */
+	/** Returns whether the reader has seen the run's last event. */
 	settle(cursor: Cursor): boolean {
 		return isEnd(cursor.seen);
 	}
 
-	/** Joins neighbouring pieces of the current turn: readers find their place again by its id. */
+	/** Joins neighbouring pieces of the current turn. Readers find their place again by the id. */
 	#join(): void {
 		const joined: LogEntry[] = [];
 		for (const event of this.#events.splice(this.#turnAt)) push(joined, { event, id: undefined });
@@ -183,7 +183,7 @@ export class RunLog {
 	}
 }
 
-/** Whether an event has no place and was passed before: counts it. */
+/** Returns whether an event has no id and the reader was shown it before. Counts it. */
 function isUnplaced(event: RunEvent, cursor: Cursor): boolean {
 	if (isStored(event)) return false;
 	cursor.passed++;
@@ -192,14 +192,14 @@ function isUnplaced(event: RunEvent, cursor: Cursor): boolean {
 	return before;
 }
 
-/** Adds an event, as part of the one before it where both are pieces of one text. */
+/** Adds an event. Joins it with the one before if both are pieces of one text. */
 function push(out: LogEntry[], next: LogEntry): void {
 	const event = joinPieces(out.at(-1)?.event, next.event);
 	if (event === undefined) out.push(next);
 	else out[out.length - 1] = { ...next, event };
 }
 
-/** At most `length` characters of an event's text, but one at least; any other event whole. */
+/** Returns at most `length` characters of an event's text, but at least one. Other events stay whole. */
 function firstPart(event: RunEvent, length: number): RunEvent {
 	const size = measureEvent(event);
 	if (size <= length) return event;

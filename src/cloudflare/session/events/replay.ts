@@ -11,10 +11,10 @@ import type { SessionStore } from '../store/store.ts';
 import { RunLog } from './log.ts';
 
 /**
- * The events of a run, made again from what is stored of it: the same text, calls, results and end that were streamed,
- * in fewer pieces. An event id of the live stream means the same here.
+ * Rebuilds the events of a run from the store: the same text, calls, results and end that were streamed, in fewer
+ * pieces. An event id of the live stream means the same here.
  *
- * @param records messages of the session from `run.firstSeq` on; those of other runs are passed over.
+ * @param records the session's messages from `run.firstSeq` on; those of other runs are skipped.
  */
 export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEvent[] {
 	const told = retell(run, records);
@@ -26,22 +26,21 @@ export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEv
 	return told.events;
 }
 
-/** Where a run stands that was cut off. */
+/** The state of a run that was cut off. */
 export interface CutOff {
 	/** What its readers were shown, as far as it is stored. */
 	readonly events: readonly RunEvent[];
-	/** The part of it that is in no message. */
+	/** The part of `events` that is in no message. */
 	readonly draft: readonly RunEvent[];
-	/** How the loop goes on. */
+	/** Where the loop goes on. */
 	readonly resume: Resumption;
-	/** Whether the model was being asked: that turn is asked again. */
+	/** Whether the model was being asked. That turn is asked again. */
 	readonly asking: boolean;
 }
 
 /**
- * What is stored of a run, as what its readers were shown and how it goes on. A turn that the model may have been asked
- * for is asked again, whether anything of it was shown or not: readers of any life have then heard of it as often as
- * `run.restarts` says, and once more.
+ * Rebuilds what readers were shown of a run that was cut off, and how it goes on. A turn that the model may have been
+ * asked for is asked again, whether anything of it was shown or not. Readers are told once more than `run.restarts` says.
  */
 export function replayCutOff(run: RunRecord, records: readonly MessageRecord[]): CutOff {
 	const told = retell(run, records);
@@ -55,14 +54,14 @@ export function replayCutOff(run: RunRecord, records: readonly MessageRecord[]):
 	return { events, draft, asking, resume: { iteration, usage, last } };
 }
 
-/** A turn whose end was not told yet. */
+/** A turn whose end is not among the events yet. */
 interface OpenTurn {
 	readonly calls: readonly ToolCall[];
 	readonly results: ToolResult[];
 	haltedReason?: string;
 }
 
-/** A run as far as its messages tell it. */
+/** The events of a run while they are rebuilt. */
 interface Told {
 	readonly run: RunRecord;
 	readonly events: RunEvent[];
@@ -70,7 +69,7 @@ interface Told {
 	iteration: number;
 	last: (Pick<Step, 'model' | 'text' | 'stopReason'> & { readonly usage: ChatUsage }) | undefined;
 	open: OpenTurn | undefined;
-	/** Turns that were told to their end. */
+	/** How many turns are among the events to their end. */
 	steps: number;
 }
 
@@ -91,7 +90,7 @@ function retell(run: RunRecord, records: readonly MessageRecord[]): Told {
 function tell(told: Told, { message, turn, input, before = [], restarts = 0, haltedReason }: MessageRecord): void {
 	const { events } = told;
 	if (input === true) {
-		// What the run began with is no event of it; what it took up on its way comes between two turns.
+		// What the run began with is no event. What it took up later comes between two turns.
 		if (message.role === 'user') closeTurn(told, before);
 	} else if (message.role === 'tool') {
 		const result: ToolResult = { id: message.toolCallId, output: message.content, isError: message.isError === true };
@@ -114,8 +113,8 @@ function tell(told: Told, { message, turn, input, before = [], restarts = 0, hal
 }
 
 /**
- * Tells the end of the turn that is open, if one is, and how often the next one was begun in vain. Notes come from
- * tools, so they stand before the end of the turn; warnings are about the next one.
+ * Adds the end of the open turn, if there is one, and the restarts of the next one. Notes come from tools, so they stand
+ * before the end of the turn; warnings are about the next one.
  */
 function closeTurn(told: Told, before: readonly SideEvent[], restarts = 0, next = told.iteration + 1): void {
 	const { events, open } = told;
@@ -135,7 +134,7 @@ function toStep({ run, iteration, last }: Told, { calls, results }: OpenTurn): R
 	return { type: 'step', iteration, model, text, toolCalls: calls, toolResults, stopReason, usage };
 }
 
-/** The turn of a run that began with calls which an earlier run left open. */
+/** Finds the open calls of an earlier run that a run began with. */
 function findLeftOpen({ n }: RunRecord, records: readonly MessageRecord[]): OpenTurn | undefined {
 	const inOrder = sortByStoring(records);
 	const begins = inOrder.findIndex(({ run, input }) => run > n || (run === n && input !== true));
@@ -160,16 +159,16 @@ function sortByStoring(records: readonly MessageRecord[]): MessageRecord[] {
 	return records.toSorted((a, b) => toTurnPlace(a.seq) - toTurnPlace(b.seq) || a.stored - b.stored);
 }
 
-/** Logs of runs that are over, as long as somebody reads them: readers who come together share one. */
+/** The logs of finished runs while somebody reads them. Readers at the same time share one. */
 const logs = new WeakMap<SessionStore, Map<number, Shared>>();
 
 interface Shared {
-	/** A run that waited for somebody may end otherwise yet. */
+	/** A run that waits for somebody may still be cancelled. */
 	readonly status: RunRecord['status'];
 	readonly log: WeakRef<RunLog>;
 }
 
-/** The events of a run that is over, made again from the store. */
+/** Rebuilds the log of a finished run from the store. */
 export function createPastLog(store: SessionStore, n: number): RunLog {
 	const run = store.runs.get(n);
 	if (run === undefined) return new RunLog(n);

@@ -17,8 +17,8 @@ export class Alarm {
 	}
 
 	/**
-	 * Sets it for a session that is about to be created. An alarm that finds no session is gone with that; a session
-	 * without one would never expire, and its owner's list might never hear of it. Throws where the storage fails.
+	 * Sets it for a session that is about to be created. A session without an alarm would never expire, and its owner's
+	 * list might never hear of it. Throws where the storage fails.
 	 */
 	announce(): Promise<void> {
 		return this.#store.setAlarm(Date.now() + watchMs);

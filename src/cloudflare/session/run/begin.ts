@@ -16,9 +16,9 @@ export interface BeginOptions {
 	readonly model?: string;
 	/** After how many turns it stops. */
 	readonly stopAfter?: number;
-	/** The longest reply that its client wants, in tokens. */
+	/** The longest reply that the client wants, in tokens. */
 	readonly maxOutputTokens?: number;
-	/** Which tool its client wants called first. */
+	/** The tool that the client wants called first. */
 	readonly toolChoice?: ChatOptions['toolChoice'];
 	readonly terms?: RunTerms;
 	/** The request that it answers. */
@@ -83,7 +83,7 @@ export function storeFailedRun(store: SessionStore, waited: Waiting, event: Term
 	});
 }
 
-/** For calls that the newest run had begun when it failed or was cancelled; one that waits for somebody has none. */
+/** Lists results for calls that the newest run had begun when it failed or was cancelled. */
 function listUnknownResults(store: SessionStore): readonly Message[] {
 	const run = store.runs.get();
 	if (run === undefined || !canTakeNext(sessionStatus(run.status))) return [];
@@ -93,7 +93,7 @@ function listUnknownResults(store: SessionStore): readonly Message[] {
 /** Characters of a session's title: the beginning of its first message. */
 const titleLength = 80;
 
-/** What the person wrote, without what came with it. */
+/** Returns what the person wrote, without attachments. */
 function toTitle(input: readonly Message[]): string {
 	const texts = input.map((message) => {
 		const parts = 'parts' in message ? message.parts : undefined;

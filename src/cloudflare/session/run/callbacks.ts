@@ -17,8 +17,8 @@ const maxBytes = 1_000;
 const atOnce = 6;
 
 /**
- * Tells who asked for it how a run ended (README, "Webhooks"): signed as Standard Webhooks has it, at least once, under the
- * same id each time; or posts its answer to Slack or GitHub. What is not delivered stands in the store, and the object's alarm comes back for it.
+ * Sends callbacks (README, "Webhooks"): how a run ended, signed as Standard Webhooks wants it, at least once and under the
+ * same id each time; or its answer to Slack or GitHub. What is not delivered stays in the store for the object's alarm.
  */
 export class Callbacks {
 	readonly #store: SessionStore;
@@ -29,7 +29,7 @@ export class Callbacks {
 		this.#config = config;
 	}
 
-	/** Makes the attempts that are due. */
+	/** Sends the callbacks that are due. */
 	async send(): Promise<void> {
 		await Promise.all(this.#store.callbacks.listDue(Date.now(), atOnce).map((callback) => this.#attempt(callback)));
 	}
@@ -67,7 +67,7 @@ export class Callbacks {
 		return response.status;
 	}
 
-	/** What is sent; nothing where there is no answer to be posted. */
+	/** Creates the request; nothing if there is no answer to post. */
 	async #request(callback: Callback) {
 		const { callbackSecrets, github } = this.#config();
 		const target = parseReplyTarget(callback.url);
@@ -85,7 +85,7 @@ export class Callbacks {
 		return (await createPastRun(this.#store, run)?.ended) ?? { type: 'cancelled' };
 	}
 
-	/** What is sent: how the run ended, as its last event has it. */
+	/** Creates the body: how the run ended. */
 	async #createOutcome(callback: Callback): Promise<object> {
 		const { run, runId } = callback;
 		const { id: sessionId, agent, metadata, createdAt } = this.#store.session();
@@ -97,7 +97,7 @@ export class Callbacks {
 	}
 }
 
-/** What a person is told of a run's end; in public only what the agent itself says. */
+/** Returns what a person is told of a run's end. A public comment has only the agent's own words. */
 function replyText(event: TerminalEvent, isComment: boolean): string | undefined {
 	if (event.type === 'done') return event.text.trim() || (isComment ? undefined : 'There is no answer.');
 	if (event.type === 'awaiting' && event.question !== undefined) return event.question.question;

@@ -9,10 +9,10 @@ import type { Charge, Estimate } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';
 import { draftMs } from './draft.ts';
 
-/** The longest reply that is set aside for where the agent does not bound it, in tokens. */
+/** The longest reply that is set aside for if the agent has no limit, in tokens. */
 const usualReply = 16_384;
 
-/** The shortest reply that is worth asking for, in tokens. */
+/** The shortest reply worth asking for, in tokens. */
 const shortestReply = 16;
 
 /** The share of a day's limit that one reply may set aside: others of the same owner run at the same time. */
@@ -20,9 +20,9 @@ const shareOfDay = 0.25;
 
 /** What is known of models: the price of a request, and the longest reply. */
 export interface ModelFacts {
-	/** The price of a request in US dollars, if somebody knows it. */
+	/** Returns the price of a request in US dollars, if it is known. */
 	readonly computePrice: PriceOf;
-	/** Tokens that the model takes and gives together, if somebody knows. */
+	/** Returns the size of the model's context in tokens, if it is known. */
 	readonly contextWindow?: (model: string) => number | undefined | Promise<number | undefined>;
 }
 
@@ -35,7 +35,8 @@ export interface Reservation {
 }
 
 /**
- * What is set aside for a request: what it sends, and the longest reply that the agent, the model and the budgets allow.
+ * Computes what is set aside for a request: its input, and the longest reply that the agent, the model and the budgets
+ * allow.
  *
  * @param day where the owner's day stands, as far as it is known.
  */
@@ -98,7 +99,7 @@ function createUnpriced(model: string): RunletError {
 	return new RunletError('budget_exceeded', message, { model });
 }
 
-/** An amount, as far as there is a cap on it. */
+/** Returns the parts of an amount that have a limit. */
 function keepCapped({ tokens, usd }: Amount, limit: Limit): Limit {
 	return { ...(limit.tokens !== undefined && { tokens }), ...(limit.usd !== undefined && { usd }) };
 }
@@ -108,7 +109,7 @@ function amountText({ tokens, usd }: Limit): string {
 	return parts.join(' and ') || 'nothing';
 }
 
-/** What a request came to, by what was seen of it; the same whether or not anything was set aside for it. */
+/** Computes what a request cost by what was seen of it. */
 export function toAmount({ estimate }: Charge, seen: Omit<SeenCall, 'inputTokens'>): Amount {
 	const { inputTokens: expected, inputUsd, outputUsd } = estimate;
 	const { inputTokens, outputTokens, costUsd } = toCharge({ ...seen, inputTokens: expected });
@@ -116,15 +117,15 @@ export function toAmount({ estimate }: Charge, seen: Omit<SeenCall, 'inputTokens
 	return createAmount({ tokens: inputTokens + outputTokens, usd: costUsd ?? inputPrice + outputUsd * outputTokens });
 }
 
-/** Tokens that a model writes, about, before the first draft of its turn is stored. */
+/** About how many tokens a model writes before the first draft of its turn is stored. */
 const unseenTokens = 75;
 
-/** How much of the time between two drafts is lost with an object, about. */
+/** About how much of the time between two drafts is lost when an object dies. */
 const unseenShare = 0.6;
 
 /**
- * Charges a request that a crash cut off: its input, what the draft holds of its output, and what the draft may lack at
- * the pace at which the model wrote. Whether there was one.
+ * Charges a request that a crash cut off: its input, the output in the draft, and what the draft may lack at the pace of
+ * the model. Returns whether there was one.
  */
 export function chargeLost(store: SessionStore, draft?: Draft): boolean {
 	const open = store.spending.open();
@@ -134,7 +135,7 @@ export function chargeLost(store: SessionStore, draft?: Draft): boolean {
 	const unseen = isOfCall ? (tokens / Math.max(ms, draftMs)) * draftMs * unseenShare : unseenTokens;
 	const outputTokens = Math.ceil((isOfCall ? tokens : 0) + unseen);
 	const seen = toAmount(open, { usage: undefined, outputTokens, isCut: true });
-	// The model was told how long its reply may be, so it cost no more than was set aside for that.
+	// The model was told the longest reply, so the request cost no more than was set aside.
 	const isBounded = open.amount.tokens > open.estimate.inputTokens;
 	const { tokens: most, usd: mostUsd } = isBounded ? open.amount : seen;
 	store.settle(open, { tokens: Math.min(seen.tokens, most), usd: Math.min(seen.usd, mostUsd) });

@@ -8,7 +8,7 @@ import type { MessageRecord } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionRecord, SessionStore } from '../store/store.ts';
 
-/** How a session's agent runs: everything that the loop is told but the run itself. */
+/** Creates the options of the loop from the session's agent. */
 export function createChatOptions(
 	runtime: Runtime,
 	config: Config,
@@ -50,10 +50,10 @@ function takeShorter(a: number | undefined, b: number | undefined): number | und
 	return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
-/** Characters of a conversation that are read for a run: more than fits any model, less than fills the object's memory. */
+/** Characters of a conversation that are read for a run. That is more than any model takes, and fits the object's memory. */
 const mostCharacters = 32_000_000;
 
-/** What a model may be sent of the conversation: from the newest summary on, and no more than could fit. */
+/** Reads what a model may be sent of the conversation: from the newest summary on, and no more than could fit. */
 export function readHistory(
 	store: SessionStore,
 	{ contextFull, maxContextTokens }: Pick<ChatOptions, 'contextFull' | 'maxContextTokens'>,
@@ -62,7 +62,7 @@ export function readHistory(
 	return store.messages.newest({ from: store.summary, characters });
 }
 
-/** Characters that are more than fit into so many tokens, whoever counts them. */
+/** Returns more characters than fit into a number of tokens, however they are counted. */
 function toCharacters(tokens = 1_000_000): number {
 	return Math.min(mostCharacters, 16 * tokens);
 }

@@ -5,12 +5,12 @@ import { longestPart } from '../store/run-end.ts';
 import type { Journal } from './journal.ts';
 import type { Work } from './run.ts';
 
-/** What is shown of a turn reaches the store this often, in milliseconds, while the model writes it. */
+/** How often a draft of the turn is stored while the model writes, in milliseconds. */
 export const draftMs = 1_000;
 
 /**
- * Keeps what was shown of a turn that is not stored yet, on a timer and not by the delta: after a crash a reader finds
- * most of it in front of `turn.restarted`. A turn that is over sooner costs no write.
+ * Stores drafts of the turn that the model is writing, on a timer and not by the delta. After a crash a reader finds most
+ * of it before `turn.restarted`. A turn that is over sooner costs no write.
  */
 export function createDrafts(
 	{ store, record, log, meter, atCrashPoint }: Pick<Work, 'store' | 'record' | 'log' | 'meter' | 'atCrashPoint'>,
@@ -22,20 +22,20 @@ export function createDrafts(
 		timer = undefined;
 		const events = log.draft(longestPart);
 		const iteration = log.turns + 1;
-		// The journal is ahead of what was shown where the turn is stored already, or asked again.
+		// If the turn is already stored or asked again, the journal is ahead of what was shown.
 		if (events.length === 0 || iteration !== journal.iteration + 1 || log.restarts !== journal.restarts) return;
 		try {
 			const about = { iteration, restarts: journal.restarts, call: meter.call, ...written.read() };
 			store.runs.draft(record.n, { ...about, events });
 		} catch (cause) {
-			// The next one may be stored, and without any a reader sees less of a turn that is asked again.
+			// The next draft may succeed. Without any, readers see less of a turn that is asked again.
 			writeLog('warn', 'run.draft_not_stored', { 'runlet.run.id': record.id, ...toFailureFields(cause) });
 			return;
 		}
 		void atCrashPoint('draft');
 	};
 	return {
-		/** More was shown. */
+		/** Takes events that were shown. */
 		change: (events: readonly RunEvent[]): void => {
 			written.add(events);
 			timer ??= log.writing ? setTimeout(write, draftMs) : undefined;

@@ -7,25 +7,25 @@ import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { SessionMeter } from './meter.ts';
 
-/** What a run's loop is told so that it writes its journal. */
+/** The hooks that write the journal for the loop. */
 export type JournalHooks = {
 	readonly [Hook in 'onMessage' | 'onToolCall' | 'onQuestion' | 'onRestart' | 'steer' | 'meter']: NonNullable<
 		ChatOptions[Hook]
 	>;
 };
 
-/** What the journal of a run is made from. */
+/** What a run's journal needs. */
 export interface JournalOptions {
 	readonly store: SessionStore;
 	readonly record: Pick<RunRecord, 'n' | 'id' | 'boot' | 'attempt' | 'restarts'>;
-	/** Where it is taken up. */
+	/** Where a run that was cut off goes on. */
 	readonly resume?: Resumption;
-	/** Resolves once all that was written is durable. */
+	/** Resolves when everything that was written is durable. */
 	readonly sync: () => Promise<void>;
 	readonly meter: SessionMeter;
-	/** Told of the messages that the run takes up on its way. */
+	/** Takes the messages that the run takes up later. */
 	readonly inbound: InboundContext;
-	/** Told of a message that waited and that the run takes up. */
+	/** Called when the run takes up a message that waited. */
 	readonly onSteered: (id: number) => void;
 	readonly atCrashPoint: AtCrashPoint;
 }
@@ -37,9 +37,9 @@ export class Journal {
 	#iteration: number;
 	#restarts: number;
 	#sides = 0;
-	/** The turn that is marked as asked for. */
+	/** The turn that is stored as asked for. */
 	#asked: number | undefined;
-	/** What was said with a summary, which stands among older messages, belongs to the message behind it. */
+	/** A summary stands among older messages, so its notes and warnings belong to the next message. */
 	#kept: readonly SideEvent[] = [];
 
 	constructor(options: JournalOptions) {
@@ -56,17 +56,17 @@ export class Journal {
 		};
 	}
 
-	/** Turns of the model that are stored. */
+	/** How many turns of the model are stored. */
 	get iteration(): number {
 		return this.#iteration;
 	}
 
-	/** Times that readers were told that the current turn is asked again. */
+	/** How often readers were told that the current turn is asked again. */
 	get restarts(): number {
 		return this.#restarts;
 	}
 
-	/** Notes and warnings that were stored with a message, or said again since. */
+	/** How many notes and warnings are stored with a message, or were repeated since. */
 	get sides(): number {
 		return this.#sides;
 	}
@@ -95,12 +95,12 @@ export class Journal {
 		this.#kept = [];
 		this.#sides += before.length;
 		if (turn !== undefined) [this.#iteration, this.#restarts] = [turn.iteration, 0];
-		// Whatever its calls do to the process, even while they are checked: the model is not asked for them again.
+		// Its calls may end the process, even while they are checked. The model must not be asked for them again.
 		if (message.role === 'assistant' && message.toolCalls !== undefined) await sync();
 		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
 	}
 
-	/** The turn's mark comes before its request, and both are durable before anything of it can be shown. */
+	/** Stores that the turn begins before its request is set aside. Both are durable before anything of it is shown. */
 	async #reserve(request: MeteredRequest): Promise<number | undefined> {
 		const { record, meter, sync } = this.#options;
 		const iteration = this.#iteration + 1;
@@ -148,7 +148,7 @@ export class Journal {
 		return taken.map(({ message }) => message);
 	}
 
-	/** Writes together, and nothing any more once this life of the run is over. */
+	/** Writes in one transaction. Throws `interrupted` once this life of the run is over. */
 	#write<T>(work: (store: SessionStore) => T): T {
 		const { store, record } = this.#options;
 		return store.transaction(() => {

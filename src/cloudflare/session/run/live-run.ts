@@ -6,13 +6,13 @@ import { findRunMessages } from '../store/run-messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** A run that this object carries out now. */
+/** A run that this object carries out now, or a finished one in the same form. */
 export interface LiveRun {
 	readonly record: Pick<RunRecord, 'n' | 'id'>;
 	readonly log: RunLog;
-	/** Resolves with how it ended, once that is stored. Rejects with `storage_unavailable` where that cannot be stored at all. */
+	/** Resolves with the run's end once that is stored. Rejects with `storage_unavailable` if it cannot be stored at all. */
 	readonly ended: Promise<TerminalEvent>;
-	/** Stops it at once, so that it ends as `cancelled`; gives its end, or throws `storage_unavailable` while that cannot be stored. */
+	/** Stops the run, which ends as `cancelled`. Throws `storage_unavailable` if its end cannot be stored for a while. */
 	readonly cancel: () => Promise<TerminalEvent>;
 }
 
@@ -20,17 +20,17 @@ export function createRunId(): string {
 	return `run_${crypto.randomUUID()}`;
 }
 
-/** A run that ended before it began, and is in no row; who has read it stands behind the run `n`. */
+/** Creates a run that ended before it began and is not stored. Its reader has then seen the run `n`. */
 export function createUnbegunRun(n: number, id: string, event: TerminalEvent): LiveRun {
 	return toPastRun({ n, id }, new RunLog(n, [event]), event);
 }
 
-/** A run that is over in the form of one that is not. */
+/** Returns a finished run in the form of a live one. */
 function toPastRun(record: LiveRun['record'], log: RunLog, event: TerminalEvent): LiveRun {
 	return { record, log, ended: Promise.resolve(event), cancel: async () => event };
 }
 
-/** A run that is over in the form of one that is not, for whoever wants its answer; nothing where it has no end. */
+/** Rebuilds a finished run from the store in the form of a live one; nothing if it has not ended. */
 export function createPastRun(store: SessionStore, n: number): LiveRun | undefined {
 	const record = store.runs.get(n);
 	const event = record?.end?.event;

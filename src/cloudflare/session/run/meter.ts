@@ -18,37 +18,37 @@ import type { Charge } from '../store/spending.ts';
 import { ledgerId, type SessionStore } from '../store/store.ts';
 import { createBudgetError, type ModelFacts, toAmount, toReservation } from './charge.ts';
 
-/** The account of one run: what its requests may cost is set aside before them and settled after them. */
+/** The account of one run. It sets aside what a request may cost, and settles it afterwards. */
 export interface SessionMeter extends Meter {
-	/** The request has given a message. Call it in the transaction that stores that. */
+	/** Settles the request that has returned a message. Call it in the transaction that stores that. */
 	readonly settle: (usage: ChatUsage | undefined, message: Message) => void;
-	/** The number of the request that goes on. */
+	/** The number of the current request. */
 	readonly call: number | undefined;
 }
 
-/** What a run's account is kept with. */
+/** What a run's account needs. */
 export interface MeterOptions extends ModelFacts {
 	readonly store: SessionStore;
 	readonly record: Pick<RunRecord, 'n' | 'id'>;
-	/** What the session may spend; asked each time, as it may be raised. */
+	/** What the session may spend. It is read each time, because it may be raised. */
 	readonly limit: () => Limit;
 	/** The ledger of the session's owner. */
 	readonly owner?: OwnerLedger;
 	readonly atCrashPoint: AtCrashPoint;
 }
 
-/** An owner's ledger, and what may be spent in a day. */
+/** An owner's ledger, and the limit of a day. */
 export interface OwnerLedger {
-	/** A new stub each time: one that has failed stays broken. */
+	/** Returns a new stub each time, because one that has failed stays broken. */
 	readonly ledger: () => LedgerApi;
 	readonly limit: Limit;
-	/** Tells it what earlier calls came to, as far as it can be reached. */
+	/** Tells the ledger what earlier calls cost, if it can be reached. */
 	readonly settleUp: () => Promise<void>;
 }
 
 /**
- * Keeps a session's budget and its owner's (docs/budgets.md). Fail-closed: a request that might go past a limit is not
- * made. One that was cut off is charged what was seen of it.
+ * Keeps the budgets of a session and its owner (docs/budgets.md). A request that might exceed a limit is not made. One
+ * that was cut off is charged by what was seen of it.
  */
 export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const { store, record, limit, owner, atCrashPoint } = options;
@@ -62,7 +62,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const charge = (usage: ChatUsage | undefined, outputTokens: number, isCut: boolean): void =>
 		settle(open === undefined ? nothing : toAmount(open, { usage, outputTokens, isCut }));
 
-	/** Sets aside what fits the session's budget and the owner's day, as far as it is known; gives its state where it refused. */
+	/** Sets aside what fits the session's budget and the owner's day. Returns the state of the day if its ledger refused. */
 	const setAside = async (
 		request: MeteredRequest,
 		day = bounded && budgetState(bounded.limit, nothing, nothing),
@@ -90,7 +90,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		reserve: async (request) => {
 			if (bounded !== undefined) await owner?.settleUp();
 			const first = await setAside(request);
-			// What is left of the day is known once it refused: a shorter reply may fit.
+			// After a refusal the rest of the day is known. A shorter reply may fit.
 			const cap = typeof first === 'object' ? await setAside(request, first) : first;
 			if (typeof cap === 'object') throw createBudgetError('day', cap, nothing);
 			await atCrashPoint('model-begin');
@@ -107,12 +107,12 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	};
 }
 
-/** Whether a provider says what a request cost. */
+/** Returns whether a provider reported what a request cost. */
 function isSaid({ inputTokens, outputTokens, totalTokens }: ChatUsage = {}): boolean {
 	return inputTokens !== undefined || outputTokens !== undefined || totalTokens !== undefined;
 }
 
-/** Where the session's own budget stands. */
+/** Returns the state of the session's own budget. */
 export function readBudgetState(store: SessionStore, limit: Limit): BudgetState {
 	return budgetState(limit, createAmount(store.spending.total()), store.spending.open()?.amount ?? nothing);
 }

@@ -10,19 +10,19 @@ import type { RunRecord } from '../store/runs.ts';
 import { type RunStatus, toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** What a run's events add up to. */
+/** The totals of a run's events. */
 export interface RunTally {
 	readonly usage: ChatUsage;
-	/** Turns of the model that came to their end. */
+	/** Finished turns of the model. */
 	readonly turns: number;
 	/** Results of tools. */
 	readonly toolCalls: number;
 }
 
-/** Counts a run's events as they come; those of its earlier lives first, where it was taken up. */
+/** Counts a run's events as they come, after those of its earlier lives. */
 export class RunCounter {
 	#usage: ChatUsage = {};
-	/** Of a turn whose step was not told yet. */
+	/** The usage of a turn whose `step` has not come yet. */
 	#open: ChatUsage | undefined;
 	#turns = 0;
 	#toolCalls = 0;
@@ -61,7 +61,7 @@ export class RunCounter {
 		}
 	}
 
-	/** The turn is over; the calls that an earlier run left open are none. */
+	/** Ends a turn. Calls that an earlier run left open are no turn of this one. */
 	#close(usage: ChatUsage | undefined): void {
 		if (this.#open === undefined) return;
 		this.#turns++;
@@ -81,18 +81,18 @@ export interface RunReport extends RunTally {
 	readonly provider: string;
 	readonly status: RunStatus;
 	readonly event: TerminalEvent;
-	/** By what way its message came. */
+	/** The way that its message came. */
 	readonly transport: string;
-	/** What was charged, in US dollars: as the budgets have it. */
+	/** What was charged to the budgets, in US dollars. */
 	readonly usd: number;
-	/** Lives that it had: more than one where it was taken up after a crash. */
+	/** How many lives it had: more than one after a crash. */
 	readonly lives: number;
 	readonly durationMs: number;
-	/** Until the model's first event was there; missing where the run was taken up, or none came. */
+	/** The time until the model's first event; missing after a crash, or if none came. */
 	readonly firstEventMs: number | undefined;
 }
 
-/** OpenTelemetry's names of providers (https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/), where it has another. */
+/** OpenTelemetry's names of providers, where they differ from ours (semantic conventions, "gen_ai.provider.name"). */
 const providerNames: Readonly<Record<string, string>> = {
 	xai: 'x_ai',
 	gemini: 'gcp.gemini',
@@ -100,15 +100,15 @@ const providerNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * Tells of a run that has ended: a line of the log, and a point in Analytics Engine where that is bound. It is told in the
- * moment in which its end is written; a machine that fails in just that moment may leave no point, or two.
+ * Reports a run that has ended: a line of the log, and a point in Analytics Engine if that is bound. A machine that fails
+ * while the end is written may leave no point, or two.
  */
 export function report(run: RunReport, dataset: MetricsDataset | undefined): void {
 	log('info', 'run', toLogLine(run));
 	dataset?.writeDataPoint(toPoint(run));
 }
 
-/** A run as a line of the log. */
+/** Formats a run as a line of the log. */
 function toLogLine(run: RunReport): LogFields {
 	const { usage } = run;
 	return {
@@ -136,8 +136,8 @@ function toLogLine(run: RunReport): LogFields {
 }
 
 /**
- * A run as a row of the dataset. Columns have numbers, not names, and rows stay for three months: append, never change
- * one. README.md names them. A number that nobody knows is 0, a text ''.
+ * Formats a run as a row of the dataset. Columns have numbers, not names, and rows stay for three months: append columns,
+ * never change one. README.md names them. An unknown number is 0, an unknown text ''.
  */
 function toPoint(run: RunReport): DataPoint {
 	const { usage } = run;
@@ -170,7 +170,7 @@ function getErrorCode(event: TerminalEvent): string | undefined {
 	return event.type === 'error' ? event.code : undefined;
 }
 
-/** How a run ended, and what is told of it. */
+/** The end of a run, for its report. */
 export interface Ended {
 	readonly event: TerminalEvent;
 	readonly tally: RunTally;

@@ -20,7 +20,7 @@ export interface SessionFacts {
 		readonly expiresAfterMs?: number;
 		readonly createdAt: number;
 	};
-	/** Whether there are tables: those of a session, or of what one owed when it was removed. */
+	/** Whether there are tables: those of a session, or of what a removed one has to deliver. */
 	readonly hasTables: boolean;
 	/** The newest run. */
 	readonly run?: Pick<RunRecord, 'status' | 'attempt' | 'lost' | 'progress' | 'createdAt' | 'endedAt'> & {

@@ -11,10 +11,10 @@ import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { OwnerLedger } from './meter.ts';
 
-/** How long who looks at a session waits for where the day stands, in milliseconds. */
+/** How long a request for a session's state waits for the ledger, in milliseconds. */
 const dayLimitMs = 2_000;
 
-/** What a session has to do with its owner's objects: the ledger of what is spent, and the list of sessions. */
+/** A session's connection to its owner's objects: the ledger and the directory. */
 export class Owner {
 	readonly outbox: Outbox;
 	readonly #store: SessionStore;
@@ -26,7 +26,7 @@ export class Owner {
 		this.outbox = new Outbox(store, config);
 	}
 
-	/** The owner's ledger, and what may be spent in a day. */
+	/** Returns the owner's ledger and the limit of a day. */
 	ledger(): OwnerLedger {
 		const { ledgers, findDayBudget } = this.#config();
 		const { owner } = this.#store.session();
@@ -34,7 +34,7 @@ export class Owner {
 		return { limit: findDayBudget(owner), ledger, settleUp: () => this.#settleUp() };
 	}
 
-	/** Tells the ledger what it is owed; what takes longer than a call may take goes on behind who waits. */
+	/** Delivers costs to the ledger. Waits no longer than one call may take; the rest goes on in the background. */
 	async #settleUp(): Promise<void> {
 		try {
 			await withTimeLimit(this.outbox.sendTo('ledger'), usualLimitMs, 'The ledger of this key');
@@ -44,7 +44,7 @@ export class Owner {
 		}
 	}
 
-	/** Where the owner's day stands; nothing where it has no limit, or where the ledger cannot be asked now. */
+	/** Returns the state of the owner's day; nothing if it has no limit or the ledger cannot be reached. */
 	async day(): Promise<BudgetState | undefined> {
 		const owner = this.ledger();
 		if (!isBounded(owner.limit)) return undefined;
@@ -57,7 +57,7 @@ export class Owner {
 	}
 }
 
-/** Lets work go on that nothing waits for; a failure is logged. */
+/** Starts work that nobody waits for. Logs a failure. */
 export function runInBackground(work: () => Promise<void>): void {
 	const failed = (cause: unknown): void => log('warn', 'owner.not_told', toFailureFields(cause));
 	try {
@@ -67,7 +67,7 @@ export function runInBackground(work: () => Promise<void>): void {
 	}
 }
 
-/** Whom a session owes something. */
+/** An object that a session tells something. */
 type Receiver = 'ledger' | 'directory';
 
 const receivers = ['ledger', 'directory'] as const;
@@ -78,8 +78,8 @@ const receiverOf: Readonly<Record<OutboxMessage['to'], Receiver>> = {
 };
 
 /**
- * Tells other objects what the session owes them: the ledger what calls cost, the directory that the session is there or
- * gone. It is stored with what it tells of, tried at once, and by the object's alarm until it was told.
+ * Delivers messages to other objects: to the ledger what calls cost, to the directory that the session is there or gone.
+ * A message is stored with what it tells, tried at once, and then by the object's alarm until it is delivered.
  */
 export class Outbox {
 	readonly #store: SessionStore;
@@ -91,19 +91,19 @@ export class Outbox {
 		this.#config = config;
 	}
 
-	/** Whether nothing is owed. */
+	/** Whether there is nothing to deliver. */
 	get isEmpty(): boolean {
 		return !this.#store.hasTables || this.#store.outbox.nextAt() === undefined;
 	}
 
-	/** Makes an attempt with what is due, or with all. Never rejects but where the storage fails. */
+	/** Tries to deliver what is due, or everything. Rejects only if the storage fails. */
 	async send(now: number = Number.POSITIVE_INFINITY): Promise<void> {
 		await Promise.all(receivers.map((receiver) => this.sendTo(receiver, now)));
 	}
 
-	/** As `send`, to one receiver: who waits for the ledger does not wait for the list. */
+	/** Sends to one receiver, so that nobody who waits for the ledger waits for the list. */
 	async sendTo(receiver: Receiver, now: number = Number.POSITIVE_INFINITY): Promise<void> {
-		// Who comes while it sends wants what was stored since, too.
+		// A caller that comes during an attempt also wants what was stored since.
 		await this.#sending.get(receiver)?.catch(() => {});
 		const before = this.#sending.get(receiver);
 		if (before !== undefined) return before;
@@ -118,14 +118,14 @@ export class Outbox {
 		let isSilent = false;
 		for (const [first, ...others] of toParcels(due)) {
 			const parcel = [first, ...others];
-			// Who did not answer is not asked again in this attempt.
+			// A receiver that did not answer is not asked again in this attempt.
 			isSilent ||= !(await this.#tell(first.message, parcel));
 			if (isSilent) this.#store.retry(parcel, Date.now());
 			else this.#store.markTold(parcel);
 		}
 	}
 
-	/** Tells an object what is for it. Whether it answered. @param parcel what goes in the same call as the message */
+	/** Delivers a message, with the parcel that goes in the same call. Returns whether the object answered. */
 	async #tell(message: OutboxMessage, parcel: readonly Outgoing[]): Promise<boolean> {
 		try {
 			const { ledgers, directories } = this.#config();
@@ -156,7 +156,7 @@ export class Outbox {
 	}
 }
 
-/** What goes in one call: the costs of all calls to models that one ledger is owed, anything else by itself. */
+/** Groups messages by call: all costs for one ledger together, anything else by itself. */
 function toParcels(due: readonly Outgoing[]): readonly (readonly [Outgoing, ...Outgoing[]])[] {
 	const parcels = new Map<string, [Outgoing, ...Outgoing[]]>();
 	for (const outgoing of due) {

@@ -18,7 +18,7 @@ import type { Work } from './run.ts';
 export interface RunContext {
 	readonly store: SessionStore;
 	readonly options: ReturnType<typeof createChatOptions>;
-	/** What the session may spend; asked each time, as it may be raised. */
+	/** What the session may spend. It is read each time, because it may be raised. */
 	readonly limit: () => Limit;
 	readonly ledger: OwnerLedger;
 	readonly atCrashPoint: AtCrashPoint;
@@ -76,7 +76,7 @@ export function prepareRun(
 		onEnd: (event) => {
 			const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
 			for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
-			// Nothing is open but where a message could not be stored.
+			// A request is still open only if its message could not be stored.
 			chargeLost(store, store.runs.get(record.n)?.draft);
 		},
 		onEnded: (event, firstAt) => onEnded({ event, tally: counter.tally, transport: inbound.transport, firstAt }),

@@ -6,7 +6,7 @@ import type { Waiting } from '../store/queue.ts';
 import type { SessionStore } from '../store/store.ts';
 import { createRunId, createUnbegunRun, type LiveRun } from './live-run.ts';
 
-/** The messages that wait for a run to end, and whoever waits for the runs that they will begin. */
+/** The messages that wait for a run to end, and the requests that wait for their runs. */
 export class Queue {
 	readonly #store: SessionStore;
 	readonly #readers = new Map<number, Deferred<LiveRun>>();
@@ -15,7 +15,7 @@ export class Queue {
 		this.#store = store;
 	}
 
-	/** Stores a message that waits for its run or, where it `steers`, for the run that goes on to take it up. */
+	/** Stores a message that waits for its run, or with `steers` for the current run to take it up. */
 	add(
 		{ message, inbound }: { readonly message: Message; readonly inbound: Inbound },
 		about: {
@@ -30,7 +30,7 @@ export class Queue {
 		return this.#store.transaction(() => {
 			const createdAt = Date.now();
 			const runId = createRunId();
-			// What a page is shown has one name, before its run begins and after.
+			// A page sees the message under one id, before its run begins and after.
 			const named = { messageId: runId, ...inbound };
 			const waiting = queue.add({ runId, message, inbound: named, model, steers, key: once?.key, callback }, createdAt);
 			if (once !== undefined) deliveries.add(once, { waiting: waiting.id }, createdAt);
@@ -38,24 +38,24 @@ export class Queue {
 		});
 	}
 
-	/** A message that waits says something else: it keeps its place and its run. */
+	/** Replaces a message that waits. It keeps its place and its run. */
 	edit(waiting: Waiting): void {
 		this.#store.transaction(() => this.#store.queue.edit(waiting, Date.now()));
 	}
 
-	/** The message that waits and that its sender calls so. */
+	/** Finds a message that waits by its sender's id. */
 	findNamed(id: string | undefined): Waiting | undefined {
 		return id === undefined ? undefined : this.#store.queue.all().find(({ inbound }) => inbound?.messageId === id);
 	}
 
-	/** The run that a waiting message begins, or that takes it up, once it does. */
+	/** Resolves with the run that a waiting message begins, or that takes it up. */
 	waitForRun(id: number): Promise<LiveRun> {
 		const reader = this.#readers.get(id) ?? createDeferred<LiveRun>();
 		this.#readers.set(id, reader);
 		return reader.promise;
 	}
 
-	/** Its run has begun, or has taken it up. */
+	/** Tells the waiting requests that the message has its run. */
 	begin(id: number, run: LiveRun): void {
 		this.#readers.get(id)?.resolve(run);
 		this.#readers.delete(id);
@@ -71,7 +71,7 @@ export class Queue {
 		for (const { id, key, runId, callback } of dropped) {
 			this.#store.queue.remove(id);
 			if (callback !== undefined) this.#store.callbacks.add({ run: 0, runId, url: callback });
-			// Its place is given to another message: who asks again must not get that one's run.
+			// Another message may get its place. A repeated request must not get that one's run.
 			if (key !== undefined) this.#store.deliveries.endWaiting(key, undefined);
 		}
 		return () => {

@@ -25,14 +25,14 @@ export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: st
 	for (const result of unknown) store.messages.add(run.n, result, Date.now());
 	const { events, resume, asking } = replayCutOff({ ...run, ...life }, findRunMessages(store, run.n, run.firstSeq));
 	const restarts = run.restarts + (asking ? 1 : 0);
-	// What is said of calls that were cut off brings the run no further.
+	// Results for calls that were cut off are no progress.
 	const next = { ...life, boot, progress: life.progress + unknown.length, restarts };
 	store.runs.takeUp(run.n, next);
 	const again = asking ? [{ type: 'turn.restarted', iteration: resume.iteration + 1 } as const] : [];
 	return { record: { ...run, ...next }, events: [...events, ...again], resume };
 }
 
-/** Ends a run that does not go on, with what its readers were shown of it. */
+/** Ends a run that cannot go on. What its readers were shown of it is kept. */
 export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent): void {
 	chargeLost(store, run.draft);
 	const { events, draft } = replayCutOff(run, findRunMessages(store, run.n, run.firstSeq));
@@ -41,7 +41,7 @@ export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent
 	store.runs.end(run.n, toRunStatus(event), end, Date.now());
 }
 
-/** The end of a run that has had enough lives. */
+/** Creates the end of a run that has had enough lives. */
 export function createInterruption(lives: number): TerminalEvent {
 	const times = lives === 1 ? 'once' : `${lives} times`;
 	const message = `The run was cut off ${times} and came no further. Continue it, or send a message.`;

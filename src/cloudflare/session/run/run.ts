@@ -19,17 +19,17 @@ import type { RunCounter } from './metrics.ts';
 export interface Work extends JournalOptions {
 	readonly options: ChatOptions;
 	readonly history: readonly Message[];
-	/** Where its events go; those that were shown before are in it. */
+	/** Its events. Those that were shown before are in it. */
 	readonly log: RunLog;
-	/** What they add up to. */
+	/** Counts the events. */
 	readonly counter: RunCounter;
-	/** Where it is taken up. */
+	/** Where a run that was cut off goes on. */
 	readonly resume?: Resumption;
-	/** Its last event as it is shown. */
+	/** Completes the last event before it is stored. */
 	readonly lastEvent: (event: TerminalEvent) => TerminalEvent;
-	/** What is written together with its end. */
+	/** Called in the transaction that stores the end. */
 	readonly onEnd: (event: TerminalEvent) => void;
-	/** Told once that is written. @param firstAt when the model's first event came, in milliseconds since 1970 */
+	/** Called when the end is durable. `firstAt` is when the model's first event came, in milliseconds since 1970. */
 	readonly onEnded: (event: TerminalEvent, firstAt: number | undefined) => void;
 	readonly atCrashPoint: AtCrashPoint;
 }
@@ -62,7 +62,7 @@ export function carryOut(work: Work): LiveRun {
 	return { record, log, ended, cancel };
 }
 
-/** What was shown of a run that no message holds. */
+/** What was shown of a run and is in no message. */
 interface Shown {
 	/** Notes and warnings. */
 	readonly sides: SideEvent[];
@@ -102,18 +102,18 @@ interface Parts {
 	readonly signal: AbortSignal;
 }
 
-/** The pauses between two tries to store an end, in milliseconds: the first one, doubled up to the last. */
+/** The first and the longest pause between two tries to store an end, in milliseconds. It doubles each time. */
 const [firstPause, longestPause] = [100, 2_000];
 
-/** Who cancels a run whose end cannot be stored is told so after this many milliseconds. */
+/** A cancelling request waits this long for an end that cannot be stored, in milliseconds. */
 const patienceMs = 3_000;
 
-/** The end of a run: it is stored until that is durable, however long that takes; only then is anybody told. */
+/** Stores the end of a run, however long that takes. Nobody is told before it is durable. */
 class RunEnding {
 	readonly #work: Work;
 	readonly #journal: Journal;
 	readonly #shown: Shown;
-	/** Who waits for the end, and since when. */
+	/** The requests that wait for the end, and since when. */
 	readonly #waiting = new Map<(error: RunletError) => void, number>();
 	#tryNow = (): void => {};
 
@@ -161,11 +161,11 @@ class RunEnding {
 					continue;
 				}
 				if (isShort) {
-					// Nobody is told of an end that is not stored: who waits for it comes back to what becomes of the run.
+					// Nobody is told of an end that is not stored. The run is taken up again.
 					log.leave();
 					throw createEndNotStored(cause);
 				}
-				// It may be the end itself that cannot be stored.
+				// The end itself may be what cannot be stored.
 				isShort = true;
 				event = toStorageFailure(cause);
 			}
@@ -194,7 +194,7 @@ class RunEnding {
 	}
 }
 
-/** The end of a run that could not be stored. */
+/** Creates the end of a run that could not be stored. */
 function toStorageFailure(cause: unknown): TerminalEvent {
 	if (isStorageError(cause))
 		return { type: 'error', code: cause.code, message: cause.message, data: { ...cause.data } };
@@ -202,7 +202,7 @@ function toStorageFailure(cause: unknown): TerminalEvent {
 	return { type: 'error', code: 'internal', message };
 }
 
-/** The error for those who wait for a run whose end could not be stored. */
+/** Creates the error for requests that wait for a run whose end could not be stored. */
 function createEndNotStored(cause: unknown): RunletError {
 	const message =
 		'The end of the run could not be stored, so it is taken up again. Send the request once more under its Idempotency-Key to join it, or follow its events.';

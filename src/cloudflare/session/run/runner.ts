@@ -55,7 +55,7 @@ export class Runner {
 		this.#callbacks = new Callbacks(store, config);
 	}
 
-	/** The run that goes on. */
+	/** The current run, while this object carries it out. */
 	get live(): LiveRun | undefined {
 		return this.#live;
 	}
@@ -125,18 +125,18 @@ export class Runner {
 	async handleAlarm(): Promise<Next> {
 		let next = this.goOn();
 		if (next.state === 'expired') {
-			// Who waits for what begins no more may want to be told so, and the session stays for that.
+			// The end of dropped messages may have to be told first, and the session stays for that.
 			this.#store.transaction(() => this.queue.drop())();
 			next = this.#decide();
 		}
 		if (next.action.type !== 'none' || !this.#store.exists()) return next;
-		// An alarm that a crash cuts off comes again.
+		// The platform repeats an alarm that a crash cuts off.
 		await Promise.all([this.#callbacks.send(), this.owner.outbox.send(Date.now())]);
 		if (this.#store.exists() && !(await this.alarm.set())) throw new Error('the next alarm is not set');
 		return next;
 	}
 
-	/** Tells the owner's objects at once what they are owed; what cannot be told now the alarm tells. */
+	/** Delivers the outbox at once. What fails is left to the alarm. */
 	tellOwner(): void {
 		runInBackground(async () => {
 			await this.owner.outbox.send();
@@ -144,7 +144,7 @@ export class Runner {
 		});
 	}
 
-	/** Where the session's budget stands. */
+	/** Returns the state of the session's budget. */
 	budget(): BudgetState {
 		return readBudgetState(this.#store, this.#limit());
 	}
@@ -153,7 +153,7 @@ export class Runner {
 		return decideNext(readFacts(this.#store, this.#options.runtime.agents, this.#live !== undefined), Date.now());
 	}
 
-	/** A run of an earlier life of the object goes on, or ends where it cannot. */
+	/** Takes up a run of an earlier life of the object, or ends it if that fails. */
 	#takeUp(run: RunRecord, life: Life): void {
 		try {
 			const options = this.#toChatOptions(run);
@@ -177,7 +177,7 @@ export class Runner {
 		void this.#toCrashPoints(run.n)('ended');
 	}
 
-	/** The message that waited longest begins its run, or its run fails. */
+	/** Begins the run of the oldest waiting message. If that fails, its run has failed. */
 	#beginNext(): void {
 		const waited = this.#store.queue.first();
 		if (waited === undefined) return;
@@ -194,11 +194,11 @@ export class Runner {
 		}
 	}
 
-	/** A run that waited for somebody is over; its open calls are answered as not run when the conversation goes on. */
+	/** Ends a run that waits for somebody. The next run answers its open calls as not run. */
 	#cancelWaiting(): void {
 		const run = this.#store.runs.get();
 		const event = { type: 'cancelled' } as const;
-		// One that was stored and not begun, as its history could not be read.
+		// This one was stored and not begun, because its history could not be read.
 		if (run?.status === 'running') giveUp(this.#store, run, event);
 		else if (run?.end?.event.type === 'awaiting')
 			this.#store.runs.end(run.n, 'cancelled', { ...run.end, event }, Date.now());
@@ -231,7 +231,7 @@ export class Runner {
 		this.#live = live;
 		const goOn = (): void => {
 			if (this.#live === live) this.#live = undefined;
-			// What cannot be done now the alarm does.
+			// What fails now is left to the alarm.
 			runInBackground(async () => void this.goOn());
 			this.tellOwner();
 		};

@@ -3,18 +3,18 @@ import { hashText } from '../../../core/ground/hash.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Sql } from '../../objects/migrate.ts';
 
-/** What the journal says of a call; one that is not in it has not begun. */
+/** How far a call has come. A call without a record has not begun. */
 export interface CallRecord {
-	/** `asked`: put before a person; `allowed` by one; `begun`: it may have been carried out. */
+	/** `asked`: a person has to decide. `allowed`: a person has. `begun`: it may have been carried out. */
 	readonly state: 'asked' | 'allowed' | 'begun';
-	/** What it asked the person. */
+	/** The question that its tool asked the person. */
 	readonly question?: Question;
 }
 
-/** Characters of a question in a row. */
+/** The most characters of a question in a row. */
 const longestQuestion = 100_000;
 
-/** The journal of calls, by the place of their turn: what the history does not say. */
+/** How far the calls of each turn have come, which the history does not say. */
 export class CallRows {
 	readonly #sql: Sql;
 
@@ -22,7 +22,7 @@ export class CallRows {
 		this.#sql = sql;
 	}
 
-	/** Notes how far a call of a turn has come. */
+	/** Stores how far a call of a turn has come. */
 	note(turn: number, call: ToolCall, state: CallRecord['state'], at: number, question?: Question): void {
 		this.#sql.exec(
 			`INSERT INTO call (turn, call, state, asked, arguments, question, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -33,7 +33,7 @@ export class CallRows {
 		);
 	}
 
-	/** What is noted of a call with just these arguments. */
+	/** Returns the record of a call, if it has just these arguments. */
 	of(turn: number, call: ToolCall): CallRecord | undefined {
 		type Row = { state: CallRecord['state']; arguments: string; question: string | null };
 		const [row] = this.#sql
@@ -43,25 +43,25 @@ export class CallRows {
 		return { state: row.state, question: row.question === null ? undefined : JSON.parse(row.question) };
 	}
 
-	/** The ids of all calls that were ever put before a person. */
+	/** Lists the ids of all calls that a person was ever asked about. */
 	listAskedIds(): ReadonlySet<string> {
 		const rows = this.#sql.exec<{ call: string }>('SELECT call FROM call WHERE asked = 1');
 		return new Set(rows.toArray().map(({ call }): string => JSON.parse(call)));
 	}
 }
 
-/** A question that fits a row, as it fits the row of its run's end. */
+/** Shortens a question so that it fits a row, as the end of its run does. */
 function shortenQuestion(question: Question): Question {
 	if (JSON.stringify(question).length <= longestQuestion) return question;
 	return { callId: question.callId, question: question.question.slice(0, 10_000) };
 }
 
-/** An id as a key: any text, also one that is no Unicode. */
+/** Turns an id into a key. An id may be any text, even invalid Unicode. */
 function toKey(id: string): string {
 	return JSON.stringify(id);
 }
 
-/** What a person allowed, or a run began, beside the call's id: the tool and the arguments. */
+/** Hashes what a person allowed or a run began: the tool and the arguments. */
 function hashArguments({ name, input }: ToolCall): string {
 	return hashText(JSON.stringify([name, input]));
 }

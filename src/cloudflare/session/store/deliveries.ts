@@ -1,11 +1,11 @@
 import type { Sql } from '../../objects/migrate.ts';
 import type { Once } from '../../rpc/session.ts';
 
-/** How long a webhook is known after it came, and a request that its client may send again, in milliseconds. */
+/** How long a webhook is remembered, and a request that its client may send again, in milliseconds. */
 const keptMs = 30 * 86_400_000;
 const resentMs = 86_400_000;
 
-/** What a request that was taken has begun: a run, a message that waits for one, or neither. */
+/** What a request has begun: a run, a message that waits for one, or neither. */
 export interface Outcome {
 	/** The number of its run. */
 	readonly run?: number;
@@ -18,7 +18,7 @@ interface Delivery extends Outcome {
 	readonly request: string;
 }
 
-/** The requests that were taken under an `Idempotency-Key`, and the webhooks. */
+/** The requests with an `Idempotency-Key`, and the webhooks, that were accepted. */
 export class DeliveryRows {
 	readonly #sql: Sql;
 	#isPruned = false;
@@ -27,7 +27,7 @@ export class DeliveryRows {
 		this.#sql = sql;
 	}
 
-	/** Stores that a request was taken, and what it has begun. */
+	/** Stores that a request was accepted, and what it has begun. */
 	add({ key, request, body }: Once, { run, waiting }: Outcome, createdAt: number): void {
 		this.#prune(createdAt);
 		this.#sql.exec(
@@ -38,7 +38,7 @@ export class DeliveryRows {
 		);
 	}
 
-	/** What came before: under the same key, or with the same body. */
+	/** Finds an earlier request with the same key or the same body. */
 	find({ key, body }: Pick<Once, 'key' | 'body'>, now: number): Delivery | undefined {
 		const byKey = this.#read('key = ?', key);
 		return byKey ?? (body === undefined ? undefined : this.#read('body = ? AND created_at > ?', body, now - keptMs));
@@ -51,12 +51,12 @@ export class DeliveryRows {
 		return row && { request: row.request, run: row.run ?? undefined, waiting: row.waiting ?? undefined };
 	}
 
-	/** The message of a request waits no more: it has its run, or was dropped and has none. */
+	/** Stores that a request's message waits no more: it has its run, or was dropped and has none. */
 	endWaiting(key: string, run: number | undefined): void {
 		this.#sql.exec('UPDATE delivery SET run = ?, waiting = NULL WHERE key = ?', run ?? null, key);
 	}
 
-	/** Forgets what nobody sends again: webhooks of a month ago and more, and such; once in the object's life. */
+	/** Removes what nobody sends again, once in the object's life. */
 	#prune(now: number): void {
 		if (this.#isPruned) return;
 		this.#isPruned = true;

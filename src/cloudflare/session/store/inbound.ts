@@ -5,7 +5,7 @@ import type { Input } from '../../rpc/session.ts';
 import type { Attachment } from '../../wire/attachment.ts';
 import type { MessageRecord } from './messages.ts';
 
-/** What is known of a message beside what it says: who sent it, by what way, and what came with it. */
+/** Where a message came from, and what came with it. */
 export interface Inbound {
 	readonly sender: string;
 	readonly transport: string;
@@ -14,7 +14,7 @@ export interface Inbound {
 	readonly messageId?: string;
 }
 
-/** A message from outside, as it enters the history, and what is stored beside it. */
+/** Turns a message from outside into one of the history, and what is stored beside it. */
 export function toInbound({ sender, transport = 'http', messageId, ...input }: Input, owner: string) {
 	const { message, attachments } = withAttachments(input, input.attachments);
 	const inbound: Inbound = {
@@ -26,7 +26,7 @@ export function toInbound({ sender, transport = 'http', messageId, ...input }: I
 	return { message, inbound };
 }
 
-/** What tools and skills are told of the message that a run answers: of the newest that came from outside. */
+/** What tools and skills are told of the newest message from outside. */
 export class InboundContext {
 	#context: SkillContext;
 	#transport = 'http';
@@ -42,12 +42,12 @@ export class InboundContext {
 		return this.#context;
 	}
 
-	/** By what way it came. */
+	/** The way that the message came. */
 	get transport(): string {
 		return this.#transport;
 	}
 
-	/** A newer message came. */
+	/** Takes a newer message, if it came from outside. */
 	accept(message: Message, inbound: Inbound | undefined): void {
 		if (inbound === undefined) return;
 		const { sender, transport, attachments } = inbound;
@@ -57,23 +57,23 @@ export class InboundContext {
 	}
 }
 
-/** An attachment as it is stored: its content stands in a part of the message, and only there. */
+/** An attachment as it is stored. Its content stands in a part of the message, and only there. */
 export interface StoredAttachment extends Pick<Attachment, 'name' | 'type' | 'size'> {
-	/** The place of the part. */
+	/** The index of the part. */
 	readonly part: number;
-	/** Where a text's content begins and ends within the text of the part. */
+	/** Where the content of a text begins and ends within the part. */
 	readonly text?: readonly [from: number, to: number];
 }
 
-/** A message with what came with it. */
+/** A message and its attachments. */
 export interface WithAttachments {
 	readonly message: UserMessage;
 	readonly attachments: readonly StoredAttachment[];
 }
 
 /**
- * The message of a text or of parts, with attachments behind it: a text in a frame that names the file and that the
- * text itself cannot close, an image as an image, anything else as a file.
+ * Creates the message of a text or of parts, with its attachments behind it: a text in a frame that names the file and
+ * that the text itself cannot close, an image as an image, anything else as a file.
  */
 export function withAttachments(
 	{ text, parts }: { readonly text?: string; readonly parts?: readonly MessagePart[] },
@@ -88,7 +88,7 @@ export function withAttachments(
 	};
 }
 
-/** Attachments with their contents, from the parts that they stand in; the content of a text is text, however it came. */
+/** Returns attachments with their contents, from the parts of the message. A text has its content as text. */
 export function readAttachments(
 	parts: readonly MessagePart[] = [],
 	stored: readonly StoredAttachment[] = [],
@@ -129,12 +129,12 @@ function chooseKind(type: string): 'image' | 'audio' | 'file' {
 	return kind === 'image' || kind === 'audio' ? kind : 'file';
 }
 
-/** Whether bytes of a media type are text; SVG is, and no model takes it as an image. */
+/** Returns whether a media type is text. SVG is, and no model takes it as an image. */
 function isText(type: string): boolean {
 	return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|javascript|sql|x-ndjson)$|\+(json|xml|yaml)$/i.test(type);
 }
 
-/** The text of bytes in base64; nothing where they are not UTF-8. */
+/** Decodes base64 as UTF-8; nothing if it is not. */
 function decodeText(data: string): string | undefined {
 	try {
 		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(fromBase64(data));

@@ -3,60 +3,60 @@ import type { Sql } from '../../objects/migrate.ts';
 import type { Inbound } from './inbound.ts';
 import { splitRows } from './storage.ts';
 
-/** Places from one message to the next: a turn may have one call less. */
+/** The distance between the places of two messages. A turn may have one call less than that. */
 export const messageStride = 65_536;
 
 export interface MessageRecord {
 	readonly seq: number;
 	readonly run: number;
-	/** Order of storing among the messages of its turn. */
+	/** Its rank among the messages of its turn, in the order of storing. */
 	readonly stored: number;
 	readonly message: Message;
-	/** Whether the run began with it, or took it up on its way. */
+	/** Whether it is input: the run began with it, or took it up later. */
 	readonly input?: boolean;
-	/** Where it came from, of a message from outside. */
+	/** Where a message from outside came from. */
 	readonly inbound?: Inbound;
-	/** The model turn that an assistant message came from. */
+	/** The model turn of an assistant message. */
 	readonly turn?: Turn;
-	/** Times that its turn was asked again, because the object was restarted meanwhile. */
+	/** How often its turn was asked again because the object was restarted. */
 	readonly restarts?: number;
-	/** Why the tool that gave this result stops the run. */
+	/** Why this tool result stops the run. */
 	readonly haltedReason?: string;
 	/** Notes and warnings since the message stored before it. */
 	readonly before?: readonly SideEvent[];
-	/** The place of the message whose place it took; that one and all behind it are replaced. */
+	/** The place of the message that it replaces, with all behind it. */
 	readonly replaces?: number;
-	/** Whether another message took its place, or that of one before it: it is kept, but no model is sent it. */
+	/** Whether it was replaced. It is kept, but no model is sent it. */
 	readonly isReplaced?: boolean;
-	/** Whether a copy of it stands in front of the message that took the place: then it was answered otherwise, and no more. */
+	/** Whether it was replaced only because its turn was answered again: a copy stands in front of the new answer. */
 	readonly isRestated?: boolean;
-	/** Whether its content is only the part of a tool's result that a model is sent; `whole` has all of it. */
+	/** Whether its content is only the part of a tool result that a model is sent. `whole` returns all of it. */
 	readonly isCut?: boolean;
 	readonly createdAt: number;
 }
 
 export interface PageOptions {
 	readonly from?: number;
-	/** The place in front of which to stop. */
+	/** The place to stop before. */
 	readonly to?: number;
 	readonly limit?: number;
 	readonly bytes?: number;
-	/** Whether messages are given that others took the place of; they are, if nobody says. */
+	/** Whether to include replaced messages. The default is true. */
 	readonly withReplaced?: boolean;
 }
 
 export interface MessagePage {
 	readonly records: readonly MessageRecord[];
-	/** Where the next page begins; missing after the last. */
+	/** Where the next page begins; missing on the last page. */
 	readonly next?: number;
 }
 
 type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'isReplaced' | 'isRestated' | 'createdAt'>;
 
-/** Of a replaced message: a copy of it stands again. */
+/** The value of `replaced` for a message that has a copy. */
 const restated = 2;
 
-/** The conversation: a message costs one row, however many deltas it came in. */
+/** The conversation. A message costs one row, however many deltas it came in. */
 export class MessageRows {
 	readonly #sql: Sql;
 
@@ -64,7 +64,7 @@ export class MessageRows {
 		this.#sql = sql;
 	}
 
-	/** Stores a message at its place and gives the place. A result that no model is sent whole is kept whole beside it. */
+	/** Stores a message and returns its place. A tool result that is too long for a model is also kept whole. */
 	add(run: number, message: Message, createdAt: number, more: Omit<Body, 'message' | 'isCut'> = {}): number {
 		const last = this.#lastPlace();
 		const seq = message.role === 'tool' ? this.#placeOfResult(message.toolCallId, last) : nextPlace(last);
@@ -83,7 +83,7 @@ export class MessageRows {
 		return seq;
 	}
 
-	/** Stores a summary in front of the newest messages, `inFrontOf` of them, and gives its place. */
+	/** Stores a summary before the newest `inFrontOf` messages. Returns its place. */
 	addSummary(run: number, message: Message, createdAt: number, inFrontOf: number): number {
 		const places = this.#sql
 			.exec<{ seq: number }>(
@@ -96,12 +96,12 @@ export class MessageRows {
 		return seq;
 	}
 
-	/** The message at a place. */
+	/** Returns the message at a place. */
 	get(seq: number): MessageRecord | undefined {
 		return this.page({ from: seq, to: seq + 1 }).records[0];
 	}
 
-	/** The message with all that its tool gave. */
+	/** Returns a message with the whole result of its tool. */
 	whole(record: MessageRecord): MessageRecord {
 		const { message, isCut } = record;
 		if (isCut !== true || message.role !== 'tool') return record;
@@ -115,7 +115,7 @@ export class MessageRows {
 		return { ...record, message: { ...message, content }, isCut: false };
 	}
 
-	/** Messages from a place on, in the order of the conversation: `limit` of them and about `bytes` at most, but one at least. */
+	/** Returns messages from a place on, in order: at most `limit` and about `bytes`, but at least one. */
 	page({
 		from = 0,
 		to = Number.MAX_SAFE_INTEGER,
@@ -144,7 +144,7 @@ export class MessageRows {
 		return { records: found };
 	}
 
-	/** The newest messages from a place on that no others took the place of, about `characters` and whole turns, in order. */
+	/** Returns the newest messages from a place on, in order, without replaced ones: whole turns of about `characters`. */
 	newest({ from = 0, characters }: { readonly from?: number; readonly characters: number }): readonly MessageRecord[] {
 		const sizes = this.#sql.exec<{ seq: number; size: number }>(
 			'SELECT seq, LENGTH(body) AS size FROM message WHERE seq >= ? AND replaced = 0 ORDER BY seq DESC, part DESC',
@@ -161,8 +161,8 @@ export class MessageRows {
 	}
 
 	/**
-	 * Another message takes the place of this one and all behind it. Where this one answers a call, the rest of its turn
-	 * stands again in front of the other one.
+	 * Marks a message and all behind it as replaced. If it answers a call, the rest of its turn stands again before the new
+	 * message.
 	 */
 	replace(place: number): void {
 		const turn = toTurnPlace(place);
@@ -173,7 +173,7 @@ export class MessageRows {
 		);
 	}
 
-	/** The place of the newest summary in front of a place, 0 for none. */
+	/** Returns the place of the newest summary before a place; 0 if there is none. */
 	summaryBefore(place: number): number {
 		const isSummary = "CASE WHEN json_valid(body) THEN json_extract(body, '$.message.summary') END = 1";
 		const found = this.#sql.exec<{ seq: number }>(
@@ -183,7 +183,7 @@ export class MessageRows {
 		return found.toArray()[0]?.seq ?? 0;
 	}
 
-	/** The newest message that its sender calls so. */
+	/** Finds the newest message with its sender's own id. */
 	findNamed(id: string): MessageRecord | undefined {
 		const found = this.#sql.exec<{ seq: number }>(
 			'SELECT seq FROM message WHERE client = ? ORDER BY replaced, seq DESC LIMIT 1',
@@ -193,12 +193,12 @@ export class MessageRows {
 		return place === undefined ? undefined : this.get(place);
 	}
 
-	/** The place behind the last message. */
+	/** Returns the place behind the last message. */
 	nextPlace(): number {
 		return nextPlace(this.#lastPlace());
 	}
 
-	/** The place of the turn that the last message belongs to: its own, or its assistant message's. */
+	/** Returns the place of the last turn: that of the last message, or of the assistant message that it answers. */
 	lastTurn(): number {
 		return toTurnPlace(this.#lastPlace());
 	}
@@ -228,7 +228,7 @@ export class MessageRows {
 	}
 }
 
-/** The place of the turn that a place belongs to. */
+/** Returns the place of the turn that a place belongs to. */
 export function toTurnPlace(seq: number): number {
 	return seq - (seq % messageStride);
 }

@@ -4,7 +4,7 @@ import type { Amount } from '../../rpc/budget.ts';
 
 const amount = { tokens: v.number(), usd: v.number() };
 
-/** What another object has to be told: the owner's ledger of a call's cost, the owner's directory of an activity or of the end. */
+/** A message to the owner's ledger (a call's cost) or directory (the session's activity or end). */
 const message = v.variant('to', [
 	v.object({ to: v.literal('ledger'), owner: v.string(), call: v.string(), amount: v.object(amount) }),
 	v.object({ to: v.literal('list'), activeAt: v.number(), title: v.optional(v.string()) }),
@@ -16,18 +16,18 @@ export type OutboxMessage = v.InferOutput<typeof message>;
 export interface Outgoing {
 	readonly id: string;
 	readonly message: OutboxMessage;
-	/** Attempts that failed. */
+	/** Failed attempts. */
 	readonly failed: number;
-	/** What was stored, to tell it from what took its place meanwhile. */
+	/** The stored text, to tell the message from a newer one in its place. */
 	readonly body: string;
 }
 
-/** How long after it was stored a message is tried again that was not told at once, in milliseconds. */
+/** The pause before the first retry, in milliseconds. */
 const firstRetryMs = 5_000;
-/** The longest time between two attempts. */
+/** The longest pause between two attempts. */
 const longestRetryMs = 600_000;
 
-/** What is owed to other objects and was not told yet. It outlives the session. */
+/** Messages to other objects that were not delivered yet. They outlive the session. */
 export class OutboxRows {
 	readonly #sql: Sql;
 
@@ -35,12 +35,12 @@ export class OutboxRows {
 		this.#sql = sql;
 	}
 
-	/** Stores what a call came to. */
+	/** Stores what a call cost. */
 	owe(owner: string, call: string, cost: Amount, now: number): void {
 		this.#put(`ledger ${call}`, { to: 'ledger', owner, call, amount: cost }, now);
 	}
 
-	/** Stores that the session was active, in place of an earlier time. */
+	/** Stores that the session was active. Replaces an earlier activity. */
 	list(activity: { readonly activeAt: number; readonly title?: string }, now: number): void {
 		this.#put('list', { to: 'list', ...activity }, now);
 	}
@@ -51,19 +51,19 @@ export class OutboxRows {
 		this.#put('unlist', { to: 'unlist', owner, session }, now);
 	}
 
-	/** Those that are due, the oldest first. */
+	/** Lists the messages that are due, oldest first. */
 	listDue(now: number): Outgoing[] {
 		type Row = { id: string; body: string; failed: number };
 		const rows = this.#sql.exec<Row>('SELECT id, body, failed FROM outbox WHERE due_at <= ? ORDER BY due_at', now);
 		return rows.toArray().map((row) => ({ ...row, message: v.parse(message, JSON.parse(row.body)) }));
 	}
 
-	/** When the next one is due; nothing where nothing is owed. */
+	/** Returns when the next one is due; nothing if there is none. */
 	nextAt(): number | undefined {
 		return this.#sql.exec<{ at: number | null }>('SELECT MIN(due_at) AS at FROM outbox').one().at ?? undefined;
 	}
 
-	/** An attempt failed: the next one comes later, each time twice as much. One that was made before its time changes nothing. */
+	/** Stores that an attempt failed: each pause is twice the one before. An attempt before its time changes nothing. */
 	retry({ id, failed }: Outgoing, now: number): void {
 		const delay = Math.min(longestRetryMs, firstRetryMs * 2 ** failed);
 		this.#sql.exec(
@@ -74,7 +74,7 @@ export class OutboxRows {
 		);
 	}
 
-	/** It was told, unless something newer took its place. */
+	/** Removes a delivered message, unless a newer one is in its place. */
 	markTold({ id, body }: Outgoing): void {
 		this.#sql.exec('DELETE FROM outbox WHERE id = ? AND body = ?', id, body);
 	}
@@ -91,21 +91,21 @@ export class OutboxRows {
 	}
 }
 
-/** Somebody who wants to be told how a run ends. */
+/** A URL that is told how a run ends. */
 export interface Callback {
-	/** The id that it is sent under, each time. */
+	/** The id of the request, the same at each attempt. */
 	readonly id: string;
-	/** The run's number; 0 for one that never began. */
+	/** The run's number; 0 if it never began. */
 	readonly run: number;
 	readonly runId: string;
 	readonly url: string;
-	/** Attempts that failed. */
+	/** Failed attempts. */
 	readonly failed: number;
 }
 
 /**
- * Callbacks that were not delivered yet. One is due once its run has ended: that is asked of the run itself, so the end
- * and what is to be sent of it are one write.
+ * Callbacks that were not delivered yet. One is due once its run has ended. The run's own row says so, and no second
+ * write is needed.
  */
 export class CallbackRows {
 	readonly #sql: Sql;
@@ -121,19 +121,19 @@ export class CallbackRows {
 		);
 	}
 
-	/** Those to be sent now, the oldest first. */
+	/** Lists the callbacks to send now, oldest first. */
 	listDue(now: number, most: number): Callback[] {
 		type Row = { id: string; run: number; run_id: string; url: string; failed: number };
 		const rows = this.#sql.exec<Row>(`SELECT callback.* ${ended} AND due_at <= ? ORDER BY due_at LIMIT ?`, now, most);
 		return rows.toArray().map(({ run_id: runId, id, run, url, failed }) => ({ id, run, runId, url, failed }));
 	}
 
-	/** When the next one is to be sent; nothing where no run that has ended has one. */
+	/** Returns when the next one is due; nothing if no run that has ended has one. */
 	nextAt(): number | undefined {
 		return this.#sql.exec<{ at: number | null }>(`SELECT MIN(due_at) AS at ${ended}`).one().at ?? undefined;
 	}
 
-	/** An attempt failed. */
+	/** Stores that an attempt failed. */
 	retry(id: string, dueAt: number): void {
 		this.#sql.exec('UPDATE callback SET failed = failed + 1, due_at = ? WHERE id = ?', dueAt, id);
 	}

@@ -5,18 +5,18 @@ import type { CallRecord } from './calls.ts';
 import { findLastReply, restoreText } from './run-end.ts';
 import type { SessionStore } from './store.ts';
 
-/** What a session waits for, as its own record has it. */
+/** What a session waits for. */
 export interface Pending {
 	/** The last assistant message and the results behind it, or the last message. */
 	readonly turn: readonly Message[];
 	readonly question: Question | undefined;
-	/** The calls that are still open; missing where the newest run left none. */
+	/** The calls that are still open; missing if the newest run left none. */
 	readonly calls: readonly WaitingCall[] | undefined;
-	/** When they were put before somebody, in milliseconds since 1970. */
+	/** When the run asked for them, in milliseconds since 1970. */
 	readonly askedAt: number;
 }
 
-/** What the newest run asked for, without what was answered since. */
+/** Finds what the newest run asked for and nobody has answered since. */
 export function findPending(store: SessionStore): Pending {
 	const { records } = store.messages.page({ from: store.messages.lastTurn() });
 	const turn = records.map(({ message }) => message);
@@ -32,27 +32,27 @@ export function findPending(store: SessionStore): Pending {
 	return { turn, question: asked.question, calls, askedAt: run.endedAt ?? 0 };
 }
 
-/** An open call of the last turn, and what the journal says of it. */
+/** An open call of the last turn, and how far it has come. */
 export interface OpenCall {
 	readonly call: ToolCall;
 	readonly noted: CallRecord | undefined;
 }
 
-/** The open calls of the last turn. */
+/** Finds the open calls of the last turn. */
 export function findOpenCalls(store: SessionStore): readonly OpenCall[] {
 	const turn = store.messages.lastTurn();
 	const messages = store.messages.page({ from: turn }).records.map(({ message }) => message);
 	return listOpenCalls(messages).map((call) => ({ call, noted: store.calls.of(turn, call) }));
 }
 
-/** The open calls that may run with just these arguments: a person allowed them, also where they have begun since. */
+/** Lists the ids of open calls that a person has allowed with just these arguments. */
 export function listApprovedCalls(store: SessionStore): readonly string[] {
 	return findOpenCalls(store).flatMap(({ call, noted }) =>
 		noted === undefined || noted.state === 'asked' ? [] : [call.id],
 	);
 }
 
-/** What open calls have asked the person. */
+/** Lists the questions that open calls have asked. */
 export function listQuestions(store: SessionStore): readonly Question[] {
 	return findOpenCalls(store).flatMap(({ noted }) => noted?.question ?? []);
 }

@@ -3,7 +3,7 @@ import type { Sql } from '../../objects/migrate.ts';
 import type { Inbound } from './inbound.ts';
 import { splitRows } from './storage.ts';
 
-/** A message that waits for the run that goes on. */
+/** A message that waits for the current run to end. */
 export interface Waiting {
 	/** Its place in the queue; smaller is earlier. */
 	readonly id: number;
@@ -12,17 +12,17 @@ export interface Waiting {
 	readonly message: Message;
 	/** Where it came from. */
 	readonly inbound?: Inbound;
-	/** The model from then on. */
+	/** The model of the session from its run on. */
 	readonly model?: string;
-	/** Whether the run that goes on may take it up. */
+	/** Whether the current run may take it up. */
 	readonly steers: boolean;
-	/** The `Idempotency-Key` that it came under. */
+	/** The `Idempotency-Key` of its request. */
 	readonly key?: string;
-	/** Where the end of its run is told. */
+	/** The URL that is told how its run ends. */
 	readonly callback?: string;
 }
 
-/** Messages that came while a run went on, in the order in which they came. */
+/** Messages that came during a run, in order. */
 export class QueueRows {
 	readonly #sql: Sql;
 
@@ -35,18 +35,18 @@ export class QueueRows {
 		return this.#insert({ id: last + 1, ...waiting }, createdAt);
 	}
 
-	/** It says something else, and keeps its place. */
+	/** Replaces the text of a message, which keeps its place. */
 	edit(waiting: Waiting, editedAt: number): void {
 		this.remove(waiting.id);
 		this.#insert(waiting, editedAt);
 	}
 
-	/** The one that came first. */
+	/** Returns the oldest message. */
 	first(): Waiting | undefined {
 		return this.#read('id = (SELECT MIN(id) FROM queue)')[0];
 	}
 
-	/** The one that came next behind that place. */
+	/** Returns the next message behind a place. */
 	after(id: number): Waiting | undefined {
 		return this.#read('id = (SELECT MIN(id) FROM queue WHERE id > ?)', id)[0];
 	}
@@ -55,7 +55,7 @@ export class QueueRows {
 		return this.#read('id = ?', id)[0];
 	}
 
-	/** Those that the run that goes on may take up. */
+	/** Returns the messages that the current run may take up. */
 	steering(): Waiting[] {
 		return this.#read('steers = 1');
 	}
@@ -68,7 +68,7 @@ export class QueueRows {
 		return this.#sql.exec<{ size: number }>('SELECT COUNT(DISTINCT id) AS size FROM queue').one().size;
 	}
 
-	/** When the last of them came, or was edited. */
+	/** Returns when the newest message came or was edited. */
 	newestAt(): number | undefined {
 		return this.#sql.exec<{ at: number | null }>('SELECT MAX(created_at) AS at FROM queue').one().at ?? undefined;
 	}

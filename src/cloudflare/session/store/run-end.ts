@@ -5,7 +5,7 @@ import type { RunEnd } from './runs.ts';
 /** Characters of each part of a stored end: together, and escaped as JSON, they fit the 2 MB of a row. */
 export const longestPart = 100_000;
 
-/** The end of a run as it fits a row: without the notes that are too many, and with an event of a bounded length. */
+/** Shortens the end of a run so that it fits a row. */
 export function shortenRunEnd({ before, event, ...rest }: RunEnd): RunEnd {
 	let room = longestPart;
 	const kept = before.filter((side) => {
@@ -24,19 +24,19 @@ function shortenEvent(event: TerminalEvent): TerminalEvent {
 	return { ...event, question: { callId, question: question.slice(0, 10_000) } };
 }
 
-/** A run's last event as it is stored: without what the messages hold already, so that it fits a row. */
+/** Returns a run's last event without what the messages hold already, so that it fits a row. */
 export function dropText(event: TerminalEvent): TerminalEvent {
 	if (event.type === 'done') return { ...event, text: '' };
 	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
 	return { ...event, toolCalls: event.toolCalls.map((call) => ({ ...call, input: null })) };
 }
 
-/** The last assistant message up to a run. */
+/** Finds the last assistant message up to a run. */
 export function findLastReply(records: readonly MessageRecord[], run: number): Message | undefined {
 	return records.findLast(({ message, run: n }) => n <= run && message.role === 'assistant')?.message;
 }
 
-/** The event again, whole; `last` is the run's last assistant message. */
+/** Returns the whole event again. `last` is the run's last assistant message. */
 export function restoreText(event: TerminalEvent, last: Message | undefined): TerminalEvent {
 	if (last?.role !== 'assistant') return event;
 	if (event.type === 'done') return { ...event, text: last.content };

@@ -11,27 +11,27 @@ export interface RunRecord {
 	readonly status: RunStatus;
 	/** The model that it runs on; missing for a message that waited and could not begin. */
 	readonly model?: string;
-	/** Model turns after which it stops. */
+	/** The number of model turns after which it stops. */
 	readonly stopAfter?: number;
-	/** The longest reply that its client wants, in tokens. */
+	/** The longest reply that the client wants, in tokens. */
 	readonly maxOutputTokens?: number;
-	/** Which tool its client wants called first. */
+	/** The tool that the client wants called first. */
 	readonly toolChoice?: ChatOptions['toolChoice'];
-	/** What else its client asks of it. */
+	/** Further wishes of the client. */
 	readonly terms?: RunTerms;
-	/** The life of the object that runs it: another one's run is dead. */
+	/** The life of the object that carries it out. If that life is over, the run is lost. */
 	readonly boot: string;
-	/** Lives that it has had. */
+	/** How many lives it has had. */
 	readonly attempt: number;
-	/** Lives that were lost since it last came further. */
+	/** How many lives it has lost since it last made progress. */
 	readonly lost: number;
-	/** Its own messages that were stored when its life began: with more of them it has come further. */
+	/** How many messages of its own were stored when its current life began. More of them are progress. */
 	readonly progress: number;
-	/** Times that its readers were told that its current turn is asked again. */
+	/** How often its readers were told that the current turn is asked again. */
 	readonly restarts: number;
-	/** The newest turn that its model was to be asked for, and what was shown of that, a moment ago. */
+	/** The newest turn that its model was asked for, and what readers were shown of it about a second ago. */
 	readonly draft?: Draft;
-	/** Its messages stand from this place on. */
+	/** The place of its first message. */
 	readonly firstSeq: number;
 	/** How it ended; missing while it is open. */
 	readonly end?: RunEnd;
@@ -39,27 +39,27 @@ export interface RunRecord {
 	readonly endedAt?: number;
 }
 
-/** A turn that its model is asked for. */
+/** A turn that the model is being asked for. */
 export interface Draft {
 	readonly iteration: number;
-	/** Times that it was asked again before this. */
+	/** How often it was asked again before. */
 	readonly restarts: number;
-	/** What was shown of it; empty until that is stored for the first time. */
+	/** What readers were shown of it; empty until that is stored for the first time. */
 	readonly events: readonly RunEvent[];
-	/** The request that it comes from, by its number; the tokens that it has come to, estimated, and since when. */
+	/** The number of its request, its estimated tokens, and the milliseconds since its first. */
 	readonly call?: number;
 	readonly tokens?: number;
 	readonly ms?: number;
 }
 
-/** How a run ended, and what it said after its last message. */
+/** How a run ended, and what it showed after its last message. */
 export interface RunEnd {
 	readonly before: readonly SideEvent[];
-	/** The deltas of a turn that was broken off: they were shown, and are in no message. */
+	/** The deltas of a turn that was cut off. Readers saw them, and no message has them. */
 	readonly draft: readonly RunEvent[];
-	/** Times that the turn it ended in was asked again. */
+	/** How often the turn that it ended in was asked again. */
 	readonly restarts?: number;
-	/** Turns that were shown to their end. */
+	/** How many turns were shown to their end. */
 	readonly steps: number;
 	readonly event: TerminalEvent;
 }
@@ -102,8 +102,8 @@ export class RunRows {
 	}
 
 	/**
-	 * Throws `interrupted` where this life of a run is over: what still works behind its back, as a model or a tool that
-	 * did not heed its signal, writes nothing any more.
+	 * Throws `interrupted` if this life of a run is over, so that a model or a tool that ignored its signal writes nothing
+	 * any more.
 	 */
 	assertOpen({ n, boot, attempt }: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): void {
 		const isOpen = "SELECT 1 FROM run WHERE n = ? AND boot = ? AND attempt = ? AND status = 'running'";
@@ -111,7 +111,7 @@ export class RunRows {
 		throw new RunletError('interrupted', 'This run is over: nothing more is stored of it.');
 	}
 
-	/** How often readers were told that the current turn is asked again. */
+	/** Stores how often readers were told that the current turn is asked again. */
 	markRestarted(n: number, restarts: number): void {
 		this.#sql.exec('UPDATE run SET restarts = ? WHERE n = ?', restarts, n);
 	}
@@ -127,14 +127,14 @@ export class RunRows {
 		);
 	}
 
-	/** The run of that number; without one the newest. */
+	/** Returns the run of a number, or else the newest. */
 	get(n?: number): RunRecord | undefined {
 		const where = n === undefined ? 'ORDER BY n DESC LIMIT 1' : 'WHERE n = ?';
 		const row = this.#sql.exec<Row>(`SELECT * FROM run ${where}`, ...(n === undefined ? [] : [n])).toArray()[0];
 		return row === undefined ? undefined : toRecord(row);
 	}
 
-	/** The oldest run behind that number. */
+	/** Returns the oldest run after a number. */
 	after(n: number): RunRecord | undefined {
 		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE n > ? ORDER BY n LIMIT 1', n).toArray();
 		return row === undefined ? undefined : toRecord(row);

@@ -10,12 +10,16 @@
  * `token_key` signs the tokens that open the session, and is made with the first of them; `client_tools` are those of
  * the client that it runs with now.
  *
- * `call` holds how far a call of a turn has come, and a hash of its arguments; `delivery` which request came under which
- * `Idempotency-Key`, or which webhook (`body`: a hash of it), and the run that it began or the place of its message in the
- * queue (`waiting`), if any; `queue` the messages that wait for a run to end; `spending` what each request to a model
- * cost, and the sum up to it (`input_tokens`, `input_usd`: what it sends, estimated; `output_usd`: the price of a token of its answer); `callback` who is to be told of a run's end,
- * and was not yet; `token` who holds a token of the session: what is not there opens nothing; `outbox` what the owner's
- * ledger and list are to be told, and were not yet. `session.listed_at` is when the list was last told.
+ * - `call`: how far a call of a turn has come, and a hash of its arguments.
+ * - `delivery`: a request with an `Idempotency-Key`, or a webhook (`body` is a hash of it), and the run that it began, or
+ *   the place of its message in the queue (`waiting`), if any.
+ * - `queue`: the messages that wait for a run to end.
+ * - `spending`: what each request to a model cost, and the sum up to it. `input_tokens` and `input_usd` are estimates of
+ *   its input; `output_usd` is the price of a token of its output.
+ * - `callback`: who has to be told of a run's end. `outbox`: what the owner's ledger and list have to be told.
+ *   `session.listed_at` is when the list was last told.
+ * - `token`: the tokens that open the session.
+ * - `run.tail`: how the run ended.
  */
 export const migrations: readonly string[] = [
 	`CREATE TABLE session (

@@ -2,30 +2,30 @@ import { roundDollars } from '../../../core/chat/usage.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { Amount } from '../../rpc/budget.ts';
 
-/** A request to a model, as it is paid for. */
+/** A request to a model and its cost. */
 export interface Charge {
 	/** Number in the session, from 1. */
 	readonly call: number;
 	readonly run: number;
 	readonly model: string;
-	/** What is set aside while it goes on, what it came to afterwards. */
+	/** What is set aside during the request, and what it cost afterwards. */
 	readonly amount: Amount;
 	/** Whether the ledger of the session's owner has to be told. */
 	readonly owed: boolean;
-	/** What it sends, and the prices. */
+	/** The size of its input, and the prices. */
 	readonly estimate: Estimate;
 }
 
-/** What a request is charged by, where its provider does not say what it cost. */
+/** What a request is charged by if its provider does not report the cost. */
 export interface Estimate {
 	readonly inputTokens: number;
 	/** What the input costs, in US dollars. */
 	readonly inputUsd: number;
-	/** What a token of the output costs. */
+	/** What a token of the output costs, in US dollars. */
 	readonly outputUsd: number;
 }
 
-/** What the session spends: a row a request to a model, each with the sum up to it. One request goes on at a time. */
+/** What the session spends: one row for each request to a model, with the sum up to it. There is one request at a time. */
 export class SpendingRows {
 	readonly #sql: Sql;
 
@@ -33,7 +33,7 @@ export class SpendingRows {
 		this.#sql = sql;
 	}
 
-	/** Sets an amount aside for a request that is about to be made. */
+	/** Sets an amount aside for a request. */
 	reserve({ run, model, amount, owed, estimate }: Omit<Charge, 'call'>, at: number): Charge {
 		const { tokens, usd } = amount;
 		const { last } = this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(call), 0) AS last FROM spending').one();
@@ -48,13 +48,13 @@ export class SpendingRows {
 		return { call: last + 1, run, model, amount, owed, estimate };
 	}
 
-	/** The request that goes on: what is set aside for it is not settled. */
+	/** Returns the current request, which is not settled yet. */
 	open(): Charge | undefined {
 		const [row] = this.#sql.exec<Row>('SELECT * FROM spending ORDER BY call DESC LIMIT 1').toArray();
 		return row === undefined || row.settled === 1 ? undefined : toCharge(row);
 	}
 
-	/** What the request came to. */
+	/** Stores what a request cost. */
 	settle(call: number, { tokens, usd }: Amount): void {
 		this.#sql.exec(
 			`UPDATE spending SET tokens = ?, usd = ?, total_tokens = total_tokens + ?, total_usd = total_usd + ?, settled = 1
@@ -63,14 +63,14 @@ export class SpendingRows {
 		);
 	}
 
-	/** At most `limit` requests behind that number, oldest first, with when each was made. */
+	/** Returns at most `limit` requests after a number, oldest first. */
 	after(call: number, limit: number): (Charge & { readonly isSettled: boolean; readonly createdAt: number })[] {
 		type Dated = Row & { created_at: number };
 		const rows = this.#sql.exec<Dated>('SELECT * FROM spending WHERE call > ? ORDER BY call LIMIT ?', call, limit);
 		return rows.toArray().map((row) => ({ ...toCharge(row), isSettled: row.settled === 1, createdAt: row.created_at }));
 	}
 
-	/** What the requests of a run came to. */
+	/** Returns what the requests of a run cost. */
 	getRun(run: number): Amount {
 		type Total = { tokens: number; usd: number };
 		const before = this.#sql
@@ -83,7 +83,7 @@ export class SpendingRows {
 		return { tokens: tokens - (before?.tokens ?? 0), usd: roundDollars(usd - (before?.usd ?? 0)) ?? 0 };
 	}
 
-	/** What was spent until now. */
+	/** Returns what was spent until now. */
 	total(): Amount {
 		type Total = { tokens: number; usd: number };
 		const [row] = this.#sql

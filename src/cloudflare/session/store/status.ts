@@ -1,16 +1,16 @@
 import type { RunResult, TerminalEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 
-/** Where a session stands (docs/sessions.md, "Statuses"). */
+/** The status of a session (docs/sessions.md, "Statuses"). */
 export type Status = 'idle' | 'running' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error';
 
-/** How a run stands: as its session, or how it ended. */
+/** The status of a run. */
 export type RunStatus = 'running' | RunResult['status'] | 'cancelled' | 'error';
 
-/** What can be asked of a session. */
+/** An operation on a session. */
 export type Operation = 'reply' | 'answer' | 'submit' | 'continue' | 'step' | 'cancel';
 
-/** What each status allows. `cancel` is always allowed: where nothing runs it does nothing. */
+/** What each status allows. `cancel` is always allowed; it does nothing if nothing runs. */
 const allowed: Readonly<Record<Status, readonly Operation[]>> = {
 	idle: ['reply', 'cancel'],
 	completed: ['reply', 'cancel'],
@@ -20,7 +20,7 @@ const allowed: Readonly<Record<Status, readonly Operation[]>> = {
 	error: ['reply', 'continue', 'step', 'cancel'],
 };
 
-/** What a session that waits for no call any more allows, as after a step: it may go on. */
+/** What a session allows that has no open calls left, as after a step. */
 const afterStep: readonly Operation[] = ['continue', 'step', 'cancel'];
 
 /** Throws `conflict` when the status does not allow the operation; the message says what it does allow. */
@@ -38,12 +38,12 @@ export function assertAllowed(status: Status, operation: Operation, hasOpenCalls
 	);
 }
 
-/** Whether a message that waits may begin its run: a session that waits for somebody goes on waiting. */
+/** Returns whether a message that waits may begin its run. A session that waits for somebody goes on waiting. */
 export function canTakeNext(status: Status): boolean {
 	return status === 'idle' || status === 'completed' || status === 'error';
 }
 
-/** The session's status after, or during, its newest run. */
+/** Returns the status of a session by that of its newest run. */
 export function sessionStatus(run: RunStatus | undefined): Status {
 	switch (run) {
 		case undefined:
@@ -56,7 +56,7 @@ export function sessionStatus(run: RunStatus | undefined): Status {
 	}
 }
 
-/** The status of a run that ended with this event. */
+/** Returns the status of a run that ended with an event. */
 export function toRunStatus(event: TerminalEvent): RunStatus {
 	switch (event.type) {
 		case 'done':

@@ -3,10 +3,10 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import { splitText } from '../../../core/ground/text.ts';
 import type { Sql } from '../../objects/migrate.ts';
 
-/** After how many seconds a request may come again that met a storage which failed. */
+/** Seconds after which a client may retry when the storage has failed. */
 const retryAfter = 2;
 
-/** What SQLite says of a statement that would fail again: that is no failure of the storage. */
+/** SQLite's errors of a statement that would fail again. They are no failure of the storage. */
 const faultOfStatement = /SQLITE_(CONSTRAINT|ERROR|MISMATCH|MISUSE|RANGE|TOOBIG)\b/;
 
 /** The storage of an object, as far as a session uses it. */
@@ -18,8 +18,8 @@ export type Storage = Pick<
 };
 
 /**
- * An object's storage whose own failures are `storage_unavailable`, a 503 with `Retry-After`: they pass, and no provider
- * and no caller is at fault. What else is thrown stays as it is.
+ * Wraps an object's storage so that its own failures are `storage_unavailable`, a 503 with `Retry-After`. Other errors
+ * stay as they are.
  */
 export function guardStorage(storage: Storage): Storage {
 	const sql: Sql = { exec: (query, ...values) => guarded(() => storage.sql.exec(query, ...values)) };
@@ -47,7 +47,7 @@ export function guardStorage(storage: Storage): Storage {
 	};
 }
 
-/** Whether the storage failed. */
+/** Returns whether an error means that the storage failed. */
 export function isStorageError(error: unknown): error is RunletError {
 	return error instanceof RunletError && error.code === 'storage_unavailable';
 }
@@ -74,10 +74,10 @@ function toStorageError(cause: unknown): unknown {
 	return new RunletError('storage_unavailable', message, { retryAfter }, { cause });
 }
 
-/** Characters of a body in one row: at three bytes each, under the 2 MB that a row may hold. */
+/** Characters of a body in one row. At three bytes each they stay under the 2 MB of a row. */
 const partLength = 500_000;
 
-/** A body in pieces that fit a row, none of them ending within a character. */
+/** Splits a body into pieces that fit a row. No piece ends within a character. */
 export function splitRows(body: string): string[] {
 	return splitText(body, partLength);
 }

@@ -15,20 +15,20 @@ import { type Status, sessionStatus } from './status.ts';
 import { guardStorage, type Storage } from './storage.ts';
 import { TokenRows } from './tokens.ts';
 
-/** A session as it was created. */
+/** A session as it is stored. */
 export interface SessionRecord {
 	readonly id: string;
 	readonly agent: string;
 	/** Who it belongs to. */
 	readonly owner: string;
-	/** The model that the session chose; missing means the agent's own. */
+	/** The session's model; the agent's if missing. */
 	readonly model?: string;
 	readonly metadata?: Readonly<Record<string, string>>;
-	/** What it may spend; missing means what its agent says. */
+	/** What it may spend; the agent's budget if missing. */
 	readonly budget?: Limit;
-	/** How long after its last activity it is removed, in milliseconds; missing means what its agent says. */
+	/** How long after its last activity it is removed, in milliseconds; the agent's time if missing. */
 	readonly expiresAfterMs?: number;
-	/** Tools that its client carries out, beside the agent's. */
+	/** Tools that its client carries out, in addition to the agent's. */
 	readonly clientTools?: readonly ClientTool[];
 	/** The beginning of its first message, once there is one. */
 	readonly title?: string;
@@ -67,37 +67,37 @@ export class SessionStore {
 		this.outbox = new OutboxRows(sql);
 	}
 
-	/** Brings the tables of an earlier version up to date. Call it before anything else is asked of them. */
+	/** Updates the tables of an earlier version. Call it before anything else. */
 	open(): void {
 		if (this.hasTables) this.transaction(() => migrate(this.#storage.sql, migrations));
 	}
 
-	/** Resolves once all that was written is durable. */
+	/** Resolves when everything that was written is durable. */
 	sync(): Promise<void> {
 		return this.#storage.sync();
 	}
 
-	/** When the object's one alarm is set for, if it is. */
+	/** Returns when the object's one alarm goes off, if it is set. */
 	async alarmAt(): Promise<number | undefined> {
 		return (await this.#storage.getAlarm()) ?? undefined;
 	}
 
-	/** Sets the object's one alarm, or takes it away. */
+	/** Sets the object's one alarm, or removes it. */
 	setAlarm(at: number | undefined): Promise<void> {
 		return at === undefined ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at);
 	}
 
-	/** Whether a session was created here. Asking creates nothing. */
+	/** Returns whether a session is stored here. Creates nothing. */
 	exists(): boolean {
 		return this.hasTables && this.#storage.sql.exec('SELECT 1 FROM session').toArray().length > 0;
 	}
 
-	/** Whether there are tables: those of a session, or of what one owed when it was removed. */
+	/** Whether there are tables: those of a session, or of what a removed one has to deliver. */
 	get hasTables(): boolean {
 		return readVersion(this.#storage.sql) > 0;
 	}
 
-	/** Removes everything but what is still owed, to which it adds that the session is gone. */
+	/** Removes everything but the outbox, to which it adds that the session is gone. */
 	erase(now: number): void {
 		const { id, owner } = this.session();
 		type Row = { name: string };
@@ -108,7 +108,7 @@ export class SessionStore {
 		});
 	}
 
-	/** What a request to a model came to; the owner's ledger is to be told. */
+	/** Stores what a request to a model cost, and that the owner's ledger has to be told. */
 	settle({ call, run, owed }: Pick<Charge, 'call' | 'run' | 'owed'>, amount: Amount, now = Date.now()): void {
 		this.transaction(() => {
 			this.spending.settle(call, amount);
@@ -118,7 +118,7 @@ export class SessionStore {
 		});
 	}
 
-	/** The session was active: its owner's list is to be told, unless it was a moment ago and there is nothing new. */
+	/** Stores that the owner's list has to be told of an activity, unless it was told a moment ago and nothing is new. */
 	noteActivity(isNew: boolean, now: number): void {
 		type Row = { listed_at: number | null };
 		const { listed_at: listedAt } = this.#storage.sql.exec<Row>('SELECT listed_at FROM session').one();
@@ -126,7 +126,7 @@ export class SessionStore {
 		this.outbox.list({ activeAt: now, title: this.session().title }, now);
 	}
 
-	/** What was owed was told. */
+	/** Stores that messages were delivered. */
 	markTold(all: readonly Outgoing[]): void {
 		this.transaction(() => {
 			for (const outgoing of all) {
@@ -137,14 +137,14 @@ export class SessionStore {
 		});
 	}
 
-	/** What was owed could not be told. */
+	/** Stores that messages could not be delivered. */
 	retry(all: readonly Outgoing[], now: number): void {
 		this.transaction(() => {
 			for (const outgoing of all) this.outbox.retry(outgoing, now);
 		});
 	}
 
-	/** A message that waited belongs to a run now. */
+	/** Takes a message out of the queue, for a run. */
 	takeFromQueue({ id, key }: Pick<Waiting, 'id' | 'key'>, run: number): void {
 		this.queue.remove(id);
 		if (key !== undefined) this.deliveries.endWaiting(key, run);
@@ -163,7 +163,7 @@ export class SessionStore {
 			...[id, agent, owner, model ?? null, toJsonText(metadata), toJsonText(budget), expiresAfterMs ?? null],
 			...[toJsonText(clientTools), createdAt],
 		);
-		// One of the same id may have been removed a moment ago.
+		// A session of the same id may have been removed a moment ago.
 		this.outbox.remove('unlist');
 		this.noteActivity(true, createdAt);
 	}
@@ -201,18 +201,18 @@ export class SessionStore {
 		return (this.runs.get()?.n ?? 0) + 1;
 	}
 
-	/** Where the session stands. */
+	/** The session's status. */
 	get status(): Status {
 		return sessionStatus(this.runs.get()?.status);
 	}
 
-	/** What signs the session's tokens; none was ever made where it is missing. */
+	/** The key that signs the session's tokens; missing until the first one is made. */
 	get tokenKey(): string | undefined {
 		type Row = { token_key: string | null };
 		return this.#storage.sql.exec<Row>('SELECT token_key FROM session').one().token_key ?? undefined;
 	}
 
-	/** What signs the session's tokens, made when the first one is. */
+	/** Returns the key that signs the session's tokens. Creates it for the first one. */
 	makeTokenKey(): string {
 		const known = this.tokenKey;
 		if (known !== undefined) return known;
@@ -221,12 +221,12 @@ export class SessionStore {
 		return key;
 	}
 
-	/** The model of the runs from now on. */
+	/** Sets the model of the runs from now on. */
 	chooseModel(model: string): void {
 		this.#storage.sql.exec('UPDATE session SET model = ?', model);
 	}
 
-	/** The client's tools of the runs from now on. */
+	/** Sets the client's tools of the runs from now on. */
 	setClientTools(tools: readonly ClientTool[]): void {
 		this.#storage.sql.exec('UPDATE session SET client_tools = ?', tools.length === 0 ? null : toJsonText(tools));
 	}
@@ -235,37 +235,37 @@ export class SessionStore {
 		this.#storage.sql.exec('UPDATE session SET title = ?', title);
 	}
 
-	/** The place from which on a model is sent the conversation: that of the newest summary. */
+	/** The place of the newest summary. A model is sent the conversation from there on. */
 	get summary(): number {
 		return this.#storage.sql.exec<{ summary: number }>('SELECT summary FROM session').one().summary;
 	}
 
-	/** Stores a summary of what is in front of the newest messages, `inFrontOf` of them. */
+	/** Stores a summary of everything before the newest `inFrontOf` messages. */
 	addSummary(run: number, message: Message, createdAt: number, inFrontOf: number): void {
 		const place = this.messages.addSummary(run, message, createdAt, inFrontOf);
 		this.#storage.sql.exec('UPDATE session SET summary = ?', place);
 	}
 
-	/** Another message takes the place of the one there and of all behind it; what they had summed up is sent again. */
+	/** Replaces the message at a place and all behind it. If a summary was among them, the one before it counts again. */
 	replace(place: number): void {
 		this.messages.replace(place);
 		if (this.summary < place) return;
 		this.#storage.sql.exec('UPDATE session SET summary = ?', this.messages.summaryBefore(place));
 	}
 
-	/** What it may spend from now on. */
+	/** Sets what the session may spend from now on. */
 	setBudget(budget: Limit): void {
 		this.#storage.sql.exec('UPDATE session SET budget = ?', toJsonText(budget));
 	}
 }
 
-/** Milliseconds for which the list of sessions is not told again. */
+/** Milliseconds until the list of sessions is told of an activity again. */
 const listedForMs = 60_000;
 
-/** What stays of a removed session until it was told, and the tables of the platform. */
+/** The tables that stay when a session is removed: its outbox, and those of the platform. */
 const keptTables = /^(outbox|schema_version|_cf_.*|sqlite_.*)$/;
 
-/** A request's name in the ledger. A session that is made again under its key has the same id, but other runs. */
+/** Returns a request's name in the ledger. A session that is created again under its key has the same id, but other runs. */
 export function ledgerId(runId: string, call: number): string {
 	return `${runId}.${call}`;
 }

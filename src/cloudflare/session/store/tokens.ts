@@ -1,19 +1,19 @@
 import type { Sql } from '../../objects/migrate.ts';
 import { type TokenScope, tokenScopes } from '../../wire/token.ts';
 
-/** A token that was given out and not taken back. */
+/** A token that is valid. */
 export interface TokenRecord {
 	readonly id: string;
-	/** The API key that it came from, and goes with. */
+	/** The API key that made it. The token ends with the key. */
 	readonly keyId: string;
 	readonly scopes: readonly TokenScope[];
-	/** Whether it came with the session itself, so that a repeated request gets it again. */
+	/** Whether it was created with the session, so that a repeated request gets it again. */
 	readonly isFirst: boolean;
 	/** Seconds since 1970. */
 	readonly expiresAt: number;
 }
 
-/** The tokens that open a session. What is not here opens nothing. */
+/** The tokens that open a session. No other token opens it. */
 export class TokenRows {
 	readonly #sql: Sql;
 
@@ -21,7 +21,7 @@ export class TokenRows {
 		this.#sql = sql;
 	}
 
-	/** Stores a new one, and forgets those whose time was over at `now`, in seconds since 1970. */
+	/** Stores a new token and removes those that have expired. `now` is in seconds since 1970. */
 	add({ id, keyId, scopes, isFirst, expiresAt }: TokenRecord, now: number): void {
 		this.#sql.exec('DELETE FROM token WHERE expires_at <= ?', now);
 		this.#sql.exec(
@@ -34,12 +34,12 @@ export class TokenRows {
 		return this.#read('id = ?', id);
 	}
 
-	/** The one that a key got together with the session, as long as it is good. */
+	/** Returns the token that a key got when the session was created, if it is still valid. */
 	first(keyId: string, now: number): TokenRecord | undefined {
 		return this.#read('is_first = 1 AND key_id = ? AND expires_at > ?', keyId, now);
 	}
 
-	/** Whether it was there. */
+	/** Removes a token. Returns whether there was one. */
 	remove(id: string): boolean {
 		return this.#sql.exec('DELETE FROM token WHERE id = ? RETURNING id', id).toArray().length > 0;
 	}
