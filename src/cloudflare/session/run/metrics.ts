@@ -103,7 +103,7 @@ const providerNames: Readonly<Record<string, string>> = {
  * Reports a run that has ended: a line of the log, and a point in Analytics Engine if that is bound. A machine that fails
  * while the end is written may leave no point, or two.
  */
-export function report(run: RunReport, dataset: MetricsDataset | undefined): void {
+function report(run: RunReport, dataset: MetricsDataset | undefined): void {
 	log('info', 'run', toLogLine(run));
 	dataset?.writeDataPoint(toPoint(run));
 }
