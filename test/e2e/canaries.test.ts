@@ -10,7 +10,7 @@ import type { Readable } from 'node:stream';
 import { Miniflare } from 'miniflare';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
-import { bundle, optionsFor } from '../endurance/server.ts';
+import { readWorkerOptions } from '../bundle.ts';
 
 /** Models of every provider that has a key, and its variables. */
 const providers = {
@@ -93,7 +93,7 @@ async function optionsWith(model: string): Promise<ConstructorParameters<typeof 
 	};
 	for (const name of Object.keys(providers)) bindings[`${name}_BASE_URL`] = base;
 	return {
-		...optionsFor(folder, 0),
+		...(await readWorkerOptions('src/worker.ts', folder)),
 		bindings,
 		handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
 			for (const stream of [stdout, stderr])
@@ -110,7 +110,6 @@ beforeAll(async () => {
 		configured.set(`${name}_WEBHOOK_SECRET`, `whsec_${Buffer.from(canary(name.toLowerCase())).toString('base64')}`);
 	configured.set('CALLBACK_SECRET', `whsec_${Buffer.from(canary('callback')).toString('base64')}`);
 	folder = await mkdtemp(join(tmpdir(), 'runlet-canaries-'));
-	bundle(folder, 'src/worker.ts');
 	provider = await startProvider();
 	miniflare = new Miniflare(await optionsWith('demo'));
 	url = await miniflare.ready;

@@ -1,5 +1,5 @@
 /** The short forms of `npm run endurance`. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { budget } from '../endurance/budget.ts';
 import { crowd } from '../endurance/crowd.ts';
 import { cuts } from '../endurance/cuts.ts';
@@ -23,34 +23,42 @@ async function show(name: string, programme: Promise<Figures>): Promise<void> {
 	expect(figures.seed).toBeTypeOf('number');
 }
 
-test('runs survive kills at random moments, though nobody asks for them', { timeout }, () =>
-	show('kills', kills({ count: 20 })),
-);
+// Each has a server of its own, and waits more than it works.
+describe.concurrent('at once', () => {
+	test('runs survive kills at random moments, though nobody asks for them', { timeout }, () =>
+		show('kills', kills({ count: 20 })),
+	);
 
-test('answers that are stopped are charged what they cost, with and without a budget', { timeout }, () =>
-	show('stops', stops({ count: 10 })),
-);
+	test('answers that are stopped are charged what they cost, with and without a budget', { timeout }, () =>
+		show('stops', stops({ count: 10 })),
+	);
 
-test('runs survive a crash right after each of their writes', { timeout }, () => show('points', points({ count: 1 })));
+	test('runs survive a crash right after each of their writes', { timeout }, () =>
+		show('points', points({ count: 1 })),
+	);
 
-test('a reader that is cut anywhere reads what is stored, each event once', { timeout }, () =>
-	show('cuts', cuts({ count: 50, kills: 2 })),
-);
+	test('a reader that is cut anywhere reads what is stored, each event once', { timeout }, () =>
+		show('cuts', cuts({ count: 50, kills: 2 })),
+	);
 
-test('a run completes when its client leaves', { timeout }, () => show('leave', leave({ count: 20 })));
+	test('a run completes when its client leaves', { timeout }, () => show('leave', leave({ count: 20 })));
 
+	test('a crowd of sessions that begin at once has no failure', { timeout }, () =>
+		show('crowd', crowd({ count: 100 })),
+	);
+
+	test('runs at once on one budget never pass it, also when they are killed', { timeout }, () =>
+		show('budget', budget({ count: 10, kills: 3 })),
+	);
+
+	test('no request makes the Worker fail, however it is made', { timeout }, () => show('fuzz', fuzz({ count: 1_000 })));
+
+	test('five deliveries of each webhook at once begin one run, also when the server is killed', { timeout }, () =>
+		show('webhooks', webhooks({ count: 500, kills: 3 })),
+	);
+});
+
+// Measures memory and speed.
 test('slow readers cost neither the server its memory nor the model its speed', { timeout }, () =>
 	show('slow', slow({ count: 20 })),
-);
-
-test('a crowd of sessions that begin at once has no failure', { timeout }, () => show('crowd', crowd({ count: 100 })));
-
-test('runs at once on one budget never pass it, also when they are killed', { timeout }, () =>
-	show('budget', budget({ count: 10, kills: 3 })),
-);
-
-test('no request makes the Worker fail, however it is made', { timeout }, () => show('fuzz', fuzz({ count: 1_000 })));
-
-test('five deliveries of each webhook at once begin one run, also when the server is killed', { timeout }, () =>
-	show('webhooks', webhooks({ count: 500, kills: 3 })),
 );

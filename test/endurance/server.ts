@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { unstable_getMiniflareWorkerOptions } from 'wrangler';
-import { quietEnv, root, wranglerPath } from '../../scripts/wrangler.ts';
+import { readWorkerOptions } from '../bundle.ts';
+import { freePort } from '../runlet.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -17,8 +16,7 @@ type Variables = Readonly<Record<string, string>>;
 export async function startServer(variables: Variables) {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-endurance-'));
 	const port = await freePort();
-	bundle(folder);
-	const options = optionsFor(folder, port);
+	const options = await readWorkerOptions('test/endurance/worker.ts', folder, port);
 	const url = `http://127.0.0.1:${port}`;
 	let child: ChildProcess | undefined;
 	let up = Promise.withResolvers<void>();
@@ -78,41 +76,6 @@ export async function startServer(variables: Variables) {
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-/** Writes a Worker as one file, `worker.js`. */
-export function bundle(folder: string, entry = 'test/endurance/worker.ts'): void {
-	const args = ['deploy', entry, '--dry-run', '--outdir', folder];
-	const { status, stderr } = spawnSync(process.execPath, ['--no-warnings', wranglerPath, ...args], {
-		cwd: root,
-		env: quietEnv,
-		encoding: 'utf8',
-	});
-	if (status !== 0) throw new Error(`the Worker could not be bundled:\n${stderr}`);
-}
-
-/** What `wrangler.toml` binds, but the page. */
-export function optionsFor(folder: string, port: number) {
-	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces } = unstable_getMiniflareWorkerOptions(
-		join(root, 'wrangler.toml'),
-	).workerOptions;
-	return {
-		// Named, so that what it may import but never does (a validator that is not installed) is not looked for.
-		modules: [{ type: 'ESModule' as const, path: join(folder, 'worker.js') }],
-		modulesRoot: folder,
-		compatibilityDate,
-		compatibilityFlags,
-		durableObjects,
-		kvNamespaces,
-		defaultPersistRoot: join(folder, 'state'),
-		durableObjectsPersist: join(folder, 'objects'),
-		kvPersist: join(folder, 'kv'),
-		host: '127.0.0.1',
-		port,
-		// Programmes ask as fast as they can, and all from one address.
-		ratelimits: { RATE_LIMITER: { namespace_id: '8787', simple: { limit: 1_000_000, period: 10 as const } } },
-		cf: false,
-	};
-}
-
 async function serve(options: string): Promise<ChildProcess> {
 	const child = spawn(process.execPath, [join(import.meta.dirname, 'serve.ts'), options], {
 		detached: true,
@@ -150,13 +113,4 @@ function living(group: number | undefined): { readonly name: string; readonly by
 		.map((line) => line.trim().split(/\s+/))
 		.filter(([state = 'Z']) => state !== '' && !state.startsWith('Z'))
 		.map(([, kilobytes, name = '']) => ({ name, bytes: Number(kilobytes) * 1_024 }));
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	const address = server.address();
-	server.close();
-	await once(server, 'close');
-	return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
@@ -6,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { Miniflare } from 'miniflare';
-import { unstable_getMiniflareWorkerOptions } from 'wrangler';
-import { quietEnv, root, wranglerPath } from '../../../scripts/wrangler.ts';
+import { readWorkerOptions } from '../../bundle.ts';
 
 /** What the model says: a text, or pieces one after another. */
 export type Line =
@@ -66,7 +64,7 @@ export async function startStage() {
 
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-ui-'));
 	const miniflare = new Miniflare({
-		...readOptions(bundle(folder)),
+		...(await readWorkerOptions('test/e2e/ui/worker.ts', folder)),
 		bindings: { LOCAL: 'true', STAGE: `http://127.0.0.1:${port}` },
 	});
 	const url = (await miniflare.ready).origin;
@@ -89,30 +87,3 @@ export async function startStage() {
 }
 
 export type Stage = Awaited<ReturnType<typeof startStage>>;
-
-/** Writes the Worker as one file and gives its folder. */
-function bundle(folder: string): string {
-	const args = ['deploy', 'test/e2e/ui/worker.ts', '--dry-run', '--outdir', folder];
-	const options = { cwd: root, env: quietEnv, encoding: 'utf8' } as const;
-	const { status, stderr } = spawnSync(process.execPath, ['--no-warnings', wranglerPath, ...args], options);
-	if (status !== 0) throw new Error(`the Worker could not be bundled:\n${stderr}`);
-	return folder;
-}
-
-function readOptions(folder: string) {
-	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces } = unstable_getMiniflareWorkerOptions(
-		join(root, 'wrangler.toml'),
-	).workerOptions;
-	return {
-		// One file: what it imports only in other surroundings is not there.
-		modules: [{ type: 'ESModule' as const, path: join(folder, 'worker.js') }],
-		modulesRoot: folder,
-		compatibilityDate,
-		compatibilityFlags,
-		durableObjects,
-		kvNamespaces,
-		host: '127.0.0.1',
-		port: 0,
-		cf: false,
-	};
-}

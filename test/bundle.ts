@@ -1,0 +1,56 @@
+/** The Worker as one file, and what runs it under Miniflare. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { unstable_getMiniflareWorkerOptions } from 'wrangler';
+import { quietEnv, root, wranglerPath } from '../scripts/wrangler.ts';
+
+const bundles = new Map<string, Promise<string>>();
+
+/** Writes the Worker of `entry` as `worker.js` and gives its folder: once a process, which takes it away when it ends. */
+function bundleWorker(entry: string): Promise<string> {
+	const known = bundles.get(entry);
+	if (known !== undefined) return known;
+	const bundle = writeBundle(entry);
+	bundles.set(entry, bundle);
+	return bundle;
+}
+
+async function writeBundle(entry: string): Promise<string> {
+	const folder = await mkdtemp(join(tmpdir(), 'runlet-bundle-'));
+	process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+	const args = ['--no-warnings', wranglerPath, 'deploy', entry, '--dry-run', '--outdir', folder];
+	const child = spawn(process.execPath, args, { cwd: root, env: quietEnv, stdio: ['ignore', 'ignore', 'pipe'] });
+	const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+	if (status !== 0) throw new Error(`the Worker could not be bundled:\n${stderr}`);
+	return folder;
+}
+
+/** What `wrangler.toml` binds, but the page. All that is stored stands in `folder`. */
+export async function readWorkerOptions(entry: string, folder: string, port = 0) {
+	const modulesRoot = await bundleWorker(entry);
+	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces } = unstable_getMiniflareWorkerOptions(
+		join(root, 'wrangler.toml'),
+	).workerOptions;
+	return {
+		// Named, so that what it may import but never does (a validator that is not installed) is not looked for.
+		modules: [{ type: 'ESModule' as const, path: join(modulesRoot, 'worker.js') }],
+		modulesRoot,
+		compatibilityDate,
+		compatibilityFlags,
+		durableObjects,
+		kvNamespaces,
+		defaultPersistRoot: join(folder, 'state'),
+		durableObjectsPersist: join(folder, 'objects'),
+		kvPersist: join(folder, 'kv'),
+		host: '127.0.0.1',
+		port,
+		// Tests ask as fast as they can, and all from one address.
+		ratelimits: { RATE_LIMITER: { namespace_id: '8787', simple: { limit: 1_000_000, period: 10 as const } } },
+		cf: false,
+	};
+}
