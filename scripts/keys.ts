@@ -28,34 +28,7 @@ const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
 async function main(args: string[]): Promise<number> {
-	assertNotSwallowed([
-		'remote',
-		'owner',
-		'scope',
-		'day-tokens',
-		'day-usd',
-		'overlap-days',
-		'replace',
-		'keys-file',
-		'config',
-	]);
-	const { values, positionals } = parseOptions('npm run keys', {
-		args,
-		allowPositionals: true,
-		options: {
-			remote: flag,
-			owner: text,
-			scope: text,
-			'day-tokens': text,
-			'day-usd': text,
-			'overlap-days': text,
-			replace: flag,
-			'keys-file': { ...text, default: defaultKeysFile },
-			config: { ...text, short: 'c', default: `${root}/wrangler.toml` },
-			env: { ...text, short: 'e' },
-			help: { ...flag, short: 'h' },
-		},
-	});
+	const { values, positionals } = parseArguments(args);
 	const [command, name, ...more] = positionals;
 	if (values.help) return say(usage);
 	if (more.length > 0)
@@ -127,6 +100,37 @@ async function main(args: string[]): Promise<number> {
 		default:
 			throw new TypeError(command === undefined ? 'What shall be done?' : `"${command}" is no command.`);
 	}
+}
+
+function parseArguments(args: string[]) {
+	assertNotSwallowed([
+		'remote',
+		'owner',
+		'scope',
+		'day-tokens',
+		'day-usd',
+		'overlap-days',
+		'replace',
+		'keys-file',
+		'config',
+	]);
+	return parseOptions('npm run keys', {
+		args,
+		allowPositionals: true,
+		options: {
+			remote: flag,
+			owner: text,
+			scope: text,
+			'day-tokens': text,
+			'day-usd': text,
+			'overlap-days': text,
+			replace: flag,
+			'keys-file': { ...text, default: defaultKeysFile },
+			config: { ...text, short: 'c', default: `${root}/wrangler.toml` },
+			env: { ...text, short: 'e' },
+			help: { ...flag, short: 'h' },
+		},
+	});
 }
 
 /** Shows a key that was just made. */

@@ -14,24 +14,24 @@ const delays = [
 	...[2, 5, 10, 14, 20, 24].map((count) => count * hours),
 ] as const;
 
-/** Milliseconds until the next attempt, after so many that failed; nothing where it was the last. */
+/** Milliseconds until the next try, after this many failures. `undefined` after the last. */
 export function retryDelay(failed: number): number | undefined {
 	const delay = delays[failed - 1];
-	// Whoever was down is not met by everybody at once.
+	// A random part, so that a receiver that was down does not get everything at once.
 	return delay === undefined ? undefined : Math.round(delay * (1 + Math.random() / 10));
 }
 
-/** What a callback is signed with, and when. */
+/** The secrets and the time for signing a callback. */
 export interface SigningOptions {
-	/** The same at each attempt: its receiver knows a repeat by it. */
+	/** The same at each try, so that the receiver recognises a repeat. */
 	readonly id: string;
-	/** One signature is made with each: the receiver may be changing from one to another. */
+	/** Each makes one signature. There are several while the receiver changes its secret. */
 	readonly secrets: readonly string[];
 	/** Milliseconds since 1970. */
 	readonly now: number;
 }
 
-/** The headers of a webhook that is sent: Standard Webhooks 1.0. */
+/** Makes the headers of an outgoing webhook (Standard Webhooks 1.0). */
 export async function signHeaders(body: string, { id, secrets, now }: SigningOptions) {
 	const time = String(Math.floor(now / 1_000));
 	const content = joinBytes(`${id}.${time}.${body}`);

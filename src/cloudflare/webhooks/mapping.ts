@@ -2,53 +2,59 @@ import type { MessagePart } from '../../core/chat/index.ts';
 import type { Attachment } from '../wire/attachment.ts';
 import type { SourceName, WebhookEvent } from './source.ts';
 
-/** What an agent makes of an event: the message that its run begins with, and where that belongs. */
+/** What an agent makes of an event: the first message of a run, and the session that it belongs to. */
 export interface WebhookMessage {
 	readonly text?: string;
 	readonly parts?: readonly MessagePart[];
 	/** Files, as `attachments` of a message (README, "The API"). */
 	readonly attachments?: readonly Attachment[];
-	/** What it is about, such as `owner/repository#7`: events of one key share a session; without it each has its own. The same each time for the same event: a repeat is known in its session. */
+	/**
+	 * The subject, such as `owner/repository#7`. Events with one subject share a session; an event without one has its
+	 * own. It must be the same each time for one event, because a repeat is recognised within its session.
+	 */
 	readonly session?: string;
-	/** Kept with a session that it creates. */
+	/** Stored with a session that it creates. */
 	readonly metadata?: Readonly<Record<string, string>>;
-	/** Who wrote it, as skills and tools are told; the source, if nobody says. */
+	/** The author, as skills and tools see it. The source if it is missing. */
 	readonly sender?: string;
 	/** The model of this run and those after it. */
 	readonly model?: string;
-	/** Where a run of the session goes on: wait for its end (the default), or be taken up by it. */
+	/** While a run goes on: wait for its end (the default), or join it. */
 	readonly whenBusy?: 'queue' | 'steer';
-	/** Whether it may be the answer to what a tool has asked the person; else it waits until somebody has answered. */
+	/** Whether it may answer a question of a tool. If not, it waits until somebody answers. */
 	readonly answers?: boolean;
-	/** An https URL that is told how the run ended. */
+	/** An https URL that gets the end of the run. */
 	readonly callback?: string;
-	/** The `response_url` of Slack that gets the answer, instead of a callback; `isPublic` shows it to the whole channel. */
+	/**
+	 * The `response_url` of Slack that gets the answer instead of a callback. `isPublic` shows it to the whole channel.
+	 */
 	readonly responseUrl?: string;
 	readonly isPublic?: boolean;
-	/** The issue of GitHub that gets the answer as a comment, instead of a callback, where `GITHUB_TOKEN` is set. */
+	/** The GitHub issue that gets the answer as a comment instead of a callback, if `GITHUB_TOKEN` is set. */
 	readonly comment?: { readonly repository: string; readonly issue: number } | undefined;
 }
 
 /**
- * What is to be done about an event: nothing, or a message. It decides who may talk to the agent, so ignore what is not
- * meant for it. A source waits for it: a second is long. One that throws fails the delivery with a `500`, and most
- * sources send that again.
+ * Turns an event into a message, or into nothing. It decides who may talk to the agent, so ignore what is not meant for
+ * it. The source waits for it, so be quick: a second is long. If it throws, the delivery fails with `500`, and most
+ * sources send it again.
  */
 export type WebhookMapping = (event: WebhookEvent) => Mapped | Promise<Mapped>;
 
 type Mapped = string | WebhookMessage | undefined;
 
-/** A mapping, with what else holds for deliveries of its source. */
+/** A mapping, with further settings for its source. */
 export interface WebhookOptions {
 	readonly map: WebhookMapping;
-	/** Bytes of a body; 1,000,000. */
+	/** The most bytes of a body. 1,000,000 if it is missing. */
 	readonly maxBytes?: number;
 	/**
-	 * What a body is that came before, under another id, from a source that signs neither id nor time (`github`, `hmac`):
-	 * nothing new for 30 days, as somebody may have caught it (`once`, the default), or another event (`again`).
+	 * How to treat a body that came before under another id, for sources that sign neither id nor time (`github`,
+	 * `hmac`). `once` (the default) ignores it for 30 days, because somebody may have caught it. `again` takes it as a
+	 * new event.
 	 */
 	readonly sameBody?: 'once' | 'again';
 }
 
-/** An agent's mappings, by source; from a source without one it takes nothing. */
+/** An agent's mappings by source. It takes nothing from a source without one. */
 export type WebhookMappings = { readonly [S in SourceName]?: WebhookMapping | WebhookOptions };

@@ -4,12 +4,12 @@ import { parseDigest } from '../../core/ground/bytes.ts';
 const algorithm = { name: 'HMAC', hash: 'SHA-256' };
 
 /**
- * Signatures of one delivery that are looked at: a sender that changes its secret gives two, and each costs a hash of the
- * whole body.
+ * The most signatures of one delivery that are checked. A sender that changes its secret sends two, and each costs a
+ * hash of the whole body.
  */
 const mostSignatures = 8;
 
-/** Whether one of the signatures is that of the content under one of the keys; each is compared in constant time. */
+/** Whether one of the signatures fits the content under one of the keys. Compares in constant time. */
 export async function isSigned(
 	content: BufferSource,
 	signatures: readonly BufferSource[],
@@ -23,18 +23,18 @@ export async function isSigned(
 	return false;
 }
 
-/** The signature of the content under a key. */
+/** Signs the content with a key. */
 export async function sign(content: BufferSource, bytes: BufferSource): Promise<Uint8Array<ArrayBuffer>> {
 	const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['sign']);
 	return new Uint8Array(await crypto.subtle.sign(algorithm, key, content));
 }
 
-/** Seconds since 1970, as a header has them. */
+/** Reads seconds since 1970 from a header. */
 export function parseTime(text: string): number | undefined {
 	return /^\d{1,12}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The digest in a header such as `sha256=757107ea…`. */
+/** Reads the digest from a header such as `sha256=757107ea…`. */
 export function sha256Signature(header: string | null): Uint8Array<ArrayBuffer> | undefined {
 	return header?.startsWith('sha256=') ? parseDigest(header.slice('sha256='.length)) : undefined;
 }

@@ -26,14 +26,14 @@ export const slack: Source = {
 		return {
 			type: typeof named === 'string' ? named : undefined,
 			id: [id, trigger].find((one) => typeof one === 'string'),
-			// Whatever is no event is the command or the click of a person, who is shown the answer.
+			// Anything but an event is a command or a click, and Slack shows the answer to that person.
 			isShown: typeof own === 'string' && !events.has(own),
 			...(isChallenge && { reply: challenge }),
-			// Slack looks whether our certificate is good, and nothing else.
+			// Slack only checks our certificate.
 			...(check !== undefined && { reply: '' }),
 		};
 	},
 };
 
-/** What Slack sends of itself: https://docs.slack.dev/apis/events-api */
+/** What Slack sends by itself: https://docs.slack.dev/apis/events-api */
 const events: ReadonlySet<string> = new Set(['event_callback', 'url_verification', 'app_rate_limited']);

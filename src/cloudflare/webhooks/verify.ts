@@ -4,31 +4,31 @@ import { isRecord, parseJson } from '../../core/ground/json.ts';
 import { isSigned } from './signature.ts';
 import type { RawDelivery, Signed, Source, WebhookEvent } from './source.ts';
 
-/** How far the sender's clock may be from this one, in seconds, where it signs a time. */
+/** The most that the sender's clock may differ from this one, in seconds, if it signs a time. */
 const toleranceSeconds = 300;
 
 /** A delivery that its source has signed. */
 export interface Verified {
 	readonly event: WebhookEvent;
-	/** What the source wants to hear at once: there is nothing to be done. */
+	/** The answer that the source wants at once. There is nothing to do for it. */
 	readonly reply?: string;
-	/** Whether a person is shown the answer. */
+	/** Whether the source shows the answer to a person. */
 	readonly isShown?: boolean;
-	/** SHA-256 of the body, of a source whose deliveries anybody may send again. */
+	/** SHA-256 of the body, for a source whose deliveries anybody could send again. */
 	readonly body?: string;
 }
 
 export interface VerifyOptions {
-	/** Every active secret of the source; the sender may be changing from one to another. */
+	/** All active secrets of the source. There are several while the sender changes its secret. */
 	readonly secrets: readonly string[];
 	/** Milliseconds since 1970. */
 	readonly now: number;
 }
 
 /**
- * The event of a delivery, once its signature and its time were found right (README, "Webhooks"). Throws `auth` where
- * one is not, in the same words whatever it was; `invalid_request` where what was signed is no JSON object;
- * `not_configured` where a secret is none.
+ * Returns the event of a delivery whose signature and time are right (README, "Webhooks"). Throws `auth` if they are
+ * not, always with the same message; `invalid_request` if the body is no JSON object; `not_configured` if a secret is
+ * unusable.
  */
 export async function verify(source: Source, delivery: RawDelivery, options: VerifyOptions): Promise<Verified> {
 	if (!(await isAuthentic(source, delivery, options))) throw notAuthentic(source);
@@ -41,8 +41,8 @@ export async function verify(source: Source, delivery: RawDelivery, options: Ver
 }
 
 /**
- * Throws as `verify` does where the headers alone say that a delivery cannot be authentic: before anybody waits for its
- * body, or keeps it.
+ * Throws as `verify` does if the headers alone show that a delivery cannot be authentic, so that its body is not even
+ * read.
  */
 export function assertSigned(source: Source, headers: Headers, { now }: Pick<VerifyOptions, 'now'>): void {
 	if (timelySignature(source, headers, now) === undefined) throw notAuthentic(source);
@@ -54,7 +54,7 @@ function notAuthentic({ signatureHeader: field }: Source): RunletError {
 	return new RunletError('auth', message, { field, scheme: 'Signature' });
 }
 
-/** Whether the source has signed a delivery, with one of the secrets, and not too long ago. */
+/** Whether the source signed the delivery with one of the secrets, and recently enough. */
 export async function isAuthentic(
 	source: Source,
 	delivery: RawDelivery,
@@ -67,7 +67,7 @@ export async function isAuthentic(
 	return isSigned(content, signatures, secrets.map(source.getKey));
 }
 
-/** What the headers say of a signature that may be right: there is one, and its time is about now. */
+/** Returns the signature in the headers, if there is one and its time is about now. */
 function timelySignature(source: Source, headers: Headers, now: number): Signed | undefined {
 	const signed = source.isSigned(headers);
 	if (signed === undefined || signed.signatures.length === 0) return undefined;
@@ -76,8 +76,8 @@ function timelySignature(source: Source, headers: Headers, now: number): Signed 
 }
 
 /**
- * The payload of a body: JSON, or a form, which GitHub and Slack can send, with JSON in its field `payload` or with
- * fields of its own. The body itself says which, for the content type is not signed.
+ * Parses a body: JSON, or a form. GitHub and Slack can send a form, with JSON in its field `payload` or with fields of
+ * its own. The body itself shows which one it is, because the content type is not signed.
  */
 function readPayload(body: Uint8Array): WebhookEvent['payload'] {
 	const text = decodeText(body);
@@ -107,7 +107,7 @@ function isId(id: string | undefined): id is string {
 	return id !== undefined && /^[\x21-\x7e]{1,255}$/.test(id);
 }
 
-/** What a delivery without an id of its own is known by. */
+/** The id of a delivery that has none of its own. */
 async function hashBody(body: Uint8Array<ArrayBuffer>): Promise<string> {
 	return `sha256:${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', body)))}`;
 }

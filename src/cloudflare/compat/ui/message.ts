@@ -15,24 +15,14 @@ export interface UiMessage {
 }
 
 /**
- * The message that a client has once it has read these chunks, but that text of a turn which was cut off and asked again
- * is left out; nothing where they hold nothing to show.
+ * Returns the message that a client has after it read these chunks, without the text of a turn that was cut off and
+ * asked again. `undefined` if there is nothing to show.
  */
 export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 	let id = '';
 	let metadata: object | undefined;
 	let parts: UiPart[] = [];
 	const texts = new Map<string, string[]>();
-	const findPlace = (toolCallId: string): number =>
-		parts.findLastIndex((part) => part.type.startsWith('tool-') && part.toolCallId === toolCallId);
-	const settle = (toolCallId: string, change: object, approved: boolean): void => {
-		const at = findPlace(toolCallId);
-		const part = parts[at];
-		if (part === undefined) return;
-		const approval = part.approval === undefined ? {} : { approval: { ...toRecord(part.approval), approved } };
-		parts[at] = { ...part, ...change, ...approval };
-	};
-
 	for (const chunk of chunks) {
 		switch (chunk.type) {
 			case 'start':
@@ -57,46 +47,15 @@ export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 			case 'reasoning-delta':
 				texts.get(chunk.id)?.push(chunk.delta);
 				break;
-			case 'tool-input-start':
-				parts.push({ type: `tool-${chunk.toolName}`, toolCallId: chunk.toolCallId, state: 'input-streaming' });
-				break;
-			case 'tool-input-available':
-				settle(chunk.toolCallId, { state: 'input-available', input: chunk.input }, false);
-				break;
-			case 'tool-input-error': {
-				const { toolCallId, input, errorText } = chunk;
-				settle(toolCallId, { state: 'output-error', input, errorText }, false);
-				break;
-			}
-			case 'tool-output-available':
-				settle(chunk.toolCallId, { state: 'output-available', output: chunk.output }, true);
-				break;
-			case 'tool-output-error':
-				settle(chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText }, true);
-				break;
-			case 'tool-output-denied':
-				settle(chunk.toolCallId, { state: 'output-denied' }, false);
-				break;
-			case 'tool-approval-request': {
-				const at = findPlace(chunk.toolCallId);
-				const part = parts[at];
-				if (part !== undefined)
-					parts[at] = { ...part, state: 'approval-requested', approval: { id: chunk.approvalId } };
-				break;
-			}
 			case 'data-restarted':
-				parts = parts.slice(
-					0,
-					Math.max(
-						0,
-						parts.findLastIndex(({ type }) => type === 'step-start'),
-					),
-				);
+				parts = withoutLastStep(parts);
 				break;
 			case 'data-note':
 			case 'data-warning':
 				if (chunk.transient !== true) parts.push({ type: chunk.type, data: chunk.data });
 				break;
+			default:
+				applyToCall(parts, chunk);
 		}
 	}
 	const shown = parts.map(({ pieces, ...part }) =>
@@ -106,7 +65,56 @@ export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 	return { id, role: 'assistant', metadata, parts: shown };
 }
 
-/** The message with those calls that a person allowed, and that have not run yet, no longer put before anybody. */
+function withoutLastStep(parts: readonly UiPart[]): UiPart[] {
+	const at = parts.findLastIndex(({ type }) => type === 'step-start');
+	return parts.slice(0, Math.max(0, at));
+}
+
+/** Adds what a chunk says of a tool call to the call's part. */
+function applyToCall(parts: UiPart[], chunk: UiChunk): void {
+	switch (chunk.type) {
+		case 'tool-input-start':
+			parts.push({ type: `tool-${chunk.toolName}`, toolCallId: chunk.toolCallId, state: 'input-streaming' });
+			break;
+		case 'tool-input-available':
+			changeCall(parts, chunk.toolCallId, { state: 'input-available', input: chunk.input }, false);
+			break;
+		case 'tool-input-error': {
+			const { toolCallId, input, errorText } = chunk;
+			changeCall(parts, toolCallId, { state: 'output-error', input, errorText }, false);
+			break;
+		}
+		case 'tool-output-available':
+			changeCall(parts, chunk.toolCallId, { state: 'output-available', output: chunk.output }, true);
+			break;
+		case 'tool-output-error':
+			changeCall(parts, chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText }, true);
+			break;
+		case 'tool-output-denied':
+			changeCall(parts, chunk.toolCallId, { state: 'output-denied' }, false);
+			break;
+		case 'tool-approval-request': {
+			const at = findCall(parts, chunk.toolCallId);
+			const part = parts[at];
+			if (part !== undefined) parts[at] = { ...part, state: 'approval-requested', approval: { id: chunk.approvalId } };
+			break;
+		}
+	}
+}
+
+function changeCall(parts: UiPart[], toolCallId: string, change: object, approved: boolean): void {
+	const at = findCall(parts, toolCallId);
+	const part = parts[at];
+	if (part === undefined) return;
+	const approval = part.approval === undefined ? {} : { approval: { ...toRecord(part.approval), approved } };
+	parts[at] = { ...part, ...change, ...approval };
+}
+
+function findCall(parts: readonly UiPart[], toolCallId: string): number {
+	return parts.findLastIndex((part) => part.type.startsWith('tool-') && part.toolCallId === toolCallId);
+}
+
+/** Marks the calls that a person allowed and that did not run yet, so that nobody is asked about them again. */
 export function withAllowed({ parts, ...message }: UiMessage, allowed: readonly string[]): UiMessage {
 	const shown = parts.map((part) =>
 		part.state === 'approval-requested' && allowed.some((id) => id === part.toolCallId)
