@@ -13,7 +13,7 @@ import type { CallOptions } from './provider.ts';
 import { canTalk, createUnknownModel, resolveRegistration } from './registry.ts';
 import { addLostUsage, retry } from './retry.ts';
 import { raceAbort, toAbortError } from './signal.ts';
-import { createStreamedReply, type TurnReply } from './streamed-reply.ts';
+import { StreamedReply, type TurnReply } from './streamed-reply.ts';
 import type { Timeouts } from './timeouts.ts';
 import { toCallChoice } from './tool-choice.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
@@ -92,19 +92,25 @@ async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts)
 		await meter?.lost(undefined, false, 0);
 		throw toAbortError(signal);
 	}
-	const streamed = createStreamedReply(readers.emit, options.takenIds);
+	const streamed = new StreamedReply(readers.emit, options.takenIds);
 	try {
 		if (readers.isShown) {
 			await readers.restart();
 			readers.isShown = false;
 		}
 		const call = toModelCall(request, model, maxOutputTokens);
-		const reply = await watchCall(call, streamed.take, { model, stream, timeouts, signal, maxReplyBytes });
+		const reply = await watchCall(call, (delta) => streamed.take(delta), {
+			model,
+			stream,
+			timeouts,
+			signal,
+			maxReplyBytes,
+		});
 		return await streamed.complete(reply, model);
 	} catch (thrown) {
 		const failure = toModelError(thrown, model);
-		const error = readUsage(failure) === undefined ? withUsage(failure, streamed.getUsage() ?? {}) : failure;
-		const isShown = streamed.isShown();
+		const error = readUsage(failure) === undefined ? withUsage(failure, streamed.usage ?? {}) : failure;
+		const { isShown } = streamed;
 		await meter?.lost(readUsage(error), signal.aborted || isShown || isCut(error), streamed.countTokens());
 		readers.isShown ||= isShown;
 		throw error;

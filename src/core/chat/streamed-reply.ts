@@ -17,123 +17,135 @@ export type TurnReply = ChatReply & {
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 };
 
-/** A reply on its way: what its model streams of it. */
-export interface StreamedReply {
-	/** Takes one delta, and shows it. */
-	readonly take: OnDelta;
-	/** Completes the reply from what was streamed, and shows what was not. */
-	readonly complete: (reply: ChatReply, model: string) => Promise<TurnReply>;
-	readonly isShown: () => boolean;
-	readonly getUsage: () => ChatUsage | undefined;
-	/** Tokens of what was streamed, estimated. */
-	readonly countTokens: () => number;
-	/** Drops the deltas that come later: the call is over. */
-	readonly close: () => void;
-}
-
-/** Shows the deltas of one call: drops the empty ones, tells equal call ids apart, and keeps their texts. */
-export function createStreamedReply(emit: Emit, takenIds: ReadonlySet<string> = new Set()): StreamedReply {
-	const nameless = `call_${crypto.randomUUID()}`;
-	const ids = createCallIds(nameless, takenIds);
+/** A reply on its way. Shows the deltas of one call: drops the empty ones, tells equal call ids apart, keeps their texts. */
+export class StreamedReply {
+	readonly #emit: Emit;
+	readonly #createIds: () => CallIds;
+	readonly #ids: CallIds;
 	/** The input of each call as it was streamed, in pieces. */
-	const inputs = new Map<string, string[]>();
-	const names: string[] = [];
-	const texts: string[] = [];
-	const thoughts: string[] = [];
-	let stop: StreamStop | undefined;
-	let isShown = false;
-	let isOpen = true;
+	readonly #inputs = new Map<string, string[]>();
+	readonly #names: string[] = [];
+	readonly #texts: string[] = [];
+	readonly #thoughts: string[] = [];
+	#stop: StreamStop | undefined;
+	#isShown = false;
+	#isOpen = true;
 
-	const show = (delta: ReplyDelta): undefined | Promise<void> => {
-		isShown = true;
-		return emit(delta);
-	};
-	const take: OnDelta = (given) => {
-		if (!isOpen || typeof given?.type !== 'string' || isLoopKind(given.type)) return undefined;
+	constructor(emit: Emit, takenIds: ReadonlySet<string> = new Set()) {
+		const nameless = `call_${crypto.randomUUID()}`;
+		this.#emit = emit;
+		this.#createIds = () => createCallIds(nameless, takenIds);
+		this.#ids = this.#createIds();
+	}
+
+	/** Whether something of it was shown. */
+	get isShown(): boolean {
+		return this.#isShown;
+	}
+
+	/** What the call cost, as its stream says. */
+	get usage(): ChatUsage | undefined {
+		return this.#stop?.usage;
+	}
+
+	/** Takes one delta, and shows it. */
+	take(given: Parameters<OnDelta>[0]): undefined | Promise<void> {
+		if (!this.#isOpen || typeof given?.type !== 'string' || isLoopKind(given.type)) return undefined;
 		// What an adapter sends of a known kind is as the types say; other kinds pass through unread.
 		const delta = given as ReplyDelta;
 		switch (delta.type) {
 			case 'text':
 			case 'reasoning':
 				if (!delta.text) return undefined;
-				(delta.type === 'text' ? texts : thoughts).push(delta.text);
-				return show(delta);
+				(delta.type === 'text' ? this.#texts : this.#thoughts).push(delta.text);
+				return this.#show(delta);
 			case 'tool_use_start': {
-				const id = ids.start(delta.id);
-				inputs.set(id, []);
-				names.push(delta.name ?? '');
-				return show(id === delta.id ? delta : { ...delta, id });
+				const id = this.#ids.start(delta.id);
+				this.#inputs.set(id, []);
+				this.#names.push(delta.name ?? '');
+				return this.#show(id === delta.id ? delta : { ...delta, id });
 			}
 			case 'tool_use_input':
 			case 'tool_use_end': {
 				if (delta.type === 'tool_use_input' && !delta.partialInputJson) return undefined;
-				const id = ids.getCurrent(delta.id);
-				if (delta.type === 'tool_use_input') inputs.get(id)?.push(delta.partialInputJson);
-				return show(id === delta.id ? delta : { ...delta, id });
+				const id = this.#ids.getCurrent(delta.id);
+				if (delta.type === 'tool_use_input') this.#inputs.get(id)?.push(delta.partialInputJson);
+				return this.#show(id === delta.id ? delta : { ...delta, id });
 			}
 			case 'stop':
-				stop = delta;
+				this.#stop = delta;
 				return undefined;
 			default:
-				return show(delta);
+				return this.#show(delta);
 		}
-	};
+	}
+
+	/** Completes the reply from what was streamed, and shows what was not. */
+	async complete(reply: ChatReply, model: string): Promise<TurnReply> {
+		const text = reply.text ?? this.#texts.join('');
+		const toolCalls = toUniqueCalls(reply.toolCalls ?? [], this.#createIds());
+		if (reply.reasoning !== undefined && !this.#isShown) await this.take({ type: 'reasoning', text: reply.reasoning });
+		if (this.#texts.length === 0) await this.take({ type: 'text', text });
+		const streamedInputs = await this.#showCalls(toolCalls);
+		const usage = reply.usage ?? this.usage;
+		return {
+			...reply,
+			reasoning: reply.reasoning ?? (this.#thoughts.length > 0 ? this.#thoughts.join('') : undefined),
+			text,
+			toolCalls,
+			streamedInputs,
+			stopReason: reply.stopReason ?? this.#stop?.reason ?? 'end_turn',
+			usage,
+			requestUsage: usage,
+			model,
+		};
+	}
+
+	/** Tokens of what was streamed, estimated. */
+	countTokens(): number {
+		const counter = createTokenCounter();
+		const inputs = [...this.#inputs.values()].flat();
+		for (const text of [...this.#texts, ...this.#thoughts, ...this.#names, ...inputs]) counter.add(text);
+		return Math.ceil(counter.total());
+	}
+
+	/** Drops the deltas that come later: the call is over. */
+	close(): void {
+		this.#isOpen = false;
+	}
+
+	#show(delta: ReplyDelta): undefined | Promise<void> {
+		this.#isShown = true;
+		return this.#emit(delta);
+	}
+
 	/** Shows the calls that were not streamed; gives the inputs that were streamed in other words than their own. */
-	const showCalls = async (calls: readonly ToolCall[]): Promise<Readonly<Record<string, string>> | undefined> => {
+	async #showCalls(calls: readonly ToolCall[]): Promise<Readonly<Record<string, string>> | undefined> {
 		const otherWords = new Map<string, string>();
 		for (const { id, name, input } of calls) {
-			const pieces = inputs.get(id);
+			const pieces = this.#inputs.get(id);
 			if (pieces !== undefined) {
 				const streamed = pieces.join('');
 				if (streamed !== toInputText(input)) otherWords.set(id, streamed);
 				continue;
 			}
-			await show({ type: 'tool_use_start', id, name });
-			await show({ type: 'tool_use_input', id, partialInputJson: toInputText(input) });
-			await show({ type: 'tool_use_end', id });
+			await this.#show({ type: 'tool_use_start', id, name });
+			await this.#show({ type: 'tool_use_input', id, partialInputJson: toInputText(input) });
+			await this.#show({ type: 'tool_use_end', id });
 		}
 		return otherWords.size > 0 ? Object.fromEntries(otherWords) : undefined;
-	};
+	}
+}
 
-	return {
-		take,
-		isShown: () => isShown,
-		getUsage: () => stop?.usage,
-		countTokens: () => {
-			const counter = createTokenCounter();
-			for (const text of [...texts, ...thoughts, ...names, ...[...inputs.values()].flat()]) counter.add(text);
-			return Math.ceil(counter.total());
-		},
-		close: () => {
-			isOpen = false;
-		},
-		complete: async (reply, model) => {
-			const text = reply.text ?? texts.join('');
-			const toolCalls = toUniqueCalls(reply.toolCalls ?? [], nameless, takenIds);
-			if (reply.reasoning !== undefined && !isShown) await take({ type: 'reasoning', text: reply.reasoning });
-			if (texts.length === 0) await take({ type: 'text', text });
-			const streamedInputs = await showCalls(toolCalls);
-			const usage = reply.usage ?? stop?.usage;
-			return {
-				...reply,
-				reasoning: reply.reasoning ?? (thoughts.length > 0 ? thoughts.join('') : undefined),
-				text,
-				toolCalls,
-				streamedInputs,
-				stopReason: reply.stopReason ?? stop?.reason ?? 'end_turn',
-				usage,
-				requestUsage: usage,
-				model,
-			};
-		},
-	};
+interface CallIds {
+	/** The id of a call that begins. */
+	readonly start: (id: string) => string;
+	/** The id of the newest call that came with an id. */
+	readonly getCurrent: (id: string) => string;
 }
 
 /** Gives every call of a turn an id of its own: one without gets `nameless`, an id that is taken a suffix. */
-function createCallIds(
-	nameless: string,
-	others: ReadonlySet<string>,
-): { start: (id: string) => string; getCurrent: (id: string) => string } {
+function createCallIds(nameless: string, others: ReadonlySet<string>): CallIds {
 	const taken = new Set(others);
 	const latest = new Map<string, string>();
 	return {
@@ -149,8 +161,7 @@ function createCallIds(
 	};
 }
 
-function toUniqueCalls(calls: readonly ToolCall[], nameless: string, others: ReadonlySet<string>): ToolCall[] {
-	const ids = createCallIds(nameless, others);
+function toUniqueCalls(calls: readonly ToolCall[], ids: CallIds): ToolCall[] {
 	return calls.map(({ id, name, input }) => ({ id: ids.start(id), name, input: toKeepable(input) }));
 }
 
