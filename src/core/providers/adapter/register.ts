@@ -29,7 +29,54 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 	const prefixed = prefixDetector(prefix);
 	const stripPrefix = (model: string): string => (prefixed(model) ? model.slice(prefix.length) : model);
 
-	const call = async (
+	const call = createCall(adapter, settings, stripPrefix, caller);
+	const about = {
+		variant,
+		displayName,
+		detect,
+		maxRetries,
+		timeouts,
+		meta: adapter.meta,
+		contextWindow: (model: string) => findContextWindow(variant, stripPrefix(model)),
+		computePrice: (model: string, usage: ChatUsage) => findCost(variant, [stripPrefix(model)], {}, usage),
+	};
+	const needs = adapter.needs ?? (keyName !== undefined && !settings.apiKey ? keyName : undefined);
+	if (needs !== undefined) return { ...about, needs };
+	return {
+		...about,
+		chatFn: (model, messages, system, tools, options) =>
+			call(model, messages, system, tools, () => undefined, options, false),
+		chatStreamFn: (model, messages, system, tools, onDelta, options) =>
+			call(model, messages, system, tools, onDelta, options, true),
+		embedFn:
+			embed &&
+			((model, texts, { signal = new AbortController().signal } = {}) =>
+				guardCall(() => embed(stripPrefix(model), texts, signal), caller(model), signal)),
+		countTokens:
+			countTokens &&
+			((messages, model) => {
+				const { signal } = new AbortController();
+				const request = toRequest({
+					model: stripPrefix(model),
+					messages,
+					tools: [],
+					options: {},
+					stream: false,
+					signal,
+				});
+				return guardCall(() => countTokens(request), caller(model), signal);
+			}),
+	};
+}
+
+/** Makes calls of an adapter. A caller that watches for signs of life gets one request: it retries by itself. */
+function createCall(
+	adapter: Adapter,
+	{ maxRetries = 0, timeouts }: Partial<ProviderSettings>,
+	stripPrefix: (model: string) => string,
+	caller: (model: string) => Caller,
+) {
+	return async (
 		model: string,
 		messages: readonly Message[],
 		system: string | undefined,
@@ -49,51 +96,10 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 			model,
 			stream,
 			timeouts: { ...timeouts, ...told.timeouts },
-			maxRetries: told.maxRetries ?? maxRetries ?? 0,
+			maxRetries: told.maxRetries ?? maxRetries,
 			maxReplyBytes: told.maxReplyBytes,
 			signal,
 		});
-	};
-
-	const about = {
-		variant,
-		displayName,
-		detect,
-		maxRetries,
-		timeouts,
-		meta: adapter.meta,
-		contextWindow: (model: string) => findContextWindow(variant, stripPrefix(model)),
-		computePrice: (model: string, usage: ChatUsage) => findCost(variant, [stripPrefix(model)], {}, usage),
-	};
-	const needs = adapter.needs ?? (keyName !== undefined && !settings.apiKey ? keyName : undefined);
-	if (needs !== undefined) return { ...about, needs };
-	return {
-		...about,
-		chatFn: (model, messages, system, tools, options) =>
-			call(model, messages, system, tools, () => undefined, options, false),
-		chatStreamFn: (model, messages, system, tools, onDelta, options) =>
-			call(model, messages, system, tools, onDelta, options, true),
-		...(embed !== undefined && {
-			embedFn: (model, texts, options = {}) => {
-				const { signal = new AbortController().signal } = options;
-				return guardCall(() => embed(stripPrefix(model), texts, signal), caller(model), signal);
-			},
-		}),
-		...(countTokens !== undefined && {
-			countTokens: (messages, model) => {
-				const { signal } = new AbortController();
-				const request = toRequest({
-					model: stripPrefix(model),
-					messages,
-					system: undefined,
-					tools: [],
-					options: {},
-					stream: false,
-					signal,
-				});
-				return guardCall(() => countTokens(request), caller(model), signal);
-			},
-		}),
 	};
 }
 
@@ -108,7 +114,7 @@ async function guardCall<T>(work: () => Promise<T>, caller: Caller, signal: Abor
 function toRequest(given: {
 	readonly model: string;
 	readonly messages: readonly Message[];
-	readonly system: string | undefined;
+	readonly system?: string;
 	readonly tools: readonly Tool[];
 	readonly options: CallOptions;
 	readonly stream: boolean;
