@@ -1,6 +1,6 @@
 /**
  * The moments at which a run has just written (docs/runs.md, "What a run writes"), in this order; `taken-up` is the
- * first one of each further life.
+ * first of each further life.
  */
 export type CrashPointName =
 	| 'accepted'
@@ -12,10 +12,7 @@ export type CrashPointName =
 	| 'tool-end'
 	| 'ended';
 
-/**
- * Told of each of these moments, and waited for, so that a test can end the process at just this one. A Worker gives
- * none: only a test makes a session class with one.
- */
+/** Called and awaited at each of these moments, so that a test can end the process exactly there. Only tests set it. */
 export type CrashPoint = (
 	point: CrashPointName,
 	about: { readonly session: string; readonly run: number },
@@ -24,7 +21,7 @@ export type CrashPoint = (
 /** The moments of one run. */
 export type AtCrashPoint = (point: CrashPointName) => void | Promise<void>;
 
-/** The moments of one run of a session, if anybody wants to know. */
+/** Makes the function that reports the moments of one run. */
 export function createCrashPoints(tell: CrashPoint | undefined, session: string, run: number): AtCrashPoint {
 	return tell === undefined ? () => {} : (point) => tell(point, { session, run });
 }

@@ -83,50 +83,53 @@ export interface AgentDefinition {
 	readonly name: string;
 	/** One line for people who choose an agent. */
 	readonly description: string;
-	/** Messages that people may begin with: the page offers them in an empty chat. At most 8. */
+	/** Messages to begin with: the page offers them in an empty chat. At most 8. */
 	readonly examples?: readonly string[];
-	/** Its model; missing means the Worker's `MODEL`. */
+	/** Its model. The Worker's `MODEL` if it is missing. */
 	readonly model?: string;
 	/** Further models that a session may choose instead. */
 	readonly models?: readonly string[];
 	readonly system?: string;
 	/** Functions and records, or a toolbox. */
 	readonly tools?: ToolEntries;
-	/** Tools that its model may call once it has read a skill that names them in `allowed-tools`. */
+	/** Tools that its model may call after it read a skill that names them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
-	/** Names of published skills, skills written here, or `'all'` that are published. */
+	/** Names of published skills, skills written here, or `'all'` for every published one. */
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
-	/** Model turns of one run; 10. */
+	/** The most model turns of one run. 10 if it is missing. */
 	readonly maxIterations?: number;
-	/** Tool calls of one run; 200. What goes beyond is not run, which its model is told. */
+	/** The most tool calls of one run. 200 if it is missing. Further calls are not run, and the model is told so. */
 	readonly maxToolCalls?: number;
 	readonly maxContextTokens?: number;
-	/** What happens to a conversation over the context limit: the run fails, or what is oldest is left out, or summed up; `fail`. */
+	/**
+	 * What happens to a conversation over the context limit: the run fails (the default), the oldest turns are left out,
+	 * or they are summed up.
+	 */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	readonly maxOutputTokens?: number;
-	/** The longest reply of a turn in bytes; 8,388,608. A longer one is broken off as `reply_too_large`. */
+	/** The longest reply of a turn in bytes. 8,388,608 if it is missing. A longer one is cut off as `reply_too_large`. */
 	readonly maxReplyBytes?: number;
-	/** How much its model is to think; missing leaves it to the model. */
+	/** How much its model thinks. The model decides if it is missing. */
 	readonly reasoningEffort?: ReasoningEffort;
-	/** `manual` leaves every call of its model to somebody else, as if all its tools were `manual`. */
+	/** `manual` leaves every call to somebody else, as if all its tools were `manual`. */
 	readonly mode?: 'auto' | 'manual';
-	/** How long after a call was put before a person it may be allowed, in milliseconds; always. */
+	/** How long a call waits for an approval, in milliseconds. For ever if it is missing. */
 	readonly approvalMs?: number;
-	/** What a session may spend, where it was created without a budget of its own: tokens, US dollars, or both. */
+	/** The most that a session without a budget of its own may spend: tokens, US dollars, or both. */
 	readonly budget?: { readonly tokens?: number; readonly usd?: number };
-	/** How long after its last activity a session is removed, in milliseconds; never. */
+	/** How long after its last activity a session is removed, in milliseconds. Never if it is missing. */
 	readonly expiresAfterMs?: number;
-	/** Models to try, in order, when the chosen one cannot be reached. */
+	/** Models to try in this order if the chosen one cannot be reached. */
 	readonly fallbacks?: readonly string[];
-	/** Retries of a model call that failed in a way that may pass; 2. */
+	/** Retries of a model call after a failure that may pass. 2 if it is missing. */
 	readonly maxRetries?: number;
 	/** How long a call, a tool and the run may take. */
 	readonly timeouts?: Timeouts;
-	/** What it makes of the webhooks that it takes, by source: `{ github: (event) => … }`. */
+	/** What it makes of webhooks, by source: `{ github: (event) => … }`. */
 	readonly webhooks?: WebhookMappings;
 }
 
-/** An agent that was checked: its tools are `Tool`s, and nothing is missing. */
+/** A checked agent: its tools are `Tool`s, and nothing is missing. */
 export interface Agent extends Omit<AgentDefinition, 'tools' | 'skillTools'> {
 	readonly tools: readonly Tool[];
 	readonly skillTools: readonly Tool[];
@@ -134,8 +137,8 @@ export interface Agent extends Omit<AgentDefinition, 'tools' | 'skillTools'> {
 }
 
 /**
- * Defines an agent: what a session runs. Throws `invalid_agent` that names the field, when the Worker starts and not
- * when the first message comes.
+ * Defines an agent. Throws `invalid_agent`, which names the field, when the Worker starts and not when the first
+ * message comes.
  */
 export function defineAgent(given: AgentDefinition): Agent {
 	try {
@@ -152,14 +155,14 @@ function toAgent(given: AgentDefinition): Agent {
 	check(definition, given, 'agent', 'invalid_agent');
 	const tools = forAgent(given.tools ?? []);
 	const skillTools = forAgent(given.skillTools ?? []);
-	// Of two with one name only the first could ever be called.
+	// If two have one name, only the first could ever be called.
 	forAgent([...tools, ...skillTools]);
 	const { skills = [] } = given;
 	if (skills !== 'all') assertDistinct(skills);
 	return { ...given, tools, skillTools, skills };
 }
 
-/** Agents as a Worker serves them; two of one name are `invalid_agent`. */
+/** Checks the agents of a Worker. Two of one name are `invalid_agent`. */
 export function checkAgents(agents: readonly Agent[]): readonly Agent[] {
 	const names = agents.map(({ name }) => name);
 	const at = names.findIndex((name, index) => names.indexOf(name) !== index);
@@ -172,20 +175,20 @@ export function checkAgents(agents: readonly Agent[]): readonly Agent[] {
 	throw withCallerFirst(new RunletError('invalid_agent', message, { field: 'name' }), checkAgents);
 }
 
-/** What tells an agent from its namesake. */
+/** A line that tells an agent from another of the same name. */
 function toLine({ description }: Agent): string {
 	return JSON.stringify(description.length > 80 ? `${description.slice(0, 79)}…` : description);
 }
 
-/** The error with a stack that begins where the function was called: whoever reads it is shown a line of their own. */
+/** Lets the stack of an error begin where the function was called, so that it shows a line of the caller. */
 function withCallerFirst(error: RunletError, called: (...args: never[]) => unknown): RunletError {
-	// Of V8; not every set of types knows it.
+	// Only V8 has it, and not all types know it.
 	const capture: unknown = Reflect.get(Error, 'captureStackTrace');
 	if (typeof capture === 'function') Reflect.apply(capture, Error, [error, called]);
 	return error;
 }
 
-/** The model of a session: the one it asked for, if the agent allows it, else the agent's, else the Worker's. */
+/** Chooses the model of a session: the one asked for if the agent allows it, else the agent's, else the Worker's. */
 export function chooseModel(agent: Agent, asked: string | undefined, fallback: string): string {
 	const own = agent.model ?? fallback;
 	const allowed = [own, ...(agent.models ?? [])];
@@ -198,7 +201,7 @@ export function chooseModel(agent: Agent, asked: string | undefined, fallback: s
 	);
 }
 
-/** The agent of that name; throws `not_found` that lists the others. */
+/** Returns the agent of that name. Throws `not_found`, which lists the others. */
 export function findAgent(agents: readonly Agent[], name: string): Agent {
 	const agent = agents.find((one) => one.name === name);
 	if (agent !== undefined) return agent;
@@ -206,7 +209,7 @@ export function findAgent(agents: readonly Agent[], name: string): Agent {
 	throw new RunletError('not_found', `agent: there is no agent named "${name}". Known: ${known}.`, { field: 'agent' });
 }
 
-/** Throws `duplicate_skill` where two skills have one name, written here or published. */
+/** Throws `duplicate_skill` if two skills have one name, written here or published. */
 function assertDistinct(skills: readonly (string | AnyFn | Skill)[]): void {
 	skillsForAgent(
 		skills.flatMap((entry) => (typeof entry === 'string' ? { name: entry, description: '' } : skillsForAgent([entry]))),

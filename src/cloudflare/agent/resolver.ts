@@ -6,8 +6,8 @@ import { log } from '../log.ts';
 import type { Agent } from './define.ts';
 
 /**
- * Where an agent's skills come from in one run: those written in it, and the published ones that it names. Its providers
- * embed what is searched for, where the skills were published with vectors; that is in no budget.
+ * Makes the resolver of an agent's skills for one run: the skills written in the agent, and the published ones that it
+ * names. If they were published with vectors, the providers embed what is searched for. No budget counts that.
  */
 export function createResolver(
 	{ name: agent, skills }: Agent,
@@ -20,7 +20,7 @@ export function createResolver(
 	if (names?.length === 0) return inMemoryResolver(own);
 	const published = kvResolver(kv, {
 		names,
-		// Who edits skills on a laptop wants to see them at once.
+		// On a laptop an edited skill shows at once.
 		...(local && { cacheMs: 0 }),
 		embedFn: (model, texts) => embed({ model, providers }, texts),
 		onProblem: (_, problem, skill) =>

@@ -7,6 +7,6 @@ import type { Agent } from './define.ts';
 export interface Runtime {
 	readonly agents: readonly Agent[];
 	readonly providers: (config: Config) => readonly ProviderRegistration[];
-	/** Where a test ends the process; a Worker has none. */
+	/** Where a test ends the process. A Worker has none. */
 	readonly crashPoint?: CrashPoint;
 }

@@ -4,8 +4,8 @@ import { providerName } from '../../core/tool/index.ts';
 import type { Agent } from './define.ts';
 
 /**
- * Names of all tools that an agent's model may ever call, with those of its skills and those that read skills, as a
- * provider is shown them. Nobody else may use one of these names in its conversations.
+ * Lists the names of all tools that an agent's model may ever call, as a provider sees them: its own, those of its
+ * skills and those that read skills. No client may use one of them for a tool of its own.
  */
 export function listToolNames({ tools, skillTools, skills }: Agent): ReadonlySet<string> {
 	const own = skills === 'all' ? [] : forAgent(skills.filter((entry) => typeof entry !== 'string'));

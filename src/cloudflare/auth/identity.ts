@@ -6,20 +6,20 @@ import { readToken } from './token.ts';
 /** Who makes a request: the holder of an API key, or of a token that opens one session. */
 export type Identity =
 	| { readonly kind: 'key'; readonly owner: string; readonly keyId: string; readonly scopes: readonly Scope[] }
-	/** Not verified yet: only the session itself can. */
+	/** Not verified yet: only the session itself can verify it. */
 	| { readonly kind: 'token'; readonly session: string; readonly token: string };
 
-/** Whoever is at this machine, in the local mode. */
+/** The identity of this machine, in the local mode. */
 export const localIdentity = { kind: 'key', owner: 'local', keyId: 'local', scopes } satisfies Identity;
 
-/** Who owns the sessions of webhooks, where there are API keys: a key made with `--owner webhooks` sees them. */
+/** The owner of the sessions of webhooks, if there are API keys. A key made with `--owner webhooks` sees them. */
 export const webhookOwner = 'webhooks';
 
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
 
 /**
- * Who the `Authorization` header stands for. Throws `auth`, which does not say whether a key is unknown, revoked or
- * misspelt. An unknown key costs the same work as a known one.
+ * Returns the identity that the `Authorization` header stands for. Throws `auth`, which does not say whether a key is
+ * unknown, revoked or misspelt. An unknown key costs the same work as a known one.
  */
 export async function identify(header: string | undefined, keys: readonly KeyRecord[]): Promise<Identity> {
 	if (header === undefined || header.trim() === '')

@@ -2,17 +2,17 @@ import * as v from 'valibot';
 import { toBase64Url } from '../../core/ground/bytes.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 
-/** What a key allows: to run agents, or to change what is everybody's, such as skills. */
+/** What a key allows: to run agents, or to change what all owners share, such as skills. */
 export const scopes = ['run', 'admin'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** An API key as the Worker knows it: by its hash, never by itself (README, "Keys and tokens"). */
+/** An API key as the Worker knows it: only by its hash (README, "Keys and tokens"). */
 export interface KeyRecord {
 	/** The part of the key that may be shown. */
 	readonly id: string;
 	/** For people. */
 	readonly name?: string;
-	/** Whose sessions it opens: keys of one owner open the same ones. */
+	/** The owner whose sessions it opens. Keys of one owner open the same sessions. */
 	readonly owner: string;
 	/** SHA-256 of the key's text, as base64url. */
 	readonly hash: string;
@@ -21,11 +21,11 @@ export interface KeyRecord {
 	readonly budget?: { readonly tokens?: number; readonly usd?: number } | undefined;
 	/** ISO 8601. */
 	readonly createdAt?: string;
-	/** When it opens nothing any more, as ISO 8601: another key of its owner took its place. */
+	/** When it ends, as ISO 8601, because another key of its owner replaces it. */
 	readonly expiresAt?: string;
 }
 
-/** Whether a key's time is over. `now` is in milliseconds since 1970. */
+/** Whether a key has expired. `now` is in milliseconds since 1970. */
 export function isOver({ expiresAt }: Pick<KeyRecord, 'expiresAt'>, now = Date.now()): boolean {
 	return expiresAt !== undefined && Date.parse(expiresAt) <= now;
 }
@@ -51,8 +51,8 @@ const recordSchema = v.pipe(
 );
 
 /**
- * The keys of a configured list, JSON as `npm run keys` writes it. Throws `not_configured` that names the variable and
- * never shows what is in it.
+ * Parses a list of keys, in the JSON that `npm run keys` writes. Throws `not_configured`, which names the variable and
+ * never shows its content.
  */
 export function parseKeys(text: string): readonly KeyRecord[] {
 	let json: unknown;
@@ -74,13 +74,13 @@ export function parseKeys(text: string): readonly KeyRecord[] {
 
 const remedy = 'Set it again with npm run keys.';
 
-/** Where in the list something is wrong, in names of ours only: whoever asks is told, and a key may stand anywhere in it. */
+/** Says where the list is wrong, in our own field names only, because the text may hold a key anywhere. */
 function describePlace({ path }: v.BaseIssue<unknown>): string {
 	const known = (path ?? []).map(({ key }) => key).filter((key) => typeof key === 'number' || fields.has(String(key)));
 	return known.length === 0 ? 'the list' : known.join('.');
 }
 
-/** A new key, `rl_<id>_<32 random bytes>`, and the id in it. The key is shown once and kept nowhere. */
+/** Makes a new key, `rl_<id>_<32 random bytes>`, and its id. The key is shown once and stored nowhere. */
 export function makeKey(): { readonly key: string; readonly id: string } {
 	const id = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => (byte % 36).toString(36)).join('');
 	return { key: `rl_${id}_${toBase64Url(crypto.getRandomValues(new Uint8Array(32)))}`, id };
@@ -91,12 +91,12 @@ export async function digestKey(key: string): Promise<Uint8Array<ArrayBuffer>> {
 	return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key)));
 }
 
-/** What is kept of a key. */
+/** What is stored of a key. */
 export async function hashKey(key: string): Promise<string> {
 	return toBase64Url(await digestKey(key));
 }
 
-/** The id in a text that has a key's form; `undefined` where it has not. */
+/** Reads the id from a key. `undefined` if the text has not the form of a key. */
 export function readKeyId(text: string): string | undefined {
 	return keyForm.exec(text)?.[1];
 }

@@ -1,23 +1,28 @@
 import { isLoopback } from '../../core/ground/public-url.ts';
 
-/** The header by which the proxy of `npm start` says that a request came through it. */
+/** The header with which the proxy of `npm start` marks its requests. */
 export const localHeader = 'x-runlet-local';
 
 /** How the local mode knows its own requests. */
 export interface LocalMode {
-	/** What `npm start` and this Worker share for the time of one start; without it a name of this machine is enough. */
+	/**
+	 * The secret that `npm start` and this Worker share until the next start. Without it a name of this machine is
+	 * enough.
+	 */
 	readonly secret: string | undefined;
 }
 
-/** Whether a request came through the proxy of `npm start`; where there is none, whether it was sent to this machine by its name. */
+/**
+ * Whether a request came through the proxy of `npm start`. Without a proxy: whether it names this machine as its host.
+ */
 export function isFromThisMachine({ secret }: LocalMode, url: string, header: string | undefined): boolean {
 	if (secret === undefined) return isThisMachine(url);
 	return header !== undefined && isEqual(header, secret);
 }
 
 /**
- * Whether a page is served by this very address. Another port of this machine is another page: who runs there need not
- * be trusted with every conversation.
+ * Whether a page comes from this address. A page on another port of this machine is another page, and must not see
+ * every conversation.
  */
 export function isOwnPage(origin: string, url: string): boolean {
 	if (!URL.canParse(origin) || !URL.canParse(url)) return false;
@@ -30,7 +35,7 @@ function isThisMachine(url: string): boolean {
 	return URL.canParse(url) && isLoopback(new URL(url));
 }
 
-/** In a time that does not tell how much of it is right. */
+/** Compares in constant time. */
 function isEqual(given: string, expected: string): boolean {
 	let difference = given.length ^ expected.length;
 	for (let index = 0; index < expected.length; index++)

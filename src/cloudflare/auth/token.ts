@@ -1,11 +1,11 @@
 import { fromBase64Url, toBase64Url } from '../../core/ground/bytes.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 
-/** What a token says of itself. Whether it is true only `verifyToken` knows. */
+/** What a token claims. Only `verifyToken` shows whether it is true. */
 export interface TokenClaims {
 	/** The session that it opens. */
 	readonly session: string;
-	/** Its own id, under which the session keeps what it may do. */
+	/** Its id. The session stores its scopes under it. */
 	readonly id: string;
 	/** Seconds since 1970. */
 	readonly expiresAt: number;
@@ -14,10 +14,10 @@ export interface TokenClaims {
 /** The form of a session's id. */
 export const sessionIdForm = /^[0-9a-f]{64}$/;
 
-/** The last character of a signature holds four bits and no others, so that a token is written in one way only. */
+/** The last character of a signature holds four bits only, so that there is one way to write a token. */
 const form = /^rls_([0-9a-f]{64})_([0-9a-f]{16})_([0-9a-z]{1,11})_([\w-]{42}[AEIMQUYcgkosw048])$/;
 
-/** A key to sign a session's tokens with: 32 random bytes, as base64url. It never leaves the session's object. */
+/** Makes the key that signs a session's tokens: 32 random bytes, as base64url. It never leaves the session's object. */
 export function makeTokenKey(): string {
 	return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 }
@@ -26,14 +26,14 @@ export function makeTokenId(): string {
 	return Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** A token that opens one session until it expires. The same claims under the same key give the same token. */
+/** Makes a token that opens one session until it expires. The same claims under the same key give the same token. */
 export async function signToken(claims: TokenClaims, tokenKey: string): Promise<string> {
 	const { session, id, expiresAt } = claims;
 	const mac = await crypto.subtle.sign('HMAC', await hmacKey(tokenKey), toSignedBytes(claims));
 	return `rls_${session}_${id}_${expiresAt.toString(36)}_${toBase64Url(new Uint8Array(mac))}`;
 }
 
-/** The claims of a text that has a token's form; `undefined` where it has not. */
+/** Reads the claims of a token. `undefined` if the text has not the form of a token. */
 export function readToken(token: string): TokenClaims | undefined {
 	const [, session, id, expiry] = form.exec(token) ?? [];
 	if (session === undefined || id === undefined || expiry === undefined) return undefined;
@@ -43,7 +43,7 @@ export function readToken(token: string): TokenClaims | undefined {
 }
 
 /**
- * What a token says. Throws `auth` for one that this session did not sign, or whose time is over.
+ * Returns the claims of a token. Throws `auth` if this session did not sign it, or if it has expired.
  *
  * @param now milliseconds since 1970
  */
@@ -60,7 +60,7 @@ export async function verifyToken(token: string, tokenKey: string | undefined, n
 	return claims;
 }
 
-/** Why a token opens nothing any more, with what to do about it. */
+/** Makes the error for a token that no longer opens anything. It says what to do about it. */
 export function refuseToken(why: string): RunletError {
 	return new RunletError(
 		'auth',

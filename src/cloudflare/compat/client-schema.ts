@@ -3,16 +3,16 @@ import { assertNotTooDeep, compileSchema, type SchemaLimits } from '../../core/t
 import { toCurrentDraft } from '../../core/tool/json-schema/draft.ts';
 import type { JsonSchema } from '../../core/tool/json-schema/keywords.ts';
 
-/** The most that one schema of a client may be. */
+/** The largest schema of a client. */
 const most: SchemaLimits = { length: 100_000, schemas: 2_000, patterns: 5_000 };
 
-/** The most that all schemas of one request may be together. */
+/** The most of all schemas of one request together. */
 const mostTogether: SchemaLimits = { length: 1_000_000, schemas: 10_000, patterns: 20_000 };
 
 /**
- * Reads the JSON Schemas of one request: every schema that a client sends, for a tool or for an answer, comes in here. It
- * gives a schema in the words of 2020-12, and throws `invalid_request`, with the field, for one that cannot be used, or that
- * is so large that reading it, or checking by it, would hold up others.
+ * Reads the JSON Schemas of one request, for tools and for answers. Returns each schema in the terms of 2020-12. Throws
+ * `invalid_request`, with the field, for a schema that cannot be used, or that is so large that it would hold up
+ * others.
  */
 export function createSchemaReader(): (schema: JsonSchema, field: string) => JsonSchema {
 	const left = { ...mostTogether };

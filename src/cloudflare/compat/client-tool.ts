@@ -1,4 +1,4 @@
-/** A tool that the client carries out: its calls are left open, and the client posts what they gave. */
+/** A tool that the client carries out. Its calls stay open until the client posts their results. */
 export interface ClientTool {
 	readonly name: string;
 	readonly description?: string;

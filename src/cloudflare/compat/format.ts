@@ -7,15 +7,14 @@ import { uiFailure, uiProtocol } from './ui/protocol.ts';
 import type { UiMessageHead } from './ui/writer.ts';
 
 /**
- * In whose words an answer is written, as data: it goes with a request to the session's object. Missing means Runlet's
- * own.
+ * The protocol of an answer, as data that goes to the session's object with a request. Runlet's own if it is missing.
  */
 export type Format =
 	| CompletionFormat
-	/** AI SDK pages. `isContinued`: the page has what earlier runs of the answer wrote, and goes on behind it. */
+	/** AI SDK pages. `isContinued`: the page already has what earlier runs of the answer wrote. */
 	| { readonly type: 'ui'; readonly isContinued?: boolean };
 
-/** What a protocol is told of the session, where a run's own events do not say enough. */
+/** What a protocol needs of the session besides the events of a run. */
 export interface ProtocolContext {
 	/** The message of an AI SDK page that a run writes. */
 	readonly uiHead: (run: number, isContinued: boolean) => UiMessageHead;
@@ -28,7 +27,7 @@ const own: Protocol = {
 	failure: toResponse,
 };
 
-/** The protocol of a format. */
+/** Makes the protocol of a format. */
 export function createProtocol(format: Format | undefined, context?: ProtocolContext): Protocol {
 	switch (format?.type) {
 		case 'chat.completions':
@@ -43,7 +42,7 @@ export function createProtocol(format: Format | undefined, context?: ProtocolCon
 	}
 }
 
-/** A failure before there was a run, as the path's protocol writes it. */
+/** The protocol of a path, for a failure before there is a run. */
 export function protocolAt(path: string): Pick<Protocol, 'failure'> {
 	if (/^\/v1\/ui(\/|$)/.test(path)) return { failure: uiFailure };
 	return /^\/v1\/(chat|models)(\/|$)/.test(path) ? { failure: refusalResponse } : own;

@@ -3,24 +3,24 @@ import type { RunletError } from '../../core/ground/errors.ts';
 
 /** Writes the events of a run for one reader. */
 export interface RunWriter {
-	/** @param id the event's id, for a reader that may come back */
+	/** @param id the event's id, so that a reader can come back */
 	event(event: RunEvent, id: string | undefined): string;
-	/** What stands behind the last event. */
+	/** The text after the last event. */
 	end(): string;
 }
 
-/** A run's answers in somebody's words: a translation of the one event stream. */
+/** A translation of a run's events into the words of a protocol. */
 export interface Protocol {
-	/** Headers of a streamed answer, beside those of every event stream. */
+	/** Headers of a streamed answer, besides those of every event stream. */
 	readonly headers?: Readonly<Record<string, string>>;
-	/** Whether an event is written alike for every reader. */
+	/** Whether every reader gets the same text for an event. */
 	readonly isSame?: boolean;
-	/** A writer for one more reader of a run, by its number. */
+	/** Makes a writer for a reader of a run, by the number of the run. */
 	writer(run: number): RunWriter;
-	/** The answer that is not streamed, however the run ended: made from all of its events. Missing means Runlet's own. */
+	/** Makes the answer that is not streamed from all events of the run. Runlet's own if it is missing. */
 	result?(events: readonly RunEvent[]): Response;
-	/** What stands at the end of a stream that its reader may read no longer. The run goes on. */
+	/** The end of a stream whose reader may no longer read it. The run goes on. */
 	closed?(why: RunletError): string;
-	/** A request that was refused, or a run that failed where nobody says `result`. */
+	/** Makes the response for a refused request, or for a failed run if there is no `result`. */
 	failure(error: unknown): Response;
 }

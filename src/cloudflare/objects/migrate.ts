@@ -1,9 +1,9 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
 
-/** An object's tables, as far as statements are run on them. */
+/** The part of an object's storage that runs statements. */
 export type Sql = Pick<SqlStorage, 'exec'>;
 
-/** The version of an object's stored tables; 0 where there are none, which is asked without creating anything. */
+/** Reads the version of an object's tables without creating anything. 0 if there are none. */
 export function readVersion(sql: Sql): number {
 	const found = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'").toArray();
 	if (found.length === 0) return 0;
@@ -11,8 +11,8 @@ export function readVersion(sql: Sql): number {
 }
 
 /**
- * Brings an object's tables to the newest version: `migrations` has the statements of each, and of those that were
- * released none is ever changed. Call it inside a transaction.
+ * Brings an object's tables to the newest version. `migrations` has the statements of each version; one that was
+ * released never changes. Call it inside a transaction.
  */
 export function migrate(sql: Sql, migrations: readonly string[]): void {
 	const from = readVersion(sql);

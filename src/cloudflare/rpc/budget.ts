@@ -1,6 +1,6 @@
 import { RunletError } from '../../core/ground/errors.ts';
 
-/** What calls to models cost, or may cost: tokens, input and output together, and US dollars. */
+/** The cost of calls to models: tokens, input and output together, and US dollars. */
 export interface Amount {
 	readonly tokens: number;
 	readonly usd: number;
@@ -9,8 +9,8 @@ export interface Amount {
 export const nothing: Amount = { tokens: 0, usd: 0 };
 
 /**
- * An amount that can be counted with: tokens rounded up to a whole number, dollars to a millionth of a millionth. Throws
- * `invalid_argument` for what is no number from 0 on, as one such would spoil every sum after it.
+ * Makes an amount with tokens rounded up to a whole number and dollars to a millionth of a millionth. Throws
+ * `invalid_argument` for anything but numbers from 0 on, because one such value would spoil every later sum.
  */
 export function createAmount({ tokens, usd }: Amount): Amount {
 	return { tokens: Math.ceil(checkCount('tokens', tokens)), usd: roundDollars(checkCount('usd', usd)) };
@@ -25,7 +25,7 @@ export function minus(a: Amount, b: Amount): Amount {
 	return { tokens: Math.max(0, a.tokens - b.tokens), usd: Math.max(0, roundDollars(a.usd - b.usd)) };
 }
 
-/** Dollars without what binary fractions add to a sum. */
+/** Removes the error of binary fractions from a sum of dollars. */
 function roundDollars(sum: number): number {
 	return Math.round(sum * 1e12) / 1e12;
 }
@@ -46,14 +46,14 @@ export function isBounded({ tokens, usd }: Limit): boolean {
 	return tokens !== undefined || usd !== undefined;
 }
 
-/** Where a budget stands. */
+/** The state of a budget. */
 export interface BudgetState {
 	readonly limit: Limit;
-	/** What settled calls came to. */
+	/** The cost of settled calls. */
 	readonly spent: Amount;
-	/** Set aside for calls that are not settled. */
+	/** Reserved for calls that are not settled. */
 	readonly reserved: Amount;
-	/** What is neither, of what has a cap; never below 0. */
+	/** What is left of each cap, never below 0. */
 	readonly left: Limit;
 }
 
@@ -64,13 +64,13 @@ export function budgetState(limit: Limit, spent: Amount, reserved: Amount): Budg
 	return { limit, spent, reserved, left };
 }
 
-/** Whether an amount on top of what is spent and reserved would go past the limit. To reach it exactly is allowed. */
+/** Whether an amount, added to what is spent and reserved, would pass the limit. Reaching it exactly is allowed. */
 export function exceedsLimit({ limit, spent, reserved }: Omit<BudgetState, 'left'>, amount: Amount): boolean {
 	const { tokens, usd } = plus(plus(spent, reserved), amount);
 	return isPast(tokens, limit.tokens) || isPast(usd, limit.usd);
 }
 
-/** Written so that a cap that is no number allows nothing. */
+/** The negation matters: a cap that is not a number allows nothing. */
 function isPast(total: number, cap: number | undefined): boolean {
 	return cap !== undefined && !(total <= cap);
 }

@@ -17,11 +17,11 @@ export interface DirectoryPage {
 	readonly cursor?: string;
 }
 
-/** What may be asked of the directory of one owner: the list of that owner's sessions, by last activity. */
+/** The directory of one owner: the list of its sessions, by last activity. */
 export interface DirectoryApi {
 	/**
-	 * Lists a session, or replaces what is listed of it whole, unless that is of a later activity. The first one of an
-	 * owner puts the owner on the list of owners; what fails there is tried again by the next.
+	 * Lists a session, or replaces its entry unless that has a later activity. The first session of an owner puts the
+	 * owner on the list of owners; if that fails, the next one tries again.
 	 */
 	touch(entry: Listed, owner?: string): Promise<void>;
 	/**
@@ -31,12 +31,15 @@ export interface DirectoryApi {
 	remove(id: string): Promise<void>;
 	/**
 	 * At most `limit` sessions, newest activity first, from a cursor on that `list` gave. From page to page no session
-	 * comes twice, and none is left out but those that were active in the meantime: they stand in front.
+	 * comes twice. Only sessions that were active in the meantime are left out, because they moved to the front.
 	 */
 	list(page: { readonly cursor?: string; readonly limit: number }): Promise<DirectoryPage>;
-	/** Notes which session a request goes to, by a hash of it; a later one of the same hash takes its place. */
+	/**
+	 * Remembers which session a request goes to, by the hash of the request. A later request with the same hash replaces
+	 * it.
+	 */
 	noteSent(request: string, session: string): Promise<void>;
-	/** The session that the newest request of that hash went to, if that was within the hour. */
+	/** Returns the session of the newest request with that hash, if it came within the hour. */
 	findSent(request: string): Promise<string | undefined>;
 	/** Puts an owner on the list of owners. Only of the directory named `everybody`. */
 	addOwner(owner: string): Promise<void>;
@@ -44,7 +47,7 @@ export interface DirectoryApi {
 	listOwners(limit: number): Promise<string[]>;
 }
 
-/** The name of the directory that lists the owners: no owner can have it. */
+/** The name of the directory that lists the owners. No owner can have this name. */
 export const everybody = '*';
 
 /** The namespace of directories, named by their owners. */
@@ -53,7 +56,7 @@ export interface DirectoryNamespace {
 	get(id: DurableObjectId): DirectoryApi;
 }
 
-/** Asks an owner's directory. Each of its calls may be made twice. */
+/** Calls an owner's directory. Every call may be made twice. */
 export function askDirectory<T>(
 	directories: DirectoryNamespace,
 	owner: string,
@@ -63,12 +66,12 @@ export function askDirectory<T>(
 	return reach(call, { what: 'The list of sessions', isSafe: true, timeoutMs: usualLimitMs });
 }
 
-/** The place behind a session in the list, as text. */
+/** Makes the cursor that stands behind a session in the list. */
 export function createCursor({ activeAt, id }: Pick<Listed, 'activeAt' | 'id'>): string {
 	return `${activeAt}.${id}`;
 }
 
-/** What a cursor says; throws `invalid_request` for a text that is none. */
+/** Reads a cursor. Throws `invalid_request` if the text is none. */
 export function parseCursor(text: string): Pick<Listed, 'activeAt' | 'id'> {
 	const [, activeAt, id] = sessionCursor.exec(text) ?? [];
 	if (activeAt === undefined || id === undefined)

@@ -1,10 +1,10 @@
 import type { Amount, BudgetState, Limit } from './budget.ts';
 import { reach, usualLimitMs } from './reach.ts';
 
-/** Whether an amount was set aside; if not, where the budget stands. */
+/** Whether an amount was reserved. If not, the state of the budget. */
 export type Reserved = { readonly ok: true } | { readonly ok: false; readonly state: BudgetState };
 
-/** What one call came to. */
+/** The cost of one call. */
 export interface Cost {
 	readonly id: string;
 	readonly amount: Amount;
@@ -14,35 +14,33 @@ export interface Cost {
 export interface Day {
 	readonly day: string;
 	readonly spent: Amount;
-	/** Set aside for calls that go on. */
+	/** Reserved for calls that go on. */
 	readonly reserved: Amount;
 }
 
 /**
- * What may be asked of the ledger of one owner: what that owner's calls to models cost, by the UTC day
- * (docs/budgets.md). An `id` names one call: one that is made again after a failure has another id. The ledger
- * remembers an id for the day in which it first came and two days more.
+ * The ledger of one owner: what its calls to models cost, by the UTC day (docs/budgets.md). An `id` names one call; a
+ * call that is made again after a failure has another id. The ledger remembers an id for its first day and two more.
  */
 export interface LedgerApi {
 	/**
-	 * Sets an amount aside for one call, on the day of now. Refuses, changing nothing, where spent, reserved and this
-	 * together would pass the day's limit. An id that came before, settled or not, changes nothing and succeeds.
+	 * Reserves an amount for one call, on the current day. Refuses, and changes nothing, if spent, reserved and this
+	 * amount together would pass the day's limit. An id that came before changes nothing and succeeds.
 	 *
-	 * What is set aside stays so until it is settled, on its day: a call that nobody settles counts as if it had cost
-	 * all of it.
+	 * A reservation stays until it is settled. A call that nobody settles counts as if it had cost all of it.
 	 */
 	reserve(id: string, amount: Amount, limit: Limit): Promise<Reserved>;
 	/**
-	 * Replaces reservations by what their calls came to, all of them or none: each on the day of the reservation, also
-	 * where that passes the limit. Nothing for a call that was not made. An id that was settled changes nothing.
+	 * Replaces reservations by the real costs, all or none, each on the day of its reservation and even past the limit.
+	 * The cost of a call that was not made is zero. An id that is settled already changes nothing.
 	 *
-	 * An id that is not known (the reservation never arrived, or its day is gone) is charged to the day of now, once:
-	 * what was spent counts. A reservation that arrives after its settlement sets nothing aside.
+	 * An unknown id (the reservation never arrived, or its day is forgotten) is charged to the current day, once. A
+	 * reservation that arrives after its settlement reserves nothing.
 	 */
 	settle(costs: readonly Cost[]): Promise<void>;
-	/** Where the day of now stands. */
+	/** The state of the current day. */
 	state(limit: Limit): Promise<BudgetState>;
-	/** The last `count` days, today included, as far as something was spent on them; the newest first. */
+	/** Those of the last `count` days, with today, on which something was spent. The newest first. */
 	days(count: number): Promise<Day[]>;
 }
 
@@ -52,7 +50,7 @@ export interface LedgerNamespace {
 	get(id: DurableObjectId): LedgerApi;
 }
 
-/** Asks a ledger, on a new stub each time. Each of its calls may be made twice: an id counts once. */
+/** Calls a ledger, on a new stub each time. Every call may be made twice, because an id counts once. */
 export function askLedger<T>(
 	ledger: () => LedgerApi,
 	ask: (one: LedgerApi) => Promise<T>,

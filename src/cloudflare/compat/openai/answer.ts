@@ -3,15 +3,15 @@ import type { JsonSchema } from '../../../core/tool/index.ts';
 import { createSchemaReader } from '../client-schema.ts';
 import type { CompletionRequest } from './schema.ts';
 
-/** In which form a client wants its answer. */
+/** The form that a client wants for its answer. */
 export interface AnswerForm {
 	/** The answer is JSON of this schema. */
 	readonly outputSchema: JsonSchema | undefined;
-	/** In front of which texts it ends. */
+	/** The answer ends before the first of these texts. */
 	readonly stop: readonly string[];
 }
 
-/** The form of a request's answer, checked. Throws `invalid_request` that names the field. */
+/** Reads the form of a request's answer. Throws `invalid_request`, which names the field. */
 export function readAnswerForm({
 	response_format: format,
 	stop: given,

@@ -11,22 +11,22 @@ import { parseToolInput } from '../../../core/tool/input.ts';
 import { toPart, toText } from './content.ts';
 import type { ClientMessage } from './schema.ts';
 
-/** A client's messages: what is behind, and what is to be answered now. */
+/** A client's messages: the history, and what to answer now. */
 export interface Conversation {
-	/** In front of `results` and `message`. */
+	/** The messages before `results` and `message`. */
 	readonly history: readonly Message[];
 	/** Results of the client's own tools, for the calls of the newest answer. */
 	readonly results: readonly ToolMessage[];
-	/** What the user says now. */
+	/** The new message of the user. */
 	readonly message: UserMessage | undefined;
 }
 
 /**
- * A client's messages in Runlet's form. What is to be answered is what stands behind the last assistant message. Throws
- * `invalid_request` that names the message: for calls and results that do not belong together, and where there is
- * nothing to answer.
+ * Translates a client's messages. The run answers what comes after the last assistant message. Throws
+ * `invalid_request`, which names the message, if calls and results do not belong together, or if there is nothing to
+ * answer.
  *
- * @param open whether results may come without their calls, because a session has these.
+ * @param open whether results may come without their calls, because the session has the calls
  */
 export function toConversation(messages: readonly ClientMessage[], { open = false } = {}): Conversation {
 	assertPaired(messages, open);
@@ -53,7 +53,7 @@ export function toConversation(messages: readonly ClientMessage[], { open = fals
 	};
 }
 
-/** Several messages of the user as one. */
+/** Joins several messages of the user into one. */
 function joinUserMessages(said: readonly UserMessage[]): UserMessage {
 	const [first, ...more] = said;
 	if (first !== undefined && more.length === 0) return first;

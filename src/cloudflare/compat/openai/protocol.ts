@@ -10,13 +10,13 @@ export interface CompletionFormat {
 	readonly type: 'chat.completions';
 	/** The agent, which is the model of this protocol. */
 	readonly model: string;
-	/** Whether a stream says what the run cost. */
+	/** Whether a stream reports the usage. */
 	readonly includeUsage: boolean;
 	/** Names of the client's tools. */
 	readonly tools: readonly string[];
 	/** Whether the answer is JSON and nothing else. */
 	readonly isJson?: boolean;
-	/** In front of which texts the answer ends. */
+	/** The answer ends before the first of these texts. */
 	readonly stop?: readonly string[];
 }
 

@@ -1,13 +1,13 @@
-/** Ends a text in front of the first of these words, though it comes in pieces. */
+/** Ends a text before the first of these words, even if it comes in pieces. */
 export interface Stopper {
-	/** What of the text up to here may be shown now. */
+	/** Adds a piece, and returns what can be shown now. */
 	take(more: string): string;
-	/** The rest, once the text is over. */
+	/** Returns the rest after the last piece. */
 	end(): string;
 }
 
 export function createStopper(words: readonly string[]): Stopper {
-	/** What may be the beginning of a word. */
+	/** Held back, because it may be the beginning of a word. */
 	let held = '';
 	let isOver = false;
 	return {
@@ -32,7 +32,7 @@ export function createStopper(words: readonly string[]): Stopper {
 	};
 }
 
-/** How long the text's end is that is a word's beginning. */
+/** The length of the text's end that is the beginning of a word. */
 function lengthOfBeginning(text: string, word: string): number {
 	for (let length = Math.min(text.length, word.length - 1); length > 0; length--)
 		if (text.endsWith(word.slice(0, length))) return length;

@@ -2,7 +2,7 @@ import { toResponse, toRunletError } from '../../../core/ground/errors.ts';
 import type { Protocol } from '../protocol.ts';
 import { toUiSse, type UiMessageHead, UiWriter, uiStreamEnd } from './writer.ts';
 
-/** Headers of a UI message stream: by the first the client's libraries know it. */
+/** Headers of a UI message stream, by which the client's libraries recognise it. */
 export const uiHeaders = { 'x-vercel-ai-ui-message-stream': 'v1' } as const;
 
 /** Answers in the words of the AI SDK's pages. The client shows the body of a failure as its message. */

@@ -21,7 +21,7 @@ export const answeredPart = v.variant('state', [
 	}),
 ]);
 
-/** What a user's message says and what came with it. */
+/** The text and the files of a user's message. */
 export function readContent(parts: readonly unknown[]): {
 	readonly text: string | undefined;
 	readonly files: Attachment[];
@@ -32,12 +32,12 @@ export function readContent(parts: readonly unknown[]): {
 	return { text: text.trim() === '' ? undefined : text, files: files.map(toFile) };
 }
 
-/** An answer to a call that an assistant's message holds: a result, or whether it may run. */
+/** An answer to a call in an assistant's message: a result, or whether the call may run. */
 export type UiAnswer =
 	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
 	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
 
-/** The answers that an assistant's message holds: those that were given long ago, too, and whatever a client made up. */
+/** Reads the answers in an assistant's message. Some may be old, and some may be made up. */
 export function readAnswers(parts: readonly unknown[]): UiAnswer[] {
 	return parts.flatMap((part): UiAnswer[] => {
 		const read = v.safeParse(answeredPart, part);

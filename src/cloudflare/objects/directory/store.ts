@@ -4,16 +4,16 @@ import { createCursor, parseCursor } from '../../rpc/directory.ts';
 import { migrate } from '../migrate.ts';
 import { migrations } from './schema.ts';
 
-/** Milliseconds for which a removed session is remembered. */
+/** How long a removed session is remembered, in milliseconds. */
 const rememberedMs = 86_400_000;
 
-/** Removed sessions that are forgotten at a time; one is added at a time, so they do not pile up. */
+/** The most removed sessions that are forgotten at once. Each call adds one, so they do not pile up. */
 const forgottenAtOnce = 100;
 
-/** Milliseconds for which a request is known that its client may send again: longer than any waits for an answer. */
+/** How long a request is known that its client may send again, in milliseconds. No client waits that long. */
 const sentMs = 3_600_000;
 
-/** A directory's rows. Every method is synchronous. What each promises stands in `DirectoryApi`. */
+/** The rows of a directory. Every method is synchronous. `DirectoryApi` says what each promises. */
 export class DirectoryStore {
 	readonly #storage: DurableObjectStorage;
 
@@ -39,7 +39,7 @@ export class DirectoryStore {
 		);
 	}
 
-	/** A session that was listed keeps when it was created, by its own clock; of one that was not, `now` is the most. */
+	/** A listed session keeps its own time of creation. One that was never listed gets `now`, which is late enough. */
 	remove(id: string, now: number): void {
 		this.#storage.transactionSync(() => {
 			this.#storage.sql.exec(

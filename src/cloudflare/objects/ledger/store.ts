@@ -17,7 +17,7 @@ import { migrations } from './schema.ts';
 /** Days before today that are remembered. */
 const keptDays = 2;
 
-/** Calls of forgotten days that are removed at a time, so that no call waits for a whole day's. */
+/** The most calls of forgotten days that are removed at once, so that no request waits for a whole day's. */
 const removedAtOnce = 1_000;
 
 interface Totals {
@@ -40,19 +40,19 @@ function getTotals(row: TotalsRow): Totals {
 	};
 }
 
-/** A day as people write it: `2026-11-22`. */
+/** Formats a day: `2026-11-22`. */
 function getName(day: number): string {
 	return new Date(day * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** The day of a time in milliseconds since 1970: days since then, in UTC. */
+/** Turns milliseconds since 1970 into days since 1970, in UTC. */
 export function toDay(time: number): number {
 	return Math.floor(time / 86_400_000);
 }
 
 /**
- * A ledger's rows. Every method is synchronous and writes all or nothing: two rows a call at most, but for what is forgotten.
- * What each promises stands in `LedgerApi`; `today` is the day of now.
+ * The rows of a ledger. Every method is synchronous and writes all or nothing, at most two rows besides those that it
+ * forgets. `LedgerApi` says what each promises. `today` is the current day.
  */
 export class LedgerStore {
 	readonly #storage: DurableObjectStorage;
@@ -137,7 +137,7 @@ export class LedgerStore {
 		);
 	}
 
-	/** The days from `first` on in which something was spent, the newest first. */
+	/** The days since `first` on which something was spent, the newest first. */
 	days(first: number): Day[] {
 		const rows = this.#storage.sql.exec<TotalsRow & { day: number }>(
 			`SELECT * FROM day WHERE day >= ?1 UNION ALL
@@ -147,7 +147,7 @@ export class LedgerStore {
 		return rows.toArray().map(({ day, ...row }) => ({ day: getName(day), ...getTotals(row) }));
 	}
 
-	/** Forgets the calls of the days before `first` at once, and removes what is left of them bit by bit. */
+	/** Forgets the calls of the days before `first` at once, and removes their rows bit by bit. */
 	#forget(first: number): void {
 		this.#storage.sql.exec('INSERT OR REPLACE INTO past SELECT * FROM day WHERE day < ?', first);
 		this.#storage.sql.exec('DELETE FROM day WHERE day < ?', first);

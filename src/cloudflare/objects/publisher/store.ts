@@ -18,7 +18,7 @@ export interface Written extends Documents {
 /** Characters of a row: at most 1.5 MB in UTF-8, and a row may have 2. */
 const pieceLength = 500_000;
 
-/** A publisher's rows: its own copy of what it wrote. Every method is synchronous and writes all or nothing. */
+/** The rows of a publisher: its own copy of what it wrote. Every method is synchronous and writes all or nothing. */
 export class PublisherStore {
 	readonly #storage: DurableObjectStorage;
 
@@ -33,7 +33,7 @@ export class PublisherStore {
 		return { index: this.#text('index'), retired: this.#text('retired'), at: row.at, pending: row.pending === 1 };
 	}
 
-	/** `undefined` forgets what there was. */
+	/** `undefined` forgets everything. */
 	save(written: Written | undefined): void {
 		this.#storage.transactionSync(() => {
 			const { sql } = this.#storage;
