@@ -202,7 +202,11 @@ describe('a model that never ends', () => {
 		}, 'Next.');
 		const response = await send(id, 'go');
 		await expect.poll(() => requests.length).toBe(1);
-		for (let n = 0; n < 3; n++) expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
+		for (let n = 0; n < 3; n++) {
+			const wentOff = await runDurableObjectAlarm(readObject(id));
+			// A slow machine may have reached the deadline meanwhile.
+			expect(wentOff || isStopped).toBe(true);
+		}
 		const events = await allEvents(response);
 		expect(events.at(-1)).toMatchObject({ type: 'error', data: { code: 'timeout' } });
 		expect(isStopped).toBe(true);
