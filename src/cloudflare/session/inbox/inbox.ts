@@ -2,7 +2,7 @@ import type { Message, UserMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import type { Exchange, Handling, Input, Once, PagePost, Submission } from '../../rpc/session.ts';
-import { createPastRun, type LiveRun } from '../run/live-run.ts';
+import { createPastRun, type LiveRun } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
 import type { Outcome } from '../store/deliveries.ts';
 import { toInbound } from '../store/inbound.ts';

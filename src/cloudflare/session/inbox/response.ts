@@ -5,7 +5,7 @@ import type { Handling } from '../../rpc/session.ts';
 import type { shownMessage } from '../../wire/message.ts';
 import type { Shown } from '../../wire/shown.ts';
 import { follow, type Lease } from '../events/follow.ts';
-import type { LiveRun } from '../run/live-run.ts';
+import type { LiveRun } from '../run/run.ts';
 import type { MessageRecord } from '../store/messages.ts';
 import { toRunStatus } from '../store/status.ts';
 

@@ -7,7 +7,7 @@ import { mayPostAgain, parseReplyTarget, toReplyRequest } from '../../webhooks/r
 import type { Callback } from '../store/outbox.ts';
 import { toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import { createPastRun } from './live-run.ts';
+import { createPastRun } from './run.ts';
 
 /** How long a receiver may take, in milliseconds. */
 const timeoutMs = 15_000;

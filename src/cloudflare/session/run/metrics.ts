@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts';
 import type { DataPoint, MetricsDataset } from '../../config/env.ts';
 import { type LogFields, log, toFailureFields } from '../../log.ts';
 import { replay } from '../events/replay.ts';
-import { findRunMessages } from '../store/run-messages.ts';
+import { findRunMessages } from '../store/run-end.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { type RunStatus, toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';

@@ -4,7 +4,7 @@ import type { Once } from '../../rpc/session.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { Waiting } from '../store/queue.ts';
 import type { SessionStore } from '../store/store.ts';
-import { createRunId, createUnbegunRun, type LiveRun } from './live-run.ts';
+import { createRunId, createUnbegunRun, type LiveRun } from './run.ts';
 
 /** The messages that wait for a run to end, and the requests that wait for their runs. */
 export class Queue {

@@ -1,8 +1,7 @@
 import { type TerminalEvent, type ToolMessage, toolResultMessage } from '../../../core/chat/index.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
 import { findOpenCalls, type OpenCall } from '../store/pending.ts';
-import { shortenRunEnd } from '../store/run-end.ts';
-import { findRunMessages } from '../store/run-messages.ts';
+import { findRunMessages, shortenRunEnd } from '../store/run-end.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';

@@ -6,14 +6,48 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
 import { createCallSorter } from '../events/call-order.ts';
-import type { RunLog } from '../events/log.ts';
-import { dropText, longestPart, shortenRunEnd } from '../store/run-end.ts';
+import { RunLog } from '../events/log.ts';
+import { createPastLog } from '../events/replay.ts';
+import { dropText, findLastReply, findRunMessages, longestPart, restoreText, shortenRunEnd } from '../store/run-end.ts';
+import type { RunRecord } from '../store/runs.ts';
 import { toRunStatus } from '../store/status.ts';
 import { isStorageError } from '../store/storage.ts';
-import { createDrafts } from './draft.ts';
-import { Journal, type JournalOptions } from './journal.ts';
-import type { LiveRun } from './live-run.ts';
+import type { SessionStore } from '../store/store.ts';
+import { createDrafts, Journal, type JournalOptions } from './journal.ts';
 import type { RunCounter } from './metrics.ts';
+
+/** A run that this object carries out now, or a finished one in the same form. */
+export interface LiveRun {
+	readonly record: Pick<RunRecord, 'n' | 'id'>;
+	readonly log: RunLog;
+	/** Resolves with the run's end once that is stored. Rejects with `storage_unavailable` if it cannot be stored at all. */
+	readonly ended: Promise<TerminalEvent>;
+	/** Stops the run, which ends as `cancelled`. Throws `storage_unavailable` if its end cannot be stored for a while. */
+	readonly cancel: () => Promise<TerminalEvent>;
+}
+
+export function createRunId(): string {
+	return `run_${crypto.randomUUID()}`;
+}
+
+/** Creates a run that ended before it began and is not stored. Its reader has then seen the run `n`. */
+export function createUnbegunRun(n: number, id: string, event: TerminalEvent): LiveRun {
+	return toPastRun({ n, id }, new RunLog(n, [event]), event);
+}
+
+/** Returns a finished run in the form of a live one. */
+function toPastRun(record: LiveRun['record'], log: RunLog, event: TerminalEvent): LiveRun {
+	return { record, log, ended: Promise.resolve(event), cancel: async () => event };
+}
+
+/** Rebuilds a finished run from the store in the form of a live one; nothing if it has not ended. */
+export function createPastRun(store: SessionStore, n: number): LiveRun | undefined {
+	const record = store.runs.get(n);
+	const event = record?.end?.event;
+	if (record === undefined || event === undefined) return undefined;
+	const last = findLastReply(findRunMessages(store, n, record.firstSeq), n);
+	return toPastRun(record, createPastLog(store, n), restoreText(event, last));
+}
 
 /** What a run is carried out with. */
 export interface Work extends JournalOptions {

@@ -9,18 +9,16 @@ import type { RunRecord } from '../store/runs.ts';
 import { isStorageError } from '../store/storage.ts';
 import type { SessionStore } from '../store/store.ts';
 import { Alarm } from './alarm.ts';
-import { type BeginOptions, storeFailedRun, storeRun } from './begin.ts';
+import { type BeginOptions, prepareRun, storeFailedRun, storeRun } from './begin.ts';
 import { Callbacks } from './callbacks.ts';
 import { createChatOptions } from './chat-options.ts';
-import { createPastRun, createUnbegunRun, type LiveRun } from './live-run.ts';
 import { readBudgetState } from './meter.ts';
 import { RunCounter, reportLostRun, reportRun } from './metrics.ts';
 import { decideNext, type Life, type Next, readFacts } from './next.ts';
 import { Owner, runInBackground } from './owner.ts';
-import { prepareRun } from './prepare.ts';
 import { Queue } from './queue.ts';
 import { createInterruption, giveUp, takeUp } from './recovery.ts';
-import { carryOut, type Work } from './run.ts';
+import { carryOut, createPastRun, createUnbegunRun, type LiveRun, type Work } from './run.ts';
 
 /** What a session runs with. */
 export interface RunnerOptions {

@@ -34,7 +34,7 @@ export class CallRows {
 	}
 
 	/** Returns the record of a call, if it has just these arguments. */
-	of(turn: number, call: ToolCall): CallRecord | undefined {
+	find(turn: number, call: ToolCall): CallRecord | undefined {
 		type Row = { state: CallRecord['state']; arguments: string; question: string | null };
 		const [row] = this.#sql
 			.exec<Row>('SELECT state, arguments, question FROM call WHERE turn = ? AND call = ?', turn, toKey(call.id))

@@ -42,7 +42,7 @@ export interface OpenCall {
 export function findOpenCalls(store: SessionStore): readonly OpenCall[] {
 	const turn = store.messages.lastTurn();
 	const messages = store.messages.page({ from: turn }).records.map(({ message }) => message);
-	return listOpenCalls(messages).map((call) => ({ call, noted: store.calls.of(turn, call) }));
+	return listOpenCalls(messages).map((call) => ({ call, noted: store.calls.find(turn, call) }));
 }
 
 /** Lists the ids of open calls that a person has allowed with just these arguments. */

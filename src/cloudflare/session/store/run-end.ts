@@ -1,6 +1,7 @@
 import type { Message, TerminalEvent } from '../../../core/chat/index.ts';
-import type { MessageRecord } from './messages.ts';
+import { type MessageRecord, messageStride } from './messages.ts';
 import type { RunEnd } from './runs.ts';
+import type { SessionStore } from './store.ts';
 
 /** Characters of each part of a stored end: together, and escaped as JSON, they fit the 2 MB of a row. */
 export const longestPart = 100_000;
@@ -43,4 +44,11 @@ export function restoreText(event: TerminalEvent, last: Message | undefined): Te
 	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
 	const inputs = new Map(last.toolCalls?.map(({ id, input }) => [id, input]));
 	return { ...event, toolCalls: event.toolCalls.map((call) => ({ ...call, input: inputs.get(call.id) })) };
+}
+
+/** Returns the messages of a run, and those of its neighbours in the same turn. */
+export function findRunMessages(store: SessionStore, n: number, from: number): readonly MessageRecord[] {
+	const next = store.runs.get(n + 1)?.firstSeq;
+	const { records } = store.messages.page({ from, to: next && next + messageStride });
+	return records.map((record) => store.messages.whole(record));
 }

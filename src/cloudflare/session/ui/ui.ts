@@ -7,7 +7,7 @@ import { findInput, findRound, isFromOutside, toListedId } from '../inbox/round.
 import { readAttachments } from '../store/inbound.ts';
 import { type MessageRecord, messageStride } from '../store/messages.ts';
 import { listApprovedCalls } from '../store/pending.ts';
-import { findRunMessages } from '../store/run-messages.ts';
+import { findRunMessages } from '../store/run-end.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
