@@ -15,106 +15,125 @@ type Room = undefined | Promise<void>;
  * wherever it stands. What the endpoint needs back is kept as metadata for `chatBody`.
  */
 export function chatReader(reply: ReplyBuilder): ReplyReader {
-	const calls = callReader(reply);
-	const thinking: string[] = [];
-	const details: Json[] = [];
-	/** Parts of the content; a text that is no part stands as itself. */
-	const content: (Json | string)[] = [];
-	let extra: Json | undefined;
-	let refused = false;
-	let begun = false;
-	let pieces = false;
-	let finish: string | undefined;
-	let id: unknown;
-	let model: unknown;
+	return new ChatReader(reply);
+}
 
-	const head = (from: Json): void => {
-		id ??= from.id;
-		model ??= from.model;
-		reply.setModel(getString(from, 'model'));
+class ChatReader implements ReplyReader {
+	readonly #reply: ReplyBuilder;
+	readonly #calls: ReturnType<typeof callReader>;
+	readonly #thinking: string[] = [];
+	readonly #details: Json[] = [];
+	/** Parts of the content; a text that is no part stands as itself. */
+	readonly #content: (Json | string)[] = [];
+	#extra: Json | undefined;
+	#refused = false;
+	#begun = false;
+	#pieces = false;
+	#finish: string | undefined;
+	#id: unknown;
+	#model: unknown;
+
+	constructor(reply: ReplyBuilder) {
+		this.#reply = reply;
+		this.#calls = callReader(reply);
+	}
+
+	event(event: Json): Room {
+		this.#head(event);
+		return this.#choose(event, 'delta');
+	}
+
+	async body(body: Json): Promise<void> {
+		this.#head(body);
+		await this.#choose(body, 'message');
+		if (this.#begun) this.#end(true);
+		else throw new ProviderComplaint({ body });
+	}
+
+	end(how: 'eof' | 'done'): void {
+		if (this.#finish !== undefined || (how === 'done' && this.#begun)) this.#end(false);
+	}
+
+	#head(from: Json): void {
+		this.#id ??= from.id;
+		this.#model ??= from.model;
+		this.#reply.setModel(getString(from, 'model'));
 		const usage = findUsage(from);
-		if (usage !== undefined) reply.usage(usage);
+		if (usage !== undefined) this.#reply.usage(usage);
 		const complaint = findComplaint(from);
 		if (complaint !== undefined) throw new ProviderComplaint({ body: complaint });
-	};
-	const part = (from: Json): Room => {
-		content.push(from);
-		if (from.type !== 'thinking') return reply.text(getString(from, 'text') ?? '');
+	}
+
+	#part(from: Json): Room {
+		this.#content.push(from);
+		if (from.type !== 'thinking') return this.#reply.text(getString(from, 'text') ?? '');
 		const thoughts = getObjects(from, 'thinking').map((one) => getString(one, 'text') ?? '');
-		return reply.reasoning(getString(from, 'thinking') ?? thoughts.join(''));
-	};
+		return this.#reply.reasoning(getString(from, 'thinking') ?? thoughts.join(''));
+	}
+
 	/** A message, or a piece of one. */
-	const take = (message: Json, whole: boolean): Room => {
+	#take(message: Json, whole: boolean): Room {
 		let room: Room;
 		const thought = getString(message, 'reasoning_content');
-		if (thought) thinking.push(thought);
-		room = reply.reasoning(thought || getString(message, 'reasoning') || '');
-		if (Array.isArray(message.reasoning_details)) details.push(...getObjects(message, 'reasoning_details'));
+		if (thought) this.#thinking.push(thought);
+		room = this.#reply.reasoning(thought || getString(message, 'reasoning') || '');
+		if (Array.isArray(message.reasoning_details)) this.#details.push(...getObjects(message, 'reasoning_details'));
 		if (typeof message.content === 'string') {
-			content.push(message.content);
-			room = reply.text(message.content) ?? room;
-		} else for (const one of getObjects(message, 'content')) room = part(one) ?? room;
+			this.#content.push(message.content);
+			room = this.#reply.text(message.content) ?? room;
+		} else for (const one of getObjects(message, 'content')) room = this.#part(one) ?? room;
 		const refusal = getString(message, 'refusal');
 		if (refusal) {
-			refused = true;
-			room = reply.text(refusal) ?? room;
+			this.#refused = true;
+			room = this.#reply.text(refusal) ?? room;
 		}
-		if (isRecord(message.extra_content)) extra = mergeObjects(extra ?? {}, message.extra_content);
+		if (isRecord(message.extra_content)) this.#extra = mergeObjects(this.#extra ?? {}, message.extra_content);
 		if (Array.isArray(message.tool_calls)) {
 			const given = getObjects(message, 'tool_calls');
-			room = calls.take(whole ? given.map((call, index) => ({ ...call, index })) : given) ?? room;
+			room = this.#calls.take(whole ? given.map((call, index) => ({ ...call, index })) : given) ?? room;
 		}
-		if (isRecord(message.function_call)) room = calls.take([{ function: message.function_call, index: -1 }]) ?? room;
+		if (isRecord(message.function_call))
+			room = this.#calls.take([{ function: message.function_call, index: -1 }]) ?? room;
 		return room;
-	};
-	const choose = (from: Json, key: 'delta' | 'message'): Room => {
+	}
+
+	#choose(from: Json, key: 'delta' | 'message'): Room {
 		const choice = getObjects(from, 'choices').find((one) => (getNumber(one, 'index') ?? 0) === 0);
 		if (choice === undefined) return undefined;
-		begun = true;
-		finish = getString(choice, 'finish_reason') || finish;
+		this.#begun = true;
+		this.#finish = getString(choice, 'finish_reason') || this.#finish;
 		// A server may send a whole message where a piece is due, and the other way round. Behind pieces it says them again.
-		const other = pieces ? {} : getObject(choice, key === 'delta' ? 'message' : 'delta');
+		const other = this.#pieces ? {} : getObject(choice, key === 'delta' ? 'message' : 'delta');
 		const message = isRecord(choice[key]) ? choice[key] : other;
-		pieces ||= isRecord(choice.delta);
-		const room = take(message, key === 'message');
-		if (finish !== undefined && failures.has(finish))
-			throw new ProviderComplaint({ body: toFailedBody(finish, choice) });
+		this.#pieces ||= isRecord(choice.delta);
+		const room = this.#take(message, key === 'message');
+		if (this.#finish !== undefined && failures.has(this.#finish))
+			throw new ProviderComplaint({ body: toFailedBody(this.#finish, choice) });
 		return room;
-	};
-	const end = (whole: boolean): void => {
-		calls.end();
-		const reason = toStopReason(finish ?? 'stop');
-		const ofCalls = calls.metadata();
+	}
+
+	#end(whole: boolean): void {
+		this.#calls.end();
+		const reason = toStopReason(this.#finish ?? 'stop');
+		const ofCalls = this.#calls.metadata();
 		const metadata = {
-			...(thinking.length > 0 && { reasoning_content: thinking.join('') }),
-			...(details.length > 0 && { reasoning_details: whole ? details : gatherPieces(details) }),
-			...(content.some(isThinking) && { content: gatherPieces(content.map(asPart)) }),
-			...(extra !== undefined && { extra_content: extra }),
+			...(this.#thinking.length > 0 && { reasoning_content: this.#thinking.join('') }),
+			...(this.#details.length > 0 && { reasoning_details: whole ? this.#details : gatherPieces(this.#details) }),
+			...(this.#content.some(isThinking) && { content: gatherPieces(this.#content.map(asPart)) }),
+			...(this.#extra !== undefined && { extra_content: this.#extra }),
 			...(Object.keys(ofCalls).length > 0 && { calls: ofCalls }),
 		};
-		reply.finish({
+		this.#reply.finish({
 			reason:
-				refused && reason !== 'tool_use' ? 'refusal' : reason === 'tool_use' && calls.none() ? 'end_turn' : reason,
-			raw: { id, model, finish_reason: finish },
+				this.#refused && reason !== 'tool_use'
+					? 'refusal'
+					: reason === 'tool_use' && this.#calls.none()
+						? 'end_turn'
+						: reason,
+			raw: { id: this.#id, model: this.#model, finish_reason: this.#finish },
 			metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
 		});
-	};
-
-	return {
-		event: (event) => {
-			head(event);
-			return choose(event, 'delta');
-		},
-		body: async (body) => {
-			head(body);
-			await choose(body, 'message');
-			if (begun) end(true);
-			else throw new ProviderComplaint({ body });
-		},
-		end: (how) => {
-			if (finish !== undefined || (how === 'done' && begun)) end(false);
-		},
-	};
+	}
 }
 
 function isThinking(part: Json | string): boolean {

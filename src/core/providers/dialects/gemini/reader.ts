@@ -23,108 +23,126 @@ type Room = undefined | Promise<void>;
  * reason came before the connection closed. What Gemini needs back is kept as `parts`, for `geminiBody`.
  */
 export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): ReplyReader {
-	const names = new Map(tools.map(({ name }) => [wireName(name), name]));
-	// A list stands for pieces of a text; these are joined once.
-	const parts: (Json | string[])[] = [];
-	let open: OpenCall | undefined;
-	let calls = 0;
-	let thinking = false;
-	let answered = false;
-	let about: Json = {};
-	let ending: Json = {};
+	return new GeminiReader(reply, tools);
+}
 
-	const closeCall = (): Room => {
-		if (open === undefined) return undefined;
-		const { key, args, pieces } = open;
-		open = undefined;
-		const room = reply.input(key, toInputText(args ?? pieces.value()));
-		return reply.endCall(key) ?? room;
-	};
-	const readCall = (part: Json): Room => {
+class GeminiReader implements ReplyReader {
+	readonly #reply: ReplyBuilder;
+	/** Own names by those on the wire. */
+	readonly #names: ReadonlyMap<string, string>;
+	// A list stands for pieces of a text; these are joined once.
+	readonly #parts: (Json | string[])[] = [];
+	#open: OpenCall | undefined;
+	#calls = 0;
+	#thinking = false;
+	#answered = false;
+	#about: Json = {};
+	#ending: Json = {};
+
+	constructor(reply: ReplyBuilder, tools: ModelRequest['tools']) {
+		this.#reply = reply;
+		this.#names = new Map(tools.map(({ name }) => [wireName(name), name]));
+	}
+
+	event(event: Json): Room {
+		return this.#read(event);
+	}
+
+	async body(body: Json): Promise<void> {
+		await this.#read(body);
+		// Without a candidate there is no answer, not even an empty one.
+		if (this.#answered || this.#ending.blockReason !== undefined) this.#finish();
+	}
+
+	// Usage may come behind the finish reason, so a stream goes on to its end.
+	end(): void {
+		if (this.#ending.finishReason !== undefined || this.#ending.blockReason !== undefined) this.#finish();
+	}
+
+	#closeCall(): Room {
+		if (this.#open === undefined) return undefined;
+		const { key, args, pieces } = this.#open;
+		this.#open = undefined;
+		const room = this.#reply.input(key, toInputText(args ?? pieces.value()));
+		return this.#reply.endCall(key) ?? room;
+	}
+
+	#readCall(part: Json): Room {
 		const { functionCall: _, ...rest } = part;
 		const wire = getObject(part, 'functionCall');
 		const name = getString(wire, 'name') ?? '';
 		let room: Room;
 		if (name !== '') {
-			room = closeCall();
-			const key = calls++;
+			room = this.#closeCall();
+			const key = this.#calls++;
 			const given = getString(wire, 'id') || undefined;
-			const begun = reply.startCall(key, given, names.get(name) ?? name);
+			const begun = this.#reply.startCall(key, given, this.#names.get(name) ?? name);
 			room = begun.room ?? room;
-			parts.push({ ...rest, functionCall: given === undefined ? {} : { id: given }, callId: begun.id });
-			open = { key, at: parts.length - 1, pieces: partialArgs(), args: undefined };
+			this.#parts.push({ ...rest, functionCall: given === undefined ? {} : { id: given }, callId: begun.id });
+			this.#open = { key, at: this.#parts.length - 1, pieces: partialArgs(), args: undefined };
 		}
-		if (open === undefined) return room;
-		const begun = parts[open.at];
-		if (name === '' && isRecord(begun)) parts[open.at] = { ...begun, ...rest };
-		open.pieces.take(getObjects(wire, 'partialArgs'));
-		if (isRecord(wire.args)) open.args = wire.args;
-		return wire.willContinue === true ? room : (closeCall() ?? room);
-	};
-	const readPart = (part: Json): Room => {
-		if (part.functionCall !== undefined) return readCall(part);
+		if (this.#open === undefined) return room;
+		const begun = this.#parts[this.#open.at];
+		if (name === '' && isRecord(begun)) this.#parts[this.#open.at] = { ...begun, ...rest };
+		this.#open.pieces.take(getObjects(wire, 'partialArgs'));
+		if (isRecord(wire.args)) this.#open.args = wire.args;
+		return wire.willContinue === true ? room : (this.#closeCall() ?? room);
+	}
+
+	#readPart(part: Json): Room {
+		if (part.functionCall !== undefined) return this.#readCall(part);
 		const text = getString(part, 'text') ?? '';
 		const signed = getString(part, 'thoughtSignature') !== undefined;
 		if (part.thought === true) {
-			if (!thinking) reply.newThought();
-			thinking = true;
-			if (signed) parts.push(part);
-			return reply.reasoning(text);
+			if (!this.#thinking) this.#reply.newThought();
+			this.#thinking = true;
+			if (signed) this.#parts.push(part);
+			return this.#reply.reasoning(text);
 		}
-		thinking = false;
-		const last = parts.at(-1);
-		if (Object.keys(part).some((key) => key !== 'text')) parts.push(part);
+		this.#thinking = false;
+		const last = this.#parts.at(-1);
+		if (Object.keys(part).some((key) => key !== 'text')) this.#parts.push(part);
 		else if (text !== '' && Array.isArray(last)) last.push(text);
-		else if (text !== '') parts.push([text]);
-		return reply.text(text);
-	};
-	const read = (chunk: Json): Room => {
+		else if (text !== '') this.#parts.push([text]);
+		return this.#reply.text(text);
+	}
+
+	#read(chunk: Json): Room {
 		if (isRecord(chunk.error)) throw new ProviderComplaint({ body: chunk });
-		reply.setModel(getString(chunk, 'modelVersion'));
-		addUsage(reply, getObject(chunk, 'usageMetadata'));
-		const { responseId = about.responseId, modelVersion = about.modelVersion } = chunk;
-		about = { responseId, modelVersion };
+		this.#reply.setModel(getString(chunk, 'modelVersion'));
+		addUsage(this.#reply, getObject(chunk, 'usageMetadata'));
+		const { responseId = this.#about.responseId, modelVersion = this.#about.modelVersion } = chunk;
+		this.#about = { responseId, modelVersion };
 		const { blockReason } = getObject(chunk, 'promptFeedback');
-		if (blockReason !== undefined) ending = { ...ending, promptFeedback: chunk.promptFeedback, blockReason };
+		if (blockReason !== undefined)
+			this.#ending = { ...this.#ending, promptFeedback: chunk.promptFeedback, blockReason };
 		const candidate = getObjects(chunk, 'candidates').find((one) => (getNumber(one, 'index') ?? 0) === 0);
 		if (candidate === undefined) return undefined;
-		answered = true;
+		this.#answered = true;
 		const { content: _, index: __, ...rest } = candidate;
-		ending = { ...ending, ...rest };
+		this.#ending = { ...this.#ending, ...rest };
 		let room: Room;
-		for (const part of getObjects(getObject(candidate, 'content'), 'parts')) room = readPart(part) ?? room;
+		for (const part of getObjects(getObject(candidate, 'content'), 'parts')) room = this.#readPart(part) ?? room;
 		return room;
-	};
-	const finish = (): void => {
-		const finishReason = getString(ending, 'finishReason');
-		const blockReason = getString(ending, 'blockReason');
-		if (blockReason !== undefined && !answered)
+	}
+
+	#finish(): void {
+		const finishReason = getString(this.#ending, 'finishReason');
+		const blockReason = getString(this.#ending, 'blockReason');
+		if (blockReason !== undefined && !this.#answered)
 			throw new RunletError('content_filtered', `the message was blocked (${blockReason}). Change it.`, {
 				blockReason,
 			});
-		const cut = open !== undefined && finishReason === 'MAX_TOKENS';
-		if (!cut) closeCall();
-		const whole = parts.map((part) => (Array.isArray(part) ? { text: part.join('') } : part));
-		reply.finish({
+		const cut = this.#open !== undefined && finishReason === 'MAX_TOKENS';
+		if (!cut) this.#closeCall();
+		const whole = this.#parts.map((part) => (Array.isArray(part) ? { text: part.join('') } : part));
+		this.#reply.finish({
 			reason: toStopReason(finishReason, blockReason),
-			raw: { ...about, ...ending },
+			raw: { ...this.#about, ...this.#ending },
 			metadata: whole.every(isPlain) ? undefined : { parts: whole },
 			lastCallCut: cut,
 		});
-	};
-
-	return {
-		event: read,
-		body: async (body) => {
-			await read(body);
-			// Without a candidate there is no answer, not even an empty one.
-			if (answered || ending.blockReason !== undefined) finish();
-		},
-		// Usage may come behind the finish reason, so a stream goes on to its end.
-		end: () => {
-			if (ending.finishReason !== undefined || ending.blockReason !== undefined) finish();
-		},
-	};
+	}
 }
 
 /** Usage as it is known by now. A count of zero is left out on the wire. */

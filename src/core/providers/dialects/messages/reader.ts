@@ -17,34 +17,76 @@ interface OpenBlock {
 	readonly callId: string | undefined;
 }
 
+type Room = undefined | Promise<void>;
+
 /** Reads an answer of the Messages API, streamed or whole. */
 export function messagesReader(reply: ReplyBuilder): ReplyReader {
-	const blocks = new Map<number, OpenBlock>();
-	let message: Json = {};
-	let usage: Json = {};
-	let ending: Json = {};
+	return new MessagesReader(reply);
+}
 
-	const begin = (index: number, start: Json): undefined | Promise<void> => {
+class MessagesReader implements ReplyReader {
+	readonly #reply: ReplyBuilder;
+	readonly #blocks = new Map<number, OpenBlock>();
+	#message: Json = {};
+	#usage: Json = {};
+	#ending: Json = {};
+
+	constructor(reply: ReplyBuilder) {
+		this.#reply = reply;
+	}
+
+	event(event: Json): Room {
+		const index = getNumber(event, 'index') ?? 0;
+		switch (event.type) {
+			case 'message_start':
+				return this.#open(getObject(event, 'message'));
+			case 'content_block_start':
+				return this.#begin(index, getObject(event, 'content_block'));
+			case 'content_block_delta':
+				return this.#go(index, getObject(event, 'delta'));
+			case 'content_block_stop':
+				return this.#end(index);
+			case 'message_delta':
+				this.#ending = { ...this.#ending, ...getObject(event, 'delta') };
+				return void this.#toUsage(getObject(event, 'usage'));
+			case 'message_stop':
+				return void this.#finish();
+			case 'error':
+				throw new ProviderComplaint({ body: event });
+			default:
+				return undefined;
+		}
+	}
+
+	async body(body: Json): Promise<void> {
+		if (body.type === 'error') throw new ProviderComplaint({ body });
+		if (!Array.isArray(body.content)) throw new RunletError('interrupted', 'the answer is no message.');
+		await this.#open(body);
+		this.#finish();
+	}
+
+	#begin(index: number, start: Json): Room {
 		const type = getString(start, 'type');
 		let callId: string | undefined;
-		let room: undefined | Promise<void>;
+		let room: Room;
 		if (type === 'tool_use') {
-			({ id: callId, room } = reply.startCall(index, getString(start, 'id'), getString(start, 'name') ?? ''));
+			({ id: callId, room } = this.#reply.startCall(index, getString(start, 'id'), getString(start, 'name') ?? ''));
 		} else if (type === 'thinking') {
-			reply.newThought();
-			room = reply.reasoning(getString(start, 'thinking') ?? '');
+			this.#reply.newThought();
+			room = this.#reply.reasoning(getString(start, 'thinking') ?? '');
 		} else if (type === 'text') {
-			room = reply.text(getString(start, 'text') ?? '');
+			room = this.#reply.text(getString(start, 'text') ?? '');
 		}
-		blocks.set(index, { start, callId, pieces: new Map(), citations: [], inputs: [] });
+		this.#blocks.set(index, { start, callId, pieces: new Map(), citations: [], inputs: [] });
 		return room;
-	};
-	const go = (index: number, delta: Json): undefined | Promise<void> => {
-		const block = blocks.get(index);
+	}
+
+	#go(index: number, delta: Json): Room {
+		const block = this.#blocks.get(index);
 		if (block === undefined) return undefined;
 		const json = getString(delta, 'partial_json');
 		if (json !== undefined) {
-			if (block.callId !== undefined) return reply.input(index, json);
+			if (block.callId !== undefined) return this.#reply.input(index, json);
 			block.inputs.push(json);
 			return undefined;
 		}
@@ -56,82 +98,55 @@ export function messagesReader(reply: ReplyBuilder): ReplyReader {
 			if (pieces === undefined) block.pieces.set(field, [getString(block.start, field) ?? '', piece]);
 			else pieces.push(piece);
 		}
-		if (delta.type === 'text_delta') return reply.text(getString(delta, 'text') ?? '');
-		return delta.type === 'thinking_delta' ? reply.reasoning(getString(delta, 'thinking') ?? '') : undefined;
-	};
-	const end = (index: number): undefined | Promise<void> => {
-		const block = blocks.get(index);
+		if (delta.type === 'text_delta') return this.#reply.text(getString(delta, 'text') ?? '');
+		return delta.type === 'thinking_delta' ? this.#reply.reasoning(getString(delta, 'thinking') ?? '') : undefined;
+	}
+
+	#end(index: number): Room {
+		const block = this.#blocks.get(index);
 		if (block?.callId === undefined) return undefined;
 		// Without a delta the arguments stand in the block's start, where a program wrote the call.
 		const given = getObject(block.start, 'input');
 		const room =
-			reply.inputLength(index) === 0 && Object.keys(given).length > 0
-				? reply.input(index, toInputText(given))
+			this.#reply.inputLength(index) === 0 && Object.keys(given).length > 0
+				? this.#reply.input(index, toInputText(given))
 				: undefined;
-		return reply.endCall(index) ?? room;
-	};
-	const toUsage = (more: Json): void => {
-		usage = { ...usage, ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== null)) };
-		reply.usage(sumUsage(usage));
-	};
-	const finish = (): void => {
-		const content = [...blocks.values()].map(toWholeBlock);
-		const container = getString(getObject(ending, 'container'), 'id');
+		return this.#reply.endCall(index) ?? room;
+	}
+
+	#toUsage(more: Json): void {
+		this.#usage = { ...this.#usage, ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== null)) };
+		this.#reply.usage(sumUsage(this.#usage));
+	}
+
+	#finish(): void {
+		const content = [...this.#blocks.values()].map(toWholeBlock);
+		const container = getString(getObject(this.#ending, 'container'), 'id');
 		const plain = content.every(isPlain) && container === undefined;
-		reply.finish({
-			reason: toStopReason(getString(ending, 'stop_reason')),
+		this.#reply.finish({
+			reason: toStopReason(getString(this.#ending, 'stop_reason')),
 			isExact: true,
-			raw: { id: message.id, model: message.model, ...ending },
+			raw: { id: this.#message.id, model: this.#message.model, ...this.#ending },
 			metadata: plain || content.length === 0 ? undefined : { content, container },
 			lastCallCut: content.at(-1)?.type === 'tool_use',
 		});
-	};
+	}
+
 	/** A message, as it begins or whole: both may hold blocks already, and how it ended. */
-	const open = async (from: Json): Promise<void> => {
-		message = from;
-		reply.setModel(getString(from, 'model'));
-		toUsage(getObject(from, 'usage'));
+	async #open(from: Json): Promise<void> {
+		this.#message = from;
+		this.#reply.setModel(getString(from, 'model'));
+		this.#toUsage(getObject(from, 'usage'));
 		for (const [at, block] of getObjects(from, 'content').entries()) {
 			// Beside the indices of what is still to be streamed.
 			const index = -1 - at;
-			await begin(index, block);
-			await end(index);
+			await this.#begin(index, block);
+			await this.#end(index);
 		}
 		for (const key of ['stop_reason', 'stop_sequence', 'stop_details', 'container']) {
-			if (from[key] !== undefined) ending = { ...ending, [key]: from[key] };
+			if (from[key] !== undefined) this.#ending = { ...this.#ending, [key]: from[key] };
 		}
-	};
-
-	return {
-		event: (event) => {
-			const index = getNumber(event, 'index') ?? 0;
-			switch (event.type) {
-				case 'message_start':
-					return open(getObject(event, 'message'));
-				case 'content_block_start':
-					return begin(index, getObject(event, 'content_block'));
-				case 'content_block_delta':
-					return go(index, getObject(event, 'delta'));
-				case 'content_block_stop':
-					return end(index);
-				case 'message_delta':
-					ending = { ...ending, ...getObject(event, 'delta') };
-					return void toUsage(getObject(event, 'usage'));
-				case 'message_stop':
-					return void finish();
-				case 'error':
-					throw new ProviderComplaint({ body: event });
-				default:
-					return undefined;
-			}
-		},
-		body: async (body) => {
-			if (body.type === 'error') throw new ProviderComplaint({ body });
-			if (!Array.isArray(body.content)) throw new RunletError('interrupted', 'the answer is no message.');
-			await open(body);
-			finish();
-		},
-	};
+	}
 }
 
 /** A block as it is sent back. A call's arguments stay with the message's `toolCalls`. */
