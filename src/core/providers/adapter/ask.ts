@@ -8,7 +8,7 @@ import { readBody, wireBounds } from './bounded.ts';
 import { done, eventBatches } from './events.ts';
 import { type Caller, createNotTheApi, readComplaint, toProviderError } from './failure.ts';
 import { findCost, loadPrices } from './price.ts';
-import { type ReplyBuilder, replyBuilder } from './reply.ts';
+import { ReplyBuilder } from './reply.ts';
 
 /** One question to a provider. */
 export interface Asked {
@@ -30,7 +30,7 @@ export async function ask(
 ): Promise<ChatReply> {
 	const { signal } = request;
 	const started = Date.now();
-	const reply = replyBuilder(onDelta, adapter.variant, caller.model, names);
+	const reply = new ReplyBuilder(onDelta, adapter.variant, caller.model, names);
 	// Prices load while the model thinks. A failure shows where a price is read.
 	loadPrices().catch(() => {});
 	const usage = async (): Promise<ChatUsage> => {

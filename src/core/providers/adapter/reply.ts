@@ -22,44 +22,6 @@ export interface Ending {
 	readonly lastCallCut?: boolean;
 }
 
-/**
- * Puts a reply together from its pieces, in O(n), and hands them on as deltas. Streamed and whole answers are read by
- * the same adapter code into one of these, so that both give the same reply.
- */
-export interface ReplyBuilder {
-	readonly text: (piece: string) => Room;
-	/** A piece of what the model shows of its thinking. */
-	readonly reasoning: (piece: string) => Room;
-	/** The next piece of thinking begins a new paragraph. */
-	readonly newThought: () => void;
-	/** A call begins. A missing id gets one, an id that comes again a suffix. Gives the id. */
-	readonly startCall: (
-		key: CallKey,
-		id: string | undefined,
-		name: string,
-	) => { readonly id: string; readonly room: Room };
-	/** The id of the newest call under a key. */
-	readonly callId: (key: CallKey) => string | undefined;
-	/** A piece of a call's arguments, as JSON. */
-	readonly input: (key: CallKey, piece: string) => Room;
-	readonly endCall: (key: CallKey) => Room;
-	/** How much of a call's arguments has come, in characters. */
-	readonly inputLength: (key: CallKey) => number;
-	/** The model that answers, as the provider names it; `claude-x` may be answered by `claude-x-20250929`. */
-	readonly setModel: (model: string | undefined) => void;
-	readonly getModel: () => string | undefined;
-	/** The provider's usage record as known by now; a later one replaces it. */
-	readonly usage: (raw: Json) => void;
-	/** The terminal event has come. */
-	readonly finish: (ending: Ending) => void;
-	readonly isFinished: () => boolean;
-	/** The calls that began, as they are by now. */
-	readonly calls: () => readonly ToolCall[];
-	readonly usageSoFar: () => { readonly raw: Json; readonly usage: ChatUsage };
-	/** Ends what is open, says `stop`, and gives the reply. */
-	readonly close: (usage: ChatUsage) => Promise<ChatReply>;
-}
-
 interface Call {
 	readonly id: string;
 	readonly name: string;
@@ -68,111 +30,169 @@ interface Call {
 	open: boolean;
 }
 
-/** @param names the tools' own names by their aliases, where they differ */
-export function replyBuilder(
-	onDelta: OnDelta,
-	provider: string,
-	model: string,
-	names: ReadonlyMap<string, string> = new Map(),
-): ReplyBuilder {
-	const texts: string[] = [];
-	const thoughts: string[] = [];
-	const calls: Call[] = [];
-	const byKey = new Map<CallKey, Call>();
-	const ids = new Set<string>();
-	let answeredBy: string | undefined;
-	let apart = false;
-	let usage: Json = {};
-	let ending: Ending | undefined;
+/** The calls of one reply, in their order. */
+class CallList {
+	readonly all: Call[] = [];
+	readonly #byKey = new Map<CallKey, Call>();
+	readonly #ids = new Set<string>();
 
-	const ownId = (given: string | undefined): string => {
+	start(key: CallKey, given: string | undefined, name: string): Call {
+		const call: Call = { id: this.#chooseId(given), name, pieces: [], length: 0, open: true };
+		this.all.push(call);
+		this.#byKey.set(key, call);
+		return call;
+	}
+
+	/** The newest under a key. */
+	get(key: CallKey): Call | undefined {
+		return this.#byKey.get(key);
+	}
+
+	#chooseId(given: string | undefined): string {
 		const base = given || `call_${crypto.randomUUID()}`;
 		let id = base;
-		for (let again = 2; ids.has(id); again++) id = `${base}_${again}`;
-		ids.add(id);
+		for (let again = 2; this.#ids.has(id); again++) id = `${base}_${again}`;
+		this.#ids.add(id);
 		return id;
-	};
-	const end = (call: Call | undefined): Room => {
+	}
+}
+
+/**
+ * Puts a reply together from its pieces, in O(n), and hands them on as deltas. Streamed and whole answers are read by
+ * the same adapter code into one of these, so that both give the same reply.
+ */
+export class ReplyBuilder {
+	readonly #onDelta: OnDelta;
+	readonly #provider: string;
+	readonly #model: string;
+	readonly #names: ReadonlyMap<string, string>;
+	readonly #calls = new CallList();
+	readonly #texts: string[] = [];
+	readonly #thoughts: string[] = [];
+	#beginsThought = false;
+	#answeredBy: string | undefined;
+	#usage: Json = {};
+	#ending: Ending | undefined;
+
+	/** @param names the tools' own names by their aliases, where they differ */
+	constructor(onDelta: OnDelta, provider: string, model: string, names: ReadonlyMap<string, string> = new Map()) {
+		this.#onDelta = onDelta;
+		this.#provider = provider;
+		this.#model = model;
+		this.#names = names;
+	}
+
+	text(piece: string): Room {
+		if (piece === '') return undefined;
+		this.#texts.push(piece);
+		return this.#onDelta({ type: 'text', text: piece });
+	}
+
+	/** A piece of what the model shows of its thinking. */
+	reasoning(piece: string): Room {
+		if (piece === '') return undefined;
+		const text = this.#beginsThought && this.#thoughts.length > 0 ? `\n\n${piece}` : piece;
+		this.#beginsThought = false;
+		this.#thoughts.push(text);
+		return this.#onDelta({ type: 'reasoning', text });
+	}
+
+	/** The next piece of thinking begins a new paragraph. */
+	newThought(): void {
+		this.#beginsThought = true;
+	}
+
+	/** A call begins. A missing id gets one, an id that comes again a suffix. Returns the id. */
+	startCall(key: CallKey, given: string | undefined, alias: string): { readonly id: string; readonly room: Room } {
+		const name = this.#names.get(alias) ?? alias;
+		const ended = this.endCall(key);
+		const { id } = this.#calls.start(key, given, name);
+		const started = this.#onDelta({ type: 'tool_use_start', id, name });
+		return { id, room: started ?? ended };
+	}
+
+	/** The id of the newest call under a key. */
+	callId(key: CallKey): string | undefined {
+		return this.#calls.get(key)?.id;
+	}
+
+	/** A piece of a call's arguments, as JSON. */
+	input(key: CallKey, piece: string): Room {
+		const call = this.#calls.get(key);
+		if (call === undefined || piece === '') return undefined;
+		call.pieces.push(piece);
+		call.length += piece.length;
+		return this.#onDelta({ type: 'tool_use_input', id: call.id, partialInputJson: piece });
+	}
+
+	endCall(key: CallKey): Room {
+		return this.#end(this.#calls.get(key));
+	}
+
+	/** How much of a call's arguments has come, in characters. */
+	inputLength(key: CallKey): number {
+		return this.#calls.get(key)?.length ?? 0;
+	}
+
+	/** The model that answers, as the provider names it; `claude-x` may be answered by `claude-x-20250929`. */
+	setModel(name: string | undefined): void {
+		this.#answeredBy = name ?? this.#answeredBy;
+	}
+
+	getModel(): string | undefined {
+		return this.#answeredBy;
+	}
+
+	/** The provider's usage record as known by now. A later one replaces it. */
+	usage(raw: Json): void {
+		this.#usage = raw;
+	}
+
+	/** The terminal event has come. */
+	finish(how: Ending): void {
+		this.#ending ??= how;
+	}
+
+	isFinished(): boolean {
+		return this.#ending !== undefined;
+	}
+
+	/** The calls that began, as they are by now. */
+	calls(): readonly ToolCall[] {
+		return this.#calls.all.map(toolCall);
+	}
+
+	usageSoFar(): { readonly raw: Json; readonly usage: ChatUsage } {
+		return { raw: this.#usage, usage: makeUsage(this.#usage, this.#provider, this.#model) };
+	}
+
+	/** Ends what is open, says `stop`, and returns the reply. */
+	async close(usage: ChatUsage): Promise<ChatReply> {
+		const ending: Ending = this.#ending ?? { reason: 'end_turn', raw: {} };
+		const { metadata, lastCallCut = false, raw } = ending;
+		const { all } = this.#calls;
+		const isWhole = (call: Call, at: number) => !isCut(call, lastCallCut && at === all.length - 1);
+		const whole = ending.reason === 'max_tokens' ? all.filter(isWhole) : all;
+		const isTurnOfCalls = ending.reason === 'end_turn' && whole.length > 0 && !ending.isExact;
+		const reason = isTurnOfCalls ? 'tool_use' : ending.reason;
+		for (const call of all) await this.#end(call);
+		await this.#onDelta({ type: 'stop', reason, usage });
+		return {
+			text: this.#texts.join(''),
+			toolCalls: whole.map(toolCall),
+			stopReason: reason,
+			usage,
+			...(this.#thoughts.length > 0 && { reasoning: this.#thoughts.join('') }),
+			...(metadata !== undefined && { providerMetadata: { [this.#provider]: metadata } }),
+			raw,
+		};
+	}
+
+	#end(call: Call | undefined): Room {
 		if (call === undefined || !call.open) return undefined;
 		call.open = false;
-		return onDelta({ type: 'tool_use_end', id: call.id });
-	};
-
-	return {
-		text: (piece) => {
-			if (piece === '') return undefined;
-			texts.push(piece);
-			return onDelta({ type: 'text', text: piece });
-		},
-		reasoning: (piece) => {
-			if (piece === '') return undefined;
-			const text = apart && thoughts.length > 0 ? `\n\n${piece}` : piece;
-			apart = false;
-			thoughts.push(text);
-			return onDelta({ type: 'reasoning', text });
-		},
-		newThought: () => {
-			apart = true;
-		},
-		startCall: (key, given, alias) => {
-			const name = names.get(alias) ?? alias;
-			const ended = end(byKey.get(key));
-			const call: Call = { id: ownId(given), name, pieces: [], length: 0, open: true };
-			calls.push(call);
-			byKey.set(key, call);
-			const { id } = call;
-			const started = onDelta({ type: 'tool_use_start', id, name });
-			return { id, room: started ?? ended };
-		},
-		callId: (key) => byKey.get(key)?.id,
-		input: (key, piece) => {
-			const call = byKey.get(key);
-			if (call === undefined || piece === '') return undefined;
-			call.pieces.push(piece);
-			call.length += piece.length;
-			return onDelta({ type: 'tool_use_input', id: call.id, partialInputJson: piece });
-		},
-		endCall: (key) => end(byKey.get(key)),
-		inputLength: (key) => byKey.get(key)?.length ?? 0,
-		setModel: (name) => {
-			answeredBy = name ?? answeredBy;
-		},
-		getModel: () => answeredBy,
-		usage: (raw) => {
-			usage = raw;
-		},
-		finish: (how) => {
-			ending ??= how;
-		},
-		isFinished: () => ending !== undefined,
-		calls: () => calls.map(toolCall),
-		usageSoFar: () => ({ raw: usage, usage: makeUsage(usage, provider, model) }),
-		close: async (spent) => {
-			const {
-				reason: given,
-				isExact,
-				raw,
-				metadata,
-				lastCallCut = false,
-			}: Ending = ending ?? { reason: 'end_turn', raw: {} };
-			const whole =
-				given === 'max_tokens'
-					? calls.filter((call, at) => !isCut(call, lastCallCut && at === calls.length - 1))
-					: calls;
-			const reason = given === 'end_turn' && whole.length > 0 && !isExact ? 'tool_use' : given;
-			for (const call of calls) await end(call);
-			await onDelta({ type: 'stop', reason, usage: spent });
-			return {
-				text: texts.join(''),
-				toolCalls: whole.map(toolCall),
-				stopReason: reason,
-				usage: spent,
-				...(thoughts.length > 0 && { reasoning: thoughts.join('') }),
-				...(metadata !== undefined && { providerMetadata: { [provider]: metadata } }),
-				raw,
-			};
-		},
-	};
+		return this.#onDelta({ type: 'tool_use_end', id: call.id });
+	}
 }
 
 function toolCall({ id, name, pieces }: Call): ToolCall {
