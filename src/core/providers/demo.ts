@@ -12,10 +12,9 @@ import {
 } from '../chat/index.ts';
 import { isRecord } from '../ground/json.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
-import { getProperties, getRequired } from '../tool/schema.ts';
 import { demoEmbedding } from './demo-embedding.ts';
 import { toForm } from './demo-output.ts';
-import { findSum } from './demo-sum.ts';
+import { askMark, findSign, planActions, skillTools } from './demo-plan.ts';
 
 export interface DemoOptions {
 	/** Pause between two deltas, in milliseconds, so that a person sees the stream; 0. */
@@ -67,9 +66,6 @@ export function demo({ delayMs = 0 }: DemoOptions = {}): ProviderRegistration {
 	};
 }
 
-/** Something to do for a message: a call, or, where an argument is missing, a question. */
-type Action = { readonly tool: string; readonly input: Readonly<Record<string, unknown>> } | { readonly ask: string };
-
 function answer(
 	messages: readonly Message[],
 	system: string,
@@ -117,123 +113,6 @@ function readTurn(messages: readonly Message[]): { text: string; done: Done[] } 
 	return { text, done };
 }
 
-const askMark = 'I still need';
-const skillTools = new Set(['list_skills', 'read_skill', 'apply_skill', 'search_skills', 'read_skill_file']);
-
-function planActions(message: string, system: string, tools: readonly Tool[]): Action[] {
-	// What a person asks stands in the first lines; the rules below are not made for a book.
-	const text = message.slice(0, 2_000);
-	const sums = arithmetic(text, tools);
-	const used = new Set(sums.flatMap((action) => ('tool' in action ? [action.tool] : [])));
-	const others = tools
-		.filter(({ name }) => !skillTools.has(name) && !used.has(name))
-		.flatMap((tool) => planUse(tool, text));
-	return [...planSkillReads(text, system, tools), ...sums, ...others];
-}
-
-function planSkillReads(text: string, system: string, tools: readonly Tool[]): Action[] {
-	if (!tools.some(({ name }) => name === 'read_skill')) return [];
-	const lower = text.toLowerCase();
-	return [...system.matchAll(/^ {2}- (\S+): .*? \(when: ([^)]*)\)/gm)]
-		.filter(([, , when = '']) =>
-			when.split(', ').some((trigger) => trigger !== '' && lower.includes(trigger.toLowerCase())),
-		)
-		.map(([, name = '']) => ({ tool: 'read_skill', input: { name } }));
-}
-
-const operators: Readonly<Record<string, { readonly words: RegExp; readonly tool: RegExp }>> = {
-	'+': { words: /\bplus\b/gi, tool: /\b(add|sum|plus)/i },
-	'-': { words: /\bminus\b/gi, tool: /\b(sub|subtract|minus|difference)/i },
-	'*': { words: /\b(times|multiplied by)\b|×/gi, tool: /\b(mul|multiply|times|product)/i },
-	'/': { words: /\bdivided by\b|÷/gi, tool: /\b(div|divide|quotient)/i },
-};
-
-/** A sum in the message, given to a tool that takes an expression, or to one that takes two numbers and is named for it. */
-function arithmetic(text: string, tools: readonly Tool[]): Action[] {
-	let plain = text.replace(/\d{4}-\d{2}-\d{2}/g, ' ');
-	for (const [sign, { words }] of Object.entries(operators)) plain = plain.replace(words, sign);
-	const expression = findSum(plain);
-	if (expression === undefined) return [];
-	const calculator = tools.find(({ inputSchema }) => 'expression' in getProperties(inputSchema));
-	if (calculator !== undefined) return [{ tool: calculator.name, input: { expression } }];
-	const [, a, sign = '', b] = /^(-?[\d.]+)\s*([-+*/])\s*(-?[\d.]+)$/.exec(expression) ?? [];
-	const tool = tools.find(
-		(one) =>
-			operators[sign]?.tool.test(toWords(`${one.name} ${one.description ?? ''}`)) && findNumberNames(one).length === 2,
-	);
-	if (tool === undefined) return [];
-	const [x = '', y = ''] = findNumberNames(tool);
-	return [{ tool: tool.name, input: { [x]: Number(a), [y]: Number(b) } }];
-}
-
-function findNumberNames({ inputSchema }: Tool): string[] {
-	return getRequired(inputSchema).filter((name) =>
-		['number', 'integer'].includes(readType(getProperties(inputSchema)[name])),
-	);
-}
-
-/** A call of a tool whose name a message mentions, or a question for what it still needs. */
-function planUse(tool: Tool, text: string): Action[] {
-	const mentioned = toWords(tool.name)
-		.split(' ')
-		.some((word) => word.length > 3 && new RegExp(`\\b${word}`, 'i').test(text));
-	if (!mentioned || (/time|clock|date/i.test(tool.name) && !/\b(time|clock|date|today|day)\b/i.test(text))) return [];
-	const input: Record<string, unknown> = {};
-	const taken = new Set<string>();
-	const required = getRequired(tool.inputSchema);
-	for (const [name, property] of Object.entries(getProperties(tool.inputSchema))) {
-		const value = chooseArgument(name, property, text, required.includes(name), taken);
-		if (value !== undefined) input[name] = value;
-	}
-	const missing = required.filter((name) => !(name in input));
-	if (missing.length === 0) return [{ tool: tool.name, input }];
-	return [
-		{ ask: `To use ${tool.name} ${askMark}: ${missing.map((name) => toWords(name)).join(', ')}. Please tell me.` },
-	];
-}
-
-/** The value of an argument, as far as a message says it: by name, by a quotation, by its type. */
-function chooseArgument(name: string, property: unknown, text: string, required: boolean, taken: Set<string>): unknown {
-	const type = readType(property);
-	const label = toWords(name).replaceAll(' ', '\\s*');
-	const named = new RegExp(`\\b${label}\\b\\s*(?:is|=|:)?\\s*["“]?([^\\s"”,;?!]+)`, 'i')
-		.exec(text)?.[1]
-		?.replace(/\.$/, '');
-	if (type === 'number' || type === 'integer') {
-		const found =
-			named && !Number.isNaN(Number(named))
-				? named
-				: required
-					? findFirstFree(text, /(?<![\w.-])-?\d+(?:\.\d+)?(?![\w-])/g, taken)
-					: undefined;
-		return found === undefined ? undefined : Number(found);
-	}
-	if (type !== 'string') return undefined;
-	if (/zone/i.test(name)) return timeZoneIn(text);
-	const choices = isRecord(property) && Array.isArray(property.enum) ? property.enum : undefined;
-	if (choices !== undefined)
-		return choices.find((choice) => typeof choice === 'string' && text.toLowerCase().includes(choice.toLowerCase()));
-	if (/id$|number$|order/i.test(name)) return findFirstFree(text, /\b[A-Za-z]*-?#?\d[\w-]*\b/g, taken);
-	const quoted = findFirstFree(text, /["“]([^"”]+)["”]/g, taken);
-	return quoted?.replace(/^["“]|["”]$/g, '') ?? (required ? named : undefined);
-}
-
-function findFirstFree(text: string, pattern: RegExp, taken: Set<string>): string | undefined {
-	for (const [found] of text.matchAll(pattern)) {
-		if (taken.has(found)) continue;
-		taken.add(found);
-		return found;
-	}
-	return undefined;
-}
-
-function timeZoneIn(text: string): string | undefined {
-	const plain = text.toLowerCase();
-	return Intl.supportedValuesOf('timeZone').find((zone) =>
-		plain.includes((zone.split('/').at(-1) ?? zone).replaceAll('_', ' ').toLowerCase()),
-	);
-}
-
 function announce(tool: string, input: Readonly<Record<string, unknown>>): string {
 	if (tool === 'read_skill') return `There is a skill for this: ${String(input.name)}. I will read it.`;
 	return `I will use ${tool} for that.`;
@@ -246,7 +125,7 @@ function report({ call, output, isError }: Done): string {
 		return `I have read the skill ${String(input.name)}. A language model would now follow it; I can show what it says:\n\n${takeExcerpt(output)}`;
 	if (typeof input.expression === 'string') return `${input.expression} is ${output}.`;
 	const numbers = Object.values(input).filter((value) => typeof value === 'number');
-	const sign = Object.entries(operators).find(([, { tool }]) => tool.test(toWords(call.name)))?.[0];
+	const sign = findSign(call.name);
 	if (numbers.length === 2 && sign !== undefined) return `${numbers.join(` ${sign} `)} is ${output}.`;
 	return `${call.name} answered: ${takeExcerpt(output)}`;
 }
@@ -280,20 +159,6 @@ function isSameCall(
 	action: { readonly tool: string; readonly input: Readonly<Record<string, unknown>> },
 ): boolean {
 	return call.name === action.tool && JSON.stringify(call.input) === JSON.stringify(action.input);
-}
-
-/** A name as words: `issue_refund`, `issueRefund` and `shop/issue-refund` all end in `issue refund`. */
-function toWords(name: string): string {
-	return name
-		.replace(/([a-z])([A-Z])/g, '$1 $2')
-		.split(/[^a-zA-Z0-9]+/)
-		.join(' ')
-		.toLowerCase()
-		.trim();
-}
-
-function readType(property: unknown): string {
-	return isRecord(property) && typeof property.type === 'string' ? property.type : '';
 }
 
 function* toDeltas({ text = '', toolCalls = [], stopReason, usage }: ChatReply): Generator<Parameters<OnDelta>[0]> {

@@ -1,7 +1,8 @@
-import { format as formats } from '@cfworker/json-schema';
 import { isRecord } from '../../ground/json.ts';
+import { truncateText } from '../../ground/text.ts';
 import type { Compiled } from './compile.ts';
 import type { JsonSchema } from './keywords.ts';
+import { countCharacters, equals, findNumberIssues, fitsFormat, getType, isOfType, toCanonicalText } from './values.ts';
 
 /** The most that one check may cost, in schemas and values looked at: some 50 ms. */
 const maxWork = 100_000;
@@ -63,7 +64,8 @@ class Check {
 		const asks = 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema;
 		const seen = asks ? new Set<string>() : seenBefore;
 		// Each says what is wrong by its own keywords, so all of them are asked.
-		let fits = this.#fitsReference(schema, value, seen);
+		const target = this.#compiled.references.get(schema);
+		let fits = target === undefined || this.fits(target, value, seen);
 		fits = this.#isOfType(schema, value) && fits;
 		fits = this.#isOneOf(schema, value) && fits;
 		fits = this.#fitsChoices(schema, value, seen) && fits;
@@ -76,11 +78,6 @@ class Check {
 		return fits;
 	}
 
-	#fitsReference(schema: JsonSchema, value: unknown, seen: Seen): boolean {
-		const target = this.#compiled.references.get(schema);
-		return target === undefined || this.fits(target, value, seen);
-	}
-
 	#isOfType({ type }: JsonSchema, value: unknown): boolean {
 		if (type === undefined) return true;
 		if (isOfType(type, value)) return true;
@@ -91,27 +88,10 @@ class Check {
 
 	#isOneOf(schema: JsonSchema, value: unknown): boolean {
 		const { enum: options } = schema;
-		const isIn = !Array.isArray(options) || options.some((option) => this.#equals(option, value));
-		const isIt = !('const' in schema) || this.#equals(schema.const, value);
+		const isIn = !Array.isArray(options) || options.some((option) => equals(option, value, this.#spend));
+		const isIt = !('const' in schema) || equals(schema.const, value, this.#spend);
 		if (!isIn) this.#report(`expected one of ${this.#show(options).slice(1).replace(/\]$/, '')}`);
 		return (isIt || this.#report(`expected ${this.#show(schema.const)}`)) && isIn;
-	}
-
-	#equals(one: unknown, other: unknown): boolean {
-		this.#spend(0.02);
-		if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other;
-		if (Array.isArray(one) || Array.isArray(other))
-			return (
-				Array.isArray(one) &&
-				Array.isArray(other) &&
-				one.length === other.length &&
-				one.every((entry, index) => this.#equals(entry, other[index]))
-			);
-		const entries = Object.entries(one);
-		return (
-			entries.length === Object.keys(other).length &&
-			entries.every(([key, entry]) => Object.hasOwn(other, key) && this.#equals(entry, Reflect.get(other, key)))
-		);
 	}
 
 	/** A value of the schema as a mistake shows it: written once, however often it is shown. */
@@ -119,7 +99,7 @@ class Check {
 		const known = this.#shown.get(value);
 		if (known !== undefined) return known;
 		const text = JSON.stringify(value) ?? 'nothing';
-		const short = text.length > maxShown ? `${text.slice(0, maxShown)} …` : text;
+		const short = text.length > maxShown ? `${truncateText(text, maxShown)} …` : text;
 		this.#shown.set(value, short);
 		return short;
 	}
@@ -169,20 +149,8 @@ class Check {
 	}
 
 	#fitsNumber(schema: JsonSchema, value: number): boolean {
-		const {
-			minimum = -Infinity,
-			maximum = Infinity,
-			exclusiveMinimum = -Infinity,
-			exclusiveMaximum = Infinity,
-			multipleOf,
-		} = schema;
 		let fits = true;
-		if (value < Number(minimum)) fits = this.#report(`expected at least ${minimum}`);
-		if (value > Number(maximum)) fits = this.#report(`expected at most ${maximum}`);
-		if (value <= Number(exclusiveMinimum)) fits = this.#report(`expected more than ${exclusiveMinimum}`);
-		if (value >= Number(exclusiveMaximum)) fits = this.#report(`expected less than ${exclusiveMaximum}`);
-		if (typeof multipleOf === 'number' && !isMultiple(value, multipleOf))
-			fits = this.#report(`expected a multiple of ${multipleOf}`);
+		for (const issue of findNumberIssues(schema, value)) fits = this.#report(issue);
 		return fits;
 	}
 
@@ -194,9 +162,8 @@ class Check {
 		if (maxLength !== undefined && countCharacters(value) > Number(maxLength))
 			fits = this.#report(`expected at most ${maxLength} characters`);
 		if (typeof pattern === 'string' && !this.#matches(pattern, value))
-			fits = this.#report(`does not match the pattern ${pattern.slice(0, maxShown)}`);
-		if (typeof format === 'string' && checkedFormats.has(format) && formats[format]?.(value) === false)
-			fits = this.#report(`is not of the format ${format}`);
+			fits = this.#report(`does not match the pattern ${truncateText(pattern, maxShown)}`);
+		if (typeof format === 'string' && !fitsFormat(format, value)) fits = this.#report(`is not of the format ${format}`);
 		return fits;
 	}
 
@@ -249,20 +216,11 @@ class Check {
 	#isUnique(value: readonly unknown[]): boolean {
 		const known = new Set<string>();
 		for (const entry of value) {
-			const text = this.#inOrder(entry);
+			const text = toCanonicalText(entry, this.#spend);
 			if (known.has(text)) return this.#report('expected entries that differ from each other');
 			known.add(text);
 		}
 		return true;
-	}
-
-	/** The value as a text that is the same for equal values. */
-	#inOrder(value: unknown): string {
-		this.#spend(1 + (typeof value === 'string' ? value.length / 500 : 0));
-		if (Array.isArray(value)) return `[${value.map((entry) => this.#inOrder(entry)).join()}]`;
-		if (!isRecord(value)) return JSON.stringify(value) ?? 'null';
-		const entries = Object.keys(value).sort();
-		return `{${entries.map((key) => `${JSON.stringify(key)}:${this.#inOrder(value[key])}`).join()}}`;
 	}
 
 	#fitsObject(schema: JsonSchema, value: Readonly<Record<string, unknown>>, seen: Seen): boolean {
@@ -326,43 +284,15 @@ class Check {
 		return false;
 	}
 
-	#spend(work: number): void {
+	readonly #spend = (work: number): void => {
 		this.#work += work;
 		if (this.#work > maxWork)
 			throw new TooMuch('The arguments are too large to be checked by the schema. Send less, or simpler values.');
-	}
+	};
 }
-
-/** Formats that are checked: those whose check takes a time that grows with the text's length only. */
-const checkedFormats: ReadonlySet<string> = new Set([
-	...['date', 'time', 'date-time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uri', 'uri-reference'],
-	...['uri-template', 'uuid', 'json-pointer', 'relative-json-pointer', 'regex'],
-]);
 
 /** The deeper within the value the first mistake is, and the fewer there are, the nearer the value comes. */
 function isNearer(issues: readonly Issue[], than: readonly Issue[]): boolean {
 	const depth = (of: readonly Issue[]): number => of[0]?.path.length ?? 0;
 	return depth(issues) === depth(than) ? issues.length < than.length : depth(issues) > depth(than);
-}
-
-function isOfType(type: unknown, value: unknown): boolean {
-	if (type === 'integer') return Number.isInteger(value);
-	return type === getType(value);
-}
-
-function getType(value: unknown): string {
-	if (value === null) return 'null';
-	return Array.isArray(value) ? 'array' : typeof value;
-}
-
-function isMultiple(value: number, of: number): boolean {
-	const times = value / of;
-	if (!Number.isFinite(times)) return Number.isInteger(value) && Number.isInteger(1 / of);
-	return Math.abs(times - Math.round(times)) <= Number.EPSILON * Math.max(1, Math.abs(times));
-}
-
-function countCharacters(text: string): number {
-	let count = 0;
-	for (const _ of text) count++;
-	return count;
 }

@@ -1,0 +1,147 @@
+import { isRecord } from '../ground/json.ts';
+import type { Tool } from '../tool/index.ts';
+import { getProperties, getRequired } from '../tool/schema.ts';
+import { findSum } from './demo-sum.ts';
+
+/** Something to do for a message: a call, or, where an argument is missing, a question. */
+export type Action =
+	| { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
+	| { readonly ask: string };
+
+/** Begins a question for an argument that is missing. */
+export const askMark = 'I still need';
+export const skillTools = new Set(['list_skills', 'read_skill', 'apply_skill', 'search_skills', 'read_skill_file']);
+
+/** What a message asks to be done, by fixed rules. */
+export function planActions(message: string, system: string, tools: readonly Tool[]): Action[] {
+	// What a person asks stands in the first lines; the rules below are not made for a book.
+	const text = message.slice(0, 2_000);
+	const sums = planSum(text, tools);
+	const used = new Set(sums.flatMap((action) => ('tool' in action ? [action.tool] : [])));
+	const others = tools
+		.filter(({ name }) => !skillTools.has(name) && !used.has(name))
+		.flatMap((tool) => planUse(tool, text));
+	return [...planSkillReads(text, system, tools), ...sums, ...others];
+}
+
+function planSkillReads(text: string, system: string, tools: readonly Tool[]): Action[] {
+	if (!tools.some(({ name }) => name === 'read_skill')) return [];
+	const lower = text.toLowerCase();
+	return [...system.matchAll(/^ {2}- (\S+): .*? \(when: ([^)]*)\)/gm)]
+		.filter(([, , when = '']) =>
+			when.split(', ').some((trigger) => trigger !== '' && lower.includes(trigger.toLowerCase())),
+		)
+		.map(([, name = '']) => ({ tool: 'read_skill', input: { name } }));
+}
+
+const operators: Readonly<Record<string, { readonly words: RegExp; readonly tool: RegExp }>> = {
+	'+': { words: /\bplus\b/gi, tool: /\b(add|sum|plus)/i },
+	'-': { words: /\bminus\b/gi, tool: /\b(sub|subtract|minus|difference)/i },
+	'*': { words: /\b(times|multiplied by)\b|×/gi, tool: /\b(mul|multiply|times|product)/i },
+	'/': { words: /\bdivided by\b|÷/gi, tool: /\b(div|divide|quotient)/i },
+};
+
+/** A sum in the message, given to a tool that takes an expression, or to one that takes two numbers and is named for it. */
+function planSum(text: string, tools: readonly Tool[]): Action[] {
+	let plain = text.replace(/\d{4}-\d{2}-\d{2}/g, ' ');
+	for (const [sign, { words }] of Object.entries(operators)) plain = plain.replace(words, sign);
+	const expression = findSum(plain);
+	if (expression === undefined) return [];
+	const calculator = tools.find(({ inputSchema }) => 'expression' in getProperties(inputSchema));
+	if (calculator !== undefined) return [{ tool: calculator.name, input: { expression } }];
+	const [, a, sign = '', b] = /^(-?[\d.]+)\s*([-+*/])\s*(-?[\d.]+)$/.exec(expression) ?? [];
+	const tool = tools.find(
+		(one) =>
+			operators[sign]?.tool.test(toWords(`${one.name} ${one.description ?? ''}`)) && findNumberNames(one).length === 2,
+	);
+	if (tool === undefined) return [];
+	const [x = '', y = ''] = findNumberNames(tool);
+	return [{ tool: tool.name, input: { [x]: Number(a), [y]: Number(b) } }];
+}
+
+function findNumberNames({ inputSchema }: Tool): string[] {
+	return getRequired(inputSchema).filter((name) =>
+		['number', 'integer'].includes(readType(getProperties(inputSchema)[name])),
+	);
+}
+
+/** A call of a tool whose name a message mentions, or a question for what it still needs. */
+function planUse(tool: Tool, text: string): Action[] {
+	const mentioned = toWords(tool.name)
+		.split(' ')
+		.some((word) => word.length > 3 && new RegExp(`\\b${word}`, 'i').test(text));
+	if (!mentioned || (/time|clock|date/i.test(tool.name) && !/\b(time|clock|date|today|day)\b/i.test(text))) return [];
+	const input: Record<string, unknown> = {};
+	const taken = new Set<string>();
+	const required = getRequired(tool.inputSchema);
+	for (const [name, property] of Object.entries(getProperties(tool.inputSchema))) {
+		const value = chooseArgument(name, property, text, required.includes(name), taken);
+		if (value !== undefined) input[name] = value;
+	}
+	const missing = required.filter((name) => !(name in input));
+	if (missing.length === 0) return [{ tool: tool.name, input }];
+	return [
+		{ ask: `To use ${tool.name} ${askMark}: ${missing.map((name) => toWords(name)).join(', ')}. Please tell me.` },
+	];
+}
+
+/** The value of an argument, as far as a message says it: by name, by a quotation, by its type. */
+function chooseArgument(name: string, property: unknown, text: string, required: boolean, taken: Set<string>): unknown {
+	const type = readType(property);
+	const label = toWords(name).replaceAll(' ', '\\s*');
+	const named = new RegExp(`\\b${label}\\b\\s*(?:is|=|:)?\\s*["“]?([^\\s"”,;?!]+)`, 'i')
+		.exec(text)?.[1]
+		?.replace(/\.$/, '');
+	if (type === 'number' || type === 'integer') {
+		const found =
+			named && !Number.isNaN(Number(named))
+				? named
+				: required
+					? findFirstFree(text, /(?<![\w.-])-?\d+(?:\.\d+)?(?![\w-])/g, taken)
+					: undefined;
+		return found === undefined ? undefined : Number(found);
+	}
+	if (type !== 'string') return undefined;
+	if (/zone/i.test(name)) return findTimeZone(text);
+	const choices = isRecord(property) && Array.isArray(property.enum) ? property.enum : undefined;
+	if (choices !== undefined)
+		return choices.find((choice) => typeof choice === 'string' && text.toLowerCase().includes(choice.toLowerCase()));
+	if (/id$|number$|order/i.test(name)) return findFirstFree(text, /\b[A-Za-z]*-?#?\d[\w-]*\b/g, taken);
+	const quoted = findFirstFree(text, /["“]([^"”]+)["”]/g, taken);
+	return quoted?.replace(/^["“]|["”]$/g, '') ?? (required ? named : undefined);
+}
+
+function findFirstFree(text: string, pattern: RegExp, taken: Set<string>): string | undefined {
+	for (const [found] of text.matchAll(pattern)) {
+		if (taken.has(found)) continue;
+		taken.add(found);
+		return found;
+	}
+	return undefined;
+}
+
+function findTimeZone(text: string): string | undefined {
+	const plain = text.toLowerCase();
+	return Intl.supportedValuesOf('timeZone').find((zone) =>
+		plain.includes((zone.split('/').at(-1) ?? zone).replaceAll('_', ' ').toLowerCase()),
+	);
+}
+
+/** The sign of the sum that a tool is named for. */
+export function findSign(tool: string): string | undefined {
+	return Object.entries(operators).find(([, one]) => one.tool.test(toWords(tool)))?.[0];
+}
+
+/** A name as words: `issue_refund`, `issueRefund` and `shop/issue-refund` all end in `issue refund`. */
+function toWords(name: string): string {
+	return name
+		.replace(/([a-z])([A-Z])/g, '$1 $2')
+		.split(/[^a-zA-Z0-9]+/)
+		.join(' ')
+		.toLowerCase()
+		.trim();
+}
+
+function readType(property: unknown): string {
+	return isRecord(property) && typeof property.type === 'string' ? property.type : '';
+}
