@@ -1,26 +1,18 @@
 /** A chat in the terminal with an agent of a running Runlet: `npm run chat -- --help`. */
 
 import { createInterface } from 'node:readline';
-import { styleText } from 'node:util';
-import { toMessageText } from '../src/core/ground/errors.ts';
 import {
-	type Answer,
-	type Client,
+	type CallAnswer,
 	ClientError,
 	createClient,
 	type RunEvent,
 	type Session,
-	type ToolCall,
-} from '../src/page/session.js';
-import {
-	describeAwaiting,
-	describeHalt,
-	describeStop,
-	describeUsage,
-	findSkillName,
-	parseInput,
-	toText,
-} from '../src/page/words.js';
+	type SessionClient,
+	type WaitingCall,
+} from '../src/client/index.ts';
+import { toMessageText } from '../src/core/ground/errors.ts';
+import { toText } from '../src/page/words.ts';
+import { createWriter, endLine, print, toOneLine } from './chat/terminal.ts';
 import { parseOptions } from './options.ts';
 import { assertNotSwallowed } from './swallowed.ts';
 
@@ -47,12 +39,12 @@ const samePressMs = 200;
 class UsageError extends Error {}
 
 interface Chat {
-	readonly client: Client;
+	readonly client: SessionClient;
 	readonly url: string;
 	readonly session: Session;
 	state: 'idle' | 'running' | 'stopping';
 	/** Calls that the person is asked about, the next line being the answer to the first. */
-	open: readonly ToolCall[];
+	open: readonly WaitingCall[];
 }
 
 async function main(): Promise<number> {
@@ -65,17 +57,19 @@ async function main(): Promise<number> {
 	if (values.session && (values.agent || values.model))
 		throw new UsageError('--session and --agent or --model exclude each other: a session keeps both.');
 	if (!URL.canParse(url)) throw new UsageError(`--url: ${url} is not a URL.`);
-	const key = values.key ?? process.env.RUNLET_API_KEY;
+	let chat: Chat | undefined;
 	const client = createClient({
-		url,
-		...(key && { headers: { authorization: `Bearer ${key}` } }),
-		onRetry: (attempt) => attempt === 1 && print('dim', 'Connection lost. Trying again…'),
+		baseUrl: url,
+		apiKey: values.key ?? process.env.RUNLET_API_KEY,
+		onRetry: (retry) => {
+			if (chat?.state === 'running' && retry === 1) print('dim', 'Connection lost. Trying again…');
+		},
 	});
 	try {
 		const session = values.session
-			? await client.session(values.session)
+			? await client.getSession(values.session)
 			: await createSession(client, values.agent, values.model);
-		const chat: Chat = { client, url, session, state: 'idle', open: [] };
+		chat = { client, url, session, state: 'idle', open: [] };
 		if (positionals.length > 0) return await sayAll(chat, [positionals.join(' ')]);
 		if (!process.stdin.isTTY) return await sayAll(chat, createInterface({ input: process.stdin }));
 		return await converse(chat, values.session !== undefined);
@@ -98,10 +92,10 @@ function readArguments(args: string[]) {
 	}
 }
 
-async function createSession(client: Client, name?: string, model?: string): Promise<Session> {
-	const agent = name ?? (await client.agents())[0]?.name;
+async function createSession(client: SessionClient, name?: string, model?: string): Promise<Session> {
+	const agent = name ?? (await client.listAgents())[0]?.name;
 	if (agent === undefined) throw new UsageError('This server has no agent to talk to.');
-	return client.createSession(model === undefined ? { agent } : { agent, model });
+	return client.createSession({ agent, model });
 }
 
 /** Each message in turn, without a prompt, up to the first that is not answered. */
@@ -124,11 +118,11 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 
 	print('dim', `${session.agent}${session.model ? ` (${session.model})` : ''} · Ctrl-C stops an answer, or leaves`);
 	if (isKnown) {
-		const { messages } = await client.load(session.id);
+		const { messages } = await client.loadSession(session.id);
 		const last = messages.at(-1);
 		if (last) print('dim', `\n› ${toText(last.content)}`);
-		await show(chat, client.follow(session.id));
-		chat.open = (await client.session(session.id)).toolCalls ?? [];
+		await show(chat, client.followRun(session.id));
+		chat.open = (await client.getSession(session.id)).toolCalls ?? [];
 	}
 	for (;;) {
 		const [call] = chat.open;
@@ -143,17 +137,17 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 /** What a line means: the answer to the first open call, where the run waits for one, else a message. */
 function sayLine(chat: Chat, line: string): AsyncIterable<RunEvent> {
 	const [call, ...rest] = chat.open;
-	if (call === undefined) return chat.client.send(chat.session.id, line);
+	if (call === undefined) return chat.client.sendMessage(chat.session.id, line);
 	chat.open = rest;
-	return chat.client.submit(chat.session.id, [toAnswer(call, line)]);
+	return chat.client.submitResults(chat.session.id, [toAnswer(call, line)]);
 }
 
-function toQuestion({ name, input, kind }: ToolCall): string {
-	if (kind === 'approval') return `May ${name} ${oneLine(input)} run? (yes, or why not)`;
-	return `Result of ${name} ${oneLine(input)} (begin with ! where it failed)`;
+function toQuestion({ name, input, kind }: WaitingCall): string {
+	if (kind === 'approval') return `May ${name} ${toOneLine(input)} run? (yes, or why not)`;
+	return `Result of ${name} ${toOneLine(input)} (begin with ! where it failed)`;
 }
 
-function toAnswer({ id, kind }: ToolCall, line: string): Answer {
+function toAnswer({ id, kind }: WaitingCall, line: string): CallAnswer {
 	if (kind === 'approval')
 		return /^y(es)?$/i.test(line.trim()) ? { id, approve: true } : { id, approve: false, reason: line };
 	const isError = line.startsWith('!');
@@ -171,7 +165,7 @@ function onInterrupt(chat: Chat): () => void {
 		if (chat.state === 'stopping') leave(chat, 130);
 		chat.state = 'stopping';
 		print('dim', 'Stopping…');
-		chat.client.cancel(chat.session.id).catch((error: ClientError) => print('red', toWords(error, chat.url)));
+		chat.client.cancelRun(chat.session.id).catch((error: ClientError) => print('red', toWords(error, chat.url)));
 	};
 }
 
@@ -199,109 +193,6 @@ async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolea
 		endLine();
 		chat.state = 'idle';
 	}
-}
-
-function createWriter() {
-	const calls = new Map<string, { name: string; json: string[]; isSkill: boolean }>();
-	let hasFailed = false;
-
-	function endCall(id: string) {
-		const call = calls.get(id);
-		if (!call) return;
-		const input = parseInput(call.json.join(''));
-		const skill = findSkillName(call.name, input);
-		call.isSkill = skill !== undefined;
-		print('dim', skill === undefined ? `→ ${call.name} ${oneLine(input)}` : `→ skill ${skill}`);
-	}
-
-	function endResult(id: string, output: unknown, isError: boolean) {
-		const call = calls.get(id);
-		calls.delete(id);
-		if (call?.isSkill && !isError) return;
-		print(isError ? 'red' : 'dim', `← ${calls.size > 0 && call ? `${call.name}: ` : ''}${oneLine(output)}`);
-	}
-
-	let isThinking = false;
-	return {
-		hasFailed: () => hasFailed,
-		write(event: RunEvent) {
-			switch (event.type) {
-				case 'text': {
-					const text = toPrintable(event.text);
-					process.stdout.write(text);
-					if (text !== '') isInLine = !text.endsWith('\n');
-					return;
-				}
-				case 'reasoning':
-					if (!isThinking) print('dim', '· thinking');
-					isThinking = true;
-					return;
-				case 'tool_use_start':
-					calls.set(event.id, { name: event.name, json: [], isSkill: false });
-					return;
-				case 'tool_use_input':
-					calls.get(event.id)?.json.push(event.partialInputJson);
-					return;
-				case 'tool_use_end':
-					return endCall(event.id);
-				case 'tool_result':
-					return endResult(event.id, event.output, event.isError === true);
-				case 'note':
-					return print('dim', `· ${event.label}${event.detail ? ` ${event.detail}` : ''}`);
-				case 'warning':
-					return print('yellow', event.message);
-				case 'turn.restarted':
-					calls.clear();
-					return print('dim', 'The answer was interrupted and starts again:');
-				case 'stop': {
-					isThinking = false;
-					endLine();
-					const words = describeStop(event.reason);
-					return words ? print('yellow', words) : undefined;
-				}
-				case 'done': {
-					const words = describeUsage(event.usage);
-					return words ? print('dim', words) : undefined;
-				}
-				case 'awaiting':
-					return print('bold', describeAwaiting(event));
-				case 'halted':
-					hasFailed = true;
-					return print('yellow', describeHalt(event.reason));
-				case 'cancelled':
-					hasFailed = true;
-					return print('dim', 'Stopped.');
-				case 'error':
-					hasFailed = true;
-					return print('red', `${event.message} (${event.code})`);
-			}
-		},
-	};
-}
-
-/** Whether an answer stands on the line that is being written. */
-let isInLine = false;
-
-function endLine() {
-	if (isInLine) process.stdout.write('\n');
-	isInLine = false;
-}
-
-/** Writes a line beside the answer. */
-function print(style: 'dim' | 'bold' | 'red' | 'yellow', text: string) {
-	endLine();
-	process.stderr.write(`${styleText(style, toPrintable(text), { stream: process.stderr })}\n`);
-}
-
-/** Without the control characters by which a text could move the cursor or write the clipboard. */
-function toPrintable(text: string): string {
-	return text.replace(/(?![\n\t])\p{Cc}/gu, '');
-}
-
-function oneLine(value: unknown): string {
-	const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-	const line = text.replace(/\s+/g, ' ').trim();
-	return line.length > 200 ? `${line.slice(0, 200)}…` : line;
 }
 
 function toWords(error: ClientError, url: string): string {

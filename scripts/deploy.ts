@@ -14,6 +14,7 @@ import { curlLine, describe, withKey } from './keys.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, toSecret } from './keys-file.ts';
 import { hasRemoteKeys, pushed } from './keys-remote.ts';
 import { parseOptions } from './options.ts';
+import { buildPage } from './page.ts';
 import { assertNotSwallowed } from './swallowed.ts';
 import { quietEnv, root, type Target, targetOptions, WranglerError, wrangler } from './wrangler.ts';
 
@@ -69,6 +70,7 @@ async function main(args: string[]): Promise<number> {
 async function dryRun(file: string, target: Target, outdir: string | undefined): Promise<number> {
 	const { keys } = await readKeys(file);
 	toSecret(keys);
+	buildPage();
 	const problems = await isWithin(async (folder) => {
 		const built = outdir ?? folder;
 		await wrangler(['deploy', '--dry-run', '--outdir', built, ...targetOptions(target)], { show: true });
@@ -145,6 +147,7 @@ const deployed = v.object({ type: v.literal('deploy'), targets: v.optional(v.arr
  * nothing has to be written into `wrangler.toml`. Gives the address.
  */
 async function deploy(folder: string, target: Target, keys: Keys | undefined): Promise<string | undefined> {
+	buildPage();
 	const secrets = join(folder, 'secrets.json');
 	const told = join(folder, 'deploy.ndjson');
 	if (keys !== undefined) await writeFile(secrets, JSON.stringify({ API_KEYS: toSecret(keys.keys) }), { mode: 0o600 });

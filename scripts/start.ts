@@ -7,6 +7,7 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { type RunletError, toMessageText } from '../src/core/ground/errors.ts';
 import { readKeys, toSecret } from './keys-file.ts';
+import { buildPage } from './page.ts';
 import { watchParent } from './processes.ts';
 import { inspect, writeBanner } from './start/banner.ts';
 import { DevServer } from './start/dev-server.ts';
@@ -46,6 +47,7 @@ async function main(options: StartOptions): Promise<void> {
 		onAnswer: options.json ? undefined : (line) => printLine(describeAnswer(line)),
 	});
 	const url = await listen(proxy.server, options);
+	updatePage();
 	await publishSkills(options);
 	const types = options.checksTypes ? new TypeCheck({ print }) : undefined;
 	let isAnnounced = false;
@@ -94,8 +96,18 @@ async function main(options: StartOptions): Promise<void> {
 			server.restart();
 		},
 		onSkills: () => void publishSkills(options),
+		onPage: updatePage,
 	});
 	server.start();
+}
+
+/** Builds the page. One with a mistake stops nothing: it stays as it was. */
+function updatePage(): void {
+	try {
+		buildPage();
+	} catch (error) {
+		print(`The page stays as it was until this is mended:\n${toMessageText(error)}`);
+	}
 }
 
 /** Takes the address before anything slow is done, and gives it as a URL. */

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { unstable_getMiniflareWorkerOptions } from 'wrangler';
+import { buildPage } from '../scripts/page.ts';
 import { quietEnv, root, wranglerPath } from '../scripts/wrangler.ts';
 
 const bundles = new Map<string, Promise<string>>();
@@ -23,6 +24,8 @@ function bundleWorker(entry: string): Promise<string> {
 async function writeBundle(entry: string): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-bundle-'));
 	process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+	// Wrangler wants the folder of the page.
+	buildPage();
 	const args = ['--no-warnings', wranglerPath, 'deploy', entry, '--dry-run', '--outdir', folder];
 	const child = spawn(process.execPath, args, { cwd: root, env: quietEnv, stdio: ['ignore', 'ignore', 'pipe'] });
 	const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);

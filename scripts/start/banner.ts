@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { localHeader } from '../../src/cloudflare/auth/local.ts';
 import { defaultBudgets } from '../../src/cloudflare/rpc/budget.ts';
 import { toMessageText } from '../../src/core/ground/errors.ts';
-import { describeModel } from '../../src/page/words.js';
+import { describeModel } from '../../src/page/words.ts';
 import { budgetLine, limitSchema } from '../budget-line.ts';
 
 export interface BannerOptions {

@@ -12,6 +12,8 @@ export interface WatchOptions {
 	/** A file of variables was saved, by its name. */
 	readonly onVariables: (file: string) => void;
 	readonly onSkills: () => void;
+	/** A file of the page was saved, or one of the client that it uses. */
+	readonly onPage: () => void;
 }
 
 /** Editors write a file in several steps. */
@@ -20,15 +22,17 @@ const settleMs = 150;
 const typesSettleMs = 1_000;
 
 /** Watches what Wrangler does not, and what it does not while it is down. */
-export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkills }: WatchOptions): void {
+export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkills, onPage }: WatchOptions): void {
 	const source = settle(onSource);
 	const variables = settle(onVariables);
 	const skills = settle(onSkills);
+	const page = settle(onPage);
 	const types = settle(onTypeScript, typesSettleMs);
 	follow(join(root, 'src'), true, (file) => {
 		source(file);
 		// The system does not always say which one it was.
 		if (file === '' || /\.[cm]?ts$/.test(file)) types(file);
+		if (file === '' || /^(page|client)\b/.test(file)) page(file);
 	});
 	follow(join(root, 'skills'), true, skills);
 	follow(root, false, (file) => {

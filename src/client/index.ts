@@ -1,66 +1,44 @@
-/** `runlet/client`: the API of a Runlet server, typed (README.md, "A typed client"). */
-import type { Hono } from 'hono';
+/** `runlet/client`: talks to a Runlet server (README.md, "A client"). */
 import { hc } from 'hono/client';
-import type { ClientErrorStatusCode, ServerErrorStatusCode } from 'hono/utils/http-status';
-import type * as v from 'valibot';
-import type { errorBody } from '../cloudflare/wire/error.ts';
-import type { Operation } from '../cloudflare/wire/operation.ts';
-import type * as operations from '../cloudflare/wire/operations/index.ts';
+import type { Api } from './api.ts';
+import { type ClientOptions, createAuthorization } from './http.ts';
+import { createSessionClient, type SessionClient } from './sessions.ts';
 
-/** The API as `hc` takes it: `hc<Api>('https://…')`. */
-export type Api = Hono<object, Routes, '/'>;
+export type { Api } from './api.ts';
+export { ClientError } from './error.ts';
+export type { ClientOptions, SignalOption } from './http.ts';
+export type { SessionClient } from './sessions.ts';
+export type { RunEvents } from './stream.ts';
+export type {
+	Agent,
+	AnswerBody,
+	Attachment,
+	CallAnswer,
+	Message,
+	MessageBody,
+	NewSession,
+	RunEvent,
+	Session,
+	SessionBody,
+	Usage,
+	WaitingCall,
+} from './types.ts';
 
-/** A client of the API: `client.v1.sessions.$post({ json: { agent: 'assistant' } })`. */
-export type Client = ReturnType<typeof hc<Api>>;
-
-export interface ClientOptions {
-	/** An API key, or the token of a session; under `npm start` there is none. */
-	readonly key?: string;
-	/** `fetch` of your own. */
-	readonly fetch?: typeof fetch;
+/** A client of a server: its sessions, and under `v1` every route as it is, without retries. */
+export interface Client extends SessionClient {
+	/** Hono's client, typed by the API: `v1.skills[':name'].$get({ param: { name } })`. */
+	readonly v1: ReturnType<typeof hc<Api>>['v1'];
 }
 
-/** A client of the Runlet server at an address. Requests and answers have the types of the API; nothing is checked. */
-export function createClient(url: string, { key, fetch }: ClientOptions = {}): Client {
-	return hc<Api>(url, {
-		...(key !== undefined && { headers: { authorization: `Bearer ${key}` } }),
-		fetch,
-	});
+/** Makes a client of a server. Requests and answers have the types of the API; answers are not checked. */
+export function createClient(options?: ClientOptions): Client;
+export function createClient(baseUrl: string, options?: ClientOptions & { readonly key?: string }): Client;
+export function createClient(
+	given: ClientOptions | string = {},
+	{ key, ...more }: ClientOptions & { readonly key?: string } = {},
+): Client {
+	const options = typeof given === 'string' ? { apiKey: key, ...more, baseUrl: given } : given;
+	const { baseUrl = '', apiKey, fetch } = options;
+	const headers = () => createAuthorization(apiKey);
+	return { ...createSessionClient(options), v1: hc<Api>(baseUrl, { headers, fetch }).v1 };
 }
-
-type Operations = (typeof operations)[keyof typeof operations];
-
-type Routes = {
-	[P in Operations['path']]: {
-		[O in Extract<Operations, { readonly path: P }> as `$${O['method']}`]: EndpointOf<O>;
-	};
-};
-
-type EndpointOf<O extends Operation> =
-	| {
-			[S in keyof O['answers'] & number]: { input: InputOf<O>; status: S } & OutputOf<O['answers'][S]>;
-	  }[keyof O['answers'] & number]
-	| {
-			input: InputOf<O>;
-			status: ClientErrorStatusCode | ServerErrorStatusCode;
-			output: v.InferOutput<typeof errorBody>;
-			outputFormat: 'json';
-	  };
-
-type OutputOf<A> = A extends { readonly json: infer S extends v.GenericSchema }
-	? { output: v.InferOutput<S>; outputFormat: 'json' }
-	: { output: string; outputFormat: 'body' };
-
-/** A JSON body is what its schema gives, as a schema may look at what is unknown first; a query is text. */
-type InputOf<O extends Operation> = PathOf<O['path']> &
-	(O extends { readonly json: infer S extends v.GenericSchema } ? { json: v.InferOutput<S> } : object) &
-	(O extends { readonly query: infer S extends v.GenericSchema } ? { query?: v.InferInput<S> } : object) &
-	(O extends { readonly headers: readonly (infer H extends string)[] } ? { header?: { [K in H]?: string } } : object);
-
-type PathOf<P extends string> = [NamesIn<P>] extends [never] ? object : { param: { [N in NamesIn<P>]: string } };
-
-type NamesIn<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
-	? Name | NamesIn<Rest>
-	: P extends `${string}:${infer Name}`
-		? Name
-		: never;

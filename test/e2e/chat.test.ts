@@ -4,10 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createClient, type RunEvent } from '../../src/page/session.js';
-import { createSseParser } from '../../src/page/sse.js';
+import type { RunEvent } from '../../src/client/index.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const usage = { inputTokens: 1200, outputTokens: 7, totalTokens: 1207 };
@@ -40,7 +38,7 @@ describe('npm run chat', () => {
 			...toolCall('c2', 'find_order', ['{"id":"seven"}'], 'id: expected a number', true),
 			{ type: 'warning', code: 'context', message: 'The context window is nearly full.' },
 			say('I am sorry.'),
-			{ type: 'done', text: 'I am sorry.' },
+			{ type: 'done', text: 'I am sorry.', usage: {} },
 		]);
 		const { stdout, stderr } = await run(server, ['--agent', 'support', 'Help']);
 		expect(stderr.split('\n')).toEqual([
@@ -56,7 +54,7 @@ describe('npm run chat', () => {
 	});
 
 	test('each line of the input is a message of one session', async () => {
-		const server = await startServer([say('Yes.'), { type: 'done', text: 'Yes.' }]);
+		const server = await startServer([say('Yes.'), { type: 'done', text: 'Yes.', usage: {} }]);
 		const { stdout, code } = await run(server, ['--session', 's1'], 'one\n\ntwo\n');
 		expect(stdout).toBe('Yes.\nYes.\n');
 		expect(code).toBe(0);
@@ -65,7 +63,7 @@ describe('npm run chat', () => {
 	});
 
 	test('a connection cut inside an event is taken up again after the last whole one', async () => {
-		const events = [say('one '), say('two '), say('three'), { type: 'done', text: '' } as const];
+		const events = [say('one '), say('two '), say('three'), { type: 'done', text: '', usage: {} } as const];
 		const server = await startServer(events, { cutAfter: [2] });
 		const { stdout, stderr, code } = await run(server, ['Count']);
 		expect(stdout.replaceAll('\n', '')).toBe('one two three');
@@ -101,7 +99,7 @@ describe('npm run chat', () => {
 			say('The answ'),
 			{ type: 'turn.restarted', iteration: 1 },
 			say('The answer.'),
-			{ type: 'done', text: 'The answer.' },
+			{ type: 'done', text: 'The answer.', usage: {} },
 		]);
 		const { stdout, stderr } = await run(server, ['Go']);
 		expect(stdout).toBe('The answ\nThe answer.\n');
@@ -109,7 +107,7 @@ describe('npm run chat', () => {
 	});
 
 	test('control characters of a model do not reach the terminal', async () => {
-		const server = await startServer([say('a\u001b]52;c;YQ==\u0007b\u009b2J'), { type: 'done', text: '' }]);
+		const server = await startServer([say('a\u001b]52;c;YQ==\u0007b\u009b2J'), { type: 'done', text: '', usage: {} }]);
 		const { stdout } = await run(server, ['Go']);
 		expect(stdout).toBe('a]52;c;YQ==b2J\n');
 	});
@@ -153,96 +151,6 @@ describe('npm run chat', () => {
 	});
 });
 
-describe('the client', () => {
-	test('a connection cut before the first event follows the run from its start', async () => {
-		const server = await startServer([say('one'), { type: 'done', text: 'one' }], { cutAfter: [0] });
-		const client = createClient({ url: server.url, retryDelayMs: 1 });
-		expect(await readTypes(client.send('s1', 'Go'))).toEqual(['text', 'done']);
-		expect(server.lastEventIds).toEqual([undefined]);
-	});
-
-	test('a stream that falls silent is taken up again', async () => {
-		const events = [say('one '), say('two'), { type: 'done', text: '' } as const];
-		const server = await startServer(events, { stallAfter: 1 });
-		const client = createClient({ url: server.url, retryDelayMs: 1, idleMs: 50 });
-		expect(await readTypes(client.send('s1', 'Go'))).toEqual(['text', 'text', 'done']);
-		expect(server.lastEventIds).toEqual(['1-1']);
-	});
-
-	test('retries are bounded, and progress renews them', async () => {
-		const events = [say('a'), say('b'), say('c'), { type: 'done', text: '' } as const];
-		const server = await startServer(events, { cutAfter: [1, 2, 3, 3, 3, 3, 3] });
-		const client = createClient({ url: server.url, retryDelayMs: 1, retries: 2 });
-		const seen: string[] = [];
-		const failure = await collect(client.send('s1', 'Go'), seen).catch((error) => error);
-		expect(failure).toMatchObject({ name: 'ClientError', code: 'connection_lost' });
-		expect(seen).toEqual(['text', 'text', 'text']);
-		expect(server.lastEventIds).toEqual(['1-1', '1-2', '1-3', '1-3']);
-	});
-
-	test('an abort ends the following at once', async () => {
-		const server = await startServer([say('one')], { hold: true });
-		const aborter = new AbortController();
-		const events = createClient({ url: server.url }).send('s1', 'Go', { signal: aborter.signal });
-		await events.next();
-		aborter.abort();
-		await expect(events.next()).rejects.toThrow();
-		expect(server.lastEventIds).toEqual([]);
-	});
-
-	test('a session without a run has nothing to follow', async () => {
-		const server = await startServer([]);
-		expect(await readTypes(createClient({ url: server.url }).follow('s1'))).toEqual([]);
-	});
-
-	test('a loaded session leaves out what following replays, over all pages', async () => {
-		const server = await startServer([]);
-		const { session, messages } = await createClient({ url: server.url }).load('stored');
-		expect(session.run?.id).toBe('r2');
-		expect(messages.map(({ id }) => id)).toEqual(['m1', 'm2', 'm3']);
-	});
-});
-
-describe('the parser of server-sent events', () => {
-	const value = fc.string({ unit: 'binary' }).map((raw) => raw.replace(/[\r\n\0]/g, ''));
-	const event = fc.record({
-		id: value,
-		type: value,
-		lines: fc.array(value, { minLength: 1, maxLength: 3 }),
-		comment: fc.option(value),
-		lineEnd: fc.constantFrom('\r\n', '\n', '\r'),
-	});
-
-	test('gives the same events however the bytes are cut', () => {
-		fc.assert(
-			fc.property(fc.array(event), fc.array(fc.nat()), (events, cuts) => {
-				const expected = events.map(({ id, type, lines }) => ({ id, type: type || 'message', data: lines.join('\n') }));
-				const bytes = new TextEncoder().encode(events.map(toWire).join(''));
-				const parser = createSseParser();
-				const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
-				const given = edges.slice(1).flatMap((to, index) => parser.push(bytes.subarray(edges[index], to)));
-				expect(given).toEqual(expected);
-			}),
-			{ numRuns: 500 },
-		);
-	});
-
-	test('gives the same events byte by byte', () => {
-		const bytes = new TextEncoder().encode(
-			'\uFEFF: hi\r\n\r\nid: 1\r\nevent: text\r\ndata: añ😀\r\ndata:b\r\n\r\ndata: cut',
-		);
-		const parser = createSseParser();
-		const given = [...bytes].flatMap((byte) => parser.push(Uint8Array.of(byte)));
-		expect(given).toEqual([{ id: '1', type: 'text', data: 'añ😀\nb' }]);
-	});
-
-	function toWire({ id, type, lines, comment, lineEnd }: typeof event extends fc.Arbitrary<infer T> ? T : never) {
-		const all = [`id: ${id}`, `event: ${type}`, ...lines.map((line) => `data: ${line}`), ''];
-		if (comment !== null) all.unshift(`:${comment}`);
-		return all.map((line) => line + lineEnd).join('');
-	}
-});
-
 function say(text: string): RunEvent {
 	return { type: 'text', text };
 }
@@ -255,15 +163,6 @@ function toolCall(id: string, name: string, input: string[], output: unknown, is
 		{ type: 'stop', reason: 'tool_use', usage: {} },
 		{ type: 'tool_result', id, output, isError },
 	];
-}
-
-async function collect(events: AsyncIterable<RunEvent>, into: string[]) {
-	for await (const { type } of events) into.push(type);
-	return into;
-}
-
-function readTypes(events: AsyncIterable<RunEvent>) {
-	return collect(events, []);
 }
 
 function start(server: { url: string }, args: string[], input = '') {
@@ -300,8 +199,6 @@ async function sees(child: ReturnType<typeof start>, words: string) {
 interface Faults {
 	/** Of each stream in turn: the event in the middle of which its connection is cut. */
 	readonly cutAfter?: number[];
-	/** The first stream says nothing more after so many events. */
-	readonly stallAfter?: number;
 	/** The run goes on until it is cancelled. */
 	readonly hold?: boolean;
 	/** A cancel is taken, and changes nothing. */
@@ -309,11 +206,10 @@ interface Faults {
 }
 
 /** The wire of Runlet as far as a client sees it, with one run that says `events`. */
-async function startServer(events: RunEvent[], { cutAfter = [], stallAfter, hold = false, deaf = false }: Faults = {}) {
+async function startServer(events: RunEvent[], { cutAfter = [], hold = false, deaf = false }: Faults = {}) {
 	const requests: { route: string; body: unknown }[] = [];
 	const lastEventIds: (string | undefined)[] = [];
 	const cuts = [...cutAfter];
-	let isStalling = stallAfter !== undefined;
 	let cancel = () => {};
 
 	function answer(response: ServerResponse, status: number, body: unknown) {
@@ -331,10 +227,6 @@ async function startServer(events: RunEvent[], { cutAfter = [], stallAfter, hold
 				response.write(message.slice(0, -9), () => response.destroy());
 				return;
 			}
-			if (isStalling && index === stallAfter) {
-				isStalling = false;
-				return;
-			}
 			response.write(message);
 		}
 		if (!hold) response.end();
@@ -343,7 +235,7 @@ async function startServer(events: RunEvent[], { cutAfter = [], stallAfter, hold
 
 	async function handle(request: IncomingMessage, response: ServerResponse) {
 		const body = await text(request);
-		const { pathname, searchParams } = new URL(request.url ?? '', 'http://127.0.0.1');
+		const { pathname } = new URL(request.url ?? '', 'http://127.0.0.1');
 		const route = `${request.method} ${pathname}`;
 		requests.push({ route, body: body === '' ? undefined : JSON.parse(body) });
 		switch (route) {
@@ -364,15 +256,6 @@ async function startServer(events: RunEvent[], { cutAfter = [], stallAfter, hold
 			case 'POST /v1/sessions/s1/cancel':
 				if (!deaf) cancel();
 				return answer(response, 200, {});
-			case 'GET /v1/sessions/stored':
-				return answer(response, 200, {
-					id: 'stored',
-					agent: 'helper',
-					status: 'running',
-					run: { id: 'r2', status: 'running' },
-				});
-			case 'GET /v1/sessions/stored/messages':
-				return answer(response, 200, searchParams.get('cursor') === 'a b' ? storedPages[1] : storedPages[0]);
 			default:
 				return answer(response, 404, {
 					error: { code: 'not_found', message: `No session ${pathname.split('/')[3]}.` },
@@ -395,19 +278,3 @@ async function startServer(events: RunEvent[], { cutAfter = [], stallAfter, hold
 		close,
 	};
 }
-
-const storedPages = [
-	{
-		messages: [
-			{ id: 'm1', runId: 'r1', role: 'user', content: 'Hello', isInput: true },
-			{ id: 'm2', runId: 'r1', role: 'assistant', content: 'Hello.' },
-		],
-		cursor: 'a b',
-	},
-	{
-		messages: [
-			{ id: 'm3', runId: 'r2', role: 'user', content: 'And now?', isInput: true },
-			{ id: 'm4', runId: 'r2', role: 'assistant', content: 'Now' },
-		],
-	},
-];

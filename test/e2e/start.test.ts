@@ -80,8 +80,7 @@ test('the page is served, under a policy that lets it load nothing but itself', 
 	const page = await fetch(`${runlet.url}/`);
 	expect(page.headers.get('content-type')).toContain('text/html');
 	expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-	for (const file of ['/app.js', '/session.js', '/style.css'])
-		expect((await fetch(`${runlet.url}${file}`)).status, file).toBe(200);
+	for (const file of ['/app.js', '/style.css']) expect((await fetch(`${runlet.url}${file}`)).status, file).toBe(200);
 });
 
 test('the example skills are published, and the agents see those that they name', async () => {

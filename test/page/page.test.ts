@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { build } from 'esbuild';
 import { type Browser, chromium, type JSHandle, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Message, RunEvent } from '../../src/client/index.ts';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
-import type { Message, RunEvent } from '../../src/page/session.js';
 import { startRunlet } from '../runlet.ts';
 import { payloads, plain } from './payloads.ts';
 import { startProxy } from './proxy.ts';
@@ -81,6 +83,19 @@ function watchSinks(): void {
 	watch(Range.prototype, 'createContextualFragment');
 	watch(HTMLImageElement.prototype, 'src');
 	watch(HTMLScriptElement.prototype, 'src');
+}
+
+/** Loads a module of the page by itself. */
+async function load<M>(name: string): Promise<JSHandle<M>> {
+	const { outputFiles } = await build({
+		entryPoints: [resolve(import.meta.dirname, `../../src/page/${name}.ts`)],
+		bundle: true,
+		format: 'iife',
+		globalName: 'loaded',
+		target: 'es2022',
+		write: false,
+	});
+	return page.evaluateHandle<M>(`(() => { ${outputFiles[0]?.text} return loaded; })()`);
 }
 
 const prose = () => page.locator('.prose').last();
@@ -452,7 +467,7 @@ describe('what the wire may bring', () => {
 			...call('b', 'apply_skill', { name: 'tone' }),
 			stop,
 			{ type: 'note', id: 'a', label: 'Finding', detail: 'Oslo' },
-			{ type: 'tool_result', id: 'b', output: 'Be kind.' },
+			{ type: 'tool_result', id: 'b', output: 'Be kind.', isError: false },
 			{ type: 'tool_result', id: 'a', output: 'There is no Oslo.', isError: true },
 			{ type: 'warning', code: 'context', message: 'Nearly full.' },
 			{ type: 'text', text: 'No.' },
@@ -476,7 +491,7 @@ describe('what the wire may bring', () => {
 			{ type: 'text', text: 'Kept.' },
 			...call('a', 'find', {}),
 			stop,
-			{ type: 'tool_result', id: 'a', output: 'x' },
+			{ type: 'tool_result', id: 'a', output: 'x', isError: false },
 			{ type: 'text', text: 'Dropped' },
 			...call('b', 'lost', {}),
 			{ type: 'turn.restarted', iteration: 2 },
@@ -513,7 +528,7 @@ describe('what the wire may bring', () => {
 			{ runId: 'r9', role: 'assistant', content: 'Done.' },
 		];
 		await open(
-			[{ type: 'tool_result', id: 'b', output: 'Now' }, { type: 'text', text: 'Done.' }, stop, done],
+			[{ type: 'tool_result', id: 'b', output: 'Now', isError: false }, { type: 'text', text: 'Done.' }, stop, done],
 			messages,
 		);
 		const shown = await readTexts('.message, .call .brief, .prose');
@@ -534,7 +549,7 @@ describe('what the wire may bring', () => {
 				{ type: 'note', id: 'a', label: image, detail: everywhere },
 				{ type: 'warning', code: image, message: everywhere },
 				stop,
-				{ type: 'tool_result', id: 'a', output: everywhere },
+				{ type: 'tool_result', id: 'a', output: everywhere, isError: false },
 				{ type: 'tool_result', id: 'b', output: everywhere, isError: true },
 				{ type: 'text', text: everywhere },
 				{ type: 'error', code: image, message: everywhere },
@@ -573,8 +588,7 @@ describe('what the wire may bring', () => {
 	test('each payload alone stays text, however it is cut', async () => {
 		await page.addInitScript(watchSinks);
 		await page.goto(server.url);
-		const module: JSHandle<typeof import('../../src/page/markdown.js')> =
-			await page.evaluateHandle('import("/markdown.js")');
+		const module = await load<typeof import('../../src/page/markdown.ts')>('markdown');
 		const strange = await module.evaluate(({ createMarkdown }, payloads) => {
 			const known = 'P PRE CODE STRONG EM H3 UL OL LI A'.split(' ');
 			return payloads.flatMap((payload) =>
@@ -613,8 +627,7 @@ describe('the parts of the page', () => {
 		['a single line', ' '],
 		['a block of code', '\n'],
 	] as const)('20,000 pieces of %s cost little', async ([kind, gap]) => {
-		const module: JSHandle<typeof import('../../src/page/run-view.js')> =
-			await page.evaluateHandle('import("/run-view.js")');
+		const module = await load<typeof import('../../src/page/run-view.ts')>('run-view');
 		const pieces = Array.from({ length: 20_000 }, (_, index) => `word${index}${index % 50 === 49 ? gap : ' '}`);
 		if (kind === 'a block of code') pieces.unshift('```\n');
 		const { ms, text } = await module.evaluate(({ createRunView }, pieces) => {
@@ -633,8 +646,7 @@ describe('the parts of the page', () => {
 	});
 
 	test('a link says which host it leads to, where its label names another one', async () => {
-		const module: JSHandle<typeof import('../../src/page/markdown.js')> =
-			await page.evaluateHandle('import("/markdown.js")');
+		const module = await load<typeof import('../../src/page/markdown.ts')>('markdown');
 		const drawn = (sources: readonly string[]) =>
 			module.evaluate(({ createMarkdown }, sources) => {
 				const texts = sources.map((source) => {
@@ -697,11 +709,9 @@ describe('the parts of the page', () => {
 	});
 
 	test('nothing on the page turns the direction of a text', async () => {
-		const module: JSHandle<typeof import('../../src/page/markdown.js')> =
-			await page.evaluateHandle('import("/markdown.js")');
+		const module = await load<typeof import('../../src/page/markdown.ts')>('markdown');
 		const turning = [0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069];
-		const elements: JSHandle<typeof import('../../src/page/element.js')> =
-			await page.evaluateHandle('import("/element.js")');
+		const elements = await load<typeof import('../../src/page/element.ts')>('element');
 		const shown = await elements.evaluate(
 			({ element }, turning) =>
 				element('p', '', turning.map((code) => `a${String.fromCharCode(code)}b`).join('')).textContent,
@@ -720,8 +730,7 @@ describe('the parts of the page', () => {
 	});
 
 	test('Markdown is drawn the same however it is cut', async () => {
-		const module: JSHandle<typeof import('../../src/page/markdown.js')> =
-			await page.evaluateHandle('import("/markdown.js")');
+		const module = await load<typeof import('../../src/page/markdown.ts')>('markdown');
 		const same = await module.evaluate(({ createMarkdown }) => {
 			const source = [
 				'# A *title*\r\n\r\nSome **bold**, *italic*, `code` and 2*3*4.\nA second line with https://example.com/a.',

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { extname, resolve } from 'node:path';
 
-const root = resolve(import.meta.dirname, '../../src/page');
+const root = resolve(import.meta.dirname, '../../build/page');
 const types: Readonly<Record<string, string>> = {
 	'.html': 'text/html',
 	'.js': 'text/javascript',

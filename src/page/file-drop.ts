@@ -1,10 +1,13 @@
-/**
- * Takes the files that are picked, pasted into the text or dropped anywhere on the page.
- *
- * @param {{ attach: HTMLElement, picker: HTMLInputElement, text: HTMLElement, target: HTMLElement }} elements `target` is marked while files are dragged
- * @param {(files: File[]) => void} onFiles
- */
-export function listenForFiles({ attach, picker, text, target }, onFiles) {
+/** Listens for files that are picked, pasted into the text or dropped on the page. `target` is marked while they are dragged. */
+export function listenForFiles(
+	{
+		attach,
+		picker,
+		text,
+		target,
+	}: { attach: HTMLElement; picker: HTMLInputElement; text: HTMLElement; target: HTMLElement },
+	onFiles: (files: File[]) => void,
+) {
 	attach.addEventListener('click', () => picker.click());
 	picker.addEventListener('change', () => {
 		onFiles([...(picker.files ?? [])]);
@@ -27,11 +30,7 @@ export function listenForFiles({ attach, picker, text, target }, onFiles) {
 		if (mark(event, false)) onFiles([...(event.dataTransfer?.files ?? [])]);
 	});
 
-	/**
-	 * @param {DragEvent} event
-	 * @param {boolean} isOver
-	 */
-	function mark(event, isOver) {
+	function mark(event: DragEvent, isOver: boolean) {
 		const hasFiles = event.dataTransfer?.types.includes('Files') === true;
 		// Else the browser leaves the page and shows the file.
 		if (hasFiles) event.preventDefault();

@@ -1,7 +1,7 @@
 /** A tool call on the page: a line that says what was asked and answered, which opens to show all of it. */
 
-import { element, withoutTurns } from './element.js';
-import { findSkillName, parseInput } from './words.js';
+import { element, withoutTurns } from './element.ts';
+import { findSkillName, parseInput } from './words.ts';
 
 const wordsOfState = {
 	running: 'running',
@@ -11,10 +11,9 @@ const wordsOfState = {
 	open: 'no result',
 };
 
-/** @typedef {ReturnType<typeof createToolCall>} CallView */
+export type CallView = ReturnType<typeof createToolCall>;
 
-/** @param {string} name */
-export function createToolCall(name) {
+export function createToolCall(name: string) {
 	const title = element('span', 'name', name);
 	const question = element('span', 'brief');
 	const answer = element('span', 'answer');
@@ -24,11 +23,9 @@ export function createToolCall(name) {
 	const outputLabel = element('p', 'label', 'Result');
 	const body = element('div', 'body', element('p', 'label', 'Input'), input, outputLabel, output);
 	const root = element('details', 'call', element('summary', '', title, question, answer, state), body);
-	/** @type {string[]} */
-	const json = [];
+	const json: string[] = [];
 
-	/** @param {keyof typeof wordsOfState} next */
-	function setState(next) {
+	function setState(next: keyof typeof wordsOfState) {
 		root.dataset.state = next;
 		state.textContent = wordsOfState[next];
 		outputLabel.hidden = next !== 'done' && next !== 'failed';
@@ -39,8 +36,7 @@ export function createToolCall(name) {
 	return {
 		root,
 
-		/** @param {string} part */
-		addInput(part) {
+		addInput(part: string) {
 			json.push(part);
 			input.append(withoutTurns(part));
 		},
@@ -54,11 +50,7 @@ export function createToolCall(name) {
 			question.textContent = skill === undefined ? shortenInput(value) : '';
 		},
 
-		/**
-		 * @param {unknown} value
-		 * @param {boolean} isError
-		 */
-		setResult(value, isError) {
+		setResult(value: unknown, isError: boolean) {
 			setState(isError ? 'failed' : 'done');
 			const text = toFullText(value);
 			output.textContent = text;
@@ -83,16 +75,12 @@ export function createToolCall(name) {
 	};
 }
 
-/** @param {unknown} value */
-function toFullText(value) {
+function toFullText(value: unknown) {
 	return withoutTurns(typeof value === 'string' ? value : (JSON.stringify(value, undefined, 2) ?? ''));
 }
 
-/**
- * @param {unknown} input
- * @returns {string} on one line; the value alone where there is but one
- */
-function shortenInput(input) {
+/** Gives an input on one line; its value alone where it has only one. */
+function shortenInput(input: unknown): string {
 	if (typeof input !== 'object' || input === null) return String(input).slice(0, 200);
 	const values = Object.values(input);
 	if (values.length === 0) return '';

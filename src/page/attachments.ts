@@ -1,13 +1,13 @@
-/**
- * Files that are to be sent with the next message: picked, dropped or pasted, each shown with its size and a button that
- * takes it away again.
- *
- * @import { Attachment } from './session.js'
- * @typedef {{ attachment: Attachment, node: HTMLElement }} Item
- */
+/** The files that go with the next message, each shown with its size and a button that removes it. */
 
-import { element, withoutTurns } from './element.js';
-import { describeSize } from './words.js';
+import type { Attachment } from '../client/types.ts';
+import { element, withoutTurns } from './element.ts';
+import { describeSize } from './words.ts';
+
+interface Item {
+	readonly attachment: Attachment;
+	readonly node: HTMLElement;
+}
 
 /** Files of one message, and bytes of all of them: in base64 they and a text fit into a request of 4 MB. */
 const mostFiles = 16;
@@ -16,24 +16,17 @@ const mostBytes = 2_800_000;
 /** Images that a browser shows as nothing but an image. */
 const shownTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
 
-/**
- * @param {HTMLElement} list shows them
- * @param {HTMLElement} note says how much there is, and why a file was not taken
- * @param {() => void} onRemoved
- */
-export function createAttachments(list, note, onRemoved) {
-	/** @type {Item[]} */
-	let items = [];
+/** Shows the files in `list`. `note` says how much there is, and why a file was refused. */
+export function createAttachments(list: HTMLElement, note: HTMLElement, onRemoved: () => void) {
+	let items: Item[] = [];
 	/** Files that are being read are counted from their beginning. */
 	let reading = { files: 0, bytes: 0 };
-	/** @type {Promise<unknown>} */
-	let work = Promise.resolve();
+	let work: Promise<unknown> = Promise.resolve();
 
 	const bytes = () => items.reduce((sum, { attachment }) => sum + attachment.size, 0) + reading.bytes;
 	const files = () => items.length + reading.files;
 
-	/** @param {string[]} refusals */
-	function show(refusals = []) {
+	function show(refusals: string[] = []) {
 		list.replaceChildren(...items.map(({ node }) => node));
 		list.hidden = items.length === 0;
 		const used = `${files()} of ${mostFiles} files, ${describeSize(bytes())} of ${describeSize(mostBytes)}`;
@@ -42,8 +35,7 @@ export function createAttachments(list, note, onRemoved) {
 		note.classList.toggle('refused', refusals.length > 0);
 	}
 
-	/** @param {Attachment} attachment */
-	function place(attachment) {
+	function place(attachment: Attachment) {
 		const { name, type, size, contentBase64 } = attachment;
 		const remove = element('button', 'remove', '×');
 		remove.type = 'button';
@@ -65,11 +57,7 @@ export function createAttachments(list, note, onRemoved) {
 		items.push(item);
 	}
 
-	/**
-	 * @param {readonly File[]} given
-	 * @param {string[]} refusals
-	 */
-	async function read(given, refusals) {
+	async function read(given: readonly File[], refusals: string[]) {
 		for (const file of given) {
 			try {
 				place(await toAttachment(file));
@@ -82,14 +70,9 @@ export function createAttachments(list, note, onRemoved) {
 	}
 
 	return {
-		/**
-		 * Takes those that fit, and says of the others why not.
-		 *
-		 * @param {Iterable<File>} given
-		 */
-		add(given) {
-			/** @type {string[]} */
-			const refusals = [];
+		/** Takes those that fit, and says of the others why not. */
+		add(given: Iterable<File>) {
+			const refusals: string[] = [];
 			const taken = [...given].filter((file) => {
 				if (files() >= mostFiles) {
 					refusals.push(`${file.name} is one too many: a message may have ${mostFiles} files.`);
@@ -116,12 +99,8 @@ export function createAttachments(list, note, onRemoved) {
 			return taken;
 		},
 
-		/**
-		 * Puts back what could not be sent.
-		 *
-		 * @param {Attachment[]} attachments
-		 */
-		restore(attachments) {
+		/** Puts back what could not be sent. */
+		restore(attachments: Attachment[]) {
 			for (const attachment of attachments) place(attachment);
 			show();
 		},
@@ -132,12 +111,8 @@ export function createAttachments(list, note, onRemoved) {
 	};
 }
 
-/**
- * The files that were sent with a message, by their names.
- *
- * @param {readonly { name: string, size: number }[]} attachments
- */
-export function createFileList(attachments) {
+/** The files that were sent with a message, by their names. */
+export function createFileList(attachments: readonly { name: string; size: number }[]) {
 	const files = attachments.map(({ name, size }) =>
 		element('li', 'file', element('span', 'file-name', name), element('span', 'size', describeSize(size))),
 	);
@@ -146,11 +121,7 @@ export function createFileList(attachments) {
 	return list;
 }
 
-/**
- * @param {File} file
- * @returns {Promise<Attachment>}
- */
-async function toAttachment(file) {
+async function toAttachment(file: File): Promise<Attachment> {
 	const bytes = new Uint8Array(await file.arrayBuffer());
 	const [given = ''] = file.type.split(';');
 	const type = /^[\w.+-]+\/[\w.+-]+$/.test(given) ? given : isText(bytes) ? 'text/plain' : 'application/octet-stream';
@@ -158,8 +129,7 @@ async function toAttachment(file) {
 	return { name: /^\.{0,2}$/.test(name) ? 'file' : name, type, size: bytes.length, contentBase64: toBase64(bytes) };
 }
 
-/** @param {Uint8Array} bytes */
-function isText(bytes) {
+function isText(bytes: Uint8Array) {
 	try {
 		return !new TextDecoder('utf-8', { fatal: true }).decode(bytes).includes('\0');
 	} catch {
@@ -167,8 +137,7 @@ function isText(bytes) {
 	}
 }
 
-/** @param {Uint8Array} bytes */
-function toBase64(bytes) {
+function toBase64(bytes: Uint8Array) {
 	const pieces = [];
 	for (let from = 0; from < bytes.length; from += 8_192)
 		pieces.push(String.fromCharCode(...bytes.subarray(from, from + 8_192)));

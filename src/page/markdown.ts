@@ -1,27 +1,32 @@
 /**
  * A little Markdown, drawn while it streams in: paragraphs, headings, lists, code, bold, italics, http(s) links.
  * What it does not know stays text; images and HTML do too.
- *
- * @typedef {{ kind: 'p' | 'ul' | 'ol' | 'pre', element: HTMLElement }} Block an element that further lines may join
- * @typedef {object} Placed
- * @property {ChildNode[]} nodes what the line added to the page
- * @property {ParentNode | undefined} end where further text of the same line goes
- * @property {Block | undefined} block
  */
 
-import { element, withoutTurns } from './element.js';
+import { element, withoutTurns } from './element.ts';
+
+/** An element that further lines may join. */
+interface Block {
+	readonly kind: 'p' | 'ul' | 'ol' | 'pre';
+	readonly element: HTMLElement;
+}
+
+interface Placed {
+	/** What the line added to the page. */
+	readonly nodes: readonly ChildNode[];
+	/** Where further text of the same line goes. */
+	readonly end: ParentNode | undefined;
+	readonly block: Block | undefined;
+}
 
 /** Past so many characters the line that is still open is only appended to, so that its cost stays linear. */
 const redrawLimit = 2_000;
 
-/** @param {HTMLElement} root */
-export function createMarkdown(root) {
+export function createMarkdown(root: HTMLElement) {
 	let line = '';
 	let unseen = '';
-	/** @type {Block | undefined} */
-	let block;
-	/** @type {Placed | undefined} */
-	let draft;
+	let block: Block | undefined;
+	let draft: Placed | undefined;
 
 	function undraw() {
 		for (const node of draft?.nodes ?? []) node.remove();
@@ -36,12 +41,8 @@ export function createMarkdown(root) {
 	}
 
 	return {
-		/**
-		 * Takes text in; `flush` shows it.
-		 *
-		 * @param {string} text
-		 */
-		write(text) {
+		/** Takes text in; `flush` shows it. */
+		write(text: string) {
 			const [first = '', ...rest] = withoutTurns(text).replaceAll('\r', '').split('\n');
 			line += first;
 			unseen += first;
@@ -69,15 +70,8 @@ export function createMarkdown(root) {
 	};
 }
 
-/**
- * Adds one line to the page.
- *
- * @param {HTMLElement} root
- * @param {Block | undefined} block the one that is open
- * @param {string} line
- * @returns {Placed}
- */
-function place(root, block, line) {
+/** Adds one line to the page. `block` is the one that is open. */
+function place(root: HTMLElement, block: Block | undefined, line: string): Placed {
 	const fence = /^\s*(?:```|~~~)\s*([\w+#.-]*)/.exec(line);
 	if (block?.kind === 'pre') {
 		if (fence) return { nodes: [], end: undefined, block: undefined };
@@ -95,12 +89,7 @@ function place(root, block, line) {
 	return placeHeading(root, line) ?? placeItem(root, block, line) ?? placeProse(root, block, line);
 }
 
-/**
- * @param {HTMLElement} root
- * @param {string} line
- * @returns {Placed | undefined}
- */
-function placeHeading(root, line) {
+function placeHeading(root: HTMLElement, line: string): Placed | undefined {
 	const text = /^#{1,6}\s+(.*)/.exec(line)?.[1];
 	if (text === undefined) return undefined;
 	const heading = element('h3', '', ...inline(text));
@@ -108,13 +97,7 @@ function placeHeading(root, line) {
 	return { nodes: [heading], end: heading, block: undefined };
 }
 
-/**
- * @param {HTMLElement} root
- * @param {Block | undefined} block
- * @param {string} line
- * @returns {Placed | undefined}
- */
-function placeItem(root, block, line) {
+function placeItem(root: HTMLElement, block: Block | undefined, line: string): Placed | undefined {
 	const [, indent = '', mark = '', text] = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)/.exec(line) ?? [];
 	if (text === undefined) return undefined;
 	const item = element('li', indent.length > 1 ? 'nested' : '', ...inline(text));
@@ -130,13 +113,7 @@ function placeItem(root, block, line) {
 	return { nodes: [list], end: item, block: { kind, element: list } };
 }
 
-/**
- * @param {HTMLElement} root
- * @param {Block | undefined} block
- * @param {string} line
- * @returns {Placed}
- */
-function placeProse(root, block, line) {
+function placeProse(root: HTMLElement, block: Block | undefined, line: string): Placed {
 	const parent = block?.kind === 'p' ? block.element : /^\s/.test(line) && block?.element.lastElementChild;
 	if (block && parent) {
 		const nodes = [new Text('\n'), ...inline(line.trim())];
@@ -152,11 +129,7 @@ function placeProse(root, block, line) {
 const marks =
 	/`(?<code>[^`]{1,500})`|(?<!\w)\*\*(?<bold>[^*\s](?:[^*]{0,498}[^*\s])?)\*\*(?!\w)|(?<![\w*])\*(?<italic>[^*\s](?:[^*]{0,498}[^*\s])?)\*(?![\w*])|(?<image>!\[[^\]]{0,300}\]\([^)]{0,1000}\))|\[(?<label>[^\]]{1,300})\]\((?<href>https?:\/\/[^\s()]{1,1000})\)|(?<url>https?:\/\/[^\s<>()"'`*]{0,999}[^\s<>()"'`*.,;:!?])/g;
 
-/**
- * @param {string} text
- * @returns {ChildNode[]}
- */
-function inline(text) {
+function inline(text: string): ChildNode[] {
 	const nodes = [];
 	let from = 0;
 	for (const match of text.matchAll(marks)) {
@@ -175,13 +148,10 @@ function inline(text) {
 }
 
 /**
- * Its title is where it leads to, as the browser reads it; so does its text where it names a host. What is no URL is no
- * link, nor is one with a user, which looks like another host.
- *
- * @param {string} href begins with `http://` or `https://`
- * @param {string} label
+ * Makes a link whose title is where it leads, as the browser reads it; its text says so, too, where it names another host.
+ * Gives `undefined` for what is no URL, and for a URL with a user, which looks like another host.
  */
-function link(href, label) {
+function link(href: string, label: string) {
 	const to = URL.canParse(href) ? new URL(href) : undefined;
 	if (to === undefined || to.username !== '' || to.password !== '') return undefined;
 	const anchor = element('a', '', namesAnotherHost(label, to) ? `${label} (${to.host})` : label);
@@ -195,14 +165,8 @@ function link(href, label) {
 /** A point, a colon, a slash or an at sign within words, as hosts and addresses have them; `3002` is the ideographic full stop. */
 const hostSign = /[^\s.,:;/][.\u3002:/@\\]+[^\s.,:;]|localhost/u;
 
-/**
- * Whether a label may be read as an address that is not the link's own. Compared is what a reader sees: letters as they
- * look (NFKC), and nothing that has no width.
- *
- * @param {string} label
- * @param {URL} to
- */
-function namesAnotherHost(label, { protocol, host }) {
+/** Whether a label may be read as an address that is not the link's own. Compared is what a reader sees: letters as they look (NFKC), and nothing that has no width. */
+function namesAnotherHost(label: string, { protocol, host }: URL) {
 	const seen = label
 		.normalize('NFKC')
 		.replace(/[\p{Cf}\p{Mn}\p{Cc}]/gu, '')

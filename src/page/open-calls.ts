@@ -1,25 +1,16 @@
 /**
  * The calls that a run left to people: a small form each, for the result that only they can give, or for their word that
  * the call may run.
- *
- * @import { Answer, ToolCall } from './session.js'
  */
 
-import { element } from './element.js';
+import type { CallAnswer, WaitingCall } from '../client/types.ts';
+import { element } from './element.ts';
 
-/**
- * @param {readonly ToolCall[]} calls
- * @param {(answer: Answer) => void} onAnswer
- */
-export function createOpenCalls(calls, onAnswer) {
+export function createOpenCalls(calls: readonly WaitingCall[], onAnswer: (answer: CallAnswer) => void) {
 	return element('div', 'open-calls', ...calls.map((call) => createForm(call, onAnswer)));
 }
 
-/**
- * @param {ToolCall} call
- * @param {(answer: Answer) => void} onAnswer
- */
-function createForm({ id, name, input, kind }, onAnswer) {
+function createForm({ id, name, input, kind }: WaitingCall, onAnswer: (answer: CallAnswer) => void) {
 	const isApproval = kind === 'approval';
 	const text = element('input', '');
 	text.type = 'text';
@@ -51,13 +42,8 @@ function createForm({ id, name, input, kind }, onAnswer) {
 	return form;
 }
 
-/**
- * Points at the first call that waits for a person, where one does.
- *
- * @param {Element} root
- * @returns {string | undefined} what to do, in words
- */
-export function pointAtOpenCall(root) {
+/** Points at the first call that waits for a person, if one does. Returns what to do, in words. */
+export function pointAtOpenCall(root: Element): string | undefined {
 	const form = root.querySelector('.open-call:has(input:enabled)');
 	if (!(form instanceof HTMLElement)) return undefined;
 	form.classList.add('pointed');

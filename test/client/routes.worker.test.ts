@@ -1,9 +1,12 @@
 import { SELF } from 'cloudflare:test';
 import { expect, expectTypeOf, test } from 'vitest';
-import { createClient } from '../../../src/client/index.ts';
-import { play } from '../../script.ts';
+import { createClient } from '../../src/client/index.ts';
+import { play } from '../script.ts';
 
-const client = createClient('http://localhost', { fetch: (input, init) => SELF.fetch(new Request(input, init)) });
+const client = createClient({
+	baseUrl: 'http://localhost',
+	fetch: (input, init) => SELF.fetch(new Request(input, init)),
+});
 const sessions = client.v1.sessions;
 
 test('a typed client creates a session, talks to it, and reads its history', async () => {

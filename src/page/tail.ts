@@ -1,10 +1,5 @@
-/**
- * Keeps the end of a scrolled element in view while it grows. A reader who scrolls up is left alone until the end is
- * reached again.
- *
- * @param {HTMLElement} node
- */
-export function createTail(node) {
+/** Keeps the end of a scrolled element in view while it grows. A reader who scrolls up is left alone until the end is reached again. */
+export function createTail(node: HTMLElement) {
 	let isAtEnd = true;
 	let lastTop = 0;
 

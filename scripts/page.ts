@@ -1,0 +1,48 @@
+/** Builds the page into `build/page`, which `wrangler.toml` serves: the files of `src/page`, its modules as one script. */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildSync } from 'esbuild';
+import { root } from './wrangler.ts';
+
+const source = join(root, 'src/page');
+const target = join(root, 'build/page');
+
+/** Builds the page. Throws where its modules have a mistake; what does not depend on them is built all the same. */
+export function buildPage(): void {
+	mkdirSync(target, { recursive: true });
+	const files = readdirSync(source).filter((name) => !/\.[jt]s$/.test(name));
+	for (const name of files) write(name, readFileSync(join(source, name)));
+	const built = buildSync({
+		entryPoints: [join(source, 'app.ts')],
+		absWorkingDir: root,
+		bundle: true,
+		format: 'esm',
+		target: 'es2022',
+		charset: 'utf8',
+		outdir: target,
+		write: false,
+		logLevel: 'silent',
+	});
+	for (const { contents } of built.outputFiles) write('app.js', contents);
+	for (const name of readdirSync(target))
+		if (name !== 'app.js' && !files.includes(name) && !name.endsWith('.new')) rmSync(join(target, name));
+}
+
+/** Leaves a file alone that is as before: several commands may build at once, and a server may watch the folder. */
+function write(name: string, content: Uint8Array): void {
+	const file = join(target, name);
+	if (isSame(file, content)) return;
+	const temporary = `${file}.${process.pid}.new`;
+	writeFileSync(temporary, content);
+	renameSync(temporary, file);
+}
+
+function isSame(file: string, content: Uint8Array): boolean {
+	try {
+		return readFileSync(file).equals(content);
+	} catch {
+		return false;
+	}
+}
+
+if (process.argv[1] === import.meta.filename) buildPage();

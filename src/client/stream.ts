@@ -1,0 +1,116 @@
+import { ClientError } from './error.ts';
+import { type Connection, createNotRunlet, type Http, isWorthRetry, type SignalOption } from './http.ts';
+import { createSseParser, type SseEvent } from './sse.ts';
+import type { ClosedEvent, RunEvent } from './types.ts';
+
+/** The events of a run, each once. The request is made when the reading begins. */
+export type RunEvents = AsyncGenerator<RunEvent, void, void> & {
+	/** The id of the newest event that was read: `followRun` goes on behind it. */
+	readonly lastEventId: string | undefined;
+};
+
+export interface StreamOptions extends SignalOption {
+	readonly http: Http;
+	/** Opens the events behind an id; without one those of the newest run from its start. */
+	readonly follow: (lastEventId: string | undefined) => Promise<Connection>;
+	/** Begins a run, and gives the same run when it is called again. Without it the newest run is followed. */
+	readonly begin?: () => Promise<Connection>;
+	readonly lastEventId?: string;
+}
+
+const terminalTypes: ReadonlySet<string> = new Set(['done', 'awaiting', 'halted', 'cancelled', 'error']);
+
+/**
+ * Reads a run up to its terminal event. A stream that drops is taken up behind the last event that was read, or begun again
+ * where there was none. Throws a `ClientError`, such as `connection_lost` after too many drops in a row.
+ */
+export function streamRun({ http, follow, begin, lastEventId, signal }: StreamOptions): RunEvents {
+	async function* read(): AsyncGenerator<RunEvent, void, void> {
+		let connection = begin && (await http.retry(begin, signal));
+		for (let drops = 0; ; ) {
+			let failure: unknown;
+			try {
+				connection ??= await (begin === undefined || events.lastEventId ? follow(events.lastEventId) : begin());
+				for await (const { id, data } of readSse(connection)) {
+					drops = 0;
+					if (id !== '') events.lastEventId = id;
+					const event = parseEvent(data);
+					if (event?.type === 'closed') throw new ClientError(event.code, event.message, { status: 401 });
+					if (event === undefined) continue;
+					yield event;
+					if (terminalTypes.has(event.type)) return;
+				}
+				signal?.throwIfAborted();
+				if (!isEventStream(connection.response)) return;
+			} catch (error) {
+				signal?.throwIfAborted();
+				if (!isWorthRetry(error)) throw error;
+				failure = error;
+			}
+			connection = undefined;
+			drops += 1;
+			if (drops > http.streamRetries) {
+				const message = 'The connection was lost. The run goes on at the server.';
+				throw new ClientError('connection_lost', message, { cause: failure });
+			}
+			await http.pause(drops, failure, signal);
+		}
+	}
+
+	const events = Object.assign(read(), { lastEventId });
+	return events;
+}
+
+/** The server-sent events of an answer. One that the end of the stream cuts off is left out. */
+async function* readSse({ response, silence }: Connection): AsyncGenerator<SseEvent, void, void> {
+	const { body } = response;
+	if (!isEventStream(response) || body === null) {
+		silence.end();
+		await body?.cancel();
+		// There is nothing to follow, or other calls still wait for their answer.
+		if (response.status === 204 || isJson(response)) return;
+		throw createNotRunlet();
+	}
+	const parser = createSseParser();
+	const reader = body.getReader();
+	const leave = (): void => void reader.cancel().catch(() => {});
+	silence.signal.addEventListener('abort', leave);
+	try {
+		for (;;) {
+			silence.begin();
+			const { done, value } = await reader.read();
+			// The reader may take its time with these.
+			silence.pause();
+			if (done) return;
+			yield* parser.push(value);
+		}
+	} catch (cause) {
+		throw new ClientError('connection_lost', 'The stream broke off.', { cause });
+	} finally {
+		silence.end();
+		silence.signal.removeEventListener('abort', leave);
+		leave();
+	}
+}
+
+function isEventStream({ headers }: Response): boolean {
+	return headers.get('content-type')?.startsWith('text/event-stream') === true;
+}
+
+function isJson({ headers }: Response): boolean {
+	return headers.get('content-type')?.startsWith('application/json') === true;
+}
+
+/** Parses the data of an event; `undefined` where it is none of ours. */
+function parseEvent(data: string): RunEvent | ClosedEvent | undefined {
+	try {
+		const value: unknown = JSON.parse(data);
+		return isRunEvent(value) ? value : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+function isRunEvent(value: unknown): value is RunEvent | ClosedEvent {
+	return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+}

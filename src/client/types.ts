@@ -1,0 +1,35 @@
+/** What the client takes and gives, as `cloudflare/wire` has it. */
+import type * as v from 'valibot';
+import type { agent } from '../cloudflare/wire/agent.ts';
+import type { resultsBody, waitingCall } from '../cloudflare/wire/call.ts';
+import type { runEvent } from '../cloudflare/wire/event.ts';
+import type { answerBody, messageBody, shownMessage } from '../cloudflare/wire/message.ts';
+import type { acceptedRun } from '../cloudflare/wire/run.ts';
+import type { newSession, session, sessionBody } from '../cloudflare/wire/session.ts';
+import type { usage } from '../cloudflare/wire/usage.ts';
+
+export type Agent = v.InferOutput<typeof agent>;
+export type Usage = v.InferOutput<typeof usage>;
+
+/** A session: where it stands, what it waits for, and its budget. */
+export type Session = v.InferOutput<typeof session>;
+export type SessionBody = v.InferOutput<typeof sessionBody>;
+/** A new session, with its token. `runId` is the run of the message that it was created with. */
+export type NewSession = v.InferOutput<typeof newSession> & Partial<v.InferOutput<typeof acceptedRun>>;
+
+/** A message of the history. */
+export type Message = v.InferOutput<typeof shownMessage>;
+export type MessageBody = v.InferOutput<typeof messageBody>;
+export type Attachment = NonNullable<MessageBody['attachments']>[number];
+
+/** A tool call that waits for its result, or, with the kind `approval`, for the word that it may run. */
+export type WaitingCall = v.InferOutput<typeof waitingCall>;
+export type AnswerBody = v.InferOutput<typeof answerBody>;
+/** The answer to a waiting call: its result, or whether it may run. */
+export type CallAnswer = v.InferOutput<typeof resultsBody>[number];
+
+type WireEvent = v.InferOutput<typeof runEvent>;
+/** The event after which the server sends nothing more, while the run goes on. */
+export type ClosedEvent = Extract<WireEvent, { type: 'closed' }>;
+/** An event of a run, by its `type`. A server may send types that are not named here: ignore them. */
+export type RunEvent = Exclude<WireEvent, ClosedEvent>;

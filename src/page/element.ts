@@ -1,0 +1,33 @@
+/** Characters that turn the direction of the text around them (Unicode, 9.2): a text with them shows as another one. */
+const turning = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Gives a text as it is shown: in the order in which it is written. */
+export function withoutTurns(text: string): string {
+	return text.replace(turning, '');
+}
+
+/** Makes an element. Strings become text: nothing on the page is read as HTML. */
+export function element<Tag extends keyof HTMLElementTagNameMap>(
+	tag: Tag,
+	className = '',
+	...children: (Node | string)[]
+): HTMLElementTagNameMap[Tag] {
+	const node = document.createElement(tag);
+	if (className) node.className = className;
+	node.append(...children.map((child) => (typeof child === 'string' ? withoutTurns(child) : child)));
+	return node;
+}
+
+export function button(className: string, label: string, onClick: () => void): HTMLButtonElement {
+	const node = element('button', className, label);
+	node.type = 'button';
+	node.addEventListener('click', onClick);
+	return node;
+}
+
+/** Finds an element of index.html. */
+export function find<T extends Element>(selector: string, type: new () => T): T {
+	const node = document.querySelector(selector);
+	if (!(node instanceof type)) throw new Error(`The page lacks ${selector}.`);
+	return node;
+}

@@ -1,0 +1,172 @@
+/** One run of an agent on the page: takes events and adds nodes, a constant amount of work for each. */
+
+import type { Message, RunEvent } from '../client/types.ts';
+import { element, withoutTurns } from './element.ts';
+import { createMarkdown } from './markdown.ts';
+import { type CallView, createToolCall } from './tool-call.ts';
+import { describeAwaiting, describeHalt, describeStop, describeUsage } from './words.ts';
+
+export type RunView = ReturnType<typeof createRunView>;
+
+/** `calls` are those of the whole chat, by their ids: a later run may bring the result of a call that waited. */
+export function createRunView(parent: HTMLElement, calls: Map<string, CallView> = new Map()) {
+	const root = element('article', 'run');
+	root.setAttribute('aria-label', 'Agent');
+	root.setAttribute('aria-busy', 'true');
+	parent.append(root);
+
+	let turn: HTMLElement | undefined;
+	let prose: ReturnType<typeof createMarkdown> | undefined;
+	let reasoning: HTMLElement | undefined;
+	let hasEnded = false;
+
+	function add(node: Node) {
+		turn ??= root.appendChild(element('div', 'turn'));
+		turn.append(node);
+	}
+
+	/** What comes next stands below what is there, and is no part of it. */
+	function closeText() {
+		prose?.end();
+		prose = undefined;
+		reasoning = undefined;
+	}
+
+	const view = {
+		root,
+		calls,
+
+		addLine(className: string, ...children: (Node | string)[]) {
+			closeText();
+			add(element('p', className, ...children));
+		},
+		addText(text: string) {
+			if (!prose) {
+				closeText();
+				const box = element('div', 'prose');
+				add(box);
+				prose = createMarkdown(box);
+			}
+			prose.write(text);
+		},
+		addReasoning(text: string) {
+			if (!reasoning) {
+				closeText();
+				reasoning = element('div', 'body');
+				add(element('details', 'reasoning', element('summary', '', 'Reasoning'), reasoning));
+			}
+			reasoning.append(withoutTurns(text));
+		},
+		addCall(id: string, name: string) {
+			closeText();
+			const call = createToolCall(name);
+			calls.set(id, call);
+			add(call.root);
+		},
+		endTurn() {
+			closeText();
+			turn = undefined;
+		},
+		/** Removes what the turn has shown so far. */
+		dropTurn() {
+			turn?.remove();
+			turn = prose = reasoning = undefined;
+		},
+
+		apply: (event: RunEvent) => showEvent(view, event),
+		/** Shows the text that `apply` took in: once a frame is enough. */
+		flush: () => prose?.flush(),
+		end() {
+			if (hasEnded) return;
+			hasEnded = true;
+			closeText();
+			for (const call of calls.values()) call.leave();
+			root.removeAttribute('aria-busy');
+		},
+	};
+	return view;
+}
+
+interface Drawing {
+	readonly calls: ReadonlyMap<string, CallView>;
+	addLine(className: string, ...children: (Node | string)[]): void;
+	addText(text: string): void;
+	addReasoning(text: string): void;
+	addCall(id: string, name: string): void;
+	endTurn(): void;
+	dropTurn(): void;
+	end(): void;
+}
+
+function showEvent(view: Drawing, event: RunEvent) {
+	const { calls } = view;
+	switch (event.type) {
+		case 'text':
+			return view.addText(event.text);
+		case 'reasoning':
+			return view.addReasoning(event.text);
+		case 'tool_use_start':
+			return view.addCall(event.id, event.name);
+		case 'tool_use_input':
+			return calls.get(event.id)?.addInput(event.partialInputJson);
+		case 'tool_use_end':
+			return calls.get(event.id)?.endInput();
+		case 'tool_result':
+			return calls.get(event.id)?.setResult(event.output, event.isError);
+		case 'note':
+			return view.addLine('note', element('b', '', event.label), event.detail ? ` ${event.detail}` : '');
+		case 'warning':
+			return view.addLine('warning', event.message);
+		case 'turn.restarted':
+			return view.dropTurn();
+		case 'stop': {
+			const words = describeStop(event.reason);
+			if (words) view.addLine('warning', words);
+			return view.endTurn();
+		}
+		case 'done':
+		case 'awaiting':
+		case 'halted':
+		case 'cancelled':
+		case 'error':
+			showEnd(view, event);
+			return view.end();
+	}
+}
+
+type EndEvent = Extract<RunEvent, { type: 'done' | 'awaiting' | 'halted' | 'cancelled' | 'error' }>;
+
+function showEnd({ calls, addLine }: Drawing, event: EndEvent) {
+	switch (event.type) {
+		case 'done': {
+			const words = describeUsage(event.usage);
+			return words ? addLine('usage', words) : undefined;
+		}
+		case 'awaiting':
+			for (const { id } of event.toolCalls ?? []) calls.get(id)?.wait();
+			calls.get(event.question?.callId ?? '')?.wait();
+			return addLine('question', describeAwaiting(event));
+		case 'halted':
+			return addLine('warning', describeHalt(event.reason));
+		case 'cancelled':
+			return addLine('note', 'Stopped.');
+		case 'error':
+			return addLine('failure', event.message, ' ', element('code', 'error-code', event.code));
+	}
+}
+
+/** Gives a message of an assistant or a tool as the events that made it. */
+export function* toEvents(message: Message): Generator<RunEvent> {
+	if (message.role === 'tool')
+		yield { type: 'tool_result', id: message.toolCallId, output: message.content, isError: message.isError === true };
+	if (message.role !== 'assistant') return;
+	const { content, reasoning, toolCalls = [] } = message;
+	if (reasoning) yield { type: 'reasoning', text: reasoning };
+	if (content) yield { type: 'text', text: content };
+	for (const { id, name, input } of toolCalls) {
+		yield { type: 'tool_use_start', id, name };
+		yield { type: 'tool_use_input', id, partialInputJson: JSON.stringify(input) };
+		yield { type: 'tool_use_end', id };
+	}
+	yield { type: 'stop', reason: 'end' };
+}

@@ -1,0 +1,218 @@
+import { SELF } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import { type ClientOptions, createClient, type RunEvent } from '../../src/client/index.ts';
+import { restart } from '../client.ts';
+import { play } from '../script.ts';
+
+const ask: typeof fetch = (input, init) => SELF.fetch(new Request(input, init));
+const create = (options: ClientOptions = {}) =>
+	createClient({ baseUrl: 'http://localhost', retryDelayMs: 0, fetch: ask, ...options });
+
+/** A fetch whose streams each break off after so many of their bytes, the last of these counting for all others. */
+function cut(...lengths: readonly number[]): typeof fetch {
+	let streams = 0;
+	return async (input, init) => {
+		const response = await ask(input, init);
+		if (response.body === null || !response.headers.get('content-type')?.startsWith('text/event-stream'))
+			return response;
+		let left = lengths[Math.min(streams++, lengths.length - 1)] ?? 0;
+		const reader = response.body.getReader();
+		const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+			if (left <= 0) return controller.error(new Error('The network is gone.'));
+			const { done, value = new Uint8Array() } = await reader.read();
+			if (done) return controller.close();
+			controller.enqueue(value.subarray(0, left));
+			left -= value.length;
+		};
+		const body = new ReadableStream({ pull, cancel: () => reader.cancel() }, { highWaterMark: 0 });
+		return new Response(body, response);
+	};
+}
+
+/** Events with neighbouring pieces of a text as one: a stream that was cut may have more pieces. */
+function join(events: readonly RunEvent[]): RunEvent[] {
+	const joined: RunEvent[] = [];
+	for (const event of events) {
+		const before = joined.at(-1);
+		if (event.type === 'text' && before?.type === 'text')
+			joined[joined.length - 1] = { ...event, text: before.text + event.text };
+		else joined.push(event);
+	}
+	return joined;
+}
+
+const readText = (events: readonly RunEvent[]) =>
+	events.flatMap((event) => (event.type === 'text' ? [event.text] : [])).join('');
+
+const call = (name: string, input: object = {}) => ({ text: 'So.', toolCalls: [{ id: 'c', name, input }] });
+
+test('a client creates a session, sends a message and reads its run, with events of their types', async () => {
+	play(call('echo', { text: 'hi' }), 'It said hi.');
+	const runlet = create();
+	const session = await runlet.createSession({ agent: 'scripted' });
+	const types: string[] = [];
+	for await (const event of runlet.sendMessage(session.id, 'Go')) {
+		types.push(event.type);
+		if (event.type === 'tool_result') expect(event.output).toBe('hi');
+		if (event.type === 'done') expect(event.text).toBe('It said hi.');
+	}
+	expect(types[0]).toBe('run.started');
+	expect(types.at(-1)).toBe('done');
+	expect((await runlet.getSession(session.id)).status).toBe('completed');
+	expect((await runlet.listMessages(session.id)).map(({ role }) => role)).toEqual([
+		'user',
+		'assistant',
+		'tool',
+		'assistant',
+	]);
+	expect((await runlet.listAgents()).map(({ name }) => name)).toContain('scripted');
+});
+
+test('a session that is created with a message is followed', async () => {
+	play('At once.');
+	const runlet = create();
+	const { id, runId } = await runlet.createSession({ agent: 'scripted', text: 'Go' });
+	const events = await Array.fromAsync(runlet.followRun(id));
+	expect(events[0]).toEqual({ type: 'run.started', runId, attempt: 1 });
+	expect(readText(events)).toBe('At once.');
+});
+
+test('a stream that is cut at any of its bytes loses no event and repeats none', async () => {
+	const said = 'añ😀 first.';
+	const turns = [{ text: said, toolCalls: [{ id: 'c', name: 'noisy', input: { times: 2 } }] }, 'The end. 🎈'];
+	const id = async () => (await create().createSession({ agent: 'scripted' })).id;
+	play(...turns);
+	const plain = (events: readonly RunEvent[]) =>
+		join(events).map((event) => ('runId' in event ? { ...event, runId: '' } : event));
+	const strip = (events: readonly RunEvent[]) =>
+		JSON.stringify(plain(events), (key, value) => (key === 'latencyMs' || key === 'budget' ? undefined : value));
+	const whole = strip(await Array.fromAsync(create().sendMessage(await id(), 'Go')));
+	for (let first = 0; first < 1_500; first += 61) {
+		play(...turns);
+		const runlet = create({ fetch: cut(first, 190, 1_000_000), streamRetries: 2 });
+		expect(strip(await Array.fromAsync(runlet.sendMessage(await id(), 'Go'))), `cut after ${first}`).toBe(whole);
+	}
+});
+
+test('a crash of the server in the middle of a turn is told, and the run is read to its end', async () => {
+	let asked = 0;
+	const begun = Promise.withResolvers<void>();
+	play(async (_, onDelta) => {
+		asked++;
+		onDelta({ type: 'text', text: 'The answ' });
+		begun.resolve();
+		return new Promise(() => {});
+	}, 'The answer.');
+	const runlet = create({ streamRetries: 30 });
+	const { id } = await runlet.createSession({ agent: 'scripted' });
+	const events: RunEvent[] = [];
+	for await (const event of runlet.sendMessage(id, 'Go')) {
+		events.push(event);
+		if (event.type === 'text' && event.text === 'The answ') await restart(id);
+	}
+	expect(asked).toBe(1);
+	const types = events.map(({ type }) => type);
+	expect(types).toContain('turn.restarted');
+	expect(types.filter((type) => type === 'done')).toHaveLength(1);
+	expect(readText(events.slice(types.indexOf('turn.restarted')))).toBe('The answer.');
+});
+
+test('a message whose answer never came is sent again and runs once', async () => {
+	const { requests } = play('Once.', 'Twice.');
+	let isLost = true;
+	const runlet = create({
+		fetch: async (input, init) => {
+			const response = await ask(input, init);
+			if (!isLost || !String(input).endsWith('/messages')) return response;
+			isLost = false;
+			await response.body?.cancel();
+			throw new TypeError('The network is gone.');
+		},
+	});
+	const { id } = await runlet.createSession({ agent: 'scripted' });
+	expect(readText(await Array.fromAsync(runlet.sendMessage(id, 'Go')))).toBe('Once.');
+	expect(requests).toHaveLength(1);
+	expect((await runlet.listMessages(id)).filter(({ role }) => role === 'user')).toHaveLength(1);
+});
+
+test('a question of a tool is answered', async () => {
+	play(call('ask', { question: 'When?' }), 'Then on Friday.');
+	const runlet = create();
+	const { id } = await runlet.createSession({ agent: 'scripted' });
+	const asked = await Array.fromAsync(runlet.sendMessage(id, 'Go'));
+	expect(asked.at(-1)).toMatchObject({ type: 'awaiting', question: { callId: 'c', question: 'When?' } });
+	expect(readText(await Array.fromAsync(runlet.answerQuestion(id, 'On Friday.')))).toBe('Then on Friday.');
+});
+
+test.for([
+	['the result of a client’s own tool', 'by_hand', {}, { id: 'c', output: { paid: true } }, { paid: true }],
+	['an approval', 'pay', { amount: 5 }, { id: 'c', approve: true }, 'paid 5'],
+] as const)('%s lets the run go on', async ([, name, input, answer, output]) => {
+	play(call(name, input), 'It is done.');
+	const runlet = create();
+	const { id } = await runlet.createSession({ agent: 'scripted' });
+	const waiting = await Array.fromAsync(runlet.sendMessage(id, 'Go'));
+	expect(waiting.at(-1)).toMatchObject({ type: 'awaiting', toolCalls: [{ id: 'c', name }] });
+	expect(readText(await Array.fromAsync(runlet.submitResults(id, [answer])))).toBe('It is done.');
+	expect(await runlet.listMessages(id)).toContainEqual(expect.objectContaining({ role: 'tool', content: output }));
+});
+
+test('a cancel ends the run, and its readers are told', async () => {
+	play(async (_, onDelta) => {
+		onDelta({ type: 'text', text: 'A long' });
+		return new Promise(() => {});
+	});
+	const runlet = create();
+	const { id } = await runlet.createSession({ agent: 'scripted' });
+	const events: RunEvent[] = [];
+	for await (const event of runlet.sendMessage(id, 'Go')) {
+		events.push(event);
+		if (event.type === 'text') await runlet.cancelRun(id);
+	}
+	expect(events.at(-1)?.type).toBe('cancelled');
+});
+
+test('a reader that left comes back with the id of what it saw', async () => {
+	play('One two three.');
+	const runlet = create();
+	const { id } = await runlet.createSession({ agent: 'scripted' });
+	const all: RunEvent[] = [];
+	const events = runlet.sendMessage(id, 'Go');
+	for await (const event of events) {
+		all.push(event);
+		if (event.type === 'text') break;
+	}
+	all.push(...(await Array.fromAsync(runlet.followRun(id, { lastEventId: events.lastEventId }))));
+	expect(readText(all)).toBe('One two three.');
+	expect(all.filter(({ type }) => type === 'run.started')).toHaveLength(1);
+	expect(all.at(-1)?.type).toBe('done');
+});
+
+test('a session that is loaded and followed shows each message once', async () => {
+	play('First.', call('ask', { question: 'When?' }), 'Then on Friday.');
+	const runlet = create();
+	const { id } = await runlet.createSession({ agent: 'scripted' });
+	for (const text of ['One', 'Two']) await Array.fromAsync(runlet.sendMessage(id, text));
+	const shown = async () => {
+		const { messages } = await runlet.loadSession(id);
+		return [...messages.map(({ content }) => content), readText(await Array.fromAsync(runlet.followRun(id)))];
+	};
+	expect(await shown()).toEqual(['One', 'First.', 'Two', 'So.']);
+	await Array.fromAsync(runlet.sendMessage(id, 'On Friday.'));
+	expect((await shown()).at(-1)).toBe('Then on Friday.');
+});
+
+test('a run that failed is taken up', async () => {
+	play(() => Promise.reject(new Error('broken')), 'Now it works.');
+	const runlet = create();
+	const { id } = await runlet.createSession({ agent: 'scripted' });
+	expect((await Array.fromAsync(runlet.sendMessage(id, 'Go'))).at(-1)?.type).toBe('error');
+	expect(readText(await Array.fromAsync(runlet.continueRun(id)))).toBe('Now it works.');
+});
+
+test('what the status does not allow is thrown in the words of the server', async () => {
+	const runlet = create();
+	const { id } = await runlet.createSession({ agent: 'scripted' });
+	await expect(runlet.answerQuestion(id, 'Hm').next()).rejects.toMatchObject({ code: 'conflict', status: 409 });
+	await expect(runlet.getSession('gone')).rejects.toMatchObject({ code: 'not_found', status: 404 });
+});
