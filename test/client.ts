@@ -1,4 +1,5 @@
 import { env, runInDurableObject, SELF } from 'cloudflare:test';
+import { createSseParser } from '../src/client/sse.ts';
 import type { BudgetState } from '../src/cloudflare/rpc/budget.ts';
 
 /** One event as it came over the wire. */
@@ -81,19 +82,9 @@ export async function readHistory(id: string): Promise<WireMessage[]> {
 
 /** The events of a stream, as they come. */
 export async function* readEvents(response: Response): AsyncGenerator<WireEvent, void> {
-	if (response.body === null) return;
-	let open: string[] = [];
-	for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-		open.push(chunk);
-		// Blocks end with an empty line, which may itself be cut.
-		if (!`${open.at(-2)?.slice(-1) ?? ''}${chunk}`.includes('\n\n')) continue;
-		const blocks = open.join('').split('\n\n');
-		open = [blocks.pop() ?? ''];
-		for (const block of blocks) {
-			const event = parse(block);
-			if (event !== undefined) yield event;
-		}
-	}
+	const parser = createSseParser();
+	for await (const bytes of response.body ?? [])
+		for (const { id, type, data } of parser.push(bytes)) yield { id: id || undefined, type, data: JSON.parse(data) };
 }
 
 /** All events of a stream, once it is over. */
@@ -104,14 +95,4 @@ export async function allEvents(response: Response): Promise<WireEvent[]> {
 /** The text that a reader of these events has in front of it. */
 export function readText(events: readonly WireEvent[]): string {
 	return events.flatMap(({ type, data }) => (type === 'text' ? [String(data.text)] : [])).join('');
-}
-
-function parse(block: string): WireEvent | undefined {
-	const fields = new Map(
-		block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
-	);
-	const data = fields.get('data');
-	return data === undefined
-		? undefined
-		: { id: fields.get('id'), type: fields.get('event') ?? '', data: JSON.parse(data) };
 }

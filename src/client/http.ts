@@ -53,7 +53,7 @@ export function createHttp({
 	idleMs = 45_000,
 	onRetry,
 }: ClientOptions) {
-	const origin = baseUrl.replace(/\/+$/, '');
+	const origin = baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl;
 
 	/** Makes a request once. Throws a `ClientError` when it fails, and the reason of the signal when it is aborted. */
 	async function open(

@@ -8,8 +8,6 @@ import { createTail } from './tail.ts';
 import type { CallView } from './tool-call.ts';
 import { toSaidText, toText } from './words.ts';
 
-export type Transcript = ReturnType<typeof createTranscript>;
-
 export function createTranscript() {
 	const root = find('#transcript', HTMLElement);
 	const tail = createTail(find('#scroller', HTMLElement));

@@ -45,6 +45,7 @@ test('a fresh project imports every part of the package, and every public name i
 		import * as providers from 'runlet/providers';
 		import { createClient } from 'runlet/client';
 		createClient('http://127.0.0.1').v1.sessions.$url();
+		createClient({ baseUrl: 'http://127.0.0.1', apiKey: 'k' }).followRun('s');
 		const same = { tool, skill, chat, toolbox, providers };
 		for (const [name, part] of Object.entries(same)) for (const key of Object.keys(part)) if (all[name][key] !== part[key]) throw new Error(name + '.' + key);
 		console.log(JSON.stringify(Object.keys(all).sort()));`,
