@@ -39,6 +39,9 @@ const only: Readonly<Record<string, readonly string[]>> = {
 	page: ['client'],
 };
 
+/** Of these rooms a wing imports types only: it takes none of their code along. */
+const typesOnly: Readonly<Record<string, readonly string[]>> = { client: ['cloudflare'] };
+
 /** What is against the rules in a folder with a `src`: a line each. */
 export function findViolations(root: string): readonly string[] {
 	const source = join(root, 'src');
@@ -46,9 +49,9 @@ export function findViolations(root: string): readonly string[] {
 	return files.flatMap((file) => {
 		const from = findFloor(file);
 		if (from === undefined) return [`src/${file}: has no room. Name its room in scripts/house.ts.`];
-		return listImports(join(source, file)).flatMap((specifier) => {
+		return listImports(join(source, file)).flatMap(({ specifier, isType }) => {
 			const target = join(dirname(file), specifier);
-			const problem = findProblem(file, from, target);
+			const problem = findProblem(file, from, target) ?? findCode(file, target, isType);
 			return problem === undefined ? [] : [`src/${file}: imports ${specifier}: ${problem}`];
 		});
 	});
@@ -67,6 +70,12 @@ function findProblem(file: string, from: Place, target: string): string | undefi
 	const allowed = wing === undefined ? undefined : [wing, ...(only[wing] ?? [])];
 	if (allowed === undefined || allowed.some((room) => isWithin(target, room))) return undefined;
 	return `${wing} imports ${allowed.slice(1).join(', ')} and nothing else.`;
+}
+
+function findCode(file: string, target: string, isType: boolean): string | undefined {
+	const [wing, rooms] = Object.entries(typesOnly).find(([name]) => isWithin(file, name)) ?? [];
+	if (isType || !rooms?.some((room) => isWithin(target, room))) return undefined;
+	return `${wing} imports types of it only. Write import type.`;
 }
 
 interface Place {
@@ -96,10 +105,21 @@ function isWithin(file: string, room: string): boolean {
 	return file === room || file.startsWith(`${room}/`);
 }
 
+interface Import {
+	readonly specifier: string;
+	/** Whether it is an `import type` or `export type`. */
+	readonly isType: boolean;
+}
+
 /** Relative specifiers behind `from` or `import`, whatever stands around them. */
-function listImports(path: string): readonly string[] {
-	const found = readFileSync(path, 'utf8').matchAll(/\b(?:from|import)\s*\(?\s*(["'`])(\.[^"'`]*)\1/g);
-	return [...found].map(([, , specifier = '']) => specifier);
+function listImports(path: string): readonly Import[] {
+	const text = readFileSync(path, 'utf8');
+	const found = text.matchAll(/\b(from|import)\s*\(?\s*(["'`])(\.[^"'`]*)\2/g);
+	return [...found].map(({ 1: word, 3: specifier = '', index }) => {
+		const before = text.slice(0, index);
+		const statement = before.slice(Math.max(before.lastIndexOf('import'), before.lastIndexOf('export')));
+		return { specifier, isType: word === 'from' && /^\w+\s+type\b/.test(statement) };
+	});
 }
 
 if (process.argv[1] === import.meta.filename) {

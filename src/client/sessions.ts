@@ -1,4 +1,4 @@
-import { type ClientOptions, createHttp, type SignalOption } from './http.ts';
+import { type ClientOptions, createHttp, type Http, type SignalOption } from './http.ts';
 import { type RunEvents, streamRun } from './stream.ts';
 import type { Agent, AnswerBody, CallAnswer, Message, MessageBody, NewSession, Session, SessionBody } from './types.ts';
 
@@ -28,51 +28,14 @@ export function createSessionClient(options: ClientOptions = {}) {
 		return http.open(toPath(id, 'events'), { headers, signal });
 	}
 
-	/** All messages of a session, oldest first. */
-	async function listMessages(id: string, { signal }: SignalOption = {}): Promise<Message[]> {
-		const messages: Message[] = [];
-		for (let query = ''; ; ) {
-			const path = toPath(id, `messages${query}`);
-			const page = await http.json<{ messages: Message[]; cursor?: string }>(path, { signal });
-			messages.push(...page.messages);
-			if (!page.cursor) return messages;
-			query = `?cursor=${encodeURIComponent(page.cursor)}`;
-		}
-	}
-
-	function getSession(id: string, { signal }: SignalOption = {}): Promise<Session> {
-		return http.json(toPath(id), { signal });
-	}
-
 	return {
-		async listAgents({ signal }: SignalOption = {}): Promise<Agent[]> {
-			return (await http.json<{ agents: Agent[] }>('/v1/agents', { signal })).agents;
-		},
+		...createReads(http),
 
 		/** Creates a session. With a `text`, `parts` or `attachments` a run begins, which `followRun` reads. */
 		createSession(body: SessionBody, { signal }: SignalOption = {}): Promise<NewSession> {
 			const hasMessage = body.text !== undefined || body.parts !== undefined || body.attachments !== undefined;
 			const headers = { ...createIdempotencyKey(), ...(hasMessage && { prefer: 'respond-async' }) };
 			return http.json('/v1/sessions', { method: 'POST', body, headers, signal });
-		},
-
-		getSession,
-		listMessages,
-
-		/**
-		 * A session as it is to be shown: its messages without those that `followRun` replays of the newest run. What a person
-		 * says begins a run; where it answers a question, it is the question's tool result.
-		 */
-		async loadSession(id: string, options?: SignalOption): Promise<{ session: Session; messages: Message[] }> {
-			const session = await getSession(id, options);
-			const all = (await listMessages(id, options)).filter(({ isReplaced }) => isReplaced !== true);
-			const newest = session.run?.id;
-			const messages = all.filter(({ runId, role, isInput }, index) => {
-				if (runId !== newest || role === 'system') return true;
-				const before = all[index - 1];
-				return isInput === true && (role === 'user' || before?.runId !== runId || before?.isInput === true);
-			});
-			return { session, messages };
 		},
 
 		/** Sends a message and reads its run. Where a tool asked, the message is the answer. */
@@ -108,6 +71,50 @@ export function createSessionClient(options: ClientOptions = {}) {
 		/** Stops the run at the server, and drops what waits. Its readers get `cancelled`. */
 		cancelRun(id: string, { signal }: SignalOption = {}): Promise<Session> {
 			return http.json(toPath(id, 'cancel'), { method: 'POST', headers: createIdempotencyKey(), signal });
+		},
+	};
+}
+
+/** What only reads. */
+function createReads(http: Http) {
+	/** All messages of a session, oldest first. */
+	async function listMessages(id: string, { signal }: SignalOption = {}): Promise<Message[]> {
+		const messages: Message[] = [];
+		for (let query = ''; ; ) {
+			const path = toPath(id, `messages${query}`);
+			const page = await http.json<{ messages: Message[]; cursor?: string }>(path, { signal });
+			messages.push(...page.messages);
+			if (!page.cursor) return messages;
+			query = `?cursor=${encodeURIComponent(page.cursor)}`;
+		}
+	}
+
+	function getSession(id: string, { signal }: SignalOption = {}): Promise<Session> {
+		return http.json(toPath(id), { signal });
+	}
+
+	return {
+		async listAgents({ signal }: SignalOption = {}): Promise<Agent[]> {
+			return (await http.json<{ agents: Agent[] }>('/v1/agents', { signal })).agents;
+		},
+
+		getSession,
+		listMessages,
+
+		/**
+		 * A session as it is to be shown: its messages without those that `followRun` replays of the newest run. What a person
+		 * says begins a run; where it answers a question, it is the question's tool result.
+		 */
+		async loadSession(id: string, options?: SignalOption): Promise<{ session: Session; messages: Message[] }> {
+			const session = await getSession(id, options);
+			const all = (await listMessages(id, options)).filter(({ isReplaced }) => isReplaced !== true);
+			const newest = session.run?.id;
+			const messages = all.filter(({ runId, role, isInput }, index) => {
+				if (runId !== newest || role === 'system') return true;
+				const before = all[index - 1];
+				return isInput === true && (role === 'user' || before?.runId !== runId || before?.isInput === true);
+			});
+			return { session, messages };
 		},
 	};
 }

@@ -1,7 +1,7 @@
 /** The files that go with the next message, each shown with its size and a button that removes it. */
 
 import type { Attachment } from '../client/types.ts';
-import { element, withoutTurns } from './element.ts';
+import { button, element, withoutTurns } from './element.ts';
 import { describeSize } from './words.ts';
 
 interface Item {
@@ -35,25 +35,13 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 		note.classList.toggle('refused', refusals.length > 0);
 	}
 
-	function place(attachment: Attachment) {
-		const { name, type, size, contentBase64 } = attachment;
-		const remove = element('button', 'remove', '×');
-		remove.type = 'button';
-		remove.setAttribute('aria-label', `Remove ${name}`);
-		const node = element('li', 'file', element('span', 'file-name', name), element('span', 'size', describeSize(size)));
-		if (shownTypes.has(type)) {
-			const image = element('img');
-			image.alt = '';
-			image.src = `data:${type};base64,${contentBase64}`;
-			node.prepend(image);
-		}
-		node.append(remove);
-		const item = { attachment, node };
-		remove.addEventListener('click', () => {
+	function place(attachment: Attachment): void {
+		const node = createItemNode(attachment, () => {
 			items = items.filter((one) => one !== item);
 			show();
 			onRemoved();
 		});
+		const item = { attachment, node };
 		items.push(item);
 	}
 
@@ -109,6 +97,20 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 			return files() === 0;
 		},
 	};
+}
+
+function createItemNode({ name, type, size, contentBase64 }: Attachment, onRemove: () => void): HTMLElement {
+	const remove = button('remove', '×', onRemove);
+	remove.setAttribute('aria-label', `Remove ${name}`);
+	const node = element('li', 'file', element('span', 'file-name', name), element('span', 'size', describeSize(size)));
+	if (shownTypes.has(type)) {
+		const image = element('img');
+		image.alt = '';
+		image.src = `data:${type};base64,${contentBase64}`;
+		node.prepend(image);
+	}
+	node.append(remove);
+	return node;
 }
 
 /** The files that were sent with a message, by their names. */

@@ -62,10 +62,19 @@ test.each([
 	['cloudflare/routes/sessions.ts', '../rpc/session.ts'],
 	['cloudflare/compat/format.ts', '../../core/chat/index.ts'],
 	['core/chat/loop.ts', './turn.ts'],
-	['client/index.ts', '../cloudflare/wire/event.ts'],
 	['worker.ts', './agents/index.ts'],
 ])('%s may import %s', (file, specifier) => {
 	expect(judge(file, specifier)).toEqual([]);
+});
+
+test.each([
+	["import type { A } from '../cloudflare/wire/event.ts';", 0],
+	["export type\n\t{ A }\n\tfrom '../cloudflare/wire/event.ts';", 0],
+	["import { a } from '../cloudflare/wire/event.ts';", 1],
+	["import { type A } from '../cloudflare/wire/event.ts';", 1],
+	["import type { B } from './b.ts';\nimport '../cloudflare/wire/event.ts';", 1],
+])('the client takes types of the wire and no code: %s', (form, count) => {
+	expect(judge('client/index.ts', '', form)).toHaveLength(count);
 });
 
 test('a file or folder without a room is refused', () => {
