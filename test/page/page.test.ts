@@ -403,7 +403,8 @@ describe('a chat', () => {
 	});
 
 	test('an agent without examples offers none', async () => {
-		const agents = [{ name: 'writer', description: 'Writes.', examples: [], model: 'demo', tools: [], skills: [] }];
+		const about = { name: 'writer', description: 'Writes.', model: 'demo', models: [], tools: [], skills: [] };
+		const agents = [{ ...about, examples: [] }];
 		await page.route('**/v1/agents', (route) => route.fulfill({ json: { agents } }));
 		await page.goto(server.url);
 		await sees('#welcome-name', 'writer');
@@ -413,7 +414,7 @@ describe('a chat', () => {
 	test('a model that is not ready says what to set', async () => {
 		const model = 'claude-sonnet-4-6';
 		const models = [{ name: model, provider: 'Anthropic', ready: false, needs: 'ANTHROPIC_API_KEY' }];
-		const agents = [{ name: 'writer', description: 'Writes.', model, models, tools: [], skills: [] }];
+		const agents = [{ name: 'writer', description: 'Writes.', examples: [], model, models, tools: [], skills: [] }];
 		await page.route('**/v1/agents', (route) => route.fulfill({ json: { agents } }));
 		await page.goto(server.url);
 		await sees('#welcome-facts', `${model} (not ready: set ANTHROPIC_API_KEY)`);
