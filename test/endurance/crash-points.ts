@@ -9,6 +9,8 @@ export const crashPoints = [
 	['ended', 1],
 ] as const;
 
+export type CrashPoint = (typeof crashPoints)[number];
+
 /** Where a session's object is aborted: by its id, so that the Worker and the programme know it alike. */
 export function readAbortPoint(session: string): { readonly name: string; readonly time: number } {
 	const [name, times] = crashPoints[Number.parseInt(session.slice(0, 8), 16) % crashPoints.length] ?? crashPoints[0];

@@ -1,5 +1,6 @@
-import { crashPoints, readAbortPoint } from './crash-points.ts';
+import { type CrashPoint, crashPoints, readAbortPoint } from './crash-points.ts';
 import { checkReading } from './history.ts';
+import { createSeed } from './random.ts';
 import { type Reading, read } from './reader.ts';
 import { threeTools } from './script.ts';
 import { outcomes, type Sent, untilQuiet } from './settled.ts';
@@ -15,34 +16,48 @@ interface Pair {
  * A crash right after each write of a run, in both forms: a SIGKILL once the write is durable, and the loss of the object
  * before it is. The marks are those of `kills`; and a reader that comes back hears that a turn was restarted before it
  * gets the turn's new text.
+ * The points are shared out among three servers, which wait beside each other.
  */
-export function points({ count = 20, seed }: Options): Promise<Figures> {
+export async function points({ count = 20, seed = createSeed() }: Options): Promise<Figures> {
 	// A turn takes longer than a draft waits to be stored.
 	const world = { script: threeTools(1_000), pieceLength: 10, paceMs: 15, toolMs: 50, seed, retries: 5 };
-	return onStage(world, async (stage) => {
-		const figures: Record<string, number | string> = { seed: stage.seed, 'kills at each point': count };
-		for (const [name, times] of crashPoints) {
-			await stage.server.restart({ CRASH: 'ask' });
-			const killed: Promise<Pair>[] = [];
-			for (let n = 0; n < count; n++) killed.push((await killAt(stage, name, times, `${name}-kill-${n}`)).runs);
-			figures[name] = await settle(stage, await Promise.all(killed));
-		}
-		await stage.server.restart({ CRASH: 'abort' });
-		const lost: Pair[] = [];
-		let each: readonly (readonly [name: string, sessions: number])[] = [];
-		do {
-			const begun = lost.length;
-			const pairs = crashPoints.map((_, n) => pair(stage, `abort-${begun + n}`));
-			lost.push(...(await Promise.all(pairs)));
-			const at = lost.flatMap(({ sent }) => sent).map(({ session }) => readAbortPoint(session).name);
-			each = crashPoints.map(([name]) => [name, at.filter((one) => one === name).length]);
-		} while (each.some(([, sessions]) => sessions < count));
-		return {
-			...figures,
-			'objects aborted at': each.map((one) => one.join(' ')).join(', '),
-			'of those': await settle(stage, lost),
-		};
-	});
+	const half = Math.ceil(crashPoints.length / 2);
+	const figures = await Promise.all([
+		onStage(world, (stage) => killAtEach(stage, crashPoints.slice(0, half), count)),
+		onStage(world, (stage) => killAtEach(stage, crashPoints.slice(half), count)),
+		onStage(world, (stage) => abortAtEach(stage, count)),
+	]);
+	return Object.assign({ seed, 'kills at each point': count }, ...figures);
+}
+
+/** Kills the server so often at each of the points. */
+async function killAtEach(stage: Stage, points: readonly CrashPoint[], count: number): Promise<Figures> {
+	const figures: Record<string, string> = {};
+	for (const [name, times] of points) {
+		await stage.server.restart({ CRASH: 'ask' });
+		const killed: Promise<Pair>[] = [];
+		for (let n = 0; n < count; n++) killed.push((await killAt(stage, name, times, `${name}-kill-${n}`)).runs);
+		figures[name] = await settle(stage, await Promise.all(killed));
+	}
+	return figures;
+}
+
+/** Has objects aborted until so many were at each point. */
+async function abortAtEach(stage: Stage, count: number): Promise<Figures> {
+	await stage.server.restart({ CRASH: 'abort' });
+	const lost: Pair[] = [];
+	let each: readonly (readonly [name: string, sessions: number])[] = [];
+	do {
+		const begun = lost.length;
+		const pairs = crashPoints.map((_, n) => pair(stage, `abort-${begun + n}`));
+		lost.push(...(await Promise.all(pairs)));
+		const at = lost.flatMap(({ sent }) => sent).map(({ session }) => readAbortPoint(session).name);
+		each = crashPoints.map(([name]) => [name, at.filter((one) => one === name).length]);
+	} while (each.some(([, sessions]) => sessions < count));
+	return {
+		'objects aborted at': each.map((one) => one.join(' ')).join(', '),
+		'of those': await settle(stage, lost),
+	};
 }
 
 /** Begins two runs and kills the server when one of those under way comes to the point; gives the two on their way. */
