@@ -13,8 +13,8 @@ import {
 import { toMessageText } from '../src/core/ground/errors.ts';
 import { toText } from '../src/page/words.ts';
 import { createWriter, endLine, print, toOneLine } from './chat/terminal.ts';
+import { assertNotTakenByNpm } from './npm-options.ts';
 import { parseOptions } from './options.ts';
-import { assertNotSwallowed } from './swallowed.ts';
 
 const usage = `npm run chat -- [options] [message]
 
@@ -80,7 +80,7 @@ async function main(): Promise<number> {
 
 function readArguments(args: string[]) {
 	try {
-		assertNotSwallowed(['agent', 'model', 'session', 'key', 'url']);
+		assertNotTakenByNpm(['agent', 'model', 'session', 'key', 'url']);
 		const text = { type: 'string' } as const;
 		return parseOptions('npm run chat', {
 			args,

@@ -13,9 +13,9 @@ import { findDeployProblems } from './deploy-check.ts';
 import { curlLine, describe, withKey } from './keys.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, toSecret } from './keys-file.ts';
 import { hasRemoteKeys, pushed } from './keys-remote.ts';
+import { assertNotTakenByNpm } from './npm-options.ts';
 import { parseOptions } from './options.ts';
 import { buildPage } from './page.ts';
-import { assertNotSwallowed } from './swallowed.ts';
 import { quietEnv, root, type Target, targetOptions, WranglerError, wrangler } from './wrangler.ts';
 
 const usage = `npm run deploy [-- OPTIONS]: puts the Worker on Cloudflare, with its keys and skills
@@ -33,7 +33,7 @@ const flag = { type: 'boolean' } as const;
 const budgetsText = `${budgetLine(defaultBudgets.session, defaultBudgets.day)}, unless wrangler.toml says else.`;
 
 async function main(args: string[]): Promise<number> {
-	assertNotSwallowed(['dry-run', 'yes', 'outdir', 'keys-file', 'config']);
+	assertNotTakenByNpm(['dry-run', 'yes', 'outdir', 'keys-file', 'config']);
 	const { values } = parseOptions('npm run deploy', {
 		args,
 		options: {

@@ -6,8 +6,8 @@ import { formatDollars } from '../src/core/ground/dollars.ts';
 import { toMessageText } from '../src/core/ground/errors.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys-file.ts';
 import { isPushed, pushKeys } from './keys-remote.ts';
+import { assertNotTakenByNpm } from './npm-options.ts';
 import { parseOptions } from './options.ts';
-import { assertNotSwallowed } from './swallowed.ts';
 import { root, type Target } from './wrangler.ts';
 
 const usage = `npm run keys -- make [NAME]   makes an API key, and shows it once
@@ -103,7 +103,7 @@ async function main(args: string[]): Promise<number> {
 }
 
 function parseArguments(args: string[]) {
-	assertNotSwallowed([
+	assertNotTakenByNpm([
 		'remote',
 		'owner',
 		'scope',

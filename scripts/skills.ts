@@ -4,12 +4,12 @@ import { join, relative } from 'node:path';
 import { toMessageText } from '../src/core/ground/errors.ts';
 import { providers } from '../src/core/index.ts';
 import type { SkillProblem } from '../src/core/skill/kv/plan.ts';
+import { assertNotTakenByNpm } from './npm-options.ts';
 import { parseOptions } from './options.ts';
 import type { Embedder } from './skills/embed.ts';
 import { readSkillFolders, readSkills } from './skills/folder.ts';
 import { openLocal, openRemote } from './skills/kv.ts';
 import { type Published, publishSkills } from './skills/publish.ts';
-import { assertNotSwallowed } from './swallowed.ts';
 import { root } from './wrangler.ts';
 
 const usage = `npm run skills [-- OPTIONS]: publishes the folder skills/ to Workers KV.
@@ -24,7 +24,7 @@ const usage = `npm run skills [-- OPTIONS]: publishes the folder skills/ to Work
   --help              this text`;
 
 async function main(args: string[]): Promise<number> {
-	assertNotSwallowed(['local', 'remote', 'check', 'dry-run', 'persist-to', 'embed', 'directory', 'config']);
+	assertNotTakenByNpm(['local', 'remote', 'check', 'dry-run', 'persist-to', 'embed', 'directory', 'config']);
 	const { values } = parseOptions('npm run skills', {
 		args,
 		options: {

@@ -7,6 +7,7 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { type RunletError, toMessageText } from '../src/core/ground/errors.ts';
 import { readKeys, toSecret } from './keys-file.ts';
+import { assertNotTakenByNpm } from './npm-options.ts';
 import { buildPage } from './page.ts';
 import { watchParent } from './processes.ts';
 import { inspect, writeBanner } from './start/banner.ts';
@@ -16,7 +17,6 @@ import { createProxy } from './start/proxy.ts';
 import { TypeCheck } from './start/types.ts';
 import { watchFiles } from './start/watch.ts';
 import { describeAnswer } from './start/wrangler-output.ts';
-import { assertNotSwallowed } from './swallowed.ts';
 import { quietEnv, root } from './wrangler.ts';
 
 const print = (text: string): void => console.log(text);
@@ -25,7 +25,7 @@ const printLine = (text: string | undefined): void => {
 };
 
 try {
-	assertNotSwallowed(['port', 'persist-to', 'var', 'ip', 'config', 'remote', 'keys', 'keys-file']);
+	assertNotTakenByNpm(['port', 'persist-to', 'var', 'ip', 'config', 'remote', 'keys', 'keys-file']);
 	const options = readOptions(process.argv.slice(2));
 	if (options.help) print(usage);
 	else await main(options);

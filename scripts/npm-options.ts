@@ -3,7 +3,7 @@
  *
  * @param names of the options that the script has, without their hyphens
  */
-export function assertNotSwallowed(names: readonly string[]): void {
+export function assertNotTakenByNpm(names: readonly string[]): void {
 	// Some of npm's own are set to nothing.
 	const lost = names.find((name) => (process.env[`npm_config_${name.replaceAll('-', '_')}`] ?? '') !== '');
 	if (lost === undefined) return;
