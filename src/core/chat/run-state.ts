@@ -15,11 +15,11 @@ export interface LoopContext {
 	readonly resume?: Resumption;
 }
 
-/** What a run is at. */
+/** Where a run stands. The loop changes it as it goes on. */
 export interface RunState {
 	readonly conversation: Conversation;
 	readonly emit: Emit;
-	/** Notes and warnings since the last message that is no summary: they are told again where a turn is asked again. */
+	/** Notes and warnings since the last message that is no summary: a turn that is asked again shows them again. */
 	readonly listNotes: () => readonly SideEvent[];
 	/** The place behind the message that is answered. */
 	readonly answersAt: number;
@@ -29,17 +29,18 @@ export interface RunState {
 	/** Turns that the model has had. */
 	iteration: number;
 	usage: ChatUsage;
+	/** The model's newest turn. */
 	last?: LastTurn;
 	/** The turn whose calls come next. */
 	begun?: BegunTurn;
-	/** What the newest turn was offered. */
+	/** The tools of the newest turn. */
 	tools?: readonly Tool[];
 }
 
 /** The state that a run begins with, or is taken up with. */
 export function createState(options: ChatOptions, input: readonly Message[], { emit, resume }: LoopContext): RunState {
 	const messages = [...input];
-	const tell = inOrder(options.onMessage);
+	const storeNext = createOrderedStore(options.onMessage);
 	let unstored: SideEvent[] = [];
 	let notes: SideEvent[] = [];
 	const run: RunState = {
@@ -50,7 +51,7 @@ export function createState(options: ChatOptions, input: readonly Message[], { e
 				const before = unstored;
 				unstored = [];
 				if (about.inFrontOf === undefined) notes = [];
-				return tell(message, { ...about, before });
+				return storeNext(message, { ...about, before });
 			},
 			spend: (more) => {
 				run.usage = addUsage(run.usage, more);
@@ -89,8 +90,8 @@ export function createReaders({ emit, iteration, listNotes }: RunState, { onRest
 	};
 }
 
-/** Has messages stored one after another, also those of tools that finish together. */
-function inOrder(
+/** Stores messages one after another, also those of tools that finish together. */
+function createOrderedStore(
 	onMessage: ChatOptions['onMessage'] = () => {},
 ): (message: Message, about: MessageContext) => Promise<void> {
 	let storing = Promise.resolve();

@@ -28,7 +28,7 @@ export interface TurnSetting {
 	readonly signal: AbortSignal;
 }
 
-/** Reads a run's options. Throws `invalid_request` for what cannot be. */
+/** Reads a run's options. Throws `invalid_request` where one is wrong. */
 export function prepareTurns(options: ChatOptions, stream: boolean, signal: AbortSignal): TurnSetting {
 	if (typeof options.model !== 'string' || options.model === '') {
 		throw new RunletError('invalid_request', 'model: missing. Name one, such as "demo".', { field: 'model' });
@@ -55,7 +55,7 @@ export function prepareTurns(options: ChatOptions, stream: boolean, signal: Abor
 	return { options, runId, resolver, skills, tools, context, stream, signal };
 }
 
-/** All tools that a turn may call whose messages end at a place. */
+/** All tools that a turn may call. Its messages end at `end`. */
 export async function findTools(
 	{ tools, skills }: TurnSetting,
 	conversation: Conversation,
