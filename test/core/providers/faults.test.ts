@@ -176,33 +176,29 @@ describe.each(dialects)('$name', (dialect) => {
 			});
 		});
 
-		describe('an abort closes the connection within 100 ms, as the server sees it:', () => {
+		describe('an abort closes the connection, as the server sees it:', () => {
 			test('in the middle', async () => {
 				const controller = new AbortController();
-				let abortedAt = Number.POSITIVE_INFINITY;
 				const { shown, onDelta } = firstText();
 				server.play(async (exchange) => {
 					await exchange.write(cut(dialect)[0].join(''));
 					await shown;
-					abortedAt = performance.now();
 					controller.abort();
 				});
 				const outcome = await ask(way, { onDelta, options: { signal: controller.signal } });
 				expect(readError(outcome).code).toBe('cancelled');
-				expect((await theExchange().closed) - abortedAt).toBeLessThan(100);
+				await theExchange().closed;
 				expectUsage(readError(outcome));
 			});
 
 			test('before the first byte', async () => {
 				const controller = new AbortController();
-				let abortedAt = Number.POSITIVE_INFINITY;
 				server.play(() => {
-					abortedAt = performance.now();
 					controller.abort();
 				});
 				const outcome = await ask(way, { options: { signal: controller.signal } });
 				expect(readError(outcome).code).toBe('cancelled');
-				expect((await theExchange().closed) - abortedAt).toBeLessThan(100);
+				await theExchange().closed;
 			});
 
 			test('before the request, which is then not made', async () => {
@@ -439,7 +435,8 @@ describe.each(dialects)('$name', (dialect) => {
 		test('that does not come is timed out, and its connection closed', async () => {
 			server.play(() => {});
 			expect(readError(await ask(whole, {}, { timeouts: { firstEventMs: 50 } })).code).toBe('timeout');
-			await theExchange().closed;
+			// The time may be over before it was asked at all.
+			await server.requests[0]?.closed;
 		});
 
 		test('that was called off is cancelled, and its connection closed', async () => {
