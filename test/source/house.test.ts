@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -99,4 +99,14 @@ test.each([
 	'export { a } from "../../session/object.ts";',
 ])('an import is seen in each of its forms: %s', (form) => {
 	expect(judge('cloudflare/objects/ledger/one.ts', '../../session/object.ts', form)).toHaveLength(1);
+});
+
+test('only routes make responses, in the words of a protocol (compat): objects return values and streams', () => {
+	const source = resolve(import.meta.dirname, '../../src/cloudflare');
+	const files = globSync('{agent,config,objects,rpc,session}/**/*.ts', { cwd: source });
+	expect(files.length).toBeGreaterThan(50);
+	const makes = files.filter((file) =>
+		/\bnew Response\(|\bResponse\.(json|redirect|error)\(/.test(readFileSync(join(source, file), 'utf8')),
+	);
+	expect(makes).toEqual([]);
 });

@@ -24,7 +24,6 @@ const own: Protocol = {
 	isSame: true,
 	writer: () => ({ event: toSse, end: () => '' }),
 	closed: ({ code, message }) => `event: closed\ndata: ${JSON.stringify({ type: 'closed', code, message })}\n\n`,
-	failure: toResponse,
 };
 
 /** Makes the protocol of a format. */
@@ -42,8 +41,8 @@ export function createProtocol(format: Format | undefined, context?: ProtocolCon
 	}
 }
 
-/** The protocol of a path, for a failure before there is a run. */
-export function protocolAt(path: string): Pick<Protocol, 'failure'> {
-	if (/^\/v1\/ui(\/|$)/.test(path)) return { failure: uiFailure };
-	return /^\/v1\/(chat|models)(\/|$)/.test(path) ? { failure: refusalResponse } : own;
+/** Writes a failure in the protocol of a path. */
+export function toFailureAt(path: string, error: unknown): Response {
+	if (/^\/v1\/ui(\/|$)/.test(path)) return uiFailure(error);
+	return /^\/v1\/(chat|models)(\/|$)/.test(path) ? refusalResponse(error) : toResponse(error);
 }

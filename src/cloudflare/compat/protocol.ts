@@ -1,5 +1,6 @@
 import type { RunEvent } from '../../core/chat/index.ts';
 import type { RunletError } from '../../core/ground/errors.ts';
+import type { Completion } from './openai/schema.ts';
 
 /** Writes the events of a run for one reader. */
 export interface RunWriter {
@@ -18,9 +19,10 @@ export interface Protocol {
 	/** Makes a writer for a reader of a run, by the number of the run. */
 	writer(run: number): RunWriter;
 	/** Makes the answer that is not streamed from all events of the run. Runlet's own if it is missing. */
-	result?(events: readonly RunEvent[]): Response;
+	result?(events: readonly RunEvent[]): Completed;
 	/** The end of a stream whose reader may no longer read it. The run goes on. */
 	closed?(why: RunletError): string;
-	/** Makes the response for a refused request, or for a failed run if there is no `result`. */
-	failure(error: unknown): Response;
 }
+
+/** A whole answer, or why the run gave none. */
+export type Completed = { readonly completion: Completion } | { readonly error: RunletError };

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { RunletError } from '../../core/ground/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { protocolAt } from '../compat/format.ts';
+import { toFailureAt } from '../compat/format.ts';
 import { accessLog } from './access-log.ts';
 import { agentsRoute } from './agents.ts';
 import { chatCompletionsRoute } from './chat-completions.ts';
@@ -17,7 +17,6 @@ import { skills } from './skills.ts';
 import { uiRoute } from './ui.ts';
 import { usage } from './usage.ts';
 import { webhooksRoute } from './webhooks.ts';
-
 /**
  * The Worker's HTTP side: mounts the routes, and turns every error into a response in one place. The page at `/` is a
  * static asset and does not come through here.
@@ -25,14 +24,14 @@ import { webhooksRoute } from './webhooks.ts';
 export function createApp(runtime: Runtime) {
 	const app = new Hono<RouteEnv>();
 	app.onError((error, c) => {
-		const response = protocolAt(c.req.path).failure(error);
+		const response = toFailureAt(c.req.path, error);
 		const allow = c.res.headers.get('allow');
 		if (allow !== null) response.headers.set('allow', allow);
 		return response;
 	});
 	app.notFound((c) => {
 		const error = new RunletError('not_found', `There is nothing at ${c.req.path}. See README.md for the routes.`);
-		return protocolAt(c.req.path).failure(error);
+		return toFailureAt(c.req.path, error);
 	});
 	app.use(accessLog, securityHeaders, limitStrangers);
 	app.use('/v1/*', crossOrigin, assertMayAnswer);

@@ -5,19 +5,20 @@ import type { Runtime } from '../agent/runtime.ts';
 import { listToolNames } from '../agent/tool-names.ts';
 import { type AnswerForm, readAnswerForm } from '../compat/openai/answer.ts';
 import { toConversation } from '../compat/openai/conversation.ts';
-import { runFailureResponse } from '../compat/openai/error.ts';
+import { refusalResponse, runFailureResponse } from '../compat/openai/error.ts';
 import { createCompletion } from '../compat/openai/operations.ts';
 import type { CompletionFormat } from '../compat/openai/protocol.ts';
 import type { CompletionRequest } from '../compat/openai/schema.ts';
 import { assertOwnCalls, readClientTools, readToolChoice } from '../compat/openai/tools.ts';
 import { config } from '../config/config.ts';
-import type { Exchange, Handling, Once } from '../rpc/session.ts';
+import type { ConversationUpdate, Handling, Once } from '../rpc/session.ts';
 import { askSession } from './ask-session.ts';
 import { getOwner, type RouteEnv } from './identity.ts';
 import { findModel } from './model-list.ts';
 import { serveOperation } from './operation.ts';
 import { createSessionId, readHandling, refuseMethod } from './request.ts';
 import { findResent, noteSent, readResend } from './resend.ts';
+import { toRunResponse } from './respond.ts';
 
 /** How long after its last activity the session of a request that names none is removed, in milliseconds. */
 const fleetingMs = 3_600_000;
@@ -35,16 +36,17 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 			const how = { ...given, once: given.once ?? resend };
 			const { id, isNew, isUnknown } = await findSession(c, owner, agent, how, resend);
 			const isKept = c.req.header(sessionHeader) !== undefined;
-			const exchange = await toExchange(body, { agent, model, owner, isKept, form });
-			const { create, ...rest } = exchange;
-			const [answered] = await Promise.all([
-				askSession(c, id, (one) => one.converse({ owner }, isNew ? exchange : rest, how)).catch((error: unknown) => {
+			const update = await toUpdate(body, { agent, model, owner, isKept, form });
+			const { create, ...rest } = update;
+			const asked = askSession(c, id, (one) => one.converse({ owner }, isNew ? update : rest, how)).then(
+				(outcome) => toRunResponse(outcome, { toFailure: runFailureResponse }),
+				(error: unknown) => {
+					if (isAnswer(error)) return refusalResponse(error);
 					if (how.once !== undefined || !mayHaveBegun(error)) throw error;
 					return runFailureResponse(createLostError());
-				}),
-				isUnknown && resend && noteSent(c, owner, resend, id.toString()),
-			]);
-			const response = new Response(answered.body, answered);
+				},
+			);
+			const [response] = await Promise.all([asked, isUnknown && resend && noteSent(c, owner, resend, id.toString())]);
 			if (response.status !== 404) response.headers.set(sessionHeader, id.toString());
 			return response;
 		})
@@ -53,7 +55,12 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 
 const sessionHeader = 'Runlet-Session';
 
-/** Whether a session could not be reached any more, though it may have taken the request: one that refused it had too much to do. */
+/** Whether a session answered so: what comes of reaching it has a cause. */
+function isAnswer(error: unknown): boolean {
+	return error instanceof RunletError && error.cause === undefined;
+}
+
+/** Whether a session that was not reached may have taken the request: an overloaded one took nothing. */
 function mayHaveBegun(error: unknown): boolean {
 	if (!(error instanceof RunletError) || error.code !== 'overloaded') return false;
 	return Reflect.get(Object(error.cause), 'overloaded') !== true;
@@ -134,7 +141,10 @@ interface Known {
 	readonly form: AnswerForm;
 }
 
-async function toExchange(body: CompletionRequest, { agent, model, owner, isKept, form }: Known): Promise<Exchange> {
+async function toUpdate(
+	body: CompletionRequest,
+	{ agent, model, owner, isKept, form }: Known,
+): Promise<ConversationUpdate> {
 	const meant = { name: agent.name, toolNames: listToolNames(agent) };
 	assertOwnCalls(body, meant);
 	const clientTools = readClientTools(body, meant);

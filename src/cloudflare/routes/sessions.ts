@@ -2,18 +2,20 @@ import { type Context, Hono } from 'hono';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { config } from '../config/config.ts';
-import type { Caller, SessionApi } from '../rpc/session.ts';
+import type { RpcResult } from '../rpc/result.ts';
+import type { Caller, RunOutcome, SessionApi } from '../rpc/session.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
 import { askSession } from './ask-session.ts';
 import { findAnyCaller, getCaller, getOwner, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { accepts, createSessionId, readHandling, refuseMethod } from './request.ts';
+import { toEventStream, toJson, toRunResponse } from './respond.ts';
 import { listSessions } from './session-list.ts';
 
 /** `/v1/sessions`: create, list, look at, talk to, follow and cancel a session (README, "The API"). */
 export const sessions = new Hono<RouteEnv>()
-	.post('/', serveOperation(operations.createSession), (c) => {
+	.post('/', serveOperation(operations.createSession), async (c) => {
 		const body = c.req.valid('json');
 		const { text, parts, attachments = [], ...rest } = body;
 		const how = readHandling(c, body);
@@ -22,65 +24,85 @@ export const sessions = new Hono<RouteEnv>()
 		const keyId = identity.kind === 'key' ? identity.keyId : undefined;
 		const isEmpty = text === undefined && parts === undefined && attachments.length === 0;
 		const input = isEmpty ? undefined : { text, parts, attachments, ...readOrigin(c) };
-		return askSession(c, createSessionId(c, owner, how), (one) => one.create({ ...rest, owner, keyId, input }, how));
+		const id = createSessionId(c, owner, how);
+		const outcome = await askSession(c, id, (one) => one.create({ ...rest, owner, keyId, input }, how));
+		const headers = { location: `/v1/sessions/${id}`, 'cache-control': 'no-store' };
+		return toRunResponse(outcome, { status: 201, headers });
 	})
 	.get('/', serveOperation(operations.listSessions), async (c) => c.json(await listSessions(c, c.req.valid('query'))))
 	.all('/', refuseMethod('GET', 'POST'))
-	.get('/:id', serveOperation(operations.getSession), (c) => session(c, (one) => one.state(anyCaller(c))))
-	.patch('/:id', serveOperation(operations.changeSession), (c) =>
-		session(c, (one) => one.change(caller(c), c.req.valid('json'))),
+	.get('/:id', serveOperation(operations.getSession), async (c) =>
+		Response.json(await ask(c, (one) => one.state(anyCaller(c)))),
 	)
-	.delete('/:id', serveOperation(operations.deleteSession), (c) => session(c, (one) => one.delete(anyCaller(c))))
+	.patch('/:id', serveOperation(operations.changeSession), async (c) =>
+		Response.json(await ask(c, (one) => one.change(caller(c), c.req.valid('json')))),
+	)
+	.delete('/:id', serveOperation(operations.deleteSession), async (c) => {
+		await ask(c, (one) => one.delete(anyCaller(c)));
+		return c.body(null, 204);
+	})
 	.all('/:id', refuseMethod('GET', 'PATCH', 'DELETE'))
-	.get('/:id/export', serveOperation(operations.exportSession), (c) => {
+	.get('/:id/export', serveOperation(operations.exportSession), async (c) => {
 		const form = accepts(c, 'application/x-ndjson') ? 'ndjson' : 'json';
-		return session(c, (one) => one.export(anyCaller(c), form));
+		const body = await ask(c, (one) => one.export(anyCaller(c), form));
+		return new Response(body, {
+			headers: {
+				'content-type': form === 'json' ? 'application/json' : 'application/x-ndjson',
+				// A browser saves it under the session's id.
+				'content-disposition': `attachment; filename="session-${sessionId(c)}.${form}"`,
+				'cache-control': 'no-store',
+				vary: 'accept',
+			},
+		});
 	})
 	.all('/:id/export', refuseMethod('GET'))
-	.post('/:id/token', serveOperation(operations.createToken), (c) =>
-		session(c, (one) => one.token(caller(c), c.req.valid('json')), true),
-	)
+	.post('/:id/token', serveOperation(operations.createToken), async (c) => {
+		const token = await ask(c, (one) => one.token(caller(c), c.req.valid('json')), true);
+		return Response.json(token, { status: 201, headers: { 'cache-control': 'no-store' } });
+	})
 	.all('/:id/token', refuseMethod('POST'))
-	.delete('/:id/token/:tokenId', serveOperation(operations.revokeToken), (c) =>
-		session(c, (one) => one.revokeToken(caller(c), c.req.param('tokenId'))),
-	)
+	.delete('/:id/token/:tokenId', serveOperation(operations.revokeToken), async (c) => {
+		await ask(c, (one) => one.revokeToken(caller(c), c.req.param('tokenId')));
+		return c.body(null, 204);
+	})
 	.all('/:id/token/:tokenId', refuseMethod('DELETE'))
-	.get('/:id/messages', serveOperation(operations.listMessages), (c) =>
-		session(c, (one) => one.messages(anyCaller(c), c.req.valid('query'))),
+	.get('/:id/messages', serveOperation(operations.listMessages), async (c) =>
+		toJson(await ask(c, (one) => one.messages(anyCaller(c), c.req.valid('query')))),
 	)
 	.post('/:id/messages', serveOperation(operations.sendMessage), (c) => {
 		const input = c.req.valid('json');
-		return session(c, (one) => one.send(caller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
+		return run(c, (one) => one.send(caller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
 	})
 	.all('/:id/messages', refuseMethod('GET', 'POST'))
-	.get('/:id/messages/:message', serveOperation(operations.getMessage), (c) =>
-		session(c, (one) => one.message(anyCaller(c), check(place, c.req.param('message'), 'message'))),
+	.get('/:id/messages/:message', serveOperation(operations.getMessage), async (c) =>
+		toJson(await ask(c, (one) => one.message(anyCaller(c), check(place, c.req.param('message'), 'message')))),
 	)
 	.all('/:id/messages/:message', refuseMethod('GET'))
 	.post('/:id/answer', serveOperation(operations.answerQuestion), (c) => {
 		const input = c.req.valid('json');
-		return session(c, (one) => one.answer(caller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
+		return run(c, (one) => one.answer(caller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
 	})
 	.all('/:id/answer', refuseMethod('POST'))
 	.post('/:id/tool-results', serveOperation(operations.submitResults), (c) => {
 		const answers = c.req.valid('json');
-		return session(c, (one) => one.submit(caller(c), answers, readHandling(c, answers)));
+		return run(c, (one) => one.submit(caller(c), answers, readHandling(c, answers)));
 	})
 	.all('/:id/tool-results', refuseMethod('POST'))
 	.post('/:id/continue', serveOperation(operations.continueRun), (c) =>
-		session(c, (one) => one.continue(caller(c), readHandling(c))),
+		run(c, (one) => one.continue(caller(c), readHandling(c))),
 	)
 	.all('/:id/continue', refuseMethod('POST'))
 	.post('/:id/step', serveOperation(operations.stepRun), (c) =>
-		session(c, (one) => one.continue(caller(c), readHandling(c), 'step')),
+		run(c, (one) => one.continue(caller(c), readHandling(c), 'step')),
 	)
 	.all('/:id/step', refuseMethod('POST'))
-	.get('/:id/events', serveOperation(operations.followRun), (c) =>
-		session(c, (one) => one.events(anyCaller(c), c.req.header('last-event-id'))),
-	)
+	.get('/:id/events', serveOperation(operations.followRun), async (c) => {
+		const events = await ask(c, (one) => one.events(anyCaller(c), c.req.header('last-event-id')));
+		return events === undefined ? c.body(null, 204) : toEventStream(events);
+	})
 	.all('/:id/events', refuseMethod('GET'))
-	.post('/:id/cancel', serveOperation(operations.cancelRun), (c) =>
-		session(c, (one) => one.cancel(caller(c), readHandling(c)), true),
+	.post('/:id/cancel', serveOperation(operations.cancelRun), async (c) =>
+		Response.json(await ask(c, (one) => one.cancel(caller(c), readHandling(c).once), true)),
 	)
 	.all('/:id/cancel', refuseMethod('POST'));
 
@@ -100,12 +122,12 @@ function anyCaller(c: Context<RouteEnv>): Caller {
 }
 
 /** Asks the session that the path names. An id is an object's own, so a made-up one reaches no object. */
-function session(
-	c: Context<RouteEnv>,
-	ask: (one: SessionApi) => Promise<Response>,
-	isSafe?: boolean,
-): Promise<Response> {
-	return askSession(c, sessionId(c), ask, isSafe);
+function ask<T>(c: Context<RouteEnv>, call: (one: SessionApi) => Promise<RpcResult<T>>, isSafe?: boolean): Promise<T> {
+	return askSession(c, sessionId(c), call, isSafe);
+}
+
+async function run(c: Context<RouteEnv>, call: (one: SessionApi) => Promise<RpcResult<RunOutcome>>): Promise<Response> {
+	return toRunResponse(await ask(c, call));
 }
 
 function sessionId(c: Context<RouteEnv>) {

@@ -5,9 +5,11 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { type Agent, chooseModel, findAgent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { sessionIdForm } from '../auth/token.ts';
+import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { readAnswers, readContent } from '../compat/ui/request.ts';
 import { config } from '../config/config.ts';
-import type { Caller, PagePost } from '../rpc/session.ts';
+import { toByteStream } from '../rpc/result.ts';
+import type { Bytes, Caller, PagePost } from '../rpc/session.ts';
 import { attachmentsField } from '../wire/attachment.ts';
 import * as operations from '../wire/operations/ui.ts';
 import { textField } from '../wire/part.ts';
@@ -16,6 +18,7 @@ import { askSession } from './ask-session.ts';
 import { getCaller, getOwner, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { readHandling, refuseMethod } from './request.ts';
+import { toEventStream, toJson } from './respond.ts';
 
 /**
  * `/v1/ui/:agent`: what a page with `useChat` of the AI SDK posts to, unchanged (README, "AI SDK pages"). The chat's id
@@ -29,27 +32,28 @@ export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 			const agent = findAgent(agents, c.req.param('agent'));
 			chooseModel(agent, body.model ?? undefined, config(c.env).model);
 			const post = readPost(agent, body, caller);
-			return askSession(c, id, (one) => one.post(caller, post, readHandling(c, body)));
+			const outcome = await askSession(c, id, (one) => one.post(caller, post, readHandling(c, body)));
+			return toUiStream(id, outcome.kind === 'stream' ? outcome.stream : toByteStream(uiNothing(outcome.isWaiting)));
 		})
 		.all('/:agent', refuseMethod('POST'))
 		.get('/:agent/:chat/stream', serveOperation(operations.resumeChat), async (c) => {
 			const { id, caller } = findChat(c, c.req.param('chat'));
-			const response = await askSession(c, id, (one) => one.resume(caller, c.req.param('agent')));
-			return replaceMissing(caller, response, () => new Response(null, { status: 204 }));
+			const stream = await askChat(caller, () => askSession(c, id, (one) => one.resume(caller, c.req.param('agent'))));
+			return stream === undefined ? c.body(null, 204) : toUiStream(id, stream);
 		})
 		.delete('/:agent/:chat/stream', serveOperation(operations.stopChat), async (c) => {
 			const { id, caller } = findChat(c, c.req.param('chat'));
-			const how = { ...readHandling(c), format: { type: 'ui' } as const };
-			const response = await askSession(c, id, (one) => one.cancel(caller, how));
-			if (!response.ok) return response;
-			await response.body?.cancel();
+			await askSession(c, id, (one) => one.cancel(caller, readHandling(c).once));
 			return c.body(null, 204);
 		})
 		.all('/:agent/:chat/stream', refuseMethod('GET', 'DELETE'))
 		.get('/:agent/:chat/messages', serveOperation(operations.listChat), async (c) => {
 			const { id, caller } = findChat(c, c.req.param('chat'));
-			const response = await askSession(c, id, (one) => one.pageMessages(caller, c.req.param('agent')));
-			return replaceMissing(caller, response, () => Response.json({ messages: [] }));
+			const messages = await askChat(caller, () =>
+				askSession(c, id, (one) => one.pageMessages(caller, c.req.param('agent'))),
+			);
+			if (messages === undefined) return Response.json({ messages: [] });
+			return toJson(messages, { [sessionHeader]: id.toString() });
 		})
 		.all('/:agent/:chat/messages', refuseMethod('GET'));
 }
@@ -108,7 +112,18 @@ function readPost(
 	};
 }
 
-/** A page looks for its chat before its first message made one. */
-function replaceMissing(caller: Caller, response: Response, none: () => Response): Response {
-	return response.status === 404 && 'owner' in caller ? none() : response;
+const sessionHeader = 'runlet-session';
+
+function toUiStream(id: DurableObjectId, stream: Bytes): Response {
+	return toEventStream(stream, { ...uiHeaders, [sessionHeader]: id.toString() });
+}
+
+/** Nothing where the owner has no such chat: a page looks for it before its first message makes one. */
+async function askChat<T>(caller: Caller, ask: () => Promise<T>): Promise<T | undefined> {
+	try {
+		return await ask();
+	} catch (error) {
+		if (error instanceof RunletError && error.status === 404 && 'owner' in caller) return undefined;
+		throw error;
+	}
 }

@@ -9,7 +9,7 @@ import type { Runtime } from '../agent/runtime.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { config } from '../config/config.ts';
 import { logUnexpected } from '../log.ts';
-import { type Input, replayed, webhookKey } from '../rpc/session.ts';
+import { type Input, type SessionApi, webhookKey } from '../rpc/session.ts';
 import {
 	assertSigned,
 	sources,
@@ -58,9 +58,6 @@ const aboutBody = v.strictObject({
 		}),
 	),
 });
-
-/** What a session answers to a message that it has accepted, now or before. */
-const accepted = v.object({ runId: v.optional(v.string()) });
 
 /**
  * `/v1/webhooks/:agent/:source`: a delivery becomes a message, once (README, "Webhooks"). Its signature is what
@@ -124,9 +121,7 @@ async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Resp
 	// A failure that nobody waits for any more is in the log.
 	keepAlive(c, work.catch(logUnexpected));
 	try {
-		const response = await Promise.race([work, late.promise]);
-		if (response !== undefined && !response.ok) return response;
-		await response?.body?.cancel();
+		await Promise.race([work, late.promise]);
 		return c.body('');
 	} finally {
 		clearTimeout(timer);
@@ -211,21 +206,17 @@ async function take(
 		create,
 	};
 	const once = { key: webhookKey(source, id), request: 'webhook', body: body && webhookKey(source, body) };
-	const response = await askSession(
-		c,
-		sessionId,
-		(one) => one.send(caller, input, { delivery: 'accepted', once }),
-		true,
-	);
-	if (response.status === 409) {
-		await response.body?.cancel();
+	const send = (one: SessionApi) => one.send(caller, input, { delivery: 'accepted', once });
+	try {
+		const outcome = await askSession(c, sessionId, send, true);
+		const runId = outcome.kind === 'accepted' ? outcome.runId : undefined;
+		return c.json({ sessionId: sessionId.toString(), runId }, outcome.isReplay ? 200 : 202);
+	} catch (error) {
+		if (!(error instanceof RunletError) || error.status !== 409) throw error;
 		throw createBusyError(
 			'The session cannot take this event now: too many wait, or it waits for somebody. Send it again.',
 		);
 	}
-	if (!response.ok) return response;
-	const { runId } = v.parse(accepted, await response.json());
-	return c.json({ sessionId: sessionId.toString(), runId }, response.headers.has(replayed) ? 200 : 202);
 }
 
 function createBusyError(message: string): RunletError {

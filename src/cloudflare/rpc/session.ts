@@ -2,9 +2,14 @@ import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/
 import type { JsonSchema } from '../../core/tool/index.ts';
 import type { ClientTool } from '../compat/client-tool.ts';
 import type { Format } from '../compat/format.ts';
+import type { Completion } from '../compat/openai/schema.ts';
 import type { Attachment } from '../wire/attachment.ts';
-import type { TokenScope } from '../wire/token.ts';
+import type { runResult } from '../wire/run.ts';
+import type { newSession, session } from '../wire/session.ts';
+import type { Shown } from '../wire/shown.ts';
+import type { sessionToken, TokenScope } from '../wire/token.ts';
 import type { Limit } from './budget.ts';
+import type { Failure, RpcResult } from './result.ts';
 
 /** How the caller of a run wants its answer: as events, as the result, or only that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';
@@ -23,9 +28,6 @@ export interface Once {
 export function webhookKey(source: string, id: string): string {
 	return `webhook ${source} ${id}`;
 }
-
-/** The header of an answer that was given before, under the same key. */
-export const replayed = 'idempotent-replayed';
 
 /** How a request wants to be handled. */
 export interface Handling {
@@ -73,7 +75,7 @@ export interface Input {
 export type WhenBusy = 'queue' | 'reject' | 'steer';
 
 /** What somebody answers to a call that the loop left to them: its result, or whether it may run. */
-export type Submission =
+export type CallAnswer =
 	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
 	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
 
@@ -86,15 +88,15 @@ export interface PagePost {
 	/** The person's message, where that is the last; `messageId` is what the page calls it. */
 	readonly input?: Input;
 	/** Answers to calls that the assistant's last message holds: also those that were given before, and made-up ones. */
-	readonly answers?: readonly Submission[];
+	readonly answers?: readonly CallAnswer[];
 	/** Whether the answer is set aside and asked for again. */
 	readonly isAgain?: boolean;
 	/** The message that this is about: one that is edited, or whose answer is asked again. */
 	readonly messageId?: string;
 }
 
-/** What a client sends that tells the whole conversation each time: what of it a session has not got yet. */
-export interface Exchange {
+/** What is new in a conversation that a client keeps and sends whole each time. */
+export interface ConversationUpdate {
 	/** The agent that it means. */
 	readonly agent: string;
 	/** What it says now. */
@@ -135,49 +137,90 @@ export interface CreateInput {
 	readonly input?: Input;
 }
 
+export type SessionState = Shown<typeof session>;
+
+export type NewSession = Shown<typeof newSession>;
+
+export type RunResult = Shown<typeof runResult>;
+
+/** What becomes of a request for a run. */
+export type RunOutcome = {
+	/** Whether the request came before, under the same key. */
+	readonly isReplay?: boolean;
+} & (
+	| RunStream
+	/** How the run ended. `created` is the session that began with it. */
+	| { readonly kind: 'result'; readonly result: RunResult; readonly created?: NewSession }
+	/** The same in the words of OpenAI's protocol. */
+	| { readonly kind: 'completion'; readonly completion: Completion }
+	| { readonly kind: 'failed'; readonly error: Failure }
+	| { readonly kind: 'accepted'; readonly runId: string; readonly created?: NewSession }
+	/** There is no run. */
+	| { readonly kind: 'session'; readonly session: SessionState | NewSession }
+);
+
+/** A run's events as the bytes of `text/event-stream`, in the words of the request's format. */
+export interface RunStream {
+	readonly kind: 'stream';
+	readonly stream: Bytes;
+}
+
+/** Nothing is added to the answer that a page has. `isWaiting`: calls of it wait for somebody. */
+export interface NothingNew {
+	readonly kind: 'nothing';
+	readonly isWaiting: boolean;
+}
+
+/** Bytes on their way from the object to the client. No JavaScript of the Worker reads them in between. */
+export type Bytes = ReadableStream<Uint8Array>;
+
 /**
- * What the routes may ask of a session's Durable Object, each time saying who asks: to anyone but its owner and the
- * holders of its tokens a session is not there. Every answer is the HTTP response itself, errors included, so that a
- * stream goes from the object to the client without passing through JavaScript in between.
+ * What the routes may ask of a session's Durable Object. Each call says who asks: to anyone but its owner and the holders
+ * of its tokens a session is not there. What may be large is a stream, since a value over RPC has at most 32 MiB.
  */
 export interface SessionApi {
-	create(input: CreateInput, how: Handling): Promise<Response>;
-	state(caller: Caller): Promise<Response>;
+	create(input: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>>;
+	state(caller: Caller): Promise<RpcResult<SessionState>>;
 	/** Changes what the session may spend. A run that stopped for it can then be continued. Not with a token. */
-	change(caller: Caller, to: { readonly budget: Limit }): Promise<Response>;
-	messages(caller: Caller, page: PageQuery): Promise<Response>;
+	change(caller: Caller, to: { readonly budget: Limit }): Promise<RpcResult<SessionState>>;
+	/** A page of the history, as JSON. */
+	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>>;
 	/** A new token for this session. Not with a token. */
-	token(caller: Caller, asked: TokenRequest): Promise<Response>;
+	token(caller: Caller, asked: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>>;
 	/** Takes a token back; streams that are read with it end. Not with a token. */
-	revokeToken(caller: Caller, id: string): Promise<Response>;
-	/** One message, with all that its tool gave. */
-	message(caller: Caller, seq: number): Promise<Response>;
-	send(caller: Caller, input: Input, how: Handling): Promise<Response>;
+	revokeToken(caller: Caller, id: string): Promise<RpcResult<void>>;
+	/** One message with the whole result of its tool, as JSON. */
+	message(caller: Caller, seq: number): Promise<RpcResult<Bytes>>;
+	send(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>>;
 	/** The answer to a tool's question. */
-	answer(caller: Caller, input: Input, how: Handling): Promise<Response>;
-	/** The next exchange of a client that tells the whole conversation each time. One that comes while a run goes on is refused. */
-	converse(caller: Caller, exchange: Exchange, how: Handling): Promise<Response>;
-	/** Answers to open calls, all of them or none; once the last is there the run goes on. */
-	submit(caller: Caller, results: readonly Submission[], how: Handling): Promise<Response>;
+	answer(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>>;
+	/** What is new in a conversation that a client keeps and sends whole each time. Refused while a run goes on. */
+	converse(caller: Caller, update: ConversationUpdate, how: Handling): Promise<RpcResult<RunOutcome>>;
+	/** Answers to open calls, all of them or none. The last one begins the run that goes on. */
+	submit(caller: Caller, results: readonly CallAnswer[], how: Handling): Promise<RpcResult<RunOutcome>>;
 	/** Takes up a run that failed, or that stopped after a step; `step` for one turn of the model. */
-	continue(caller: Caller, how: Handling, operation?: 'step'): Promise<Response>;
-	/** @param lastEventId the `Last-Event-ID` of a reader that comes back. */
-	events(caller: Caller, lastEventId: string | undefined): Promise<Response>;
+	continue(caller: Caller, how: Handling, operation?: 'step'): Promise<RpcResult<RunOutcome>>;
+	/**
+	 * The events of the newest run; nothing where there is none, or where the reader has seen its end.
+	 *
+	 * @param lastEventId the `Last-Event-ID` of a reader that comes back
+	 */
+	events(caller: Caller, lastEventId: string | undefined): Promise<RpcResult<Bytes | undefined>>;
 	/**
 	 * What a page says. A message that the session has already gets the answer that it got, an answer to a call that is
 	 * not open changes nothing, and an edited message takes the place of the one that it was, with all behind it.
 	 */
-	post(caller: Caller, post: PagePost, how: Handling): Promise<Response>;
-	/** The run that goes on, told from the beginning of its answer; `204` where none does. */
-	resume(caller: Caller, agent: string): Promise<Response>;
-	/** The conversation as a page shows it, without the answer that is being written. */
-	pageMessages(caller: Caller, agent: string): Promise<Response>;
-	/** One that comes again under its key changes nothing: it may come late, when another run goes on. */
-	cancel(caller: Caller, how: Pick<Handling, 'once' | 'format'>): Promise<Response>;
-	/** Everything of the session, as a stream. Not with a token. */
-	export(caller: Caller, form: 'json' | 'ndjson'): Promise<Response>;
+	post(caller: Caller, post: PagePost, how: Handling): Promise<RpcResult<RunStream | NothingNew>>;
+	/** The run that goes on, from the beginning of its answer; nothing where none does. */
+	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | undefined>>;
+	/** The conversation as a page shows it, as JSON, without the answer that is being written. */
+	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>>;
+	/** A request that comes again under its key changes nothing: it may come late, when another run goes on. */
+	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>>;
+	/** Everything of the session. Not with a token. */
+	export(caller: Caller, form: 'json' | 'ndjson'): Promise<RpcResult<Bytes>>;
 	/** Stops what runs and removes everything: the session is not there any more. Not with a token. */
-	delete(caller: Caller): Promise<Response>;
+	delete(caller: Caller): Promise<RpcResult<void>>;
 }
 
 /** Which messages are asked for. */

@@ -126,7 +126,7 @@ test('an admin key removes the session of another owner, for the owner and from 
 	expect((await ask(keys.ben, `/${id}`)).status).toBe(404);
 	expect((await ask(keys.admin, `/${id}`)).status).toBe(404);
 	expect((await list(keys.ben, '?limit=100')).sessions.map((one) => one.id)).not.toContain(id);
-	expect(await readObject(id).state({ owner: 'ben' })).toMatchObject({ status: 404 });
+	expect(await readObject(id).state({ owner: 'ben' })).toMatchObject({ ok: false, error: { code: 'not_found' } });
 });
 
 test('an admin key changes nothing of what others do: it talks, answers, pays and hands out tokens for nobody', async () => {

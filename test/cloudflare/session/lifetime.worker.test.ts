@@ -1,5 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
+import type { SessionNamespace } from '../../../src/cloudflare/rpc/session.ts';
 import { allEvents, createSession, readHistory, readObject, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 
@@ -86,7 +87,10 @@ describe('a session that expires', () => {
 			storage.sql.exec('UPDATE run SET ended_at = ended_at - 3600000').toArray(),
 		);
 		const about = { text: 'more', isPatient: true };
-		expect((await readObject(id).send({ owner: 'local' }, about, { delivery: 'accepted' })).status).toBe(202);
+		const sessions: SessionNamespace = Reflect.get(env, 'SESSIONS');
+		const object = sessions.get(sessions.idFromString(id));
+		const sent = await object.send({ owner: 'local' }, about, { delivery: 'accepted' });
+		expect(sent).toMatchObject({ ok: true, value: { kind: 'accepted' } });
 		expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
 		expect(((await readAlarm(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
 		await request(`/v1/sessions/${id}/tool-results`, [{ id: 'a', output: 'done' }]);

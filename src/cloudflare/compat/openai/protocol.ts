@@ -1,7 +1,7 @@
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import type { Protocol, RunWriter } from '../protocol.ts';
-import { errorBody, refusalResponse, runFailureResponse, toRunError } from './error.ts';
+import type { Completed, Protocol, RunWriter } from '../protocol.ts';
+import { errorBody, toRunError } from './error.ts';
 import { listPieces, withoutRestarted } from './pieces.ts';
 import type { Chunk, Completion, CompletionUsage, Delta, FinishReason } from './schema.ts';
 
@@ -25,7 +25,6 @@ export function chatCompletions(format: CompletionFormat): Protocol {
 	return {
 		writer: () => chunkWriter(format),
 		result: (events) => toCompletion(format, events),
-		failure: refusalResponse,
 	};
 }
 
@@ -66,13 +65,13 @@ function data(text: string): string {
 	return `data: ${text}\n\n`;
 }
 
-function toCompletion(format: CompletionFormat, events: readonly RunEvent[]): Response {
+function toCompletion(format: CompletionFormat, events: readonly RunEvent[]): Completed {
 	const read = listPieces(format);
 	const runId = events.find((event) => event.type === 'run.started')?.runId ?? '';
 	const deltas: Delta[] = [];
 	for (const piece of withoutRestarted(events).flatMap(read)) {
 		if (piece.type === 'delta') deltas.push(piece.delta);
-		else if (piece.type === 'failure') return runFailureResponse(piece.error);
+		else if (piece.type === 'failure') return { error: piece.error };
 		else {
 			const choice = {
 				index: 0,
@@ -81,11 +80,11 @@ function toCompletion(format: CompletionFormat, events: readonly RunEvent[]): Re
 				finish_reason: piece.reason,
 			} as const;
 			const { usage } = piece;
-			const body: Completion = { ...createFrame(format, runId), object: 'chat.completion', choices: [choice], usage };
-			return Response.json(body);
+			const frame = createFrame(format, runId);
+			return { completion: { ...frame, object: 'chat.completion', choices: [choice], usage } };
 		}
 	}
-	return runFailureResponse(new RunletError('internal', 'The run ended without saying how.'));
+	return { error: new RunletError('internal', 'The run ended without saying how.') };
 }
 
 /** The message that these pieces make, as a client would put them together. */

@@ -20,7 +20,6 @@ export function uiProtocol(headOf: (run: number) => UiMessageHead): Protocol {
 			};
 		},
 		closed: ({ message: errorText }) => toUiSse({ type: 'error', errorText }) + uiStreamEnd,
-		failure: uiFailure,
 	};
 }
 

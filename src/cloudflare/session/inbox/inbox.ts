@@ -1,160 +1,109 @@
 import type { Message, UserMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
-import type { Exchange, Handling, Input, Once, PagePost, Submission } from '../../rpc/session.ts';
-import { createPastRun, type LiveRun } from '../run/run.ts';
+import type { CallAnswer, ConversationUpdate, CreateInput, Input, Once, PagePost } from '../../rpc/session.ts';
+import { createPastRun } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
-import type { Outcome } from '../store/deliveries.ts';
 import { toInbound } from '../store/inbound.ts';
-import { findPending } from '../store/pending.ts';
-import { assertAllowed, canTakeNext } from '../store/status.ts';
+import { canTakeNext } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import { findNewResults } from './exchange.ts';
-import type { Upcoming } from './response.ts';
-import { findPlace, isAnswered, isSameMessage, readRepeatedInput, repeatInbound } from './round.ts';
-import { findOpenAnswers, readSubmissions } from './submission.ts';
+import { findPlace, isAnswered, isSameMessage, readRepeatedInput, repeatInbound } from './asked-message.ts';
+import { readCallAnswers } from './call-answers.ts';
+import { chooseOperation, findNewResults } from './conversation.ts';
+import { type Decide, findRun, type Standing, type Step, type Stored } from './gate.ts';
 
 /** Messages that may wait for a run to end. */
 const longestQueue = 16;
 
 type Given = ReturnType<typeof toInbound>;
 
-/** A request as it is stored: call it once that is committed, for the run that it begins or waits for, if any. */
-export type Stored<Run extends LiveRun | Upcoming | undefined = LiveRun | Upcoming> = () => Run;
-
-/**
- * What comes to a session from outside, once it was let in: a message, an answer, what a page posts. Each begins a run,
- * waits for one, or has had one before. All of it but `post` is called inside a transaction, and what it gives once
- * that is committed.
- */
+/** What requests do to a session: each method gives the decision that the `Gate` takes. */
 export class Inbox {
 	readonly #store: SessionStore;
 	readonly #runner: Runner;
 	readonly #agents: readonly Agent[];
-	readonly #assertExists: () => void;
 
-	/** @param assertExists throws where the session was removed while something was waited for */
-	constructor(store: SessionStore, runner: Runner, agents: readonly Agent[], assertExists: () => void) {
+	constructor(store: SessionStore, runner: Runner, agents: readonly Agent[]) {
 		this.#store = store;
 		this.#runner = runner;
 		this.#agents = agents;
-		this.#assertExists = assertExists;
-	}
-
-	/** A message: it begins its run, or waits for the one that goes on, or for somebody whom the session waits for. */
-	send(input: Input, how: Pick<Handling, 'once'>): Stored {
-		return this.#findSent(this.#giveResult(input), input, how);
-	}
-
-	/** The answer to a tool's question. */
-	answer(input: Input, { once }: Pick<Handling, 'once'>): Stored<LiveRun> {
-		const { message, inbound } = this.#giveResult(input);
-		return this.#runner.storeRun([this.#asAnswer(message)], { once, inbound });
-	}
-
-	/** What is new in a conversation that a client tells as a whole. */
-	converse(exchange: Exchange, { once }: Pick<Handling, 'once'>): Stored<LiveRun> {
-		const { input, clientTools, model, maxOutputTokens, toolChoice, terms } = exchange;
-		const results = findNewResults(this.#store, exchange);
-		const given = input && this.#giveResult(input);
-		const said = given === undefined ? [] : [results.length > 0 ? given.message : this.#asAnswer(given.message)];
-		this.#store.setClientTools(clientTools);
-		const about = { once, model, maxOutputTokens, toolChoice, terms, inbound: given?.inbound };
-		return this.#runner.storeRun([...results, ...said], about);
-	}
-
-	/** Answers to open calls, all of them or none: the run that the last of them begins. */
-	submit(
-		answers: readonly Submission[],
-		{ once }: Pick<Handling, 'once'>,
-		model?: string,
-	): Stored<LiveRun | undefined> {
-		const store = this.#store;
-		const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(this.#agents, store.session().agent);
-		const everAsked = store.calls.listAskedIds();
-		const { messages, approved, isLast } = readSubmissions(findPending(store), answers, { approvalMs, everAsked });
-		if (isLast) return this.#runner.storeRun(messages, { once, model, approved });
-		const now = Date.now();
-		for (const call of approved) store.calls.note(store.messages.lastTurn(), call, 'allowed', now);
-		// They belong to the run that the last answer begins.
-		for (const message of messages) store.messages.add(this.#store.nextRun, message, now, { input: true });
-		if (once !== undefined) store.deliveries.add(once, {}, now);
-		return () => undefined;
 	}
 
 	/**
-	 * The run that a page gets for what it posts, which it may have begun before; nothing where there is nothing to say.
+	 * A session that the gate has just made, with its first message, if there is one.
 	 *
-	 * @param createMissing makes the session that is not there yet
+	 * @param addToken stores the token that comes with the session
 	 */
-	async post(post: PagePost, how: Pick<Handling, 'once'>, createMissing: () => void) {
-		for (;;) {
-			const stored = this.#store.transaction(() => {
-				createMissing();
-				return this.#posted(post, how);
-			});
-			if (stored !== undefined) return stored();
-			// Meanwhile another request may have had the same done.
-			await this.#runner.cancel();
-			this.#assertExists();
-		}
+	create({ input, owner }: CreateInput, once: Once | undefined, addToken: () => void): Decide {
+		return () => ({
+			operation: input && 'reply',
+			store: () => {
+				addToken();
+				if (input !== undefined) {
+					const { message, inbound } = toInbound(input, owner);
+					return this.#runner.storeRun([message], { once, inbound });
+				}
+				if (once !== undefined) this.#store.deliveries.add(once, {}, Date.now());
+				return () => {
+					// It is listed, and may expire.
+					this.#runner.tellOwner();
+					return undefined;
+				};
+			},
+		});
 	}
 
-	/** What a page posts; nothing where a run goes on that has to be cancelled first. */
-	#posted(
-		{ input, model, answers = [], isAgain = false, messageId }: PagePost,
-		how: Pick<Handling, 'once'>,
-	): Stored<LiveRun | Upcoming | undefined> | undefined {
-		if (input === undefined) return this.#answered(answers, how, model);
-		const given = this.#giveResult(input);
-		const waits = this.#runner.queue.findNamed(input.messageId);
-		if (waits !== undefined) {
-			if (!isAgain && !isSameMessage(waits.message, given.message)) this.#runner.queue.edit({ ...waits, ...given });
-			return () => ({ record: { n: 0, id: waits.runId }, begun: this.#runner.queue.waitForRun(waits.id) });
-		}
-		const found = findPlace(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
-		if (found === undefined) return this.#findSent(given, input, how);
-		if ('run' in found) return () => this.redelivered(found);
-		if (this.#runner.live !== undefined || !canTakeNext(this.#store.status)) return undefined;
-		const { record, isEdited } = found;
-		const asked = readRepeatedInput(this.#store, record, isEdited ? given.message : undefined);
-		const inbound = isEdited ? given.inbound : repeatInbound(record, given.inbound);
-		return this.#runner.storeRun(asked, { once: how.once, model, inbound, replaces: record.seq });
+	/** A message: it begins its run, or waits for the run that goes on, or for somebody whom the session waits for. */
+	send(input: Input, once?: Once): Decide {
+		return (now) => this.#decideSend(this.#toGiven(input), input, once, now);
 	}
 
-	/** Answers that a page posts, new ones and those that it posted before. */
-	#answered(answers: readonly Submission[], how: Pick<Handling, 'once'>, model: string | undefined) {
-		const { live } = this.#runner;
-		if (live !== undefined) return () => live;
-		const isOpen = this.#store.status === 'awaiting_tools';
-		const open = isOpen ? findOpenAnswers(findPending(this.#store).calls, answers) : [];
-		if (open.length > 0) return this.submit(open, how, model);
-		const isOver = isAnswered(this.#store, answers);
-		return () => (isOver ? createPastRun(this.#store, this.#store.nextRun - 1) : undefined);
+	/** The answer to a tool's question. */
+	answer(input: Input, once?: Once): Decide {
+		return (now) => ({
+			operation: 'answer',
+			store: () => {
+				const { message, inbound } = this.#toGiven(input);
+				return this.#runner.storeRun([toAnswer(message, now)], { once, inbound });
+			},
+		});
 	}
 
-	/** What a request has begun when it came before; nothing for one that is new. */
-	deliver(once: Once | undefined): Outcome | undefined {
-		const isNew = once === undefined || once.isFirst === true;
-		const before = isNew ? undefined : this.#store.deliveries.find(once, Date.now());
-		if (before === undefined || before.request === once?.request) return before;
-		const message = 'Idempotency-Key: this key belongs to another request. Use a new one for each request.';
-		throw new RunletError('conflict', message, { field: 'Idempotency-Key' });
+	/** What is new in a conversation that a client tells as a whole. */
+	converse(update: ConversationUpdate, once?: Once): Decide {
+		const { input, clientTools, model, maxOutputTokens, toolChoice, terms } = update;
+		return (now) => ({
+			operation: chooseOperation(this.#store, update),
+			store: () => {
+				const results = findNewResults(this.#store, update, now);
+				const given = input && this.#toGiven(input);
+				const said = given === undefined ? [] : [results.length > 0 ? given.message : toAnswer(given.message, now)];
+				this.#store.setClientTools(clientTools);
+				const about = { once, model, maxOutputTokens, toolChoice, terms, inbound: given?.inbound };
+				return this.#runner.storeRun([...results, ...said], about);
+			},
+		});
 	}
 
-	/** The run by what `delivered` says; nothing where there is none. */
-	redelivered({ run, waiting }: Outcome): LiveRun | Upcoming | undefined {
-		const waits = waiting === undefined ? undefined : this.#store.queue.get(waiting);
-		if (waits !== undefined)
-			return { record: { n: 0, id: waits.runId }, begun: this.#runner.queue.waitForRun(waits.id) };
-		const { live } = this.#runner;
-		if (run === undefined) return undefined;
-		return live?.record.n === run ? live : createPastRun(this.#store, run);
+	/** Answers to open calls, all of them or none. The last one begins a run. */
+	submit(answers: readonly CallAnswer[], once?: Once): Decide {
+		return (now) => this.#decideSubmit(answers, { once }, now);
 	}
 
-	#findSent(given: Given, input: Input, { once }: Pick<Handling, 'once'>): Stored {
+	/** Takes up a run that failed, or that stopped after a step. */
+	continue(operation: 'continue' | 'step', once?: Once): Decide {
+		const stopAfter = operation === 'step' ? 1 : undefined;
+		return () => ({ operation, store: () => this.#runner.storeRun([], { once, stopAfter }) });
+	}
+
+	/** What a page posts. Its run may have begun before; there is none where the page says nothing new. */
+	post(post: PagePost, once?: Once): Decide {
+		return (now) => this.#decidePost(post, once, now);
+	}
+
+	#decideSend(given: Given, input: Input, once: Once | undefined, now: Standing): Step {
 		const { whenBusy = 'queue', isPatient = false, mayAnswer = false, model, callback } = input;
-		const { status } = this.#store;
+		const { status } = now;
 		const isQuestion = isPatient && !mayAnswer && status === 'awaiting_user';
 		const isAsking = isQuestion || (isPatient && status === 'awaiting_tools');
 		if (isQuestion && whenBusy === 'reject')
@@ -162,38 +111,99 @@ export class Inbox {
 				field: 'whenBusy',
 			});
 		if (whenBusy !== 'reject' && (isAsking || this.#runner.live !== undefined))
-			return this.#wait(given, whenBusy === 'steer', { model, callback }, once);
-		assertAllowed(this.#store.status, 'reply', findPending(this.#store).calls?.length !== 0);
-		return this.#runner.storeRun([this.#asAnswer(given.message)], { once, model, inbound: given.inbound, callback });
+			return { store: () => this.#wait(given, input, once) };
+		const about = { once, model, inbound: given.inbound, callback };
+		return { operation: 'reply', store: () => this.#runner.storeRun([toAnswer(given.message, now)], about) };
 	}
 
-	/** A message that came while a run goes on: the run that will answer it. */
-	#wait(given: Given, steers: boolean, { model, callback }: Input, once: Once | undefined): Stored<Upcoming> {
+	/** A message that comes while a run goes on waits for the run that answers it. */
+	#wait(given: Given, { whenBusy, model, callback }: Input, once: Once | undefined): Stored {
 		if (this.#store.queue.size >= longestQueue) {
 			const text = `whenBusy: ${longestQueue} messages wait already. Send it when a run has ended, or cancel.`;
 			throw new RunletError('conflict', text, { field: 'whenBusy', waiting: longestQueue });
 		}
 		const { live, queue } = this.#runner;
+		const steers = whenBusy === 'steer';
 		const { id, runId } = queue.add(given, { model, steers, once, callback });
 		const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
 		return () => ({ record, begun: queue.waitForRun(id) });
 	}
 
-	/** A message as it enters the history: to a session that asked, it is the answer. */
-	#asAnswer(message: UserMessage): Message {
-		const { content, parts } = message;
-		const { question } = findPending(this.#store);
-		if (this.#store.status !== 'awaiting_user' || question === undefined) return message;
-		return {
-			role: 'tool',
-			content,
-			toolCallId: question.callId,
-			isError: false,
-			parts,
-		};
+	#decideSubmit(
+		answers: readonly CallAnswer[],
+		about: { readonly once?: Once; readonly model?: string },
+		now: Standing,
+	): Step {
+		return { operation: 'submit', store: () => this.#storeAnswers(answers, about, now) };
 	}
 
-	#giveResult(input: Input) {
+	#storeAnswers(
+		answers: readonly CallAnswer[],
+		{ once, model }: { readonly once?: Once; readonly model?: string },
+		{ pending }: Standing,
+	): Stored {
+		const { calls, messages: rows, deliveries } = this.#store;
+		const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(this.#agents, this.#store.session().agent);
+		const everAsked = calls.listAskedIds();
+		const { messages, approved, isLast } = readCallAnswers(pending, answers, { approvalMs, everAsked });
+		if (isLast) return this.#runner.storeRun(messages, { once, model, approved });
+		const at = Date.now();
+		for (const call of approved) calls.note(rows.lastTurn(), call, 'allowed', at);
+		// They belong to the run that the last answer begins.
+		for (const message of messages) rows.add(this.#store.nextRun, message, at, { input: true });
+		if (once !== undefined) deliveries.add(once, {}, at);
+		return () => undefined;
+	}
+
+	#decidePost(post: PagePost, once: Once | undefined, now: Standing): Step | 'cancel' {
+		const { input, model, answers = [], isAgain = false, messageId } = post;
+		if (input === undefined) return this.#decidePostedAnswers(answers, { once, model }, now);
+		const given = this.#toGiven(input);
+		const { queue } = this.#runner;
+		const waits = queue.findNamed(input.messageId);
+		if (waits !== undefined) {
+			const isEdited = !isAgain && !isSameMessage(waits.message, given.message);
+			const run = () => ({ record: { n: 0, id: waits.runId }, begun: queue.waitForRun(waits.id) });
+			return {
+				store: () => {
+					if (isEdited) queue.edit({ ...waits, ...given });
+					return run;
+				},
+			};
+		}
+		const found = findPlace(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
+		if (found === undefined) return this.#decideSend(given, input, once, now);
+		if ('run' in found) return { store: () => () => findRun(this.#store, this.#runner, found) };
+		if (this.#runner.live !== undefined || !canTakeNext(now.status)) return 'cancel';
+		const { record, isEdited } = found;
+		const asked = readRepeatedInput(this.#store, record, isEdited ? given.message : undefined);
+		const inbound = isEdited ? given.inbound : repeatInbound(record, given.inbound);
+		const about = { once, model, inbound, replaces: record.seq };
+		return { operation: 'reply', store: () => this.#runner.storeRun(asked, about) };
+	}
+
+	/** Answers that a page posts: new ones, and those that it posted before. */
+	#decidePostedAnswers(
+		answers: readonly CallAnswer[],
+		about: { readonly once?: Once; readonly model?: string },
+		now: Standing,
+	): Step {
+		const { live } = this.#runner;
+		if (live !== undefined) return { store: () => () => live };
+		const open = now.findOpenAnswers(answers);
+		if (open.length > 0) return this.#decideSubmit(open, about, now);
+		const isOver = isAnswered(this.#store, answers);
+		return { store: () => () => (isOver ? createPastRun(this.#store, this.#store.nextRun - 1) : undefined) };
+	}
+
+	#toGiven(input: Input): Given {
 		return toInbound(input, this.#store.session().owner);
 	}
+}
+
+/** A message as it enters the history: to a session that has asked, it is the answer. */
+function toAnswer(message: UserMessage, now: Standing): Message {
+	if (now.status !== 'awaiting_user' || now.pending.question === undefined) return message;
+	const { content, parts } = message;
+	return { role: 'tool', content, toolCallId: now.pending.question.callId, isError: false, parts };
 }

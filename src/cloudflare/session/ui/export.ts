@@ -1,11 +1,11 @@
 import { close } from '../../../core/chat/sse.ts';
 import type { exportedSession } from '../../wire/export.ts';
 import type { Shown } from '../../wire/shown.ts';
-import { wireMessage } from '../inbox/response.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
+import { showMessage } from './show.ts';
 
 type Exported = Shown<typeof exportedSession>;
 
@@ -49,19 +49,6 @@ export function exportStream(
 			}
 			if (text === '') close(controller);
 			else controller.enqueue(encoder.encode(text));
-		},
-	});
-}
-
-/** An export as a response, which a browser saves under the session's id. */
-export function exportResponse(body: ReadableStream<Uint8Array>, id: string, form: ExportForm): Response {
-	const type = form === 'json' ? 'application/json' : 'application/x-ndjson';
-	return new Response(body, {
-		headers: {
-			'content-type': type,
-			'content-disposition': `attachment; filename="session-${id}.${form}"`,
-			'cache-control': 'no-store',
-			vary: 'accept',
 		},
 	});
 }
@@ -112,7 +99,7 @@ function toRun({ id, status, model, attempt, createdAt, endedAt, end }: RunRecor
 }
 
 function toMessage(record: MessageRecord, runId: string | undefined): Exported['messages'][number] {
-	return { ...wireMessage(record, runId), ...toOrigin(record.inbound) };
+	return { ...showMessage(record, runId), ...toOrigin(record.inbound) };
 }
 
 function toOrigin(inbound: Inbound | undefined) {

@@ -3,7 +3,7 @@ import { joinBytes, toBase64 } from '../../../core/ground/bytes.ts';
 import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../compat/ui/message.ts';
 import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../../compat/ui/writer.ts';
 import { replay } from '../events/replay.ts';
-import { findInput, findRound, isFromOutside, toListedId } from '../inbox/round.ts';
+import { findAskedMessage, findInput, isFromOutside, toListedId } from '../inbox/asked-message.ts';
 import { readAttachments } from '../store/inbound.ts';
 import { type MessageRecord, messageStride } from '../store/messages.ts';
 import { listApprovedCalls } from '../store/pending.ts';
@@ -16,7 +16,7 @@ const shownCharacters = 4_000_000;
 
 /** The head of the message that a run writes: all runs that answer one message write the same one. */
 export function findHead(store: SessionStore, n: number, isContinued: boolean): UiMessageHead {
-	const { input, runs } = findRound(store, n);
+	const { input, runs } = findAskedMessage(store, n);
 	const told = listToldRuns(store, runs);
 	return {
 		messageId: answerId(input?.seq ?? 0),
@@ -36,7 +36,7 @@ export function uiMessages(store: SessionStore): UiMessage[] {
 	const inputs = store.messages.newest({ characters: shownCharacters }).filter(isFromOutside);
 	const newest = store.runs.get();
 	const messages: UiMessage[] = [];
-	/** The runs of the round that is read, and whether it is passed over. */
+	/** The runs of the message that is read, and whether it is passed over. */
 	let runs: number[] = [];
 	let isPassed = false;
 	const flush = (): void => {

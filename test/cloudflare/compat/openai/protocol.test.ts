@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
+import { refusalResponse, runFailureResponse } from '../../../../src/cloudflare/compat/openai/error.ts';
 import { chatCompletions } from '../../../../src/cloudflare/compat/openai/protocol.ts';
+import type { Completion } from '../../../../src/cloudflare/compat/openai/schema.ts';
 import type { RunEvent, TerminalEvent } from '../../../../src/core/chat/index.ts';
 import { RunletError } from '../../../../src/core/ground/errors.ts';
 
@@ -25,6 +27,20 @@ const done: RunEvent = { type: 'done', text: '', usage };
 function streamed(events: readonly RunEvent[]): string {
 	const writer = protocol.writer(1);
 	return events.map((event) => writer.event(event, undefined)).join('') + writer.end();
+}
+
+/** The whole answer of a run. */
+function complete(events: readonly RunEvent[]): Completion {
+	const whole = protocol.result?.(events);
+	if (whole === undefined || 'error' in whole) throw new Error('There is no answer.');
+	return whole.completion;
+}
+
+/** The response to a run that gave no answer. */
+function fail(events: readonly RunEvent[]): Response {
+	const whole = protocol.result?.(events);
+	if (whole === undefined || 'completion' in whole) throw new Error('There is an answer.');
+	return runFailureResponse(whole.error);
 }
 
 function shown(events: readonly RunEvent[]): unknown[] {
@@ -83,7 +99,7 @@ const run = fc
 test('the client library puts a stream together to just what is answered without one', async () => {
 	await fc.assert(
 		fc.asyncProperty(run, async (events) => {
-			const whole = JSON.parse((await protocol.result?.(events)?.text()) ?? '');
+			const whole = complete(events);
 			const { choices, usage: cost, ...about } = await readCompletion(streamed(events));
 			const [choice] = choices;
 			const { content, tool_calls } = choice?.message ?? {};
@@ -92,9 +108,9 @@ test('the client library puts a stream together to just what is answered without
 				tool_calls,
 				finish: choice?.finish_reason,
 			}).toEqual({
-				content: whole.choices[0].message.content,
-				tool_calls: whole.choices[0].message.tool_calls?.map((call: object) => expect.objectContaining(call)),
-				finish: whole.choices[0].finish_reason,
+				content: whole.choices[0]?.message.content,
+				tool_calls: whole.choices[0]?.message.tool_calls?.map((call: object) => expect.objectContaining(call)),
+				finish: whole.choices[0]?.finish_reason,
 			});
 			expect(cost).toEqual(whole.usage);
 			expect(about).toMatchObject({ id: whole.id, model: 'agent' });
@@ -138,8 +154,8 @@ test('what a turn thinks is shown once, though it was begun again', () => {
 
 test('an answer that nobody has seen is the newest one', async () => {
 	const events = [started, say('One'), restarted, say('Two'), stop, done];
-	const { choices } = JSON.parse((await protocol.result?.(events)?.text()) ?? '');
-	expect(choices[0].message.content).toBe('Two');
+	const { choices } = complete(events);
+	expect(choices[0]?.message.content).toBe('Two');
 });
 
 test('a turn that was begun again before it said anything leaves no trace', () => {
@@ -148,18 +164,18 @@ test('a turn that was begun again before it said anything leaves no trace', () =
 
 test("a provider's refusal of the Worker's key is not about the client's", async () => {
 	const events: RunEvent[] = [started, { type: 'error', code: 'auth', message: 'OPENAI_API_KEY is wrong.' }];
-	expect(await protocol.result?.(events)?.json()).toMatchObject({ error: { code: 'provider_error' } });
+	expect(await fail(events).json()).toMatchObject({ error: { code: 'provider_error' } });
 	expect(shown(events)).toEqual(['provider_error']);
 });
 
 test.each(['overloaded', 'rate_limited', 'timeout', 'internal', 'interrupted', 'auth', 'conflict', 'acme'])(
 	'a run that failed as %s has a status that no client sends again, a request that was refused so has its own',
 	(code) => {
-		const failed = protocol.result?.([started, { type: 'error', code, message: 'x', data: { retryAfter: 9 } }]);
-		expect([failed?.status, failed?.headers.get('x-should-retry')]).toEqual([406, 'false']);
-		expect(failed?.headers.has('retry-after')).toBe(false);
+		const failed = fail([started, { type: 'error', code, message: 'x', data: { retryAfter: 9 } }]);
+		expect([failed.status, failed.headers.get('x-should-retry')]).toEqual([406, 'false']);
+		expect(failed.headers.has('retry-after')).toBe(false);
 		const error = new RunletError(code, 'x', { retryAfter: 9 });
-		expect(protocol.failure(error).status).toBe(error.status);
+		expect(refusalResponse(error).status).toBe(error.status);
 	},
 );
 
@@ -171,5 +187,5 @@ test.each([
 	['model_not_found', 406],
 	['too_large', 406],
 ])('a run that failed as %s is %s', (code, status) => {
-	expect(protocol.result?.([started, { type: 'error', code, message: 'x' }])?.status).toBe(status);
+	expect(fail([started, { type: 'error', code, message: 'x' }]).status).toBe(status);
 });

@@ -2,8 +2,9 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import type { Agent } from '../../agent/define.ts';
 import { makeTokenId, refuseToken, signToken, verifyToken } from '../../auth/token.ts';
 import type { Config } from '../../config/config.ts';
-import type { Caller, TokenRequest } from '../../rpc/session.ts';
-import { defaultTokenScopes, type TokenScope, tokenSeconds } from '../../wire/token.ts';
+import type { CallAnswer, Caller, TokenRequest } from '../../rpc/session.ts';
+import type { Shown } from '../../wire/shown.ts';
+import { defaultTokenScopes, type sessionToken, type TokenScope, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { TokenRecord } from '../store/tokens.ts';
@@ -17,18 +18,32 @@ export interface Pass {
 }
 
 /** Who is let into a session: keys of its owner, and tokens that it gave, for what they were given for. */
-export class Admission {
+export class Access {
 	readonly #store: SessionStore;
 	readonly #config: () => Config;
-	readonly #assertExists: () => void;
+	/** Whether the session is being removed: nobody is let in any more. */
+	isClosed = false;
 	/** What wakes the streams that are read with a token, by its id. */
 	readonly #streams = new Map<string, Set<() => void>>();
 
-	/** @param assertExists throws where the session is not there, or was removed meanwhile */
-	constructor(store: SessionStore, config: () => Config, assertExists: () => void) {
+	constructor(store: SessionStore, config: () => Config) {
 		this.#store = store;
 		this.#config = config;
-		this.#assertExists = assertExists;
+	}
+
+	/** Whether there is a session, and it stays. */
+	get isThere(): boolean {
+		return !this.isClosed && this.#store.exists();
+	}
+
+	/** Whether a session may be made here. */
+	isMissing(): boolean {
+		return !this.isClosed && !this.#store.exists();
+	}
+
+	/** Throws what an unknown session throws. */
+	assertExists(): void {
+		if (!this.isThere) throw noSuchSession();
 	}
 
 	/**
@@ -38,7 +53,7 @@ export class Admission {
 	 * @param agent whom a page means
 	 */
 	async open(caller: Caller, scopes: readonly TokenScope[], agent?: Agent['name']): Promise<Pass> {
-		this.#assertExists();
+		this.assertExists();
 		const pass = 'token' in caller ? await this.#findOpenWith(caller.token) : this.#findOpenFor(caller);
 		if (agent !== undefined && agent !== this.#store.session().agent) throw noSuchSession();
 		for (const scope of scopes) pass.assert(scope);
@@ -46,19 +61,19 @@ export class Admission {
 	}
 
 	/** Lets only the owner in, and gives the id of the key. */
-	async findOwn(caller: Caller): Promise<string> {
+	async openForOwner(caller: Caller): Promise<string> {
 		await this.open(caller, []);
 		if (!('token' in caller)) return caller.keyId ?? '';
 		throw new RunletError('forbidden', 'A session token may not do this. Use an API key, which no page should hold.');
 	}
 
 	/** The token that comes with the session: for a day from its creation on, and the same when it is asked for again. */
-	async first(keyId: string): Promise<object> {
-		return this.#show(this.addFirst(keyId));
+	async showFirstToken(keyId: string): Promise<Shown<typeof sessionToken>> {
+		return this.#show(this.addFirstToken(keyId));
 	}
 
 	/** Stores that token, unless it is there. */
-	addFirst(keyId: string): TokenRecord {
+	addFirstToken(keyId: string): TokenRecord {
 		const now = seconds(Date.now());
 		const first = this.#store.tokens.first(keyId, now);
 		const since = Math.max(now, seconds(this.#store.session().createdAt));
@@ -67,13 +82,13 @@ export class Admission {
 	}
 
 	/** A new token, which goes with the key. */
-	async make(keyId: string, { expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes }: TokenRequest) {
+	async makeToken(keyId: string, { expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes }: TokenRequest) {
 		const expiresAt = seconds(Date.now()) + expiresInSeconds;
 		return this.#show(this.#add({ keyId, scopes, expiresAt, isFirst: false }));
 	}
 
 	/** Takes a token back: it opens nothing from now on, and streams that are read with it end. */
-	revoke(id: string): void {
+	revokeToken(id: string): void {
 		const wasThere = this.#store.tokens.remove(id);
 		for (const wake of this.#streams.get(id) ?? []) wake();
 		if (!wasThere)
@@ -87,7 +102,7 @@ export class Admission {
 
 	async #findOpenWith(token: string): Promise<Pass> {
 		const { id, expiresAt } = await verifyToken(token, this.#store.tokenKey, Date.now());
-		this.#assertExists();
+		this.assertExists();
 		const left = () => expiresAt * 1_000 - Date.now();
 		const ended = () => {
 			if (left() <= 0) return refuseToken('has expired');
@@ -124,15 +139,15 @@ export class Admission {
 		return record;
 	}
 
-	async #show({ id, scopes, expiresAt }: TokenRecord) {
+	async #show({ id, scopes, expiresAt }: TokenRecord): Promise<Shown<typeof sessionToken>> {
 		const { id: session } = this.#store.session();
 		const token = await signToken({ session, id, expiresAt }, this.#store.makeTokenKey());
 		const tokenExpiresAt = new Date(expiresAt * 1_000).toISOString();
-		return { token, tokenId: id, tokenScopes: [...scopes], tokenExpiresAt };
+		return { token, tokenId: id, tokenScopes: scopes, tokenExpiresAt };
 	}
 }
 
-export function noSuchSession(): RunletError {
+function noSuchSession(): RunletError {
 	return new RunletError('not_found', 'There is no such session.');
 }
 
@@ -147,4 +162,13 @@ function assertScope(scopes: readonly TokenScope[], scope: TokenScope): void {
 
 function seconds(milliseconds: number): number {
 	return Math.floor(milliseconds / 1_000);
+}
+
+/** What answers to calls need of a token: to decide about a call is more than to give its result. */
+export function toAnswerScopes(answers: readonly CallAnswer[]): readonly TokenScope[] {
+	const decisions = answers.filter((answer) => 'approve' in answer).length;
+	return [
+		...(decisions > 0 ? (['approve'] as const) : []),
+		...(decisions < answers.length ? (['message'] as const) : []),
+	];
 }

@@ -5,15 +5,15 @@ import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
 /** A message from outside and the runs that answer it: more than one where calls waited for somebody, or one failed. */
-export interface Round {
+export interface AskedMessage {
 	/** The message; missing where the session's first run began without one. */
 	readonly input: MessageRecord | undefined;
 	/** Their numbers, oldest first. */
 	readonly runs: readonly number[];
 }
 
-/** The round that a run belongs to. */
-export function findRound(store: SessionStore, n: number): Round {
+/** The message that a run answers. */
+export function findAskedMessage(store: SessionStore, n: number): AskedMessage {
 	const runs: number[] = [];
 	for (let at = n; at > 0; at--) {
 		const run = store.runs.get(at);
@@ -83,7 +83,7 @@ export function findPlace(
 	const meant = findMessage(store, messageId) ?? own;
 	const newest = store.runs.get();
 	if (meant === undefined || newest === undefined) return undefined;
-	const { input } = findRound(store, newest.n);
+	const { input } = findAskedMessage(store, newest.n);
 	const hasFailed = newest.status === 'error' || newest.status === 'cancelled';
 	if (isAgain) {
 		const cameBefore = input?.replaces !== undefined && (messageId === undefined || input.replaces === meant.seq);

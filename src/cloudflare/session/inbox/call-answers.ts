@@ -1,11 +1,11 @@
 import { type Message, type ToolMessage, toolResultMessage, type WaitingCall } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
-import type { Submission } from '../../rpc/session.ts';
+import type { CallAnswer } from '../../rpc/session.ts';
 import type { Pending } from '../store/pending.ts';
 
-/** What answers to open calls come to. */
-export interface Submitted {
+/** Answers to open calls, read. */
+export interface ReadAnswers {
 	readonly messages: readonly ToolMessage[];
 	/** Calls that were allowed. */
 	readonly approved: readonly ToolCall[];
@@ -17,11 +17,11 @@ export interface Submitted {
  * Answers from outside, held against what the session itself asked. Throws before anything changes: `conflict` for a
  * call that has its answer, or whose time is over; `invalid_request` for one that was never asked, or not in this way.
  */
-export function readSubmissions(
+export function readCallAnswers(
 	{ turn, calls = [], askedAt }: Pick<Pending, 'turn' | 'calls' | 'askedAt'>,
-	answers: readonly Submission[],
+	answers: readonly CallAnswer[],
 	{ approvalMs, everAsked }: { readonly approvalMs: number; readonly everAsked: ReadonlySet<string> },
-): Submitted {
+): ReadAnswers {
 	const left = new Map(calls.map((call) => [call.id, call]));
 	const messages: ToolMessage[] = [];
 	const approved: ToolCall[] = [];
@@ -49,8 +49,8 @@ export function readSubmissions(
 /** Of answers that somebody posts again and again those to calls that still wait for just such an answer, the last to each. */
 export function findOpenAnswers(
 	calls: readonly WaitingCall[] = [],
-	answers: readonly Submission[],
-): readonly Submission[] {
+	answers: readonly CallAnswer[],
+): readonly CallAnswer[] {
 	return calls.flatMap(({ id, kind }) => {
 		const given = answers.findLast((answer) => answer.id === id && 'approve' in answer === (kind === 'approval'));
 		return given ?? [];

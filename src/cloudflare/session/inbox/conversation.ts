@@ -1,16 +1,17 @@
 import type { ToolMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import type { Exchange } from '../../rpc/session.ts';
-import { findOpenCalls, findPending } from '../store/pending.ts';
+import type { ConversationUpdate } from '../../rpc/session.ts';
+import { findOpenCalls } from '../store/pending.ts';
 import { type Operation, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import { readSubmissions } from './submission.ts';
+import { readCallAnswers } from './call-answers.ts';
+import type { Standing } from './gate.ts';
 
 /**
- * What an exchange is to a session: a message, answers to its open calls or, where these were taken and the run that
- * they began has failed, the wish that it goes on. Throws `invalid_request` where it means another agent.
+ * What an update does: it brings a message, or answers open calls, or continues a run that has these answers and failed.
+ * Throws `invalid_request` where it means another agent.
  */
-export function chooseOperation(store: SessionStore, { agent, results }: Exchange): Operation {
+export function chooseOperation(store: SessionStore, { agent, results }: ConversationUpdate): Operation {
 	const own = store.session().agent;
 	if (own !== agent) {
 		const message = `model: this session is one of "${own}", not of "${agent}". Name that, or leave Runlet-Session out.`;
@@ -21,8 +22,12 @@ export function chooseOperation(store: SessionStore, { agent, results }: Exchang
 	return sessionStatus(run.status) === 'error' && hasResults(store, results) ? 'continue' : 'submit';
 }
 
-/** The results of an exchange that the session has not got yet; throws `invalid_request` unless nothing is open after them. */
-export function findNewResults(store: SessionStore, { results }: Exchange): readonly ToolMessage[] {
+/** The results that the session does not have yet. Throws `invalid_request` where a call stays open after them. */
+export function findNewResults(
+	store: SessionStore,
+	{ results }: ConversationUpdate,
+	{ pending }: Standing,
+): readonly ToolMessage[] {
 	if (results.length === 0) return [];
 	const run = store.runs.get();
 	if (run !== undefined && sessionStatus(run.status) === 'error') return [];
@@ -36,7 +41,7 @@ export function findNewResults(store: SessionStore, { results }: Exchange): read
 	}
 	const answers = results.map(({ toolCallId: id, content: output, isError }) => ({ id, output, isError }));
 	const everAsked = store.calls.listAskedIds();
-	const { messages, isLast } = readSubmissions(findPending(store), answers, { approvalMs: 0, everAsked });
+	const { messages, isLast } = readCallAnswers(pending, answers, { approvalMs: 0, everAsked });
 	if (!isLast) throw createRefusal('other calls of the newest answer have no result yet. Send all of them together');
 	return messages;
 }

@@ -1,0 +1,56 @@
+import { type RunletError, toResponse } from '../../core/ground/errors.ts';
+import { toError } from '../rpc/result.ts';
+import type { Bytes, RunOutcome } from '../rpc/session.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** The header of an answer that was given before, under the same key. */
+const replayed = 'idempotent-replayed';
+
+/** How an outcome is written. */
+interface RunResponse {
+	/** The status of a run's stream or result, and of a session without a run. */
+	readonly status?: number;
+	readonly headers?: Headers;
+	/** Writes the failure of a run. */
+	readonly toFailure?: (error: RunletError) => Response;
+}
+
+/** What became of a request for a run, as a response. */
+export function toRunResponse(
+	outcome: RunOutcome,
+	{ status = 200, headers: given = {}, toFailure = toResponse }: RunResponse = {},
+): Response {
+	const headers = outcome.isReplay ? { ...given, [replayed]: 'true' } : given;
+	switch (outcome.kind) {
+		case 'stream':
+			return toEventStream(outcome.stream, headers, status);
+		case 'accepted':
+			return Response.json({ ...outcome.created, runId: outcome.runId }, { status: 202, headers });
+		case 'result': {
+			const { result, created } = outcome;
+			const run = created && { run: { id: result.runId, status: result.status } };
+			return Response.json({ ...created, ...run, ...result }, { status, headers });
+		}
+		case 'completion':
+			return Response.json(outcome.completion, { status, headers });
+		case 'session':
+			return Response.json(outcome.session, { status, headers });
+		case 'failed': {
+			const response = toFailure(toError(outcome.error));
+			for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+			return response;
+		}
+	}
+}
+
+/** Bytes of events as a response that no proxy holds back. */
+export function toEventStream(body: Bytes, headers: Headers = {}, status = 200): Response {
+	const own = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
+	return new Response(body, { status, headers: { ...own, ...headers } });
+}
+
+/** Bytes of JSON as a response. */
+export function toJson(body: Bytes, headers: Headers = {}): Response {
+	return new Response(body, { headers: { 'content-type': 'application/json', ...headers } });
+}

@@ -1,0 +1,182 @@
+import { RunletError } from '../../../core/ground/errors.ts';
+import { createCrashPoints } from '../../agent/crash.ts';
+import { chooseModel, findAgent } from '../../agent/define.ts';
+import type { Runtime } from '../../agent/runtime.ts';
+import type { Config } from '../../config/config.ts';
+import type { CallAnswer, Caller, CreateInput, Once } from '../../rpc/session.ts';
+import type { TokenScope } from '../../wire/token.ts';
+import type { Lease } from '../events/follow.ts';
+import { createPastRun, type LiveRun } from '../run/run.ts';
+import type { Runner } from '../run/runner.ts';
+import type { Outcome } from '../store/deliveries.ts';
+import { findPending, type Pending } from '../store/pending.ts';
+import { assertAllowed, type Operation } from '../store/status.ts';
+import type { SessionStore } from '../store/store.ts';
+import type { Access, Pass } from './access.ts';
+import { findOpenAnswers } from './call-answers.ts';
+
+/** A request that may begin a run: who sends it, and whether it may come again. */
+export interface Entry {
+	readonly caller: Caller;
+	/** What a token has to allow. */
+	readonly scopes: readonly TokenScope[] | ((now: Standing) => readonly TokenScope[]);
+	/** The agent that a page means. */
+	readonly agent?: string;
+	/** What the session is created with, where it is not there yet. */
+	readonly create?: CreateInput;
+	readonly once?: Once;
+}
+
+/** What a request does to a session that stands so; `cancel` where a run has to be cancelled first. */
+export type Decide = (now: Standing) => Step | 'cancel';
+
+export interface Step {
+	/** What the session's status has to allow. */
+	readonly operation?: Operation;
+	/** Stores the request. The gate calls what this gives once that is committed: for the run that it begins or waits for. */
+	readonly store: () => Stored;
+}
+
+export type Stored = () => LiveRun | Upcoming | undefined;
+
+/** A run that waits for its turn. */
+export interface Upcoming {
+	readonly record: { readonly n: number; readonly id: string };
+	readonly begun: Promise<LiveRun>;
+}
+
+/** A request that was let in, and its run, if any. */
+export interface Taken {
+	readonly run: LiveRun | Upcoming | undefined;
+	/** Whether the request came before. */
+	readonly isReplay: boolean;
+	readonly lease?: Lease;
+}
+
+/** Where a session stands when a request comes. What waits for somebody is read once. */
+export class Standing {
+	readonly status: SessionStore['status'];
+	readonly #store: SessionStore;
+	#pending: Pending | undefined;
+
+	constructor(store: SessionStore) {
+		this.status = store.status;
+		this.#store = store;
+	}
+
+	get pending(): Pending {
+		this.#pending ??= findPending(this.#store);
+		return this.#pending;
+	}
+
+	/** Of these answers those to calls that are open. */
+	findOpenAnswers(answers: readonly CallAnswer[]): readonly CallAnswer[] {
+		return this.status === 'awaiting_tools' ? findOpenAnswers(this.pending.calls, answers) : [];
+	}
+
+	/** Throws `conflict` where the status does not allow the operation. */
+	assertAllowed(operation: Operation): void {
+		const hasOpenCalls = this.status !== 'awaiting_tools' || this.pending.calls?.length !== 0;
+		assertAllowed(this.status, operation, hasOpenCalls);
+	}
+}
+
+interface GateOptions {
+	/** The session's id. */
+	readonly id: string;
+	readonly store: SessionStore;
+	readonly runner: Runner;
+	readonly access: Access;
+	readonly runtime: Runtime;
+	readonly config: () => Config;
+}
+
+/** The one way in for a request that may begin a run: who asks, did it come before, does the session's status allow it. */
+export class Gate {
+	readonly #options: GateOptions;
+
+	constructor(options: GateOptions) {
+		this.#options = options;
+	}
+
+	/** Lets a request in and does what it decides. A request that came before changes nothing and gets the run that it got. */
+	async take(entry: Entry, decide: Decide): Promise<Taken> {
+		const { store, runner, access } = this.#options;
+		const pass = await this.#letIn(entry);
+		for (;;) {
+			const taken = store.transaction(() => this.#store(entry, pass, decide));
+			if (taken !== undefined) {
+				const run = taken.begin();
+				if (run !== undefined && !taken.isReplay) await this.#noteAccepted(run.record.n);
+				return { run, isReplay: taken.isReplay, lease: pass.lease };
+			}
+			// Meanwhile another request may have had the same done.
+			await runner.cancel();
+			access.assertExists();
+		}
+	}
+
+	/** What a request has begun when it came before; nothing for a request that is new. */
+	findReplay(once: Once | undefined): Outcome | undefined {
+		const isNew = once === undefined || once.isFirst === true;
+		const before = isNew ? undefined : this.#options.store.deliveries.find(once, Date.now());
+		if (before === undefined || before.request === once?.request) return before;
+		const message = 'Idempotency-Key: this key belongs to another request. Use a new one for each request.';
+		throw new RunletError('conflict', message, { field: 'Idempotency-Key' });
+	}
+
+	/** Everything of `take` that has to happen at once; nothing where a run has to be cancelled first. */
+	#store(entry: Entry, pass: Pass, decide: Decide) {
+		const { store, runner } = this.#options;
+		this.#createMissing(entry.create);
+		const now = new Standing(store);
+		for (const scope of typeof entry.scopes === 'function' ? entry.scopes(now) : entry.scopes) pass.assert(scope);
+		const before = this.findReplay(entry.once);
+		if (before !== undefined) return { isReplay: true, begin: () => findRun(store, runner, before) };
+		const step = decide(now);
+		if (step === 'cancel') return undefined;
+		if (step.operation !== undefined) now.assertAllowed(step.operation);
+		return { isReplay: false, begin: step.store() };
+	}
+
+	/** Lets a caller in, also to a session of theirs that is not there yet. */
+	async #letIn({ caller, agent, create }: Entry): Promise<Pass> {
+		const { access, runner } = this.#options;
+		if (create !== undefined && 'owner' in caller && caller.owner === create.owner && access.isMissing()) {
+			await runner.alarm.announce();
+			if (access.isMissing()) return { assert: () => {} };
+		}
+		return access.open(caller, [], agent);
+	}
+
+	/** Makes a session that is not there yet, in the transaction that stores what it is made for. */
+	#createMissing(create: CreateInput | undefined): void {
+		const { id, store, access, runtime, config } = this.#options;
+		if (create !== undefined && access.isMissing()) {
+			chooseModel(findAgent(runtime.agents, create.agent), create.model, config().model);
+			const createdAt = Date.now();
+			store.create({ ...create, id, createdAt });
+			// The history that it begins with is of no run.
+			for (const message of create.history ?? []) store.messages.add(0, message, createdAt, { input: true });
+		}
+		access.assertExists();
+	}
+
+	async #noteAccepted(n: number): Promise<void> {
+		const { id, runtime } = this.#options;
+		await createCrashPoints(runtime.crashPoint, id, n)('accepted');
+	}
+}
+
+/** The run that a request has begun, live or as it is stored, or that its message waits for. */
+export function findRun(
+	store: SessionStore,
+	runner: Runner,
+	{ run, waiting }: Outcome,
+): LiveRun | Upcoming | undefined {
+	const waits = waiting === undefined ? undefined : store.queue.get(waiting);
+	if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: runner.queue.waitForRun(waits.id) };
+	if (run === undefined) return undefined;
+	const { live } = runner;
+	return live?.record.n === run ? live : createPastRun(store, run);
+}

@@ -1,0 +1,89 @@
+import type { TerminalEvent } from '../../../core/chat/index.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { createProtocol, type ProtocolContext } from '../../compat/format.ts';
+import { toFailure } from '../../rpc/result.ts';
+import type { Bytes, Handling, NewSession, RunOutcome, RunResult, RunStream, SessionState } from '../../rpc/session.ts';
+import { createNoSuchEvent, isEnd, parseEventId, toStart } from '../events/event-id.ts';
+import { follow, type Lease } from '../events/follow.ts';
+import { createPastLog } from '../events/replay.ts';
+import type { LiveRun } from '../run/run.ts';
+import type { SessionStore } from '../store/store.ts';
+import type { Taken, Upcoming } from './gate.ts';
+
+/** How the session is shown in an answer. */
+type Show =
+	/** Around the answer, as the session stands once the run has ended: it was just created. */
+	| { readonly created: () => NewSession; readonly session?: undefined }
+	/** In place of the answer, where there is no run. */
+	| { readonly session: () => SessionState; readonly created?: undefined };
+
+/** A request as its caller wants it answered: by events, by the result once there is one, or at once. */
+export async function toRunOutcome(
+	{ run, isReplay, lease }: Taken,
+	how: Pick<Handling, 'delivery' | 'format'>,
+	{ created, session }: Show,
+): Promise<RunOutcome> {
+	if (run === undefined) return { kind: 'session', session: created ? created() : session(), isReplay };
+	const { delivery, format } = how;
+	if (delivery === 'stream') return { ...streamRun(run, format, { lease }), isReplay };
+	const { id: runId } = run.record;
+	if (delivery === 'accepted') return { kind: 'accepted', runId, created: created?.(), isReplay };
+	const live = 'begun' in run ? await run.begun : run;
+	const event = await live.ended;
+	const protocol = createProtocol(format);
+	if (protocol.result !== undefined) {
+		const events = live.log.read(live.log.cursor(), Number.POSITIVE_INFINITY).map((stamped) => stamped.event);
+		const whole = protocol.result(events);
+		if ('error' in whole) return { kind: 'failed', error: toFailure(whole.error), isReplay };
+		return { kind: 'completion', ...whole, isReplay };
+	}
+	if (event.type === 'error') {
+		const error = new RunletError(event.code, event.message, event.data);
+		return { kind: 'failed', error: toFailure(error), isReplay };
+	}
+	return { kind: 'result', result: toRunResult(runId, event), created: created?.(), isReplay };
+}
+
+/** The events behind a position. Nothing where there are none: there is no run, or the newest one was read to its end. */
+export function streamEvents(
+	store: SessionStore,
+	live: LiveRun | undefined,
+	lastEventId: string | undefined,
+	lease: Lease | undefined,
+): Bytes | undefined {
+	const newest = store.runs.get();
+	const seen = lastEventId === undefined || lastEventId === '' ? undefined : parseEventId(lastEventId);
+	if (newest === undefined) return undefined;
+	if (seen !== undefined && (seen.run < 1 || seen.run > newest.n)) throw createNoSuchEvent();
+	// Who has seen a run's end goes on with the next run, if there is one.
+	const from = seen === undefined ? toStart(newest.n) : isEnd(seen) ? toStart(seen.run + 1) : seen;
+	if (from.run > newest.n) return undefined;
+	return follow(live?.record.n === from.run ? live.log : createPastLog(store, from.run), from, undefined, lease);
+}
+
+/** The events of a run, from its beginning on. */
+export function streamRun(
+	run: LiveRun | Upcoming,
+	format: Handling['format'],
+	{ protocol, lease }: { readonly protocol?: ProtocolContext; readonly lease?: Lease },
+): RunStream {
+	const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;
+	return { kind: 'stream', stream: follow(log, undefined, createProtocol(format, protocol), lease) };
+}
+
+function toRunResult(runId: string, event: Exclude<TerminalEvent, { readonly type: 'error' }>): RunResult {
+	switch (event.type) {
+		case 'done':
+			return { runId, ...dropType(event), status: 'completed' };
+		case 'awaiting':
+			return { runId, ...dropType(event) };
+		case 'halted':
+			return { runId, ...dropType(event), status: 'halted' };
+		case 'cancelled':
+			return { runId, ...dropType(event), status: 'cancelled' };
+	}
+}
+
+function dropType<E extends TerminalEvent>({ type: _, ...rest }: E): Omit<E, 'type'> {
+	return rest;
+}

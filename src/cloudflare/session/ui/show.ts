@@ -1,0 +1,65 @@
+import type { Runtime } from '../../agent/runtime.ts';
+import type { BudgetState } from '../../rpc/budget.ts';
+import type { PageQuery, SessionState } from '../../rpc/session.ts';
+import type { shownMessage } from '../../wire/message.ts';
+import type { Shown } from '../../wire/shown.ts';
+import type { MessageRecord } from '../store/messages.ts';
+import { findPending } from '../store/pending.ts';
+import type { SessionStore } from '../store/store.ts';
+
+/** Characters of messages in one page of the history, about. */
+const pageBytes = 4_000_000;
+
+/** Where a session stands, what it waits for, and its budget. `defaultModel` is that of agents that name none. */
+export function showSession(
+	store: SessionStore,
+	budget: BudgetState,
+	{ agents }: Pick<Runtime, 'agents'>,
+	defaultModel: () => string,
+): SessionState {
+	const { id, agent, model, metadata, createdAt } = store.session();
+	const run = store.runs.get();
+	const last = run?.end?.event;
+	const { question, calls } = findPending(store);
+	const waiting = store.queue.size;
+	return {
+		id,
+		agent,
+		model: model ?? agents.find(({ name }) => name === agent)?.model ?? defaultModel(),
+		status: store.status,
+		createdAt: new Date(createdAt).toISOString(),
+		metadata,
+		run: run && { id: run.id, status: run.status },
+		error: last?.type === 'error' ? { code: last.code, message: last.message } : undefined,
+		question,
+		toolCalls: calls,
+		waiting: waiting > 0 ? waiting : undefined,
+		budget,
+	};
+}
+
+/** A page of the history. `cursor` is where the next page begins. */
+export function showMessages(store: SessionStore, { cursor, limit = 100 }: PageQuery) {
+	const { records, next } = store.messages.page({ from: cursor ?? 0, limit, bytes: pageBytes });
+	const runIds = new Map<number, string | undefined>();
+	const messages = records.map((record) => {
+		if (!runIds.has(record.run)) runIds.set(record.run, store.runs.get(record.run)?.id);
+		return showMessage(record, runIds.get(record.run));
+	});
+	return { messages, cursor: next === undefined ? undefined : String(next) };
+}
+
+/** A message as the routes show it: without what only its provider needs. */
+export function showMessage(record: MessageRecord, runId: string | undefined): Shown<typeof shownMessage> {
+	const { seq, message, input, inbound, turn, isCut, isReplaced, createdAt } = record;
+	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
+	const attachments = inbound?.attachments?.map(({ name, type, size }) => ({ name, type, size }));
+	const about = {
+		...(attachments && { attachments }),
+		...(turn && { turn }),
+		...(isCut === true && { isCut }),
+		...(input === true && { isInput: true }),
+		...(isReplaced === true && { isReplaced }),
+	};
+	return { id: String(seq), runId, ...shown, ...about, createdAt: new Date(createdAt).toISOString() };
+}

@@ -1,0 +1,43 @@
+import { describe, expect, test, vi } from 'vitest';
+import { takeValue, toRpcResult } from '../../../src/cloudflare/rpc/result.ts';
+import { RunletError } from '../../../src/core/ground/errors.ts';
+
+const fail = (error: unknown) => toRpcResult(() => Promise.reject(error));
+
+describe('a failure', () => {
+	test('comes out of a call as the error that it was: its code, status, message and data', async () => {
+		const error = new RunletError('conflict', 'Not now.', { status: 'running', allowed: ['cancel'] });
+		const given = structuredClone(await fail(error));
+		expect(() => takeValue(given)).toThrow(RunletError);
+		expect(() => takeValue(given)).toThrow(
+			expect.objectContaining({ code: 'conflict', status: 409, message: 'Not now.', data: error.data }),
+		);
+	});
+
+	test('reaches its caller whatever its data holds', async () => {
+		const data = { at: new Date(0), how: () => 'lost', cause: new RunletError('auth', 'x') };
+		const given = structuredClone(await fail(new RunletError('overloaded', 'Later.', data)));
+		expect(() => takeValue(given)).toThrow(
+			expect.objectContaining({
+				code: 'overloaded',
+				data: expect.objectContaining({ at: '1970-01-01T00:00:00.000Z' }),
+			}),
+		);
+	});
+
+	test('that nobody expected tells nothing of its text, and is in the log', async () => {
+		const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+		const given = await fail(new Error('the secret'));
+		expect(given).toMatchObject({ ok: false, error: { code: 'internal' } });
+		expect(JSON.stringify(given)).not.toContain('the secret');
+		expect(log).toHaveBeenCalledOnce();
+		log.mockRestore();
+	});
+});
+
+test('a result is disposed of once its value is taken', async () => {
+	const dispose = vi.fn();
+	const result = Object.assign(await toRpcResult(async () => 'value'), { [Symbol.dispose]: dispose });
+	expect(takeValue(result)).toBe('value');
+	expect(dispose).toHaveBeenCalledOnce();
+});
