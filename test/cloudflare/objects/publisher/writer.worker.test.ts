@@ -97,14 +97,23 @@ test('a change whose index cannot be written fails, and is not there afterwards'
 
 test('an index that a crash kept from KV is written before the next change', () =>
 	within(async (open, store) => {
-		const { kv, values, names } = memoryKv();
+		const { kv, names } = memoryKv();
 		await open(kv).change(put('a'));
-		const written = store.read();
-		if (written === undefined) throw new Error('nothing was kept');
-		store.save({ ...written, pending: true });
-		values.delete('skill:index');
-		expect((await open(kv).change(put('a'))).outcome).toBe('unconditional');
+		const { promise: reached, resolve } = Promise.withResolvers<void>();
+		const hanging: SkillsNamespace = {
+			...kv,
+			put: async (key, value) => {
+				if (key !== 'skill:index') return kv.put(key, value);
+				resolve();
+				return new Promise(() => {});
+			},
+		};
+		void open(hanging).change(put('b'));
+		await reached;
+		expect(store.read()?.pending).toBe(true);
 		expect(names()).toEqual(['a']);
+		expect((await open(kv).change(put('b'))).outcome).toBe('unconditional');
+		expect(names()).toEqual(['a', 'b']);
 	}));
 
 test('its own copy may have any size and any characters', () =>
