@@ -132,9 +132,18 @@ describe('time', () => {
 		return Response.json({ error: { code: 'overloaded', message: 'Wait.' } }, { status: 503, headers });
 	};
 	const headers = { 'content-type': 'text/event-stream' };
-	const events = (...pieces: string[]) => new Response(pieces.join(''), { headers });
+	const toChunks = (pieces: readonly string[], controller: ReadableStreamDefaultController) => {
+		for (const piece of pieces) controller.enqueue(new TextEncoder().encode(piece));
+	};
+	const events = (...pieces: string[]) => {
+		const start = (controller: ReadableStreamDefaultController) => {
+			toChunks(pieces, controller);
+			controller.close();
+		};
+		return new Response(new ReadableStream({ start }), { headers });
+	};
 	const silent = (piece: string) => {
-		const start = (controller: ReadableStreamDefaultController) => controller.enqueue(new TextEncoder().encode(piece));
+		const start = (controller: ReadableStreamDefaultController) => toChunks([piece], controller);
 		return new Response(new ReadableStream({ start }), { headers });
 	};
 

@@ -178,3 +178,19 @@ test('a skill that is saved is published again, and a new one too', async () => 
 	await writeFile(join(project, 'skills/stamps/SKILL.md'), text.replace(/^name: .*$/m, 'name: stamps'));
 	await expect.poll(() => read('stamps'), { timeout: 60_000 }).toContain('"stamps"');
 });
+
+test('what is saved of the page, or of the client that it uses, is served; a mistake in it leaves the page as it was', async () => {
+	const read = async (path: string) => (await fetch(runlet.url + path)).text();
+	const save = async (name: string, change: (text: string) => string) => {
+		const path = join(project, name);
+		await writeFile(path, change(await readFile(path, 'utf8')));
+	};
+	await save('src/page/style.css', (text) => `${text}\n/* saved */\n`);
+	await expect.poll(() => read('/style.css'), { timeout: 60_000 }).toContain('/* saved */');
+	await save('src/client/http.ts', (text) => text.replace('The server does not answer.', 'Nobody answers.'));
+	await expect.poll(() => read('/app.js'), { timeout: 60_000 }).toContain('Nobody answers.');
+	runlet.forget();
+	await save('src/page/app.ts', (text) => `${text}\nconst = 1;\n`);
+	await runlet.says(/The page stays as it was until this is mended:\n.*\n?.*src\/page\/app\.ts:\d+:\d+/);
+	expect(await read('/app.js')).toContain('Nobody answers.');
+});
