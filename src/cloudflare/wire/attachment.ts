@@ -4,12 +4,12 @@ import { longText } from './length.ts';
 import { mediaType } from './part.ts';
 import { fileUrlField } from './url.ts';
 
-/** Attachments of one message. */
+/** The most attachments of one message. */
 const mostAttachments = 16;
 
 const contents = ['contentText', 'contentBase64', 'contentUrl'] as const;
 
-/** A name that shows as what it is: no path, no line break, nothing that turns the direction of writing. */
+/** A plain file name: no path, no line breaks, no characters that change the writing direction. */
 const nameField = v.pipe(
 	v.string(),
 	v.nonEmpty('must not be empty'),
@@ -19,7 +19,7 @@ const nameField = v.pipe(
 	v.check((name) => !/^\.{1,2}$/.test(name), 'a file name, without a path'),
 );
 
-/** A file that comes with a message: one of the three contents. */
+/** A file of a message. It has exactly one of the three contents. */
 export const attachment = v.pipe(
 	v.strictObject({
 		name: nameField,
@@ -47,15 +47,15 @@ export const attachment = v.pipe(
 
 export type Attachment = Readonly<v.InferOutput<typeof attachment>>;
 
-/** An attachment as the history shows it: its content stands in the message's parts. */
+/** An attachment in the history. Its content is in the message's parts. */
 export const shownAttachment = v.object({ name: v.string(), type: v.string(), size: v.number() });
 
-/** Files that come with a message: each field checked, the content too. */
+/** The files of a message. The size is checked against the content. */
 export const attachmentsField = v.optional(
 	v.pipe(v.array(v.unknown()), v.maxLength(mostAttachments, `at most ${mostAttachments}`), v.array(attachment)),
 );
 
-/** The bytes of a content that came with the request. */
+/** Returns the number of bytes of the content in the request. */
 function measureAttachment({
 	contentText,
 	contentBase64,

@@ -1,12 +1,12 @@
 import { RunletError } from '../../core/ground/errors.ts';
 
-/** Bytes of a request's body. */
+/** The most bytes of a request body. */
 export const maxBody = 4_000_000;
 
-/** Bytes that an agent may allow the body of a webhook. */
+/** The most bytes that an agent may allow for a webhook body. */
 export const maxWebhookBody = 25_000_000;
 
-/** The error for a body of more bytes than its route takes. */
+/** Creates the error for a body that is larger than its route allows. */
 export function bodyTooLarge(limit: number): RunletError {
 	const advice = limit === maxBody ? 'Send less, or files by their URL' : 'Send less';
 	return new RunletError('too_large', `body: more than ${limit} bytes. ${advice}.`, { field: 'body', limit });

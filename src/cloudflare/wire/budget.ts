@@ -14,10 +14,10 @@ export const budgetSchema = v.pipe(
 export const amount = v.object({ tokens: v.number(), usd: v.number() });
 export const limit = v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) });
 
-/** Where a budget stands. */
+/** The state of a budget. */
 export const budgetState = v.object({
-	limit: v.pipe(limit, v.description('The caps; none where a field is missing.')),
-	spent: v.pipe(amount, v.description('What calls to models came to.')),
-	reserved: v.pipe(amount, v.description('Set aside for the call that goes on.')),
-	left: v.pipe(limit, v.description('What is neither, of what has a cap.')),
+	limit: v.pipe(limit, v.description('The caps. A missing field has no cap.')),
+	spent: v.pipe(amount, v.description('What calls to models cost.')),
+	reserved: v.pipe(amount, v.description('Reserved for the call that is running.')),
+	left: v.pipe(limit, v.description('What is neither spent nor reserved. Only for fields with a cap.')),
 });

@@ -6,24 +6,29 @@ import { maxId, shortText } from './length.ts';
 /** A tool call of a model. */
 export const toolCall = v.object({ id: v.string(), name: v.string(), input: v.unknown() });
 
-/** A call that waits for somebody. */
+/** A tool call that waits for an approval or a result. */
 export const waitingCall = v.object({
 	...toolCall.entries,
 	kind: v.optional(
-		v.pipe(v.literal('approval'), v.description('It waits for the word that it may run; without it, for its result.')),
+		v.pipe(
+			v.literal('approval'),
+			v.description('The call waits for an approval. Without this field it waits for its result.'),
+		),
 	),
 });
 
-/** A question that a tool put to the person. */
+/** A question that a tool asks the user. */
 export const question = v.object({
 	callId: v.pipe(v.string(), v.description('The call that waits for the answer.')),
 	question: v.string(),
-	options: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description('Free data for whoever shows it.'))),
+	options: v.optional(
+		v.pipe(v.record(v.string(), v.unknown()), v.description('Free data for the page that shows the question.')),
+	),
 });
 
 const callId = v.pipe(shortText(maxId), v.nonEmpty());
 
-/** The result of a call that somebody else carried out. */
+/** The result of a call that the client ran. */
 export const resultEntry = v.strictObject({
 	id: callId,
 	output: v.pipe(v.unknown(), v.description('Any JSON.')),
@@ -34,10 +39,10 @@ export const resultEntry = v.strictObject({
 export const approvalEntry = v.strictObject({
 	id: callId,
 	approve: v.boolean(),
-	reason: v.optional(v.pipe(v.string(), v.maxLength(2_000), v.description('Told to the model.'))),
+	reason: v.optional(v.pipe(v.string(), v.maxLength(2_000), v.description('Shown to the model.'))),
 });
 
-/** Answers to calls that wait. More than a turn's calls would be a mistake. */
+/** Answers to waiting calls. The limit is far above the number of calls in a turn. */
 export const resultsBody = v.pipe(
 	v.array(v.unknown(), 'must be a list of results, [{ "id", "output" }], or of approvals, [{ "id", "approve" }]'),
 	v.minLength(1, 'must hold a result'),

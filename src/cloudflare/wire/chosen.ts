@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 
 /**
- * One of several schemas, chosen by the value, so that a mistake is told in the words of the one that was meant. The
- * `options` are for whoever describes it.
+ * Checks a value by the one schema that `choose` returns, so that an error message is about the schema that was meant.
+ * `options` lists all schemas for the OpenAPI document.
  */
 export function pickSchema<const O extends readonly v.GenericSchema[]>(
 	options: O,

@@ -1,26 +1,26 @@
 import * as v from 'valibot';
 
-/** What every route answers where something is wrong, but for those that speak another protocol. */
+/** The error of every route, except those that speak another protocol. */
 export const errorBody = v.object({
 	error: v.object({
 		code: v.pipe(v.string(), v.description('A stable name to branch on.')),
 		message: v.pipe(v.string(), v.description('What is wrong, with the field, and what to do.')),
-		data: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description('More of it, such as the field.'))),
+		data: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description('Details, such as the field.'))),
 	}),
 });
 
-/** What a status of an error means on every route, and an example. */
+/** What each error status means on every route, with an example. */
 export const failures = {
 	400: {
 		says: 'The request is not valid. The message names the field and says what is wrong with it.',
 		example: { code: 'invalid_request', message: 'agent: missing', data: { field: 'agent' } },
 	},
 	401: {
-		says: 'No key, or one that is not known, was revoked or is over.',
+		says: 'The key is missing, unknown, revoked or expired.',
 		example: { code: 'auth', message: 'Authorization: this key is not known, or was revoked.' },
 	},
 	402: {
-		says: 'A budget is used up: the call to the model was not made.',
+		says: 'A budget is used up. The call to the model was not made.',
 		example: { code: 'budget_exceeded', message: 'The budget of this session is used up. Raise it, and continue.' },
 	},
 	403: {
@@ -28,7 +28,7 @@ export const failures = {
 		example: { code: 'forbidden', message: 'This needs a key with the scope admin; this one has run.' },
 	},
 	404: {
-		says: 'There is no such thing, or it belongs to somebody else.',
+		says: 'It does not exist, or it belongs to another owner.',
 		example: { code: 'not_found', message: 'There is no such session.' },
 	},
 	408: {
@@ -36,7 +36,7 @@ export const failures = {
 		example: { code: 'timeout', message: 'The model sent nothing for 60 seconds.' },
 	},
 	409: {
-		says: 'Not possible as things stand; nothing was changed. Or an Idempotency-Key that belongs to another request.',
+		says: 'Not possible in the current state, or the Idempotency-Key belongs to another request. Nothing was changed.',
 		example: { code: 'conflict', message: 'The session is running: reply is not possible now. Possible: cancel.' },
 	},
 	412: {
@@ -48,7 +48,7 @@ export const failures = {
 		example: { code: 'too_large', message: 'body: more than 4000000 bytes. Send less, or files by their URL.' },
 	},
 	415: {
-		says: 'The body has another content type than this route takes.',
+		says: 'This route does not take the content type of the body.',
 		example: { code: 'unsupported_media_type', message: 'content-type: expected application/json, got text/plain.' },
 	},
 	422: {
@@ -56,7 +56,7 @@ export const failures = {
 		example: { code: 'content_filtered', message: 'The provider refused this content.' },
 	},
 	428: {
-		says: 'If-Match is missing: what is there is replaced only by who has read it.',
+		says: 'If-Match is missing. Read the current version first, then replace it under its ETag.',
 		example: { code: 'precondition_required', message: 'If-Match: missing. This skill is there already.' },
 	},
 	429: {
@@ -72,7 +72,7 @@ export const failures = {
 		example: { code: 'provider_error', message: 'Anthropic answered 500.' },
 	},
 	503: {
-		says: 'Overloaded: try again in a moment. Or this Worker lacks a setting, which the message names.',
+		says: 'The Worker is overloaded: try again in a moment. Or a setting is missing: the message names it.',
 		example: { code: 'not_configured', message: 'ANTHROPIC_API_KEY: missing. Set it in .dev.vars.' },
 	},
 } as const;

@@ -9,7 +9,7 @@ const id = v.string();
 const iteration = v.number();
 const toolResult = v.object({ id, output: v.unknown(), isError: v.boolean() });
 
-/** A run's events as its loop tells them, and what its session adds. */
+/** The events of the loop, with the fields that the session adds. */
 type SessionEvent =
 	| Exclude<LoopEvent, { readonly type: 'done' }>
 	| KnownDelta
@@ -17,8 +17,8 @@ type SessionEvent =
 	| { readonly type: 'closed'; readonly code: string; readonly message: string };
 
 /**
- * What a run streams, one `data:` an event. Exactly one of the last five comes, and it comes last; in a stream that its
- * reader may read no longer `closed` comes last, and the run goes on.
+ * An event of a run's stream. The stream ends with exactly one of the last five types, or with `closed` if its reader
+ * may no longer read it; the run then continues.
  */
 export const runEvent = v.variant('type', [
 	v.object({ type: v.literal('run.started'), runId: v.string(), attempt: v.number() }),

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** A key as the Worker knows it, without what would open anything. */
+/** What the Worker knows of a key. Contains no secret. */
 export const listedKey = v.object({
 	id: v.string(),
 	owner: v.string(),
@@ -8,11 +8,11 @@ export const listedKey = v.object({
 	budget: v.optional(
 		v.pipe(
 			v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) }),
-			v.description('What its owner may spend on a UTC day.'),
+			v.description('What the owner may spend on a UTC day.'),
 		),
 	),
-	expiresAt: v.optional(v.pipe(v.string(), v.isoTimestamp(), v.description('When it ends, of one that was rotated.'))),
-	isOver: v.pipe(v.boolean(), v.description('Whether it has ended.')),
+	expiresAt: v.optional(v.pipe(v.string(), v.isoTimestamp(), v.description('When a rotated key expires.'))),
+	isOver: v.pipe(v.boolean(), v.description('Whether the key has expired.')),
 });
 
 export const keyList = v.object({ keys: v.array(listedKey) });

@@ -1,16 +1,16 @@
 import * as v from 'valibot';
 
-/** Characters of an id that is not made here, such as that of a model's call. */
+/** The most characters of an id from outside, such as a model's call id. */
 export const maxId = 1_000;
 
-/** Characters of a name. */
+/** The most characters of a name. */
 export const maxName = 255;
 
-/** Characters of a content: no body is longer (`routes/request.ts`). */
+/** The most characters of a text: no body is longer (`body.ts`). */
 export const maxContent = 4_000_000;
 
-/** A text that may be as long as a body. */
+/** A text that may fill the body. */
 export const longText = v.pipe(v.string(), v.maxLength(maxContent));
 
-/** A text of so many characters at most. */
+/** A text of at most `most` characters. */
 export const shortText = (most: number) => v.pipe(v.string(), v.maxLength(most, `at most ${most} characters`));

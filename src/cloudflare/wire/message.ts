@@ -6,7 +6,7 @@ import { usage } from './usage.ts';
 
 export const modelField = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)));
 
-/** What a request says that gives text and parts, where only one of them is possible. */
+/** The error for a request that has both text and parts. */
 export const bothGiven = 'give text or parts, not both';
 
 /** A message to a session. */
@@ -19,7 +19,7 @@ export const messageBody = v.pipe(
 			v.pipe(
 				v.picklist(['queue', 'reject', 'steer']),
 				v.description(
-					'What happens while a run goes on: it waits for its end (queue, the default), is refused (reject), or is taken up by it (steer).',
+					'What happens to the message during a run: it waits for the end of the run (queue, the default), it is refused (reject), or the run takes it up (steer).',
 				),
 			),
 		),
@@ -47,7 +47,7 @@ export const answerBody = v.pipe(
 );
 
 const turn = v.object({
-	iteration: v.pipe(v.number(), v.description('Counts the model’s turns of the run, from 1.')),
+	iteration: v.pipe(v.number(), v.description('The number of the model’s turn in the run, from 1.')),
 	model: v.string(),
 	stopReason: v.string(),
 	usage,
@@ -55,18 +55,17 @@ const turn = v.object({
 });
 
 const about = {
-	id: v.pipe(v.string(), v.description('Its place in the history.')),
-	runId: v.optional(v.pipe(v.string(), v.description('The run that it belongs to.'))),
+	id: v.pipe(v.string(), v.description('The position in the history.')),
+	runId: v.optional(v.pipe(v.string(), v.description('The run that the message belongs to.'))),
 	attachments: v.optional(v.array(shownAttachment)),
-	turn: v.optional(v.pipe(turn, v.description('Of an assistant message: the model’s turn.'))),
-	isCut: v.optional(v.pipe(v.boolean(), v.description('The content is cut: the message by its id has all of it.'))),
-	isReplaced: v.optional(
-		v.pipe(
-			v.boolean(),
-			v.description('Another message took its place, or that of one before it: no model is sent it.'),
-		),
+	turn: v.optional(v.pipe(turn, v.description('Only on an assistant message: the model’s turn.'))),
+	isCut: v.optional(
+		v.pipe(v.boolean(), v.description('The content is cut. Get the message by its id to read all of it.')),
 	),
-	isInput: v.optional(v.pipe(v.boolean(), v.description('It came from outside, with a request.'))),
+	isReplaced: v.optional(
+		v.pipe(v.boolean(), v.description('An edit or a regeneration replaced this message. No model sees it.')),
+	),
+	isInput: v.optional(v.pipe(v.boolean(), v.description('The message came with a request.'))),
 	createdAt: v.pipe(v.string(), v.isoTimestamp()),
 };
 const parts = v.optional(v.array(shownPart));
@@ -92,7 +91,7 @@ export const shownMessage = v.variant('role', [
 	v.object({
 		...about,
 		role: v.literal('tool'),
-		content: v.pipe(v.unknown(), v.description('What the tool gave: any JSON.')),
+		content: v.pipe(v.unknown(), v.description('The result of the tool: any JSON.')),
 		toolCallId: v.string(),
 		isError: v.optional(v.boolean()),
 		parts,

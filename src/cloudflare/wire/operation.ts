@@ -1,124 +1,122 @@
 import type * as v from 'valibot';
 import type { FailureStatus } from './error.ts';
 
-/** Request headers that operations know, and what they do. */
+/** The request headers of operations. */
 export const requestHeaders = {
 	accept: {
-		says: 'text/event-stream streams the run; text/markdown gives a skill as its SKILL.md; application/x-ndjson an export as lines. Else the answer is JSON.',
+		says: 'text/event-stream streams the run. text/markdown returns a skill as its SKILL.md. application/x-ndjson returns an export as lines. Anything else returns JSON.',
 		example: 'application/json',
 	},
 	prefer: {
-		says: 'respond-async: the answer is 202 with the run’s id, as soon as the request is stored.',
+		says: 'respond-async returns 202 with the run’s id as soon as the request is stored.',
 		example: 'respond-async',
 	},
 	'idempotency-key': {
-		says: 'A request that comes again under its key gets the first answer: the same session, the same run. 1 to 255 visible ASCII characters.',
+		says: 'A request that is repeated with the same key gets the same session and the same run. 1 to 255 visible ASCII characters.',
 		example: 'order-1042',
 	},
 	'runlet-session': {
-		says: 'The session to go on with: its id, or a name of your own with 1 to 200 characters. Without it a request is a session of its own, which is gone after an hour.',
+		says: 'The session to continue: its id, or a name that you choose, with 1 to 200 characters. Without this header each request gets its own session, which is removed after an hour.',
 		example: 'user-42',
 	},
 	'last-event-id': {
-		says: 'The id of the last event that was seen: the stream goes on behind it.',
+		says: 'The id of the last event that the client saw. The stream continues after it.',
 		example: '1.0.0.1.0.0.12.0.0.0',
 	},
 	'if-match': {
-		says: 'Entity tags in quotes, or *: the change is made only where what is there is one of them.',
+		says: 'Entity tags in quotes, or *. The change is made only if the current version has one of these tags.',
 		example: '"3q2-7w"',
 	},
 	'if-none-match': {
-		says: 'On GET an entity tag that the client has: 304 where it is the newest. On PUT only *: the skill is created, never replaced.',
+		says: 'On GET an entity tag that the client has: the answer is 304 if it is the newest. On PUT only *: the skill is created, never replaced.',
 		example: '*',
 	},
 } as const;
 
 export type RequestHeader = keyof typeof requestHeaders;
 
-/** Headers of answers. */
+/** The response headers of operations. */
 export const answerHeaders = {
-	location: 'Where the session is.',
+	location: 'The path of the session.',
 	'runlet-session': 'The id of the session.',
-	etag: 'The entity tag of the skill as it is now.',
+	etag: 'The entity tag of the newest version of the skill.',
 } as const;
 
 export type AnswerHeader = keyof typeof answerHeaders;
 
-/** A body that no schema checks. */
+/** A body that is not JSON. */
 export interface OtherMedia {
 	/** A text, or the JSON of an object. */
 	readonly example: string | Readonly<Record<string, unknown>>;
-	/** What is to be known of it. */
+	/** A description of the body. */
 	readonly says?: string;
-	/** Of a stream of events: what the `data:` of each is, as JSON. */
+	/** On an event stream: the schema of each event's `data:`. */
 	readonly events?: v.GenericSchema;
 }
 
-/** One of the answers of an operation. */
+/** An answer of an operation. */
 export interface Answer {
-	/** What it is, in a sentence. */
+	/** A description in one sentence. */
 	readonly says: string;
-	/** The JSON that it holds. */
 	readonly json?: v.GenericSchema;
-	/** Examples of the JSON by what they show. */
+	/** Examples of the JSON, by name. */
 	readonly examples?: Readonly<Record<string, unknown>>;
-	/** The same as other media types. */
+	/** Other media types of the same answer. */
 	readonly also?: Readonly<Record<string, OtherMedia>>;
 	readonly headers?: readonly AnswerHeader[];
 }
 
 /**
- * Who may ask for it: anybody; a sender that signs; who has the session’s token, or a key of its owner; its owner only;
- * who has a key with the scope run, any key, or one with the scope admin.
+ * Who may call an operation: anybody; a sender that signs; a session token or a key of the owner; a key of the owner;
+ * a key with the scope run; any key; a key with the scope admin.
  */
 export type Access = 'anybody' | 'sender' | 'token' | 'owner' | 'run' | 'key' | 'admin';
 
-/** One thing that can be asked of the API: what it takes and what it answers. Its route checks by it, and the document is made from it. */
+/** An operation of the API. Its route checks requests against it, and the OpenAPI document is made from it. */
 export interface Operation {
-	/** Its name in the document. */
+	/** The `operationId` in the OpenAPI document. */
 	readonly id: string;
 	readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-	/** As the router has it, such as `/v1/sessions/:id`. */
+	/** In the router's form, such as `/v1/sessions/:id`. */
 	readonly path: string;
 	readonly tag: string;
-	/** A few words. */
 	readonly summary: string;
-	/** More, in Markdown, where a few words do not say it all. */
+	/** Details in Markdown, if the summary does not say everything. */
 	readonly description?: string;
 	readonly access: Access;
-	/** Whether a key with the scope admin may do it, too: with what belongs to any owner. */
+	/** Whether a key with the scope admin may call it for every owner. */
 	readonly adminToo?: true;
 	readonly headers?: readonly RequestHeader[];
 	readonly query?: v.GenericSchema<unknown, object> & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
 	/**
-	 * Whether query parameters that it does not know are left alone instead of refused: senders of webhooks, clients of
-	 * other protocols and browsers that follow a link add their own.
+	 * Whether unknown query parameters are ignored instead of refused: senders of webhooks, clients of other protocols and
+	 * browsers that follow a link add their own.
 	 */
 	readonly ignoresQuery?: true;
 	/** The JSON body. */
 	readonly json?: v.GenericSchema<unknown, object>;
-	/** Examples of the JSON body by what they show. */
+	/** Examples of the JSON body, by name. */
 	readonly examples?: Readonly<Record<string, unknown>>;
-	/** A body that the route reads by itself. */
+	/** A body that the route parses itself. */
 	readonly body?: Readonly<Record<string, OtherMedia>>;
-	/** What the answers are, by their status. */
+	/** The answers, by status. */
 	readonly answers: { readonly [status in 200 | 201 | 202 | 204 | 304]?: Answer };
-	/** Errors of its own, beside those that follow from what it takes. */
+	/** Error statuses beyond those that follow from the other fields. */
 	readonly errors?: readonly FailureStatus[];
-	/** Errors that no other operation has, by their status: what each is, in a sentence. */
+	/** Errors that only this operation has: a sentence for each status. */
 	readonly ownErrors?: Readonly<Record<number, string>>;
-	/** The form of its errors, where it is not Runlet's own. */
+	/** The form of the errors, if it is not Runlet's own. */
 	readonly failure?: Pick<Answer, 'json' | 'also'>;
-	/** Whether it answers with a run, so that the run’s errors are its own. */
+	/** Whether the operation answers with a run, and so has the run’s errors too. */
 	readonly runs?: true;
 }
 
-/** An operation, with the types of its schemas kept. */
+/** Defines an operation and keeps the types of its schemas. */
 export function operation<const O extends Operation>(given: O): O {
 	return given;
 }
 
-/** What the parameters of paths are. */
+/** The path parameters. */
 export const pathParameters: Readonly<Record<string, { readonly says: string; readonly example: string }>> = {
 	id: { says: 'The session’s id.', example: '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708' },
 	tokenId: { says: 'The token’s id.', example: '4f0c9b1e2a7d8356' },
@@ -127,5 +125,5 @@ export const pathParameters: Readonly<Record<string, { readonly says: string; re
 	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },
 	model: { says: 'The agent’s name.', example: 'assistant' },
 	name: { says: 'The skill’s name.', example: 'customer-tone' },
-	source: { says: 'Who sends it: standard (Standard Webhooks), github, stripe, slack or hmac.', example: 'github' },
+	source: { says: 'The sender: standard (Standard Webhooks), github, stripe, slack or hmac.', example: 'github' },
 };

@@ -3,7 +3,7 @@ import { isBase64 } from '../../core/ground/bytes.ts';
 import { longText, maxName, shortText } from './length.ts';
 import { fileUrlField } from './url.ts';
 
-/** Characters of one message's text. */
+/** The most characters of a message's text. */
 const maxText = 1_000_000;
 
 export const mediaType = v.pipe(
@@ -18,7 +18,7 @@ export const textField = v.pipe(
 	v.check((text) => text.trim() !== '', 'must not be empty'),
 );
 
-/** One element of a message that mixes text with images, audio and files. */
+/** A part of a message: text, an image, audio or a file. */
 export const part = v.strictObject({
 	kind: v.picklist(['text', 'image', 'audio', 'file']),
 	text: v.optional(v.pipe(v.string(), v.maxLength(maxText))),
@@ -28,13 +28,13 @@ export const part = v.strictObject({
 	name: v.optional(v.pipe(v.string(), v.maxLength(255))),
 });
 
-/** What a message says: a text, or parts. Which of them has to be there, the schemas that use it say. */
+/** The content of a message: text or parts. The schemas that use it say which is required. */
 export const content = {
 	text: v.optional(textField),
 	parts: v.optional(v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(32), v.array(part))),
 };
 
-/** A part as the history shows it: tools and other ways in bring more kinds. */
+/** A part in the history. Tools and other sources add more kinds. */
 export const shownPart = v.object({
 	kind: v.picklist(['text', 'image', 'audio', 'file', 'tool-result']),
 	text: v.optional(v.string()),

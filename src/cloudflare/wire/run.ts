@@ -4,9 +4,9 @@ import { question, waitingCall } from './call.ts';
 import { usage } from './usage.ts';
 
 const runId = v.string();
-const toolCalls = v.optional(v.pipe(v.array(waitingCall), v.description('The calls that wait for somebody.')));
+const toolCalls = v.optional(v.pipe(v.array(waitingCall), v.description('The calls that wait for an answer.')));
 
-/** How a run ended, for whoever asked for its result. One that failed is an error instead. */
+/** The result of a run that ended. A failed run is an error instead. */
 export const runResult = v.variant('status', [
 	v.object({ runId, status: v.literal('completed'), text: v.string(), usage, budget: v.optional(budgetState) }),
 	v.object({ runId, status: v.literal('awaiting_user'), question: v.optional(question), toolCalls }),
@@ -15,5 +15,5 @@ export const runResult = v.variant('status', [
 	v.object({ runId, status: v.literal('cancelled'), usage: v.optional(usage) }),
 ]);
 
-/** A run that was accepted: its events are the session's. */
+/** A run that was accepted. Its events are on the session's event stream. */
 export const acceptedRun = v.object({ runId });

@@ -10,7 +10,6 @@ import { content } from './part.ts';
 import { acceptedRun, runResult } from './run.ts';
 import { sessionToken } from './token.ts';
 
-/** What a client keeps with a session. */
 export const metadata = v.pipe(
 	v.record(longText, v.unknown()),
 	v.maxEntries(16),
@@ -18,7 +17,7 @@ export const metadata = v.pipe(
 	v.description('Up to 16 texts of your own.'),
 );
 
-/** What a session is created with; with a message it begins to run. */
+/** The body that creates a session. With a message the session starts a run. */
 export const sessionBody = v.pipe(
 	v.strictObject({
 		agent: v.pipe(shortText(maxName), v.nonEmpty()),
@@ -35,10 +34,10 @@ export const sessionBody = v.pipe(
 	),
 );
 
-/** What of a session can be changed. */
+/** The fields of a session that can change. */
 export const changeBody = v.strictObject({ budget: budgetSchema });
 
-/** Where a session stands (docs/sessions.md, "Statuses"). */
+/** The status of a session (docs/sessions.md, "Statuses"). */
 const status = v.picklist(['idle', 'running', 'awaiting_user', 'awaiting_tools', 'completed', 'error']);
 export const runStatus = v.picklist([
 	'running',
@@ -55,38 +54,38 @@ const sessionAbout = v.object({
 	agent: v.string(),
 	model: v.string(),
 	createdAt: v.pipe(v.string(), v.isoTimestamp()),
-	owner: v.optional(v.pipe(v.string(), v.description('Whose it is. Only a key with the scope admin is told.'))),
+	owner: v.optional(v.pipe(v.string(), v.description('The owner. Shown only to keys with the scope admin.'))),
 	metadata: v.optional(v.record(v.string(), v.string())),
 	run: v.optional(v.pipe(v.object({ id: v.string(), status: runStatus }), v.description('The newest run.'))),
-	error: v.optional(v.pipe(v.object({ code: v.string(), message: v.string() }), v.description('Why it failed.'))),
-	question: v.optional(v.pipe(question, v.description('What a tool asks the person.'))),
-	toolCalls: v.optional(v.pipe(v.array(waitingCall), v.description('The calls that wait for somebody.'))),
-	waiting: v.optional(v.pipe(v.number(), v.description('Messages that wait for the run to end.'))),
+	error: v.optional(v.pipe(v.object({ code: v.string(), message: v.string() }), v.description('Why the run failed.'))),
+	question: v.optional(v.pipe(question, v.description('What a tool asks the user.'))),
+	toolCalls: v.optional(v.pipe(v.array(waitingCall), v.description('The calls that wait for an answer.'))),
+	waiting: v.optional(v.pipe(v.number(), v.description('The number of messages that wait for the run to end.'))),
 	budget: budgetState,
 	dayBudget: v.optional(
-		v.pipe(budgetState, v.description('What its owner spent today (UTC), where the day has a cap.')),
+		v.pipe(budgetState, v.description('What the owner spent today (UTC). Present if the day has a cap.')),
 	),
 });
 
-/** Where a session stands, what it waits for, and its budget. */
+/** A session: its status, what it waits for, and its budget. */
 export const session = v.object({ ...sessionAbout.entries, status });
 
-/** A session that was created, with a token for whoever shall talk to it. */
+/** A new session, with a token for a page that talks to it. */
 export const newSession = v.object({ ...session.entries, ...sessionToken.entries });
 
-/** A session that was created, with the result of its run. */
+/** A new session, with the result of its run. */
 export const startedSession = v.intersect([v.object({ ...sessionAbout.entries, ...sessionToken.entries }), runResult]);
 
-/** A session that was created, and its run goes on. */
+/** A new session whose run continues. */
 export const acceptedSession = v.object({ ...newSession.entries, ...acceptedRun.entries });
 
-/** A page of the sessions. */
+/** One page of the session list. */
 export const sessionPage = v.object({
 	sessions: v.array(
 		v.object({
 			id: v.string(),
 			agent: v.string(),
-			owner: v.optional(v.pipe(v.string(), v.description('Whose it is, where `owner` was asked for.'))),
+			owner: v.optional(v.pipe(v.string(), v.description('The owner. Present if the query has `owner`.'))),
 			title: v.optional(v.string()),
 			createdAt: v.pipe(v.string(), v.isoTimestamp()),
 			lastActivityAt: v.pipe(v.string(), v.isoTimestamp()),
@@ -102,7 +101,7 @@ export const sessionQuery = v.object({
 		v.pipe(
 			v.string(),
 			v.regex(/^(?:\*|[a-z0-9][a-z0-9-]{0,63})$/, 'Expected the name of an owner, or * for all of them'),
-			v.description('Another owner’s sessions, or with * those of all. Wants a key with the scope admin.'),
+			v.description('Lists the sessions of this owner, or of all owners with *. Needs a key with the scope admin.'),
 		),
 	),
 });

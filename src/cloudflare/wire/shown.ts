@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 
-/** What an answer has to be like that fits a schema: read-only at every depth, as what is shown is not changed. */
+/** The type of an answer that fits a schema. It is read-only at every depth. */
 export type Shown<S extends v.GenericSchema> = Deep<v.InferOutput<S>>;
 
 type Deep<T> = T extends object ? { readonly [K in keyof T]: Deep<T[K]> } : T;

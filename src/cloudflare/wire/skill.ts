@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { count, cursor, nextCursor } from './page.ts';
 
-/** A published skill, as a list shows it. */
+/** A published skill in a list. */
 export const listedSkill = v.object({
 	name: v.string(),
 	description: v.string(),
@@ -9,8 +9,8 @@ export const listedSkill = v.object({
 	modalities: v.optional(v.array(v.string())),
 	requires: v.optional(v.array(v.string())),
 	'allowed-tools': v.optional(v.string()),
-	etag: v.pipe(v.string(), v.description('Its entity tag: in quotes, what If-Match takes.')),
-	score: v.optional(v.pipe(v.number(), v.description('How well it fits the query.'))),
+	etag: v.pipe(v.string(), v.description('The entity tag. Send it in quotes as If-Match.')),
+	score: v.optional(v.pipe(v.number(), v.description('How well the skill fits the query.'))),
 });
 
 export const skillPage = v.object({ skills: v.array(listedSkill), cursor: nextCursor });
@@ -19,11 +19,13 @@ export const skillPage = v.object({ skills: v.array(listedSkill), cursor: nextCu
 export const skill = v.object({
 	...v.omit(listedSkill, ['score']).entries,
 	body: v.string(),
-	files: v.optional(v.pipe(v.record(v.string(), v.string()), v.description('Texts beside it, by their path.'))),
+	files: v.optional(
+		v.pipe(v.record(v.string(), v.string()), v.description('The text files beside SKILL.md, by path.')),
+	),
 	frontMatter: v.optional(v.record(v.string(), v.unknown())),
 });
 
-/** What was published. */
+/** The answer to a publication. */
 export const publishedSkill = v.object({
 	name: v.string(),
 	etag: v.string(),
@@ -37,14 +39,16 @@ export const publishedSkill = v.object({
 					line: v.optional(v.number()),
 				}),
 			),
-			v.description('What of the format it breaches; it works here all the same.'),
+			v.description('Where the skill violates the format. It works here all the same.'),
 		),
 	),
 });
 
 export const skillQuery = v.pipe(
 	v.object({
-		query: v.optional(v.pipe(v.string(), v.maxLength(1_000), v.description('Words to look for: the best come first.'))),
+		query: v.optional(
+			v.pipe(v.string(), v.maxLength(1_000), v.description('Words to search for. The best skills come first.')),
+		),
 		cursor: v.optional(cursor(/^[a-z0-9-]{1,64}$/)),
 		limit: v.optional(count(100), '50'),
 	}),

@@ -5,29 +5,29 @@ import { count } from './page.ts';
 const ownerName = v.pipe(
 	v.string(),
 	v.regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'Expected the name of an owner'),
-	v.description('One owner; without it, all of them.'),
+	v.description('Only this owner. All owners if it is missing.'),
 );
 
 export const spendingQuery = v.object({
 	owner: v.optional(ownerName),
-	days: v.optional(v.pipe(count(400), v.description('How many days, today (UTC) included.')), '31'),
+	days: v.optional(v.pipe(count(400), v.description('The number of days, including today (UTC).')), '31'),
 });
 
-/** What owners spent, by the day. */
+/** What owners spent, by day. */
 export const spending = v.object({
 	budgets: v.pipe(
 		v.object({ session: limit, day: limit }),
-		v.description('What a session and an owner’s day may spend that have no budget of their own.'),
+		v.description('The default budgets of a session and of an owner’s day.'),
 	),
 	usage: v.pipe(
 		v.array(
 			v.object({
 				owner: v.string(),
 				day: v.pipe(v.string(), v.description('In UTC, such as 2026-11-22.')),
-				spent: v.pipe(amount, v.description('What calls to models came to.')),
-				reserved: v.pipe(amount, v.description('Set aside for calls that go on.')),
+				spent: v.pipe(amount, v.description('What calls to models cost.')),
+				reserved: v.pipe(amount, v.description('Reserved for calls that are running.')),
 			}),
 		),
-		v.description('The newest day first; days on which nothing was spent are left out.'),
+		v.description('The newest day first. Days without spending are left out.'),
 	),
 });

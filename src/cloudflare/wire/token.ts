@@ -1,22 +1,22 @@
 import * as v from 'valibot';
 
 /**
- * What a token may do: read the session; talk in it, which is also to answer what its tools ask and to stop it; decide
- * about calls that wait for an approval.
+ * What a token may do. `read` reads the session. `message` sends messages, answers what tools ask and stops runs.
+ * `approve` decides about calls that wait for an approval.
  */
 export const tokenScopes = ['read', 'message', 'approve'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
-/** What a token may do where nobody says: a page shows what waits for an approval, and somebody else decides. */
+/** The default scopes: a page shows which calls wait for an approval, and somebody else decides. */
 export const defaultTokenScopes: readonly TokenScope[] = ['read', 'message'];
 
-/** How long a token opens its session, in seconds, where nobody says: a day. */
+/** The default lifetime of a token in seconds: a day. */
 export const tokenSeconds = 86_400;
 
-/** The longest that a token may be asked for, in seconds: 30 days. */
+/** The longest lifetime of a token in seconds: 30 days. */
 const longestTokenSeconds = 2_592_000;
 
-/** What a token is made with. */
+/** The body that makes a token. */
 export const tokenBody = v.strictObject({
 	expiresInSeconds: v.optional(
 		v.pipe(
@@ -24,7 +24,7 @@ export const tokenBody = v.strictObject({
 			v.integer(),
 			v.minValue(60),
 			v.maxValue(longestTokenSeconds),
-			v.description('A day, where it is missing.'),
+			v.description('The default is a day.'),
 		),
 	),
 	scopes: v.optional(
@@ -33,16 +33,16 @@ export const tokenBody = v.strictObject({
 			v.nonEmpty(),
 			v.maxLength(tokenScopes.length),
 			v.description(
-				'What it may do: `read` the session, `message` (say something, answer what tools ask, stop), `approve` (decide about calls that wait for an approval). `read` and `message`, where it is missing.',
+				'What the token may do: `read` the session, `message` (send messages, answer what tools ask, stop runs), `approve` (decide about calls that wait for an approval). The default is `read` and `message`.',
 			),
 		),
 	),
 });
 
-/** A token that opens one session only. */
+/** A token that gives access to one session only. */
 export const sessionToken = v.object({
 	token: v.string(),
-	tokenId: v.pipe(v.string(), v.description('What it is revoked by.')),
+	tokenId: v.pipe(v.string(), v.description('The id that revokes the token.')),
 	tokenScopes: v.array(v.picklist(tokenScopes)),
 	tokenExpiresAt: v.pipe(v.string(), v.isoTimestamp()),
 });

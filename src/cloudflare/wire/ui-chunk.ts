@@ -8,7 +8,7 @@ const input = v.unknown();
 const data = v.record(v.string(), v.unknown());
 const messageMetadata = v.optional(data);
 
-/** A part of the UI message stream that AI SDK 5, 6 and 7 read; the two approval kinds from 6 on. */
+/** A chunk of the UI message stream. AI SDK 5, 6 and 7 read it; the two approval kinds need 6 or 7. */
 export const uiChunk = v.variant('type', [
 	v.object({ type: v.literal('start'), messageId: v.optional(v.string()), messageMetadata }),
 	v.object({ type: v.literal('message-metadata'), messageMetadata: data }),

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 
-/** Characters of a chat's, and of a message's, id. */
+/** The most characters of a chat id or a message id. */
 const maxId = 256;
 
-/** Parts of one message: an answer of many turns has a few hundred. */
+/** An answer of many turns has a few hundred parts. */
 const parts = v.pipe(v.array(v.unknown()), v.maxLength(10_000, 'at most 10000 parts'));
 
-/** What a page of the AI SDK posts. Only its last message is read: the session keeps the history. */
+/** The body that an AI SDK page posts. Only the last message is read: the session keeps the history. */
 export const uiPost = v.object({
 	id: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(maxId), v.description('The chat’s id.')),
 	messages: v.pipe(
@@ -20,7 +20,7 @@ export const uiPost = v.object({
 		v.pipe(
 			v.string(),
 			v.maxLength(maxId),
-			v.description('The message that is edited, or whose answer is asked for again.'),
+			v.description('The message that the page edits, or whose answer it regenerates.'),
 		),
 	),
 	model: v.nullish(
@@ -28,12 +28,12 @@ export const uiPost = v.object({
 			v.string(),
 			v.nonEmpty('must not be empty'),
 			v.maxLength(200),
-			v.description('The model from now on, of those that the agent allows; the chat keeps it.'),
+			v.description('The model to use from now on, one that the agent allows. The chat keeps it.'),
 		),
 	),
 });
 
-/** The last message of a post. Parts of kinds that nobody here knows are passed over. */
+/** The last message of a post. Parts of unknown kinds are ignored. */
 export const postedMessage = v.variant('role', [
 	v.object({ role: v.literal('user'), id: v.optional(v.pipe(v.string(), v.maxLength(maxId))), parts }),
 	v.object({ role: v.literal('assistant'), id: v.optional(v.pipe(v.string(), v.maxLength(maxId))), parts }),

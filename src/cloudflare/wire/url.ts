@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { isPublicUrl } from '../../core/ground/public-url.ts';
 
 /**
- * The URL of a file that comes with a message. A tool, or the server of a model, may fetch it from inside a network that
- * the client does not reach by itself.
+ * The URL of a file in a message. It must be public: a tool or a model's server may fetch it from inside a network that
+ * the client itself cannot reach.
  */
 export const fileUrlField = v.pipe(
 	v.string(),

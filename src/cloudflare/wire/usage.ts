@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 
-/** What calls to a model cost. A field that nobody reported is missing. */
+/** What calls to a model cost. A field that the provider did not report is missing. */
 export const usage = v.object({
-	inputTokens: v.optional(v.pipe(v.number(), v.description('All input, cached included.'))),
-	outputTokens: v.optional(v.pipe(v.number(), v.description('All output, reasoning included.'))),
+	inputTokens: v.optional(v.pipe(v.number(), v.description('All input, including cached tokens.'))),
+	outputTokens: v.optional(v.pipe(v.number(), v.description('All output, including reasoning.'))),
 	totalTokens: v.optional(v.number()),
 	cachedInputTokens: v.optional(v.number()),
 	reasoningTokens: v.optional(v.number()),

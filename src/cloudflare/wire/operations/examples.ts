@@ -15,7 +15,7 @@ const about = { id, agent: 'assistant', model: 'demo', createdAt };
 const question = { callId: 'call_1', question: 'For which day?' };
 const toolCalls = [{ id: 'call_1', name: 'refund', input: { orderId: '1042' }, kind: 'approval' }];
 
-/** A session in which nothing ran yet. */
+/** A session without a run. */
 export const empty = {
 	...about,
 	status: 'idle',
@@ -66,7 +66,7 @@ export const messages = [
 const lines = (id: string, event: Readonly<Record<string, unknown>>) =>
 	`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${id}\n\n`;
 
-/** A run as it is streamed. */
+/** A run as an event stream. */
 export const events = [
 	lines('1.0.0.1.0.0.0.0.0.0', { type: 'run.started', runId, attempt: 1 }),
 	lines('1.0.0.1.0.0.14.0.0.0', { type: 'text', text: '17 + 25 is 42.' }),
@@ -85,7 +85,7 @@ const exportedRun = {
 const charge = { runId, model: 'demo', tokens: 230, usd: 0, isSettled: true, createdAt };
 const [asked, answered] = messages;
 
-/** A session as it is exported. */
+/** An exported session. */
 export const exported = {
 	session: { ...session, owner: 'shop', title: 'What is 17 + 25?' },
 	runs: [exportedRun],
@@ -94,7 +94,7 @@ export const exported = {
 	messages: [{ ...asked, sender: 'shop', transport: 'http' }, answered],
 };
 
-/** The same as lines. */
+/** An exported session as lines. */
 export const exportedLines = [
 	{ session: exported.session },
 	{ run: exportedRun },

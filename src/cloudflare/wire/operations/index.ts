@@ -1,4 +1,4 @@
-/** What the typed client can ask. */
+/** The operations of the typed client. */
 export * from './keys.ts';
 export * from './service.ts';
 export * from './sessions.ts';

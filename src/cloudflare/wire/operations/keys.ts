@@ -10,11 +10,11 @@ export const listKeys = operation({
 	tag: 'Keys',
 	summary: 'List the API keys that this Worker knows',
 	description:
-		'By their ids, never by themselves. Keys stand in a secret that a Worker cannot write: `npm run keys` makes, rotates and revokes them.',
+		'Shows ids, never the keys themselves. The keys are in a secret that a Worker cannot write: `npm run keys` makes, rotates and revokes them.',
 	access: 'admin',
 	answers: {
 		200: {
-			says: 'All of them.',
+			says: 'All keys.',
 			json: keyList,
 			examples: {
 				rotated: {

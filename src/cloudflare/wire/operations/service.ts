@@ -7,9 +7,9 @@ export const getHealth = operation({
 	method: 'get',
 	path: '/healthz',
 	tag: 'Service',
-	summary: 'Whether the Worker is there',
+	summary: 'Check that the Worker runs',
 	description:
-		'With `?deep`, and a key, also whether all that it is set up with can work: its variables, its agents, their models and skills. What is wrong is 503, with `problems`.',
+		'With `?deep` and a key it also checks the setup: the variables, the agents, their models and skills. If something is wrong, the answer is 503 with `problems`.',
 	access: 'anybody',
 	query: v.object({ deep: v.optional(v.pipe(v.string(), v.maxLength(20))) }),
 	answers: {
@@ -23,7 +23,7 @@ export const getHealth = operation({
 		},
 	},
 	ownErrors: {
-		503: 'Something is wrong with how it is set up: `problems` is a list of `{ where, message }`, each with the variable or the agent, and what to do.',
+		503: 'The setup has problems: `problems` is a list of `{ where, message }`. Each names the variable or the agent, and what to do.',
 	},
 });
 
@@ -44,7 +44,7 @@ export const getDocs = operation({
 	method: 'get',
 	path: '/docs',
 	tag: 'Service',
-	summary: 'This document as a page',
+	summary: 'Show this document as a page',
 	access: 'anybody',
 	ignoresQuery: true,
 	answers: { 200: { says: 'A page.', also: { 'text/html': { example: '<!doctype html>' } } } },
@@ -56,7 +56,7 @@ export const listAgents = operation({
 	path: '/v1/agents',
 	tag: 'Agents',
 	summary: 'List the agents',
-	description: 'Their models and whether they are ready, their tools and their skills.',
+	description: 'With their models and whether those are ready, their tools and their skills.',
 	access: 'key',
 	answers: {
 		200: {

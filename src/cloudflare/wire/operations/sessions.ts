@@ -24,26 +24,26 @@ const stream = {
 	'text/event-stream': {
 		example: example.events,
 		events: runEvent,
-		says: 'Server-sent events: `event:` is the type, `data:` a RunEvent as JSON, `id:` what `Last-Event-ID` takes. Ignore types that you do not know.',
+		says: 'Server-sent events: `event:` is the type, `data:` is a RunEvent as JSON, `id:` is the value for `Last-Event-ID`. Ignore types that you do not know.',
 	},
 } as const;
 
-/** What an operation answers that begins a run. */
+/** The answers of an operation that starts a run. */
 const runAnswers = {
 	200: {
-		says: 'The result of the run; with `Accept: text/event-stream` its events.',
+		says: 'The result of the run. With `Accept: text/event-stream` its events.',
 		json: runResult,
 		examples: example.results,
 		also: stream,
 	},
 	202: {
-		says: 'With `Prefer: respond-async`: the run is stored and goes on.',
+		says: 'With `Prefer: respond-async`: the run is stored and continues.',
 		json: acceptedRun,
 		examples: { accepted: example.accepted },
 	},
 } as const;
 
-/** The same, where the answer may also be that nothing runs. */
+/** The same for an operation that may also answer with the session, without a run. */
 const runOrSession = (says: string) =>
 	({
 		...runAnswers,
@@ -61,7 +61,7 @@ export const createSession = operation({
 	path: '/v1/sessions',
 	tag: 'Sessions',
 	summary: 'Create a session',
-	description: 'With a `text`, `parts` or `attachments` it begins to run in the same request.',
+	description: 'With `text`, `parts` or `attachments` the session starts a run in the same request.',
 	access: 'run',
 	headers: runHeaders,
 	json: sessionBody,
@@ -71,7 +71,7 @@ export const createSession = operation({
 	},
 	answers: {
 		201: {
-			says: 'The session. With a message it has the result of the run too, or is its events.',
+			says: 'The session. With a message it also has the result of the run, or the answer is the run’s events.',
 			json: v.union([startedSession, newSession]),
 			examples: {
 				message: { ...example.session, ...example.token, ...example.completed },
@@ -81,7 +81,7 @@ export const createSession = operation({
 			headers: ['location'],
 		},
 		202: {
-			says: 'With `Prefer: respond-async`: the session and its run, which goes on.',
+			says: 'With `Prefer: respond-async`: the session and its run, which continues.',
 			json: acceptedSession,
 			examples: { accepted: { ...example.running, ...example.token, ...example.accepted } },
 			headers: ['location'],
@@ -101,7 +101,7 @@ export const listSessions = operation({
 	access: 'run',
 	adminToo: true,
 	query: sessionQuery,
-	answers: { 200: { says: 'A page of them.', json: sessionPage, examples: { page: example.sessionPage } } },
+	answers: { 200: { says: 'One page of the sessions.', json: sessionPage, examples: { page: example.sessionPage } } },
 });
 
 export const getSession = operation({
@@ -109,7 +109,7 @@ export const getSession = operation({
 	method: 'get',
 	path: '/v1/sessions/:id',
 	tag: 'Sessions',
-	summary: 'Where a session stands',
+	summary: 'Read the state of a session',
 	description: 'Its status, what it waits for, and its budget.',
 	access: 'token',
 	adminToo: true,
@@ -125,7 +125,7 @@ export const changeSession = operation({
 	path: '/v1/sessions/:id',
 	tag: 'Sessions',
 	summary: 'Change what a session may spend',
-	description: 'A run that stopped for its budget can then be continued.',
+	description: 'A run that stopped because of its budget can continue after that.',
 	access: 'owner',
 	json: changeBody,
 	examples: { budget: { budget: { tokens: 50_000 } } },
@@ -139,10 +139,10 @@ export const deleteSession = operation({
 	path: '/v1/sessions/:id',
 	tag: 'Sessions',
 	summary: 'Remove a session',
-	description: 'Stops what runs and removes everything of the session.',
+	description: 'Stops the run and removes all data of the session.',
 	access: 'owner',
 	adminToo: true,
-	answers: { 204: { says: 'It is removed.' } },
+	answers: { 204: { says: 'The session is removed.' } },
 	errors: [404],
 });
 
@@ -153,19 +153,19 @@ export const exportSession = operation({
 	tag: 'Sessions',
 	summary: 'Export a session',
 	description:
-		'Everything of it as it stands now: its state and metadata, its runs, what they cost, what waits, and its whole history. It comes as a stream of any length.',
+		'All data of the session as it is now: state, metadata, runs, spending, waiting messages and the whole history. The answer is a stream of any length.',
 	access: 'owner',
 	adminToo: true,
 	headers: ['accept'],
 	answers: {
 		200: {
-			says: 'One JSON document; with `Accept: application/x-ndjson` a line a record.',
+			says: 'One JSON document. With `Accept: application/x-ndjson` one line for each record.',
 			json: exportedSession,
 			examples: { session: example.exported },
 			also: {
 				'application/x-ndjson': {
 					example: example.exportedLines,
-					says: 'Lines `{ "session": … }`, `{ "run": … }`, `{ "spending": … }`, `{ "waiting": … }`, `{ "message": … }`, and a last one `{ "end": … }` with how many there were: without it the export is not whole.',
+					says: 'Lines `{ "session": … }`, `{ "run": … }`, `{ "spending": … }`, `{ "waiting": … }`, `{ "message": … }`, and a last line `{ "end": … }` with the number of each. Without the last line the export is incomplete.',
 				},
 			},
 		},
@@ -180,7 +180,7 @@ export const createToken = operation({
 	tag: 'Sessions',
 	summary: 'Make a token for a session',
 	description:
-		'It opens this session and nothing else, for what its scopes say: a page holds it instead of an API key. It goes with the key that made it. To rotate one make the next, hand it on, and revoke the first.',
+		'The token gives access to this session only, within its scopes. Use it in a page instead of an API key. It becomes invalid with the key that made it. To rotate a token, make a new one, hand it over, and revoke the old one.',
 	access: 'owner',
 	json: tokenBody,
 	examples: { hour: { expiresInSeconds: 3_600 }, clerk: { scopes: ['read', 'approve'] } },
@@ -194,9 +194,9 @@ export const revokeToken = operation({
 	path: '/v1/sessions/:id/token/:tokenId',
 	tag: 'Sessions',
 	summary: 'Revoke a token of a session',
-	description: 'At once: it opens nothing any more, and streams that are read with it end with an event `closed`.',
+	description: 'The token is invalid at once. Streams that were opened with it end with an event `closed`.',
 	access: 'owner',
-	answers: { 204: { says: 'It is revoked.' } },
+	answers: { 204: { says: 'The token is revoked.' } },
 	errors: [404],
 });
 
@@ -206,13 +206,13 @@ export const listMessages = operation({
 	path: '/v1/sessions/:id/messages',
 	tag: 'Messages',
 	summary: 'Read the history',
-	description: 'Oldest first. A message that `isCut` is whole at its own address.',
+	description: 'Oldest first. If a message has `isCut`, get it by its id to read all of it.',
 	access: 'token',
 	adminToo: true,
 	query: v.object({ cursor: v.optional(place), limit: v.optional(count(500)) }),
 	answers: {
 		200: {
-			says: 'A page of it.',
+			says: 'One page of the history.',
 			json: v.object({ messages: v.array(shownMessage), cursor: nextCursor }),
 			examples: { page: { messages: example.messages } },
 		},
@@ -226,7 +226,7 @@ export const getMessage = operation({
 	path: '/v1/sessions/:id/messages/:message',
 	tag: 'Messages',
 	summary: 'Read one message',
-	description: 'With all that its tool gave.',
+	description: 'Includes the full result of its tool.',
 	access: 'token',
 	adminToo: true,
 	answers: { 200: { says: 'The message.', json: shownMessage, examples: { message: example.messages[1] } } },
@@ -239,7 +239,7 @@ export const sendMessage = operation({
 	path: '/v1/sessions/:id/messages',
 	tag: 'Messages',
 	summary: 'Send a message',
-	description: 'Where a tool asked, it is the answer. While a run goes on, `whenBusy` says what happens.',
+	description: 'If a tool asked a question, the message answers it. During a run, `whenBusy` says what happens.',
 	access: 'token',
 	headers: runHeaders,
 	json: messageBody,
@@ -256,7 +256,7 @@ export const sendMessage = operation({
 			attachments: [{ name: 'a.csv', type: 'text/csv', size: 3, contentText: 'a,b' }],
 		},
 	},
-	answers: runOrSession('The session, where the message was dropped before and is sent again under its key.'),
+	answers: runOrSession('Or the session, if the message was dropped and is repeated with the same key.'),
 	errors: [404, 409],
 	runs: true,
 });
@@ -267,7 +267,7 @@ export const answerQuestion = operation({
 	path: '/v1/sessions/:id/answer',
 	tag: 'Messages',
 	summary: 'Answer a tool’s question',
-	description: 'And nothing else: where no tool asks, it is refused.',
+	description: 'If no tool asks, the answer is refused.',
 	access: 'token',
 	headers: runHeaders,
 	json: answerBody,
@@ -282,8 +282,8 @@ export const submitResults = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/tool-results',
 	tag: 'Messages',
-	summary: 'Answer calls that wait',
-	description: 'With results, or with approvals; all at once or one by one. With the last of them the run goes on.',
+	summary: 'Answer waiting calls',
+	description: 'Takes results and approvals, all at once or one by one. After the last one the run continues.',
 	access: 'token',
 	headers: runHeaders,
 	json: resultsBody,
@@ -291,7 +291,7 @@ export const submitResults = operation({
 		result: [{ id: 'call_1', output: { refunded: true } }],
 		approval: [{ id: 'call_1', approve: false, reason: 'Too much.' }],
 	},
-	answers: runOrSession('The session, as long as other calls wait.'),
+	answers: runOrSession('Or the session, while other calls wait.'),
 	errors: [404, 409],
 	runs: true,
 });
@@ -301,8 +301,8 @@ export const continueRun = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/continue',
 	tag: 'Runs',
-	summary: 'Take up a run',
-	description: 'One that failed, or that stopped after a step.',
+	summary: 'Continue a run',
+	description: 'Continues a run that failed or that stopped after a step.',
 	access: 'token',
 	headers: runHeaders,
 	answers: runAnswers,
@@ -315,8 +315,8 @@ export const stepRun = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/step',
 	tag: 'Runs',
-	summary: 'Take up a run for one turn',
-	description: 'As `continue`, for one turn of the model.',
+	summary: 'Continue a run for one turn',
+	description: 'Like `continue`, but for one turn of the model.',
 	access: 'token',
 	headers: runHeaders,
 	answers: runAnswers,
@@ -331,13 +331,13 @@ export const followRun = operation({
 	tag: 'Runs',
 	summary: 'Follow a run',
 	description:
-		'The newest run from its start; with `Last-Event-ID` what comes behind that event, each once. A run does not mind when its readers leave.',
+		'Streams the newest run from its start. With `Last-Event-ID` it streams each later event once. The run continues when its readers disconnect.',
 	access: 'token',
 	adminToo: true,
 	headers: ['last-event-id'],
 	answers: {
 		200: { says: 'The events.', also: stream },
-		204: { says: 'There is nothing (more) to follow.' },
+		204: { says: 'There are no (more) events to follow.' },
 	},
 	errors: [400, 404],
 });
@@ -348,7 +348,7 @@ export const cancelRun = operation({
 	path: '/v1/sessions/:id/cancel',
 	tag: 'Runs',
 	summary: 'Stop a run',
-	description: 'At once, the call to the model included. What waits is dropped.',
+	description: 'Stops the run and its call to the model at once. Waiting messages and calls are dropped.',
 	access: 'token',
 	headers: ['idempotency-key'],
 	answers: { 200: { says: 'The session.', json: session, examples: { session: example.empty } } },

@@ -24,11 +24,11 @@ export const listSkills = operation({
 	path: '/v1/skills',
 	tag: 'Skills',
 	summary: 'List or search the skills',
-	description: 'By name; with a `query` the best first, each with its `score`.',
+	description: 'Sorted by name. With a `query` the best skills come first, each with its `score`.',
 	access: 'key',
 	query: skillQuery,
 	answers: {
-		200: { says: 'A page of the published skills.', json: skillPage, examples: { page: { skills: [listed] } } },
+		200: { says: 'One page of the published skills.', json: skillPage, examples: { page: { skills: [listed] } } },
 	},
 });
 
@@ -42,13 +42,13 @@ export const getSkill = operation({
 	headers: ['accept', 'if-none-match'],
 	answers: {
 		200: {
-			says: 'The skill; with `Accept: text/markdown` its SKILL.md.',
+			says: 'The skill. With `Accept: text/markdown` its SKILL.md.',
 			json: skill,
 			examples: { skill: { ...listed, body: 'Write as one person to another.' } },
 			also: { 'text/markdown': { example: markdown } },
 			headers: ['etag'],
 		},
-		304: { says: 'The client has the newest.' },
+		304: { says: 'The client has the newest version.' },
 	},
 	errors: [404],
 });
@@ -60,13 +60,13 @@ export const putSkill = operation({
 	tag: 'Skills',
 	summary: 'Publish a skill',
 	description:
-		'One that is there is replaced only under its newest `ETag`. Files beside the text stay. What breaches the format and works all the same is published, with `warnings`.',
+		'An existing skill is replaced only if `If-Match` has its newest `ETag`. Files beside the text stay. A skill that violates the format but works is published, with `warnings`.',
 	access: 'admin',
 	headers: ['if-match', 'if-none-match'],
 	body: { 'text/markdown': { example: markdown } },
 	answers: {
-		200: { says: 'It was replaced.', json: publishedSkill, examples: { published }, headers: ['etag'] },
-		201: { says: 'It was created.', json: publishedSkill, examples: { published }, headers: ['etag'] },
+		200: { says: 'The skill was replaced.', json: publishedSkill, examples: { published }, headers: ['etag'] },
+		201: { says: 'The skill was created.', json: publishedSkill, examples: { published }, headers: ['etag'] },
 	},
 	errors: [400, 412, 413, 415, 428],
 });
@@ -79,6 +79,6 @@ export const deleteSkill = operation({
 	summary: 'Remove a skill',
 	access: 'admin',
 	headers: ['if-match', 'if-none-match'],
-	answers: { 204: { says: 'It is removed.' } },
+	answers: { 204: { says: 'The skill is removed.' } },
 	errors: [400, 404, 412],
 });

@@ -13,7 +13,7 @@ const chunks = [
 ];
 const stream = {
 	'text/event-stream': {
-		says: 'The UI message stream of the AI SDK: each `data:` is a chunk as JSON, the last one `[DONE]`.',
+		says: 'The UI message stream of the AI SDK. Each `data:` is a chunk as JSON. The last one is `[DONE]`.',
 		events: uiChunk,
 		example: `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`,
 	},
@@ -31,9 +31,9 @@ export const postChat = operation({
 	method: 'post',
 	path: '/v1/ui/:agent',
 	tag: 'AI SDK pages',
-	summary: 'Say something, and stream the answer',
+	summary: 'Send a message and stream the answer',
 	description:
-		'What `DefaultChatTransport` posts: a message, answers to calls, an edited message, or the wish for another answer. The chat’s first message makes its session.',
+		'Takes what `DefaultChatTransport` posts: a message, answers to calls, an edited message, or a request to regenerate the answer. The chat’s first message creates its session.',
 	access: 'token',
 	ignoresQuery: true,
 	headers: ['idempotency-key'],
@@ -52,13 +52,13 @@ export const resumeChat = operation({
 	method: 'get',
 	path: '/v1/ui/:agent/:chat/stream',
 	tag: 'AI SDK pages',
-	summary: 'Follow the answer that is being written',
-	description: 'From its beginning on.',
+	summary: 'Follow the current answer',
+	description: 'The stream starts at the beginning of the answer.',
 	access: 'token',
 	ignoresQuery: true,
 	answers: {
 		200: { says: 'The answer.', also: stream, headers: ['runlet-session'] },
-		204: { says: 'Nothing is being written.' },
+		204: { says: 'No answer is being written.' },
 	},
 	errors: [404],
 	failure,
@@ -69,12 +69,12 @@ export const stopChat = operation({
 	method: 'delete',
 	path: '/v1/ui/:agent/:chat/stream',
 	tag: 'AI SDK pages',
-	summary: 'Stop the answer that is being written',
-	description: 'The run itself: `stop()` of the page only leaves it.',
+	summary: 'Stop the current answer',
+	description: 'Stops the run itself. `stop()` in the page only disconnects from it.',
 	access: 'token',
 	ignoresQuery: true,
 	headers: ['idempotency-key'],
-	answers: { 204: { says: 'Nothing is being written any more.' } },
+	answers: { 204: { says: 'The run is stopped, or none was running.' } },
 	errors: [404, 409],
 	failure,
 });
@@ -84,14 +84,14 @@ export const listChat = operation({
 	method: 'get',
 	path: '/v1/ui/:agent/:chat/messages',
 	tag: 'AI SDK pages',
-	summary: 'List the messages for a page that is loaded again',
+	summary: 'List the messages for a page that reloads',
 	description:
-		'The newest 4 MB or so, and the messages that wait for their run. Without the answer that is being written: the page follows that.',
+		'The newest messages, about 4 MB, and the messages that wait for their run. The current answer is left out: the page follows it as a stream.',
 	access: 'token',
 	ignoresQuery: true,
 	answers: {
 		200: {
-			says: 'The messages, oldest first; none for a chat that has not begun.',
+			says: 'The messages, oldest first. Empty for a chat without a message.',
 			json: uiMessageList,
 			examples: { chat: { messages: [user, assistant] } },
 			headers: ['runlet-session'],

@@ -6,13 +6,13 @@ export const getUsage = operation({
 	method: 'get',
 	path: '/v1/usage',
 	tag: 'Service',
-	summary: 'What was spent, by owner and day',
-	description: 'Also by owners whose keys were revoked. Wants a key with the scope admin.',
+	summary: 'Show the spending by owner and day',
+	description: 'Includes owners whose keys were revoked. Needs a key with the scope admin.',
 	access: 'admin',
 	query: spendingQuery,
 	answers: {
 		200: {
-			says: 'What the days came to.',
+			says: 'The spending by day.',
 			json: spending,
 			examples: {
 				usage: {
