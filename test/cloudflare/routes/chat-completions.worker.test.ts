@@ -404,6 +404,13 @@ describe('a session of the header', () => {
 		const first = inSession('busy', ask('1'));
 		await begun.promise;
 		expect(await thrown(inSession('busy', ask('2')))).toMatchObject({ status: 409 });
+		const named = { 'runlet-session': 'busy' };
+		const refused = await request('/v1/chat/completions', { model, messages: ask('2') }, named);
+		// A client that is refused is told which session it was.
+		expect([refused.status, refused.headers.get('runlet-session')]).toEqual([
+			409,
+			expect.stringMatching(/^[0-9a-f]{64}$/),
+		]);
 		going.resolve('One.');
 		expect((await first).text).toBe('One.');
 	});
