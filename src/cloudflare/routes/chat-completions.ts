@@ -41,9 +41,9 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 			const asked = askSession(c, id, (one) => one.converse({ owner }, isNew ? update : rest, how)).then(
 				(outcome) => toRunResponse(outcome, { toFailure: runFailureResponse }),
 				(error: unknown) => {
+					if (how.once === undefined && mayHaveBegun(error)) return runFailureResponse(createLostError());
 					if (isAnswer(error)) return refusalResponse(error);
-					if (how.once !== undefined || !mayHaveBegun(error)) throw error;
-					return runFailureResponse(createLostError());
+					throw error;
 				},
 			);
 			const [response] = await Promise.all([asked, isUnknown && resend && noteSent(c, owner, resend, id.toString())]);
@@ -60,10 +60,14 @@ function isAnswer(error: unknown): boolean {
 	return error instanceof RunletError && error.cause === undefined;
 }
 
-/** Whether a session that was not reached may have taken the request: an overloaded one took nothing. */
+/**
+ * Whether the request may have begun a run. A session that says so names the run. One that was not reached may have
+ * taken the request, unless it was overloaded.
+ */
 function mayHaveBegun(error: unknown): boolean {
-	if (!(error instanceof RunletError) || error.code !== 'overloaded') return false;
-	return Reflect.get(Object(error.cause), 'overloaded') !== true;
+	if (!(error instanceof RunletError)) return false;
+	if (isAnswer(error)) return error.code === 'storage_unavailable' && error.data?.run !== undefined;
+	return error.code === 'overloaded' && Reflect.get(Object(error.cause), 'overloaded') !== true;
 }
 
 /** A request that would begin another run if it were sent again, for nothing tells that it was. */

@@ -81,6 +81,21 @@ describe('who waits for the result of a run', () => {
 			});
 });
 
+test('a chat completion without a key whose end cannot be stored is not sent again by its client: its run goes on', async () => {
+	const agent = { model: 'scripted', messages: [{ role: 'user', content: 'Hi' }] };
+	const named = { 'runlet-session': 'unstored' };
+	play('One.', 'Whole.');
+	const begun = await request('/v1/chat/completions', agent, named);
+	await begun.text();
+	const id = begun.headers.get('runlet-session') ?? '';
+	breakEnd(id, 'SQLITE_TOOBIG', 'SQLITE_TOOBIG');
+	const messages = [...agent.messages, { role: 'assistant', content: 'One.' }, { role: 'user', content: 'And?' }];
+	const answer = await request('/v1/chat/completions', { ...agent, messages }, named);
+	expect([answer.status, answer.headers.get('x-should-retry')]).toEqual([406, 'false']);
+	expect(await answer.json()).toMatchObject({ error: { code: 'interrupted' } });
+	await expect.poll(async () => (await readState(id)).status).not.toBe('running');
+});
+
 describe('a session whose alarm failed, and could not be set again', () => {
 	test('has its lost run taken up by the next request', async () => {
 		const id = await createSession();

@@ -197,7 +197,7 @@ class RunEnding {
 				if (isShort) {
 					// Nobody is told of an end that is not stored. The run is taken up again.
 					log.leave();
-					throw createEndNotStored(cause);
+					throw createEndNotStored(record.id, cause);
 				}
 				// The end itself may be what cannot be stored.
 				isShort = true;
@@ -220,7 +220,8 @@ class RunEnding {
 	}
 
 	async #pause(pauseMs: number, cause: RunletError): Promise<void> {
-		for (const [fail, since] of this.#waiting) if (performance.now() - since > patienceMs) fail(cause);
+		for (const [fail, since] of this.#waiting)
+			if (performance.now() - since > patienceMs) fail(createEndNotStored(this.#work.record.id, cause));
 		await new Promise<void>((resolve) => {
 			this.#tryNow = resolve;
 			setTimeout(resolve, pauseMs);
@@ -237,8 +238,8 @@ function toStorageFailure(cause: unknown): TerminalEvent {
 }
 
 /** Creates the error for requests that wait for a run whose end could not be stored. */
-function createEndNotStored(cause: unknown): RunletError {
+function createEndNotStored(run: string, cause: unknown): RunletError {
 	const message =
-		'The end of the run could not be stored, so it is taken up again. Send the request once more under its Idempotency-Key to join it, or follow its events.';
-	return new RunletError('storage_unavailable', message, { retryAfter: 2 }, { cause });
+		'The end of the run could not be stored yet, and the run goes on. Send the request once more under its Idempotency-Key to join it, or follow its events.';
+	return new RunletError('storage_unavailable', message, { retryAfter: 2, run }, { cause });
 }
