@@ -2,11 +2,12 @@ import { RunletError, toMessageText, toRunletError } from '../core/ground/errors
 import { redactSecrets } from '../core/ground/redact.ts';
 
 /**
- * The one place that writes to the console: a line of JSON an event, as Workers Logs and `wrangler tail` read it.
+ * Writes one line of JSON for an event, which Workers Logs and `wrangler tail` can read. Only this file writes to the
+ * console.
  *
- * What may be in a line is a list (README, "Logs and metrics"): names that this code gives, ids and numbers. There is
- * no field for a body, a query, a header, a message or anything else that somebody sent. Names are OpenTelemetry's
- * where it has one (https://opentelemetry.io/docs/specs/semconv/), and begin with `runlet.` where it has none.
+ * A line holds only the fields listed here (README, "Logs and metrics"): names from this code, ids and numbers. There
+ * is no field for a body, a query, a header, a message or other text from a request. Field names are OpenTelemetry's if
+ * it has one (https://opentelemetry.io/docs/specs/semconv/); the others start with `runlet.`.
  */
 export function log(level: LogLevel, event: string, fields: LogFields = {}): void {
 	write(level, event, fields);
@@ -23,16 +24,16 @@ function write(level: LogLevel, event: string, fields: LogFields, more: Readonly
 
 export type LogLevel = 'info' | 'warn' | 'error';
 
-/** What a line may say. */
+/** The fields of a line. */
 export type LogFields = { readonly [N in StringField]?: string } & {
 	readonly [N in NumberField]?: number;
 };
 
-/** A name: one word of letters, digits and the signs of models, agents and codes. */
+/** The name of a model, an agent or a code: one word. */
 const name = /^[\w.:/@-]{1,128}$/;
 const id = /^[\w-]{1,128}$/;
 
-/** A text that does not have its field's form is written as `redacted`. */
+/** A text that does not match the form of its field is written as `redacted`. */
 const strings = {
 	'error.type': name,
 	'exception.type': id,
@@ -82,8 +83,8 @@ function isAllowedValue(value: unknown, form: RegExp | 'number'): boolean {
 }
 
 /**
- * What a line says of a failure: its code, and where the innermost cause was thrown. Never its message, which may quote a
- * request, an answer or a key: the frames of the stack say which line of which file it was.
+ * Returns the fields of a failure: its code, and the stack frames of its innermost cause. Never includes the message,
+ * which may quote a request, an answer or a key.
  */
 export function toFailureFields(
 	thrown: unknown,
@@ -101,8 +102,8 @@ export function toFailureFields(
 }
 
 /**
- * Tells of what a tool's function threw: by its class and the lines of its stack. On a developer's own machine, and
- * nowhere else, also by its message.
+ * Logs what a tool's function threw: its class and its stack frames. Includes the message only on a developer's own
+ * machine.
  */
 export function logThrown(tool: string, thrown: unknown, { local }: { readonly local: boolean }): void {
 	const { 'exception.type': type, 'exception.stacktrace': stack } = toFailureFields(thrown);
@@ -111,13 +112,13 @@ export function logThrown(tool: string, thrown: unknown, { local }: { readonly l
 	write('error', 'tool.threw', fields, message === undefined ? {} : { 'exception.message': message });
 }
 
-/** Tells of a failure that is Runlet's own fault; of one that its caller can mend the answer tells. */
+/** Logs a failure that is Runlet's own fault. A failure that the caller can fix is only in the answer. */
 export function logUnexpected(thrown: unknown): void {
 	const { status, code } = toRunletError(thrown);
 	if (status === 500 || code === 'storage_unavailable') log('error', 'failure', toFailureFields(thrown));
 }
 
-/** Errors that are the cause of one another, at most. */
+/** The longest chain of causes that is followed. */
 const deepest = 8;
 
 function findRoot(thrown: unknown): unknown {
@@ -126,19 +127,19 @@ function findRoot(thrown: unknown): unknown {
 	return root;
 }
 
-/** The name of its class: `name` is a property that anybody may set. */
+/** Returns the name of the class. The property `name` is not used, because any code can set it. */
 function nameClass(error: Error): string {
 	const { name: className } = error.constructor;
 	return className === '' ? 'Error' : className;
 }
 
-/** A frame as V8 writes it: a function, if it has a name, and a place in a file. */
+/** A stack frame of V8: an optional function name and a position in a file. */
 const frame =
 	/^ {4}(at (?:async )?(?:(?:new )?[\w$.<>#[\] ]{1,80}(?: \[as [\w$]{1,40}\])? \([\w./:@~+%-]{1,160}\)|[\w./:@~+%-]{1,160}))$/;
 
 /**
- * Where an error was thrown: the frames behind its message. A message may have lines that look like frames, so it is
- * taken away first; where the stack does not begin with it, nothing is told.
+ * Returns the stack frames after the message. The message may have lines that look like frames, so it is removed first.
+ * Returns undefined if the stack does not start with it.
  */
 function readFrames({ message, stack = '' }: Error): string | undefined {
 	const head = /^[\w$.]*(?:: )?/.exec(stack)?.[0] ?? '';

@@ -4,12 +4,12 @@ import type { Identity } from '../auth/identity.ts';
 import { log, toFailureFields } from '../log.ts';
 import type { RouteEnv } from './identity.ts';
 
-/** Methods that there are (RFC 9110, 9; RFC 5789); any other word is the caller's. */
+/** The standard methods (RFC 9110, 9; RFC 5789). Any other method is text from the caller and is not logged. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /**
- * A line a request, when its answer begins: its route as a pattern and never its path, its status, whose key it was, and
- * the id that the answer has as `x-request-id`, which clients of OpenAI show with an error.
+ * Logs one line for each request when its answer starts: the pattern of its route (never the path), the status, the id of
+ * the key, and the `x-request-id` of the answer, which OpenAI's clients show with an error.
  */
 export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const began = Date.now();
@@ -19,7 +19,7 @@ export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { method } = c.req;
 	const { status } = c.res;
 	const route = matchedRoutes(c).findLast(({ path }) => !path.endsWith('*'))?.path;
-	// Who was refused has none.
+	// A refused caller has no identity.
 	const identity: Identity | undefined = c.get('identity');
 	log('info', 'http.request', {
 		'http.request.method': methods.has(method) ? method : '_OTHER',

@@ -11,7 +11,7 @@ import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 
-/** `/v1/agents`: what can be talked to, on which models, and what those that are not ready need. */
+/** `/v1/agents`: lists the agents and their models, and what a model needs to be ready. */
 export function agentsRoute({ agents, providers: providersOf }: Runtime) {
 	return new Hono<RouteEnv>()
 		.get('/', serveOperation(listAgents), async (c) => {
@@ -39,7 +39,7 @@ export function agentsRoute({ agents, providers: providersOf }: Runtime) {
 		.all('/', refuseMethod('GET'));
 }
 
-/** Whether a model can be asked now; if not, `needs` is the variable to set, where that would do. */
+/** Whether a model is ready. If not, `needs` is the variable to set, if setting it helps. */
 function describeReadiness(name: string, providers: readonly ProviderRegistration[]): Shown<typeof readinessSchema> {
 	const found = resolveRegistration({ model: name, providers });
 	const ready = found !== undefined && canTalk(found);

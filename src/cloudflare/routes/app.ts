@@ -18,8 +18,8 @@ import { uiRoute } from './ui.ts';
 import { usage } from './usage.ts';
 import { webhooksRoute } from './webhooks.ts';
 /**
- * The Worker's HTTP side: mounts the routes, and turns every error into a response in one place. The page at `/` is a
- * static asset and does not come through here.
+ * The Worker's HTTP app: mounts the routes and turns every error into a response. The page at `/` is a static asset and
+ * does not come through here.
  */
 export function createApp(runtime: Runtime) {
 	const app = new Hono<RouteEnv>();
@@ -35,9 +35,9 @@ export function createApp(runtime: Runtime) {
 	});
 	app.use(accessLog, securityHeaders, limitStrangers);
 	app.use('/v1/*', crossOrigin, assertMayAnswer);
-	// Authenticated by what their senders sign.
+	// Authenticated by the senders' signatures.
 	app.route('/v1/webhooks', webhooksRoute(runtime));
-	// Behind this line everybody is known; a way in that knows its callers by other means is mounted in front of it.
+	// From here on every caller is identified. Routes with another authentication are mounted above.
 	app.use('/v1/*', authenticate);
 	const routed = app
 		.route('/healthz', healthRoute(runtime))

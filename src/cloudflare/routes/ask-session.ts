@@ -5,13 +5,13 @@ import { type RpcResult, takeValue } from '../rpc/result.ts';
 import type { SessionApi } from '../rpc/session.ts';
 import type { RouteEnv } from './identity.ts';
 
-/** What a session has to answer in that is only looked at, in milliseconds. */
+/** Milliseconds in which a session must answer a read. */
 const readLimitMs = 20_000;
 
 /**
- * Asks a session's object for a value. Asks again where nothing happens twice: where the session is only read, changed to
- * what the request says, or where the request has an `Idempotency-Key`. The answer to a message comes when its run is
- * over, so it has no time limit. Throws the failure that the session answers.
+ * Asks a session's object for a value. Retries only if a retry changes nothing: for a read, for a change to a fixed
+ * value, or for a request with an `Idempotency-Key`. The answer to a message comes when its run ends, so it has no time
+ * limit. Throws the session's failure.
  */
 export async function askSession<T>(
 	c: Context<RouteEnv>,

@@ -20,10 +20,10 @@ import { createSessionId, readHandling, refuseMethod } from './request.ts';
 import { findResent, noteSent, readResend } from './resend.ts';
 import { toRunResponse } from './respond.ts';
 
-/** How long after its last activity the session of a request that names none is removed, in milliseconds. */
+/** Milliseconds from the last activity to the removal of a session, for a request that names none. */
 const fleetingMs = 3_600_000;
 
-/** `/v1/chat/completions`: an agent as a model of OpenAI's Chat Completions (README, "OpenAI clients"). */
+/** `/v1/chat/completions`: serves agents as models of OpenAI's Chat Completions (README, "OpenAI clients"). */
 export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
 		.post('/', ownersOnly, serveOperation(createCompletion), async (c) => {
@@ -55,7 +55,7 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 
 const sessionHeader = 'Runlet-Session';
 
-/** Whether a session answered so: what comes of reaching it has a cause. */
+/** Whether the session itself sent this error. An error on the way to it has a cause. */
 function isAnswer(error: unknown): boolean {
 	return error instanceof RunletError && error.cause === undefined;
 }
@@ -70,19 +70,19 @@ function mayHaveBegun(error: unknown): boolean {
 	return error.code === 'overloaded' && Reflect.get(Object(error.cause), 'overloaded') !== true;
 }
 
-/** A request that would begin another run if it were sent again, for nothing tells that it was. */
+/** The error for a lost answer. A retry would start a second run, because nothing marks it as a retry. */
 function createLostError(): RunletError {
 	const remedy = `Look into the session that ${sessionHeader} names, or send an Idempotency-Key with the next request`;
 	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
 }
 
-/** Who may not ask is told so before anybody reads what is asked. */
+/** Checks the access before the body is read. */
 const ownersOnly: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	getOwner(c);
 	await next();
 };
 
-/** The body says whether the answer is streamed. */
+/** The body, not the `Accept` header, says whether the answer is a stream. */
 function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputSchema, stop }: AnswerForm): Handling {
 	const format: CompletionFormat = {
 		type: 'chat.completions',
@@ -95,18 +95,18 @@ function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputS
 	return { ...readHandling(c, body), delivery: body.stream ? 'stream' : 'result', format };
 }
 
-/** Where a request goes. */
+/** The session of a request. */
 interface Place {
 	readonly id: DurableObjectId;
-	/** Whether the session may be made. */
+	/** Whether the session may be created. */
 	readonly isNew: boolean;
-	/** Whether the request may be sent again, and nobody would find the session then. */
+	/** Whether the request may be retried and nothing would lead the retry to this session. */
 	readonly isUnknown?: boolean;
 }
 
 /**
- * The session of a request: the one that the header names, by its id or by a name of the client's, or one of its own,
- * which is that of its first try, if it is sent again.
+ * Returns the session of a request: the one that the header names, by its id or by a name of the client, or a session
+ * of its own. A retry gets the session of the first try.
  */
 async function findSession(
 	c: Context<RouteEnv>,
@@ -135,12 +135,12 @@ async function findSession(
 	}
 }
 
-/** What is known of a request beside its body. */
+/** The facts of a request beside its body. */
 interface Known {
 	readonly agent: Agent;
 	readonly model: string | undefined;
 	readonly owner: string;
-	/** Whether the session stays. */
+	/** Whether the session is kept. */
 	readonly isKept: boolean;
 	readonly form: AnswerForm;
 }
@@ -154,7 +154,7 @@ async function toUpdate(
 	const clientTools = readClientTools(body, meant);
 	const { history, results, message } = toConversation(body.messages, { open: isKept });
 	const { content: text, parts } = message ?? {};
-	// Results whose calls a session has are no conversation that one could begin with.
+	// Results for calls of an existing session cannot start a new conversation.
 	const isWhole = results.length === 0 || history.at(-1)?.role === 'assistant';
 	const said = parts === undefined ? { text } : { parts };
 	const expiresAfterMs = Math.min(agent.expiresAfterMs ?? fleetingMs, fleetingMs);

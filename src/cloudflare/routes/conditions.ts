@@ -4,7 +4,7 @@ import type { Condition } from '../rpc/publisher.ts';
 
 const tag = /^\s*(W\/)?"([\x21\x23-\x7e]*)"\s*$/;
 
-/** What a request's `If-Match` and `If-None-Match` ask of a skill before it is changed (RFC 9110, 13.1). */
+/** Returns the condition of `If-Match` and `If-None-Match` for a change of a skill (RFC 9110, 13.1). */
 export function readCondition(c: Context): Condition {
 	const match = c.req.header('if-match');
 	const noneMatch = c.req.header('if-none-match');
@@ -19,7 +19,7 @@ export function readCondition(c: Context): Condition {
 	};
 }
 
-/** Whether the client has what has this entity tag already. */
+/** Whether the client already has the version with this entity tag. */
 export function isFresh(c: Context, etag: string): boolean {
 	const header = c.req.header('if-none-match');
 	if (header === undefined) return false;

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { cors } from 'hono/cors';
 import { isAllowedPage, type RouteEnv } from './identity.ts';
 
-/** Pages on other hosts may call where `CORS_ORIGINS` has their origin. No cookie is ever used, so none is allowed. */
+/** Lets pages call if `CORS_ORIGINS` has their origin. Runlet uses no cookies, so none are allowed. */
 export const crossOrigin = cors({
 	origin: (origin, c: Context<RouteEnv>) => (isAllowedPage(c, origin) ? origin : null),
 	allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],

@@ -7,7 +7,7 @@ import { serveOperation } from './operation.ts';
 import { findProblems } from './problems.ts';
 import { refuseMethod } from './request.ts';
 
-/** `/healthz`: the Worker answers; with `?deep` whether all that it is set up with can work. */
+/** `/healthz`: answers that the Worker runs. With `?deep` it also checks the setup. */
 export function healthRoute(runtime: Runtime) {
 	return new Hono<RouteEnv>()
 		.get('/', serveOperation(getHealth), async (c) => {

@@ -8,13 +8,13 @@ import type { Env } from '../config/env.ts';
 import type { Caller } from '../rpc/session.ts';
 import { assertRate, assertStrangerRate } from './rate.ts';
 
-/** What a route's context has. */
+/** The context of a route. */
 export type RouteEnv = { Bindings: Env; Variables: { identity: Identity; bodyText?: string } };
 
 /**
- * Fail-closed (README, "Keys and tokens"): without API keys only the local mode of `npm start` answers, and only what
- * comes through its proxy from its own pages or from no page, so that no page on the web and no other one on this
- * machine reaches it.
+ * Refuses requests if no API keys are set (README, "Keys and tokens"). Only the local mode of `npm start` answers then,
+ * and only requests through its proxy, from its own pages or from no page. Other pages, on the web or on this machine,
+ * cannot reach it.
  */
 export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { keys, local } = config(c.env);
@@ -47,26 +47,29 @@ function assertLocal(c: Context<RouteEnv>, local: LocalMode): void {
 	}
 }
 
-/** A browser says `Origin` wherever something is written; `Sec-Fetch-Site` is for one that does not. */
+/** A browser sends `Origin` with every write. `Sec-Fetch-Site` covers requests without it. */
 function isFromOtherSite(c: Context<RouteEnv>): boolean {
 	if (c.req.method === 'GET' || c.req.method === 'HEAD') return false;
 	return !['same-origin', 'none', undefined].includes(c.req.header('sec-fetch-site'));
 }
 
-/** Whether a page may call: one of `CORS_ORIGINS`, or in the local mode the own one. */
+/** Whether a page may call: its origin is in `CORS_ORIGINS` or, in the local mode, is the Worker's own. */
 export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
 	const { corsOrigins, keys, local } = config(c.env);
 	return corsOrigins.includes(origin) || (keys.length === 0 && local !== undefined && isOwnPage(origin, c.req.url));
 }
 
-/** Finds out who makes a request; throws `auth` for who cannot say so, and `rate_limited` for who asks too often. */
+/**
+ * Identifies the caller. Throws `auth` for a caller without a valid key or token and `rate_limited` for too many
+ * requests.
+ */
 export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { keys } = config(c.env);
 	const identity = keys.length === 0 ? localIdentity : await identifyStranger(c);
 	if (keys.length > 0) await assertRate(c, getRateKey(c, identity));
 	c.set('identity', identity);
 	await next();
-	// Only the session knows that its token is not valid.
+	// Only the session can tell whether its token is valid.
 	if (identity.kind === 'token' && c.res.status === 401) await assertStrangerRate(c);
 };
 
@@ -80,8 +83,8 @@ async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {
 }
 
 /**
- * Whoever asks what is wrong with the Worker: the holder of any key, or `npm start`. It needs nothing but the door, so it
- * works where another variable is wrong.
+ * Lets the holder of any key, or `npm start`, ask what is wrong with the Worker. Reads only the variables of the keys,
+ * so it works if another variable is wrong.
  */
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 	const { keys, local } = readDoor(c.env);
@@ -89,27 +92,29 @@ export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 	await identify(credential(c), keys);
 }
 
-/** Counts requests that nobody has to say anything for: of pages that ask what they may, and beside the API. */
+/** Counts requests that need no key: CORS preflights and paths outside the API. */
 export const limitStrangers: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const isOpen = c.req.method === 'OPTIONS' || !c.req.path.startsWith('/v1/');
 	if (isOpen && readDoor(c.env).keys.length > 0) await assertStrangerRate(c);
 	await next();
 };
 
-/** What says who asks: `Authorization` or, as some clients have it, a key or a token alone in a header of its own. */
+/** Returns `Authorization` or, as some clients send it, the key or token from a header of its own. */
 function credential(c: Context<RouteEnv>): string | undefined {
 	const bearer = c.req.header('authorization');
 	const alone = (c.req.header('x-api-key') ?? c.req.header('api-key'))?.trim();
 	return (bearer !== undefined && bearer.trim() !== '') || !alone ? bearer : `Bearer ${alone}`;
 }
 
-/** Whose requests are counted together. A token is not verified yet, so whoever claims a session counts for themselves. */
+/**
+ * Returns the name that requests are counted under. A token is not verified yet, so its address is part of the name.
+ */
 function getRateKey(c: Context<RouteEnv>, identity: Identity): string {
 	if (identity.kind === 'key') return `key ${identity.keyId}`;
 	return `session ${identity.session} ${c.req.header('cf-connecting-ip') ?? ''}`;
 }
 
-/** Who asks a session for something. A token reaches the session that it was made for, and no other is there for it. */
+/** Returns the caller of a session. Throws `not_found` for a token of another session. */
 export function getCaller(c: Context<RouteEnv>, session: string): Caller {
 	const { identity } = c.var;
 	if (identity.kind === 'token') {
@@ -120,7 +125,7 @@ export function getCaller(c: Context<RouteEnv>, session: string): Caller {
 	return { owner, keyId };
 }
 
-/** Who asks for something that a key with the scope admin may have of sessions of all owners. */
+/** Returns the caller of a session for an operation that the scope admin allows for all owners. */
 export function findAnyCaller(c: Context<RouteEnv>, session: string): Caller {
 	const { identity } = c.var;
 	return identity.kind === 'key' && isAdmin(c) ? { owner: identity.owner, isAdmin: true } : getCaller(c, session);
@@ -132,12 +137,12 @@ export function isAdmin(c: Context<RouteEnv>): boolean {
 	return identity?.kind === 'key' && identity.scopes.includes('admin');
 }
 
-/** Whose request it is: the name of the owner's ledger and directory. Throws `forbidden` for a session token. */
+/** Returns the owner: the name of its ledger and directory. Throws `forbidden` for a session token. */
 export function getOwner(c: Context<RouteEnv>): string {
 	return withScope(c, 'run').owner;
 }
 
-/** Throws `forbidden` for whose key does not allow this. */
+/** Throws `forbidden` if the key does not have the scope. */
 export function assertScope(c: Context<RouteEnv>, scope: Scope): void {
 	withScope(c, scope);
 }

@@ -8,7 +8,7 @@ import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 
-/** `/v1/keys`: the keys that the Worker knows, to see that a rotation has reached it. */
+/** `/v1/keys`: lists the keys that the Worker knows, which shows whether a rotation has reached it. */
 export const keys = new Hono<RouteEnv>()
 	.get('/', serveOperation(listKeys), (c) => {
 		const listed = config(c.env).keys.map((record): Shown<typeof listedKey> => {

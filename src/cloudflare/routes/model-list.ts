@@ -8,7 +8,9 @@ import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 
-/** `/v1/models`: the agents, and each on its further models, as OpenAI lists models (README, "OpenAI clients"). */
+/**
+ * `/v1/models`: lists the agents, and each agent on its other models, like OpenAI's models (README, "OpenAI clients").
+ */
 export function modelsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
 		.get('/', serveOperation(listModels), (c) =>
@@ -24,10 +26,10 @@ export function modelsRoute({ agents }: Pick<Runtime, 'agents'>) {
 }
 
 /**
- * What a client calls a model: an agent or, as `agent:model`, an agent on one of its models. Throws `model_not_found`
- * that lists what there is.
+ * Finds the agent of a model name: the name of an agent, or `agent:model` for an agent on one of its models. Throws
+ * `model_not_found`, which lists the possible names.
  *
- * @param fallback the Worker's model, which an agent has that names none
+ * @param fallback the Worker's model, for an agent that names none
  */
 export function findModel(
 	agents: readonly Agent[],
@@ -51,7 +53,7 @@ function modelNames({ name, models = [] }: Agent): string[] {
 	return [name, ...models.map((model) => `${name}:${model}`)];
 }
 
-/** Nobody knows when an agent was written. */
+/** An agent has no creation time. */
 function toModel(id: string) {
 	return { id, object: 'model' as const, created: 0, owned_by: 'runlet' };
 }

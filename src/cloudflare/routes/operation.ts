@@ -9,15 +9,15 @@ import { assertKey, assertScope, isAdmin, type RouteEnv } from './identity.ts';
 import { toSpec } from './openapi/spec.ts';
 import { jsonBody } from './request.ts';
 
-/** What `c.req.valid` gives behind the check. */
+/** What `c.req.valid` returns after the check. */
 type Taken<O extends Operation> = {
 	out: (O extends { readonly json: infer S extends v.GenericSchema } ? { json: v.InferOutput<S> } : object) &
 		(O extends { readonly query: infer S extends v.GenericSchema } ? { query: v.InferOutput<S> } : object);
 };
 
 /**
- * Stands in front of an operation's handler: refuses who may not ask for it, checks the query and the body by the
- * operation's schemas, which `c.req.valid` then gives, and tells hono-openapi what the route is.
+ * The middleware of an operation. Refuses callers without access, checks the query and the body against the operation's
+ * schemas (`c.req.valid` returns the results), and describes the route to hono-openapi.
  */
 export function serveOperation<const O extends Operation>(operation: O): MiddlewareHandler<RouteEnv, string, Taken<O>> {
 	const middleware: MiddlewareHandler<RouteEnv, string, Taken<O>> = async (c, next) => {
@@ -33,7 +33,7 @@ export function serveOperation<const O extends Operation>(operation: O): Middlew
 	};
 	return Object.assign(middleware, {
 		[uniqueSymbol]: {
-			// Only whoever asks for the document pays for it.
+			// Computed only when the document is requested.
 			get spec() {
 				return toSpec(operation);
 			},
@@ -41,14 +41,14 @@ export function serveOperation<const O extends Operation>(operation: O): Middlew
 	});
 }
 
-/** Whose session it is, and who sent a webhook, is known only behind. */
+/** The owner of a session and the sender of a webhook are checked later, by the handler. */
 function assertAccess(c: Context<RouteEnv>, { access, adminToo }: Operation): void {
 	if (adminToo && isAdmin(c)) return;
 	if (access === 'run' || access === 'admin') assertScope(c, access);
 	if (access === 'key') assertKey(c);
 }
 
-/** A parameter that is not known is a wish that would not be heard: refused, with the name that was probably meant. */
+/** Refuses an unknown parameter and suggests the nearest known name. */
 function assertQuery(given: URLSearchParams, known: readonly string[]): void {
 	const seen = new Set<string>();
 	for (const name of given.keys()) {
@@ -65,7 +65,9 @@ function assertQuery(given: URLSearchParams, known: readonly string[]): void {
 	}
 }
 
-/** A name that somebody sent: as it is where it is a plain word, else quoted, without what a terminal would obey. */
+/**
+ * Returns a sent name as it is if it is a plain word. Quotes any other name and removes terminal control characters.
+ */
 function toShown(name: string): string {
 	const start = name.slice(0, 64);
 	if (/^[\w.-]+$/.test(start)) return start;

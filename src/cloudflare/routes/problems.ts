@@ -6,11 +6,11 @@ import type { Runtime } from '../agent/runtime.ts';
 import { type Config, config, findConfigProblems, type Problem } from '../config/config.ts';
 import type { Env } from '../config/env.ts';
 
-/** What keeps the Worker or one of its agents from working: its variables, its agents, their models and skills. */
+/** Returns what keeps the Worker or an agent from working: its variables, its agents, their models and skills. */
 export async function findProblems(runtime: Runtime, env: Env): Promise<readonly Problem[]> {
 	const wrong = findConfigProblems(env);
 	const problems = [...wrong, ...findNamesakes(runtime.agents)];
-	// What is wrong stands aside, so that nothing hides behind it; without a binding there is no more to be known.
+	// Reads on without the wrong variables, to find further problems. A missing binding ends the search.
 	const unset = Object.fromEntries(wrong.map(({ where }) => [where, undefined]));
 	const rest: Env = { ...env, ...unset };
 	if (findConfigProblems(rest).length > 0) return problems;
@@ -40,7 +40,7 @@ function findUnknownModels(agent: Agent, { model }: Config, providers: readonly 
 	];
 }
 
-/** Published skills that an agent names and that are not there. */
+/** Returns the skills that an agent names but that are not published. */
 async function findMissingSkills(
 	agent: Agent,
 	settings: Config,

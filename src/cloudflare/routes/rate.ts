@@ -3,13 +3,13 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { config } from '../config/config.ts';
 import type { Env } from '../config/env.ts';
 
-/** Seconds that `wrangler.toml` counts requests over, and how many it allows. */
+/** The period in seconds and the limit of requests in `wrangler.toml`. */
 const period = 10;
 const most = 200;
 
 /**
- * Throws `rate_limited` for whoever asks more often than the binding allows. It counts loosely, by place: it stops
- * bursts, and budgets stop spending (README, "Deploy"). Without the binding nothing is counted.
+ * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts loosely and for
+ * each location: it stops bursts, and budgets stop spending (README, "Deploy"). Without the binding nothing is counted.
  */
 export async function assertRate<E extends { Bindings: Env }>(c: Context<E>, who: string): Promise<void> {
 	const { rateLimiter } = config(c.env);
@@ -18,24 +18,24 @@ export async function assertRate<E extends { Bindings: Env }>(c: Context<E>, who
 }
 
 /**
- * The same for those who cannot say who they are, by their address: asked for what is open to anybody, and where somebody
- * was refused. Without the binding each isolate counts by itself. Who is known is never counted here, so nobody who shares
- * an address with a stranger is shut out by what that one does. At Cloudflare every request has an address, which its
- * sender cannot choose; one without is not counted.
+ * Counts callers without a valid key by their address: requests for what is public, and refused requests. Without the
+ * binding each isolate counts for itself. Known callers are not counted here, so a stranger with the same address
+ * cannot lock them out. At Cloudflare every request has an address, which its sender cannot choose. A request without
+ * one is not counted.
  */
 export async function assertStrangerRate<E extends { Bindings: Env }>(c: Context<E>): Promise<void> {
 	const address = toAddressKey(c.req.header('cf-connecting-ip'));
 	if (address === undefined) return;
 	const key = `address ${address}`;
-	// Asked for where another variable may be wrong, too.
+	// Must work even if another variable is wrong.
 	const { RATE_LIMITER: rateLimiter } = c.env;
 	if (rateLimiter === undefined ? isWithin(key, Date.now()) : (await rateLimiter.limit({ key })).success) return;
 	throw tooMany();
 }
 
 /**
- * What an address is counted under. One customer has a whole /64 of IPv6 (RFC 6177), so its first four groups count; an
- * IPv4 address counts, in whichever way it is written.
+ * Returns the name that an address is counted under: the first four groups of IPv6, because one customer has a whole
+ * /64 (RFC 6177), or the IPv4 address, in whichever form it is written.
  */
 export function toAddressKey(address: string | undefined): string | undefined {
 	const text = (address ?? '').trim().toLowerCase().slice(0, 64);
@@ -53,15 +53,15 @@ export function toAddressKey(address: string | undefined): string | undefined {
 		.join(':')}::/64`;
 }
 
-/** Addresses that one isolate counts at most. */
+/** The most addresses that one isolate counts. */
 const mostCounted = 10_000;
 const counts = new Map<string, { asked: number; readonly until: number }>();
 
-/** Counts one more, in a window of `period` seconds from the first on. */
+/** Counts a request in a window of `period` seconds, which starts with the first request. */
 function isWithin(key: string, now: number): boolean {
 	const count = counts.get(key);
 	if (count !== undefined && count.until > now) return ++count.asked <= most;
-	// Whoever came first is forgotten first, so the memory stays bounded.
+	// Removes the oldest address first, so the memory stays bounded.
 	counts.delete(key);
 	for (const oldest of counts.keys()) {
 		if (counts.size < mostCounted) break;

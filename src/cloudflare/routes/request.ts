@@ -12,9 +12,9 @@ import { bodyTooLarge, maxBody } from '../wire/body.ts';
 import type { RouteEnv } from './identity.ts';
 
 /**
- * The JSON body of a request, checked. Every refusal is a 4xx that names the field and says what is wrong with it.
+ * Reads and checks the JSON body of a request. Every refusal is a 4xx that names the field and says what is wrong with it.
  *
- * @param onText told of the body as it came
+ * @param onText gets the raw text of the body
  */
 export async function jsonBody<S extends v.GenericSchema>(
 	request: Request,
@@ -23,7 +23,7 @@ export async function jsonBody<S extends v.GenericSchema>(
 ): Promise<v.InferOutput<S>> {
 	const type = readMediaType(request);
 	if (type === '' && request.body === null) {
-		// Who has nothing to say need not say it, where nothing has to be said.
+		// An empty body is fine if the schema requires nothing.
 		const nothing = v.safeParse(schema, {});
 		if (nothing.success) return nothing.output;
 	}
@@ -39,10 +39,10 @@ export async function jsonBody<S extends v.GenericSchema>(
 	return check(schema, parseJson(text), 'body');
 }
 
-/** Bytes of a SKILL.md. */
+/** The most bytes of a SKILL.md. */
 const maxMarkdown = 1_000_000;
 
-/** The Markdown body of a request. */
+/** Reads the Markdown body of a request. */
 export async function markdownBody(request: Request): Promise<string> {
 	const type = readMediaType(request);
 	if (type !== 'text/markdown') {
@@ -57,13 +57,13 @@ function readMediaType(request: Request): string {
 	return request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** Whether the `Accept` header names that media type. */
+/** Whether the `Accept` header names the media type. */
 export function accepts(c: Context, mediaType: string): boolean {
 	const types = (c.req.header('accept') ?? '').toLowerCase().split(',');
 	return types.some((type) => type.split(';')[0]?.trim() === mediaType && !/;\s*q=0(\.0*)?\s*$/.test(type));
 }
 
-/** What a request's `Accept` and `Prefer` headers ask for (README, "The API"). */
+/** Returns the delivery that the `Accept` and `Prefer` headers ask for (README, "The API"). */
 function readDelivery(c: Context): Delivery {
 	if (/\brespond-async\b/i.test(c.req.header('prefer') ?? '')) return 'accepted';
 	return accepts(c, 'text/event-stream') ? 'stream' : 'result';
@@ -73,8 +73,8 @@ function readDelivery(c: Context): Delivery {
 const keyForm = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * How a request wants to be handled: its delivery, and its `Idempotency-Key` with a hash of what it asks. A key that came
- * with a session's token is another one than the same key of the owner: a page cannot take what its server will send.
+ * Returns the delivery of a request, and its `Idempotency-Key` with a hash of the request. The same key from a session
+ * token and from the owner counts as two keys, so a page cannot use up a key that its server will send.
  */
 export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handling {
 	const delivery = readDelivery(c);
@@ -88,7 +88,7 @@ export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handli
 	return { delivery, once: { key: own, request: hashText(`${c.req.path} ${JSON.stringify(body)}`) } };
 }
 
-/** The id of a session that a request may make: one that comes again under its key finds the session that it made. */
+/** Returns the id for a new session. A repeated request with the same key gets the same id. */
 export function createSessionId(c: Context<RouteEnv>, owner: string, { once }: Handling) {
 	const { sessions } = config(c.env);
 	return once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${owner} ${once.key}`);
@@ -106,7 +106,7 @@ export function refuseMethod(...methods: readonly string[]) {
 	};
 }
 
-/** The body as text. */
+/** Reads the body as text. */
 async function readText(request: Request, limit = maxBody): Promise<string> {
 	try {
 		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(await readBytes(request, limit));
@@ -117,8 +117,8 @@ async function readText(request: Request, limit = maxBody): Promise<string> {
 }
 
 /**
- * The body as it came, its bytes counted as they come: `Content-Length` may be missing, or lie. Throws `timeout` where it
- * is not whole in time.
+ * Reads the bytes of the body and counts them on the way, because `Content-Length` may be missing or wrong. Throws
+ * `timeout` if the body is not complete in time.
  */
 export async function readBytes(
 	request: Request,
@@ -136,7 +136,7 @@ export async function readBytes(
 	return joinBytes(...chunks);
 }
 
-/** The pieces of a body. One that its sender breaks off, or frames wrongly, is refused like any other that is not whole. */
+/** Yields the pieces of a body. Refuses a body that its sender breaks off or frames wrongly. */
 async function* readChunks(
 	body: ReadableStream<Uint8Array> | null,
 	timeoutMs: number,
@@ -162,7 +162,7 @@ async function* readChunks(
 		);
 	} finally {
 		clearTimeout(timer);
-		// What is still to come is not waited for.
+		// Does not wait for the rest of the body.
 		reader.cancel().catch(() => {});
 	}
 }

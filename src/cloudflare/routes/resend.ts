@@ -7,8 +7,8 @@ import type { Once } from '../rpc/session.ts';
 import type { RouteEnv } from './identity.ts';
 
 /**
- * What tells a request that `openai` sends again from another one of the same words: it counts its tries in a header,
- * and has no key for them. Nothing for other clients, and where the request has an `Idempotency-Key`.
+ * Returns a key for a request that the `openai` package may retry. The package counts its retries in a header and sends
+ * no key for them. Returns undefined for other clients, and for a request with an `Idempotency-Key`.
  */
 export async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
 	const count = c.req.header('x-stainless-retry-count');
@@ -17,13 +17,13 @@ export async function readResend(c: Context<RouteEnv>): Promise<Once | undefined
 	if (identity.kind !== 'key' || c.req.header('idempotency-key') !== undefined) return undefined;
 	const bytes = new TextEncoder().encode(`${identity.keyId} ${c.req.path} ${bodyText}`);
 	const request = toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
-	// With a space, so that it is nobody's Idempotency-Key.
+	// No Idempotency-Key has a space, so this is never one.
 	return { key: `resent ${request}`, request, isFirst: Number(count) === 0 };
 }
 
 /**
- * The session that a request went to when it was sent before, by its id. A failure is thrown: a client that cannot be told
- * comes again, and a second run would have its effects twice.
+ * Finds the id of the session that an earlier try of the request reached. Throws a failure, so that the client tries
+ * again: a second run would repeat the effects of the first.
  */
 export async function findResent(
 	c: Context<RouteEnv>,
@@ -34,7 +34,7 @@ export async function findResent(
 	return askDirectory(config(c.env).directories, owner, (one) => one.findSent(request));
 }
 
-/** Notes where a request goes that may be sent again. Never throws: then it would only be another request. */
+/** Stores the session of a request that may be retried. Never throws: without the entry a retry is a new request. */
 export async function noteSent(c: Context<RouteEnv>, owner: string, { request }: Once, session: string): Promise<void> {
 	try {
 		await askDirectory(config(c.env).directories, owner, (one) => one.noteSent(request, session));

@@ -4,10 +4,10 @@ import type { Bytes, RunOutcome } from '../rpc/session.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The header of an answer that was given before, under the same key. */
+/** The header of an answer that repeats an earlier one for the same key. */
 const replayed = 'idempotent-replayed';
 
-/** How an outcome is written. */
+/** How to write an outcome. */
 interface RunResponse {
 	/** The status of a run's stream or result, and of a session without a run. */
 	readonly status?: number;
@@ -16,7 +16,7 @@ interface RunResponse {
 	readonly toFailure?: (error: RunletError) => Response;
 }
 
-/** What became of a request for a run, as a response. */
+/** Turns the outcome of a request for a run into a response. */
 export function toRunResponse(
 	outcome: RunOutcome,
 	{ status = 200, headers: given = {}, toFailure = toResponse }: RunResponse = {},
@@ -44,13 +44,13 @@ export function toRunResponse(
 	}
 }
 
-/** Bytes of events as a response that no proxy holds back. */
+/** Returns a response with an event stream. Its headers keep proxies from buffering it. */
 export function toEventStream(body: Bytes, headers: Headers = {}, status = 200): Response {
 	const own = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
 	return new Response(body, { status, headers: { ...own, ...headers } });
 }
 
-/** Bytes of JSON as a response. */
+/** Returns a response with JSON bytes. */
 export function toJson(body: Bytes, headers: Headers = {}): Response {
 	return new Response(body, { headers: { 'content-type': 'application/json', ...headers } });
 }

@@ -1,8 +1,8 @@
 import type { MiddlewareHandler } from 'hono';
 
 /**
- * What every answer tells a browser. A page that needs more says so itself. The resource policy is not about requests
- * with CORS: those are answered by the allow-list.
+ * The security headers of every answer. A page that needs more rights sets its own. The resource policy does not apply
+ * to CORS requests: the allow-list decides about those.
  */
 const headers = {
 	'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -13,7 +13,7 @@ const headers = {
 	'x-frame-options': 'DENY',
 } as const;
 
-/** They stand before the answer is made, and stay: an answer's own body is passed on as it is. */
+/** Sets the headers before the handler runs, so the answer's body is passed on unchanged. */
 export const securityHeaders: MiddlewareHandler = async (c, next) => {
 	for (const [name, value] of Object.entries(headers)) c.res.headers.set(name, value);
 	await next();

@@ -11,13 +11,13 @@ import { assertScope, getOwner, type RouteEnv } from './identity.ts';
 type Query = v.InferOutput<typeof sessionQuery>;
 type Page = Shown<typeof sessionPage>;
 
-/** Owners whose sessions are listed together, at most: a request may make about so many calls to objects. */
+/** The most owners in one list: a request can make about so many calls to objects. */
 const mostOwners = 900;
 
-/** Directories that are asked at a time. */
+/** How many directories are asked in parallel. */
 const atOnce = 16;
 
-/** A page of the caller's sessions; for a key with the scope admin of another owner's, or with `*` of everybody's. */
+/** Returns a page of the caller's sessions. With the scope admin also of another owner, or with `*` of all owners. */
 export async function listSessions(c: Context<RouteEnv>, { owner, ...page }: Query): Promise<Page> {
 	if (owner === undefined) return wirePage(await toPage(c, getOwner(c), page));
 	const { identity } = c.var;
@@ -40,7 +40,7 @@ export async function listSessions(c: Context<RouteEnv>, { owner, ...page }: Que
 	return wirePage({ sessions, ...(hasMore && last !== undefined && { cursor: createCursor(last) }) });
 }
 
-/** Owners that have a key, and those that ever had a session. */
+/** Returns the owners that have a key and those that ever had a session. */
 export async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
 	const { directories, keys } = config(c.env);
 	const listed = await askDirectory(directories, everybody, (one) => one.listOwners(mostOwners + 1));
@@ -56,7 +56,7 @@ function toPage(c: Context<RouteEnv>, owner: string, page: Omit<Query, 'owner'>)
 	return askDirectory(directories, owner, (one) => one.list(page));
 }
 
-/** Listed sessions as the wire has them. */
+/** Converts listed sessions to the form of the API. */
 function wirePage({ sessions, cursor }: DirectoryPage): Page {
 	const shown = sessions.map(({ createdAt, activeAt, ...rest }) => ({
 		...rest,

@@ -13,7 +13,7 @@ import { accepts, createSessionId, readHandling, refuseMethod } from './request.
 import { toEventStream, toJson, toRunResponse } from './respond.ts';
 import { listSessions } from './session-list.ts';
 
-/** `/v1/sessions`: create, list, look at, talk to, follow and cancel a session (README, "The API"). */
+/** `/v1/sessions`: creates, lists, reads, follows and cancels sessions, and sends messages (README, "The API"). */
 export const sessions = new Hono<RouteEnv>()
 	.post('/', serveOperation(operations.createSession), async (c) => {
 		const body = c.req.valid('json');
@@ -48,7 +48,7 @@ export const sessions = new Hono<RouteEnv>()
 		return new Response(body, {
 			headers: {
 				'content-type': form === 'json' ? 'application/json' : 'application/x-ndjson',
-				// A browser saves it under the session's id.
+				// A browser saves the export under this name.
 				'content-disposition': `attachment; filename="session-${sessionId(c)}.${form}"`,
 				'cache-control': 'no-store',
 				vary: 'accept',
@@ -106,7 +106,7 @@ export const sessions = new Hono<RouteEnv>()
 	)
 	.all('/:id/cancel', refuseMethod('POST'));
 
-/** Where a message of a request comes from. */
+/** Returns the origin of a request's message. */
 function readOrigin(c: Context<RouteEnv>): { readonly sender?: string; readonly transport: string } {
 	const { identity } = c.var;
 	return { ...(identity.kind === 'key' && { sender: identity.owner }), transport: 'http' };
@@ -116,12 +116,12 @@ function caller(c: Context<RouteEnv>): Caller {
 	return getCaller(c, c.req.param('id') ?? '');
 }
 
-/** Who may be an admin, who reads or removes what is somebody else's. */
+/** Returns the caller. A key with the scope admin may be the caller of any owner's session. */
 function anyCaller(c: Context<RouteEnv>): Caller {
 	return findAnyCaller(c, c.req.param('id') ?? '');
 }
 
-/** Asks the session that the path names. An id is an object's own, so a made-up one reaches no object. */
+/** Asks the session in the path. An id that Runlet did not create reaches no object. */
 function ask<T>(c: Context<RouteEnv>, call: (one: SessionApi) => Promise<RpcResult<T>>, isSafe?: boolean): Promise<T> {
 	return askSession(c, sessionId(c), call, isSafe);
 }

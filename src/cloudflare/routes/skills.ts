@@ -30,7 +30,7 @@ import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { accepts, markdownBody, refuseMethod } from './request.ts';
 
-/** `/v1/skills`: the published skills, for whoever edits them (README, "Write a skill"). */
+/** `/v1/skills`: lists, reads and edits the published skills (README, "Write a skill"). */
 export const skills = new Hono<RouteEnv>()
 	.get('/', serveOperation(operations.listSkills), async (c) => {
 		const { query, cursor = '', limit } = c.req.valid('query');
@@ -86,10 +86,10 @@ export const skills = new Hono<RouteEnv>()
 
 type Ctx = Context<RouteEnv>;
 
-/** Violations that an answer lists. */
+/** The most violations that an answer lists. */
 const mostViolations = 100;
 
-/** How long a change of a skill may take, in milliseconds: KV takes one write of the index a second. */
+/** Milliseconds that a change of a skill may take: KV takes one write of the index a second. */
 const publishLimitMs = 60_000;
 
 function publish(c: Ctx, ask: (one: PublisherApi) => Promise<Outcome>): Promise<Outcome> {
@@ -105,11 +105,11 @@ async function listPublished(c: Ctx): Promise<Map<string, Entry>> {
 	return readWholeEntries(kv, publishedPrefix, set ?? noSkills);
 }
 
-/** A line in the log of what is wrong with a published skill. */
+/** Logs what is wrong with a published skill. */
 const logProblem: NonNullable<KvResolverOptions['onProblem']> = (_, problem, skill) =>
 	log('warn', 'skills.problem', { 'runlet.skill.name': skill, 'error.type': problem });
 
-/** By their words, whatever the model: no key and no cost. */
+/** Searches by words, without a model: needs no key and costs nothing. */
 async function toFoundSkills(c: Ctx, entries: ReadonlyMap<string, Entry>, query: string, limit: number) {
 	const { skills: kv, local } = config(c.env);
 	const resolver = kvResolver(kv, { prefix: publishedPrefix, onProblem: logProblem, ...(local && { cacheMs: 0 }) });
@@ -121,7 +121,7 @@ async function toFoundSkills(c: Ctx, entries: ReadonlyMap<string, Entry>, query:
 	});
 }
 
-/** An entry as the wire has it. */
+/** Converts an entry to the form of the API. */
 function wireEntry(entry: Entry): Shown<typeof listedSkill> {
 	const { hash: _, files: __, ...listed } = entry;
 	return { ...listed, etag: toEtag(entry) };

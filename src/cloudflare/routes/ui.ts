@@ -21,8 +21,8 @@ import { readHandling, refuseMethod } from './request.ts';
 import { toEventStream, toJson } from './respond.ts';
 
 /**
- * `/v1/ui/:agent`: what a page with `useChat` of the AI SDK posts to, unchanged (README, "AI SDK pages"). The chat's id
- * stands for a session: one of its own, or, of a page that holds a session's token, that session.
+ * `/v1/ui/:agent`: serves pages with `useChat` of the AI SDK (README, "AI SDK pages"). Each chat id has its own
+ * session. For a page with a session token it is the token's session.
  */
 export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
@@ -58,7 +58,7 @@ export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 		.all('/:agent/:chat/messages', refuseMethod('GET'));
 }
 
-/** The session that a chat stands for, and who asks it. */
+/** Returns the session of a chat and its caller. */
 function findChat(c: Context<RouteEnv>, id: string) {
 	const { sessions } = config(c.env);
 	if (sessionIdForm.test(id)) {
@@ -66,7 +66,7 @@ function findChat(c: Context<RouteEnv>, id: string) {
 		try {
 			return { id: sessions.idFromString(id), caller };
 		} catch {
-			// It looks like the id of an object, and is none.
+			// The text looks like an object's id but is none.
 		}
 	}
 	const owner = getOwner(c);
@@ -118,7 +118,7 @@ function toUiStream(id: DurableObjectId, stream: Bytes): Response {
 	return toEventStream(stream, { ...uiHeaders, [sessionHeader]: id.toString() });
 }
 
-/** Nothing where the owner has no such chat: a page looks for it before its first message makes one. */
+/** Returns undefined if the chat does not exist: a page asks for it before its first message creates it. */
 async function askChat<T>(caller: Caller, ask: () => Promise<T>): Promise<T | undefined> {
 	try {
 		return await ask();

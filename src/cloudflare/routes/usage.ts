@@ -8,10 +8,10 @@ import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 import { findOwners } from './session-list.ts';
 
-/** Ledgers that are asked at a time. */
+/** How many ledgers are asked in parallel. */
 const atOnce = 16;
 
-/** `/v1/usage`: what the owners spent, by the day. */
+/** `/v1/usage`: shows what the owners spent, by day. */
 export const usage = new Hono<RouteEnv>()
 	.get('/', serveOperation(getUsage), async (c) => {
 		const { owner, days } = c.req.valid('query');

@@ -29,14 +29,14 @@ import { serveOperation } from './operation.ts';
 import { assertStrangerRate } from './rate.ts';
 import { readBytes, refuseMethod } from './request.ts';
 
-/** When a sender that was turned away may come again, in seconds. */
+/** Seconds until a refused sender may try again. */
 const retryAfter = 30;
 
-/** Bytes of a body, where the agent does not say. */
+/** The most bytes of a body, unless the agent sets another limit. */
 const maxBytes = 1_000_000;
-/** How long a body may take to come, in milliseconds: GitHub itself waits no longer for its answer. */
+/** Milliseconds in which a body must arrive: GitHub waits no longer for the answer. */
 const readMs = 10_000;
-/** How soon a person is shown that it was heard, in milliseconds: Slack waits for 3 seconds. */
+/** Milliseconds until an interactive source gets its answer: Slack waits for 3 seconds. */
 const shownMs = 2_000;
 
 const aboutBody = v.strictObject({
@@ -60,8 +60,8 @@ const aboutBody = v.strictObject({
 });
 
 /**
- * `/v1/webhooks/:agent/:source`: a delivery becomes a message, once (README, "Webhooks"). Its signature is what
- * authenticates it, so no API key is asked for.
+ * `/v1/webhooks/:agent/:source`: turns a delivery into one message (README, "Webhooks"). The signature authenticates
+ * it, so it needs no API key.
  */
 export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
@@ -81,7 +81,7 @@ export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {
 		.all('/:agent/:source', refuseMethod('POST'));
 }
 
-/** Whoever asks is not known yet, so it is not told what there is. */
+/** The caller is not authenticated yet, so the error does not say which agents or sources exist. */
 function findEndpoint(agents: readonly Agent[], { agent: name, source: from }: { agent: string; source: string }) {
 	const agent = agents.find((one) => one.name === name);
 	const source = Object.values(sources).find((one) => one.name === from);
@@ -94,7 +94,7 @@ function findEndpoint(agents: readonly Agent[], { agent: name, source: from }: {
 	);
 }
 
-/** The work of a delivery; who sends what is not signed is counted by address, so that guessing ends. */
+/** Runs the work of a delivery. Counts unsigned deliveries by address, which stops guessing. */
 async function orStranger<T>(c: Context<RouteEnv>, work: () => Promise<T>): Promise<T> {
 	try {
 		return await work();
@@ -104,7 +104,7 @@ async function orStranger<T>(c: Context<RouteEnv>, work: () => Promise<T>): Prom
 	}
 }
 
-/** A message that its session has, or `204` for an event that the agent does not want. */
+/** Stores the message in its session, or answers `204` if the agent ignores the event. */
 async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOptions, { event, body }: Verified) {
 	const message = await mapEvent(c, agent, options, event);
 	if (message === undefined) return c.body(null, 204);
@@ -112,13 +112,13 @@ async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOption
 }
 
 /**
- * The answer of a source that shows it to the person who clicked or typed: nothing, in time. Work that takes longer goes
- * on behind it; what fails before is told.
+ * Answers a source that shows the answer to the user: with an empty body, and in time. Longer work continues after the
+ * answer. An earlier failure is in the answer.
  */
 async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Response> {
 	const late = createDeferred<undefined>();
 	const timer = setTimeout(() => late.resolve(undefined), shownMs);
-	// A failure that nobody waits for any more is in the log.
+	// The log has a failure that comes after the answer.
 	keepAlive(c, work.catch(logUnexpected));
 	try {
 		await Promise.race([work, late.promise]);
@@ -128,16 +128,16 @@ async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Resp
 	}
 }
 
-/** What goes on when the answer was given; outside of Workers nothing has to be said. */
+/** Keeps the Worker alive for work after the answer. Does nothing outside of Workers. */
 function keepAlive(c: Context<RouteEnv>, work: Promise<unknown>): void {
 	try {
 		c.executionCtx.waitUntil(work);
 	} catch {
-		// There is none.
+		// There is no execution context.
 	}
 }
 
-/** What the agent makes of an event, checked; nothing where it wants none of it. */
+/** Maps an event with the agent's function and checks the result. Returns undefined if the agent ignores the event. */
 async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOptions, event: WebhookEvent) {
 	try {
 		const given = await map(event);
@@ -152,14 +152,14 @@ async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOpti
 		return { ...check(messageBody, message, 'message'), ...about, callback: findReceiver(c, whole) };
 	} catch (cause) {
 		if (cause instanceof RunletError && cause.code === 'not_configured') throw cause;
-		// Whoever is at this machine wrote the mapping; a sender is told nothing of it.
+		// The message is for the developer at this machine, never for a sender.
 		const why = config(c.env).keys.length === 0 ? toMessageText(cause) : 'The log has the place';
 		const message = `The agent ${agent.name} failed at this event: see webhooks.${event.source} in its definition. ${why}.`;
 		throw new RunletError('internal', message, undefined, { cause });
 	}
 }
 
-/** Who is told how the run ends, as it is kept; nobody where a comment is wanted and there is no token for it. */
+/** Returns who gets the result of the run. Returns undefined for a comment without a GitHub token. */
 function findReceiver(
 	c: Context<RouteEnv>,
 	{ callback, responseUrl, isPublic = false, comment }: Omit<WebhookMessage, 'text'>,
@@ -183,7 +183,7 @@ function callbackUrl(c: Context<RouteEnv>, callback: string | undefined): string
 
 type MappedMessage = NonNullable<Awaited<ReturnType<typeof mapEvent>>>;
 
-/** Gives the message to its session, which stores it with the delivery's id: `202`, or `200` where it had it before. */
+/** Stores the message with the delivery's id in its session. Answers `202`, or `200` if the session had it already. */
 async function take(
 	c: Context<RouteEnv>,
 	{ name: agent }: Agent,
@@ -193,7 +193,7 @@ async function take(
 	const { sessions, keys } = config(c.env);
 	const owner = keys.length === 0 ? localIdentity.owner : webhookOwner;
 	const caller = { owner };
-	// Where anybody may send a body again, under whatever id, it has to find the session that has it.
+	// If the id is not signed, the body chooses the session: a replay with a new id finds the same session.
 	const key = session === undefined ? `delivery ${body ?? id}` : `session ${session}`;
 	const sessionId = sessions.idFromName(`webhook ${owner} ${agent} ${source} ${key}`);
 	const create = { agent, owner, metadata };

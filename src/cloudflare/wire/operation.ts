@@ -89,8 +89,8 @@ export interface Operation {
 	readonly headers?: readonly RequestHeader[];
 	readonly query?: v.GenericSchema<unknown, object> & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
 	/**
-	 * Whether unknown query parameters are ignored instead of refused: senders of webhooks, clients of other protocols and
-	 * browsers that follow a link add their own.
+	 * Whether unknown query parameters are ignored instead of refused: senders of webhooks, clients of other protocols
+	 * and browsers that follow a link add their own.
 	 */
 	readonly ignoresQuery?: true;
 	/** The JSON body. */

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../../core/tool/index.ts';
 import { createSchemaReader } from '../client-schema.ts';
 import type { CompletionRequest } from './schema.ts';
 
-/** The form that a client wants for its answer. */
+/** The form of the answer that a client asks for. */
 export interface AnswerForm {
 	/** The answer is JSON of this schema. */
 	readonly outputSchema: JsonSchema | undefined;

@@ -1,7 +1,7 @@
 import { type MessagePart, textPart } from '../../../core/chat/index.ts';
 import { type ClientPart, readDataUrl } from './schema.ts';
 
-/** A part of a client's message, as Runlet has it. */
+/** Converts a part of a client's message to Runlet's form. */
 export function toPart(part: ClientPart): MessagePart {
 	switch (part.type) {
 		case 'text':
@@ -25,7 +25,7 @@ type TextLike =
 	| { readonly type: 'text'; readonly text: string }
 	| { readonly type: 'refusal'; readonly refusal: string };
 
-/** A content of texts only, as one text. */
+/** Joins a content that has only texts. */
 export function toText(content: string | readonly TextLike[]): string {
 	if (typeof content === 'string') return content;
 	return content.map((part) => (part.type === 'text' ? part.text : part.refusal)).join('\n\n');

@@ -43,7 +43,7 @@ export function toConversation(messages: readonly ClientMessage[], { open = fals
 			'content',
 			'must not be empty',
 		);
-	// A turn's results stand right behind it, so what a system message says comes in front of the turn.
+	// A turn's results come right after it, so a system message between them moves before the turn.
 	const front = messages.slice(0, behind).map(toMessage);
 	const turn = results.length > 0 ? front.splice(-1) : [];
 	return {
@@ -91,9 +91,12 @@ function toToolCall({ id, function: { name, arguments: text } }: ClientCall): To
 	return { id, name, input: parseToolInput(text) };
 }
 
-/** Each result stands behind the turn that called, once; the newest turn has all of its results, or none and a user message. */
+/**
+ * Checks that each result follows the turn of its call, once, and that the newest turn has all results or none and a
+ * user message.
+ */
 function assertPaired(messages: readonly ClientMessage[], open: boolean): void {
-	/** The calls that a result may answer here: of the turn in front, without what was answered. */
+	/** The calls of the last turn that have no result yet. */
 	let calls: Map<string, string> | undefined = open ? undefined : new Map();
 	let results = 0;
 	for (const [index, message] of messages.entries()) {

@@ -1,7 +1,7 @@
 import { RunletError, toErrorHeaders, toRunletError } from '../../../core/ground/errors.ts';
 import type { ErrorBody } from './schema.ts';
 
-/** A failure in the form that OpenAI's clients expect. */
+/** Returns an error in the form that OpenAI's clients expect. */
 export function errorBody(error: RunletError): ErrorBody {
 	const field = typeof error.data?.field === 'string' ? error.data.field : undefined;
 	const param = field === undefined ? null : toBracketPath(field);
@@ -13,8 +13,8 @@ export function errorBody(error: RunletError): ErrorBody {
 }
 
 /**
- * A request that was refused. OpenAI's clients send again what is answered with 408, 409, 429 or 5xx; they are told not
- * to where it would not help.
+ * Returns the response to a refused request. OpenAI's clients retry after 408, 409, 429 and 5xx. A header tells them
+ * not to retry if that cannot help.
  */
 export function refusalResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
@@ -23,17 +23,17 @@ export function refusalResponse(thrown: unknown): Response {
 }
 
 /**
- * A run that gave no answer: it failed, or waits for somebody. Sent again it would have its costs, and its tools'
- * effects, once more, so it has a status that no client tries again by itself. `openai` and the AI SDK try again what is
- * 408, 409, 429 or 5xx, LangChain all but 400 to 407, 409 and 413. `406` says it: there is nothing to show in this
- * protocol; what is the request's own fault stays `400`, a budget `402`.
+ * Returns the response to a run without an answer: it failed or it waits for somebody. A retry would repeat its costs
+ * and the effects of its tools, so the status is one that no client retries. `openai` and the AI SDK retry 408, 409,
+ * 429 and 5xx; LangChain retries everything except 400 to 407, 409 and 413. An invalid request is `400`, a used-up
+ * budget is `402`, anything else is `406`.
  */
 export function runFailureResponse(error: RunletError): Response {
 	const status = statusFor(error);
 	return toErrorResponse(toRunError(error), false, status === 400 || status === 402 ? status : 406);
 }
 
-/** A run's failure as it is shown: where a provider refuses the Worker's key, the client's own is not what is wrong. */
+/** Hides `auth`: if a provider refuses the Worker's key, nothing is wrong with the client's key. */
 export function toRunError(error: RunletError): RunletError {
 	return error.code === 'auth' ? new RunletError('provider_error', error.message, error.data) : error;
 }
@@ -63,7 +63,7 @@ const codes: Readonly<Record<string, string>> = {
 	content_filtered: 'content_filter',
 };
 
-/** Statuses that are other ones in this protocol. */
+/** Statuses that differ in this protocol. */
 const statuses: Readonly<Record<string, number>> = {
 	context_overflow: 400,
 	content_filtered: 400,
@@ -75,7 +75,7 @@ function toErrorType(error: RunletError): string {
 	return statusFor(error) >= 500 ? 'server_error' : 'invalid_request_error';
 }
 
-/** A field's path as OpenAI writes it: `messages[0].content`. */
+/** Returns a field's path in OpenAI's form: `messages[0].content`. */
 function toBracketPath(field: string): string {
 	return field.replace(/\.(\d+)(?=\.|$)/g, '[$1]');
 }

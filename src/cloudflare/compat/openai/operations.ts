@@ -40,7 +40,7 @@ export const createCompletion = operation({
 	tag: 'OpenAI',
 	summary: 'Complete a chat',
 	description:
-		'As OpenAI’s Chat Completions. Calls of the agent’s own tools are not shown; calls of the request’s `tools` are left to the client.',
+		'Like OpenAI’s Chat Completions. Calls of the agent’s own tools are not shown. The client runs calls of the request’s `tools`.',
 	access: 'run',
 	ignoresQuery: true,
 	headers: ['idempotency-key', 'runlet-session'],
@@ -56,7 +56,7 @@ export const createCompletion = operation({
 	},
 	answers: {
 		200: {
-			says: 'The completion; with `stream: true` its chunks.',
+			says: 'The completion. With `stream: true` its chunks.',
 			json: completionSchema,
 			examples: { completion },
 			also: {
@@ -71,7 +71,7 @@ export const createCompletion = operation({
 	},
 	errors: [402, 404, 409],
 	ownErrors: {
-		406: 'The run gave no answer: it failed, or it waits for somebody. No client tries this again by itself, for tools may have run.',
+		406: 'The run gave no answer: it failed, or it waits for somebody. Clients do not retry this status by themselves, because tools may have run.',
 	},
 	failure,
 });
@@ -85,7 +85,7 @@ export const listModels = operation({
 	access: 'key',
 	ignoresQuery: true,
 	answers: {
-		200: { says: 'All of them.', json: modelListSchema, examples: { models: { object: 'list', data: [model] } } },
+		200: { says: 'All models.', json: modelListSchema, examples: { models: { object: 'list', data: [model] } } },
 	},
 	failure,
 });
@@ -95,7 +95,7 @@ export const getModel = operation({
 	method: 'get',
 	path: '/v1/models/:model',
 	tag: 'OpenAI',
-	summary: 'Look at an agent as a model',
+	summary: 'Read an agent as a model',
 	access: 'key',
 	ignoresQuery: true,
 	answers: { 200: { says: 'The model.', json: modelSchema, examples: { model } } },

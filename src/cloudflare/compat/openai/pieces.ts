@@ -12,25 +12,25 @@ import type { CompletionFormat } from './protocol.ts';
 import type { CompletionUsage, Delta, FinishReason } from './schema.ts';
 import { createStopper } from './stop.ts';
 
-/** What a run's event comes to in a chat completion: more of the answer, its end, or why there is none. */
+/** A piece of a chat completion: more of the answer, its end, or its failure. */
 export type Piece =
 	| { readonly type: 'delta'; readonly delta: Delta }
 	| { readonly type: 'end'; readonly reason: FinishReason; readonly usage: CompletionUsage }
 	| { readonly type: 'failure'; readonly error: RunletError };
 
 /**
- * Translates a run's events, in order, into pieces of one answer; the last is its end or its failure, and none comes
- * behind it. The agent's own calls are not in it. The texts of its turns are parted by a blank line. What this protocol
- * has no word for is said in its own: a tool's question is text; a run that was halted before it said anything says why.
- * A run that waits for what the client cannot give is a failure.
+ * Translates a run's events, in order, into pieces of one answer. The last piece is the end or the failure. The agent's
+ * own calls are left out. A blank line separates the texts of the turns. A tool's question becomes text. A run that was
+ * halted before any text says the reason. A run that waits for something the client cannot give is a failure.
  *
- * A turn that was begun again has to say again what was shown of it, for nothing can be taken back; if it says
- * something else, that is a failure.
+ * Shown text cannot be taken back. So a turn that restarts must repeat what was shown of it; if it differs, the answer
+ * is a failure.
  *
- * An answer that is JSON is the last turn's text and nothing else. It comes in one piece, for it was checked first; a run
- * that asks or was halted has none.
+ * A JSON answer is only the last turn's text. It comes in one piece, because it is checked first. A run that asks or
+ * was halted has no JSON answer.
  *
- * `tools` are names of the client's tools. Their calls come at the end, whole: one that the run refused is never shown.
+ * `tools` are the names of the client's tools. Their calls come complete and at the end, so a call that the run refused
+ * is never shown.
  */
 export function listPieces({
 	tools,
@@ -38,13 +38,13 @@ export function listPieces({
 	stop: stopWords = [],
 }: Pick<CompletionFormat, 'tools' | 'isJson' | 'stop'>): (event: RunEvent) => Piece[] {
 	const stopper = createStopper(stopWords);
-	/** Whether a turn that is over said something, and what the current one has said. */
+	/** Whether an earlier turn had text, and the text of the current turn. */
 	let hasSpoken = false;
 	let turn = '';
-	/** What a turn that was begun again has still to repeat. */
+	/** The text that a restarted turn still has to repeat. */
 	let owed = '';
 	let hasThought = false;
-	/** Whether the turn was begun again after it had shown what it thinks. */
+	/** Whether the turn restarted after its thinking was shown. */
 	let isThought = false;
 	let usage: ChatUsage = {};
 	let stopReason = 'end_turn';
@@ -132,7 +132,7 @@ export function listPieces({
 	};
 }
 
-/** The events without those of turns that were begun again: for who has shown nothing yet. */
+/** Returns the events without those of restarted turns. Only for an answer of which nothing was shown yet. */
 export function withoutRestarted(events: readonly RunEvent[]): readonly RunEvent[] {
 	const kept: RunEvent[] = [];
 	let turnAt = 0;
@@ -171,7 +171,7 @@ function wireUsage(usage: ChatUsage): CompletionUsage {
 function createRestarted(): RunletError {
 	return new RunletError(
 		'interrupted',
-		'The answer was begun again after a crash and became another one: what was shown of it does not count. Ask again, or read it in the session that the header Runlet-Session names.',
+		'The answer restarted after a crash and is now different. Ignore the text so far. Ask again, or read the answer in the session that the header Runlet-Session names.',
 	);
 }
 
@@ -180,6 +180,6 @@ function createWaitsForOthers(calls: readonly WaitingCall[]): RunletError {
 	const what = calls.some(({ kind }) => kind === 'approval') ? 'somebody to approve' : 'what somebody else has to do';
 	return new RunletError(
 		'awaiting_tools',
-		`The run waits for ${what}: ${names}. This way in has no word for that: POST to /v1/sessions/ID/tool-results of the session that the header Runlet-Session names.`,
+		`The run waits for ${what}: ${names}. This protocol cannot answer that. POST to /v1/sessions/ID/tool-results of the session that the header Runlet-Session names.`,
 	);
 }

@@ -5,7 +5,7 @@ import { errorBody, toRunError } from './error.ts';
 import { listPieces, withoutRestarted } from './pieces.ts';
 import type { Chunk, Completion, CompletionUsage, Delta, FinishReason } from './schema.ts';
 
-/** An answer as a chat completion. */
+/** The settings of one chat completion. */
 export interface CompletionFormat {
 	readonly type: 'chat.completions';
 	/** The agent, which is the model of this protocol. */
@@ -14,13 +14,13 @@ export interface CompletionFormat {
 	readonly includeUsage: boolean;
 	/** Names of the client's tools. */
 	readonly tools: readonly string[];
-	/** Whether the answer is JSON and nothing else. */
+	/** Whether the answer is only JSON. */
 	readonly isJson?: boolean;
 	/** The answer ends before the first of these texts. */
 	readonly stop?: readonly string[];
 }
 
-/** OpenAI's Chat Completions: the events of a run as chunks, or put together as one completion. */
+/** OpenAI's Chat Completions: turns the events of a run into chunks or into one completion. */
 export function chatCompletions(format: CompletionFormat): Protocol {
 	return {
 		writer: () => chunkWriter(format),
@@ -28,7 +28,7 @@ export function chatCompletions(format: CompletionFormat): Protocol {
 	};
 }
 
-/** What stands around every piece of one answer. */
+/** The fields that all chunks of one answer share. */
 function createFrame({ model }: CompletionFormat, runId: string) {
 	return { id: `chatcmpl-${runId}`, created: Math.floor(Date.now() / 1000), model };
 }
@@ -87,7 +87,7 @@ function toCompletion(format: CompletionFormat, events: readonly RunEvent[]): Co
 	return { error: new RunletError('internal', 'The run ended without saying how.') };
 }
 
-/** The message that these pieces make, as a client would put them together. */
+/** Joins the pieces to a message, as a client does. */
 function toCompletionMessage(deltas: readonly Delta[]): Completion['choices'][number]['message'] {
 	const content = deltas.map((delta) => delta.content ?? '').join('');
 	const reasoning = deltas.map((delta) => delta.reasoning_content ?? '').join('');

@@ -3,16 +3,16 @@ import { isBase64 } from '../../../core/ground/bytes.ts';
 import { isPublicUrl } from '../../../core/ground/public-url.ts';
 import { longText, maxContent, maxId, maxName, shortText } from '../../wire/length.ts';
 
-/** Messages of one request. */
+/** The most messages of one request. */
 const mostMessages = 10_000;
 
-/** Tools of one request, as OpenAI has it. */
+/** The most tools of one request: OpenAI's limit. */
 const mostTools = 128;
 
-/** Calls of one assistant message. */
+/** The most calls of one assistant message. */
 const mostCalls = 1_000;
 
-/** A list whose length is looked at before what is in it. */
+/** Creates the schema of a list. Checks the length before the entries. */
 function createList<const S extends v.GenericSchema>(entry: S, most: number, least = 0) {
 	return v.pipe(
 		v.array(v.unknown()),
@@ -22,7 +22,7 @@ function createList<const S extends v.GenericSchema>(entry: S, most: number, lea
 	);
 }
 
-/** A field that would change what the answer means, and is not possible: as good as missing is fine. */
+/** Creates the schema of a field that is not supported and would change the answer. An empty value passes. */
 function omit(remedy: string) {
 	return v.optional(
 		v.pipe(
@@ -82,7 +82,7 @@ const callSchema = v.object({
 	function: v.object({ name: v.pipe(shortText(maxName), v.nonEmpty('must not be empty')), arguments: longText }),
 });
 
-/** A message of the client. What a model's answer holds beside these fields may be sent back and says nothing. */
+/** A message of the client. Other fields of a model's answer may be sent back; they are ignored. */
 export const messageSchema = v.variant('role', [
 	v.object({ role: v.picklist(['system', 'developer']), content: texts }),
 	v.object({ role: v.literal('user'), content: userContent }),
@@ -97,7 +97,7 @@ export const messageSchema = v.variant('role', [
 	v.object({ role: v.literal('tool'), tool_call_id: shortText(maxId), content: texts }),
 ]);
 
-/** A function of the client's: a call of it is left to the client. */
+/** A tool of the client. The client runs its calls. */
 const toolSchema = v.object({
 	type: v.literal('function', 'Only functions are possible here'),
 	function: v.object({
@@ -133,8 +133,8 @@ const responseFormat = v.variant('type', [
 const stopText = v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(500));
 
 /**
- * `POST /v1/chat/completions`. Fields that would change what the answer means, and are not possible, are refused; any
- * other field that does not stand here is accepted and does nothing.
+ * The body of `POST /v1/chat/completions`. Unsupported fields that would change the answer are refused. Other unknown
+ * fields are accepted and ignored.
  */
 export const completionRequest = v.object({
 	model: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(200)),
@@ -164,14 +164,14 @@ export type ClientPart = Exclude<v.InferOutput<typeof userContent>, string>[numb
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** What a run cost, its turns together. */
+/** What all turns of a run cost. */
 const usageSchema = v.object({
 	prompt_tokens: count,
 	completion_tokens: count,
 	total_tokens: count,
 	prompt_tokens_details: v.object({ cached_tokens: count }),
 	completion_tokens_details: v.object({ reasoning_tokens: count }),
-	/** US dollars, as OpenRouter has it; missing where a price is not known. */
+	/** US dollars, in OpenRouter's field. Missing if the price is unknown. */
 	cost: v.optional(v.number()),
 });
 
@@ -183,7 +183,7 @@ const shownCall = v.object({
 	function: v.object({ name: v.string(), arguments: v.string() }),
 });
 
-/** An answer that is not streamed. */
+/** An answer without streaming. */
 export const completionSchema = v.object({
 	...about,
 	object: v.literal('chat.completion'),
@@ -194,7 +194,7 @@ export const completionSchema = v.object({
 				role: v.literal('assistant'),
 				content: v.nullable(v.string()),
 				refusal: v.null(),
-				/** What the model showed of its thinking, as DeepSeek and others have it. */
+				/** The model's visible thinking, in the field of DeepSeek and others. */
 				reasoning_content: v.optional(v.string()),
 				tool_calls: v.optional(v.array(shownCall)),
 			}),
@@ -205,7 +205,7 @@ export const completionSchema = v.object({
 	usage: usageSchema,
 });
 
-/** A piece of a streamed answer. */
+/** A chunk of a streamed answer. */
 export const chunkSchema = v.object({
 	...about,
 	object: v.literal('chat.completion.chunk'),
@@ -244,7 +244,7 @@ export const modelSchema = v.object({
 
 export const modelListSchema = v.object({ object: v.literal('list'), data: v.array(modelSchema) });
 
-/** An error, on every route of this protocol, and within a stream. */
+/** An error, on every route of this protocol and in streams. */
 export const errorSchema = v.object({
 	error: v.object({
 		message: v.string(),
@@ -261,7 +261,7 @@ export type FinishReason = v.InferOutput<typeof finishReason>;
 export type CompletionUsage = v.InferOutput<typeof usageSchema>;
 export type ErrorBody = v.InferOutput<typeof errorSchema>;
 
-/** The media type and the base64 of a `data:` URL; nothing for any other text. */
+/** Returns the media type and the base64 of a `data:` URL, and undefined for any other text. */
 export function readDataUrl(url: string): { readonly mime: string; readonly data: string } | undefined {
 	const comma = url.indexOf(',');
 	const head = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+-]+=[\w.+-]+)*;base64$/i.exec(

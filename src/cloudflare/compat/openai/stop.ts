@@ -1,13 +1,13 @@
-/** Ends a text before the first of these words, even if it comes in pieces. */
+/** Cuts a text before the first of these words, even if a word is split over several pieces. */
 export interface Stopper {
-	/** Adds a piece, and returns what can be shown now. */
+	/** Adds a piece and returns the text that can be shown now. */
 	take(more: string): string;
 	/** Returns the rest after the last piece. */
 	end(): string;
 }
 
 export function createStopper(words: readonly string[]): Stopper {
-	/** Held back, because it may be the beginning of a word. */
+	/** Text that is held back because it may be the start of a word. */
 	let held = '';
 	let isOver = false;
 	return {
@@ -32,7 +32,7 @@ export function createStopper(words: readonly string[]): Stopper {
 	};
 }
 
-/** The length of the text's end that is the beginning of a word. */
+/** Returns how many characters at the end of the text may be the start of a word. */
 function lengthOfBeginning(text: string, word: string): number {
 	for (let length = Math.min(text.length, word.length - 1); length > 0; length--)
 		if (text.endsWith(word.slice(0, length))) return length;

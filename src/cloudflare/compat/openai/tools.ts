@@ -5,16 +5,16 @@ import { createSchemaReader } from '../client-schema.ts';
 import type { ClientTool } from '../client-tool.ts';
 import type { CompletionRequest } from './schema.ts';
 
-/** The agent that a request means. */
+/** The agent of a request. */
 export interface Meant {
 	readonly name: string;
-	/** Names of its own tools, as a provider is shown them. */
+	/** The names of the agent's own tools, as providers see them. */
 	readonly toolNames: ReadonlySet<string>;
 }
 
 /**
- * The client's own tools, checked. Throws `invalid_request` that names the field: for a name that is the agent's, or
- * another tool's, and for a schema that no arguments can be checked by.
+ * Returns the client's tools. Throws `invalid_request`, which names the field, if a name belongs to a tool of the agent
+ * or to another tool, or if arguments cannot be checked against a schema.
  */
 export function readClientTools(
 	{ tools, tool_choice }: Pick<CompletionRequest, 'tools' | 'tool_choice'>,
@@ -26,7 +26,7 @@ export function readClientTools(
 	for (const [index, { function: given }] of (tools ?? []).entries()) {
 		const { name, description, parameters } = given;
 		const at = `tools.${index}.function`;
-		if (own.has(name)) throw createRefusal(`${at}.name`, `${agent} has a tool of this name by itself. Rename yours`);
+		if (own.has(name)) throw createRefusal(`${at}.name`, `${agent} has a tool with this name. Rename yours`);
 		if (seen.has(name)) throw createRefusal(`${at}.name`, 'another of these tools has this name');
 		seen.add(name);
 		const inputSchema = readSchema(parameters ?? { type: 'object', properties: {} }, `${at}.parameters`);
@@ -37,8 +37,8 @@ export function readClientTools(
 }
 
 /**
- * What the client wants called: one of its tools, or any of them, so not one of the agent's. Throws `invalid_request`
- * where it has none such.
+ * Returns what the model must call: one of the client's tools, or any of them, but never the agent's. Throws
+ * `invalid_request` if the client has no such tool.
  */
 export function readToolChoice({
 	tools,
@@ -56,8 +56,8 @@ export function readToolChoice({
 }
 
 /**
- * A client tells of its own calls only: one of a tool of the agent, or of what reads skills, would have been made by
- * nobody. Throws `invalid_request` that names the call.
+ * Checks that the messages hold only calls of the client's tools. Throws `invalid_request`, which names the call, for a
+ * call of the agent's tools or of the skill reader: no answer ever showed such a call.
  */
 export function assertOwnCalls(
 	{ messages }: Pick<CompletionRequest, 'messages'>,
@@ -73,7 +73,7 @@ export function assertOwnCalls(
 	}
 }
 
-/** Throws where a tool of this schema could not be offered. */
+/** Throws if a tool with this schema cannot be offered to a model. */
 function assertOfObject(inputSchema: ClientTool['inputSchema'], field: string): void {
 	try {
 		define({ name: 'client', description: '', inputSchema });

@@ -19,7 +19,7 @@ import { session, sessionBody } from '../../wire/session.ts';
 import { listedSkill, skill } from '../../wire/skill.ts';
 import { usage } from '../../wire/usage.ts';
 
-/** Schemas that the document has a name for: wherever one of them is used, it refers to the name. */
+/** The named schemas of the document. Every use of one refers to its name. */
 export const components: Readonly<Record<string, v.GenericSchema>> = {
 	Agent: agent,
 	Answer: answerBody,

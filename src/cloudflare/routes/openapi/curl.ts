@@ -1,6 +1,6 @@
 import type { Spec } from './spec.ts';
 
-/** An operation as a line for the shell. What a path names stands in capitals. */
+/** Returns a curl command for an operation. Path parameters are in capitals. */
 export function toCurl(
 	origin: string,
 	path: string,
@@ -19,7 +19,7 @@ export function toCurl(
 	].join(' \\\n  ');
 }
 
-/** The first example of a media type, as the text that is sent. */
+/** Returns the first example of a media type as text. */
 function exampleIn({ example, examples }: Readonly<Record<string, unknown>>): string | undefined {
 	if (example !== undefined) return typeof example === 'string' ? example : JSON.stringify(example);
 	const [first] = Object.values(Object(examples));

@@ -6,7 +6,7 @@ import { type RequestHeader, requestHeaders } from '../../wire/operation.ts';
 import { type JsonSchema, toNamedSchemas } from './json-schema.ts';
 import { anyError, nameFailure, parameterName, type Spec, toExamples, toRef } from './spec.ts';
 
-/** The API as an OpenAPI 3.1 document: https://spec.openapis.org/oas/v3.1.1 */
+/** Creates the OpenAPI 3.1 document of the API: https://spec.openapis.org/oas/v3.1.1 */
 export interface Document {
 	readonly openapi: string;
 	readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -37,7 +37,7 @@ const tags = [
 	{ name: 'Service', description: 'About the Worker itself.' },
 ];
 
-/** The document of an app: of all its routes that stand behind `serves`. */
+/** Creates the document of an app from all its routes that use `serves`. */
 export async function createDocument<E extends HonoEnv, S extends Schema>(app: Hono<E, S>): Promise<Document> {
 	const { paths } = await generateSpecs(app, { excludeStaticFile: false, defaultValidationErrorResponse: false });
 	return {
@@ -84,7 +84,7 @@ function headerParameter(name: RequestHeader): JsonSchema {
 	return { name: headerTitle(name), in: 'header', description: says, schema: { type: 'string' }, example };
 }
 
-/** A header's name as it is usually written. */
+/** Returns a header's name in its usual case. */
 function headerTitle(name: RequestHeader): string {
 	return name.replace(/\b(id\b|\w)/g, (letters) => letters.toUpperCase());
 }

@@ -6,7 +6,7 @@ import { components } from './components.ts';
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * A schema as the document has it. A rule that JSON Schema has no word for is left out, so the document is never
+ * Converts a schema for the document. Leaves out rules that JSON Schema cannot express, so the document is never
  * stricter than the check.
  */
 export function toDocumentSchema(schema: v.GenericSchema): JsonSchema {
@@ -24,7 +24,7 @@ const names = new Map(Object.entries(components).map(([name, schema]) => [schema
 
 const refTo = (name: string) => `#/components/schemas/${name}`;
 
-/** Converts every schema with a name on its way, so one that has a name itself is better referred to. */
+/** Converts a schema and, on the way, every named schema in it. Refer to a named schema instead. */
 function convert(schema: v.GenericSchema) {
 	const { $schema: _, $defs: __, ...json } = toJsonSchema(schema, { ...settings, definitions: components });
 	return json;
@@ -32,12 +32,12 @@ function convert(schema: v.GenericSchema) {
 
 const settings: ConversionConfig = {
 	target: 'draft-2020-12',
-	// What it cannot convert is a check of ours, and stays one.
+	// A check that cannot be converted is left out of the document.
 	errorMode: 'ignore',
 	overrideRef: ({ referenceId }) => refTo(referenceId),
 	overrideAction: ({ valibotAction: action, jsonSchema }) => {
 		const { pattern: _, ...rest } = jsonSchema;
-		// A query has texts only; one that is read as a number is described as one.
+		// A query has only texts. A text that becomes a number is described as a number.
 		if ('operation' in action && action.operation === Number) return { ...rest, type: 'integer' };
 		const flags = 'requirement' in action && action.requirement instanceof RegExp ? action.requirement.flags : '';
 		return /[^u]/.test(flags) ? rest : undefined;
@@ -50,7 +50,7 @@ const settings: ConversionConfig = {
 	},
 };
 
-/** A default is said in words: as a keyword it makes generators of clients take the field for a required one. */
+/** Writes a default into the description. As a keyword it makes client generators treat the field as required. */
 function withoutDefault({ default: value, ...schema }: ReturnType<typeof convert>) {
 	if (value === null || typeof value === 'object') return schema;
 	const words = `Default: ${String(value)}.`;

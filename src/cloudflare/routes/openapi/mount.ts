@@ -6,11 +6,11 @@ import { refuseMethod } from '../request.ts';
 import { createDocument, type Document } from './document.ts';
 import { renderPage } from './page.ts';
 
-/** Nothing but the page's own stylesheet. */
+/** Allows only the page's own stylesheets. */
 const policy =
 	"default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** `/openapi.json` and `/docs`: the app's routes as a document and as a page. Mounts them on the app itself. */
+/** Mounts `/openapi.json` and `/docs` on the app: its routes as a document and as a page. */
 export function describe<S extends Schema>(app: Hono<RouteEnv, S>) {
 	let made: Promise<Document> | undefined;
 	const document = () => {

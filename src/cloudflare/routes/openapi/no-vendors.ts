@@ -1,6 +1,6 @@
 /**
- * Stands in for what hono-openapi converts the schemas of other libraries with (`[alias]` in wrangler.toml): it would
- * bring all of Zod into the Worker. The document is made by `json-schema.ts`, so nothing of this is called.
+ * Replaces the modules that hono-openapi uses to convert the schemas of other libraries (`[alias]` in wrangler.toml).
+ * They would bring all of Zod into the Worker. `json-schema.ts` converts the schemas, so nothing here is called.
  */
 const refuse = (): never => {
 	throw new Error('The document is made by src/cloudflare/routes/openapi/json-schema.ts.');

@@ -13,10 +13,10 @@ interface Place {
 	readonly spec: Spec;
 }
 
-/** The id of a tag's group: one word, as HTML wants it. */
+/** Returns the HTML id of a tag's group: one word. */
 const tagId = (name: string) => `tag-${name.replaceAll(' ', '-')}`;
 
-/** The document as a page, without a script; its stylesheets are `/theme.css`, as the chat's, and `/docs.css`. `origin` is where the curl lines go. */
+/** Renders the document as a page without scripts. `origin` is the address in the curl lines. */
 export function renderPage(document: Document, origin: string): Html {
 	const { info, tags, components, paths } = document;
 	const places: readonly Place[] = Object.entries(paths).flatMap(([path, methods]) =>
@@ -102,7 +102,7 @@ ${contentHtml(undefined, Object(content))}
 </details>`;
 }
 
-/** What a body may hold, media type by media type, with the examples. */
+/** Renders a body: each media type with its examples. */
 function contentHtml(title: string | undefined, content: Readonly<Record<string, JsonSchema>> = {}): Html {
 	return html`${Object.entries(content).map(([type, { schema, example, examples }]) => {
 		const texts =
@@ -139,7 +139,7 @@ function describeAccess({ security, responses }: Spec): string {
 	return `With an API key${scope === undefined ? '' : ` that has the scope ${scope}`}.`;
 }
 
-/** What a reference to a component stands for. */
+/** Returns the component that a reference names. */
 function resolveRefs(value: JsonSchema, components: Document['components']): JsonSchema {
 	if (typeof value.$ref !== 'string') return value;
 	const [kind = '', name = ''] = value.$ref.split('/').slice(2);

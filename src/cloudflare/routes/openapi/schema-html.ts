@@ -6,7 +6,7 @@ type Html = ReturnType<typeof html>;
 
 const named = '#/components/schemas/';
 
-/** What a value of a schema is, in a few words; a schema with a name as a link to it. */
+/** Describes a schema in a few words. A named schema becomes a link. */
 export function typeHtml(schema: JsonSchema): Html {
 	const { $ref, anyOf, oneOf, allOf, items, type, enum: values, const: value, format, additionalProperties } = schema;
 	if (typeof $ref === 'string') return linkTo($ref.slice(named.length));
@@ -28,7 +28,7 @@ export function typeHtml(schema: JsonSchema): Html {
 	return html`${typeof type === 'string' ? type : 'any JSON'}`;
 }
 
-/** The fields of an object; of one of several objects, the fields of each. Nothing for what has none. */
+/** Returns the fields of an object schema, or of each object of a union. Empty for other schemas. */
 export function fieldsHtml(schema: JsonSchema): Html {
 	const { properties, required, anyOf, oneOf, allOf, items } = schema;
 	for (const list of [anyOf, oneOf, allOf]) {
@@ -47,7 +47,7 @@ export function fieldsHtml(schema: JsonSchema): Html {
 	})}</dl>`;
 }
 
-/** A sentence of Markdown: code in it as code. */
+/** Converts a sentence of Markdown to HTML. Supports only inline code. */
 export function renderProse(text: string): Html {
 	return html`${text.split('`').map((piece, at) => (at % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`))}`;
 }

@@ -10,7 +10,7 @@ import {
 } from '../../wire/operation.ts';
 import { type JsonSchema, toDocumentSchema } from './json-schema.ts';
 
-/** An operation as OpenAPI 3.1 writes it: https://spec.openapis.org/oas/v3.1.1#operation-object */
+/** Converts an operation to OpenAPI 3.1: https://spec.openapis.org/oas/v3.1.1#operation-object */
 export interface Spec {
 	readonly operationId: string;
 	readonly tags: readonly string[];
@@ -50,7 +50,7 @@ export function toSpec(operation: Operation): Spec {
 
 const forAdmins = 'With a key that has the scope `admin` also for sessions of other owners.';
 
-/** What is answered where something is wrong. */
+/** The error answers. */
 function describeFailure(status: FailureStatus | 'default', form: Operation['failure']): JsonSchema {
 	if (form === undefined) return toRef('responses', nameFailure(status));
 	return describeResponse({ says: status === 'default' ? anyError : failures[status].says, ...form });
@@ -58,12 +58,12 @@ function describeFailure(status: FailureStatus | 'default', form: Operation['fai
 
 export const anyError = 'Any other error.';
 
-/** The name that the answer of a status has in the document. */
+/** Returns the name of a status's answer in the document. */
 export function nameFailure(status: number | string): string {
 	return status === 'default' ? 'AnyError' : `Error${status}`;
 }
 
-/** The name that a header has among the document's parameters. */
+/** Returns the name of a header among the document's parameters. */
 export function parameterName(header: RequestHeader): string {
 	return header.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -72,7 +72,7 @@ export function toRef(kind: 'responses' | 'parameters' | 'schemas', name: string
 	return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** Examples by their names, as OpenAPI writes them. */
+/** Converts named examples to OpenAPI's form. */
 export function toExamples(examples: Readonly<Record<string, unknown>>): JsonSchema {
 	return Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
 }
@@ -100,7 +100,7 @@ const errorsOfAccess: Readonly<Record<Access, readonly FailureStatus[]>> = {
 const ofBodies: readonly FailureStatus[] = [400, 413, 415];
 const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
 
-/** The errors of an operation, with those that follow from what it takes. */
+/** Returns the errors of an operation, including those that follow from its input. */
 function listErrors({ access, query, ignoresQuery, json, runs, errors = [] }: Operation): FailureStatus[] {
 	const all = new Set<FailureStatus>([
 		...errors,
@@ -156,7 +156,7 @@ function describeResponse({ says, json, examples, also = {}, headers }: Answer):
 	};
 }
 
-/** OpenAPI 3.1 has no word for what an event stream holds: the schema of its events is named beside it. */
+/** OpenAPI 3.1 cannot describe the events of a stream, so an extension names their schema. */
 function describeMedia({ example, says: description, events }: OtherMedia): JsonSchema {
 	return {
 		schema: {
