@@ -96,6 +96,7 @@ describe.each(dialects)('$name', (dialect) => {
 				const outcome = await ask(way, { onDelta });
 				const error = readError(outcome);
 				expect(['network', 'interrupted']).toContain(error.code);
+				expect(error.message).toMatch(/send the message again/i);
 				expect(outcome.deltas.some(({ type }) => type === 'stop')).toBe(false);
 				expectUsage(error);
 				await theExchange().closed;

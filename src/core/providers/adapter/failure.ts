@@ -186,7 +186,9 @@ function chooseCode({ kinds = [] }: Said, words: string, status: number | undefi
 	return 'interrupted';
 }
 
-const remedies: Readonly<Record<string, (caller: Caller) => string>> = {
+type Remedy = (caller: Caller) => string;
+
+const remedies: Readonly<Record<string, Remedy>> = {
 	auth: ({ keyName = 'the API key' }) => `Check ${keyName}.`,
 	rate_limited: () => 'The provider limits how often it may be asked: wait, or raise the limit there.',
 	insufficient_quota: () => 'The account has no credit left: top it up, or name another model.',
@@ -196,9 +198,9 @@ const remedies: Readonly<Record<string, (caller: Caller) => string>> = {
 	content_filtered: () => 'The provider refuses this content: change the message.',
 	invalid_request: () => '',
 	timeout: () => 'Try again, or ask for a shorter answer.',
-	toNetworkError: () => 'Check the base URL and the network, or send the message again.',
-	toInterruption: () => 'The reply broke off: send the message again.',
-};
+	network: () => 'Check the base URL and the network, or send the message again.',
+	interrupted: () => 'The reply broke off: send the message again.',
+} satisfies Record<Exclude<Verdict, 'provider_error'> | 'network', Remedy>;
 
 const notFound = "Check the model's name, and the base URL.";
 
