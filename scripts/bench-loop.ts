@@ -1,6 +1,6 @@
 /**
- * The first part of `npm run bench`: what a delta costs on its way from a provider to a reader, beside a loop that only writes the event's
- * bytes. Ratios of one run; the microseconds are this machine's.
+ * The first part of `npm run bench`: measures what a delta costs from a provider to a reader. The baseline is a loop
+ * that only writes the event's bytes. The ratios compare within one run; the microseconds depend on the machine.
  */
 
 import { follow } from '../src/cloudflare/session/events/follow.ts';
@@ -14,7 +14,7 @@ const delta = { type: 'text', text: 'hello ' } as const;
 const rounds = 5;
 const nextChunk = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A model that sends so many deltas in one network chunk. */
+/** A model that sends `perChunk` deltas in one network chunk. */
 const model =
 	(perChunk: number): ChatStreamFn =>
 	async (_model, _messages, _system, _tools, onDelta) => {
@@ -51,7 +51,7 @@ async function drain(stream: ReadableStream<Uint8Array>): Promise<void> {
 	while (!(await reader.read()).done);
 }
 
-/** Processor time a delta, in microseconds: the least of some rounds. */
+/** Returns the processor time of a delta in microseconds: the best of several rounds. */
 async function cost(work: (perChunk: number) => Promise<void>, perChunk: number): Promise<number> {
 	let least = Number.POSITIVE_INFINITY;
 	for (let round = 0; round < rounds; round++) {

@@ -1,7 +1,7 @@
 /**
- * The second part of `npm run bench`: what a delta costs on its way from a provider's bytes to `onDelta`, through the SDK
- * and the adapter, beside a loop by hand that only splits the stream, parses each event and hands it on. Processor time;
- * ratios of one run.
+ * The second part of `npm run bench`: measures what a delta costs from a provider's bytes to `onDelta`, through the SDK
+ * and the adapter. The baseline is a hand-written loop that only splits the stream, parses each event and passes it on.
+ * Processor time; the ratios compare within one run.
  */
 import { providers } from '../src/core/index.ts';
 
@@ -9,7 +9,7 @@ const rounds = 7;
 const chunkBytes = 16_384;
 const apiKey = 'bench';
 
-/** What a provider sends: its events, and where the piece stands in one. */
+/** The events that a provider sends, and the place of the delta in an event. */
 interface Stream {
 	readonly events: readonly object[];
 	readonly toPiece: (event: Json) => unknown;
@@ -149,7 +149,7 @@ function toBytes({ events }: Stream): Uint8Array {
 	return new TextEncoder().encode(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
 }
 
-/** The bytes as a response whose network chunks come one after another. */
+/** Returns a response that sends the bytes in several network chunks. */
 function respond(bytes: Uint8Array): Response {
 	let at = 0;
 	const body = new ReadableStream<Uint8Array>({
@@ -180,7 +180,7 @@ async function byHand(bytes: Uint8Array, toPiece: Stream['toPiece'], onDelta: (d
 	}
 }
 
-/** Processor time in milliseconds: the least of some rounds. */
+/** Returns the processor time in milliseconds: the best of several rounds. */
 async function cost(work: () => Promise<void>): Promise<number> {
 	let least = Number.POSITIVE_INFINITY;
 	for (let round = 0; round < rounds; round++) {

@@ -1,4 +1,4 @@
-/** What `bench-skills.ts` measures from outside: a Worker's own clock stands still while it computes. */
+/** The Worker that `bench-skills.ts` measures from outside, because a Worker's clock stops while it computes. */
 import * as v from 'valibot';
 import { demoEmbedding } from '../src/core/providers/demo-embedding.ts';
 import { kvResolver } from '../src/core/skill/kv/resolver.ts';

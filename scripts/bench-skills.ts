@@ -1,6 +1,6 @@
 /**
- * The third part of `npm run bench`: what ten thousand published skills cost a turn and a search, in workerd, and how often
- * a search finds what was meant. Milliseconds are this machine's.
+ * The third part of `npm run bench`: measures in workerd what ten thousand published skills cost a turn and a search,
+ * and how often a search finds the right skill. The milliseconds depend on the machine.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -102,7 +102,7 @@ async function ask(path: string, times: number) {
 	return { ...answer, ms: performance.now() - began };
 }
 
-/** Milliseconds of one, warm: of many in one request, less what a request costs by itself. The least of three. */
+/** Milliseconds of one warm call: many calls in one request, minus the cost of the request. The best of three. */
 async function each(path: string, times: number): Promise<number> {
 	let least = Number.POSITIVE_INFINITY;
 	for (let round = 0; round < 3; round++) {

@@ -1,4 +1,4 @@
-/** `npm run bench`: what Runlet costs. Each part runs in a process of its own, so that none warms up the next. */
+/** `npm run bench`: measures what Runlet costs. Each part runs in its own process, so that none warms up the next. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { isAsked } from './options.ts';

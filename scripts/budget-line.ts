@@ -5,7 +5,7 @@ export const limitSchema = v.object({ tokens: v.exactOptional(v.number()), usd: 
 
 type Limit = v.InferOutput<typeof limitSchema>;
 
-/** What may be spent where nobody says, in a sentence, and how to change it. */
+/** Describes the default budgets and how to change them, in one sentence. */
 export function budgetLine(session: Limit, day: Limit): string {
 	const line = `A session may spend ${amountText(session)}, an owner ${amountText(day)} a day (UTC)`;
 	return `${line}: SESSION_BUDGET_TOKENS, DAY_BUDGET_TOKENS (a number, or none)`;

@@ -1,4 +1,7 @@
-/** `npm run build`: the library as `dist/` (ESM and declarations), and proof that every export of package.json loads. */
+/**
+ * `npm run build`: builds the library into `dist/` (ESM and declarations), and checks that every export of package.json
+ * loads.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +25,7 @@ async function build(): Promise<void> {
 	const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
 	const failures = status === 0 ? await checkExports() : [`tsc ended with ${status ?? 'a signal'}`];
 	for (const failure of failures) console.error(`build: ${failure}`);
-	// An incomplete dist/ must not be packed by accident.
+	// Nobody must pack an incomplete dist/ by accident.
 	if (failures.length > 0) rmSync(join(root, 'dist'), { recursive: true, force: true });
 	process.exitCode = failures.length > 0 ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-/** `npm run check`: everything that reads the sources without running them. The first that fails ends it. */
+/** `npm run check`: runs all checks that only read the sources. Stops at the first failure. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { isAsked } from './options.ts';

@@ -14,8 +14,8 @@ import { root, type Target } from './wrangler.ts';
 const health = v.looseObject({ problems: v.array(v.object({ where: v.string(), message: v.string() })) });
 
 /**
- * Runs a built Worker once, with the variables and the skills that it would be deployed with, and asks it what is wrong.
- * Gives a line a problem; what is a secret at Cloudflare is not known here, and not missed.
+ * Runs a built Worker once with the variables and skills of a deployment, and asks it what is wrong. Returns one line
+ * for each problem. Secrets at Cloudflare are unknown here, so a missing secret is no problem.
  */
 export async function findDeployProblems(folder: string, { config, env }: Target): Promise<readonly string[]> {
 	const { compatibilityDate, compatibilityFlags, durableObjects } = unstable_getMiniflareWorkerOptions(
@@ -57,7 +57,7 @@ export async function findDeployProblems(folder: string, { config, env }: Target
 	}
 }
 
-/** The exception that its sources throw, with the line. */
+/** Returns the exception of the sources, with its line. */
 function explain(said: string, folder: string): string | undefined {
 	const [, message, at] = /Uncaught (?:Error: )?([^\n]*)(?:\n\s+at ([^\n]*))?/.exec(said) ?? [];
 	if (message === undefined) return undefined;
@@ -67,7 +67,9 @@ function explain(said: string, folder: string): string | undefined {
 	return at === undefined ? message : `${lines.translate(at)}: ${message}`;
 }
 
-/** Variables as a Worker gets them: those that are no text, as `wrangler.toml` has them. */
+/**
+ * Returns the variables in the form that a Worker gets: values of `wrangler.toml` that are not text keep their type.
+ */
 function toBindings(vars: Record<string, unknown>): Record<string, string | number | boolean> {
 	const form = v.union([v.string(), v.number(), v.boolean()]);
 	return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** `npm run deploy`: puts the Worker on Cloudflare, with its keys and skills. Run again, it brings all of it up to date. */
+/** `npm run deploy`: deploys the Worker to Cloudflare with its keys and skills, or updates all of them. */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -29,7 +29,7 @@ const usage = `npm run deploy [-- OPTIONS]: puts the Worker on Cloudflare, with 
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
-/** Where wrangler.toml says nothing else. */
+/** The default budgets, which wrangler.toml can change. */
 const budgetsText = `${budgetLine(defaultBudgets.session, defaultBudgets.day)}, unless wrangler.toml says else.`;
 
 async function main(args: string[]): Promise<number> {
@@ -62,11 +62,11 @@ async function main(args: string[]): Promise<number> {
 	console.log(`${budgetsText}\n`);
 	console.log(`${curlLine(given?.newKey ?? "'$RUNLET_API_KEY'", url ?? 'https://ADDRESS')}\n`);
 	if (!published)
-		console.error('Not all skills could be published: mend what is said above, then npm run skills -- --remote');
+		console.error('Not all skills could be published. Fix the problems above, then run npm run skills -- --remote');
 	return published ? 0 : 1;
 }
 
-/** What can be known without an account: that it builds, that the keys fit, that the skills are valid. */
+/** Checks what needs no account: the build, the keys and the skills. */
 async function dryRun(file: string, target: Target, outdir: string | undefined): Promise<number> {
 	const { keys } = await readKeys(file);
 	toSecret(keys);
@@ -107,8 +107,8 @@ function isLoggedOut(output: string): boolean {
 }
 
 /**
- * The keys that the Worker gets. Where there are none yet the first one is made, and shown. Nothing where the deployed
- * Worker has keys that were made elsewhere: those stay.
+ * Returns the keys for the Worker. If there are none yet, creates and shows the first one. Returns undefined if the
+ * deployed Worker has keys from elsewhere: those stay.
  */
 async function prepareKeys(
 	file: string,
@@ -143,8 +143,8 @@ async function askYesNo(question: string): Promise<boolean> {
 const deployed = v.object({ type: v.literal('deploy'), targets: v.optional(v.array(v.string()), []) });
 
 /**
- * Deploys; the keys go with the code, in one version. KV is made by the first deploy and found again by later ones, so
- * nothing has to be written into `wrangler.toml`. Gives the address.
+ * Deploys the code and the keys as one version, and returns the address. The first deploy creates KV and later ones
+ * find it, so `wrangler.toml` needs no id.
  */
 async function deploy(folder: string, target: Target, keys: Keys | undefined): Promise<string | undefined> {
 	buildPage();
@@ -159,12 +159,12 @@ async function deploy(folder: string, target: Target, keys: Keys | undefined): P
 	}
 	const lines = (await readFile(told, 'utf8')).split('\n').filter((line) => line !== '');
 	const entry = lines.map((line): unknown => JSON.parse(line)).find((line) => v.is(deployed, line));
-	// A domain of one's own stands there as `example.com (custom domain)`.
+	// Wrangler prints a custom domain as `example.com (custom domain)`.
 	const address = (v.is(deployed, entry) ? entry.targets : undefined)?.[0]?.split(' ')[0];
 	return address === undefined || address.startsWith('https://') ? address : `https://${address}`;
 }
 
-/** A failure of Wrangler's with what to do about it, where its own words do not say. */
+/** Adds the remedy to a failure of Wrangler, if Wrangler does not say it. */
 function explainError(error: unknown): unknown {
 	if (!(error instanceof WranglerError)) return error;
 	if (/\b10089\b/.test(error.output))
@@ -175,7 +175,7 @@ function explainError(error: unknown): unknown {
 	return new Error('wrangler deploy failed: see above.', { cause: error });
 }
 
-/** In a process of its own. Whether all went well. */
+/** Publishes the skills in a separate process. Returns whether it succeeded. */
 function skills(options: readonly string[], target: Target): boolean {
 	const command = [join(import.meta.dirname, 'skills.ts'), ...options, ...targetOptions(target)];
 	return spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit', env: quietEnv }).status === 0;

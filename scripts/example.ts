@@ -1,4 +1,4 @@
-/** `npm run example NAME`: runs a file of `examples/`; without a name, lists them. */
+/** `npm run example NAME`: runs a file of `examples/`. Without a name it lists them. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

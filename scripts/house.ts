@@ -1,12 +1,11 @@
 /**
- * The rules of the house (CONTRIBUTING, "The house"): the rooms of `src` from the ground up, and who may import whom.
- * Every file belongs to one room. An import goes to the same room or to a lower floor; nothing else passes. A room may
- * have rooms of its own, with the same rule between them.
+ * The import rules of `src` (CONTRIBUTING, "The house"). Every file belongs to one room. A file may import from its own
+ * room and from lower floors, and from nowhere else. A room may have rooms of its own, with the same rule between them.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-/** From the ground up. Rooms of one floor do not import each other. */
+/** The floors, from the ground up. Rooms of one floor do not import each other. */
 const floors: readonly (readonly string[])[] = [
 	['core/ground'],
 	['core/tool'],
@@ -25,13 +24,13 @@ const floors: readonly (readonly string[])[] = [
 	['page', 'worker.ts'],
 ];
 
-/** The floors within a room, likewise. */
+/** The floors within a room, from the ground up. */
 const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 	'cloudflare/objects': [['migrate.ts'], ['directory', 'ledger', 'publisher']],
 	'cloudflare/session': [['store'], ['events'], ['run'], ['inbox'], ['ui'], ['object.ts']],
 };
 
-/** What a wing may import of the others, where that is less than everything below it. */
+/** What a wing may import from other wings, if that is less than everything below it. */
 const only: Readonly<Record<string, readonly string[]>> = {
 	core: ['core'],
 	agents: ['core', 'cloudflare/agent', 'cloudflare/webhooks'],
@@ -39,10 +38,10 @@ const only: Readonly<Record<string, readonly string[]>> = {
 	page: ['client'],
 };
 
-/** Of these rooms a wing imports types only: it takes none of their code along. */
+/** The rooms from which a wing imports only types, so that it bundles none of their code. */
 const typesOnly: Readonly<Record<string, readonly string[]>> = { client: ['cloudflare'] };
 
-/** What is against the rules in a folder with a `src`: a line each. */
+/** Returns the violations in a folder with a `src`, one line each. */
 export function findViolations(root: string): readonly string[] {
 	const source = join(root, 'src');
 	const files = globSync('**/*.{ts,tsx,js}', { cwd: source }).sort();
@@ -58,7 +57,7 @@ export function findViolations(root: string): readonly string[] {
 }
 
 function findProblem(file: string, from: Place, target: string): string | undefined {
-	// The Worker reads its version there.
+	// The Worker reads its version from package.json.
 	if (target === '../package.json' && isWithin(file, 'cloudflare')) return undefined;
 	const to = findFloor(target);
 	if (to === undefined) return 'this is in no room of src.';
@@ -81,10 +80,10 @@ function findCode(file: string, target: string, isType: boolean): string | undef
 interface Place {
 	/** The innermost room. */
 	readonly room: string;
-	/** The room of the outer list that it is in, and the floor of that. */
+	/** The outer room, and its floor. */
 	readonly house: string;
 	readonly floor: number;
-	/** Its floor within that. */
+	/** The floor within the outer room. */
 	readonly inner: number;
 }
 
@@ -107,11 +106,11 @@ function isWithin(file: string, room: string): boolean {
 
 interface Import {
 	readonly specifier: string;
-	/** Whether it is an `import type` or `export type`. */
+	/** Whether the import is an `import type` or `export type`. */
 	readonly isType: boolean;
 }
 
-/** Relative specifiers behind `from` or `import`, whatever stands around them. */
+/** Finds the relative specifiers after `from` or `import`. */
 function listImports(path: string): readonly Import[] {
 	const text = readFileSync(path, 'utf8');
 	const found = text.matchAll(/\b(from|import)\s*\(?\s*(["'`])(\.[^"'`]*)\2/g);

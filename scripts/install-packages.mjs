@@ -1,6 +1,6 @@
 /**
- * Brings node_modules to what package-lock.json says, and does nothing when it is there already. Runs on Node 20.0 and
- * newer, so without a dependency, without TypeScript, and without what later ones of the 20 brought.
+ * Installs the packages of package-lock.json. Does nothing if they are installed already. Must run on Node 20.0, so it uses
+ * no dependency, no TypeScript and no newer features.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -20,9 +20,9 @@ if (!isInstalled()) {
 }
 refuseOldNode();
 
-/** Whether every package of package-lock.json that is not optional stands in node_modules, in that version. */
+/** Whether node_modules has every required package of package-lock.json in the right version. */
 function isInstalled() {
-	// npm writes this file last, so a broken-off installation has none.
+	// npm writes this file last, so an incomplete installation does not have it.
 	const installed = readPackages('node_modules/.package-lock.json');
 	const wanted = readPackages('package-lock.json');
 	if (installed === undefined || wanted === undefined) return false;
@@ -48,11 +48,11 @@ function readPackages(path) {
 
 function install() {
 	console.error('Installing the dependencies with `npm ci`: about half a minute, longer on a slow connection.');
-	// `npm start` and its like name the npm and the Node that run them. That Node is not the one in node_modules, which
-	// `npm ci` replaces.
+	// npm scripts know the npm and the Node that run them. This Node is not the one in node_modules, which `npm ci`
+	// replaces.
 	const { npm_execpath: npm = '', npm_node_execpath: outerNode } = process.env;
 	const ownNode = process.execPath.startsWith(join(root, 'node_modules') + sep) ? 'node' : process.execPath;
-	// Options of the outer npm reach this one through the environment: `npm pack --dry-run`, `npm start --omit=dev`.
+	// The environment passes options of the outer npm to this one: `npm pack --dry-run`, `npm start --omit=dev`.
 	const options = ['ci', '--include=dev', '--dry-run=false', '--global=false'];
 	const [command, args] = basename(npm).startsWith('npm-cli')
 		? [outerNode ?? ownNode, [npm, ...options]]
@@ -76,7 +76,7 @@ function install() {
 }
 
 /**
- * Runs one at a time for this folder, over all processes of this machine. The lock of a process that died is taken over.
+ * Runs one call at a time for this folder, across all processes. Takes over the lock of a process that died.
  * @param {() => void} run
  */
 async function withLock(run) {
@@ -111,7 +111,7 @@ function tryLock() {
 function isStale() {
 	try {
 		const owner = Number(readFileSync(lockFile, 'utf8'));
-		// Between its creation and its first byte the file is empty.
+		// A new lock file is empty until its first write.
 		if (owner === 0) return Date.now() - statSync(lockFile).mtimeMs > 5_000;
 		process.kill(owner, 0);
 		return false;
@@ -125,7 +125,7 @@ function getCode(error) {
 	return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** The scripts are TypeScript: the Node in node_modules runs them, and it is brought by that package's install script. */
+/** The Node in node_modules runs the scripts, which are TypeScript. The install script of its package downloads it. */
 function refuseOldNode() {
 	if (process.exitCode || Number.parseInt(process.versions.node, 10) >= 24) return;
 	const bin = process.platform === 'win32' ? 'node.exe' : 'node';

@@ -1,6 +1,6 @@
 /**
- * Runs before every npm script, on whatever Node there is. This file is written so that old ones can read it, too: it says
- * in a sentence that they are too old, instead of failing at something that they do not know.
+ * Runs before every npm script, on any Node. Old versions must be able to parse this file: it tells them that they are too
+ * old.
  */
 var version = process.versions.node;
 

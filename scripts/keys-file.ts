@@ -6,17 +6,17 @@ import { hashKey, type KeyRecord, makeKey, parseKeys } from '../src/cloudflare/a
 import { toMessageText } from '../src/core/ground/errors.ts';
 import { root } from './wrangler.ts';
 
-/** Where the keys of this folder stand: their hashes only, and in no repository. */
+/** The file with the keys of this folder: only their hashes. Git ignores it. */
 export const defaultKeysFile = join(root, 'keys.json');
 
-/** What a deployed Worker has of it, as far as it was told from here. */
+/** What a deployed Worker has, according to the uploads from this folder. */
 export interface Remote {
-	/** A hash of the list that it has. */
+	/** A hash of the Worker's list. */
 	readonly list?: string;
 	readonly url?: string;
 }
 
-/** The keys that there are, and the deployed Workers, by the name of Wrangler's environment; '' for none. */
+/** The keys, and the deployed Workers by the name of Wrangler's environment ('' for none). */
 export interface Keys {
 	readonly keys: readonly KeyRecord[];
 	readonly remotes: Readonly<Record<string, Remote>>;
@@ -28,7 +28,7 @@ const form = v.object({
 	remotes: v.optional(v.record(v.string(), v.object({ list: text, url: text })), {}),
 });
 
-/** The keys of a file; none where it is not there. Throws where it cannot be read. */
+/** Reads the keys of a file. Returns none if it does not exist. Throws if it cannot be read. */
 export async function readKeys(file: string): Promise<Keys> {
 	let written: string;
 	try {
@@ -48,8 +48,8 @@ export async function readKeys(file: string): Promise<Keys> {
 }
 
 /**
- * Changes the keys of a file, for its owner's eyes only (mode 600) and in one step: who reads it sees the old list or the
- * new one. Two changes at once do not lose one another: the second is refused.
+ * Changes the keys of a file atomically. Only the file's owner can read it (mode 600). If two commands change it at
+ * once, the second is refused, so no change is lost.
  */
 export async function changeKeys(file: string, change: (keys: Keys) => Keys): Promise<Keys> {
 	const next = `${file}.new`;
@@ -71,13 +71,16 @@ export async function changeKeys(file: string, change: (keys: Keys) => Keys): Pr
 	}
 }
 
-/** A key that was just made. */
+/** A new key. */
 export interface NewKey {
 	readonly key: string;
 	readonly record: KeyRecord;
 }
 
-/** A new key and the record of it: the key itself is in no file. Throws a `TypeError` for what the Worker would refuse. */
+/**
+ * Creates a key and its record. The key itself is in no file. Throws a `TypeError` for values that the Worker would
+ * refuse.
+ */
 export async function createKey(
 	about: Partial<Pick<KeyRecord, 'name' | 'owner' | 'scopes' | 'budget'>>,
 ): Promise<NewKey> {
@@ -96,8 +99,8 @@ export async function createKey(
 }
 
 /**
- * A second key for the owner of one that there is, which may do the same; the first one ends after so many days, so that
- * whoever holds it has this time to change.
+ * Creates a second key with the same owner and scopes. The old key ends after the given days, which is the time to
+ * switch to the new one.
  */
 export async function rotateKey(before: KeyRecord, days: number): Promise<NewKey & { readonly ends: KeyRecord }> {
 	const { name, owner, scopes, budget } = before;
@@ -106,16 +109,16 @@ export async function rotateKey(before: KeyRecord, days: number): Promise<NewKey
 	return { ...made, ends: { ...before, expiresAt: at } };
 }
 
-/** What is wrong with what somebody gave for it. */
+/** The error for a wrong value of each field. */
 const refusals: Readonly<Record<string, string>> = {
 	owner: '--owner: expected a–z, 0–9 and hyphens, 64 at most.',
 	name: 'NAME: expected 64 characters at most.',
 };
 
-/** Bytes of a secret: Cloudflare takes 5 KB (https://developers.cloudflare.com/workers/platform/limits/). */
+/** The most bytes of a secret: Cloudflare allows 5 KB (https://developers.cloudflare.com/workers/platform/limits/). */
 const secretBytes = 5_000;
 
-/** The list as the Worker reads it (`API_KEYS`): what it needs of each key and no more. Throws where it is too long. */
+/** Returns the list for the Worker (`API_KEYS`), with only the fields that it needs. Throws if the list is too long. */
 export function toSecret(keys: readonly KeyRecord[]): string {
 	const records = keys.map(({ id, owner, hash, scopes, budget, expiresAt }) => ({
 		id,
@@ -129,13 +132,13 @@ export function toSecret(keys: readonly KeyRecord[]): string {
 	const bytes = Buffer.byteLength(secret);
 	if (bytes > secretBytes) {
 		throw new Error(
-			`${keys.length} keys take ${bytes} bytes, and a secret of Cloudflare's holds ${secretBytes}: revoke some first (npm run keys -- list). Holders of one key can have session tokens of their own.`,
+			`${keys.length} keys take ${bytes} bytes, and a secret of Cloudflare holds ${secretBytes}: revoke some first (npm run keys -- list). With one key you can give each user a session token.`,
 		);
 	}
 	return secret;
 }
 
-/** What is remembered of a list that a deployed Worker was given. */
+/** Returns what is stored about a list that was uploaded to a deployed Worker. */
 export function listHash(keys: readonly KeyRecord[]): string {
 	return createHash('sha256').update(toSecret(keys)).digest('base64url');
 }

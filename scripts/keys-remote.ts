@@ -5,7 +5,7 @@ import { type Target, targetOptions, wrangler } from './wrangler.ts';
 
 const secretNames = v.array(v.object({ name: v.string() }));
 
-/** Whether a deployed Worker has keys. One that is not there has none. */
+/** Whether a deployed Worker has keys. A Worker that does not exist has none. */
 export async function hasRemoteKeys(target: Target): Promise<boolean> {
 	try {
 		const printed = await wrangler(['secret', 'list', '--format', 'json', ...targetOptions(target)]);
@@ -16,14 +16,14 @@ export async function hasRemoteKeys(target: Target): Promise<boolean> {
 	}
 }
 
-/** Whether the deployed Worker has this list, as far as this folder knows. */
+/** Whether the deployed Worker has this list, according to this folder. */
 export function isPushed({ keys, remotes }: Keys, { env = '' }: Target): boolean {
 	return remotes[env]?.list === listHash(keys);
 }
 
 /**
- * Gives a deployed Worker the list: it takes effect within seconds. Throws where it has keys that were not given to it from
- * here: they cannot be read back, so they would be gone. `replace` says that they may.
+ * Uploads the list to a deployed Worker. It takes effect within seconds. Throws if the Worker has keys from elsewhere,
+ * which cannot be read back and would be lost. `replace` allows that.
  */
 export async function pushKeys(file: string, keys: Keys, target: Target, { replace = false } = {}): Promise<void> {
 	const secret = toSecret(keys.keys);
@@ -32,15 +32,15 @@ export async function pushKeys(file: string, keys: Keys, target: Target, { repla
 	await pushed(file, keys, target);
 }
 
-/** Throws where a deployed Worker has keys that this folder does not know. */
+/** Throws if a deployed Worker has keys that this folder does not know. */
 async function assertOwnKeys({ remotes }: Keys, target: Target, replace: boolean): Promise<void> {
 	if (replace || remotes[target.env ?? '']?.list !== undefined || !(await hasRemoteKeys(target))) return;
 	throw new Error(
-		'The deployed Worker has keys that were not made here, and this list would replace them. Bring the keys.json that they stand in, or say --replace.',
+		'The deployed Worker has keys that were not made here, and this list would replace them. Use the keys.json that has them, or add --replace.',
 	);
 }
 
-/** Remembers that a deployed Worker has the list. */
+/** Stores that a deployed Worker has the list. */
 export async function pushed(file: string, { keys }: Keys, { env = '' }: Target, url?: string): Promise<void> {
 	await changeKeys(file, (now) => {
 		const remote = { ...now.remotes[env], list: listHash(keys), url };

@@ -133,7 +133,7 @@ function parseArguments(args: string[]) {
 	});
 }
 
-/** Shows a key that was just made. */
+/** Prints a new key. */
 function show(key: string, record: KeyRecord, file: string): void {
 	say(`${describe(record)}\n\n  ${key}\n`);
 	say(
@@ -141,19 +141,19 @@ function show(key: string, record: KeyRecord, file: string): void {
 	);
 }
 
-/** What makes a request to the API with this key. */
+/** Returns a curl command that uses the key. */
 export function curlLine(key: string, url = 'http://127.0.0.1:8787'): string {
 	return `  curl ${url}/v1/agents -H 'authorization: Bearer ${key}'`;
 }
 
-/** The list with one key more. Throws where the Worker's secret does not hold it. */
+/** Adds a key to the list. Throws if the list does not fit into the Worker's secret. */
 export function withKey(before: Keys, record: KeyRecord): Keys {
 	const keys = [...before.keys, record];
 	toSecret(keys);
 	return { ...before, keys };
 }
 
-/** A key in a line. */
+/** Describes a key in one line. */
 export function describe({ id, name, owner, scopes, budget, createdAt, ...record }: KeyRecord): string {
 	const caps = [
 		budget?.tokens === undefined ? [] : `${budget.tokens} tokens a day`,
@@ -171,7 +171,7 @@ export function describe({ id, name, owner, scopes, budget, createdAt, ...record
 	return parts.flat().join(', ');
 }
 
-/** The key of that id, to be replaced. */
+/** Finds the key to replace by its id. */
 function findKey({ keys }: Keys, given: string | undefined): KeyRecord {
 	if (given === undefined)
 		throw new TypeError('Which one? npm run keys -- rotate ID (npm run keys -- list has the ids).');
@@ -186,7 +186,7 @@ function withEnd(before: Keys, ends: KeyRecord): Keys {
 	return { ...before, keys: before.keys.map((key) => (key.id === ends.id ? ends : key)) };
 }
 
-/** Days that two keys are good side by side. */
+/** Days in which both keys are valid. */
 function toDays(given = '7'): number {
 	const days = Number(given);
 	if (/^\d+$/.test(given) && days <= 365) return days;
@@ -203,7 +203,7 @@ function formatTable(keys: readonly KeyRecord[]): string {
 	return keys.map(describe).join('\n');
 }
 
-/** Whether the folder knows of a deployed Worker. */
+/** Whether the folder knows a deployed Worker. */
 function isKnown({ remotes }: Keys, { env = '' }: Target): boolean {
 	return remotes[env] !== undefined;
 }
@@ -226,7 +226,7 @@ function amount(option: 'day-tokens' | 'day-usd', given: string | undefined, for
 	return { [option === 'day-tokens' ? 'tokens' : 'usd']: value };
 }
 
-/** The exit code, too. */
+/** Prints a text and returns the exit code. */
 function say(words: string): number {
 	console.log(words);
 	return 0;

@@ -1,10 +1,10 @@
 /**
- * Throws where an option stands in front of npm's `--`: npm takes it for one of its own, and says nothing.
+ * Throws if an option comes before npm's `--`: npm then takes the option for itself, silently.
  *
- * @param names of the options that the script has, without their hyphens
+ * @param names the options of the script, without hyphens
  */
 export function assertNotTakenByNpm(names: readonly string[]): void {
-	// Some of npm's own are set to nothing.
+	// Some of npm's own options are set to an empty value.
 	const lost = names.find((name) => (process.env[`npm_config_${name.replaceAll('-', '_')}`] ?? '') !== '');
 	if (lost === undefined) return;
 	const script = process.env.npm_lifecycle_event ?? 'start';

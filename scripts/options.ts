@@ -1,7 +1,7 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { findNearest } from '../src/core/ground/nearest.ts';
 
-/** `parseArgs`, whose refusals are in our own words: a `TypeError` that names the option and what was probably meant. */
+/** Like `parseArgs`, but throws a `TypeError` that names the wrong option and the nearest known one. */
 export function parseOptions<T extends ParseArgsConfig>(command: string, config: T): ReturnType<typeof parseArgs<T>> {
 	const { tokens = [] } = parseArgs({ ...config, strict: false, tokens: true });
 	const options = config.options ?? {};
@@ -27,7 +27,7 @@ export function parseOptions<T extends ParseArgsConfig>(command: string, config:
 	return parseArgs(config);
 }
 
-/** The same for a script that has no options: whether it is to run, and not only to say what it does. */
+/** Parses the options of a script without options. Returns false if it should only print its usage. */
 export function isAsked(command: string, usage: string): boolean {
 	try {
 		const { values } = parseOptions(command, {

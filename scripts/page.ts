@@ -1,4 +1,4 @@
-/** Builds the page into `build/page`, which `wrangler.toml` serves: the files of `src/page`, its modules as one script. */
+/** Builds `src/page` into `build/page`, which `wrangler.toml` serves. The modules become one script. */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
@@ -7,7 +7,7 @@ import { root } from './wrangler.ts';
 const source = join(root, 'src/page');
 const target = join(root, 'build/page');
 
-/** Builds the page. Throws where its modules have a mistake; what does not depend on them is built all the same. */
+/** Builds the page. Throws if its modules have an error; the other files are built all the same. */
 export function buildPage(): void {
 	mkdirSync(target, { recursive: true });
 	const files = readdirSync(source).filter((name) => !/\.[jt]s$/.test(name));
@@ -28,7 +28,7 @@ export function buildPage(): void {
 		if (name !== 'app.js' && !files.includes(name) && !name.endsWith('.new')) rmSync(join(target, name));
 }
 
-/** Leaves a file alone that is as before: several commands may build at once, and a server may watch the folder. */
+/** Writes a file only if it changed: several commands may build at once, and a server may watch the folder. */
 function write(name: string, content: Uint8Array): void {
 	const file = join(target, name);
 	if (isSame(file, content)) return;

@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Remembers which process started this one, and gives a function that calls back once that one is gone. Under npm it is
- * npm that counts, also when a shell stands between. Without npm nobody is watched: `node scripts/start.ts &` may outlive its shell.
+ * Remembers the process that started this one, and returns a function that calls back when that process has ended.
+ * Under npm it watches npm, even with a shell in between. Without npm it watches nothing: `node scripts/start.ts &` may
+ * outlive its shell.
  */
 export function watchParent(): (onDeath: () => void) => void {
 	const listAncestors = () => `${process.ppid} ${isShell(process.ppid) ? findParent(process.ppid) : ''}`;
@@ -19,7 +20,10 @@ export function watchParent(): (onDeath: () => void) => void {
 	};
 }
 
-/** Field 4 of /proc/PID/stat. Elsewhere than on Linux `sh -c` becomes the command it runs, so no shell stands between. */
+/**
+ * Reads field 4 of /proc/PID/stat. Outside of Linux `sh -c` becomes the command that it runs, so there is no shell in
+ * between.
+ */
 function findParent(pid: number): string {
 	return (
 		readProc(pid, 'stat')
@@ -41,15 +45,15 @@ function readProc(pid: number | string, file: string): string {
 }
 
 /**
- * Kills what is left of the processes that have `mark` (`NAME=value`) in their environment, wherever their parent went.
- * On Windows there is nothing to do it with.
+ * Kills all remaining processes with `mark` (`NAME=value`) in their environment, even if their parent has ended. Does
+ * nothing on Windows.
  */
 export function killMarked(mark: string): void {
 	for (const pid of findMarked(mark)) {
 		try {
 			process.kill(pid, 'SIGKILL');
 		} catch {
-			// Gone by itself.
+			// The process has already ended.
 		}
 	}
 }

@@ -82,7 +82,7 @@ async function main(args: string[]): Promise<number> {
 	}
 }
 
-/** Whose models make vectors, with the keys and addresses of the environment. */
+/** The providers for vectors, with keys and addresses from the environment. */
 function createEmbedder(model: string): Embedder {
 	const { OPENAI_API_KEY, OPENAI_BASE_URL, GEMINI_API_KEY, GEMINI_BASE_URL, MISTRAL_API_KEY, MISTRAL_BASE_URL } =
 		process.env;
@@ -103,13 +103,13 @@ function count(number: number, noun: string): string {
 	return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** How many there are, and in how many skills. */
+/** Says how many findings there are, and in how many skills. */
 function formatCount(found: readonly SkillProblem[], noun: string): string | undefined {
 	if (found.length === 0) return undefined;
 	return `${count(found.length, noun)} in ${new Set(found.map(({ file }) => file)).size} of them`;
 }
 
-/** The exit code: warnings do not fail. */
+/** Prints the findings and returns the exit code. Warnings do not fail. */
 function report(
 	directory: string,
 	{ problems, warnings }: Pick<Published, 'problems' | 'warnings'>,

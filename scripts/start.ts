@@ -1,4 +1,4 @@
-/** `npm start`: seeds the skills, then serves everything with `wrangler dev` until it is told to stop. */
+/** `npm start`: publishes the skills locally, then serves everything with `wrangler dev` until it is stopped. */
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -35,7 +35,7 @@ try {
 }
 
 async function main(options: StartOptions): Promise<void> {
-	// Asked before anything else: a parent that dies meanwhile is noticed too.
+	// First of all, so that the end of the parent is always noticed.
 	const onParentDeath = watchParent();
 	const keys = await keyOptions(options.keysFile);
 	const secret = randomBytes(24).toString('hex');
@@ -52,7 +52,7 @@ async function main(options: StartOptions): Promise<void> {
 	const types = options.checksTypes ? new TypeCheck({ print }) : undefined;
 	let isAnnounced = false;
 	let told = '';
-	/** The banner, once the Worker answers with its agents; what is wrong, whenever that is something else than before. */
+	/** Prints the banner once the Worker answers with its agents. Prints the problems whenever they change. */
 	const show = async (port: number): Promise<void> => {
 		const found = await inspect({ port, secret });
 		const problems = found.problems.map((problem) => `  ${problem}`).join('\n');
@@ -101,7 +101,7 @@ async function main(options: StartOptions): Promise<void> {
 	server.start();
 }
 
-/** Builds the page. One with a mistake stops nothing: it stays as it was. */
+/** Builds the page. If the page has an error, the old build stays and everything else continues. */
 function updatePage(): void {
 	try {
 		buildPage();
@@ -110,7 +110,7 @@ function updatePage(): void {
 	}
 }
 
-/** Takes the address before anything slow is done, and gives it as a URL. */
+/** Listens on the address before any slow work, and returns its URL. */
 async function listen(server: Server, { ip, port, tls }: StartOptions): Promise<string> {
 	try {
 		server.listen(port, ip === '*' ? undefined : ip);
@@ -135,7 +135,10 @@ function explainListening(error: unknown, ip: string, port: number): string {
 	return `--port ${port}, --ip ${ip}: cannot be listened on (${toMessageText(error)}).`;
 }
 
-/** In a process of its own, which gives back the memory that Wrangler's code takes. A skill that is not valid stops nothing. */
+/**
+ * Publishes the skills in a separate process, which frees the memory of Wrangler's code. An invalid skill stops
+ * nothing.
+ */
 async function publishSkills({ target }: StartOptions): Promise<void> {
 	const args = [join(import.meta.dirname, 'skills.ts'), '--local', ...target];
 	const child = spawn(process.execPath, args, {
@@ -145,10 +148,10 @@ async function publishSkills({ target }: StartOptions): Promise<void> {
 		timeout: 60_000,
 	});
 	const [code] = await once(child, 'close');
-	if (code !== 0) console.error('Not all skills could be published: going on with those that are.');
+	if (code !== 0) console.error('Not all skills could be published. Continuing with the others.');
 }
 
-/** The hashes of the keys, as the Worker reads them. */
+/** Returns the hashes of the keys in the form that the Worker reads. */
 async function keyOptions(keysFile: string | undefined): Promise<string[]> {
 	if (keysFile === undefined) return [];
 	const { keys } = await readKeys(keysFile);

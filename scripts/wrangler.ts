@@ -6,34 +6,36 @@ import { resolve } from 'node:path';
 /** The folder of the project. */
 export const root = resolve(import.meta.dirname, '..');
 
-/** Wrangler's program. Not its `bin`: that one starts this in a child of its own, which a lost parent leaves behind. */
+/** Wrangler's program. Not its `bin`, which runs this in a child process that outlives a killed parent. */
 export const wranglerPath = createRequire(import.meta.url).resolve('wrangler');
 
-/** Keeps Wrangler off the network and out of the home folder, without its banner. The environment of the caller wins. */
+/**
+ * Keeps Wrangler off the network and out of the home folder, without its banner. The environment of the caller wins.
+ */
 export const quietEnv: NodeJS.ProcessEnv = {
-	// With the banner goes the look for a newer version.
+	// Without the banner Wrangler does not look for a newer version.
 	WRANGLER_HIDE_BANNER: 'true',
 	WRANGLER_SEND_METRICS: 'false',
 	WRANGLER_SEND_ERROR_REPORTS: 'false',
 	WRANGLER_WRITE_LOGS: 'false',
 	CLOUDFLARE_CF_FETCH_ENABLED: 'false',
-	// A page under /cdn-cgi that shows all that is stored.
+	// Turns off a page under /cdn-cgi that shows all stored data.
 	X_LOCAL_EXPLORER: 'false',
 	...process.env,
 };
 
-/** Which Worker a command is about, as Wrangler's own options say it. */
+/** The Worker of a command, in Wrangler's own options. */
 export interface Target {
 	readonly config: string;
 	readonly env: string | undefined;
 }
 
-/** The options of a target. */
+/** Returns the options for a target. */
 export function targetOptions({ config, env }: Target): string[] {
 	return ['--config', config, ...(env === undefined ? [] : ['--env', env])];
 }
 
-/** A command of Wrangler's that failed: what it printed. */
+/** A failed command of Wrangler, with its output. */
 export class WranglerError extends Error {
 	override readonly name = 'WranglerError';
 	readonly output: string;
@@ -45,14 +47,14 @@ export class WranglerError extends Error {
 }
 
 export interface WranglerOptions {
-	/** What it reads; it never asks. */
+	/** The standard input. Wrangler never asks questions. */
 	readonly input?: string;
 	readonly env?: NodeJS.ProcessEnv;
-	/** Passes on what it prints, too. */
+	/** Whether the output is printed too. */
 	readonly show?: boolean;
 }
 
-/** Runs a command of Wrangler's and gives what it printed. Throws a `WranglerError`. */
+/** Runs a command of Wrangler and returns its output. Throws a `WranglerError`. */
 export async function wrangler(
 	args: readonly string[],
 	{ input = '', env = {}, show = false }: WranglerOptions = {},
@@ -72,7 +74,7 @@ export async function wrangler(
 		all += text;
 		if (show) process.stderr.write(text);
 	});
-	// One that has ended before it read all says why by itself.
+	// A process that ended before it read everything reports its own error.
 	child.stdin.on('error', () => {});
 	child.stdin.end(input);
 	const [code] = await once(child, 'close');

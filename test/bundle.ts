@@ -1,4 +1,4 @@
-/** The Worker as one file, and what runs it under Miniflare. */
+/** Bundles the Worker into one file and runs it in Miniflare. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -12,7 +12,10 @@ import { quietEnv, root, wranglerPath } from '../scripts/wrangler.ts';
 
 const bundles = new Map<string, Promise<string>>();
 
-/** Writes the Worker of `entry` as `worker.js` and gives its folder: once a process, which takes it away when it ends. */
+/**
+ * Bundles the Worker of `entry` as `worker.js` and returns its folder. Runs once per process, which removes the folder
+ * at its end.
+ */
 function bundleWorker(entry: string): Promise<string> {
 	const known = bundles.get(entry);
 	if (known !== undefined) return known;
@@ -24,7 +27,7 @@ function bundleWorker(entry: string): Promise<string> {
 async function writeBundle(entry: string): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-bundle-'));
 	process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-	// Wrangler wants the folder of the page.
+	// Wrangler needs the folder of the page.
 	buildPage();
 	const args = ['--no-warnings', wranglerPath, 'deploy', entry, '--dry-run', '--outdir', folder];
 	const child = spawn(process.execPath, args, { cwd: root, env: quietEnv, stdio: ['ignore', 'ignore', 'pipe'] });
@@ -33,14 +36,14 @@ async function writeBundle(entry: string): Promise<string> {
 	return folder;
 }
 
-/** What `wrangler.toml` binds, but the page. All that is stored stands in `folder`. */
+/** The bindings of `wrangler.toml` without the page. All data is stored in `folder`. */
 export async function readWorkerOptions(entry: string, folder: string, port = 0) {
 	const modulesRoot = await bundleWorker(entry);
 	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces } = unstable_getMiniflareWorkerOptions(
 		join(root, 'wrangler.toml'),
 	).workerOptions;
 	return {
-		// Named, so that what it may import but never does (a validator that is not installed) is not looked for.
+		// Listed by name, so that optional imports (a validator that is not installed) are not searched.
 		modules: [{ type: 'ESModule' as const, path: join(modulesRoot, 'worker.js') }],
 		modulesRoot,
 		compatibilityDate,
@@ -52,7 +55,7 @@ export async function readWorkerOptions(entry: string, folder: string, port = 0)
 		kvPersist: join(folder, 'kv'),
 		host: '127.0.0.1',
 		port,
-		// Tests ask as fast as they can, and all from one address.
+		// Tests send many requests from one address.
 		ratelimits: { RATE_LIMITER: { namespace_id: '8787', simple: { limit: 1_000_000, period: 10 as const } } },
 		cf: false,
 	};

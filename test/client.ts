@@ -2,7 +2,7 @@ import { env, runInDurableObject, SELF } from 'cloudflare:test';
 import { createSseParser } from '../src/client/sse.ts';
 import type { BudgetState } from '../src/cloudflare/rpc/budget.ts';
 
-/** One event as it came over the wire. */
+/** One event of a stream. */
 export interface WireEvent {
 	readonly id: string | undefined;
 	readonly type: string;
@@ -11,7 +11,7 @@ export interface WireEvent {
 
 const origin = 'http://localhost';
 
-/** A JSON request to the Worker under test. */
+/** Sends a JSON request to the Worker under test. */
 export function request(
 	path: string,
 	body?: unknown,
@@ -23,18 +23,18 @@ export function request(
 	return SELF.fetch(`${origin}${path}`, { ...init, headers: { 'content-type': 'application/json', ...headers } });
 }
 
-/** Creates a session and gives its id. */
+/** Creates a session and returns its id. */
 export async function createSession(agent = 'scripted'): Promise<string> {
 	const { id } = await (await request('/v1/sessions', { agent })).json<{ id: string }>();
 	return id;
 }
 
-/** Sends a message and gives the response that streams the run. */
+/** Sends a message and returns the response, which streams the run. */
 export function send(id: string, text: string): Promise<Response> {
 	return request(`/v1/sessions/${id}/messages`, { text }, { accept: 'text/event-stream' });
 }
 
-/** Follows a session's events, from the event after `lastEventId` on. */
+/** Follows a session's events, starting after `lastEventId`. */
 export function follow(id: string, lastEventId?: string): Promise<Response> {
 	return request(
 		`/v1/sessions/${id}/events`,
@@ -43,30 +43,30 @@ export function follow(id: string, lastEventId?: string): Promise<Response> {
 	);
 }
 
-/** The session's object. */
+/** Returns the session's object. */
 export function readObject(id: string) {
 	return env.SESSIONS.get(env.SESSIONS.idFromString(id));
 }
 
-/** Ends the session's object as a crash does: what is stored stays, what is in memory is gone. */
+/** Ends the session's object like a crash: stored data stays, memory is lost. */
 export async function restart(id: string): Promise<void> {
 	const crash = runInDurableObject(readObject(id), (_, ctx) => ctx.storage.sync().then(() => ctx.abort('restart')));
 	await crash.catch(() => {});
 }
 
-/** What `GET /v1/sessions/:id` says, as far as tests look into it. */
+/** The fields of `GET /v1/sessions/:id` that tests read. */
 export interface WireSession {
 	readonly status: string;
 	readonly budget: BudgetState;
 	readonly [more: string]: unknown;
 }
 
-/** What `GET /v1/sessions/:id` says. */
+/** Calls `GET /v1/sessions/:id`. */
 export async function readState(id: string): Promise<WireSession> {
 	return (await request(`/v1/sessions/${id}`)).json();
 }
 
-/** A message of a session's history, as the wire has it. */
+/** A message of a session's history. */
 export interface WireMessage {
 	readonly role: string;
 	readonly content: unknown;
@@ -74,25 +74,25 @@ export interface WireMessage {
 	readonly isError?: boolean;
 }
 
-/** A session's history. */
+/** Reads a session's history. */
 export async function readHistory(id: string): Promise<WireMessage[]> {
 	const { messages } = await (await request(`/v1/sessions/${id}/messages`)).json<{ messages: WireMessage[] }>();
 	return messages;
 }
 
-/** The events of a stream, as they come. */
+/** Yields the events of a stream. */
 export async function* readEvents(response: Response): AsyncGenerator<WireEvent, void> {
 	const parser = createSseParser();
 	for await (const bytes of response.body ?? [])
 		for (const { id, type, data } of parser.push(bytes)) yield { id: id || undefined, type, data: JSON.parse(data) };
 }
 
-/** All events of a stream, once it is over. */
+/** Returns all events of a stream after its end. */
 export async function allEvents(response: Response): Promise<WireEvent[]> {
 	return Array.fromAsync(readEvents(response));
 }
 
-/** The text that a reader of these events has in front of it. */
+/** Returns the text that a reader of the events sees. */
 export function readText(events: readonly WireEvent[]): string {
 	return events.flatMap(({ type, data }) => (type === 'text' ? [String(data.text)] : [])).join('');
 }

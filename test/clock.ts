@@ -1,11 +1,11 @@
 let current: (() => number) | undefined;
 
-/** The clock of the ledgers and directories under test: the real one, unless a test set it. */
+/** The clock of the ledgers and directories under test. It is the real clock unless a test sets it. */
 export function now(): number {
 	return current === undefined ? Date.now() : current();
 }
 
-/** Sets the clock to a moment, where it stands still; without one it is the real clock again. */
+/** Stops the clock at a moment. Without an argument the real clock runs again. */
 export function setClock(moment?: string): void {
 	current = moment === undefined ? undefined : () => Date.parse(moment);
 }

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { hashKey, type KeyRecord, makeKey } from '../src/cloudflare/auth/key.ts';
 
-/** Keys of the owners of that name, each with the scopes that it is given, and the environment that knows them. */
+/** Creates keys for owners with the given scopes, and an environment that accepts them. */
 export async function keysFor<const N extends string>(
 	scopesOf: Readonly<Record<N, KeyRecord['scopes']>>,
 	more: object = {},

@@ -1,13 +1,13 @@
 /**
- * What the tools `once` and `again` did: how often they began with a key, and who is told when one does not end.
- * A crash of the object under test loses nothing of it.
+ * Records what the tools `once` and `again` did: how often they started with a key, and who waits for a hanging one. A
+ * crash of the object under test does not lose these records.
  */
 export const effects: { readonly began: Map<string, number>; onHang: () => void } = {
 	began: new Map(),
 	onHang: () => {},
 };
 
-/** Does something that can be seen from outside; the first time with a key it may hang. */
+/** Has a visible effect. The first call with a key may hang. */
 export function doneOnce(key: string, hangs: boolean): string | Promise<never> {
 	const times = (effects.began.get(key) ?? 0) + 1;
 	effects.began.set(key, times);

@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { TestProject } from 'vitest/node';
 
-/** One request as it came. */
+/** A received request. */
 export interface Received {
 	readonly headers: Readonly<Record<string, string>>;
 	readonly body: string;
 }
 
 /**
- * An HTTP server that tests in workerd reach: `POST /NAME` takes a webhook, `GET /NAME` gives all that came, `PUT /NAME`
- * says with which statuses the next ones are answered (`200` when they are used up); 0 cuts the connection, -1 never answers.
+ * Starts an HTTP server for tests in workerd. `POST /NAME` takes a webhook. `GET /NAME` returns all received webhooks.
+ * `PUT /NAME` sets the statuses of the next answers (then `200`); 0 cuts the connection, -1 never answers.
  */
 export default async function setup(project: TestProject) {
 	const received = new Map<string, Received[]>();

@@ -1,4 +1,4 @@
-/** Storage that counts the rows which are read and written through it. */
+/** Wraps a storage and counts the rows that are read and written. */
 export function counted(storage: DurableObjectStorage) {
 	const cursors: { readonly rowsRead: number; readonly rowsWritten: number }[] = [];
 	const sql = new Proxy(storage.sql, {
@@ -15,7 +15,7 @@ export function counted(storage: DurableObjectStorage) {
 	});
 	return {
 		storage: counting,
-		/** The rows since it was asked the last time. */
+		/** Returns the rows since the last call. */
 		rows: () => {
 			const all = cursors.splice(0);
 			const sum = (field: 'rowsRead' | 'rowsWritten') => all.reduce((total, cursor) => total + cursor[field], 0);

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
 
-/** A copy of the project that a test may change; its packages are those of the project. */
+/** Creates a copy of the project that a test may change. It uses the project's packages. */
 export async function copyProject(): Promise<string> {
 	const copy = await mkdtemp(join(tmpdir(), 'runlet-project-'));
 	for (const name of ['src', 'scripts', 'skills', 'examples', 'package.json', 'package-lock.json', 'wrangler.toml'])
@@ -18,14 +18,14 @@ export async function copyProject(): Promise<string> {
 }
 
 /**
- * `npm start` as a user would run it, on a free port and with storage of its own, in a process group of its own. Give
- * it back with `close`. `options` are further options of it.
+ * Runs `npm start` like a user, on a free port, with its own storage and process group. End it with `close`. `options`
+ * are further command-line options.
  */
 export function startRunlet(...options: readonly string[]) {
 	return startRunletIn(root, ...options);
 }
 
-/** The same for a project in another folder. */
+/** Runs `npm start` in another folder. */
 export async function startRunletIn(project: string, ...options: readonly string[]) {
 	const port = await freePort();
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-'));
@@ -39,15 +39,15 @@ export async function startRunletIn(project: string, ...options: readonly string
 	};
 	return {
 		url: `http://127.0.0.1:${port}`,
-		/** Id of the process group, while it runs. */
+		/** The id of the process group while it runs. */
 		get group(): number {
 			return server.group;
 		},
-		/** The first group of the expression in what it printed. */
+		/** Returns the expression's first group in the output. */
 		printed: (expression: RegExp): string | undefined => expression.exec(server.output())?.[1],
-		/** Resolves once it has printed that. */
+		/** Resolves when the output matches. */
 		says: (expression: RegExp): Promise<void> => server.says(expression),
-		/** Forgets what it printed. */
+		/** Clears the output. */
 		forget: (): void => server.forget(),
 		exited: (): Promise<void> => server.exited,
 		stop,
@@ -65,7 +65,7 @@ export async function startRunletIn(project: string, ...options: readonly string
 }
 
 async function serve(project: string, port: number, folder: string, more: readonly string[]) {
-	// A dozen servers at once need not all check the types; a test of that says --type-check.
+	// A dozen parallel servers need not all check the types. A test of that passes --type-check.
 	const own = ['--port', String(port), '--persist-to', folder, '--no-type-check'];
 	const options = ['start', '--', ...own, ...more];
 	const child = spawn('npm', options, { cwd: project, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -95,7 +95,7 @@ async function serve(project: string, port: number, folder: string, more: readon
 	return { group: child.pid ?? 0, output: () => output, says, forget, exited };
 }
 
-/** When the process and all that writes to its output have ended. */
+/** Resolves when the process and all writers to its output have ended. */
 async function ended(child: ChildProcess): Promise<void> {
 	await once(child, 'close');
 }
@@ -104,11 +104,11 @@ function kill(group: number, signal: NodeJS.Signals): void {
 	try {
 		if (group > 0) process.kill(-group, signal);
 	} catch {
-		// The group has ended.
+		// The group has already ended.
 	}
 }
 
-/** A port that nobody listens on. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
 	const server = createServer().listen(0, '127.0.0.1');
 	await once(server, 'listening');

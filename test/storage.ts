@@ -1,8 +1,8 @@
 /**
- * Whether a write of the object under test fails now, as a disk does or with an error of SQLite's.
+ * Decides whether a write of the object under test fails, like a disk or with an error of SQLite.
  *
- * @param n its number since the storage was broken, from 1
- * @param statement empty where it sets the alarm
+ * @param n the number of the write since the storage broke, from 1
+ * @param statement empty if the write sets the alarm
  */
 type Fails = (n: number, statement: string) => boolean | string;
 
@@ -11,9 +11,9 @@ let only: string | undefined;
 let writes = 0;
 
 /**
- * From now on writes of sessions fail, all of them or as it is told: as a disk that is full, or gone for a while.
+ * Makes writes of sessions fail from now on, all or some of them, like a disk that is full or gone for a while.
  *
- * @param session the only one that is meant
+ * @param session the only session to break
  */
 export function breakStorage(when: Fails = () => true, session?: string): void {
 	fails = when;
@@ -21,13 +21,13 @@ export function breakStorage(when: Fails = () => true, session?: string): void {
 	writes = 0;
 }
 
-/** Writes are stored again. */
+/** Makes writes succeed again. */
 export function mendStorage(): void {
 	fails = undefined;
 	writes = 0;
 }
 
-/** Writes since the storage was broken, those that failed included. */
+/** Returns the number of writes since the storage broke, including failed ones. */
 export function countWrites(): number {
 	return writes;
 }
@@ -41,7 +41,7 @@ function assertWorks(session: string, statement = ''): void {
 	if (how !== false) throw new Error(`it failed: ${how === true ? 'SQLITE_IOERR' : how}`);
 }
 
-/** Makes an object's storage one that can be broken. Call it before anybody uses that. */
+/** Wraps an object's storage so that it can break. Call it before the storage is used. */
 export function makeBreakable({ id, storage }: DurableObjectState): void {
 	const session = id.toString();
 	const { sql } = storage;

@@ -126,7 +126,7 @@ const slow = tool.define({
 	fn: () => (slowRuns++ === 0 ? new Promise(() => {}) : 'ended'),
 });
 
-/** Skills that bring tools, and one that says what it is told. */
+/** Skills with tools, and one that repeats what it is told. */
 const bringing: Skill = {
 	name: 'bringing',
 	description: 'Brings tools.',
@@ -142,10 +142,10 @@ const told: Skill = {
 	bodyFn: (context: Readonly<Record<string, unknown>>) => JSON.stringify(context),
 };
 
-/** What a mapping waits for, of an event that is `slow`. */
+/** What the mapping of a `slow` event waits for. */
 export const slowMapping: { wait: Promise<string> } = { wait: Promise.resolve('') };
 
-/** Makes of an event the message that its payload holds, whatever it is; `throws` is thrown. */
+/** Maps an event to the message in its payload. Throws for `throws`. */
 const mapping: WebhookMapping = ({ payload: { message, throws, slow } }) => {
 	if (slow !== undefined) return slowMapping.wait;
 	if (throws !== undefined) throw new Error(String(throws));
@@ -155,7 +155,7 @@ const mapping: WebhookMapping = ({ payload: { message, throws, slow } }) => {
 	);
 };
 
-/** Agents for tests: one that is scripted, one on the demo model with the published skills. */
+/** The agents for tests. */
 const runtime = {
 	agents: [
 		defineAgent({

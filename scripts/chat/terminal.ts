@@ -1,4 +1,4 @@
-/** What `npm run chat` writes: the answer to standard output, everything else beside it to standard error. */
+/** Prints for `npm run chat`: the answer to standard output, everything else to standard error. */
 
 import { styleText } from 'node:util';
 import type { RunEvent } from '../../src/client/index.ts';
@@ -11,7 +11,7 @@ import {
 	parseInput,
 } from '../../src/page/words.ts';
 
-/** Shows the events of a run. */
+/** Prints the events of a run. */
 export function createWriter() {
 	const calls = new Map<string, { name: string; json: string[]; isSkill: boolean }>();
 	let hasFailed = false;
@@ -90,7 +90,7 @@ export function createWriter() {
 	};
 }
 
-/** Whether an answer stands on the line that is being written. */
+/** Whether the current line has a part of the answer. */
 let isInLine = false;
 
 export function endLine() {
@@ -98,13 +98,13 @@ export function endLine() {
 	isInLine = false;
 }
 
-/** Writes a line beside the answer. */
+/** Writes a line to standard error. */
 export function print(style: 'dim' | 'bold' | 'red' | 'yellow', text: string) {
 	endLine();
 	process.stderr.write(`${styleText(style, toPrintable(text), { stream: process.stderr })}\n`);
 }
 
-/** Without the control characters by which a text could move the cursor or write the clipboard. */
+/** Removes control characters, with which a text could move the cursor or write the clipboard. */
 function toPrintable(text: string): string {
 	return text.replace(/(?![\n\t])\p{Cc}/gu, '');
 }

@@ -5,16 +5,16 @@ import type { PreparedSkill } from '../../src/core/skill/kv/prepare.ts';
 import type { SkillsKv } from '../../src/core/skill/kv/store.ts';
 import { readRows, toBytes, toEmbeddedText, writeValues } from '../../src/core/skill/kv/vectors.ts';
 
-/** The model that makes the vectors, and the providers that may have it. */
+/** The model that computes the vectors, and the providers to find it in. */
 export interface Embedder {
 	readonly model: string;
 	readonly providers: readonly ProviderRegistration[];
 }
 
-/** Texts a request. */
+/** The number of texts in a request. */
 const batch = 100;
 
-/** Makes a vector for each skill. Takes from KV what the same model made of the same text. */
+/** Computes a vector for each skill. Reuses vectors in KV that the same model computed for the same text. */
 export async function embedSkills(
 	kv: SkillsKv,
 	prefix: string,
@@ -43,7 +43,7 @@ export async function embedSkills(
 	};
 }
 
-/** The published vectors, by the hash of their text. None when another model made them. */
+/** Reads the published vectors, by the hash of their text. Returns none if another model computed them. */
 async function readKnownVectors(kv: SkillsKv, prefix: string, model: string): Promise<Map<string, Int8Array>> {
 	const stored = await readStoredVectors(kv, prefix, parseSkillSet(await kv.get(indexKey(prefix))));
 	if (stored?.model !== model) return new Map();

@@ -7,18 +7,18 @@ import type { SkillProblem } from '../../src/core/skill/kv/plan.ts';
 import { type PreparedSkill, prepareSkill } from '../../src/core/skill/kv/prepare.ts';
 import { validateMarkdown } from '../../src/core/skill/markdown.ts';
 
-/** A skill's folder: its name, where it is, and its text files by their path in it (`references/api.md`). */
+/** A skill's folder: its name, its path, and its text files by their path in the folder (`references/api.md`). */
 export interface SkillFolder {
 	readonly name: string;
-	/** Below the folder of all skills, with `/`. */
+	/** The path below the folder of all skills, with `/`. */
 	readonly path: string;
 	readonly files: Readonly<Record<string, string>>;
 }
 
 /**
- * Every folder that holds a SKILL.md, at whatever depth, with its text files, by path. A folder at the top that leads to
- * none is given without files. Hidden files, folders that are hidden themselves, links and files that are not UTF-8 text
- * are left out.
+ * Reads every folder with a SKILL.md, at any depth, with its text files. The result is sorted by path. A top folder
+ * without a SKILL.md below it is included without files. Hidden files and folders, links and files that are not UTF-8
+ * text are left out.
  */
 export async function readSkillFolders(directory: string): Promise<SkillFolder[]> {
 	const paths: string[] = [];
@@ -28,7 +28,7 @@ export async function readSkillFolders(directory: string): Promise<SkillFolder[]
 		else if (!isHidden(name)) paths.push(join(directory, name));
 	}
 	const folders: SkillFolder[] = [];
-	// One after the other: thousands at once run out of file handles.
+	// In sequence: thousands of parallel reads run out of file handles.
 	for (const path of paths) {
 		const files = Object.fromEntries(await readTexts(path));
 		folders.push({
@@ -41,8 +41,8 @@ export async function readSkillFolders(directory: string): Promise<SkillFolder[]
 }
 
 /**
- * Prepares the skills of some folders. `problems` say why a folder is not published: of two skills with one name the
- * second is a problem. `warnings` are about skills that are published all the same.
+ * Prepares the skills of the folders. `problems` say why a folder is not published, such as a name that another skill
+ * has. `warnings` are about skills that are published all the same.
  */
 export function readSkills(folders: readonly SkillFolder[]) {
 	const skills = new Map<string, PreparedSkill & { readonly path: string }>();
@@ -90,7 +90,10 @@ function toProblem({ name, path }: SkillFolder, message: string, line?: number):
 	return { skill: name, file: `${path}/SKILL.md`, message, line };
 }
 
-/** The folder itself, or those below it. What is in a skill's folder is the skill's; a hidden folder may only lead to some. */
+/**
+ * Finds the folder itself, or the skill folders below it. A skill's folder holds no other skill. A hidden folder is no
+ * skill itself.
+ */
 async function skillFolders(folder: string): Promise<string[]> {
 	const items = await readdir(folder, { withFileTypes: true });
 	if (items.some((item) => item.name === 'SKILL.md' && item.isFile()))

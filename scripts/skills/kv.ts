@@ -14,11 +14,11 @@ export interface OpenedKv {
 	close(): Promise<void>;
 }
 
-/** Which namespace: the binding `SKILLS` of a Wrangler configuration. */
+/** Selects the namespace: the binding `SKILLS` of a Wrangler configuration. */
 export interface Where {
 	readonly config: string;
 	readonly env?: string;
-	/** The folder of `wrangler dev --persist-to`; local only. */
+	/** The folder of `wrangler dev --persist-to`. Only for local storage. */
 	readonly persistTo: string;
 }
 
@@ -27,8 +27,8 @@ interface Settings {
 }
 
 /**
- * The KV that `wrangler dev --persist-to DIR` serves. Opened without the rest of the Worker: `getPlatformProxy` would set
- * up every binding, and warn of the Durable Objects that it cannot.
+ * Opens the KV that `wrangler dev --persist-to DIR` serves, without the rest of the Worker. `getPlatformProxy` would
+ * set up every binding and warn about Durable Objects.
  */
 export async function openLocal({ config, env, persistTo }: Where): Promise<OpenedKv> {
 	const [{ Miniflare }, { unstable_readConfig }] = await Promise.all([import('miniflare'), import('wrangler')]);
@@ -49,8 +49,8 @@ export async function openLocal({ config, env, persistTo }: Where): Promise<Open
 const keyList = v.array(v.object({ name: v.string() }));
 
 /**
- * The deployed KV, through `wrangler kv …` with Wrangler's own login: one child process an operation, and many keys in each,
- * a thousand a request to KV.
+ * Opens the deployed KV through `wrangler kv …`, with Wrangler's own login. Each operation is one child process and
+ * handles many keys, a thousand for each request to KV.
  */
 export function openRemote({ config, env }: Where): OpenedKv {
 	const where = ['--binding', 'SKILLS', '--remote', '--config', config, ...(env ? ['--env', env] : [])];
@@ -74,12 +74,12 @@ export function openRemote({ config, env }: Where): OpenedKv {
 			try {
 				return (await run(['key', 'get', key])) || null;
 			} catch (error) {
-				// No such key; where there is no such namespace, the list of its keys fails.
+				// The key does not exist. If the namespace does not exist, listing its keys fails.
 				if (/404: Not Found|10009|key not found/i.test(toMessageText(error))) return null;
 				throw error;
 			}
 		},
-		// The list of keys is what Wrangler logs.
+		// Wrangler logs the list of keys.
 		list: async (prefix) =>
 			v.parse(keyList, JSON.parse(await run(['key', 'list', '--prefix', prefix], 'log'))).map(({ name }) => name),
 		put: (entries) =>

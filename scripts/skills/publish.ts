@@ -8,23 +8,25 @@ import { readSkillFolders, readSkills } from './folder.ts';
 export interface PublishOptions extends Pick<WriteOptions, 'onProgress'> {
 	/** The folder that holds one folder a skill. */
 	readonly directory: string;
-	/** In front of every key; `skill:`. */
+	/** The prefix of every key. The default is `skill:`. */
 	readonly prefix?: string;
-	/** Makes the vectors of a search by meaning. Without it none are published. */
+	/** Computes the vectors for the search by meaning. Without it no vectors are published. */
 	readonly embed?: Embedder;
-	/** Milliseconds since 1970; now. */
+	/** Milliseconds since 1970. The default is now. */
 	readonly now?: number;
 }
 
-/** Names of skills. A skill with a problem is not published: what KV has of it stays, and the others go on. */
+/**
+ * The names of skills. A skill with a problem is not published: its old version stays in KV. The others are published.
+ */
 export interface Published extends Pick<SkillsPlan, 'published' | 'unchanged' | 'removed' | 'problems'> {
-	/** What is not valid of skills that are published all the same. */
+	/** Violations of the format in skills that are published all the same. */
 	readonly warnings: readonly SkillProblem[];
 }
 
 /**
- * Makes KV equal to the folder. Writes only what differs, and removes what no index named for an hour. Throws when the
- * folder or KV cannot be read or written.
+ * Makes KV equal to the folder. Writes only the differences, and removes entries that no index named for an hour.
+ * Throws if the folder or KV cannot be read or written.
  */
 export async function publishSkills(
 	kv: SkillsKv,

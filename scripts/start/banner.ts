@@ -7,7 +7,7 @@ import { budgetLine, limitSchema } from '../budget-line.ts';
 
 export interface BannerOptions {
 	readonly url: string;
-	/** Where the Worker itself is. */
+	/** The address of the Worker itself. */
 	readonly port: number;
 	readonly secret: string;
 	readonly hasKeys: boolean;
@@ -24,7 +24,7 @@ const agentList = v.object({
 	),
 });
 
-/** What is shown when the Worker answers: its address, and how to talk to it. */
+/** Returns the banner: the address of the Worker, and how to talk to it. */
 export async function writeBanner(options: BannerOptions, { agents }: Inspection): Promise<string> {
 	const { url, hasKeys } = options;
 	const chat = url === 'http://127.0.0.1:8787' ? 'npm run chat' : `npm run chat -- --url ${url}`;
@@ -39,7 +39,7 @@ ${describeUnready(agents)}
 ${await describeBudgets(options)}${describeAccess(options)}`;
 }
 
-/** Who is answered. */
+/** Says who can call the Worker. */
 function describeAccess({ hasKeys, isPrivate }: BannerOptions): string {
 	if (hasKeys) return '\n  Only who has a key of npm run keys is answered: export RUNLET_API_KEY=rl_…\n';
 	if (isPrivate) return '\n  Nobody but this machine can reach it, so it asks for no key (npm start -- --keys does).\n';
@@ -48,7 +48,7 @@ function describeAccess({ hasKeys, isPrivate }: BannerOptions): string {
 
 const budgets = v.looseObject({ budgets: v.object({ session: limitSchema, day: limitSchema }) });
 
-/** What may be spent where nobody says, as far as it may be asked: with keys only an admin may. */
+/** Says the default budgets. With keys set, only an admin can ask for them. */
 async function describeBudgets({ port, secret }: BannerOptions): Promise<string> {
 	try {
 		const response = await fetch(`http://127.0.0.1:${port}/v1/usage?days=1`, {
@@ -62,7 +62,7 @@ async function describeBudgets({ port, secret }: BannerOptions): Promise<string>
 	}
 }
 
-/** The default models that cannot answer yet, a line each. */
+/** Returns the default models that are not ready, one line each. */
 function describeUnready(agents: Inspection['agents']): string {
 	const described = new Set(agents.map(describeModel).filter((text) => text.includes('(')));
 	return [...described].map((text) => `  ${text}\n`).join('');
@@ -73,16 +73,16 @@ const problemList = v.looseObject({
 });
 const failure = v.looseObject({ error: v.looseObject({ message: v.string() }) });
 
-/** What the Worker says of itself. */
+/** The state of the Worker. */
 export interface Inspection {
-	/** Whether it answers with its agents, at least to who has a key. */
+	/** Whether the Worker answers with its agents, at least to a key. */
 	readonly answers: boolean;
 	readonly agents: v.InferOutput<typeof agentList>['agents'];
-	/** What has to be mended, a line each. */
+	/** The problems, one line each. */
 	readonly problems: readonly string[];
 }
 
-/** Asks a Worker that runs whether it can work. */
+/** Asks a running Worker for its state. */
 export async function inspect({ port, secret }: Pick<BannerOptions, 'port' | 'secret'>): Promise<Inspection> {
 	const ask = async (path: string) => {
 		const response = await fetch(`http://127.0.0.1:${port}${path}`, {

@@ -1,4 +1,6 @@
-/** `wrangler dev` as `npm start` keeps it: started again where it dies, and left waiting where the sources have a mistake. */
+/**
+ * Runs `wrangler dev` for `npm start`: restarts it when it dies, and waits for a change when the sources have an error.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -11,34 +13,34 @@ import { quietEnv, root, wranglerPath } from '../wrangler.ts';
 import { SourceLines } from './stack.ts';
 import { createOutput } from './wrangler-output.ts';
 
-/** How long a request waits for a server that is starting. */
+/** Milliseconds that a request waits for a starting server. */
 const patienceMs = 20_000;
-/** How long Wrangler may take to stop before it is killed. */
+/** Milliseconds until a stopping Wrangler is killed. */
 const stopMs = 5_000;
-/** A server that ran for a shorter time died at once; after so many of these in a row it is given up. */
+/** A server that ran for a shorter time died at once. After several of these in a row `npm start` gives up. */
 const atOnceMs = 1_000;
 const maxAtOnce = 4;
 
 const remedy = 'The first error above says why: mend it, then run npm start again.';
 
-/** Where the Worker is asked, on this machine. */
+/** The Worker's address on this machine. */
 export interface Address {
 	readonly port: number;
-	/** Whether the Worker is told that it was asked over https. */
+	/** Whether the Worker sees its requests as https. */
 	readonly isSecure: boolean;
 }
 
 export interface DevServerOptions {
-	/** What `wrangler dev` is given. */
+	/** The arguments of `wrangler dev`. */
 	readonly args: readonly string[];
-	/** Prints the Worker's lines as they are. */
+	/** Whether the Worker's lines are printed unchanged. */
 	readonly json: boolean;
 	readonly print: (text: string) => void;
-	/** The Worker runs here: for the first time, again, or with other sources. */
+	/** Called when the Worker runs: for the first time, after a restart, or with new sources. */
 	readonly onUp: (address: Address) => void;
-	/** The Worker does not run until its sources are mended. */
+	/** Called when the Worker cannot run until its sources are fixed. */
 	readonly onMistake: (error: RunletError) => void;
-	/** It is over: the code to exit with, and why. */
+	/** Called at the end, with the exit code and the reason. */
 	readonly onEnd: (code: number, why?: string) => void;
 }
 
@@ -55,20 +57,20 @@ export class DevServer {
 	readonly #mark = randomUUID();
 	readonly #lines = new SourceLines();
 	#child: ChildProcess | undefined;
-	/** Where Wrangler itself listens. */
+	/** Wrangler's own address. */
 	#port: number | undefined;
-	/** What Wrangler said of the Worker that runs; none while there is none, or while it is replaced. */
+	/** What Wrangler said about the running Worker. Undefined while none runs or while it is replaced. */
 	#worker: { readonly port?: number; readonly isSecure: boolean } | undefined;
-	/** Where the Worker is asked. */
+	/** The Worker's address. */
 	#address: Address | undefined;
-	/** When the Worker of this life of Wrangler's began to answer. */
+	/** When the Worker of the current Wrangler process first answered. */
 	#upSince: number | undefined;
-	/** What is wrong with the sources, while it is. */
+	/** The current error of the sources. */
 	#mistake: RunletError | undefined;
 	#intent: 'run' | 'restart' | 'stop' = 'run';
 	#wasUp = false;
 	#deathsAtOnce = 0;
-	/** What Wrangler said last. */
+	/** The last output of Wrangler. */
 	#tail = '';
 	readonly #waiting = new Set<() => void>();
 
@@ -83,8 +85,8 @@ export class DevServer {
 		const inside = pathToFileURL(join(import.meta.dirname, 'inside.ts')).href;
 		const child = spawn(process.execPath, ['--no-warnings', '--import', inside, wranglerPath, 'dev', ...args], {
 			cwd: root,
-			// Wrangler tells over IPC where it listens. The process group stays the same: a signal to the group reaches all.
-			// The last one is our own output: who reads that to its end knows that Wrangler ended, too.
+			// Wrangler sends its address over IPC. The process group stays the same, so a signal to the group reaches all. The
+			// last descriptor is our own output: it closes only when Wrangler has ended too.
 			stdio: ['inherit', 'pipe', 'pipe', 'ipc', 1],
 			env: { ...quietEnv, RUNLET_START: this.#mark, ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
 		});
@@ -101,11 +103,11 @@ export class DevServer {
 		child.on('message', (message) => this.#hear(String(message), child));
 		child.on('error', (error) => this.#options.onEnd(1, `Wrangler could not be started: ${error.message}`));
 		child.on('exit', () => killMarked(`RUNLET_START=${this.#mark}`));
-		// What it said last was read by then.
+		// All its output has been read by now.
 		child.on('close', (code, signal) => this.#bury(code, signal));
 	}
 
-	/** Where it listens; waits a moment where it is starting. Throws `not_configured` or `overloaded`. */
+	/** Returns the Worker's address. Waits for a starting server. Throws `not_configured` or `overloaded`. */
 	async findAddress(): Promise<Address> {
 		const deadline = performance.now() + patienceMs;
 		while (performance.now() < deadline) {
@@ -116,12 +118,12 @@ export class DevServer {
 		throw new RunletError('overloaded', 'The server is still starting. Try again in a second.', { retryAfter: 1 });
 	}
 
-	/** Something was saved: a server that waits for it is started. */
+	/** Starts a server that waits for a saved file. */
 	retry(): void {
 		if (this.#child === undefined && this.#intent === 'run') this.start();
 	}
 
-	/** Starts it again, with the variables that there are now. */
+	/** Restarts the server with the current variables. */
 	restart(): void {
 		if (this.#child === undefined) this.retry();
 		else if (this.#intent === 'run') this.#end(this.#child, 'restart', 'SIGTERM');
@@ -139,7 +141,7 @@ export class DevServer {
 		child.kill(signal);
 	}
 
-	/** Until something is otherwise, or so many milliseconds have passed. */
+	/** Waits for a change of state, at most the given milliseconds. */
 	async #change(ms: number): Promise<void> {
 		const { promise, resolve } = Promise.withResolvers<void>();
 		const timer = setTimeout(resolve, ms);
@@ -171,7 +173,7 @@ export class DevServer {
 			this.#isUp({ port, isSecure: this.#worker.port !== undefined && this.#worker.isSecure });
 	}
 
-	/** Nothing is answered until something is saved. */
+	/** Answers nothing until a file is saved. */
 	#wait(words: string): void {
 		if (this.#mistake?.message === words || this.#intent !== 'run') return;
 		this.#mistake = new RunletError('not_configured', words);

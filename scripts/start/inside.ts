@@ -1,4 +1,4 @@
-/** Runs inside Wrangler, before it: tells `npm start` what Wrangler does not say, and ends with it. */
+/** Runs inside Wrangler's process, before Wrangler: tells `npm start` what Wrangler does not print. */
 
 import childProcess from 'node:child_process';
 import fs from 'node:fs';
@@ -8,22 +8,22 @@ const { ppid } = process;
 const { spawn } = childProcess;
 const { mkdtempSync } = fs;
 
-/** What `npm start` is told over IPC, beside what Wrangler itself says. */
+/** The messages to `npm start` over IPC, beside those of Wrangler itself. */
 export type Told =
-	/** A process of Wrangler's was killed, without which it answers nothing. */
+	/** A process that Wrangler needs to answer was killed. */
 	| { readonly event: 'lost'; readonly name: string; readonly signal: string }
-	/** Where the built Worker and its source map stand. */
+	/** The folder of the built Worker and its source map. */
 	| { readonly event: 'built-in'; readonly folder: string }
-	/** The sources are read again: the Worker that runs is about to be replaced. */
+	/** Wrangler reads the sources again and will replace the running Worker. */
 	| { readonly event: 'replacing' }
-	/** The Worker runs. Without a port of its own it is asked through Wrangler's. */
+	/** The Worker runs. Without a port of its own it is reached through Wrangler's. */
 	| { readonly event: 'worker'; readonly port?: number; readonly isSecure?: boolean };
 
 function tell(told: Told): void {
 	if (process.connected) process.send?.(JSON.stringify(told));
 }
 
-// Ends Wrangler when `npm start` was killed and could not do it.
+// Ends Wrangler if `npm start` was killed and could not end it.
 setInterval(() => ppid === process.ppid || process.kill(process.pid, 'SIGTERM'), 1000).unref();
 
 Object.assign(childProcess, {
@@ -31,7 +31,7 @@ Object.assign(childProcess, {
 		const child = Reflect.apply(spawn, childProcess, args);
 		const name = /(workerd|esbuild)[^/\\]*$/.exec(String(args[0]))?.[1];
 		child.once('exit', (_: unknown, signal: string | null) => {
-			// One that Wrangler itself ends is not lost; one that ends by itself has said why.
+			// Ignores a process that Wrangler ended, and one that ended by itself and printed its reason.
 			if (name !== undefined && signal !== null && !child.killed) tell({ event: 'lost', name, signal });
 		});
 		return child;
@@ -46,16 +46,16 @@ Object.assign(fs, {
 	},
 });
 
-/** What Wrangler tells its own proxy of the Worker. */
+/** What Wrangler tells its own proxy about the Worker. */
 interface ProxyData {
 	readonly userWorkerUrl: { readonly protocol: string; readonly hostname: string; readonly port: string };
 	readonly userWorkerInnerUrlOverrides?: { readonly protocol?: string; readonly hostname?: string };
 }
 
 /**
- * Wrangler's own proxy keeps connections to the Worker for five seconds, and so does the Worker: a request that comes at
- * that moment is lost, and Wrangler with it (cloudflare/workers-sdk#14641). So the Worker is asked directly, unless it runs
- * at Cloudflare or is shown another host name, which is what Wrangler's proxy is needed for.
+ * Wrangler's own proxy and the Worker both keep idle connections for five seconds. A request at the moment of closing
+ * is lost and crashes Wrangler (cloudflare/workers-sdk#14641). So `npm start` calls the Worker directly, unless the
+ * Worker runs at Cloudflare or sees another host name: these need Wrangler's proxy.
  */
 function describeWorker({ userWorkerUrl, userWorkerInnerUrlOverrides: shown }: ProxyData): Told {
 	const isHere = userWorkerUrl.protocol === 'http:' && userWorkerUrl.hostname === '127.0.0.1';
@@ -66,7 +66,7 @@ function describeWorker({ userWorkerUrl, userWorkerInnerUrlOverrides: shown }: P
 process.on('runlet:replacing', () => tell({ event: 'replacing' }));
 process.on('runlet:worker', (data: ProxyData) => tell(describeWorker(data)));
 
-/** A place in Wrangler's code that is changed when it is loaded, because no option does it. */
+/** A change to Wrangler's code at load time, because no option does it. */
 interface Change {
 	readonly what: string;
 	readonly place: RegExp;
@@ -86,7 +86,8 @@ const changes: Change[] = [
 	},
 ];
 
-// Who reaches the inspector runs code in the Worker. It asks nobody for anything, and any page may open a WebSocket.
+// Anybody who reaches the inspector can run code in the Worker. It has no authentication, and any page may open a
+// WebSocket.
 if (!process.argv.some((arg) => /^--inspector-?(port|ip)\b/i.test(arg)))
 	changes.push({
 		what: 'The switch of the inspector',

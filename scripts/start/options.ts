@@ -1,4 +1,4 @@
-/** What `npm start -- …` was given: a few options are its own, all others go to `wrangler dev`. */
+/** The options of `npm start -- …`: a few are its own, all others go to `wrangler dev`. */
 
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -20,7 +20,7 @@ export const usage = `npm start [-- OPTIONS]: serves everything on this machine,
   --help              this text
 All other options go to wrangler dev: npx wrangler dev --help has them.`;
 
-/** Options of `wrangler dev`; a test compares them with its `--help`. Others than these are mistyped. */
+/** The options of `wrangler dev`. A test compares them with its `--help`. Any other option is a typing mistake. */
 export const wranglerNames = [
 	...['alias', 'assets', 'bundle', 'compatibility-date', 'compatibility-flag', 'compatibility-flags', 'config', 'cwd'],
 	...['define', 'enable-containers', 'env', 'env-file', 'help', 'host', 'https-cert-path', 'https-key-path'],
@@ -33,7 +33,7 @@ export const wranglerNames = [
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
-/** Those that are not passed on. */
+/** The options that are not passed on. */
 const own = {
 	port: text,
 	ip: text,
@@ -47,7 +47,7 @@ const own = {
 	help: { ...flag, short: 'h' },
 } as const;
 
-/** A mistake in what was typed; its message says what to type instead. */
+/** A mistake in the options. Its message says what to type instead. */
 export class OptionError extends Error {
 	override readonly name = 'OptionError';
 }
@@ -56,23 +56,23 @@ export interface StartOptions {
 	readonly help: boolean;
 	readonly port: number;
 	readonly ip: string;
-	/** Only this machine can reach it: then, and only then, it answers without a key. */
+	/** Whether only this machine can reach the server. Only then it answers without a key. */
 	readonly isPrivate: boolean;
 	readonly tls: { readonly key: Buffer; readonly cert: Buffer } | undefined;
-	/** Whose keys it asks for, where it shall. */
+	/** The file of the accepted keys, if keys are needed. */
 	readonly keysFile: string | undefined;
 	readonly json: boolean;
-	/** Says what is wrong with the types, beside everything else. */
+	/** Whether the types are checked in parallel. */
 	readonly checksTypes: boolean;
 	readonly config: string;
 	readonly env: string | undefined;
-	/** For `npm run skills`: the same storage. */
+	/** The options for `npm run skills`: the same storage. */
 	readonly target: readonly string[];
-	/** For `wrangler dev`. */
+	/** The options for `wrangler dev`. */
 	readonly rest: readonly string[];
 }
 
-/** Values of `--ip` by which only this machine reaches the server. */
+/** The values of `--ip` with which only this machine reaches the server. */
 const loopback = ['127.0.0.1', 'localhost', '::1'];
 
 /** Throws an `OptionError`. */
@@ -125,7 +125,7 @@ export function readOptions(args: readonly string[]): StartOptions {
 			return value === undefined ? [] : [`--${name}`, value];
 		}),
 		rest: [
-			// Without it a binding that lives only at Cloudflare (Workers AI) asks for a login before anything is served.
+			// Without this a binding that exists only at Cloudflare (Workers AI) asks for a login at the start.
 			...(isGiven('local', 'remote') ? [] : ['--local']),
 			...(isGiven('show-interactive-dev-session') ? [] : ['--show-interactive-dev-session=false']),
 			...args.filter((_, index) => !taken.has(index)),
@@ -180,7 +180,7 @@ function assertWritable(folder: string | undefined): void {
 	}
 }
 
-/** The folder itself, or the first above it that is there. */
+/** Returns the folder itself, or the nearest parent that exists. */
 function findExisting(path: string): string {
 	return existsSync(path) || dirname(path) === path ? path : findExisting(dirname(path));
 }

@@ -1,6 +1,6 @@
 /**
- * The server behind the address that `npm start` prints. It stands in front of `wrangler dev` and passes everything on as it
- * is, but what would harm: a foreign `Host`, headers that steer Wrangler, uploads that break off.
+ * The server at the address that `npm start` prints. It passes requests to `wrangler dev` unchanged, except for harmful
+ * ones: a foreign `Host`, headers that control Wrangler, and incomplete uploads.
  */
 
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
@@ -14,38 +14,40 @@ import type { Address } from './dev-server.ts';
 import { createUploads, noBody, type Upload, type UploadLimits } from './upload.ts';
 
 export interface ProxyOptions {
-	/** Tells the Worker that a request came through here; without one it is told nothing. */
+	/** The secret that shows the Worker that a request came through this proxy. Not sent if missing. */
 	readonly secret: string | undefined;
-	/** Where the Worker is asked; waits a moment for one that is starting. Throws a `RunletError` that says why it does not run. */
+	/**
+	 * Returns the Worker's address. Waits for a starting Worker. Throws a `RunletError` that says why it does not run.
+	 */
 	readonly findAddress: () => Promise<Address>;
-	/** Refuses every `Host` but the names of this machine. */
+	/** Whether every `Host` is refused except the names of this machine. */
 	readonly onlyLoopback: boolean;
-	/** Told of each answer when it begins. */
+	/** Called when an answer starts. */
 	readonly onAnswer?: (line: AnswerLine) => void;
-	/** A certificate and its key, where the address is an https one. */
+	/** A certificate and its key, for an https address. */
 	readonly tls?: ServerOptions;
-	/** How much of uploads is read, and for how long, where it is not as usual. */
+	/** Limits of uploads that differ from the defaults. */
 	readonly limits?: Partial<UploadLimits>;
 }
 
-/** One request, for a person to read. */
+/** A request, for the terminal. */
 export interface AnswerLine {
 	readonly method: string;
-	/** Without its query, which may hold a secret. */
+	/** The path without the query, which may hold a secret. */
 	readonly path: string;
 	readonly status: number;
 	readonly ms: number;
 }
 
 export interface Proxy {
-	/** Not yet listening. */
+	/** The server. It does not listen yet. */
 	readonly server: Server;
-	/** Answers with this error whoever waits for the Worker's answer to begin. */
+	/** Answers all requests that wait for the Worker's answer with this error. */
 	readonly refuseWaiting: (error: RunletError) => void;
 }
 
 export function createProxy(options: ProxyOptions): Proxy {
-	// Well below the five seconds after which workerd closes a connection that nobody uses: one that it closes just then loses its request.
+	// Well below the five seconds after which workerd closes an idle connection: a request at that moment is lost.
 	const agent = new Agent({ keepAlive: true, timeout: 4_000, maxSockets: Number.POSITIVE_INFINITY });
 	const settings = { keepAliveTimeout: 65_000, maxHeaderSize: 65_536 };
 	const waiting = new Set<(error: RunletError) => void>();
@@ -83,7 +85,7 @@ async function handle(req: IncomingMessage, res: ServerResponse, shared: Way): P
 	try {
 		assertAllowed(req, way);
 		upload = isHopeless(req, way) ? noBody : await way.readUpload(req);
-		// Without one nobody is there to be answered.
+		// Without a connection there is nobody to answer.
 		if (upload !== undefined) await passOn(req, res, upload, way);
 	} catch (error) {
 		await fail(res, error, report);
@@ -92,10 +94,10 @@ async function handle(req: IncomingMessage, res: ServerResponse, shared: Way): P
 	}
 }
 
-/** Names by which a browser reaches this machine and no other. */
+/** The host names by which a browser reaches only this machine. */
 const loopbackHost = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?$/i;
 
-/** What no page may have Wrangler do: to start a schedule, to reload, to show its own pages. */
+/** Wrangler's own paths, which no page may call: to start a schedule, to reload, to show Wrangler's pages. */
 const ownPath = /^\/+cdn-cgi(\/|$)/i;
 
 function assertAllowed({ url = '', headers }: IncomingMessage, { onlyLoopback }: Way): void {
@@ -116,8 +118,8 @@ function assertAllowed({ url = '', headers }: IncomingMessage, { onlyLoopback }:
 const credentials = ['authorization', 'x-api-key', 'api-key'];
 
 /**
- * Whether the headers alone are enough for the Worker to refuse a request: a webhook that is not signed, or, where keys are
- * needed, a request without one. Its body is not waited for, and the Worker answers without it.
+ * Whether the Worker refuses a request by its headers alone: an unsigned webhook or, if keys are needed, a request
+ * without a key. The proxy does not wait for the body of such a request.
  */
 function isHopeless({ url = '', headers }: IncomingMessage, { secret }: Way): boolean {
 	const [path = ''] = url.split('?');
@@ -134,19 +136,19 @@ function isHopeless({ url = '', headers }: IncomingMessage, { secret }: Way): bo
 	}
 }
 
-/** Asks the Worker, and once more where Wrangler died before it answered and asking again changes nothing. */
+/** Asks the Worker. Tries once more if Wrangler died before its answer and the request is safe to repeat. */
 async function passOn(req: IncomingMessage, res: ServerResponse, upload: Upload, way: Way & Told): Promise<void> {
 	const isSafe = req.method === 'GET' || req.method === 'HEAD';
 	for (let attempt = 1; !res.destroyed; attempt++) {
 		const address = await way.findAddress();
 		try {
-			// Again, but over a connection that nobody used before.
+			// Tries again over a new connection.
 			const agent = attempt === 1 && way.agent;
 			return await forwardRequest(req, res, upload, { ...way, agent, address });
 		} catch (error) {
 			if (res.headersSent) return void res.destroy();
 			if (error instanceof RunletError) throw error;
-			// What Node's parser takes, but not its writer.
+			// Node can parse this request but not write it.
 			if (error instanceof TypeError)
 				throw new RunletError(
 					'invalid_request',
@@ -166,7 +168,7 @@ async function passOn(req: IncomingMessage, res: ServerResponse, upload: Upload,
 	}
 }
 
-/** One request and its answer, at the answer's pace. Rejects where there is no answer. */
+/** Sends one request and passes on its answer with backpressure. Rejects if there is no answer. */
 function forwardRequest(
 	req: IncomingMessage,
 	res: ServerResponse,
@@ -178,7 +180,7 @@ function forwardRequest(
 	const headers = toHeaders(req, upload, secret, address);
 	const asked = request({ host: '127.0.0.1', port: address.port, agent, method, path, headers, setHost: false });
 	const leave = () => void asked.destroy();
-	// One that breaks off while its upload is read would end Wrangler: it is left once the answer begins.
+	// A request that breaks off during its upload would crash Wrangler. It is left alone until the answer starts.
 	const leaveEarly = upload.length === 0 ? leave : () => {};
 	const refuseWaiting = (error: RunletError) => {
 		reject(error);
@@ -193,9 +195,9 @@ function forwardRequest(
 	});
 	asked.once('response', (answer) => {
 		waiting.delete(refuseWaiting);
-		// It is not asked again.
+		// There is no second try.
 		upload.release();
-		// Nobody waits for it any more.
+		// Nobody waits for the answer any more.
 		if (res.destroyed || res.headersSent) return resolve(leave());
 		res.once('close', leave);
 		res.sendDate = false;
@@ -203,7 +205,7 @@ function forwardRequest(
 		const isWhole = closeUnlessWhole(res);
 		res.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHops(answer.rawHeaders).flat());
 		res.flushHeaders();
-		// An answer that breaks off breaks off here, too.
+		// An answer that breaks off at the Worker breaks off here too.
 		pipeline(answer, res, { end: isWhole }).then(
 			() => resolve(isWhole ? undefined : endLate(res)),
 			() => resolve(),
@@ -214,7 +216,7 @@ function forwardRequest(
 	return promise;
 }
 
-/** What belongs to a connection and not to what is said over it (RFC 9110, 7.6.1). */
+/** The headers of a connection, which are not passed on (RFC 9110, 7.6.1). */
 const hops = new Set([
 	'connection',
 	'expect',
@@ -238,10 +240,10 @@ function withoutHops(rawHeaders: readonly string[]): [name: string, value: strin
 	return pairs.filter(([name]) => !hops.has(name.toLowerCase()) && !dropped.has(name.toLowerCase()));
 }
 
-/** Headers that only Wrangler, Cloudflare and this proxy may say. */
+/** Headers that only Wrangler, Cloudflare and this proxy may set. */
 const inner = /^(mf-|cf-|x-runlet-local)/;
 
-/** What the Worker is told: the caller's own headers, who it is, and that it came through here. */
+/** Returns the headers for the Worker: the caller's own, its address, and the secret of this proxy. */
 function toHeaders(
 	req: IncomingMessage,
 	upload: Upload,
@@ -262,7 +264,7 @@ function toHeaders(
 	return headers;
 }
 
-/** An error in Runlet's own form, to whoever is still there. */
+/** Sends an error in Runlet's form, if the caller is still connected. */
 async function fail(res: ServerResponse, error: unknown, report: Report): Promise<void> {
 	if (res.headersSent || res.destroyed) return void res.destroy();
 	const answer = toResponse(error);
@@ -276,16 +278,18 @@ async function fail(res: ServerResponse, error: unknown, report: Report): Promis
 	else endLate(res);
 }
 
-/** Whether all of the request is here; else what is still to come would be taken for the next one. */
+/** Whether the request has arrived completely. If not, its rest would be read as the next request. */
 function closeUnlessWhole(res: ServerResponse): boolean {
 	if (!res.req.complete) res.shouldKeepAlive = false;
 	return res.req.complete;
 }
 
-/** How long a sender may go on sending what nobody wants, in milliseconds. */
+/** Milliseconds that a sender may continue to send a refused body. */
 const lateMs = 1_000;
 
-/** Ends an answer that was written before its request was read: a connection that is closed on a sender loses the answer. */
+/**
+ * Ends an answer that was written before its request was read. Closing the connection at once would lose the answer.
+ */
 function endLate(res: ServerResponse): void {
 	if (res.req.readableEnded) return void res.end();
 	const timer = setTimeout(() => res.end(), lateMs);

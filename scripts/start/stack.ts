@@ -11,21 +11,21 @@ const mapSchema = v.looseObject({
 	mappings: v.string(),
 });
 
-/** A place in the built Worker, as a stack has it. */
+/** A position in the built Worker, as in a stack trace. */
 const place = /(?:[^\s()]*[/\\])?(?:worker|index)\.js:(\d+):(\d+)/g;
 
-/** Says where in the sources a place in the built Worker is. */
+/** Maps positions in the built Worker to the sources. */
 export class SourceLines {
 	#folder: string | undefined;
 	#text: string | undefined;
 	#map: SourceMap | undefined;
 
-	/** Where Wrangler builds the Worker. */
+	/** The folder in which Wrangler builds the Worker. */
 	set folder(folder: string) {
 		this.#folder = folder;
 	}
 
-	/** Takes the map of the newest build: Wrangler removes it when it ends. */
+	/** Reads the source map of the newest build now, because Wrangler removes it at its end. */
 	refresh(): void {
 		const file = this.#folder === undefined ? '' : this.#fileIn(this.#folder);
 		if (file === '' || !existsSync(file)) return;
@@ -33,7 +33,7 @@ export class SourceLines {
 		this.#map = undefined;
 	}
 
-	/** A text with the places of the built Worker as lines of the sources. What cannot be found stays as it is. */
+	/** Replaces positions of the built Worker in a text by lines of the sources. Unknown positions stay. */
 	translate(text: string): string {
 		return text.replace(place, (found, line, column) => this.#find(Number(line), Number(column)) ?? found);
 	}

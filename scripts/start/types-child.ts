@@ -1,4 +1,4 @@
-/** Runs the compiler behind everything else, and ends it when it is told to, or when `npm start` is gone: that closes the channel. */
+/** Runs the compiler at low priority. Ends it on a signal, or when `npm start` ends, which closes the channel. */
 
 import { spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
@@ -8,12 +8,12 @@ import { root } from '../wrangler.ts';
 try {
 	setPriority(constants.priority.PRIORITY_LOW);
 } catch {
-	// It runs at the usual one.
+	// The compiler then runs at normal priority.
 }
 const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 const args = ['-p', 'src', '--noEmit', '--singleThreaded', '--pretty', 'false'];
 const end = (): void => void child.kill('SIGKILL');
-// Before there is anything to end: a signal must not end this process alone.
+// Before the compiler starts: a signal must not end only this process.
 process.once('SIGTERM', end);
 process.once('disconnect', end);
 const child = spawn(process.execPath, ['--no-warnings', compiler, ...args], {

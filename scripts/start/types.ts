@@ -1,4 +1,4 @@
-/** Checks the types of `src` beside `npm start`: what is wrong is said as a warning, and stops nothing. */
+/** Checks the types of `src` during `npm start`. Prints errors as warnings, which stop nothing. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { relative, resolve } from 'node:path';
@@ -7,22 +7,22 @@ import { root } from '../wrangler.ts';
 
 export interface TypeCheckOptions {
 	readonly print: (text: string) => void;
-	/** What is run: it writes as the compiler does. */
+	/** The command to run. Its output has the compiler's form. */
 	readonly program?: string;
 }
 
 const defaultProgram = resolve(import.meta.dirname, 'types-child.ts');
 
-/** Characters of the compiler's output that are read. */
+/** The most characters of the compiler's output that are read. */
 const maxOutput = 1_000_000;
 
 export class TypeCheck {
 	readonly #print: (text: string) => void;
 	readonly #program: string;
 	#child: ChildProcess | undefined;
-	/** Another check is due once the one that runs has ended. */
+	/** Whether another check follows the running one. */
 	#isDue = false;
-	/** What was said last; empty where nothing is wrong. */
+	/** The last printed errors. Empty if there were none. */
 	#told = '';
 
 	constructor({ print, program = defaultProgram }: TypeCheckOptions) {
@@ -30,7 +30,7 @@ export class TypeCheck {
 		this.#program = program;
 	}
 
-	/** Begins a check, in place of the one that runs. Never throws. */
+	/** Starts a check in place of the running one. Never throws. */
 	start(): void {
 		this.#isDue = true;
 		if (this.#child === undefined) this.#run();
@@ -57,7 +57,7 @@ export class TypeCheck {
 
 	#tell(code: number, output: string): void {
 		const text = code === 0 ? '' : describeTypeErrors(output);
-		// A compiler that failed has said nothing of the types.
+		// A crash of the compiler says nothing about the types.
 		if (text === undefined || text === this.#told) return;
 		this.#told = text;
 		if (text === '') this.#print('The types are right again.');
@@ -67,7 +67,7 @@ export class TypeCheck {
 
 const maxShown = 10;
 
-/** The compiler's errors, a line each; `undefined` where it names none. */
+/** Returns the compiler's errors, one line each, or undefined if there are none. */
 function describeTypeErrors(output: string): string | undefined {
 	const errors = output.split('\n').flatMap((line) => {
 		const [, file, row, column, message = ''] = /^(.{1,500}?)\((\d+),(\d+)\): error TS\d+: (.*)$/.exec(line) ?? [];

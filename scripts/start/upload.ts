@@ -4,26 +4,26 @@ import { RunletError } from '../../src/core/ground/errors.ts';
 
 /** The body of a request. */
 export interface Upload {
-	/** Whether there is one; it may be empty. */
+	/** Whether the request has a body, which may be empty. */
 	readonly isGiven: boolean;
 	readonly chunks: readonly Buffer[];
-	/** Bytes. */
+	/** The number of bytes. */
 	readonly length: number;
-	/** Call it when the chunks are not needed any more. */
+	/** Frees the chunks. Call it when they are no longer needed. */
 	readonly release: () => void;
 }
 
-/** How much is read, and for how long. */
+/** The limits of uploads. */
 export interface UploadLimits {
-	/** Bytes of one body; by its path, where it is not said. */
+	/** The most bytes of one body. The default depends on the path. */
 	readonly bytes?: number;
-	/** Bytes of all bodies together that are held. */
+	/** The most bytes of all held bodies together. */
 	readonly bytesHeld: number;
-	/** Bodies that are read at a time. */
+	/** The most bodies that are read in parallel. */
 	readonly count: number;
-	/** How long a sender may send nothing, in milliseconds. */
+	/** Milliseconds that a sender may be silent. */
 	readonly silenceMs: number;
-	/** How long one body may take, in milliseconds. */
+	/** Milliseconds that one body may take. */
 	readonly totalMs: number;
 }
 
@@ -34,13 +34,13 @@ const usual: UploadLimits = {
 	totalMs: 120_000,
 };
 
-/** A body that is not sent on. */
+/** A body that is not passed on. */
 export const noBody: Upload = { isGiven: true, chunks: [], length: 0, release: () => {} };
 
 /**
- * Reads bodies as a whole, so that Wrangler never sees one that breaks off. Gives `undefined` where its sender left. Throws
- * `too_large`, `timeout`, and `overloaded` where too much is being read: as soon as that is known, while the sender may go
- * on sending.
+ * Reads bodies completely, so that Wrangler never sees an incomplete one. Returns undefined if the sender disconnected.
+ * Throws `too_large`, `timeout`, or `overloaded` if too much is being read. Throws at once, while the sender may still
+ * be sending.
  */
 export function createUploads(given: Partial<UploadLimits> = {}) {
 	const limits = { ...usual, ...given };

@@ -5,23 +5,23 @@ import { root } from '../wrangler.ts';
 export interface WatchOptions {
 	/** Wrangler's configuration. */
 	readonly config: string;
-	/** Something of the Worker was saved; Wrangler itself sees it, too, where it runs. */
+	/** Called when a file of the Worker was saved. A running Wrangler sees it too. */
 	readonly onSource: () => void;
-	/** TypeScript was saved, and nothing more for a moment. */
+	/** Called shortly after the last of several TypeScript files was saved. */
 	readonly onTypeScript: () => void;
-	/** A file of variables was saved, by its name. */
+	/** Called with the name of a saved file of variables. */
 	readonly onVariables: (file: string) => void;
 	readonly onSkills: () => void;
-	/** A file of the page was saved, or one of the client that it uses. */
+	/** Called when a file of the page or of its client was saved. */
 	readonly onPage: () => void;
 }
 
 /** Editors write a file in several steps. */
 const settleMs = 150;
-/** Who saves one file often saves the next. */
+/** Saves often come in groups. */
 const typesSettleMs = 1_000;
 
-/** Watches what Wrangler does not, and what it does not while it is down. */
+/** Watches files that Wrangler does not watch, and those of the Worker while Wrangler is down. */
 export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkills, onPage }: WatchOptions): void {
 	const source = settle(onSource);
 	const variables = settle(onVariables);
@@ -30,7 +30,7 @@ export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkil
 	const types = settle(onTypeScript, typesSettleMs);
 	follow(join(root, 'src'), true, (file) => {
 		source(file);
-		// The system does not always say which one it was.
+		// The system does not always report the file name.
 		if (file === '' || /\.[cm]?ts$/.test(file)) types(file);
 		if (file === '' || /^(page|client)\b/.test(file)) page(file);
 	});
@@ -39,7 +39,7 @@ export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkil
 		if (/^\.(dev\.vars|env)(\.[\w.-]+)?$/.test(file)) variables(file);
 		if (file === 'package.json' || file === 'tsconfig.json') source(file);
 		if (file === 'tsconfig.json') types(file);
-		// It was made, or moved away.
+		// The file was created or moved away.
 		if (file === 'skills') {
 			follow(join(root, 'skills'), true, skills);
 			skills(file);
@@ -52,7 +52,7 @@ export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkil
 
 const followed = new Map<string, FSWatcher>();
 
-/** Where a folder is not there, or the system cannot watch it, nothing is told. */
+/** Reports nothing if the folder does not exist or cannot be watched. */
 function follow(folder: string, recursive: boolean, onChange: (file: string) => void): void {
 	const key = `${folder} ${recursive}`;
 	followed.get(key)?.close();

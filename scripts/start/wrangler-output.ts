@@ -1,4 +1,4 @@
-/** What Wrangler prints, as a person wants to read it: what says nothing to them is left out. */
+/** Reduces Wrangler's output to what a person wants to read. */
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import * as v from 'valibot';
@@ -9,9 +9,9 @@ import type { SourceLines } from './stack.ts';
 export interface OutputOptions {
 	readonly lines: SourceLines;
 	readonly print: (text: string) => void;
-	/** The sources cannot be built, or do not run; `what` says which line is wrong. */
+	/** Called when the sources cannot be built or run. `what` names the wrong line. */
 	readonly onMistake: (what: string) => void;
-	/** Leaves the Worker's own lines as they are: JSON. */
+	/** Whether the Worker's own lines stay JSON. */
 	readonly json: boolean;
 }
 
@@ -35,7 +35,7 @@ const noise = [
 const logLine = v.looseObject({ level: v.picklist(['info', 'warn', 'error']), event: v.string() });
 type LogLine = v.InferOutput<typeof logLine>;
 
-/** Reads what Wrangler writes, in pieces of any length, and prints what is left of it. */
+/** Reads Wrangler's output in pieces of any length and prints the reduced form. */
 export function createOutput({ lines, print, onMistake, json }: OutputOptions): (piece: string) => void {
 	let rest = '';
 	const reader = createReader(onMistake, lines);
@@ -56,7 +56,7 @@ export function createOutput({ lines, print, onMistake, json }: OutputOptions): 
 	};
 }
 
-/** Finds out from the lines how the server is: a mistake of the build spans several. */
+/** Detects the state of the server from the lines. A build error spans several lines. */
 function createReader(onMistake: OutputOptions['onMistake'], lines: SourceLines): (plain: string) => void {
 	let message: string | undefined;
 	let isBuild = false;
@@ -80,7 +80,7 @@ function createReader(onMistake: OutputOptions['onMistake'], lines: SourceLines)
 	};
 }
 
-/** A line of `src/cloudflare/log.ts`; Wrangler puts a heading in front of warnings and errors. */
+/** Parses a line of `src/cloudflare/log.ts`. Wrangler adds a heading to warnings and errors. */
 function parseLog(plain: string): LogLine | undefined {
 	const text = plain.replace(/^(▲ \[WARNING\]|✘ \[ERROR\]) /, '');
 	if (!text.startsWith('{"level":')) return undefined;
@@ -92,7 +92,7 @@ function parseLog(plain: string): LogLine | undefined {
 	}
 }
 
-/** One line for a person; nothing where the proxy says it. */
+/** Formats a line for a person. Returns undefined if the proxy prints the same. */
 function describeLog(line: LogLine, lines: SourceLines): string | undefined {
 	const stack = line['exception.stacktrace'];
 	const frames = typeof stack === 'string' ? `\n${lines.translate(stack).replace(/^/gm, '    ')}` : '';
@@ -123,7 +123,7 @@ function describeRun(line: LogLine): string {
 	return paint(error === undefined ? 'dim' : 'red', `  ${parts.filter((part) => part !== undefined).join(' · ')}`);
 }
 
-/** A request as a line; nothing for a file of the page, which a browser asks for by the dozen. */
+/** Formats a request. Returns undefined for files of the page, which a browser requests by the dozen. */
 export function describeAnswer({ method, path, status, ms }: AnswerLine): string | undefined {
 	if (status < 400 && method === 'GET' && /^\/$|\.(js|css|svg|ico|png|map)$/.test(path)) return undefined;
 	const shown = stripVTControlCharacters(path).slice(0, 120);
@@ -133,7 +133,7 @@ export function describeAnswer({ method, path, status, ms }: AnswerLine): string
 	);
 }
 
-/** The values of a line, without those that a person does not ask for. */
+/** Returns the values of a line that interest a person. */
 function translateLine(line: LogLine): string {
 	const hidden = new Set(['level', 'event', 'exception.stacktrace', 'runlet.key.id', 'runlet.owner']);
 	return Object.entries(line)
