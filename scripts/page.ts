@@ -2,7 +2,11 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
+import { isAsked } from './options.ts';
 import { root } from './wrangler.ts';
+
+const usage = `npm run build:page: makes the page in build/page, from src/page and src/client
+  --help              this text`;
 
 const source = join(root, 'src/page');
 const target = join(root, 'build/page');
@@ -45,4 +49,4 @@ function isSame(file: string, content: Uint8Array): boolean {
 	}
 }
 
-if (process.argv[1] === import.meta.filename) buildPage();
+if (process.argv[1] === import.meta.filename && isAsked('npm run build:page', usage)) buildPage();
