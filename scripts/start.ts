@@ -89,7 +89,7 @@ async function main(options: StartOptions): Promise<void> {
 	onParentDeath(() => server.stop('SIGTERM'));
 	watchFiles({
 		config: options.config,
-		onSource: () => server.retry(),
+		onSource: (savedAt) => server.retry(savedAt),
 		onTypeScript: () => isAnnounced && types?.start(),
 		onVariables: (file) => {
 			print(`${file} was saved: starting again with its variables.`);

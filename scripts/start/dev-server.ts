@@ -31,6 +31,8 @@ export interface Address {
 }
 
 export interface DevServerOptions {
+	/** The program to run; a test gives one that acts as Wrangler. */
+	readonly program?: string;
 	/** The arguments of `wrangler dev`. */
 	readonly args: readonly string[];
 	/** Whether the Worker's lines are printed unchanged. */
@@ -48,7 +50,7 @@ const told = v.variant('event', [
 	v.looseObject({ event: v.literal('DEV_SERVER_READY'), port: v.number() }),
 	v.looseObject({ event: v.literal('lost'), name: v.string(), signal: v.string() }),
 	v.looseObject({ event: v.literal('built-in'), folder: v.string() }),
-	v.looseObject({ event: v.literal('replacing') }),
+	v.looseObject({ event: v.literal('replacing'), at: v.number() }),
 	v.looseObject({ event: v.literal('worker'), port: v.optional(v.number()), isSecure: v.optional(v.boolean(), false) }),
 ]);
 
@@ -67,6 +69,10 @@ export class DevServer {
 	#upSince: number | undefined;
 	/** The current error of the sources. */
 	#mistake: RunletError | undefined;
+	/** When the first build began whose Worker has not run yet. What is saved later may be missing from a failed build. */
+	#readAt: number | undefined;
+	/** When a source was last saved. */
+	#savedAt = 0;
 	#intent: 'run' | 'restart' | 'stop' = 'run';
 	#wasUp = false;
 	#deathsAtOnce = 0;
@@ -79,11 +85,12 @@ export class DevServer {
 	}
 
 	start(): void {
-		const { args, json, print } = this.#options;
+		const { program = wranglerPath, args, json, print } = this.#options;
 		this.#tail = '';
 		this.#mistake = undefined;
+		this.#readAt = Date.now();
 		const inside = pathToFileURL(join(import.meta.dirname, 'inside.ts')).href;
-		const child = spawn(process.execPath, ['--no-warnings', '--import', inside, wranglerPath, 'dev', ...args], {
+		const child = spawn(process.execPath, ['--no-warnings', '--import', inside, program, 'dev', ...args], {
 			cwd: root,
 			// Wrangler sends its address over IPC. The process group stays the same, so a signal to the group reaches all. The
 			// last descriptor is our own output: it closes only when Wrangler has ended too.
@@ -118,8 +125,9 @@ export class DevServer {
 		throw new RunletError('overloaded', 'The server is still starting. Try again in a second.', { retryAfter: 1 });
 	}
 
-	/** Starts a server that waits for a saved file. */
-	retry(): void {
+	/** Starts a server that waits for a saved file. One that is still ending because of an error starts again after its end. */
+	retry(savedAt = Date.now()): void {
+		this.#savedAt = savedAt;
 		if (this.#child === undefined && this.#intent === 'run') this.start();
 	}
 
@@ -166,8 +174,11 @@ export class DevServer {
 			child.kill('SIGKILL');
 		}
 		if (output.event === 'DEV_SERVER_READY') this.#port = output.port;
-		if (output.event === 'replacing') this.#worker = this.#address = undefined;
-		if (output.event === 'worker') [this.#worker, this.#address] = [output, undefined];
+		if (output.event === 'replacing') {
+			this.#worker = this.#address = undefined;
+			this.#readAt ??= output.at;
+		}
+		if (output.event === 'worker') [this.#worker, this.#address, this.#readAt] = [output, undefined, undefined];
 		const port = this.#worker?.port ?? this.#port;
 		if (this.#address === undefined && this.#worker !== undefined && port !== undefined)
 			this.#isUp({ port, isSecure: this.#worker.port !== undefined && this.#worker.isSecure });
@@ -194,10 +205,12 @@ export class DevServer {
 	#bury(code: number | null, signal: NodeJS.Signals | null): void {
 		const livedMs = this.#upSince === undefined ? 0 : performance.now() - this.#upSince;
 		const wasUp = this.#upSince !== undefined;
+		const isBroken = this.#mistake !== undefined || (this.#wasUp && !wasUp && signal === null);
 		const how = signal ?? `code ${code}`;
 		this.#child = this.#port = this.#worker = this.#address = this.#upSince = undefined;
 		if (this.#intent === 'stop') this.#options.onEnd(0);
 		else if (this.#intent === 'restart') this.#startAgain();
+		else if (isBroken && this.#savedAt > (this.#readAt ?? 0)) this.#startAgain();
 		else if (this.#mistake !== undefined) this.#wake();
 		else if (!this.#wasUp) this.#options.onEnd(code || 1, `Wrangler ended (${how}) before the Worker ran. ${remedy}`);
 		else if (!wasUp && signal === null)

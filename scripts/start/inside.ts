@@ -14,8 +14,8 @@ export type Told =
 	| { readonly event: 'lost'; readonly name: string; readonly signal: string }
 	/** The folder of the built Worker and its source map. */
 	| { readonly event: 'built-in'; readonly folder: string }
-	/** Wrangler reads the sources again and will replace the running Worker. */
-	| { readonly event: 'replacing' }
+	/** Wrangler reads the sources again and will replace the running Worker; the time says since when. */
+	| { readonly event: 'replacing'; readonly at: number }
 	/** The Worker runs. Without a port of its own it is reached through Wrangler's. */
 	| { readonly event: 'worker'; readonly port?: number; readonly isSecure?: boolean };
 
@@ -63,7 +63,7 @@ function describeWorker({ userWorkerUrl, userWorkerInnerUrlOverrides: shown }: P
 	return { event: 'worker', port: Number(userWorkerUrl.port), isSecure: shown?.protocol === 'https:' };
 }
 
-process.on('runlet:replacing', () => tell({ event: 'replacing' }));
+process.on('runlet:replacing', () => tell({ event: 'replacing', at: Date.now() }));
 process.on('runlet:worker', (data: ProxyData) => tell(describeWorker(data)));
 
 /** A change to Wrangler's code at load time, because no option does it. */

@@ -6,7 +6,7 @@ export interface WatchOptions {
 	/** Wrangler's configuration. */
 	readonly config: string;
 	/** Called when a file of the Worker was saved. A running Wrangler sees it too. */
-	readonly onSource: () => void;
+	readonly onSource: (savedAt: number) => void;
 	/** Called shortly after the last of several TypeScript files was saved. */
 	readonly onTypeScript: () => void;
 	/** Called with the name of a saved file of variables. */
@@ -23,7 +23,7 @@ const typesSettleMs = 1_000;
 
 /** Watches files that Wrangler does not watch, and those of the Worker while Wrangler is down. */
 export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkills, onPage }: WatchOptions): void {
-	const source = settle(onSource);
+	const source = settle((_, savedAt) => onSource(savedAt));
 	const variables = settle(onVariables);
 	const skills = settle(onSkills);
 	const page = settle(onPage);
@@ -65,10 +65,11 @@ function follow(folder: string, recursive: boolean, onChange: (file: string) => 
 	}
 }
 
-function settle(call: (file: string) => void, ms = settleMs): (file: string) => void {
+function settle(call: (file: string, savedAt: number) => void, ms = settleMs): (file: string) => void {
 	let timer: NodeJS.Timeout | undefined;
 	return (file) => {
+		const savedAt = Date.now();
 		clearTimeout(timer);
-		timer = setTimeout(() => call(file), ms);
+		timer = setTimeout(() => call(file, savedAt), ms);
 	};
 }
