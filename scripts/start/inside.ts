@@ -14,7 +14,7 @@ export type Told =
 	| { readonly event: 'lost'; readonly name: string; readonly signal: string }
 	/** The folder of the built Worker and its source map. */
 	| { readonly event: 'built-in'; readonly folder: string }
-	/** Wrangler reads the sources again and will replace the running Worker; the time says since when. */
+	/** Wrangler reads the sources or the page again and will replace the running Worker; the time says since when. */
 	| { readonly event: 'replacing'; readonly at: number }
 	/** The Worker runs. Without a port of its own it is reached through Wrangler's. */
 	| { readonly event: 'worker'; readonly port?: number; readonly isSecure?: boolean };
@@ -75,8 +75,14 @@ interface Change {
 
 const changes: Change[] = [
 	{
-		what: 'The start of a reload',
+		what: 'The start of a build',
 		place: /onBundleStart\(data\) \{(?=\s*this\.latestConfig = data\.config;\s*void this\.sendMessageToProxyWorker)/,
+		by: "$& process.emit('runlet:replacing');",
+	},
+	{
+		// A saved page is not built: Wrangler only reloads.
+		what: 'The start of a reload',
+		place: /onReloadStart\(data\) \{(?=\s*this\.latestConfig = data\.config;\s*void this\.sendMessageToProxyWorker)/,
 		by: "$& process.emit('runlet:replacing');",
 	},
 	{

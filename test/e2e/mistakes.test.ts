@@ -180,7 +180,12 @@ test('a skill that is saved is published again, and a new one too', async () => 
 });
 
 test('what is saved of the page, or of the client that it uses, is served; a mistake in it leaves the page as it was', async () => {
-	const read = async (path: string) => (await fetch(runlet.url + path)).text();
+	const statuses = new Set<number>();
+	const read = async (path: string) => {
+		const response = await fetch(runlet.url + path);
+		statuses.add(response.status);
+		return response.text();
+	};
 	const save = async (name: string, change: (text: string) => string) => {
 		const path = join(project, name);
 		await writeFile(path, change(await readFile(path, 'utf8')));
@@ -193,4 +198,6 @@ test('what is saved of the page, or of the client that it uses, is served; a mis
 	await save('src/page/app.ts', (text) => `${text}\nconst = 1;\n`);
 	await runlet.says(/The page stays as it was until this is mended:\n.*\n?.*src\/page\/app\.ts:\d+:\d+/);
 	expect(await read('/app.js')).toContain('Nobody answers.');
+	// Nobody notices that the server is replaced meanwhile.
+	expect([...statuses]).toEqual([200]);
 });
