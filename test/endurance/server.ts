@@ -11,9 +11,9 @@ type Variables = Readonly<Record<string, string>>;
 
 /**
  * The Worker under test in a process group of its own, on one port and one folder for all its lives. A kill is a SIGKILL
- * to the whole group, workerd included.
+ * to the whole group, workerd included. Its heap is as large as it gets, unless a bound is given.
  */
-export async function startServer(variables: Variables) {
+export async function startServer(variables: Variables, heapMegabytes?: number) {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-endurance-'));
 	const port = await freePort();
 	const options = await readWorkerOptions('test/endurance/worker.ts', folder, port);
@@ -26,7 +26,7 @@ export async function startServer(variables: Variables) {
 	process.on('exit', killNow);
 	const start = async (more: Variables = {}): Promise<void> => {
 		const bindings = { ...variables, ...more, LOCAL: 'true' };
-		child = await serve(JSON.stringify({ ...options, bindings }));
+		child = await serve(JSON.stringify({ ...options, bindings }), heapMegabytes);
 		const health = await fetch(`${url}/healthz`);
 		if (!health.ok) throw new Error(`the server is up, but not well: ${health.status}`);
 		lives++;
@@ -76,11 +76,12 @@ export async function startServer(variables: Variables) {
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-async function serve(options: string): Promise<ChildProcess> {
+async function serve(options: string, heapMegabytes: number | undefined): Promise<ChildProcess> {
+	const heap = heapMegabytes && { MINIFLARE_WORKERD_V8_FLAGS: `--max-old-space-size=${heapMegabytes}` };
 	const child = spawn(process.execPath, [join(import.meta.dirname, 'serve.ts'), options], {
 		detached: true,
 		stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-		env: { ...process.env, NODE_NO_WARNINGS: '1' },
+		env: { ...process.env, NODE_NO_WARNINGS: '1', ...heap },
 	});
 	let output = '';
 	for (const stream of [child.stdout, child.stderr]) {

@@ -6,6 +6,8 @@ import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
 /** What each slow reader takes, in bytes a second. */
 const rate = 1_024;
+/** The heap of a Worker at Cloudflare. With a larger one the memory says when V8 last collected it, and not what is held. */
+const heapMegabytes = 128;
 /** How much the memory of the server may grow, in bytes. */
 const growth = 64 * 1_024 * 1_024;
 /** How often memory is looked at, in milliseconds. */
@@ -23,7 +25,7 @@ const writer = { agent: 'writer' };
  * stream ends when they are all at its beginning. Let go, each of them gets all of it, and memory returns when they left.
  */
 export function slow({ count = 50, size = 5_000_000, seed }: Options): Promise<Figures> {
-	const world = { script: oneReply(size), pieceLength: 2_000, paceMs: 1, toolMs: 0, seed };
+	const world = { script: oneReply(size), pieceLength: 2_000, paceMs: 1, toolMs: 0, seed, heapMegabytes };
 	return onStage(world, async (stage) => {
 		const { server, seed } = stage;
 		let aloneMs = 0;

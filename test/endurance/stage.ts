@@ -30,18 +30,20 @@ export interface StageOptions extends OutsideOptions {
 	readonly seed?: number;
 	/** Further variables of the Worker. */
 	readonly variables?: Readonly<Record<string, string>>;
+	/** The most that the server's heap may hold. */
+	readonly heapMegabytes?: number;
 	/** Of the client, of a request that was answered with a 5xx. */
 	readonly retries?: number;
 }
 
 /** Does its work with a server, a client and everything outside, all new, and clears away. */
 export async function onStage<T>(
-	{ seed = createSeed(), variables = {}, retries, ...options }: StageOptions,
+	{ seed = createSeed(), variables = {}, heapMegabytes, retries, ...options }: StageOptions,
 	work: (stage: Stage) => Promise<T>,
 ): Promise<T> {
 	const outside = await startOutside(options);
 	try {
-		const server = await startServer({ OUTSIDE: outside.url, ...variables });
+		const server = await startServer({ OUTSIDE: outside.url, ...variables }, heapMegabytes);
 		try {
 			return await work({ outside, server, client: createClient(server, retries), random: createRandom(seed), seed });
 		} catch (cause) {
