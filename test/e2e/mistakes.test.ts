@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { copyProject, startRunletIn } from '../runlet.ts';
 
 let project: string;
@@ -180,24 +180,32 @@ test('a skill that is saved is published again, and a new one too', async () => 
 });
 
 test('what is saved of the page, or of the client that it uses, is served; a mistake in it leaves the page as it was', async () => {
+	const read = async (path: string) => (await fetch(runlet.url + path)).text();
 	const statuses = new Set<number>();
-	const read = async (path: string) => {
-		const response = await fetch(runlet.url + path);
-		statuses.add(response.status);
-		return response.text();
+	let isOver = false;
+	onTestFinished(() => {
+		isOver = true;
+	});
+	const askAlways = async () => {
+		while (!isOver) statuses.add((await fetch(`${runlet.url}/app.js`)).status);
 	};
+	const reader = askAlways();
 	const save = async (name: string, change: (text: string) => string) => {
 		const path = join(project, name);
 		await writeFile(path, change(await readFile(path, 'utf8')));
 	};
+	runlet.forget();
 	await save('src/page/style.css', (text) => `${text}\n/* saved */\n`);
 	await expect.poll(() => read('/style.css'), { timeout: 60_000 }).toContain('/* saved */');
+	await runlet.says(/Runlet runs what was saved/);
 	await save('src/client/http.ts', (text) => text.replace('The server does not answer.', 'Nobody answers.'));
 	await expect.poll(() => read('/app.js'), { timeout: 60_000 }).toContain('Nobody answers.');
 	runlet.forget();
 	await save('src/page/app.ts', (text) => `${text}\nconst = 1;\n`);
 	await runlet.says(/The page stays as it was until this is mended:\n.*\n?.*src\/page\/app\.ts:\d+:\d+/);
 	expect(await read('/app.js')).toContain('Nobody answers.');
-	// Nobody notices that the server is replaced meanwhile.
+	// Meanwhile the server is replaced, and nobody notices.
+	isOver = true;
+	await reader;
 	expect([...statuses]).toEqual([200]);
 });
