@@ -121,7 +121,7 @@ describe('npm run keys', () => {
 		await writeFile(file, JSON.stringify({ keys: many }));
 		expect(await keys('make')).toMatchObject({
 			code: 1,
-			stderr: expect.stringMatching(/a secret of Cloudflare's holds 5000: revoke/),
+			stderr: expect.stringMatching(/a secret of Cloudflare holds 5000: revoke/),
 		});
 		expect(await records()).toHaveLength(68);
 	});
