@@ -13,10 +13,10 @@ import { watchParent } from './processes.ts';
 import { inspect, writeBanner } from './start/banner.ts';
 import { DevServer } from './start/dev-server.ts';
 import { OptionError, readOptions, type StartOptions, usage } from './start/options.ts';
+import { describeAnswer } from './start/output.ts';
 import { createProxy } from './start/proxy.ts';
 import { TypeCheck } from './start/types.ts';
 import { watchFiles } from './start/watch.ts';
-import { describeAnswer } from './start/wrangler-output.ts';
 import { quietEnv, root } from './wrangler.ts';
 
 const print = (text: string): void => console.log(text);

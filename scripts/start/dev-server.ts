@@ -10,8 +10,8 @@ import * as v from 'valibot';
 import { RunletError } from '../../src/core/ground/errors.ts';
 import { killMarked } from '../processes.ts';
 import { quietEnv, root, wranglerPath } from '../wrangler.ts';
+import { createOutput } from './output.ts';
 import { SourceLines } from './stack.ts';
-import { createOutput } from './wrangler-output.ts';
 
 /** Milliseconds that a request waits for a starting server. */
 const patienceMs = 20_000;

@@ -11,6 +11,7 @@ import { sources } from '../../src/cloudflare/webhooks/index.ts';
 import { assertSigned } from '../../src/cloudflare/webhooks/verify.ts';
 import { RunletError, toResponse } from '../../src/core/ground/errors.ts';
 import type { Address } from './dev-server.ts';
+import type { AnswerLine } from './output.ts';
 import { createUploads, noBody, type Upload, type UploadLimits } from './upload.ts';
 
 export interface ProxyOptions {
@@ -28,15 +29,6 @@ export interface ProxyOptions {
 	readonly tls?: ServerOptions;
 	/** Limits of uploads that differ from the defaults. */
 	readonly limits?: Partial<UploadLimits>;
-}
-
-/** A request, for the terminal. */
-export interface AnswerLine {
-	readonly method: string;
-	/** The path without the query, which may hold a secret. */
-	readonly path: string;
-	readonly status: number;
-	readonly ms: number;
 }
 
 export interface Proxy {

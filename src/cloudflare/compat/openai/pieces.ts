@@ -8,9 +8,18 @@ import {
 import { findJson } from '../../../core/chat/output.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { toInputText } from '../../../core/tool/input.ts';
-import type { CompletionFormat } from './protocol.ts';
 import type { CompletionUsage, Delta, FinishReason } from './schema.ts';
 import { createStopper } from './stop.ts';
+
+/** How the client wants its answer. */
+export interface PieceOptions {
+	/** Names of the client's tools. */
+	readonly tools: readonly string[];
+	/** Whether the answer is only JSON. */
+	readonly isJson?: boolean;
+	/** The answer ends before the first of these texts. */
+	readonly stop?: readonly string[];
+}
 
 /** A piece of a chat completion: more of the answer, its end, or its failure. */
 export type Piece =
@@ -29,14 +38,13 @@ export type Piece =
  * A JSON answer is only the last turn's text. It comes in one piece, because it is checked first. A run that asks or
  * was halted has no JSON answer.
  *
- * `tools` are the names of the client's tools. Their calls come complete and at the end, so a call that the run refused
- * is never shown.
+ * The calls of the client's tools come complete and at the end, so a call that the run refused is never shown.
  */
 export function listPieces({
 	tools,
 	isJson = false,
 	stop: stopWords = [],
-}: Pick<CompletionFormat, 'tools' | 'isJson' | 'stop'>): (event: RunEvent) => Piece[] {
+}: PieceOptions): (event: RunEvent) => Piece[] {
 	const stopper = createStopper(stopWords);
 	/** Whether an earlier turn had text, and the text of the current turn. */
 	let hasSpoken = false;

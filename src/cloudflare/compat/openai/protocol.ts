@@ -2,22 +2,16 @@ import type { RunEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { Completed, Protocol, RunWriter } from '../protocol.ts';
 import { errorBody, toRunError } from './error.ts';
-import { listPieces, withoutRestarted } from './pieces.ts';
+import { listPieces, type PieceOptions, withoutRestarted } from './pieces.ts';
 import type { Chunk, Completion, CompletionUsage, Delta, FinishReason } from './schema.ts';
 
 /** The settings of one chat completion. */
-export interface CompletionFormat {
+export interface CompletionFormat extends PieceOptions {
 	readonly type: 'chat.completions';
 	/** The agent, which is the model of this protocol. */
 	readonly model: string;
 	/** Whether a stream reports the usage. */
 	readonly includeUsage: boolean;
-	/** Names of the client's tools. */
-	readonly tools: readonly string[];
-	/** Whether the answer is only JSON. */
-	readonly isJson?: boolean;
-	/** The answer ends before the first of these texts. */
-	readonly stop?: readonly string[];
 }
 
 /** OpenAI's Chat Completions: turns the events of a run into chunks or into one completion. */

@@ -3,10 +3,9 @@ import type { MeteredRequest, PriceOf } from '../../../core/chat/index.ts';
 import { formatDollars } from '../../../core/ground/dollars.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { type Amount, type BudgetState, createAmount, type Limit } from '../../rpc/budget.ts';
-import type { Draft } from '../store/runs.ts';
+import { type Draft, draftMs } from '../store/runs.ts';
 import type { Charge, Estimate } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';
-import { draftMs } from './journal.ts';
 
 /** The longest reply that is set aside for if the agent has no limit, in tokens. */
 const usualReply = 16_384;

@@ -4,12 +4,12 @@ import { createTokenCounter } from '../../../core/chat/tokens.ts';
 import type { Tool, ToolCall } from '../../../core/tool/index.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
+import type { RunLog } from '../events/log.ts';
 import type { InboundContext } from '../store/inbound.ts';
 import { longestPart } from '../store/run-end.ts';
-import type { RunRecord } from '../store/runs.ts';
+import { draftMs, type RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { SessionMeter } from './meter.ts';
-import type { Work } from './run.ts';
 
 /** The hooks that write the journal for the loop. */
 export type JournalHooks = {
@@ -166,17 +166,11 @@ function noteBegun(store: SessionStore, call: ToolCall, question?: Question): vo
 	store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), question);
 }
 
-/** How often a draft of the turn is stored while the model writes, in milliseconds. */
-export const draftMs = 1_000;
-
 /**
  * Stores drafts of the turn that the model is writing, on a timer and not by the delta. After a crash a reader finds most
  * of it before `turn.restarted`. A turn that is over sooner costs no write.
  */
-export function createDrafts(
-	{ store, record, log, meter, atCrashPoint }: Pick<Work, 'store' | 'record' | 'log' | 'meter' | 'atCrashPoint'>,
-	journal: Journal,
-) {
+export function createDrafts({ store, record, meter, atCrashPoint }: JournalOptions, log: RunLog, journal: Journal) {
 	const written = createTurnCounter();
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const write = (): void => {

@@ -77,7 +77,7 @@ export function carryOut(work: Work): LiveRun {
 	const { record, log } = work;
 	const stop = new AbortController();
 	const journal = new Journal(work);
-	const drafts = createDrafts(work, journal);
+	const drafts = createDrafts(work, log, journal);
 	const shown: Shown = { sides: [] };
 	const end = new RunEnding(work, journal, shown);
 	const ended = followLoop(work, { journal, drafts, shown, signal: stop.signal })

@@ -3,7 +3,6 @@ import { fromBase64 } from '../../../core/ground/bytes.ts';
 import type { SkillContext } from '../../../core/skill/index.ts';
 import type { Input } from '../../rpc/session.ts';
 import type { Attachment } from '../../wire/attachment.ts';
-import type { MessageRecord } from './messages.ts';
 
 /** Where a message came from, and what came with it. */
 export interface Inbound {
@@ -32,7 +31,7 @@ export class InboundContext {
 	#transport = 'http';
 
 	/** @param owner whose session it is: the sender of messages that were stored without one. */
-	constructor(records: readonly MessageRecord[], owner: string) {
+	constructor(records: readonly { readonly message: Message; readonly inbound?: Inbound }[], owner: string) {
 		this.#context = { sender: owner, transport: 'http', attachments: [] };
 		const newest = records.findLast(({ inbound }) => inbound !== undefined);
 		if (newest !== undefined) this.accept(newest.message, newest.inbound);

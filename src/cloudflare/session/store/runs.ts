@@ -39,6 +39,9 @@ export interface RunRecord {
 	readonly endedAt?: number;
 }
 
+/** How often a draft of the turn is stored while the model writes, in milliseconds. */
+export const draftMs = 1_000;
+
 /** A turn that the model is being asked for. */
 export interface Draft {
 	readonly iteration: number;

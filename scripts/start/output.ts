@@ -1,9 +1,8 @@
-/** Reduces Wrangler's output to what a person wants to read. */
+/** What `npm start` prints: Wrangler's output, reduced to what a person wants to read, and a line for each request. */
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import * as v from 'valibot';
 import { formatDollars } from '../../src/core/ground/dollars.ts';
-import type { AnswerLine } from './proxy.ts';
 import type { SourceLines } from './stack.ts';
 
 export interface OutputOptions {
@@ -121,6 +120,15 @@ function describeRun(line: LogLine): string {
 		`${line['runlet.duration_ms']} ms`,
 	];
 	return paint(error === undefined ? 'dim' : 'red', `  ${parts.filter((part) => part !== undefined).join(' · ')}`);
+}
+
+/** A request and its answer. */
+export interface AnswerLine {
+	readonly method: string;
+	/** The path without the query, which may hold a secret. */
+	readonly path: string;
+	readonly status: number;
+	readonly ms: number;
 }
 
 /** Formats a request. Returns undefined for files of the page, which a browser requests by the dozen. */
