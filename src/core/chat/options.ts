@@ -1,3 +1,4 @@
+import { assertKnownFields } from '../ground/check.ts';
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
 import type { AnyFn, AnySchema, JsonSchema, Tool, ToolCall, ToolContext, ToolEntries } from '../tool/index.ts';
 import type { ReasoningEffort } from './effort.ts';
@@ -143,4 +144,65 @@ export interface ChatOptions {
 	/** Retries of a model call after a failure that may pass; 2. Where something of it was shown, `turn.restarted` comes first. */
 	readonly maxRetries?: number;
 	readonly timeouts?: Timeouts;
+}
+
+const names = Object.keys({
+	model: true,
+	chatFn: true,
+	chatStreamFn: true,
+	providers: true,
+	fallbacks: true,
+	system: true,
+	tools: true,
+	skills: true,
+	skillResolver: true,
+	skillTools: true,
+	skillContext: true,
+	maxIterations: true,
+	maxToolCalls: true,
+	maxContextTokens: true,
+	contextFull: true,
+	modelContextWindow: true,
+	maxOutputTokens: true,
+	maxReplyBytes: true,
+	toolChoice: true,
+	parallelToolCalls: true,
+	outputSchema: true,
+	reasoningEffort: true,
+	warnContextPct: true,
+	countTokensFn: true,
+	emitSteps: true,
+	stepDataType: true,
+	emitStreamDeltas: true,
+	deltaDataType: true,
+	emit: true,
+	mode: true,
+	approved: true,
+	asked: true,
+	takenIds: true,
+	stopAfter: true,
+	signal: true,
+	context: true,
+	onToolThrow: true,
+	onMessage: true,
+	onToolCall: true,
+	onQuestion: true,
+	onRestart: true,
+	meter: true,
+	steer: true,
+	maxRetries: true,
+	timeouts: true,
+} satisfies Record<keyof ChatOptions, true>);
+
+const timeoutNames = Object.keys({
+	firstEventMs: true,
+	idleMs: true,
+	toolMs: true,
+	runMs: true,
+} satisfies Record<keyof Timeouts, true>);
+
+/** Throws `invalid_request` for an option that there is not, and names the one that was meant. */
+export function assertKnownOptions(options: ChatOptions): void {
+	assertKnownFields(options, names, { owner: 'options of a run' });
+	assertKnownFields(options.timeouts ?? {}, timeoutNames, { owner: 'timeouts' });
 }

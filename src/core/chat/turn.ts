@@ -9,7 +9,7 @@ import type { TurnReaders } from './ask-model.ts';
 import { askWithinContext } from './context-limit.ts';
 import type { Conversation } from './conversation.ts';
 import { assertEffort } from './effort.ts';
-import type { ChatOptions } from './options.ts';
+import { assertKnownOptions, type ChatOptions } from './options.ts';
 import { anyObjectWords, assertReadable, isAnyObject } from './output.ts';
 import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
@@ -30,6 +30,7 @@ export interface TurnSetting {
 
 /** Reads a run's options. Throws `invalid_request` where one is wrong. */
 export function prepareTurns(options: ChatOptions, stream: boolean, signal: AbortSignal): TurnSetting {
+	assertKnownOptions(options);
 	if (typeof options.model !== 'string' || options.model === '') {
 		throw new RunletError('invalid_request', 'model: missing. Name one, such as "demo".', { field: 'model' });
 	}

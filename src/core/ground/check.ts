@@ -19,6 +19,36 @@ export function check<const S extends v.GenericSchema>(
 	throw new RunletError(code, message, { field });
 }
 
+/**
+ * Throws a `RunletError` if a record has a field that is not among `known`: a mistyped option would be left out in
+ * silence. The message names the field and the one that was meant. `owner` says whose field it is, such as `tool pay`.
+ */
+export function assertKnownFields(
+	given: object,
+	known: readonly string[],
+	{ code = 'invalid_request', owner }: { readonly code?: string; readonly owner?: string } = {},
+): void {
+	const field = Object.keys(given).find((name) => !known.includes(name));
+	if (field === undefined) return;
+	const meant = findMeant(field, known, given);
+	const others = known.length > mostListed ? 'Take it out.' : `Take it out, or use one of: ${known.join(', ')}.`;
+	const remedy = meant === undefined ? others : `Did you mean ${meant}?`;
+	const shown = field.slice(0, 100);
+	const message = `${shown}: no such field${owner === undefined ? '' : ` (${owner})`}. ${remedy}`;
+	throw new RunletError(code, message, { field: shown });
+}
+
+/** Names that a message lists. */
+const mostListed = 20;
+
+/** The known field that an unknown one is nearest to, among those that a record does not have. */
+function findMeant(field: string, known: readonly string[], given: object): string | undefined {
+	return findNearest(
+		field,
+		known.filter((name) => !Object.hasOwn(given, name)),
+	);
+}
+
 /** Fields that are looked at, of those that there are not. */
 const mostMistyped = 16;
 
@@ -29,8 +59,7 @@ function explainMistyped(schema: v.GenericSchema, value: unknown): { field: stri
 	const known = Object.keys(Object(schema.entries));
 	const unknown = Object.keys(value).filter((name) => !known.includes(name));
 	for (const field of unknown.slice(0, mostMistyped)) {
-		const free = known.filter((name) => !Object.hasOwn(value, name));
-		const meant = findNearest(field, free);
+		const meant = findMeant(field, known, value);
 		if (meant !== undefined) return { field, message: `${field}: no such field. Did you mean ${meant}?` };
 	}
 	return undefined;

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { assertKnownFields } from '../ground/check.ts';
 import { RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
 import { type AnyFn, schemaFromFn } from './fn.ts';
@@ -30,7 +31,7 @@ type InputOf<S> = S extends AnySchema ? StandardSchemaV1.InferOutput<S> : Record
 /**
  * Checks a tool written as a record and gives the `Tool`. Throws `invalid_tool`, with the field's name in the message
  * and in `data.field`: `name`, `description` and `inputSchema` are required, `manual` is a boolean and, if given at
- * all, not `undefined` or `null`.
+ * all, not `undefined` or `null`. A field that tools do not have is refused: `needApproval` would leave a person out.
  */
 export function define<const S extends AnySchema | JsonSchema>(record: ToolRecord<S>): Tool {
 	if (!isRecord(record)) throw createInvalid('tool', 'a record with name, description and inputSchema', record);
@@ -97,6 +98,26 @@ export function findByCall(tools: readonly Tool[], name: string): Tool | undefin
 /** Characters of a tool's name. */
 const maxName = 1_000;
 
+/** The fields of a tool. */
+const fields = Object.keys({
+	name: true,
+	description: true,
+	inputSchema: true,
+	outputSchema: true,
+	fn: true,
+	passInput: true,
+	manual: true,
+	metadata: true,
+	sequential: true,
+	isAvailable: true,
+	readArgs: true,
+	onRequest: true,
+	onResult: true,
+	onError: true,
+	retry: true,
+	needsApproval: true,
+} satisfies Record<keyof Tool, true>);
+
 const checkedTools = new WeakSet<Tool>();
 
 function checkRecord(record: {
@@ -110,6 +131,7 @@ function checkRecord(record: {
 	const { name, inputSchema, outputSchema, ...rest } = record;
 	if (typeof name !== 'string' || name === '') throw createInvalid('name', 'a text', name);
 	if (name.length > maxName) throw createInvalid('name', `at most ${maxName} characters`, name);
+	assertKnownFields(record, fields, { code: 'invalid_tool', owner: `tool ${name}` });
 	const tool: Tool = {
 		...rest,
 		name,

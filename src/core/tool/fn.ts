@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { assertKnownFields } from '../ground/check.ts';
 import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
 import type { AskUser, Halt } from './control.ts';
@@ -85,6 +86,7 @@ export function fn<
 			field: 'name',
 		});
 	}
+	assertKnownMeta(meta);
 	const names = (meta.params ?? []).map(([name]) => name);
 	const twice = names.find((name, index) => names.indexOf(name) !== index);
 	if (twice !== undefined) {
@@ -95,6 +97,33 @@ export function fn<
 	const wrap = (...args: ArgsOf<P>): R => implementation(...args);
 	Object.defineProperty(wrap, 'name', { value: meta.name });
 	return Object.assign(wrap, { meta: Object.freeze({ ...meta }) });
+}
+
+const metaFields = Object.keys({
+	name: true,
+	doc: true,
+	params: true,
+	returns: true,
+	tool: true,
+	skill: true,
+} satisfies Record<keyof FnMeta, true>);
+
+const skillFields = Object.keys({
+	name: true,
+	description: true,
+	when: true,
+	modalities: true,
+	body: true,
+	bodyFn: true,
+	tools: true,
+	requires: true,
+} satisfies Record<keyof FnSkillMeta, true>);
+
+function assertKnownMeta({ name, ...meta }: FnMeta): void {
+	const code = 'invalid_tool';
+	assertKnownFields(meta, metaFields, { code, owner: `fn ${name}` });
+	assertKnownFields(meta.tool ?? {}, ['name', 'description'], { code, owner: `tool of fn ${name}` });
+	assertKnownFields(meta.skill ?? {}, skillFields, { code, owner: `skill of fn ${name}` });
 }
 
 /** Whether a value was made by `fn`. */

@@ -19,37 +19,37 @@ const script = () => [
 		text: 'Seen.',
 	},
 ];
-const options = (
-	more: Partial<ChatOptions> = {},
-): ChatOptions & { requests: () => readonly { streamed: boolean }[] } => {
+const stage = () => {
 	const model = providers.scripted(script());
-	return { model: 'scripted', providers: [model], tools: [echo], requests: () => model.requests, ...more };
+	const told: ChatOptions = { model: 'scripted', providers: [model], tools: [echo] };
+	return { told, requests: model.requests };
 };
+const options = (more: Partial<ChatOptions> = {}): ChatOptions => ({ ...stage().told, ...more });
 const history = [chat.userMessage('Hi'), chat.assistantMessage('Hello!'), chat.userMessage('Look.')];
 
 describe('the four loops', () => {
 	test('runLoop resolves to the final text, by whole replies', async () => {
-		const told = options();
+		const { told, requests } = stage();
 		expect(await chat.runLoop(told, 'Look.')).toBe('Seen.');
-		expect(told.requests().map(({ streamed }) => streamed)).toEqual([false, false]);
+		expect(requests.map(({ streamed }) => streamed)).toEqual([false, false]);
 	});
 
 	test('runLoopMessages starts from a conversation', async () => {
-		const told = options();
+		const { told, requests } = stage();
 		expect(await chat.runLoopMessages(told, history)).toBe('Seen.');
-		expect(told.requests()[0]).toMatchObject({ messages: history });
+		expect(requests[0]).toMatchObject({ messages: history });
 	});
 
 	test('runLoopStream resolves to the final text, by streaming, with or without onDelta', async () => {
-		const told = options();
+		const { told, requests } = stage();
 		expect(await chat.runLoopStream(told, 'Look.')).toBe('Seen.');
-		expect(told.requests().map(({ streamed }) => streamed)).toEqual([true, true]);
+		expect(requests.map(({ streamed }) => streamed)).toEqual([true, true]);
 	});
 
 	test('runLoopStreamMessages starts from a conversation', async () => {
-		const told = options();
+		const { told, requests } = stage();
 		expect(await chat.runLoopStreamMessages(told, history, () => {})).toBe('Seen.');
-		expect(told.requests()[0]).toMatchObject({ messages: history });
+		expect(requests[0]).toMatchObject({ messages: history });
 	});
 
 	test('onDelta gets the deltas of all turns in order, a stop last in each, and nothing of the loop', async () => {

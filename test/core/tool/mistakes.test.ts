@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
-import { chat, providers, tool } from '../../../src/core/index.ts';
+import { chat, fn, providers, tool } from '../../../src/core/index.ts';
 
 const record = { name: 'book', description: 'Books a table.' };
 
@@ -31,4 +31,41 @@ test('a run without a model, or with a provider that was not called, says what t
 	await expect(chat.run({ model: 'demo', providers: uncalled }, messages).result).rejects.toThrow(
 		/^providers: entry 0.*demo\(\)/,
 	);
+});
+
+/** What plain JavaScript, or a value from elsewhere, may hold. */
+const withMore = <T extends object>(value: T, more: object): T => ({ ...value, ...more });
+
+test('a field that tools do not have is refused with the nearest that they have: a mistyped approval is none', () => {
+	const pay = withMore({ ...record, name: 'pay', inputSchema: {} }, { needApproval: true });
+	for (const make of [() => tool.define(pay), () => tool.forAgent([pay])])
+		expect(make).toThrow(
+			expect.objectContaining({
+				code: 'invalid_tool',
+				message: 'needApproval: no such field (tool pay). Did you mean needsApproval?',
+			}),
+		);
+});
+
+test('a field that fn does not have is refused, also of its tool and its skill', () => {
+	const made = (more: object) => () => fn(withMore({ name: 'add' }, more), () => 1);
+	expect(made({ param: [] })).toThrow('param: no such field (fn add). Did you mean params?');
+	expect(made({ tool: { nam: 'plus' } })).toThrow('nam: no such field (tool of fn add). Did you mean name?');
+	expect(made({ skill: { description: 'Adds.', require: [] } })).toThrow(
+		'require: no such field (skill of fn add). Did you mean requires?',
+	);
+});
+
+test('an option that a run does not have is refused before a model is asked, with the nearest that it has', async () => {
+	const model = providers.scripted(['Hi']);
+	const run = (more: object) =>
+		chat.run(withMore({ model: 'scripted', providers: [model] }, more), [chat.userMessage('hi')]).result;
+	await expect(run({ maxIteration: 3 })).rejects.toMatchObject({
+		code: 'invalid_request',
+		message: 'maxIteration: no such field (options of a run). Did you mean maxIterations?',
+	});
+	await expect(run({ timeouts: { toolMS: 3 } })).rejects.toThrow(
+		'toolMS: no such field (timeouts). Did you mean toolMs?',
+	);
+	expect(model.requests).toEqual([]);
 });
