@@ -34,7 +34,7 @@ import { streamEvents, streamRun, toRunOutcome } from './inbox/outcome.ts';
 import { runInBackground } from './run/owner.ts';
 import { removeSession, tellRest, toPauseMs } from './run/removal.ts';
 import { Runner } from './run/runner.ts';
-import { findPending } from './store/pending.ts';
+import { findPending } from './store/calls.ts';
 import { SessionStore } from './store/store.ts';
 import { type ExportForm, exportStream } from './ui/export.ts';
 import { showMessage, showMessages, showSession } from './ui/show.ts';

@@ -3,9 +3,8 @@ import type { Resumption } from '../../../core/chat/resumption.ts';
 import { addUsage } from '../../../core/chat/usage.ts';
 import type { ToolCall, ToolResult } from '../../../core/tool/index.ts';
 import { toInputText } from '../../../core/tool/input.ts';
-import { type MessageRecord, toTurnPlace } from '../store/messages.ts';
-import { findLastReply, findRunMessages, restoreText } from '../store/run-end.ts';
-import type { RunRecord } from '../store/runs.ts';
+import { findLastReply, type MessageRecord, toTurnPlace } from '../store/messages.ts';
+import { type RunRecord, restoreText } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { RunLog } from './log.ts';
 
@@ -176,7 +175,7 @@ export function createPastLog(store: SessionStore, n: number): RunLog {
 	const shared = known.get(n);
 	const log = shared?.status === run.status ? shared.log.deref() : undefined;
 	if (log !== undefined) return log;
-	const made = new RunLog(n, replay(run, findRunMessages(store, n, run.firstSeq)));
+	const made = new RunLog(n, replay(run, store.findRunMessages(n, run.firstSeq)));
 	known.set(n, { status: run.status, log: new WeakRef(made) });
 	return made;
 }

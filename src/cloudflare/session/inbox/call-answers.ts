@@ -2,7 +2,7 @@ import { type Message, type ToolMessage, toolResultMessage, type WaitingCall } f
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { CallAnswer } from '../../rpc/session.ts';
-import type { Pending } from '../store/pending.ts';
+import type { Pending } from '../store/calls.ts';
 
 /** Answers to open calls, read. */
 export interface ReadAnswers {

@@ -1,7 +1,7 @@
 import type { ToolMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { ConversationUpdate } from '../../rpc/session.ts';
-import { findOpenCalls } from '../store/pending.ts';
+import { findOpenCalls } from '../store/calls.ts';
 import { type Operation, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readCallAnswers } from './call-answers.ts';

@@ -6,8 +6,7 @@ import type { AtCrashPoint } from '../../agent/crash.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
 import type { RunLog } from '../events/log.ts';
 import type { InboundContext } from '../store/inbound.ts';
-import { longestPart } from '../store/run-end.ts';
-import { draftMs, type RunRecord } from '../store/runs.ts';
+import { draftMs, longestPart, type RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { SessionMeter } from './meter.ts';
 

@@ -11,8 +11,7 @@ import {
 	type Limit,
 	nothing,
 } from '../../rpc/budget.ts';
-import type { LedgerApi } from '../../rpc/ledger.ts';
-import { askLedger } from '../../rpc/ledger.ts';
+import { askLedger, type LedgerApi } from '../../rpc/ledger.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { Charge } from '../store/spending.ts';
 import { ledgerId, type SessionStore } from '../store/store.ts';

@@ -5,7 +5,6 @@ import type { Config } from '../../config/config.ts';
 import type { DataPoint, MetricsDataset } from '../../config/env.ts';
 import { type LogFields, log, toFailureFields } from '../../log.ts';
 import { replay } from '../events/replay.ts';
-import { findRunMessages } from '../store/run-end.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { type RunStatus, toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -212,7 +211,7 @@ export function reportLostRun(options: ReportOptions, { n, firstSeq }: RunRecord
 	const { store } = options;
 	const record = store.runs.get(n);
 	if (record?.end === undefined) return;
-	const stored = findRunMessages(store, n, firstSeq);
+	const stored = store.findRunMessages(n, firstSeq);
 	const { tally } = new RunCounter(replay(record, stored));
 	const { transport } = stored.findLast(({ inbound }) => inbound !== undefined)?.inbound ?? {};
 	reportRun(options, record, { event: record.end.event, tally, transport });

@@ -1,8 +1,7 @@
 import { type TerminalEvent, type ToolMessage, toolResultMessage } from '../../../core/chat/index.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
-import { findOpenCalls, type OpenCall } from '../store/pending.ts';
-import { findRunMessages, shortenRunEnd } from '../store/run-end.ts';
-import type { RunRecord } from '../store/runs.ts';
+import { findOpenCalls, type OpenCall } from '../store/calls.ts';
+import { type RunRecord, shortenRunEnd } from '../store/runs.ts';
 import { toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import { chargeLost } from './charge.ts';
@@ -22,7 +21,7 @@ export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: st
 	chargeLost(store, run.draft);
 	const unknown = createUnknownResults(findOpenCalls(store));
 	for (const result of unknown) store.messages.add(run.n, result, Date.now());
-	const { events, resume, asking } = replayCutOff({ ...run, ...life }, findRunMessages(store, run.n, run.firstSeq));
+	const { events, resume, asking } = replayCutOff({ ...run, ...life }, store.findRunMessages(run.n, run.firstSeq));
 	const restarts = run.restarts + (asking ? 1 : 0);
 	// Results for calls that were cut off are no progress.
 	const next = { ...life, boot, progress: life.progress + unknown.length, restarts };
@@ -34,7 +33,7 @@ export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: st
 /** Ends a run that cannot go on. What its readers were shown of it is kept. */
 export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent): void {
 	chargeLost(store, run.draft);
-	const { events, draft } = replayCutOff(run, findRunMessages(store, run.n, run.firstSeq));
+	const { events, draft } = replayCutOff(run, store.findRunMessages(run.n, run.firstSeq));
 	const steps = events.filter(({ type }) => type === 'step').length;
 	const end = shortenRunEnd({ before: [], draft, restarts: run.restarts, steps, event });
 	store.runs.end(run.n, toRunStatus(event), end, Date.now());

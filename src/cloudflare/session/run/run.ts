@@ -8,8 +8,8 @@ import { toFailureFields, log as writeLog } from '../../log.ts';
 import { createCallSorter } from '../events/call-order.ts';
 import { RunLog } from '../events/log.ts';
 import { createPastLog } from '../events/replay.ts';
-import { dropText, findLastReply, findRunMessages, longestPart, restoreText, shortenRunEnd } from '../store/run-end.ts';
-import type { RunRecord } from '../store/runs.ts';
+import { findLastReply } from '../store/messages.ts';
+import { dropText, longestPart, type RunRecord, restoreText, shortenRunEnd } from '../store/runs.ts';
 import { toRunStatus } from '../store/status.ts';
 import { isStorageError } from '../store/storage.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -45,7 +45,7 @@ export function createPastRun(store: SessionStore, n: number): LiveRun | undefin
 	const record = store.runs.get(n);
 	const event = record?.end?.event;
 	if (record === undefined || event === undefined) return undefined;
-	const last = findLastReply(findRunMessages(store, n, record.firstSeq), n);
+	const last = findLastReply(store.findRunMessages(n, record.firstSeq), n);
 	return toPastRun(record, createPastLog(store, n), restoreText(event, last));
 }
 

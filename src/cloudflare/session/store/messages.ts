@@ -228,6 +228,11 @@ export class MessageRows {
 	}
 }
 
+/** Finds the last assistant message up to a run. */
+export function findLastReply(records: readonly MessageRecord[], run: number): Message | undefined {
+	return records.findLast(({ message, run: n }) => n <= run && message.role === 'assistant')?.message;
+}
+
 /** Returns the place of the turn that a place belongs to. */
 export function toTurnPlace(seq: number): number {
 	return seq - (seq % messageStride);

@@ -5,7 +5,7 @@ import { migrate, readVersion } from '../../objects/migrate.ts';
 import type { Amount, Limit } from '../../rpc/budget.ts';
 import { CallRows } from './calls.ts';
 import { DeliveryRows } from './deliveries.ts';
-import { MessageRows } from './messages.ts';
+import { type MessageRecord, MessageRows, messageStride } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
 import { QueueRows, type Waiting } from './queue.ts';
 import { RunRows } from './runs.ts';
@@ -194,6 +194,13 @@ export class SessionStore {
 			title: row.title ?? undefined,
 			createdAt: row.created_at,
 		};
+	}
+
+	/** Returns the messages of a run that begins at a place, and those of its neighbours in the same turn. */
+	findRunMessages(n: number, from: number): readonly MessageRecord[] {
+		const next = this.runs.get(n + 1)?.firstSeq;
+		const { records } = this.messages.page({ from, to: next && next + messageStride });
+		return records.map((record) => this.messages.whole(record));
 	}
 
 	/** The number of the next run. */

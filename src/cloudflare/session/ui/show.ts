@@ -3,8 +3,8 @@ import type { BudgetState } from '../../rpc/budget.ts';
 import type { PageQuery, SessionState } from '../../rpc/session.ts';
 import type { shownMessage } from '../../wire/message.ts';
 import type { Shown } from '../../wire/shown.ts';
+import { findPending } from '../store/calls.ts';
 import type { MessageRecord } from '../store/messages.ts';
-import { findPending } from '../store/pending.ts';
 import type { SessionStore } from '../store/store.ts';
 
 /** Characters of messages in one page of the history, about. */

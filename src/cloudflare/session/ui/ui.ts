@@ -4,10 +4,9 @@ import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../com
 import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../../compat/ui/writer.ts';
 import { replay } from '../events/replay.ts';
 import { findAskedMessage, findInput, isFromOutside, toListedId } from '../inbox/asked-message.ts';
+import { listApprovedCalls } from '../store/calls.ts';
 import { readAttachments } from '../store/inbound.ts';
 import { type MessageRecord, messageStride } from '../store/messages.ts';
-import { listApprovedCalls } from '../store/pending.ts';
-import { findRunMessages } from '../store/run-end.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
@@ -87,7 +86,7 @@ function findAnswer(store: SessionStore, runs: readonly number[]): UiMessage | u
 function findEarlyAnswers(store: SessionStore, run: RunRecord): GivenResult[] {
 	const firstSeq = store.messages.lastTurn();
 	const n = run.n + 1;
-	return toGiven({ n, firstSeq }, findRunMessages(store, n, firstSeq), listAskedApprovals(run));
+	return toGiven({ n, firstSeq }, store.findRunMessages(n, firstSeq), listAskedApprovals(run));
 }
 
 /** What is stored of runs that follow one another; of one that goes on only what it was given. */
@@ -96,7 +95,7 @@ function listToldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
 	return runs.flatMap((n) => {
 		const run = store.runs.get(n);
 		if (run === undefined) return [];
-		const records = findRunMessages(store, n, run.firstSeq).filter((record) => !isGone(record));
+		const records = store.findRunMessages(n, run.firstSeq).filter((record) => !isGone(record));
 		const told = {
 			given: toGiven(run, records, approvals),
 			events: run.end === undefined ? [] : replay(run, records),
