@@ -2,7 +2,7 @@ import { RunletError } from '../ground/errors.ts';
 import { createBuiltins } from '../skill/builtins.ts';
 import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
 import { listAdvertised } from '../skill/resolver.ts';
-import { availableTools } from '../tool/dispatch.ts';
+import { filterAvailable } from '../tool/dispatch.ts';
 import { forAgent, type Tool, type ToolContext } from '../tool/index.ts';
 import { ActiveSkills } from './active-skills.ts';
 import type { TurnReaders } from './ask-model.ts';
@@ -74,7 +74,7 @@ export async function takeTurn(
 ): Promise<TurnReply> {
 	const { messages } = conversation;
 	const system = await writeSystemPrompt(options, resolver, conversation, signal);
-	const available = await availableTools(tools, { ...context, timeoutMs: options.timeouts?.toolMs });
+	const available = await filterAvailable(tools, { ...context, timeoutMs: options.timeouts?.toolMs });
 	const offered = selectOfferedTools(available, options, messages);
 	return askWithinContext(
 		{

@@ -1,6 +1,6 @@
 import { RunletError } from '../ground/errors.ts';
 import { forAgent as toolsForAgent } from '../tool/define.ts';
-import { isFn, paramNames } from '../tool/fn.ts';
+import { isFn, listParamNames } from '../tool/fn.ts';
 import type { AnyFn, Tool } from '../tool/index.ts';
 import { applyByName } from '../tool/invoke.ts';
 
@@ -97,7 +97,7 @@ export async function loadBody(skill: Skill, context: SkillContext = {}): Promis
 	const { bodyFn, body = '' } = skill;
 	if (bodyFn === undefined) return body;
 	const text: unknown = await (isFn(bodyFn)
-		? applyByName(bodyFn, paramNames(bodyFn), context)
+		? applyByName(bodyFn, listParamNames(bodyFn), context)
 		: Reflect.apply(bodyFn, undefined, [context]));
 	if (typeof text === 'string') return text;
 	throw new RunletError('invalid_skill', `bodyFn: ${skill.name} made no text but ${typeof text}.`, { field: 'bodyFn' });
@@ -105,7 +105,7 @@ export async function loadBody(skill: Skill, context: SkillContext = {}): Promis
 
 function asBodyFn(f: AnyFn): BodyFn {
 	const make = async (context: SkillContext): Promise<string> => {
-		const text = await applyByName(f, paramNames(f), context);
+		const text = await applyByName(f, listParamNames(f), context);
 		return typeof text === 'string' ? text : '';
 	};
 	return make;

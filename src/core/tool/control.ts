@@ -1,13 +1,15 @@
+import { isRecord } from '../ground/json.ts';
+
 const control: unique symbol = Symbol.for('runlet.control');
 
-/** What a tool returns to put a question to the person; made by `askUser`. */
+/** A question to the person. A tool makes it with `askUser`. */
 export interface AskUser {
 	readonly [control]: 'ask_user';
 	readonly question: string;
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** What a tool returns to stop the run; made by `halt`. */
+/** The end of a run. A tool makes it with `halt`. */
 export interface Halt {
 	readonly [control]: 'halt';
 	readonly reason: string;
@@ -15,18 +17,18 @@ export interface Halt {
 }
 
 /**
- * Returned by a tool to ask the person: the run stops as `awaiting_user` and carries the question; the answer becomes
- * this call's result.
+ * A tool returns this to ask the person. The run stops as `awaiting_user` with the question. The answer becomes the
+ * result of this call.
  *
- * @param options free data for whoever shows the question, such as the choices to offer.
+ * @param options free data for the program that shows the question, such as the choices to offer
  */
 export function askUser(question: string, options?: Readonly<Record<string, unknown>>): AskUser {
 	return options === undefined ? { [control]: 'ask_user', question } : { [control]: 'ask_user', question, options };
 }
 
 /**
- * Returned by a tool to stop the run: it ends as `halted` with `haltedReason: reason`, and `result` is kept in the
- * history as the call's result.
+ * A tool returns this to stop the run. The run ends as `halted` with `haltedReason: reason`. The history keeps `result`
+ * as the result of this call.
  */
 export function halt(reason: string, result?: unknown): Halt {
 	return { [control]: 'halt', reason, result: result ?? null };
@@ -39,5 +41,3 @@ export function isAskUser(value: unknown): value is AskUser {
 export function isHalt(value: unknown): value is Halt {
 	return isRecord(value) && control in value && value[control] === 'halt';
 }
-
-import { isRecord } from '../ground/json.ts';

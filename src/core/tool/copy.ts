@@ -1,6 +1,6 @@
 /**
- * A copy of data: objects and lists at any depth, each once, so that circles stay circles. What is neither, such as a
- * `Date` or an instance of a class, is given as it is. Never throws for depth.
+ * Copies objects and lists at any depth. Circular references stay circular. Other values, such as a `Date` or an
+ * instance of a class, are not copied. Deep data does not make it throw.
  */
 export function copyData<T>(value: T): T;
 export function copyData(value: unknown): unknown {
@@ -24,7 +24,7 @@ export function copyData(value: unknown): unknown {
 	return copied;
 }
 
-/** Sets a field of its own, also one named `__proto__`. */
+/** Sets an own field, even one named `__proto__`. */
 function setField(to: object | undefined, key: string, value: unknown): void {
 	if (to === undefined) return;
 	Object.defineProperty(to, key, { value, writable: true, enumerable: true, configurable: true });

@@ -20,12 +20,12 @@ const toolData = v.strictObject({
 /** A tool without its functions: plain data that survives JSON. */
 export type ToolData = v.InferOutput<typeof toolData>;
 
-/** The functions of a tool, given back by `attach`: its handler alone, or a record of several. */
+/** The functions that `attach` gives back to a tool: its handler alone, or a record of several functions. */
 export type Handler =
 	| Tool['fn']
 	| Pick<Tool, 'fn' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult' | 'onError' | 'needsApproval'>;
 
-/** Tools as data: everything but their functions. */
+/** Returns the tools as data, without their functions. */
 export function toData(tools: readonly Tool[]): ToolData[] {
 	return tools.map((tool) => {
 		const kept = Object.entries(tool).filter(
@@ -36,8 +36,8 @@ export function toData(tools: readonly Tool[]): ToolData[] {
 }
 
 /**
- * Tools from data, with their functions attached by name. A tool without a handler stays without one (as a manual tool
- * does). Throws `invalid_tool` for data that is no tool, naming the field, and for a handler that fits no tool.
+ * Makes tools from data and attaches their functions by name. A tool without a handler stays without one, like a manual
+ * tool. Throws `invalid_tool` with the name of the field if the data is not valid, or if a handler has no tool.
  */
 export function attach(data: unknown, handlers: Readonly<Record<string, Handler>> = {}): readonly Tool[] {
 	const tools = check(v.array(toolData), data, 'data', 'invalid_tool');

@@ -17,7 +17,7 @@ import {
 } from './schema.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
-/** A record for `define`: as `Tool`, but `description` is required and `inputSchema` may be any Standard Schema. */
+/** A record for `define`: a `Tool` with a required `description`. Its `inputSchema` may be any Standard Schema. */
 export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema> = Omit<
 	Tool,
 	'description' | 'inputSchema' | 'fn' | 'passInput'
@@ -29,9 +29,10 @@ export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema
 type InputOf<S> = S extends AnySchema ? StandardSchemaV1.InferOutput<S> : Record<string, unknown>;
 
 /**
- * Checks a tool written as a record and gives the `Tool`. Throws `invalid_tool`, with the field's name in the message
- * and in `data.field`: `name`, `description` and `inputSchema` are required, `manual` is a boolean and, if given at
- * all, not `undefined` or `null`. A field that tools do not have is refused: `needApproval` would leave a person out.
+ * Makes a tool from a record. `name`, `description` and `inputSchema` are required. `manual`, if present, must be a
+ * boolean: `undefined` and `null` are refused. An unknown field is refused too, because a misspelled `needsApproval`
+ * would leave out a person's approval. Throws `invalid_tool` with the name of the field in the message and in
+ * `data.field`.
  */
 export function define<const S extends AnySchema | JsonSchema>(record: ToolRecord<S>): Tool {
 	if (!isRecord(record)) throw createInvalid('tool', 'a record with name, description and inputSchema', record);
@@ -42,26 +43,32 @@ export function define<const S extends AnySchema | JsonSchema>(record: ToolRecor
 	return checkRecord(record);
 }
 
-/** A tool made from a function with a signature. Overrides win over `meta.tool`, that over the function's own. */
+/**
+ * Makes a tool from a function with a signature. The overrides win over `meta.tool`, and `meta.tool` wins over the rest
+ * of `meta`.
+ */
 export function fromFn(f: AnyFn, overrides: Partial<Tool> = {}): Tool {
 	const { name, description, inputSchema, outputSchema } = schemaFromFn(f);
-	const said = overrides.description ?? f.meta.tool?.description ?? description;
+	const described = overrides.description ?? f.meta.tool?.description ?? description;
 	return checkRecord({
 		inputSchema,
 		...(outputSchema !== undefined && { outputSchema }),
 		fn: f,
 		...overrides,
 		name: overrides.name ?? f.meta.tool?.name ?? name,
-		...(said !== undefined && { description: said }),
+		...(described !== undefined && { description: described }),
 	});
 }
 
-/** Tools as an agent lists them: functions and records mixed, or a toolbox, which is a record of them. */
+/** The tools of an agent: functions and records in one list, or a toolbox, which is a record of tools. */
 export type ToolEntries = readonly (AnyFn | Tool)[] | Readonly<Record<string, AnyFn | Tool>>;
 
-/** The entries as `Tool`s, in the same order. Two of one name are `duplicate_tool`, what is no tool is `invalid_tool`. */
+/**
+ * Converts the entries to `Tool`s in the same order. Throws `duplicate_tool` if two have one name, and `invalid_tool`
+ * if an entry is not a tool.
+ */
 export function forAgent(entries: ToolEntries): readonly Tool[] {
-	const tools = list(entries).map((entry) => (typeof entry === 'function' ? fromFn(entry) : checkRecord(entry)));
+	const tools = listEntries(entries).map((entry) => (typeof entry === 'function' ? fromFn(entry) : checkRecord(entry)));
 	const seen = new Map<string, string>();
 	for (const { name } of tools) {
 		const alias = providerName(name);
@@ -78,24 +85,24 @@ export function forAgent(entries: ToolEntries): readonly Tool[] {
 	return tools;
 }
 
-function list(entries: ToolEntries): readonly (AnyFn | Tool)[] {
+function listEntries(entries: ToolEntries): readonly (AnyFn | Tool)[] {
 	if (Array.isArray(entries)) return [...entries];
-	// One tool by itself would be read as a record of its fields.
+	// Without this check a single tool would be read as a record of its fields.
 	if (isRecord(entries) && !('inputSchema' in entries)) return Object.values(entries);
 	throw createInvalid('tools', 'a list of tools, or a toolbox', entries);
 }
 
-/** The tool of that name, or `undefined`. */
+/** Finds a tool by its name. */
 export function findByName(tools: readonly Tool[], name: string): Tool | undefined {
 	return tools.find((tool) => tool.name === name);
 }
 
-/** The tool that a model means: by its own name, else by the alias that a provider was shown. */
+/** Finds the tool that a model means: by its own name, or by the alias that the provider saw. */
 export function findByCall(tools: readonly Tool[], name: string): Tool | undefined {
 	return findByName(tools, name) ?? tools.find((tool) => providerName(tool.name) === name);
 }
 
-/** Characters of a tool's name. */
+/** The most characters of a tool's name. */
 const maxName = 1_000;
 
 /** The fields of a tool. */
@@ -127,7 +134,7 @@ function checkRecord(record: {
 }): Tool {
 	if (!isRecord(record))
 		throw createInvalid('tool', 'a function made with fn, or a record with name and inputSchema', record);
-	if (isKnown(record)) return record;
+	if (isChecked(record)) return record;
 	const { name, inputSchema, outputSchema, ...rest } = record;
 	if (typeof name !== 'string' || name === '') throw createInvalid('name', 'a text', name);
 	if (name.length > maxName) throw createInvalid('name', `at most ${maxName} characters`, name);
@@ -136,14 +143,14 @@ function checkRecord(record: {
 		...rest,
 		name,
 		inputSchema: toInputSchema(name, inputSchema),
-		...(outputSchema !== undefined && { outputSchema: findOutputSchema(name, outputSchema) }),
+		...(outputSchema !== undefined && { outputSchema: toOutputSchema(name, outputSchema) }),
 	};
 	if (tool.fn !== undefined && typeof tool.fn !== 'function') throw createInvalid('fn', 'a function', tool.fn, name);
 	checkedTools.add(tool);
 	return tool;
 }
 
-function isKnown(record: object): record is Tool {
+function isChecked(record: object): record is Tool {
 	return checkedTools.has(record as Tool);
 }
 
@@ -152,17 +159,17 @@ function toInputSchema(name: string, schema: unknown): JsonSchema {
 	const json = isSchema(schema) ? toJsonSchema(schema, `${name}: inputSchema`) : schema;
 	if (!isRecord(json) || !allowsObject(json)) throw createInvalid('inputSchema', expected, schema, name);
 	if (isSchema(schema)) return rememberCheck(json, (input) => checkWithSchema(schema, input));
-	return isUsable(json, 'inputSchema', name);
+	return toUsableSchema(json, 'inputSchema', name);
 }
 
-function findOutputSchema(name: string, schema: unknown): JsonSchema {
+function toOutputSchema(name: string, schema: unknown): JsonSchema {
 	if (isSchema(schema)) return toJsonSchema(schema, `${name}: outputSchema`);
 	if (!isRecord(schema)) throw createInvalid('outputSchema', 'a JSON Schema', schema, name);
-	return isUsable(schema, 'outputSchema', name);
+	return toUsableSchema(schema, 'outputSchema', name);
 }
 
-/** A plain JSON Schema in the words of 2020-12. Throws where no input could be checked by it, and says why. */
-function isUsable(schema: JsonSchema, field: string, tool: string): JsonSchema {
+/** Converts a plain JSON Schema to 2020-12. Throws `invalid_tool` with the reason if inputs cannot be checked by it. */
+function toUsableSchema(schema: JsonSchema, field: string, tool: string): JsonSchema {
 	try {
 		assertNotTooDeep(schema);
 		const current = toCurrentDraft(schema);
@@ -173,7 +180,7 @@ function isUsable(schema: JsonSchema, field: string, tool: string): JsonSchema {
 	}
 }
 
-/** Keywords that a schema of an object has, one at least, unless it says nothing at all. */
+/** A schema of an object has at least one of these keywords, or no keywords at all. */
 const objectKeywords = ['type', 'properties', 'required', 'additionalProperties', '$ref', 'anyOf', 'oneOf', 'allOf'];
 
 function allowsObject(schema: JsonSchema): boolean {

@@ -4,9 +4,9 @@ import { createFailure, type InvokeContext, invoke, limitTime, type Outcome } fr
 import type { Tool, ToolCall, ToolResult } from './tool.ts';
 
 /**
- * Runs the tool that a call names, by its own name or its provider-safe alias, and gives the result under the call's
- * id. A thrown error, an unknown or unavailable tool and a bad argument become `isError: true` with a text that tells
- * the model what to change. It never throws, but for an abort.
+ * Runs the tool that a call names, by its own name or its provider-safe alias. The result has the id of the call. A
+ * thrown error, an unknown or unavailable tool and an invalid argument become `isError: true` with a text that tells
+ * the model what to change. Throws only if the call is aborted.
  */
 export async function dispatch(
 	tools: readonly Tool[],
@@ -29,7 +29,7 @@ async function invokeCall(tools: readonly Tool[], call: ToolCall, context: Invok
 	return invoke(tool, call.input, { ...context, callId: call.id });
 }
 
-/** Whether a tool may be used now. One whose `isAvailable` throws, or does not answer in time, may not. */
+/** Whether a tool may be used now. The answer is no if `isAvailable` throws or takes too long. */
 export async function isAvailable(tool: Tool, context: InvokeContext): Promise<boolean> {
 	if (tool.isAvailable === undefined) return true;
 	const { timeoutMs: _, ...shown } = context;
@@ -43,13 +43,13 @@ export async function isAvailable(tool: Tool, context: InvokeContext): Promise<b
 	return said.ok && Boolean(said.value);
 }
 
-/** Those of the tools that may be used now, in the same order. */
-export async function availableTools(tools: readonly Tool[], context: InvokeContext): Promise<readonly Tool[]> {
+/** Returns the tools that may be used now, in the same order. */
+export async function filterAvailable(tools: readonly Tool[], context: InvokeContext): Promise<readonly Tool[]> {
 	const may = await Promise.all(tools.map((tool) => isAvailable(tool, context)));
 	return tools.filter((_, at) => may[at]);
 }
 
 async function listOffered(tools: readonly Tool[], context: InvokeContext): Promise<string> {
-	const names = (await availableTools(tools, context)).map((tool) => tool.name);
+	const names = (await filterAvailable(tools, context)).map((tool) => tool.name);
 	return names.length === 0 ? 'No tools are available: answer without one.' : `Use one of: ${names.join(', ')}.`;
 }

@@ -15,10 +15,10 @@ import {
 } from './schema.ts';
 import type { Tool } from './tool.ts';
 
-/** One parameter: its name and its schema. It may be left out when the schema is `v.optional(…)`. */
+/** The name and the schema of one parameter. With `v.optional(…)` the parameter may be left out. */
 export type Param = readonly [name: string, schema: AnySchema];
 
-/** The arguments that a list of parameters describes, as TypeScript sees them. */
+/** The arguments of a list of parameters, as a TypeScript type. */
 export type ArgsOf<P extends readonly Param[]> = P extends readonly [
 	readonly [string, infer S extends AnySchema],
 	...infer Rest extends readonly Param[],
@@ -28,20 +28,23 @@ export type ArgsOf<P extends readonly Param[]> = P extends readonly [
 		: [argument: StandardSchemaV1.InferOutput<S>, ...rest: ArgsOf<Rest>]
 	: [];
 
-/** What `fn` is told about a function. */
+/** The description of a function. */
 export interface FnMeta<P extends readonly Param[] = readonly Param[], S extends AnySchema = AnySchema> {
-	/** Qualified name, such as `myapp/add`: the name of the tool or skill made from it, unless `tool.name` or `skill.name` says otherwise. */
+	/**
+	 * Qualified name, such as `myapp/add`. Tools and skills made from the function have this name, unless `tool.name` or
+	 * `skill.name` differs.
+	 */
 	readonly name: string;
-	/** What it does, for the model. */
+	/** Tells the model what the function does. */
 	readonly doc?: string;
 	readonly params?: P;
-	/** Schema of what it returns; becomes the tool's `outputSchema`. */
+	/** The schema of the return value. It becomes the tool's `outputSchema`. */
 	readonly returns?: S;
 	readonly tool?: { readonly name?: string; readonly description?: string };
 	readonly skill?: FnSkillMeta;
 }
 
-/** The skill that a function stands for; without a body the function itself makes it. */
+/** The skill that is made from a function. Without a body, the function itself makes the text. */
 export interface FnSkillMeta {
 	readonly name?: string;
 	readonly description: string;
@@ -53,7 +56,7 @@ export interface FnSkillMeta {
 	readonly requires?: readonly string[];
 }
 
-/** A function that carries its signature, made by `fn`. Call it like any other. */
+/** A function made by `fn`. Call it like any other function. */
 export interface Fn<P extends readonly Param[] = readonly Param[], R = unknown> {
 	(...args: ArgsOf<P>): R;
 	readonly meta: FnMeta;
@@ -65,16 +68,16 @@ export interface AnyFn {
 	readonly meta: FnMeta;
 }
 
-/** What a function may give back: what `returns` says, a promise of it, `askUser(…)` or `halt(…)`. */
+/** The possible return values: what `returns` describes, a promise of it, `askUser(…)` or `halt(…)`. */
 type Returns<S extends AnySchema> = Awaitable<StandardSchemaV1.InferInput<S> | AskUser | Halt>;
 type Awaitable<T> = T | Promise<T>;
 
 /**
- * Gives a function a signature at run time, so that it can be a tool or a skill. The result is still an ordinary
- * function: calling it checks nothing and adds nothing.
+ * Gives a function a signature at run time, so that it can become a tool or a skill. The result is still an ordinary
+ * function: a direct call checks nothing.
  *
- *     const add = fn({ name: 'myapp/add', doc: 'Add two integers.', params: [['x', integer], ['y', integer]] }, (x, y) => x + y);
- *     add(2, 3); // 5
+ *      const add = fn({ name: 'myapp/add', doc: 'Add two integers.', params: [['x', integer], ['y', integer]] }, (x, y) => x + y);
+ *      add(2, 3); // 5
  */
 export function fn<
 	const P extends readonly Param[] = [],
@@ -131,7 +134,7 @@ export function isFn(value: unknown): value is AnyFn {
 	return typeof value === 'function' && 'meta' in value && isRecord(value.meta) && typeof value.meta.name === 'string';
 }
 
-/** A function's signature as schemas. */
+/** The signature of a function as schemas. */
 export interface FnSchema {
 	readonly name: string;
 	readonly description?: string;
@@ -141,7 +144,10 @@ export interface FnSchema {
 
 const schemas = new WeakMap<AnyFn, FnSchema>();
 
-/** `{ name, inputSchema, outputSchema?, description? }` of a function made by `fn`; computed once a function. */
+/**
+ * Returns the name, description, `inputSchema` and `outputSchema` of a function made by `fn`. They are computed once
+ * for each function.
+ */
 export function schemaFromFn(f: AnyFn): FnSchema {
 	const known = schemas.get(f);
 	if (known !== undefined) return known;
@@ -170,8 +176,8 @@ export function schemaFromFn(f: AnyFn): FnSchema {
 	return schema;
 }
 
-/** Parameter names in the order of the arguments. */
-export function paramNames(f: AnyFn): readonly string[] {
+/** Lists the names of the parameters in the order of the arguments. */
+export function listParamNames(f: AnyFn): readonly string[] {
 	return (f.meta.params ?? []).map(([name]) => name);
 }
 

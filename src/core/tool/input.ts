@@ -1,8 +1,8 @@
 import { isTooDeep } from '../ground/json.ts';
 
 /**
- * The arguments of a call from the JSON that a model wrote: none are `{}`. What is no JSON, or is nested deeper than
- * anything that is passed on, stays the text that it is, for the model to be told.
+ * Parses the JSON of a call's arguments. An empty text becomes `{}`. A text that is not JSON, or is nested too deep,
+ * stays a text: the model is told so later.
  */
 export function parseToolInput(json: string): unknown {
 	if (json.trim() === '') return {};
@@ -14,7 +14,10 @@ export function parseToolInput(json: string): unknown {
 	}
 }
 
-/** The arguments of a call as text: their JSON, or the text itself where they are none. Takes any depth. */
+/**
+ * Converts the arguments of a call back to text: to JSON, or to the text itself if they never were JSON. Takes any
+ * depth.
+ */
 export function toInputText(input: unknown): string {
 	if (typeof input === 'string') return input;
 	try {

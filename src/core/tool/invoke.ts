@@ -2,14 +2,14 @@ import { RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord, maxLevels } from '../ground/json.ts';
 import { askUser, halt, isAskUser, isHalt } from './control.ts';
 import { copyData } from './copy.ts';
-import { isFn, paramNames } from './fn.ts';
+import { isFn, listParamNames } from './fn.ts';
 import { checkInput, getProperties } from './schema.ts';
 import type { Note, Tool, ToolContext } from './tool.ts';
 
-/** Why a call gave no value. */
+/** The reason why a call has no value. */
 export interface ToolFailure {
 	readonly kind: 'unknown_tool' | 'missing_argument' | 'invalid_argument' | 'failed';
-	/** Says to the model, or the caller, what to change. */
+	/** Tells the model, or the calling program, what to change. */
 	readonly message: string;
 }
 
@@ -17,47 +17,48 @@ export type Outcome<T = unknown> =
 	| { readonly ok: true; readonly value: T }
 	| { readonly ok: false; readonly error: ToolFailure };
 
-/** Milliseconds that a tool may take where nobody says. */
+/** The default time limit of a tool in milliseconds. */
 const usualToolMs = 120_000;
 
-/** What `invoke` may be told: everything a tool sees, and how long it may take. */
+/** The context of a call: what the tool sees, and how long it may take. */
 export type InvokeContext = Partial<ToolContext> & {
-	/** Milliseconds for the call, and for each question that is asked of the tool before it; 120,000. */
+	/** Milliseconds for the call, and for each question to the tool before it. The default is 120,000. */
 	readonly timeoutMs?: number;
-	/** Told what a tool's function threw: the result has its message only. Never throws. */
+	/** Receives what a tool's function threw. The result has only its message. It must not throw. */
 	readonly onThrow?: (tool: string, thrown: unknown) => void;
 };
 
 /**
- * Runs one tool: checks the input, reads the arguments, shows the notes, calls the function within its time. Every
- * failure is a value; it throws only when the caller's signal aborts (`cancelled`).
+ * Runs one tool: checks the input, reads the arguments, shows the notes, and calls the function within its time limit.
+ * A failure is returned as a value. Throws `cancelled` if the caller's signal aborts, and nothing else.
  */
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
 	return limitTime(tool.name, context, async (signal) => {
 		const { timeoutMs: _, onThrow, ...shown } = context;
 		const emit = guardEmit(context.emit, signal);
-		const arranged = await readArguments(tool, input);
-		if (!arranged.ok) {
-			// Who wrote a hook wants to say something; else the result says it all.
-			if (tool.onError !== undefined) note(emit, () => errorNote(tool, copyData(input), arranged.error.message));
-			return arranged;
+		const read = await readArguments(tool, input);
+		if (!read.ok) {
+			// A tool with an `onError` hook adds a note. Otherwise the result is enough.
+			if (tool.onError !== undefined) emitNote(emit, () => createErrorNote(tool, copyData(input), read.error.message));
+			return read;
 		}
-		// What `readArgs` made is the tool's own; else each function gets a copy of what the model wrote.
-		const args = (): unknown => (tool.readArgs === undefined ? copyData(arranged.value) : arranged.value);
+		// The result of `readArgs` belongs to the tool. Without `readArgs`, each function gets its own copy of the model's
+		// arguments.
+		const args = (): unknown => (tool.readArgs === undefined ? copyData(read.value) : read.value);
 		if (tool.fn === undefined)
 			return createFailure('failed', `${tool.name} has no function: its result comes from outside.`);
-		note(emit, () => tool.onRequest?.(args()));
+		emitNote(emit, () => tool.onRequest?.(args()));
 		const own = { callId: '', skillContext: {}, ...shown, emit, signal };
-		const outcome = await findOutcome(tool, args(), own, onThrow);
-		if (outcome.ok) note(emit, () => resultNote(tool, args(), outcome.value));
-		else note(emit, () => errorNote(tool, args(), outcome.error.message));
+		const outcome = await callHandler(tool, args(), own, onThrow);
+		if (outcome.ok) emitNote(emit, () => createResultNote(tool, args(), outcome.value));
+		else emitNote(emit, () => createErrorNote(tool, args(), outcome.error.message));
 		return outcome;
 	});
 }
 
 /**
- * A tool's arguments, checked by its schema and read by its `readArgs`: what the handler and the notes get. They are made
- * from a copy, so that no tool changes what the history says of its call.
+ * Checks the arguments by the tool's schema and passes them through its `readArgs`. The handler and the notes get the
+ * result. It works on a copy, so no tool changes the call in the history.
  */
 export async function readArguments(tool: Tool, input: unknown): Promise<Outcome> {
 	const given = input === undefined || input === null || input === '' ? {} : copyData(input);
@@ -82,13 +83,13 @@ export async function readArguments(tool: Tool, input: unknown): Promise<Outcome
 	}
 }
 
-/** The first of what is wrong: a model mends a few mistakes at a time. */
+/** Joins the first issues. A model fixes only a few mistakes at a time. */
 function toList(issues: readonly string[]): string {
 	const shown = issues.slice(0, 20).join('\n');
 	return issues.length > 20 ? `${shown}\n… and ${issues.length - 20} more` : shown;
 }
 
-/** Calls a function made by `fn`, or any other, with arguments by name. */
+/** Calls a function with arguments by name. */
 export function applyByName(
 	f: (...args: never[]) => unknown,
 	names: readonly string[],
@@ -101,14 +102,14 @@ export function applyByName(
 	);
 }
 
-/** The note for a call that went well, by the tool's `onResult`: none while its question is open. */
-function resultNote(tool: Tool, args: unknown, value: unknown): Note | undefined {
+/** Makes the note for a successful call with the tool's `onResult`. A call that waits for an answer has no note. */
+function createResultNote(tool: Tool, args: unknown, value: unknown): Note | undefined {
 	if (isAskUser(value)) return undefined;
 	return tool.onResult?.(args, copyData(isHalt(value) ? value.result : value));
 }
 
-/** The note for a failed call, by the tool's `onError`: none for `ignore`. */
-function errorNote(tool: Tool, args: unknown, reason: string): Note | undefined {
+/** Makes the note for a failed call with the tool's `onError`. With `ignore` there is none. */
+function createErrorNote(tool: Tool, args: unknown, reason: string): Note | undefined {
 	const said = tool.onError?.(args, reason) ?? 'default';
 	if (said === 'ignore') return undefined;
 	return said === 'default' ? [`${tool.name} failed`, reason] : said;
@@ -118,7 +119,10 @@ export function createFailure(kind: ToolFailure['kind'], message: string): { ok:
 	return { ok: false, error: { kind, message } };
 }
 
-/** The work's outcome, or that it took too long. Its signal aborts with the caller's, and when its time is over. */
+/**
+ * Waits for the work, but not longer than its time limit. The signal for the work aborts with the caller's signal and
+ * at the end of the time limit.
+ */
 export async function limitTime(
 	name: string,
 	{ signal: outer, timeoutMs = usualToolMs }: InvokeContext,
@@ -136,12 +140,12 @@ export async function limitTime(
 		return await Promise.race([work(signal), late, rejectOnAbort(signal)]);
 	} finally {
 		if (timer !== undefined) clearTimeout(timer);
-		// A tool that goes on after its time is told to stop.
+		// Tells a tool that is still running to stop.
 		own.abort();
 	}
 }
 
-async function findOutcome(
+async function callHandler(
 	tool: Tool,
 	args: unknown,
 	context: ToolContext,
@@ -162,13 +166,13 @@ async function findOutcome(
 async function call(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
 	if (tool.fn === undefined) return undefined;
 	if (tool.passInput === true) return tool.fn(args, context);
-	const names = isFn(tool.fn) ? paramNames(tool.fn) : Object.keys(getProperties(tool.inputSchema));
+	const names = isFn(tool.fn) ? listParamNames(tool.fn) : Object.keys(getProperties(tool.inputSchema));
 	return applyByName(tool.fn.bind(tool), names, isRecord(args) ? args : {});
 }
 
 /**
- * What a tool gave back, as `JSON.stringify` writes it: what a history holds and every session stores, `toJSON` included.
- * A copy, so that nothing the tool does later changes it. Refused where JSON cannot hold it.
+ * Converts the return value of a tool to JSON data, as `JSON.stringify` writes it (with `toJSON`). The history stores
+ * exactly this copy, so the tool cannot change it later. Fails if JSON cannot hold the value.
  */
 function asData(tool: Tool, value: unknown): Outcome {
 	if (isAskUser(value)) {
@@ -193,7 +197,7 @@ function asData(tool: Tool, value: unknown): Outcome {
 	}
 }
 
-function note(emit: (note: Note) => void, make: () => Note | undefined): void {
+function emitNote(emit: (note: Note) => void, make: () => Note | undefined): void {
 	try {
 		const said = make();
 		if (said !== undefined && said !== null && said !== '') emit(said);
@@ -202,7 +206,7 @@ function note(emit: (note: Note) => void, make: () => Note | undefined): void {
 	}
 }
 
-/** Shows notes while the call goes on; who follows a run must not be able to fail it. */
+/** Shows notes while the call runs. A reader whose `emit` throws must not make the call fail. */
 function guardEmit(emit: ToolContext['emit'] = () => {}, signal: AbortSignal): ToolContext['emit'] {
 	return (said) => {
 		try {

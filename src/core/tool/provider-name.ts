@@ -3,9 +3,9 @@ import { hashText } from '../ground/hash.ts';
 const valid = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * The name under which a provider sees a tool: a valid name (`^[a-zA-Z0-9_-]{1,64}$`) unchanged, any other as a readable
- * alias with a hash of the whole name, the same in every process. Adapters put it on the wire; a call that comes back
- * under it finds its tool.
+ * Returns the name under which a provider sees a tool. A valid name (`^[a-zA-Z0-9_-]{1,64}$`) stays as it is. Any other
+ * name becomes a readable alias with a hash of the whole name, which is the same in every process. Adapters send the
+ * alias; a call under the alias finds its tool.
  */
 export function providerName(name: string): string {
 	if (valid.test(name)) return name;

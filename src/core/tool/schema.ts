@@ -14,24 +14,24 @@ import { findIssues } from './json-schema/validate.ts';
 
 export type { JsonSchema };
 
-/** Any schema that Runlet takes beside plain JSON Schema: valibot, Zod 4, ArkType, … (https://standardschema.dev). */
+/**
+ * Any schema that Runlet accepts besides plain JSON Schema: valibot, Zod 4, ArkType, … (https://standardschema.dev).
+ */
 export type AnySchema = StandardSchemaV1;
 
-/** Outcome of checking an input: the parsed value, or one line for each thing that is wrong, path first. */
+/** The result of checking an input: the parsed value, or one line for each mistake, which begins with the path. */
 export type Checked = { readonly value: unknown } | { readonly issues: readonly string[] };
 
 export function isSchema(value: unknown): value is AnySchema {
 	return ((typeof value === 'object' && value !== null) || typeof value === 'function') && '~standard' in value;
 }
 
-/**
- * The JSON Schema of what a schema accepts. Throws `invalid_tool` where the schema cannot say it, naming `where`.
- */
+/** Converts a schema to JSON Schema. Throws `invalid_tool`, which names `where`, if JSON Schema cannot express it. */
 export function toJsonSchema(schema: AnySchema, where: string): JsonSchema {
 	try {
 		const { $schema: _, ...json } = isValibot(schema)
 			? valibotToJsonSchema(schema, { target: 'draft-2020-12', typeMode: 'input', overrideAction: withoutCheck })
-			: fromStandard(schema);
+			: convertStandardSchema(schema);
 		return json;
 	} catch (error) {
 		const remedy = 'Use a schema that JSON Schema can express, or give the tool an inputSchema of its own.';
@@ -45,69 +45,71 @@ export function toJsonSchema(schema: AnySchema, where: string): JsonSchema {
 	}
 }
 
-/** Whether leaving a value out is fine: `v.optional(…)`, or any schema that takes `undefined`. */
+/** Whether a value may be left out: with `v.optional(…)`, or any schema that accepts `undefined`. */
 export function isOptional(schema: AnySchema): boolean {
 	if (isValibot(schema)) return ['optional', 'exact_optional', 'nullish', 'undefinedable'].includes(schema.type);
 	const result = schema['~standard'].validate(undefined);
 	return !(result instanceof Promise) && result.issues === undefined;
 }
 
-/** Checks a value against a schema; `path` stands in front of every issue. */
+/** Checks a value against a schema. Every issue begins with `path`. */
 export async function checkWithSchema(schema: AnySchema, value: unknown, path = ''): Promise<Checked> {
 	const result = await schema['~standard'].validate(value);
 	if (result.issues === undefined) return { value: result.value };
-	return { issues: result.issues.map((issue) => issueLine([path, ...toIssuePath(issue)], issue.message)) };
+	return { issues: result.issues.map((issue) => formatIssue([path, ...toIssuePath(issue)], issue.message)) };
 }
 
 const validators = new WeakMap<JsonSchema, (input: unknown) => Checked | Promise<Checked>>();
 
-/** Remembers that inputs described by this JSON Schema are checked by `check`, which may also transform them. */
+/** Registers `check` as the check for inputs of this JSON Schema. It may also transform them. */
 export function rememberCheck(schema: JsonSchema, check: (input: unknown) => Promise<Checked>): JsonSchema {
 	validators.set(schema, check);
 	return schema;
 }
 
 /**
- * Makes ready to check inputs by a JSON Schema, unless something checks them already. Throws a `SchemaError` for a schema
- * that inputs cannot be checked by.
+ * Returns the check for inputs of a JSON Schema and compiles it if there is none yet. Throws a `SchemaError` if inputs
+ * cannot be checked by the schema.
  */
 export function prepareCheck(schema: JsonSchema): (input: unknown) => Checked | Promise<Checked> {
-	const check = validators.get(schema) ?? jsonSchemaCheck(schema);
+	const check = validators.get(schema) ?? compileCheck(schema);
 	validators.set(schema, check);
 	return check;
 }
 
 /**
- * Checks an input against a tool's `inputSchema`: by the schema that it was made from where there is one, else as JSON
- * Schema. A `null` for what may be left out, at any depth, counts as left out: models in strict mode send that.
+ * Checks an input against a tool's `inputSchema`: with the schema that the `inputSchema` was made from, or as JSON
+ * Schema. A `null` for an optional value, at any depth, counts as left out, because models in strict mode send that.
  */
 export async function checkInput(schema: JsonSchema, input: unknown): Promise<Checked> {
 	if (isTooDeep(input)) return { issues: [`The arguments are nested more than ${maxLevels} levels deep.`] };
 	const check = prepareCheck(schema);
 	const checked = await check(input);
 	if ('value' in checked || !hasNull(input)) return checked;
-	const second = await check(withoutOptionalNulls(schema, input, { root: schema, visits: 0 }));
+	const second = await check(dropOptionalNulls(schema, input, { root: schema, visits: 0 }));
 	return 'value' in second ? second : checked;
 }
 
 const outputChecks = new WeakMap<JsonSchema, (output: unknown) => Checked>();
 
-/** Checks what a model or a tool gave, as it stands: unlike in `checkInput`, a `null` is one. */
+/** Checks the output of a model or a tool. Unlike in `checkInput`, a `null` is a `null`. */
 export async function checkOutput(schema: JsonSchema | AnySchema, output: unknown): Promise<Checked> {
 	if (isTooDeep(output)) return { issues: [`nested more than ${maxLevels} levels deep`] };
 	return isSchema(schema) ? checkWithSchema(schema, output) : prepareOutputCheck(schema)(output);
 }
 
-/** Makes ready to check outputs. Throws a `SchemaError` for a schema that they cannot be checked by. */
+/**
+ * Returns the check for outputs of a JSON Schema. Throws a `SchemaError` if outputs cannot be checked by the schema.
+ */
 export function prepareOutputCheck(schema: JsonSchema): (output: unknown) => Checked {
-	const check = outputChecks.get(schema) ?? jsonSchemaCheck(schema);
+	const check = outputChecks.get(schema) ?? compileCheck(schema);
 	outputChecks.set(schema, check);
 	return check;
 }
 
 /**
- * Named schemas as the `properties` of one. A `$ref` counts from the root, so what one of them refers to inside itself
- * (a recursive schema does) moves to the root's `$defs`.
+ * Combines named schemas into the `properties` of one. A `$ref` starts at the root, so the parts that a schema refers
+ * to (as a recursive schema does) move to the root's `$defs`.
  */
 export function asProperties(named: readonly (readonly [name: string, schema: JsonSchema])[]): JsonSchema {
 	const defs: Record<string, unknown> = {};
@@ -126,12 +128,12 @@ export function asProperties(named: readonly (readonly [name: string, schema: Js
 	return { properties: Object.fromEntries(properties), ...(Object.keys(defs).length > 0 && { $defs: defs }) };
 }
 
-/** Names in a schema's `required`. */
+/** Returns the names in a schema's `required`. */
 export function getRequired(schema: JsonSchema): readonly string[] {
 	return Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === 'string') : [];
 }
 
-/** A schema's `properties`, empty where it has none. */
+/** Returns a schema's `properties`, or `{}`. */
 export function getProperties(schema: JsonSchema): Readonly<Record<string, unknown>> {
 	return isRecord(schema.properties) ? schema.properties : {};
 }
@@ -140,18 +142,21 @@ function isValibot(schema: AnySchema): schema is GenericSchema {
 	return schema['~standard'].vendor === 'valibot';
 }
 
-/** A check that JSON Schema has no word for is left to the validation: the rest of the schema still describes the input. */
+/**
+ * Leaves out a check that JSON Schema cannot express. The validation still runs it, and the rest of the schema still
+ * describes the input.
+ */
 function withoutCheck({ errors, jsonSchema }: OverrideActionContext): ValibotJsonSchema | undefined {
 	return errors === undefined ? undefined : jsonSchema;
 }
 
-function fromStandard(schema: AnySchema): JsonSchema {
+function convertStandardSchema(schema: AnySchema): JsonSchema {
 	const standard: StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props> = schema['~standard'];
 	if (standard.jsonSchema === undefined) throw new Error(`${standard.vendor} gives no JSON Schema`);
 	return standard.jsonSchema.input({ target: 'draft-2020-12' });
 }
 
-function jsonSchemaCheck(schema: JsonSchema): (input: unknown) => Checked {
+function compileCheck(schema: JsonSchema): (input: unknown) => Checked {
 	const compiled = compileSchema(toCurrentDraft(schema));
 	return (input) => {
 		const issues = findIssues(compiled, input);
@@ -160,37 +165,40 @@ function jsonSchemaCheck(schema: JsonSchema): (input: unknown) => Checked {
 }
 
 function toIssuePath(issue: StandardSchemaV1.Issue): string[] {
-	// The path of ArkType is a list of its own kind, whose `map` adds an index to an empty one.
+	// ArkType's path is an Array subclass. Its `map` adds an index to an empty path.
 	return Array.from(issue.path ?? [], (segment) => String(typeof segment === 'object' ? segment.key : segment));
 }
 
-function issueLine(path: readonly string[], message: string): string {
+function formatIssue(path: readonly string[], message: string): string {
 	const at = path.filter((segment) => segment !== '').join('.');
 	return at === '' ? message : `${at}: ${message}`;
 }
 
-/** One way through an input beside its schema. The branches of a recursive schema multiply, so its steps are counted. */
+/**
+ * A walk through an input together with its schema. The steps are counted, because the branches of a recursive schema
+ * multiply.
+ */
 interface Walk {
 	readonly root: JsonSchema;
 	visits: number;
 }
 const mostVisits = 10_000;
 
-/** Whether a value that is not deep holds a `null` in an object. */
+/** Whether an object in the value has a `null`. The value must not be too deep. */
 function hasNull(value: unknown): boolean {
 	if (Array.isArray(value)) return value.some((entry) => entry !== null && hasNull(entry));
 	return isRecord(value) && Object.values(value).some((entry) => entry === null || hasNull(entry));
 }
 
-function withoutOptionalNulls(schema: unknown, input: unknown, walk: Walk): unknown {
+function dropOptionalNulls(schema: unknown, input: unknown, walk: Walk): unknown {
 	if (!isRecord(schema) || typeof input !== 'object' || input === null || walk.visits++ > mostVisits) return input;
 	const within = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => (Array.isArray(list) ? list : []));
 	if (typeof schema.$ref === 'string') within.push(findReferred(schema.$ref, walk.root));
-	const trimmed = within.reduce<unknown>((value, branch) => withoutOptionalNulls(branch, value, walk), input);
+	const trimmed = within.reduce<unknown>((value, branch) => dropOptionalNulls(branch, value, walk), input);
 	if (Array.isArray(trimmed)) {
 		const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
 		return trimmed.map((item, index) =>
-			withoutOptionalNulls(index < first.length ? first[index] : schema.items, item, walk),
+			dropOptionalNulls(index < first.length ? first[index] : schema.items, item, walk),
 		);
 	}
 	if (!isRecord(trimmed)) return trimmed;
@@ -202,11 +210,7 @@ function withoutOptionalNulls(schema: unknown, input: unknown, walk: Walk): unkn
 	return Object.fromEntries(
 		kept.map(([name, value]) => [
 			name,
-			withoutOptionalNulls(
-				Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties,
-				value,
-				walk,
-			),
+			dropOptionalNulls(Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties, value, walk),
 		]),
 	);
 }

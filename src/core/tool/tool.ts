@@ -1,61 +1,61 @@
 import type { JsonSchema } from './schema.ts';
 
-/** A line for the reader while a tool works: a text, or a label and a detail. */
+/** A message to the reader while a tool works: a text, or a label with a detail. */
 export type Note = string | readonly [label: string, detail: string];
 
-/** What a tool knows about the call that it serves. */
+/** The context of a tool call. */
 export interface ToolContext {
-	/** The call's id: the same after a crash, so a fit idempotency key for what the tool does outside. */
+	/** The id of the call. It stays the same after a crash, so it is a good idempotency key for effects outside. */
 	readonly callId: string;
 	readonly sessionId?: string;
 	readonly runId?: string;
-	/** Aborts when the run is cancelled or the tool's time is over. */
+	/** Aborts if the run is cancelled or the tool's time limit is over. */
 	readonly signal: AbortSignal;
-	/** What the harness says about the turn: attachments, sender, transport. The model cannot write it. */
+	/** Facts about the turn from the server: attachments, sender, transport. The model cannot change them. */
 	readonly skillContext: Readonly<Record<string, unknown>>;
-	/** Shows a note to whoever follows the run. Never throws. */
+	/** Shows a note to the readers of the run. Never throws. */
 	readonly emit: (note: Note) => void;
 }
 
 /**
- * A tool that a model may call. All of it is data but for its functions, so a tool survives JSON by `toData` and gets
- * its functions back by `attach`.
+ * A tool that a model may call. Everything except the functions is data: `toData` writes a tool as JSON, and `attach`
+ * gives the functions back.
  */
 export interface Tool {
-	/** Unique among the tools of an agent. Any text: a provider sees `providerName(name)`. */
+	/** Unique among the tools of an agent. Any text: providers see `providerName(name)`. */
 	readonly name: string;
 	readonly description?: string;
 	readonly inputSchema: JsonSchema;
 	readonly outputSchema?: JsonSchema;
-	/** Called with the arguments in the order of the parameters, or, with `passInput`, as `(input, context)`. */
+	/** Called with the arguments in the order of the parameters. With `passInput` it is called as `(input, context)`. */
 	fn?(...args: unknown[]): unknown;
 	readonly passInput?: boolean;
-	/** Never run by the loop: the run stops as `awaiting_tools` until somebody submits the result. */
+	/** The loop never runs this tool. The run stops as `awaiting_tools` until somebody submits the result. */
 	readonly manual?: boolean;
 	readonly metadata?: Readonly<Record<string, unknown>>;
-	/** Runs alone, after all calls of the turn that may run together. */
+	/** The tool runs alone, after the calls of the turn that run in parallel. */
 	readonly sequential?: boolean;
-	/** A tool that is not available is neither advertised nor run; one that cannot say so is not. */
+	/** An unavailable tool is neither shown to the model nor run. A tool whose `isAvailable` throws is unavailable. */
 	isAvailable?(context: Partial<ToolContext>): boolean | Promise<boolean>;
-	/** Turns checked arguments into what the handler and the notes get; what it throws is an invalid argument. */
+	/** Converts the checked arguments for the handler and the notes. If it throws, the arguments are invalid. */
 	readArgs?(args: Record<string, unknown>): unknown;
 	onRequest?(args: unknown): Note | undefined;
 	onResult?(args: unknown, result: unknown): Note | undefined;
 	onError?(args: unknown, reason: string): 'default' | 'ignore' | Note;
-	/** Whether it may run again when a crash hid its outcome. Missing means `never`. */
+	/** Whether the tool may run again after a crash that hid its outcome. The default is `never`. */
 	readonly retry?: 'safe' | 'never';
-	/** Not run by the loop: the run stops as for a manual tool, until a person has decided. */
+	/** The run stops before the call, as for a manual tool, until a person has decided. */
 	needsApproval?: boolean | ((args: Record<string, unknown>) => boolean | Promise<boolean>);
 }
 
-/** A model's request to run a tool. `input` is the parsed arguments, or the raw text where that was no JSON. */
+/** A model's request to run a tool. `input` is the parsed arguments, or the text if it was not JSON. */
 export interface ToolCall {
 	readonly id: string;
 	readonly name: string;
 	readonly input: unknown;
 }
 
-/** The answer to a `ToolCall`. `isError` tells the model that `output` says what went wrong. */
+/** The answer to a `ToolCall`. With `isError`, `output` says what went wrong. */
 export interface ToolResult {
 	readonly id: string;
 	readonly output: unknown;

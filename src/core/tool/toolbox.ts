@@ -14,17 +14,17 @@ import type { Note, Tool } from './tool.ts';
 /** Tools by name. */
 export type Toolbox = Readonly<Record<string, Tool>>;
 
-/** The arguments of a call, parsed. */
+/** The parsed arguments of a call. */
 export type Args = Readonly<Record<string, unknown>>;
 
 /**
- * A tool in the form of OpenAI's function tools, with `strict` on: it is off only where the tool takes an object with
- * fields of any name, which the strict form has no word for.
+ * A tool in the format of OpenAI's function tools. `strict` is on, unless the tool takes an object with fields of any
+ * name: strict mode cannot express that.
  */
 export interface ToolSpec {
 	readonly type: 'function';
 	readonly function: {
-		/** A name that providers take: `providerName` of the tool's. */
+		/** A name that providers accept: `providerName` of the tool's name. */
 		readonly name: string;
 		readonly description: string;
 		readonly strict: boolean;
@@ -33,8 +33,8 @@ export interface ToolSpec {
 }
 
 /**
- * A box of these tools; those that are not available are left out. A box is built at once: a tool that answers later
- * whether it is available is in it, and is asked when it is called.
+ * Makes a toolbox of the available tools. A tool whose `isAvailable` returns a promise is included and is asked when it
+ * is called.
  */
 export function build(tools: readonly (AnyFn | Tool)[] | Toolbox | undefined, context: InvokeContext = {}): Toolbox {
 	return Object.fromEntries(
@@ -47,7 +47,7 @@ export function build(tools: readonly (AnyFn | Tool)[] | Toolbox | undefined, co
 function mayBeAvailable(tool: Tool, context: InvokeContext): boolean {
 	try {
 		const said = tool.isAvailable === undefined || tool.isAvailable(context);
-		// Whoever calls the tool waits for it, and sees how it fails.
+		// The call waits for this promise, and reports its failure.
 		if (said instanceof Promise) said.catch(() => {});
 		return Boolean(said);
 	} catch {
@@ -55,40 +55,40 @@ function mayBeAvailable(tool: Tool, context: InvokeContext): boolean {
 	}
 }
 
-/** The tool of that name in the box, also by the alias that `spec` shows. */
+/** Finds a tool of the box by its name or by the alias that `spec` shows. */
 export function find(name: string, box: Toolbox): Tool | undefined {
 	return Object.hasOwn(box, name) ? box[name] : Object.values(box).find((tool) => providerName(tool.name) === name);
 }
 
-/** The tool as an OpenAI function, or `undefined` where the box has none of that name. */
+/** Returns a tool of the box as an OpenAI function. */
 export function spec(name: string, box: Toolbox): ToolSpec | undefined {
 	const tool = find(name, box);
 	return tool === undefined ? undefined : toToolSpec(tool);
 }
 
-/** All tools of the box as OpenAI functions. */
+/** Returns all tools of the box as OpenAI functions. */
 export function specs(box: Toolbox): ToolSpec[] {
 	return Object.values(box).map(toToolSpec);
 }
 
-/** Whether the tool runs alone, after the others of its turn. */
+/** Whether the tool runs alone, after the other calls of its turn. */
 export function isSequential(name: string, box: Toolbox): boolean {
 	return find(name, box)?.sequential ?? false;
 }
 
-/** Runs a tool of the box. Its required arguments must be there and not empty; nothing is thrown but an abort. */
+/** Runs a tool of the box. Its required arguments must be present and not empty. Throws only if the call is aborted. */
 export async function perform(name: string, args: Args, box: Toolbox, context: InvokeContext = {}): Promise<Outcome> {
 	const complete = validateRequired(name, args, box);
 	if (!complete.ok) return complete;
 	const tool = find(name, box);
-	if (tool === undefined || !(await isAvailable(tool, context))) return unknownTool(name, box);
+	if (tool === undefined || !(await isAvailable(tool, context))) return createUnknownTool(name, box);
 	return invoke(tool, args, context);
 }
 
-/** Whether every required argument of the tool is there; the first that is not is the error. */
+/** Checks that every required argument of the tool is present. The error names the first missing one. */
 export function validateRequired(name: string, args: Args, box: Toolbox): Outcome<Args> {
 	const tool = find(name, box);
-	if (tool === undefined) return unknownTool(name, box);
+	if (tool === undefined) return createUnknownTool(name, box);
 	for (const key of getRequired(tool.inputSchema)) {
 		const value = getArg(args, key);
 		if (!value.ok) return value;
@@ -96,18 +96,18 @@ export function validateRequired(name: string, args: Args, box: Toolbox): Outcom
 	return { ok: true, value: args };
 }
 
-/** An argument's value; a missing one, `null` and an empty string are a `missing_argument`. */
+/** Returns the value of an argument. If it is missing, `null` or an empty string, the outcome is `missing_argument`. */
 export function getArg(args: Args, key: string): Outcome {
 	const value = isRecord(args) && Object.hasOwn(args, key) ? args[key] : undefined;
-	return value === undefined || value === null || value === '' ? findMissingArgument(key) : { ok: true, value };
+	return value === undefined || value === null || value === '' ? missingArgument(key) : { ok: true, value };
 }
 
-/** The answer for a required argument that is missing. */
-export function findMissingArgument(key: string): Outcome<never> {
+/** Creates the failure for a missing argument. */
+export function missingArgument(key: string): Outcome<never> {
 	return createFailure('missing_argument', `${key}: missing. Give it a value that is not empty.`);
 }
 
-/** Checks and reads the arguments as a call would, then gives them to `use`. */
+/** Checks and reads the arguments as a call does, then passes them to `use`. */
 export async function withArgs<T>(
 	name: string,
 	args: Args,
@@ -117,7 +117,7 @@ export async function withArgs<T>(
 	const complete = validateRequired(name, args, box);
 	if (!complete.ok) return complete;
 	const tool = find(name, box);
-	if (tool === undefined) return unknownTool(name, box);
+	if (tool === undefined) return createUnknownTool(name, box);
 	const read = await limitTime(tool.name, {}, () => readArguments(tool, args));
 	if (!read.ok) return read;
 	try {
@@ -128,9 +128,9 @@ export async function withArgs<T>(
 }
 
 /**
- * What the tool says when it is called; `undefined` for nothing. As in a call, it is told what its `readArgs` makes of
- * the arguments, and says nothing where a required one is missing or they cannot be read. A promise comes only where
- * `readArgs` gives one.
+ * Returns the tool's note for a request, or `undefined`. As in a call, the hook gets the result of `readArgs`. There is
+ * no note if the arguments cannot be read or a required one is missing. The result is a promise only if `readArgs`
+ * returns one.
  */
 export function onRequest(name: string, args: Args, box: Toolbox): Note | undefined | Promise<Note | undefined> {
 	const tool = find(name, box);
@@ -148,12 +148,12 @@ export function onRequest(name: string, args: Args, box: Toolbox): Note | undefi
 	);
 }
 
-/** What the tool says when it is done; `undefined` for nothing. */
+/** Returns the tool's note for a result, or `undefined`. */
 export function onResult(name: string, args: Args, result: unknown, box: Toolbox): Note | undefined {
 	return callQuietly(() => find(name, box)?.onResult?.(copyData(args), copyData(result)));
 }
 
-/** What the tool says when it failed; `'default'` without a hook of its own. */
+/** Returns the tool's note for a failure. Without an `onError` hook it is `'default'`. */
 export function onError(name: string, args: Args, reason: string, box: Toolbox): 'default' | 'ignore' | Note {
 	return callQuietly(() => find(name, box)?.onError?.(copyData(args), reason)) ?? 'default';
 }
@@ -166,7 +166,7 @@ function callQuietly<T>(hook: () => T | undefined): T | undefined {
 	}
 }
 
-function unknownTool(name: string, box: Toolbox): Outcome<never> {
+function createUnknownTool(name: string, box: Toolbox): Outcome<never> {
 	return createFailure('unknown_tool', `There is no tool named ${name}. Use one of: ${Object.keys(box).join(', ')}.`);
 }
 
@@ -184,18 +184,19 @@ function toToolSpec(tool: Tool): ToolSpec {
 }
 
 /**
- * A schema under OpenAI's rules for `strict`: every object closed, every property required, and one that could be left
- * out takes `null` instead (`dispatch` reads that `null` as left out). A tuple takes no entries beyond its own. An object
- * with fields of any name stays as it is: closed it would take nothing.
+ * Converts a schema to OpenAI's strict mode: every object is closed, and every property is required. An optional
+ * property also accepts `null`, which `dispatch` reads as left out. A tuple takes no further entries. An object with
+ * fields of any name stays open: closed it would accept nothing.
  */
 function toStrict(schema: JsonSchema, isRoot = false): JsonSchema {
 	const mapped = mapInner(schema, (inner) => toStrict(inner));
 	if (Array.isArray(schema.prefixItems) && schema.items === undefined) return { ...mapped, items: false };
-	if (!saysObject(schema) || (isOpen(schema) && !(isRoot && schema.additionalProperties === undefined))) return mapped;
+	if (!describesObject(schema) || (isOpen(schema) && !(isRoot && schema.additionalProperties === undefined)))
+		return mapped;
 	const required = new Set(getRequired(schema));
 	const properties = Object.entries(getProperties(mapped)).map(([name, property]) => [
 		name,
-		required.has(name) || !isRecord(property) ? property : nullable(property),
+		required.has(name) || !isRecord(property) ? property : allowNull(property),
 	]);
 	return {
 		...mapped,
@@ -206,22 +207,22 @@ function toStrict(schema: JsonSchema, isRoot = false): JsonSchema {
 	};
 }
 
-function saysObject({ type, properties }: JsonSchema): boolean {
+function describesObject({ type, properties }: JsonSchema): boolean {
 	return [type].flat().includes('object') || properties !== undefined;
 }
 
-/** Whether all that an object may hold has names that the schema does not know. */
+/** Whether the schema names no field of the object and allows any. */
 function isOpen(schema: JsonSchema): boolean {
 	return Object.keys(getProperties(schema)).length === 0 && schema.additionalProperties !== false;
 }
 
 function hasOpenObject(schema: unknown): boolean {
 	if (!isRecord(schema)) return false;
-	if (saysObject(schema) && schema.additionalProperties !== false) return true;
+	if (describesObject(schema) && schema.additionalProperties !== false) return true;
 	return innerSchemas(schema).some((inner) => hasOpenObject(inner.schema));
 }
 
-function nullable(schema: JsonSchema): JsonSchema {
+function allowNull(schema: JsonSchema): JsonSchema {
 	if (typeof schema.type === 'string' && !('const' in schema)) {
 		const options = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {};
 		return { ...schema, type: [schema.type, 'null'], ...options };

@@ -138,13 +138,13 @@ describe('arguments', () => {
 
 	test('getArg: nothing, null, an empty string and what only a prototype has are missing', () => {
 		for (const args of [{}, { a: undefined }, { a: null }, { a: '' }]) {
-			expect(toolbox.getArg(args, 'a')).toEqual(toolbox.findMissingArgument('a'));
+			expect(toolbox.getArg(args, 'a')).toEqual(toolbox.missingArgument('a'));
 		}
-		for (const key of prototypeNames) expect(toolbox.getArg({}, key)).toEqual(toolbox.findMissingArgument(key));
+		for (const key of prototypeNames) expect(toolbox.getArg({}, key)).toEqual(toolbox.missingArgument(key));
 	});
 
 	test('missingArgument is a missing_argument that names it', () => {
-		expect(toolbox.findMissingArgument('city')).toMatchObject({
+		expect(toolbox.missingArgument('city')).toMatchObject({
 			ok: false,
 			error: { kind: 'missing_argument', message: expect.stringContaining('city') },
 		});
@@ -152,7 +152,7 @@ describe('arguments', () => {
 
 	test('validateRequired: all there, one missing, no such tool', () => {
 		expect(toolbox.validateRequired('rename', { from: 'a', to: 'b' }, box)).toMatchObject({ ok: true });
-		expect(toolbox.validateRequired('rename', { from: 'a', to: '' }, box)).toEqual(toolbox.findMissingArgument('to'));
+		expect(toolbox.validateRequired('rename', { from: 'a', to: '' }, box)).toEqual(toolbox.missingArgument('to'));
 		expect(toolbox.validateRequired('gone', {}, box)).toMatchObject({ error: { kind: 'unknown_tool' } });
 	});
 

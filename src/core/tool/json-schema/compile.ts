@@ -2,18 +2,18 @@ import { isRecord, isTooDeep, maxLevels } from '../../ground/json.ts';
 import { compilePattern, type Pattern } from '../pattern/pattern.ts';
 import { findReferred, holders, innerSchemas, type JsonSchema } from './keywords.ts';
 
-/** A schema that inputs can be checked by. */
+/** A compiled schema. */
 export interface Compiled {
 	readonly root: JsonSchema;
 	readonly patterns: ReadonlyMap<string, Pattern>;
-	/** What each schema with a `$ref` refers to. */
+	/** The target of each schema with a `$ref`. */
 	readonly references: ReadonlyMap<JsonSchema, JsonSchema | boolean>;
-	/** Whether it asks what no other keyword has looked at. */
+	/** Whether it uses `unevaluatedProperties` or `unevaluatedItems`. */
 	readonly tracks: boolean;
 	readonly size: SchemaLimits;
 }
 
-/** How large a schema is, or may be. */
+/** The size of a schema, or the limits of its size. */
 export interface SchemaLimits {
 	/** Characters as JSON. */
 	readonly length: number;
@@ -25,13 +25,13 @@ export interface SchemaLimits {
 
 const defaultLimits: SchemaLimits = { length: 2_000_000, schemas: 50_000, patterns: 200_000 };
 
-/** Schemas that one value is looked at by, references followed: more multiply without end. */
+/** The most schemas that check one value, including references. References can multiply without end. */
 const maxInPlace = 5_000;
 
-/** References and choices, one within the other, before the value is stepped into. */
+/** The most references and choices that are nested without a step into the value. */
 const maxChain = 100;
 
-/** Why a schema cannot be used, with the place within it in front. */
+/** The reason why a schema cannot be used. It begins with the place in the schema. */
 class SchemaError extends Error {
 	constructor(path: readonly string[], why: string) {
 		super(`${[...path, ''].join('.').slice(0, 200).replace(/\.$/, '')}${path.length === 0 ? '' : ': '}${why}`);
@@ -39,9 +39,9 @@ class SchemaError extends Error {
 }
 
 /**
- * Reads a JSON Schema (2020-12) so that inputs can be checked by it in a bounded time. Throws a `SchemaError` for what is
- * too large, does not have the form of a schema, has a `pattern` that cannot be matched or a `$ref` that leads nowhere, out
- * of the schema, or in a circle.
+ * Compiles a JSON Schema (2020-12), so that checks take a bounded time. Throws a `SchemaError` if the schema is too
+ * large or malformed, if a `pattern` cannot be matched, or if a `$ref` points nowhere, out of the schema or in a
+ * circle.
  */
 export function compileSchema(root: JsonSchema, limits: SchemaLimits = defaultLimits): Compiled {
 	const { length, schemas } = limits;
@@ -50,7 +50,7 @@ export function compileSchema(root: JsonSchema, limits: SchemaLimits = defaultLi
 	if (text.length > length) throw new SchemaError([], `larger than ${length} characters`);
 	const patterns = new Map<string, Pattern>();
 	const references = new Map<JsonSchema, JsonSchema | boolean>();
-	/** Each schema, with those within it that look at the same value. */
+	/** Each schema, with its inner schemas that check the same value. */
 	const known = new Map<JsonSchema, readonly unknown[]>();
 	let tracks = false;
 	let patternLength = 0;
@@ -86,7 +86,7 @@ export function compileSchema(root: JsonSchema, limits: SchemaLimits = defaultLi
 	};
 }
 
-/** Throws a `SchemaError` for a schema that is nested so deep that nothing should walk through it. */
+/** Throws a `SchemaError` if a schema is nested too deep to walk through. */
 export function assertNotTooDeep(schema: JsonSchema): void {
 	if (isTooDeep(schema)) throw new SchemaError([], `nested more than ${maxLevels} levels deep`);
 }
@@ -128,7 +128,7 @@ function readReference(
 	throw new SchemaError(at, `${shown} is nowhere in the schema`);
 }
 
-/** Throws where a value would be looked at by the same schema without end, or by too many. */
+/** Throws if the same schema would check a value without end, or if too many schemas would. */
 function assertFinite(
 	root: JsonSchema,
 	known: ReadonlyMap<JsonSchema, readonly unknown[]>,
@@ -165,12 +165,12 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isType = (value: unknown): boolean => [value].flat().every((one) => isText(one) && types.includes(one));
 
-/** The form of a keyword's value, and how that is said. */
+/** A test of a keyword's value, and the words for what is expected. */
 type Form = readonly [isOne: (value: unknown) => boolean, expected: string];
 
 const number: Form = [(value) => typeof value === 'number', 'a number'];
 
-/** Forms of the keywords that hold no schemas. Others say nothing here. */
+/** The forms of the keywords without schemas. Other keywords are not checked here. */
 const forms: ReadonlyMap<string, Form> = new Map<string, Form>([
 	['type', [isType, `one of ${types.join(', ')}, or a list of them`]],
 	['enum', [Array.isArray, 'a list']],

@@ -4,8 +4,8 @@ import { type JsonSchema, mapInner } from './keywords.ts';
 const converted = new WeakMap<JsonSchema, JsonSchema>();
 
 /**
- * A JSON Schema of an older draft (04 to 07, 2019-09) in the words of 2020-12, which is what providers take. One that is
- * in these words already is given back as it is.
+ * Converts a JSON Schema of an older draft (04 to 07, 2019-09) to 2020-12, which providers take. Returns a schema that
+ * is already in 2020-12 unchanged.
  */
 export function toCurrentDraft(schema: JsonSchema): JsonSchema {
 	const known = converted.get(schema);
@@ -22,21 +22,21 @@ function convert(schema: JsonSchema): JsonSchema {
 	return [withDefinitions, withDependencies, withOpenEnds].reduce((current, change) => change(current), given);
 }
 
-/** `items: […]` is `prefixItems` now, and `additionalItems` is `items`. */
+/** `items: […]` becomes `prefixItems`, and `additionalItems` becomes `items`. */
 function withListedItems(schema: JsonSchema): JsonSchema {
 	if (!Array.isArray(schema.items)) return schema;
 	const { items, additionalItems, ...rest } = schema;
 	return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) };
 }
 
-/** `definitions` is `$defs` now. */
+/** `definitions` becomes `$defs`. */
 function withDefinitions(schema: JsonSchema): JsonSchema {
 	if (!isRecord(schema.definitions)) return schema;
 	const { definitions, ...rest } = schema;
 	return { ...rest, $defs: { ...definitions, ...(isRecord(rest.$defs) && rest.$defs) } };
 }
 
-/** `dependencies` is two keywords now: one for names, one for schemas. */
+/** `dependencies` becomes two keywords: one for names, one for schemas. */
 function withDependencies(schema: JsonSchema): JsonSchema {
 	if (!isRecord(schema.dependencies)) return schema;
 	const { dependencies, ...rest } = schema;
@@ -52,7 +52,7 @@ function withDependencies(schema: JsonSchema): JsonSchema {
 	};
 }
 
-/** `exclusiveMinimum: true` says of `minimum` what is a number of its own now; likewise the maximum. */
+/** `exclusiveMinimum: true` with `minimum` becomes a number. The same for the maximum. */
 function withOpenEnds(schema: JsonSchema): JsonSchema {
 	return ['Minimum', 'Maximum'].reduce((current, name) => {
 		const [open, closed] = [`exclusive${name}`, name.toLowerCase()];

@@ -24,7 +24,7 @@ const mapsInPlace = ['dependentSchemas'];
 
 export type Holds = 'schema' | 'list' | 'map';
 
-/** What each keyword that holds schemas holds. All other keywords hold data, in which nothing is a schema. */
+/** The keywords that hold schemas, and in which form. All other keywords hold data, which is never read as a schema. */
 export const holders: ReadonlyMap<string, Holds> = new Map([
 	...[...single, ...singleInPlace].map((keyword) => [keyword, 'schema'] as const),
 	...[...lists, ...listsInPlace].map((keyword) => [keyword, 'list'] as const),
@@ -33,14 +33,14 @@ export const holders: ReadonlyMap<string, Holds> = new Map([
 
 const inPlace: ReadonlySet<string> = new Set([...singleInPlace, ...listsInPlace, ...mapsInPlace]);
 
-/** A schema within another: where it stands, and whether it looks at the same value. */
+/** A schema inside another: its place, and whether it checks the same value. */
 export interface Inner {
 	readonly path: readonly string[];
 	readonly schema: unknown;
 	readonly isInPlace: boolean;
 }
 
-/** The schemas that stand directly within a schema. */
+/** Lists the schemas directly inside a schema. */
 export function innerSchemas(schema: JsonSchema): Inner[] {
 	return Object.entries(schema).flatMap(([keyword, value]) => {
 		const isInPlace = inPlace.has(keyword);
@@ -58,7 +58,7 @@ function listInner(holds: Holds | undefined, value: unknown): (readonly [name: s
 	return holds === 'map' && isRecord(value) ? Object.entries(value) : [];
 }
 
-/** The schema with each of the schemas that stand directly within it changed. */
+/** Returns the schema with each direct inner schema changed. */
 export function mapInner(schema: JsonSchema, change: (inner: JsonSchema, keyword: string) => unknown): JsonSchema {
 	const update = (keyword: string) => (value: unknown) => (isRecord(value) ? change(value, keyword) : value);
 	return Object.fromEntries(
@@ -72,7 +72,7 @@ export function mapInner(schema: JsonSchema, change: (inner: JsonSchema, keyword
 	);
 }
 
-/** What a `$ref` into the same schema points to: `#`, a JSON pointer, or nothing for any other. */
+/** Finds the target of a `$ref` into the same schema: `#` or a JSON pointer. Returns `undefined` for any other. */
 export function findReferred(ref: string, root: JsonSchema): unknown {
 	if (ref === '#') return root;
 	if (!ref.startsWith('#/')) return undefined;

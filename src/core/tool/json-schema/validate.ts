@@ -4,16 +4,16 @@ import type { Compiled } from './compile.ts';
 import type { JsonSchema } from './keywords.ts';
 import { countCharacters, equals, findNumberIssues, fitsFormat, getType, isOfType, toCanonicalText } from './values.ts';
 
-/** The most that one check may cost, in schemas and values looked at: some 50 ms. */
+/** The most work of one check, in schemas and values visited. About 50 ms. */
 const maxWork = 100_000;
 
-/** Schemas that the check may be within at a time. */
+/** The deepest nesting of schemas during a check. */
 const maxDepth = 600;
 
-/** Mistakes that are told. */
+/** The most mistakes that are reported. */
 const maxIssues = 50;
 
-/** Characters of a value that a mistake shows. */
+/** The most characters of a value in a report. */
 const maxShown = 300;
 
 interface Issue {
@@ -21,12 +21,12 @@ interface Issue {
 	readonly message: string;
 }
 
-/** Names, or places, of what was looked at in an object or a list. */
+/** The names or indices that were checked in an object or a list. */
 type Seen = Set<string> | undefined;
 
 /**
- * What is wrong with an input, by a JSON Schema (2020-12): one line each, its path first, and none where it fits. It takes
- * a bounded time, whatever the schema and the input are: what cannot be checked in it is wrong.
+ * Checks an input against a JSON Schema (2020-12). Returns one line for each mistake, which begins with the path. The
+ * time is bounded for every schema and input: an input that takes longer is invalid.
  */
 export function findIssues(compiled: Compiled, input: unknown): readonly string[] {
 	const check = new Check(compiled);
@@ -53,17 +53,17 @@ class Check {
 		this.#compiled = compiled;
 	}
 
-	/** Whether the value fits; where it does not, `issues` say why. What was looked at in it is added to `seen`. */
+	/** Whether the value fits. If not, `issues` get the reasons. Adds what was checked to `seen`. */
 	fits(schema: unknown, value: unknown, seenBefore: Seen): boolean {
 		this.#spend(1);
 		if (typeof schema === 'boolean') return schema || this.#report('not allowed here. Leave it out.');
 		if (!isRecord(schema)) return true;
 		if (++this.#depth > maxDepth)
 			throw new TooMuch('The arguments are nested too deep to be checked. Make them simpler.');
-		// What a schema has not looked at, it has not looked at itself, or by those within it.
+		// The `unevaluated…` keywords ask what this schema and its inner schemas have not checked.
 		const asks = 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema;
 		const seen = asks ? new Set<string>() : seenBefore;
-		// Each says what is wrong by its own keywords, so all of them are asked.
+		// Each of these reports its own mistakes, so all of them run.
 		const target = this.#compiled.references.get(schema);
 		let fits = target === undefined || this.fits(target, value, seen);
 		fits = this.#isOfType(schema, value) && fits;
@@ -94,7 +94,7 @@ class Check {
 		return (isIt || this.#report(`expected ${this.#show(schema.const)}`)) && isIn;
 	}
 
-	/** A value of the schema as a mistake shows it: written once, however often it is shown. */
+	/** Formats a value of the schema for a report. Each value is formatted once. */
 	#show(value: unknown): string {
 		const known = this.#shown.get(value);
 		if (known !== undefined) return known;
@@ -119,7 +119,9 @@ class Check {
 		return fits;
 	}
 
-	/** Whether one of the schemas fits, and not more than so many. If none does, what is wrong by the one that comes nearest. */
+	/**
+	 * Whether at least one and at most `most` of the schemas fit. If none fits, reports the mistakes of the nearest one.
+	 */
 	#fitsSome(schemas: readonly unknown[], value: unknown, seen: Seen, most: number): boolean {
 		const before = this.issues;
 		let nearest: readonly Issue[] | undefined;
@@ -170,7 +172,7 @@ class Check {
 	#matches(source: string, text: string): boolean {
 		const pattern = this.#compiled.patterns.get(source);
 		if (pattern === undefined) return true;
-		// A step of a pattern is smaller work than looking at a value.
+		// A step of a pattern costs less than visiting a value.
 		this.#spend((pattern.steps * (text.length + 1)) / 25);
 		return pattern.matches(text);
 	}
@@ -291,7 +293,7 @@ class Check {
 	};
 }
 
-/** The deeper within the value the first mistake is, and the fewer there are, the nearer the value comes. */
+/** A schema is nearer if its first mistake is deeper in the value, or if it has fewer mistakes. */
 function isNearer(issues: readonly Issue[], than: readonly Issue[]): boolean {
 	const depth = (of: readonly Issue[]): number => of[0]?.path.length ?? 0;
 	return depth(issues) === depth(than) ? issues.length < than.length : depth(issues) > depth(than);

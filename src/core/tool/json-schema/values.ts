@@ -2,7 +2,7 @@ import { format as formats } from '@cfworker/json-schema';
 import { isRecord } from '../../ground/json.ts';
 import type { JsonSchema } from './keywords.ts';
 
-/** Is told of the work that a comparison costs, and throws when it is too much. */
+/** Adds the work of a comparison. Throws if the total is too high. */
 type Spend = (work: number) => void;
 
 /** Whether two JSON values are equal. */
@@ -23,7 +23,7 @@ export function equals(one: unknown, other: unknown, spend: Spend): boolean {
 	);
 }
 
-/** The value as a text that is the same for equal values. */
+/** Writes a value as a text that is the same for equal values. */
 export function toCanonicalText(value: unknown, spend: Spend): string {
 	spend(1 + (typeof value === 'string' ? value.length / 500 : 0));
 	if (Array.isArray(value)) return `[${value.map((entry) => toCanonicalText(entry, spend)).join()}]`;
@@ -32,13 +32,13 @@ export function toCanonicalText(value: unknown, spend: Spend): string {
 	return `{${entries.map((key) => `${JSON.stringify(key)}:${toCanonicalText(value[key], spend)}`).join()}}`;
 }
 
-/** Formats that are checked: those whose check takes a time that grows with the text's length only. */
+/** The formats that are checked. Each check takes time proportional to the length of the text. */
 const checkedFormats: ReadonlySet<string> = new Set([
 	...['date', 'time', 'date-time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uri', 'uri-reference'],
 	...['uri-template', 'uuid', 'json-pointer', 'relative-json-pointer', 'regex'],
 ]);
 
-/** Whether a text has a format. Formats that are not checked fit. */
+/** Whether a text has a format. An unchecked format always fits. */
 export function fitsFormat(format: string, text: string): boolean {
 	return !checkedFormats.has(format) || formats[format]?.(text) !== false;
 }
@@ -65,7 +65,7 @@ export function countCharacters(text: string): number {
 	return count;
 }
 
-/** What is wrong with a number by the keywords about numbers. */
+/** Lists the mistakes of a number by the keywords for numbers. */
 export function findNumberIssues(schema: JsonSchema, value: number): readonly string[] {
 	const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
 	const issues: string[] = [];
