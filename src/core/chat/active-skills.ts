@@ -1,6 +1,6 @@
 import { isRecord } from '../ground/json.ts';
-import { unknownSkill } from '../skill/builtins.ts';
-import { type Bundle, createBundle, withRequired } from '../skill/bundle.ts';
+import { describeUnknownSkill } from '../skill/builtins.ts';
+import { type Bundle, createBundle, loadRequired } from '../skill/bundle.ts';
 import type { Skill, SkillResolver } from '../skill/index.ts';
 import { findIn } from '../skill/resolver.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
@@ -70,7 +70,7 @@ export class ActiveSkills {
 		if (this.#loaded.has(name)) return;
 		const { resolver, signal } = this.#options;
 		const skill = await raceAbort(findIn(resolver, name), signal);
-		const loaded = skill === undefined ? [] : (await raceAbort(withRequired(resolver, skill), signal)).skills;
+		const loaded = skill === undefined ? [] : (await raceAbort(loadRequired(resolver, skill), signal)).skills;
 		this.#loaded.set(name, loaded);
 	}
 }
@@ -82,7 +82,7 @@ function* listReadings(messages: readonly Message[]): Generator<string> {
 		if (message.role === 'assistant') asked = new Map((message.toolCalls ?? []).flatMap(findReading));
 		if (message.role !== 'tool' || message.isError === true) continue;
 		const name = asked.get(message.toolCallId);
-		if (name !== undefined && message.content !== unknownSkill(name)) yield name;
+		if (name !== undefined && message.content !== describeUnknownSkill(name)) yield name;
 	}
 }
 

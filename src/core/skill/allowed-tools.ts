@@ -1,21 +1,21 @@
 /**
- * The names of tools in an `allowed-tools`, whichever way it is written: as a list, or separated by spaces or by commas.
- * What stands in parentheses is a pattern of the tool in front of it: `Read Bash(git diff:*)` has `Read` and `Bash`.
+ * Reads the tool names of an `allowed-tools`: a list, or a text with spaces or commas. Patterns in parentheses are
+ * removed: `Read Bash(git diff:*)` has `Read` and `Bash`.
  */
-export function toolNames(allowed: unknown): ReadonlySet<string> {
-	const names = withoutPatterns(toAllowedText(allowed) ?? '').split(/[\s,]/);
+export function readToolNames(allowed: unknown): ReadonlySet<string> {
+	const names = removePatterns(toAllowedText(allowed) ?? '').split(/[\s,]/);
 	return new Set(names.filter((name) => name !== ''));
 }
 
-/** An `allowed-tools` as one text; nothing where it names no tools at all. */
+/** Converts an `allowed-tools` to one text. Returns `undefined` if it names no tools. */
 export function toAllowedText(allowed: unknown): string | undefined {
 	if (typeof allowed === 'string') return allowed;
 	if (!Array.isArray(allowed) || !allowed.every((entry) => typeof entry === 'string')) return undefined;
 	return allowed.join(' ');
 }
 
-/** A text with a space for all that stands in parentheses; one that is never closed goes to the end. */
-export function withoutPatterns(text: string): string {
+/** Replaces each pair of parentheses and its content by a space. An unclosed one goes to the end. */
+export function removePatterns(text: string): string {
 	const kept: string[] = [];
 	for (let at = 0; at < text.length; ) {
 		const open = text.indexOf('(', at);

@@ -1,14 +1,14 @@
 import * as v from 'valibot';
 import { define } from '../tool/define.ts';
 import type { AnyFn, Tool, ToolContext } from '../tool/index.ts';
-import { type Bundle, type Loaded, withRequired } from './bundle.ts';
+import { type Bundle, type Loaded, loadRequired } from './bundle.ts';
 import { listFoundSkills, listSkillsOf } from './list.ts';
 import { inMemoryResolver, readIn, type SkillResolver } from './resolver.ts';
 import { loadBody, type Skill, type SkillContext } from './skill.ts';
 
 type Skills = readonly (AnyFn | Skill)[];
 
-/** The names of all skill tools that a run may have. */
+/** The names of all skill tools. */
 export const builtinNames: readonly string[] = [
 	'list_skills',
 	'read_skill',
@@ -17,27 +17,27 @@ export const builtinNames: readonly string[] = [
 	'read_skill_file',
 ];
 
-/** `list_skills`, `read_skill` and `apply_skill` over these skills. */
+/** Makes `list_skills`, `read_skill` and `apply_skill` for these skills. */
 export function builtins(skills: Skills, skillContext?: SkillContext): Tool[] {
 	return builtinsWithResolver(inMemoryResolver(skills), skillContext);
 }
 
 /**
- * The same over a resolver, with `search_skills` where it can search, and `read_skill_file` where a skill of it may
+ * Makes the same tools for a resolver. Adds `search_skills` if it can search, and `read_skill_file` if its skills can
  * have files.
  */
 export function builtinsWithResolver(resolver: SkillResolver, skillContext?: SkillContext): Tool[] {
 	return createBuiltins(resolver, { skillContext });
 }
 
-/** What the skill tools of a run are told. */
+/** The options of the skill tools of a run. */
 export interface BuiltinOptions {
 	readonly skillContext?: SkillContext;
-	/** What comes of the tools that skills bring; without it nothing is said of them. */
+	/** Combines the tools that skills bring with those of the run. Without it, `read_skill` says nothing about them. */
 	readonly bundle?: ((skills: readonly Skill[]) => Bundle | undefined) | undefined;
 }
 
-/** The skill tools of a run. */
+/** Makes the skill tools of a run. */
 export function createBuiltins(resolver: SkillResolver, options: BuiltinOptions): Tool[] {
 	return [
 		builtinListSkillsR(resolver),
@@ -48,22 +48,22 @@ export function createBuiltins(resolver: SkillResolver, options: BuiltinOptions)
 	];
 }
 
-/** `list_skills` over a fixed set. */
+/** Makes `list_skills` for a fixed set. */
 export function builtinListSkills(skills: Skills): Tool {
 	return builtinListSkillsR(inMemoryResolver(skills));
 }
 
-/** `read_skill` over a fixed set. */
+/** Makes `read_skill` for a fixed set. */
 export function builtinReadSkill(skills: Skills): Tool {
 	return builtinReadSkillR(inMemoryResolver(skills));
 }
 
-/** `apply_skill` over a fixed set. */
+/** Makes `apply_skill` for a fixed set. */
 export function builtinApplySkill(skills: Skills, skillContext?: SkillContext): Tool {
 	return builtinApplySkillR(inMemoryResolver(skills), skillContext);
 }
 
-/** `list_skills`: asks the resolver at every call, so the model sees what is advertised now. */
+/** Makes `list_skills`. It asks the resolver at every call, so the model sees the current list. */
 export function builtinListSkillsR(resolver: SkillResolver): Tool {
 	return define({
 		name: 'list_skills',
@@ -75,14 +75,17 @@ export function builtinListSkillsR(resolver: SkillResolver): Tool {
 	});
 }
 
-/** `read_skill(name)`: the skill's text, also of one that was never advertised; `Unknown skill: NAME` for none. */
+/**
+ * Makes `read_skill(name)`. It also reads skills that are not listed. It answers `Unknown skill: NAME` if there is
+ * none.
+ */
 export function builtinReadSkillR(resolver: SkillResolver): Tool {
 	return readSkill(resolver, {});
 }
 
 /**
- * `apply_skill(name, ctx)`: as `read_skill`, with a context for the skill's `bodyFn`. The harness's `skillContext` wins
- * over what the model says, so the model cannot spoof `attachments`.
+ * Makes `apply_skill(name, ctx)`: like `read_skill`, with a context for the skill's `bodyFn`. Values of `skillContext`
+ * win over those of the model, so a model cannot forge `attachments`.
  */
 export function builtinApplySkillR(resolver: SkillResolver, skillContext?: SkillContext): Tool {
 	return applySkill(resolver, { skillContext });
@@ -112,8 +115,8 @@ function applySkill(resolver: SkillResolver, { skillContext, bundle }: BuiltinOp
 }
 
 /**
- * `read_skill_file(name, path)`: a text file beside a skill's text. A path is one of the skill's own, letter by letter, so
- * none leads out of its folder; the answer to any other names the files that there are.
+ * Makes `read_skill_file(name, path)`. The path must equal one of the skill's own paths, so no path leads out of its
+ * folder. For any other path the answer lists the files of the skill.
  */
 export function builtinReadSkillFileR(resolver: SkillResolver): Tool {
 	return define({
@@ -124,12 +127,14 @@ export function builtinReadSkillFileR(resolver: SkillResolver): Tool {
 		retry: 'safe',
 		fn: async ({ name, path }) => {
 			const skill = await readIn(resolver, name);
-			return skill === undefined ? unknownSkill(name) : findFile(skill, path);
+			return skill === undefined ? describeUnknownSkill(name) : findFile(skill, path);
 		},
 	});
 }
 
-/** `search_skills(query, limit?)` by the resolver's `searchFn`, with its scores where it has any. */
+/**
+ * Makes `search_skills(query, limit?)` with the resolver's `searchFn`. The answer has scores if the resolver has them.
+ */
 export function builtinSearchSkillsR(resolver: SkillResolver): Tool {
 	return define({
 		name: 'search_skills',
@@ -144,8 +149,8 @@ export function builtinSearchSkillsR(resolver: SkillResolver): Tool {
 	});
 }
 
-/** What a model is told where no skill has that name. */
-export function unknownSkill(name: string): string {
+/** The answer to the model if no skill has the name. */
+export function describeUnknownSkill(name: string): string {
 	return `Unknown skill: ${name}`;
 }
 
@@ -156,13 +161,13 @@ async function toSkillText(
 	bundle: BuiltinOptions['bundle'],
 ): Promise<string> {
 	const skill = await readIn(resolver, name);
-	if (skill === undefined) return unknownSkill(name);
+	if (skill === undefined) return describeUnknownSkill(name);
 	const text = await loadBody(skill, context);
-	return [text, ...aboutRequired(await withRequired(resolver, skill), bundle)].join('\n\n');
+	return [text, ...describeRequired(await loadRequired(resolver, skill), bundle)].join('\n\n');
 }
 
-/** What is to be said of what a skill requires, and of the tools that come with it. */
-function aboutRequired({ skills, missing, circles }: Loaded, bundle: BuiltinOptions['bundle']): string[] {
+/** Describes the skills that a skill requires, and the tools that it brings. */
+function describeRequired({ skills, missing, circles }: Loaded, bundle: BuiltinOptions['bundle']): string[] {
 	const [{ requires = [] } = {}] = skills;
 	const names = new Set(skills.map(({ name }) => name));
 	const { tools, taken } = bundle?.(skills) ?? { tools: [], taken: [] };
@@ -178,7 +183,7 @@ function aboutRequired({ skills, missing, circles }: Loaded, bundle: BuiltinOpti
 	return lines.flatMap(([what, list]) => (list.length === 0 ? [] : [`${what}: ${list.join(', ')}.`]));
 }
 
-/** Paths that are named to a model that asks for another. */
+/** The most paths in the answer for an unknown path. */
 const mostPaths = 200;
 
 function findFile({ name, files = {} }: Skill, path: string): string {
@@ -190,7 +195,7 @@ function findFile({ name, files = {} }: Skill, path: string): string {
 	return `The skill ${name} has no file ${JSON.stringify(path)}. Its files: ${paths.slice(0, mostPaths).join(', ')}${more}.`;
 }
 
-/** Whether a path is a plain one within a folder, whoever wrote it. */
+/** Whether a path is a plain path inside a folder. */
 function isInside(path: string): boolean {
 	return !/[\\\p{Cc}]/u.test(path) && path.split('/').every((name) => name !== '' && name !== '.' && name !== '..');
 }

@@ -1,21 +1,21 @@
 import { forAgent } from '../tool/define.ts';
 import type { AnyFn, Tool } from '../tool/index.ts';
 import { providerName } from '../tool/provider-name.ts';
-import { toolNames } from './allowed-tools.ts';
+import { readToolNames } from './allowed-tools.ts';
 import { findIn, type SkillResolver } from './resolver.ts';
 import type { Skill } from './skill.ts';
 
-/** A skill with all that it requires, itself first, and what is wrong with that. */
+/** A skill and all skills that it requires, itself first, and the problems with them. */
 export interface Loaded {
 	readonly skills: readonly Skill[];
-	/** Names that no skill has. */
+	/** Required names without a skill. */
 	readonly missing: readonly string[];
-	/** Skills that require each other: the names on the way, the first again at the end. */
+	/** Circles of skills that require each other. Each is a list of names that ends with its first name. */
 	readonly circles: readonly (readonly string[])[];
 }
 
-/** Follows `requires` through all skills, each once. Never throws for what is missing or goes in a circle. */
-export async function withRequired(resolver: SkillResolver, skill: Skill): Promise<Loaded> {
+/** Loads a skill and follows `requires`. Each skill comes once. Missing skills and circles do not make it throw. */
+export async function loadRequired(resolver: SkillResolver, skill: Skill): Promise<Loaded> {
 	const skills = new Map<string, Skill>();
 	const missing = new Set<string>();
 	const circles: string[][] = [];
@@ -40,16 +40,16 @@ export interface BundledTool {
 	readonly skill: string;
 }
 
-/** What skills bring beside the tools that are there. */
+/** The tools that skills add to those of a run. */
 export interface Bundle {
 	readonly tools: readonly BundledTool[];
-	/** Those whose name another tool has. */
+	/** The tools that are left out, because another tool has the same name. */
 	readonly taken: readonly BundledTool[];
 }
 
 /**
- * The tools of skills: their own, and those of `offered` that they name in `allowed-tools`. Of two with one name the
- * earlier counts: a tool that is there already, then that of the skill that stands first.
+ * Combines the tools of skills: their own, and those of `offered` that they name in `allowed-tools`. If two tools have
+ * one name, the earlier one counts: first the tools of the run, then those of the first skill.
  */
 export function createBundle(there: readonly Tool[], skills: readonly Skill[], offered: readonly Tool[]): Bundle {
 	const names = new Set(there.map(({ name }) => providerName(name)));
@@ -67,13 +67,13 @@ export function createBundle(there: readonly Tool[], skills: readonly Skill[], o
 }
 
 function listTools({ tools = [], frontMatter }: Skill, offered: readonly Tool[]): readonly Tool[] {
-	const named = toolNames(frontMatter?.['allowed-tools']);
+	const named = readToolNames(frontMatter?.['allowed-tools']);
 	return [...ownTools(tools), ...offered.filter(({ name }) => named.has(name))];
 }
 
 const made = new WeakMap<object, readonly Tool[]>();
 
-/** A skill's own tools, made once however often the skill is read. */
+/** Returns a skill's own tools. They are made once, however often the skill is read. */
 function ownTools(entries: readonly (AnyFn | Tool)[]): readonly Tool[] {
 	const tools = made.get(entries) ?? forAgent(entries);
 	made.set(entries, tools);

@@ -1,8 +1,9 @@
 import { isMap, isScalar, LineCounter, type ParsedNode, parseDocument, visit, type YAMLMap } from 'yaml';
 
 /**
- * One breach of the SKILL.md format. `line` counts from 1 in the file; `field` is a key of the front matter, or
- * `frontMatter`. With an `error` the skill cannot work here; with a `warning` it does, but perhaps not everywhere.
+ * A violation of the SKILL.md format. `line` counts from 1 in the file. `field` is a key of the front matter, or
+ * `frontMatter`. After an `error` the skill does not work here. After a `warning` it does, but maybe not in other
+ * programs.
  */
 export interface Violation {
 	readonly severity: 'error' | 'warning';
@@ -11,7 +12,7 @@ export interface Violation {
 	readonly line?: number;
 }
 
-/** A value of the front matter. `text` is a scalar as it stands in the file: `1.10` of a number, `no` of a `no`. */
+/** A value of the front matter. `text` is a scalar as written in the file, such as `1.10` or `no`. */
 export interface Entry {
 	readonly value: unknown;
 	readonly line: number;
@@ -20,7 +21,7 @@ export interface Entry {
 	readonly entries?: ReadonlyMap<string, Entry>;
 }
 
-/** `repairs` lists the values that had to be quoted before the YAML could be read. */
+/** `repairs` lists the values that were quoted to make the YAML readable. */
 export type FrontMatter =
 	| {
 			readonly ok: true;
@@ -30,14 +31,14 @@ export type FrontMatter =
 	  }
 	| { readonly ok: false; readonly violation: Violation };
 
-/** Characters of a front matter: reading YAML takes time. */
+/** The most characters of a front matter, because reading YAML takes time. */
 const maxLength = 32_000;
 
 /**
  * Splits a SKILL.md into front matter and body. Never throws.
  *
- * The front matter stands between the first line and the next one that is `---`. The body is all that follows, as it is,
- * without the one blank line that sets it off.
+ * The front matter is between the first line and the next line that is `---`. The body is everything after it, without
+ * the one blank line between them.
  */
 export function readFrontMatter(text: string): FrontMatter {
 	const open = /^\uFEFF?---[ \t]*\r?(?=\n|$)/.exec(text)?.[0];
@@ -49,7 +50,7 @@ export function readFrontMatter(text: string): FrontMatter {
 	const close = closing.exec(text);
 	if (close === null) return fail('is never closed: write a line `---` after its last key', 1);
 	const body = text.slice(closing.lastIndex).replace(/^\r?\n/, '');
-	// It starts with the line break of the opening `---`, so that a line of it is a line of the file.
+	// The YAML starts with the line break after the opening `---`. So its line numbers are those of the file.
 	if (close.index > maxLength)
 		return fail(`has ${close.index} characters, and ${maxLength} are allowed: put long text in the body`, 1);
 	const yaml = text.slice(open.length, close.index).replaceAll('\r\n', '\n');
@@ -76,7 +77,10 @@ interface Parsed {
 
 const noEntries: ReadonlyMap<string, Entry> = new Map();
 
-/** YAML 1.2 with text keys only. Aliases and custom tags are not resolved: no cycles, no blow-up, nothing but JSON values. */
+/**
+ * Parses YAML 1.2 with text keys. Aliases and custom tags are not resolved, so the result is plain JSON values without
+ * cycles or blow-up.
+ */
 function parse(yaml: string): Parsed {
 	const lines = new LineCounter();
 	const lineAt = (offset: number) => lines.linePos(offset).line;
@@ -89,7 +93,7 @@ function parse(yaml: string): Parsed {
 			prettyErrors: false,
 			resolveKnownTags: false,
 			stringKeys: true,
-			// Its own check takes quadratic time.
+			// The check of the library takes quadratic time.
 			uniqueKeys: false,
 		});
 		for (const { message, pos } of document.errors) report(message, pos[0]);
@@ -113,7 +117,7 @@ function parse(yaml: string): Parsed {
 		if (problems.length > 0 || !isMap(contents)) return { entries: noEntries, problems };
 		return { entries: readEntries(contents, (node) => node.toJS(document), lineAt), problems };
 	} catch {
-		// Recursion into some thousand nested lists ends in a RangeError.
+		// Thousands of nested lists end in a RangeError.
 		return { entries: noEntries, problems: [{ message: 'It is nested too deep', line: 1, at: 0 }] };
 	}
 }
@@ -137,18 +141,24 @@ function readEntries(
 	return entries;
 }
 
-/** A line `key: plain text`. Text that a quote, block, collection, anchor, tag or comment starts is left alone. */
+/**
+ * Matches a line `key: plain text`. Does not match a value that starts with a quote, block, collection, anchor, tag or
+ * comment.
+ */
 const plainLine = /^( *)([\w.-]+):[ \t]+([^\s"'|>[\]{}&!#,].*)$/s;
 
-/** A line that goes on with the text above it: one that looks like a key of its own never does, as quoting must not hide another mistake. */
+/**
+ * Matches a line that continues the text above it. A line that looks like a key does not match, because quoting must
+ * not hide another mistake.
+ */
 const nextLine = /^[ \t]+(?![a-z][\w.-]*:(?:\s|$))[^\s#]/;
 
-/** A value that is plain text, with its deeper indented lines. */
+/** A plain text value with its deeper indented lines. */
 interface PlainValue {
 	readonly indent: string;
 	readonly key: string;
 	readonly text: string;
-	/** Where it begins in the YAML, with its key, and the first line behind it. */
+	/** The offset of its key in the YAML, and the first line after it. */
 	readonly at: number;
 	readonly length: number;
 	readonly next: number;
@@ -176,10 +186,13 @@ interface Repaired {
 	readonly repairs: readonly Violation[];
 }
 
-/** How often the YAML is read again, each time with more of it in quotes. */
-const mostRounds = 10;
+/** The most attempts to read the YAML with more values in quotes. */
+const maxRepairs = 10;
 
-/** Quotes each plain value that has a problem in it (most often an unquoted `: `), if the YAML can be read after that. */
+/**
+ * Quotes each plain value with a problem (most often an unquoted `: `). Returns `undefined` if the YAML is still not
+ * readable.
+ */
 function repair(yaml: string, problems: readonly Problem[], round = 1): Repaired | undefined {
 	const repairs: Violation[] = [];
 	const open = problems.toSorted((one, other) => one.at - other.at);
@@ -207,7 +220,7 @@ function repair(yaml: string, problems: readonly Problem[], round = 1): Repaired
 		at += whole.length + 1;
 		index = next;
 	}
-	if (repairs.length === 0 || round > mostRounds) return undefined;
+	if (repairs.length === 0 || round > maxRepairs) return undefined;
 	const { entries, problems: left } = parse(written.join('\n'));
 	if (left.length === 0) return { entries, repairs };
 	const rest = repair(written.join('\n'), left, round + 1);

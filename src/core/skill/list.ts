@@ -1,22 +1,22 @@
 import type { FoundSkill } from './search.ts';
 import type { Skill } from './skill.ts';
 
-/** What a listing needs of a skill. */
+/** The fields of a skill that a listing needs. */
 type Listed = Pick<Skill, 'name' | 'description' | 'when' | 'modalities'>;
 
-/** One skill in the listing that a model scans. */
+/** A skill in a listing for a model. */
 export interface SkillListing {
 	readonly name: string;
 	readonly description: string;
 	readonly when: readonly string[];
 }
 
-/** `{ name, description, when }` of each skill. */
+/** Lists skills as `{ name, description, when }`. */
 export function listSkillsOf(skills: readonly Skill[]): SkillListing[] {
 	return skills.map(toListing);
 }
 
-/** The same for skills that a search found, with their scores where there are any. */
+/** Lists found skills, with their scores if there are any. */
 export function listFoundSkills(found: readonly FoundSkill[]): (SkillListing & { score?: number })[] {
 	return found.map((skill) => ({
 		...toListing(skill),
@@ -28,14 +28,14 @@ function toListing({ name, description, when = [] }: Skill): SkillListing {
 	return { name, description, when };
 }
 
-/** One skill as a line of the index: `  - NAME: DESCRIPTION (when: a, b) (modalities: image)`. */
+/** Formats a skill as a line of the index: `  - NAME: DESCRIPTION (when: a, b) (modalities: image)`. */
 export function indexLine({ name, description, when, modalities }: Listed): string {
 	return `  - ${name}: ${description}${renderClause('when', when)}${renderClause('modalities', modalities)}`;
 }
 
 /**
- * The part of the system prompt that lists the skills; empty for none. Where there are `more` than those listed, a last
- * line says how many, and how to find them: no skill is lost silently.
+ * Builds the part of the system prompt that lists the skills. Empty if there are none. If there are `more` skills than
+ * listed, a last line says how many and how to find them.
  */
 export function buildIndex(skills: readonly Skill[], more = 0): string {
 	const lines = [

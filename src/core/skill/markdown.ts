@@ -1,28 +1,28 @@
 import { stringify } from 'yaml';
 import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
-import { withoutPatterns } from './allowed-tools.ts';
+import { removePatterns } from './allowed-tools.ts';
 import { type Entry, readFrontMatter, type Violation } from './front-matter.ts';
 import type { Skill } from './skill.ts';
 
 export type { Violation } from './front-matter.ts';
 
 export interface MarkdownOptions {
-	/** Name of the folder that holds the SKILL.md: the name of a skill without one, and what `name` has to equal. */
+	/** The name of the folder of the SKILL.md. `name` must equal it. A skill without a `name` gets it. */
 	readonly directory?: string;
 }
 
 /**
- * Reads a SKILL.md (https://agentskills.io/specification) leniently: what `validateMarkdown` reports loads all the same, if
- * it can be told what was meant. An odd name loads, `directory` stands in for a missing one, a value whose unquoted `: `
- * is not valid YAML is taken as the text it looks like, a scalar as its text (`version: 1.10` is `'1.10'`).
+ * Reads a SKILL.md (https://agentskills.io/specification) leniently. It accepts what `validateMarkdown` reports, as
+ * long as the meaning is clear: an odd name loads, `directory` replaces a missing name, a value with an unquoted `: `
+ * is read as text, and a scalar keeps its text (`version: 1.10` is `'1.10'`).
  *
- * `when`, `modalities` and `requires` are comma-separated text (or lists) under `metadata`. `body` is what follows the front
- * matter, as it is, without one blank line. All else is kept in `frontMatter`, so that `fromMarkdown(toMarkdown(skill))`
- * equals every `skill` that was read.
+ * `when`, `modalities` and `requires` are comma-separated texts or lists under `metadata`. `body` is everything after
+ * the front matter, without one blank line. `frontMatter` keeps the rest, so `fromMarkdown(toMarkdown(skill))` equals
+ * every `skill` that was read.
  *
- * @throws {RunletError} `invalid_skill` when the front matter or the description is missing, when there is neither a name
- * nor a `directory`, or when the YAML is broken; `data` has `field` and `line`.
+ * @throws {RunletError} `invalid_skill` if the front matter or the description is missing, if there is neither a name
+ * nor a `directory`, or if the YAML is broken. `data` has `field` and `line`.
  */
 export function fromMarkdown(text: string, { directory }: MarkdownOptions = {}): Skill {
 	const frontMatter = readFrontMatter(text);
@@ -53,11 +53,11 @@ export function fromMarkdown(text: string, { directory }: MarkdownOptions = {}):
 }
 
 /**
- * Writes a standard SKILL.md (https://agentskills.io/specification), with `when`, `modalities` and `requires` as
- * comma-separated text under `metadata`: an entry of theirs that holds a comma is read back as two. `tools` and `fn` have no
- * place in the format and are left out. Nothing is checked: `validateMarkdown` tells whether the skill's own values fit.
+ * Writes a standard SKILL.md (https://agentskills.io/specification). `when`, `modalities` and `requires` become
+ * comma-separated texts under `metadata`, so an entry with a comma is read back as two. `tools` and `fn` are left out:
+ * the format has no place for them. Nothing is validated: use `validateMarkdown`.
  *
- * @throws {RunletError} `invalid_skill` for a skill with a `bodyFn`, whose text does not exist before a turn.
+ * @throws {RunletError} `invalid_skill` for a skill with a `bodyFn`, because its text does not exist before a turn
  */
 export function toMarkdown({ name, description, body = '', bodyFn, frontMatter = {}, ...skill }: Skill): string {
 	if (bodyFn !== undefined) {
@@ -74,8 +74,8 @@ export function toMarkdown({ name, description, body = '', bodyFn, frontMatter =
 		const message = `The metadata of the skill "${name}" is not a map, so ${Object.keys(lists).join(', ')} cannot be added to it`;
 		throw new RunletError('invalid_skill', message, { field: 'metadata' });
 	}
-	// `compat` quotes what another reader's YAML 1.1 takes for a date or a boolean (`2026-01-31`, `no`). Text of several lines
-	// is written as JSON: as a block or folded, yaml 2.9.1 changes some lines that hold nothing but blanks.
+	// `compat` quotes values that YAML 1.1 readers take for a date or a boolean (`2026-01-31`, `no`). Text of several
+	// lines is written as JSON, because yaml 2.9.1 changes some blank lines in block and folded text.
 	const yaml = stringify(
 		{ name, description, ...rest, ...(!isEmpty && { metadata: merged }) },
 		{ aliasDuplicateObjects: false, blockQuote: false, compat: 'yaml-1.1', doubleQuotedAsJSON: true, lineWidth: 0 },
@@ -84,9 +84,9 @@ export function toMarkdown({ name, description, body = '', bodyFn, frontMatter =
 }
 
 /**
- * Every breach of the SKILL.md format (https://agentskills.io/specification), read to the letter: empty when the file is
- * valid. A character is a Unicode code point. `field` is a key, `metadata.KEY`, or `frontMatter` for the block as a whole.
- * With an `error` a skill cannot be published; with a `warning` it works here. Never throws.
+ * Lists every violation of the SKILL.md format (https://agentskills.io/specification), read literally. A character is a
+ * Unicode code point. `field` is a key, `metadata.KEY`, or `frontMatter` for the whole block. A skill with an `error`
+ * cannot be published; a skill with a `warning` works here. Never throws.
  */
 export function validateMarkdown(text: string, { directory }: MarkdownOptions = {}): Violation[] {
 	const frontMatter = readFrontMatter(text);
@@ -109,14 +109,14 @@ export function validateMarkdown(text: string, { directory }: MarkdownOptions = 
 
 const listFields = ['when', 'modalities', 'requires'] as const;
 
-/** The entries of comma-separated text or of a list; `undefined` for what is neither. */
+/** Reads comma-separated text or a list. Returns `undefined` for anything else. */
 function readList(entry: Entry | undefined): string[] | undefined {
 	const items: unknown = entry?.text === undefined ? entry?.value : [entry.text];
 	if (!Array.isArray(items) || !items.every(isScalarValue)) return undefined;
 	return items.flatMap((item) => String(item).split(',')).flatMap((item) => item.trim() || []);
 }
 
-/** The keys that have no field of their own in `Skill`. A key without a value is as good as none. */
+/** Returns the keys that have no field in `Skill`. A key without a value counts as missing. */
 function readRest(entries: ReadonlyMap<string, Entry>, metadata: ReadonlyMap<string, Entry>): Record<string, unknown> {
 	const isList = (key: string) =>
 		listFields.some((field) => field === key) && readList(metadata.get(key)) !== undefined;
@@ -136,12 +136,12 @@ function toTextValue({ text, value }: Entry): unknown {
 	return text ?? value;
 }
 
-/** A number that would be written back differently (`1.10`) stays text. */
+/** Returns the value. A number that would be written back differently (`1.10`) stays text. */
 function toValue({ text, value }: Entry): unknown {
 	return typeof value === 'number' && String(value) !== text ? text : value;
 }
 
-/** The rules of each key, in the order of the specification. */
+/** The rule of each key, in the order of the specification. */
 const checks: Readonly<Record<string, (entry: Entry, directory: string | undefined) => Violation[]>> = {
 	name: (entry, directory) => {
 		const { value, line } = entry;
@@ -170,8 +170,8 @@ const checks: Readonly<Record<string, (entry: Entry, directory: string | undefin
 	},
 	'allowed-tools': (entry) => {
 		const violations = checkText('allowed-tools', entry);
-		// A comma in parentheses belongs to a tool's pattern: `Bash(cut -d, *)`.
-		if (withoutPatterns(entry.text ?? '').includes(',')) {
+		// A comma in parentheses is part of a tool's pattern: `Bash(cut -d, *)`.
+		if (removePatterns(entry.text ?? '').includes(',')) {
 			const message = 'allowed-tools has to be separated by spaces, not by commas';
 			violations.push({ severity: 'warning', field: 'allowed-tools', message, line: entry.line });
 		}
@@ -183,7 +183,7 @@ function isKnown(key: string): boolean {
 	return Object.hasOwn(checks, key);
 }
 
-/** With a `limit`, the text may not be empty either. */
+/** Checks a text. With a `limit` it must not be empty. */
 function checkText(field: string, { value, text, line }: Entry, limit?: number): Violation[] {
 	const severity = 'warning';
 	if (typeof value !== 'string') {

@@ -3,7 +3,7 @@ import { buildIndex } from './list.ts';
 import { type FoundSkill, type SearchOptions, searchSkillsOf } from './search.ts';
 import { findSkill, forAgent, type Skill } from './skill.ts';
 
-/** What a resolver is told when the index of a turn is built. */
+/** What a resolver knows when a turn builds its index. */
 export interface ListContext {
 	readonly messages: readonly unknown[];
 	readonly system?: string;
@@ -11,32 +11,34 @@ export interface ListContext {
 }
 
 /**
- * Where skills come from: `listFn` says which a turn advertises, `readFn` finds one by name, advertised or not, and
- * `searchFn`, where there is one, gives the model a `search_skills` tool.
+ * A source of skills. `listFn` returns the skills that a turn lists. `readFn` finds a skill by name, listed or not.
+ * `searchFn`, if present, gives the model a `search_skills` tool.
  */
 export interface SkillResolver {
 	listFn(context: ListContext): readonly Skill[] | Promise<readonly Skill[]>;
 	readFn(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
 	searchFn?(query: string, options?: SearchOptions): readonly FoundSkill[] | Promise<readonly FoundSkill[]>;
-	/** How many skills there are beyond those that `listFn` lists: the model is told of them. Missing: none, or nobody knows. */
+	/**
+	 * The number of skills that `listFn` does not list. The model is told of them. Without it the number is 0 or unknown.
+	 */
 	moreFn?(context: ListContext): number | Promise<number>;
-	/** As `readFn`, but the text and the files may be missing: for who only wants to know what a skill brings. */
+	/** Like `readFn`, but may leave out the text and the files. For callers that only need what the skill brings. */
 	findFn?(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
-	/** Whether a skill of it may have files: then there is a `read_skill_file` tool. */
+	/** Whether its skills can have files. If so, there is a `read_skill_file` tool. */
 	readonly hasFiles?: boolean;
-	/** All its skills, where it holds them. */
+	/** All its skills, if it has them in memory. */
 	readonly skills?: readonly Skill[];
 }
 
-/** Advertises every skill, every turn; no search. */
+/** Lists every skill in every turn. Has no search. */
 export function inMemoryResolver(entries: readonly (AnyFn | Skill)[]): SkillResolver {
 	const skills = forAgent(entries);
 	return { listFn: () => skills, readFn: (name) => findSkill(skills, name), hasFiles: hasFiles(skills), skills };
 }
 
 /**
- * Advertises only `alwaysOn`; the rest is found by `search_skills` and read by name. `alwaysOn` takes skills, or names
- * of skills in the list.
+ * Lists only `alwaysOn`. The model finds the other skills with `search_skills` and reads them by name. `alwaysOn` takes
+ * skills, or names of skills in the list.
  */
 export function searchableResolver(
 	entries: readonly (AnyFn | Skill)[],
@@ -56,7 +58,7 @@ export function searchableResolver(
 	};
 }
 
-/** The resolver that a run uses: an explicit one wins, else the skills given, else none. */
+/** Returns the resolver of a run: an explicit one, else one for the given skills, else `undefined`. */
 export function effectiveResolver(
 	resolver: SkillResolver | undefined,
 	skills: readonly (AnyFn | Skill)[] | undefined,
@@ -65,24 +67,24 @@ export function effectiveResolver(
 	return skills === undefined || skills.length === 0 ? undefined : inMemoryResolver(skills);
 }
 
-/** What a turn's system prompt says of the skills there are: those listed, and how many more can be found. */
+/** Builds the index of a turn: the listed skills, and how many more can be found. */
 export async function listAdvertised(resolver: SkillResolver, context: ListContext): Promise<string> {
 	const listed = await resolver.listFn(context);
 	return buildIndex(listed, resolver.searchFn === undefined ? 0 : await resolver.moreFn?.(context));
 }
 
-/** The skill of that name, without its text where that costs less. */
+/** Finds a skill by its name, without its text if that is cheaper. */
 export async function findIn(resolver: SkillResolver, name: string): Promise<Skill | undefined> {
 	const found = resolver.findFn === undefined ? resolver.readFn(name) : resolver.findFn(name);
 	return (await found) ?? undefined;
 }
 
-/** The skill of that name, with its text. */
+/** Reads a skill by its name, with its text. */
 export async function readIn(resolver: SkillResolver, name: string): Promise<Skill | undefined> {
 	return (await resolver.readFn(name)) ?? undefined;
 }
 
-/** Several resolvers as one; of two skills with one name the earlier resolver's counts. */
+/** Joins several resolvers. If two skills have one name, that of the earlier resolver counts. */
 export function joinResolvers(resolvers: readonly SkillResolver[]): SkillResolver {
 	const unique = <S extends Skill>(lists: readonly (readonly S[])[]): S[] =>
 		[

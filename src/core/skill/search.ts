@@ -1,24 +1,24 @@
 import type { Skill } from './skill.ts';
 
-/** What of a skill is searched. */
+/** The fields of a skill that are searched. */
 export type Searched = Pick<Skill, 'name' | 'description' | 'when'>;
 
 export interface SearchOptions {
-	/** How many to give at most; 10. */
+	/** The most results. The default is 10. */
 	readonly limit?: number;
-	/** Scores below this are left out; 1, and 0 where a resolver has a measure of its own. */
+	/** The lowest score of a result. The default is 1, or 0 if the resolver has its own scores. */
 	readonly minScore?: number;
 }
 
 /** A skill that a search found. */
 export interface FoundSkill extends Skill {
-	/** How well it fits, in the measure of its resolver: more is better. */
+	/** How well it fits by the score of its resolver. Higher is better. */
 	readonly score?: number;
 }
 
 /**
- * Skills that match a text, best first, equals in the order given. A case-insensitive substring counts 3 in the name, 2
- * in the description, 1 in each `when`; an empty query finds nothing.
+ * Searches skills, the best first; equal scores keep their order. A case-insensitive substring counts 3 in the name, 2
+ * in the description, and 1 in each `when`. An empty query finds nothing.
  */
 export function searchSkillsOf(
 	skills: readonly Skill[],
@@ -31,7 +31,7 @@ export function searchSkillsOf(
 		.map(({ skill }) => skill);
 }
 
-/** All that match, with their scores, in the same order. */
+/** Returns all matches with their scores, in the same order. */
 export function scoreSkills<S extends Searched>(skills: readonly S[], query: string): { skill: S; score: number }[] {
 	const needle = query.trim().toLowerCase();
 	if (needle === '') return [];

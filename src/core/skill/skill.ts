@@ -5,42 +5,48 @@ import type { AnyFn, Tool } from '../tool/index.ts';
 import { applyByName } from '../tool/invoke.ts';
 
 /**
- * A reusable piece of instructions that a model reads when it needs it.
+ * Instructions that a model reads when it needs them.
  *
- * `body` is returned verbatim; `bodyFn` is called with the turn's context instead. `tools` become callable once the
- * skill was read; `requires` names skills that this one builds on.
+ * `body` is returned as it is. `bodyFn` makes the text from the turn's context instead. `tools` become callable after
+ * the skill was read. `requires` names the skills that this one builds on.
  */
 export interface Skill {
 	readonly name: string;
 	readonly description: string;
-	/** Trigger phrases: when this skill applies. */
+	/** Trigger phrases. */
 	readonly when?: readonly string[];
-	/** Kinds of input it can act on, such as `image` or `pdf`; missing means text. Advisory: it gates nothing. */
+	/** The kinds of input for this skill, such as `image` or `pdf`. The default is text. Only a hint. */
 	readonly modalities?: readonly string[];
 	readonly body?: string;
 	readonly bodyFn?: BodyFn;
 	readonly tools?: readonly Tool[];
 	readonly requires?: readonly string[];
-	/** Text files beside the body, by their path in the skill's folder (`references/api.md`): for `read_skill_file`. */
+	/**
+	 * The text files beside the body, by their path in the skill's folder (`references/api.md`). The model reads them
+	 * with `read_skill_file`.
+	 */
 	readonly files?: Readonly<Record<string, string>>;
 	/** The function that the skill was made from, if any. */
 	readonly fn?: AnyFn;
 	/**
-	 * `license`, `compatibility`, `allowed-tools` and `metadata` of a SKILL.md, kept so that it can be written back. Tools
-	 * of the run's `skillTools` that `allowed-tools` names are callable once the skill was read; other names mean nothing.
+	 * `license`, `compatibility`, `allowed-tools` and `metadata` of a SKILL.md. `toMarkdown` writes them back. After the
+	 * skill was read, the run's `skillTools` that `allowed-tools` names are callable; other names have no effect.
 	 */
 	readonly frontMatter?: Readonly<Record<string, unknown>>;
 }
 
-/** Makes a skill's text from the turn's context: a function made with `fn` gets its parameters by name, another the whole object. */
+/**
+ * Makes the text of a skill from the turn's context. A function made with `fn` gets its parameters by name, any other
+ * the whole context.
+ */
 export type BodyFn = (...args: never[]) => string | Promise<string>;
 
-/** What a skill is told about the turn. */
+/** Facts about the turn for a skill. */
 export type SkillContext = Readonly<Record<string, unknown>>;
 
 /**
- * A skill from a function with `meta.skill`. Its name falls back to the function's; without `body` and `bodyFn` the
- * function itself makes the text.
+ * Makes a skill from a function with `meta.skill`. The default name is that of the function. Without `body` and
+ * `bodyFn`, the function itself makes the text.
  */
 export function fromFn(f: AnyFn): Skill {
 	const meta = isFn(f) ? f.meta.skill : undefined;
@@ -67,8 +73,8 @@ export function fromFn(f: AnyFn): Skill {
 }
 
 /**
- * Skills as an agent lists them, functions and records mixed, in the same order. Two of one name are `duplicate_skill`:
- * only the first could ever be read.
+ * Converts functions and records to skills, in the same order. Throws `duplicate_skill` if two have one name, because
+ * the second could never be read.
  */
 export function forAgent(entries: readonly (AnyFn | Skill)[]): readonly Skill[] {
 	const skills = entries.map((entry) => (typeof entry === 'function' ? fromFn(entry) : check(entry)));
@@ -87,12 +93,12 @@ function check(entry: Skill): Skill {
 	throw new RunletError('invalid_skill', message, { field });
 }
 
-/** The skill of that name, or `undefined`. */
+/** Finds a skill by its name. */
 export function findSkill(skills: readonly Skill[], name: string): Skill | undefined {
 	return skills.find((skill) => skill.name === name);
 }
 
-/** The text of a skill: what `bodyFn` makes of the context, else `body` as it is, else nothing. */
+/** Returns the text of a skill: what `bodyFn` makes of the context, else `body`, else an empty text. */
 export async function loadBody(skill: Skill, context: SkillContext = {}): Promise<string> {
 	const { bodyFn, body = '' } = skill;
 	if (bodyFn === undefined) return body;

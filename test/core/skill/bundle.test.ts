@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fn, type Skill, skill, tool } from '../../../src/core/index.ts';
-import { createBundle, withRequired } from '../../../src/core/skill/bundle.ts';
+import { createBundle, loadRequired } from '../../../src/core/skill/bundle.ts';
 import { providerName } from '../../../src/core/tool/provider-name.ts';
 
 const named = (name: string) => fn({ name }, () => name);
@@ -10,7 +10,7 @@ const readTool = (name: string) => ({ name, inputSchema: { type: 'object' } });
 const make = (name: string, more: Partial<Skill> = {}): Skill => ({ name, description: `About ${name}`, ...more });
 const allowing = (name: string, text: string) => make(name, { frontMatter: { 'allowed-tools': text } });
 const load = (skills: readonly Skill[]) =>
-	withRequired(skill.inMemoryResolver(skills), skills[0] ?? make('none')).then(({ skills, ...rest }) => ({
+	loadRequired(skill.inMemoryResolver(skills), skills[0] ?? make('none')).then(({ skills, ...rest }) => ({
 		names: skills.map(({ name }) => name),
 		...rest,
 	}));
@@ -66,7 +66,7 @@ describe('what a skill requires', () => {
 	test('is found without reading the texts, where the resolver can', async () => {
 		const resolver = skill.inMemoryResolver([]);
 		const read = { ...resolver, readFn: () => Promise.reject(new Error('read')), findFn: (name: string) => make(name) };
-		expect((await withRequired(read, make('a', { requires: ['b'] }))).skills).toEqual([
+		expect((await loadRequired(read, make('a', { requires: ['b'] }))).skills).toEqual([
 			make('a', { requires: ['b'] }),
 			make('b'),
 		]);

@@ -1,6 +1,6 @@
 const encoder = new TextEncoder();
 
-/** The first 128 bits of a text's SHA-256, in hexadecimal; synchronous, which WebCrypto's is not. */
+/** Returns the first 128 bits of a text's SHA-256 in hexadecimal. Synchronous, unlike WebCrypto. */
 export function hashContent(text: string): string {
 	const state = Uint32Array.from(start);
 	const blocks = padBytes(encoder.encode(text));
@@ -9,7 +9,7 @@ export function hashContent(text: string): string {
 	return [...state.subarray(0, 4)].map((word) => word.toString(16).padStart(8, '0')).join('');
 }
 
-/** SHA-256 as FIPS 180-4 has it: the fractions of the roots of the first primes. */
+/** SHA-256 by FIPS 180-4: the fractions of the roots of the first primes. */
 const primes = Array.from({ length: 312 }, (_, n) => n).filter(
 	(n) => n > 1 && !Array.from({ length: n - 2 }, (_, k) => k + 2).some((k) => n % k === 0),
 );

@@ -17,7 +17,7 @@ import {
 import type { SkillStore } from './store.ts';
 import { type ByMeaning, readVectors } from './vectors.ts';
 
-/** What is wrong with published skills, or with reading them. */
+/** A problem with published skills, or with reading them. */
 export type SkillsProblem =
 	| 'not_read'
 	| 'index_invalid'
@@ -28,25 +28,28 @@ export type SkillsProblem =
 	| 'not_embedded';
 
 /**
- * Is told of what was skipped because it is missing or broken: in words that name the skill, by a name that may stand in
- * any log, and by the name of the skill that it is about.
+ * Called when something is skipped because it is missing or broken. `message` names the skill. `problem` is a code that
+ * any log may hold. `skill` is the name of the skill.
  */
 export type OnProblem = (message: string, problem: SkillsProblem, skill?: string) => void;
 
 export interface DocumentsOptions {
 	readonly prefix: string;
-	/** How long a read of KV may take, in milliseconds. */
+	/** The time limit of a read of KV in milliseconds. */
 	readonly timeoutMs: number;
 	readonly onProblem: OnProblem;
 }
 
-/** The published documents as an isolate reads them. What is missing or broken is `undefined`, and reported. */
+/**
+ * Reads the published documents with the cache of the isolate. A missing or broken document is reported and
+ * `undefined`.
+ */
 export interface Documents {
-	/** The index, read again when the isolate's copy is older. A failed read is not kept: the last good copy serves. */
+	/** Reads the index again if the isolate's copy is older. A failed read is not cached: the last good copy is used. */
 	readonly readIndex: (maxAgeMs: number) => Promise<SkillSet | undefined>;
-	/** A text with its files. Is not cached, and not reported when it is missing. */
+	/** Reads a text with its files. Does not cache it, and does not report it if it is missing. */
 	readonly readBody: (hash: string) => Promise<v.InferOutput<typeof bodySchema> | undefined>;
-	/** Each parsed once an isolate. */
+	/** Each is parsed once for each isolate. */
 	readonly readSearch: (hash: string) => Promise<SearchDocument | undefined>;
 	readonly readVectors: (hash: string) => Promise<VectorsDocument | undefined>;
 }
@@ -121,7 +124,7 @@ interface Slot<T> {
 	loaded?: { readonly key: string; readonly value: T };
 }
 
-/** What an isolate has read of one published set: resolvers come and go with their runs. */
+/** What an isolate has read of one published set. It outlives the resolvers, which last for one run. */
 interface Cache {
 	index?: { readonly set: SkillSet; readonly readAt: number };
 	readonly search: Slot<SearchDocument>;

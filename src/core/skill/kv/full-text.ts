@@ -2,13 +2,16 @@ import MiniSearch, { type AsPlainObject, type Options } from 'minisearch';
 import * as v from 'valibot';
 import type { Searched } from '../search.ts';
 
-/** A name and how well it fits: more is better. */
+/** A name with its score. Higher is better. */
 export type Scored = readonly [name: string, score: number];
 
-/** Finds names by a text, best first, by BM25 over name, description and `when`; word forms and slips of the pen match, too. */
+/**
+ * Finds names by a text, the best first: BM25 over name, description and `when`. Word forms and small typing mistakes
+ * match too.
+ */
 export type FullText = (query: string, isServed: (name: string) => boolean) => Scored[];
 
-/** Words that say nothing about what a skill is for; those of skills' descriptions in general are among them. */
+/** Words that say nothing about a skill, including common words of descriptions. */
 const empty = new Set(
 	`a about after all am an and any are as asked asks at be been before by can could do does doing for from get had has
 	have how i if in into is it its let make me my need needs new of on onto or our out over please should so some such
@@ -16,7 +19,9 @@ const empty = new Set(
 	we what when where whether which while who why will with working would you your`.split(/\s+/),
 );
 
-/** An English word without its ending: `testing`, `tests` and `tested` are `test`. Rough; both sides are made by it. */
+/**
+ * Removes the ending of an English word: `testing`, `tests` and `tested` become `test`. Rough, but used for both sides.
+ */
 function stem(word: string): string {
 	if (word.length < 5) return word.length === 4 && /[^s]s$/.test(word) ? word.slice(0, -1) : word;
 	const bare = word
@@ -48,7 +53,7 @@ const options: Options<Searched> = {
 	},
 };
 
-/** The search index of some skills as JSON text: made when they are published, read by `readFullText`. */
+/** Writes the search index of skills as JSON. Publishing calls it; `readFullText` reads the result. */
 export function writeFullText(skills: readonly Searched[]): string {
 	const index = new MiniSearch(options);
 	index.addAll(skills);
@@ -57,7 +62,7 @@ export function writeFullText(skills: readonly Searched[]): string {
 
 const plainIndex = v.custom<AsPlainObject>((value) => v.is(v.looseObject({ serializationVersion: v.number() }), value));
 
-/** A search index out of the JSON value that `writeFullText` made. Throws for anything else. */
+/** Reads the JSON value that `writeFullText` made. Throws for anything else. */
 export function readFullText(json: unknown): FullText {
 	const index = MiniSearch.loadJS(v.parse(plainIndex, json), options);
 	return (query, isServed) =>

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { explain } from '../../ground/check.ts';
 import { indexLine } from '../list.ts';
 
-/** The prefix of all keys where nothing else is said. */
+/** The default prefix of all keys. */
 export const defaultPrefix = 'skill:';
 
 export const indexKey = (prefix: string): string => `${prefix}index`;
@@ -18,10 +18,10 @@ export const vectorsKey = (prefix: string, hash: string): string => `${prefix}ve
 /** The most bytes of a value: https://developers.cloudflare.com/kv/platform/limits/ */
 export const maxValueBytes = 25 * 1024 * 1024;
 
-/** A skill in the index: what a listing needs, and what the skill brings with it. */
+/** A skill in the index: what a listing needs, and what the skill brings. */
 export const entrySchema = v.object({
 	name: v.string(),
-	/** In a very large index the beginning and `…`; the search document then has the whole. */
+	/** In a very large index only its beginning and `…`. The search document then has all of it. */
 	description: v.string(),
 	when: v.optional(v.array(v.string())),
 	modalities: v.optional(v.array(v.string())),
@@ -55,7 +55,7 @@ export const searchSchema = v.object({
 export const bodySchema = v.object({
 	body: v.string(),
 	files: v.optional(v.record(v.string(), v.string())),
-	/** Only of what was put over HTTP: the keys of its SKILL.md that have no place in the index. */
+	/** Only for skills put over HTTP: the keys of the SKILL.md that the index has no place for. */
 	frontMatter: v.optional(v.record(v.string(), v.unknown())),
 });
 

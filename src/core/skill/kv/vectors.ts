@@ -11,18 +11,18 @@ export function toEmbeddedText({ name, description, when = [] }: Searched): stri
 	return [name, description, ...when].join('\n');
 }
 
-/** A vector as signed bytes: the direction is kept, to about a hundredth; the length is not. */
+/** Converts a vector to signed bytes. Keeps the direction to about a hundredth, and loses the length. */
 export function toBytes(vector: readonly number[]): Int8Array {
 	const most = vector.reduce((max, value) => Math.max(max, Math.abs(value)), 0) || 1;
 	return Int8Array.from(vector, (value) => Math.round((value / most) * 127));
 }
 
-/** The `values` of `Vectors`, from a vector each. */
+/** Joins vectors into the `values` of `Vectors`. */
 export function writeValues(rows: readonly Int8Array[]): string {
 	return toBase64(joinBytes(...rows.map((row) => new Uint8Array(row.buffer, row.byteOffset, row.length))));
 }
 
-/** The vector of each name. Throws for what is not a whole vector a name. */
+/** Splits `values` into one vector for each name. Throws if the length does not fit. */
 export function readRows({ names, values }: Vectors): Int8Array[] {
 	const bytes = new Int8Array(fromBase64(values).buffer);
 	const dimensions = names.length === 0 ? 0 : bytes.length / names.length;
@@ -31,7 +31,7 @@ export function readRows({ names, values }: Vectors): Int8Array[] {
 	return names.map((_, row) => bytes.subarray(row * dimensions, (row + 1) * dimensions));
 }
 
-/** Throws for what is not a whole vector a name. */
+/** Prepares a search by meaning. Throws if the vectors do not fit the names. */
 export function readVectors(vectors: Vectors): ByMeaning {
 	const rows = readRows(vectors).map((row) => ({ row, length: measureLength(row) }));
 	const dimensions = rows[0]?.row.length;
@@ -50,7 +50,7 @@ export function readVectors(vectors: Vectors): ByMeaning {
 	};
 }
 
-/** Only those vectors whose name and text's hash are wanted. */
+/** Keeps the vectors whose name and hash of the text are wanted. */
 export function filterVectors(vectors: Vectors, isWanted: (name: string, text: string) => boolean): Vectors {
 	const { model, names, texts } = vectors;
 	const kept = readRows(vectors).flatMap((row, at) => {

@@ -5,11 +5,14 @@ import type { Put, SkillsKv } from './store.ts';
 export interface WriteOptions {
 	/** Writes the index, which shows the new set to readers; by `kv.put`. */
 	readonly writeIndex?: (index: Put) => Promise<void>;
-	/** Is told how far it is, `what` being `written` or `old entries removed`. */
+	/** Called with the progress. `what` is `written` or `old entries removed`. */
 	readonly onProgress?: (what: string, done: number, total: number) => void;
 }
 
-/** What goes to KV at once: a bulk write takes 10,000 keys and 100 MB (https://developers.cloudflare.com/kv/api/write-key-value-pairs/). */
+/**
+ * The most keys of one bulk write. KV takes 10,000 keys and 100 MB
+ * (https://developers.cloudflare.com/kv/api/write-key-value-pairs/).
+ */
 const bulkKeys = 500;
 const bulkBytes = 40_000_000;
 
