@@ -6,17 +6,17 @@ import { providerFetch, quietSdk } from './adapter/fetch.ts';
 import { getNumber, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { messagesReader } from './dialects/messages/reader.ts';
-import { messagesBody, withoutThinking } from './dialects/messages/request.ts';
+import { createMessagesReader } from './dialects/messages/reader.ts';
+import { removeThinking, toMessagesBody } from './dialects/messages/request.ts';
 
 export interface AnthropicSettings extends ProviderSettings {
-	/** How long prompts stay in Anthropic's cache: `5m`; `1h` costs more to write; `false` marks nothing. */
+	/** How long prompts stay in Anthropic's cache: `5m`, `1h` (writing costs more), or `false` for no cache. */
 	readonly cache?: '5m' | '1h' | false;
 }
 
 /**
- * Anthropic's models, by the Messages API. `baseURL` has no version: `https://api.anthropic.com`. The API knows no
- * `temperature`, `top_p` and `top_k` any more, and refuses them in `body`.
+ * Anthropic's models, with the Messages API. `baseURL` has no version: `https://api.anthropic.com`. The API refuses
+ * `temperature`, `top_p` and `top_k` in `body`.
  */
 export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 	checkSettings('anthropic', settings);
@@ -30,7 +30,7 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 		openTelemetry: false as const,
 		fetch: providerFetch(settings, { authorization: `Bearer ${apiKey}` }),
 	};
-	// The SDK is loaded by the first request: a Worker starts without it.
+	// The first request loads the SDK, so a Worker starts without it.
 	let client: BaseAnthropic | undefined;
 	const post = async (path: string, body: Json, signal: AbortSignal): Promise<Response> => {
 		client ??= new (await import('./adapter/anthropic-sdk.ts')).BaseAnthropic(options);
@@ -44,17 +44,17 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			detect: prefixDetector('claude'),
 			meta: { vision: true, audio: false, reasoning: true, contextWindow: 200_000 },
 			send: async (request) => {
-				const body = withBody(await messagesBody(request, cache), more);
+				const body = withBody(await toMessagesBody(request, cache), more);
 				try {
 					return await post('/v1/messages', body, request.signal);
 				} catch (thrown) {
 					if (!isThoughtElsewhere(thrown)) throw thrown;
-					return post('/v1/messages', withoutThinking(body), request.signal);
+					return post('/v1/messages', removeThinking(body), request.signal);
 				}
 			},
-			reader: messagesReader,
+			reader: createMessagesReader,
 			countTokens: async (request) => {
-				const { model, system, messages, tools } = await messagesBody(request, false);
+				const { model, system, messages, tools } = await toMessagesBody(request, false);
 				const body = { model, system, messages, tools };
 				const counted: unknown = await (await post('/v1/messages/count_tokens', body, request.signal)).json();
 				return (isRecord(counted) ? getNumber(counted, 'input_tokens') : undefined) ?? 0;
@@ -65,9 +65,9 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 }
 
 /**
- * Whether a request was refused for thinking that came out of another conversation: newer models take theirs only
- * behind what it was thought about, and that is changed where older messages are left out or summed up, or with the
- * list of skills (platform.claude.com/docs/en/build-with-claude/preserved-thinking).
+ * Whether the API refused the request because its thinking comes from another conversation. Newer models accept their
+ * thinking only after the messages that it was about. These differ if older messages were left out or summarized, or if
+ * the list of skills changed (platform.claude.com/docs/en/build-with-claude/preserved-thinking).
  */
 function isThoughtElsewhere(thrown: unknown): boolean {
 	return /bound to a different conversation/.test(JSON.stringify(findComplaint(thrown)?.body) ?? '');

@@ -70,7 +70,7 @@ export function mistral(settings: ProviderSettings): ProviderRegistration {
 			streamOptions: false,
 			callIdLength: 9,
 			afterTool: 'OK',
-			// Magistral always thinks; of the others, the newer small and medium ones can.
+			// Magistral always thinks. Of the other models, the newer small and medium ones can.
 			effort: (effort, model) =>
 				/^mistral-(small|medium)/.test(model) ? { reasoning_effort: roundEffort(effort, ['none', 'high']) } : {},
 		},

@@ -1,7 +1,7 @@
 /** Numbers in a vector of the demo model. */
 const dimensions = 256;
 
-/** Words that say nothing about a text's subject. */
+/** Words without a subject. */
 const empty = new Set(
 	'a an and are as at be by can do for from how i in is it of on or that the this to was what when where which who will with you your'.split(
 		' ',
@@ -9,9 +9,9 @@ const empty = new Set(
 );
 
 /**
- * A vector for a text, of length 1: its words and their pieces of three letters, counted in 256 places that a hash
- * chooses. The same text gives the same vector everywhere, and texts that share words or parts of words are near each
- * other. It knows no meaning: `car` and `automobile` are strangers.
+ * Makes a vector of length 1 for a text. It counts words and their pieces of three letters in 256 places, which a hash
+ * chooses. The same text always has the same vector, and texts that share words or parts of words are near each other.
+ * It knows no meaning: `car` and `automobile` are far apart.
  */
 export function demoEmbedding(text: string): readonly number[] {
 	const vector = new Array<number>(dimensions).fill(0);
@@ -27,7 +27,9 @@ export function demoEmbedding(text: string): readonly number[] {
 	return length === 0 ? vector : vector.map((value) => value / length);
 }
 
-/** Counts a piece in its place, up or down by another bit, so that pieces that share a place do not only add up (FNV-1a). */
+/**
+ * Counts a piece in its place (FNV-1a). Another bit chooses the sign, so pieces that share a place do not only add up.
+ */
 function add(vector: number[], piece: string, weight: number): void {
 	let hash = 0x811c9dc5;
 	for (let at = 0; at < piece.length; at++) hash = Math.imul(hash ^ piece.charCodeAt(at), 0x01000193);

@@ -4,12 +4,12 @@ import type { JsonSchema } from '../tool/index.ts';
 import { findReferred } from '../tool/json-schema/keywords.ts';
 import { getProperties } from '../tool/schema.ts';
 
-/** Levels of a sample, values in it, and fields of one: a schema may go in a circle, and in several at once. */
+/** The most levels, values and fields of a sample. A schema may be circular. */
 const deepest = 12;
 const mostValues = 1_000;
 const mostFields = 100;
 
-/** A text of the demo model in the form that was asked for: a sample of the schema, with the text in it. */
+/** Converts a text of the demo model to a sample of the schema that holds the text. */
 export function toForm(text: string, schema: JsonSchema | undefined, system: string | undefined): string {
 	if (schema !== undefined)
 		return JSON.stringify(sample(schema, { text, root: schema, level: 0, count: { values: 0 } }));
@@ -70,7 +70,7 @@ function sampleText({ format, maxLength }: JsonSchema, text: string): string {
 	return typeof maxLength === 'number' ? text.slice(0, maxLength) : text;
 }
 
-/** The last number of the text, which a sum ends with, within the bounds of the schema. */
+/** Returns the last number of the text, such as the result of a sum, within the bounds of the schema. */
 function sampleNumber({ minimum, maximum }: JsonSchema, text: string): number {
 	const found = Number(
 		text

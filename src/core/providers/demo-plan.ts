@@ -3,18 +3,18 @@ import type { Tool } from '../tool/index.ts';
 import { getProperties, getRequired } from '../tool/schema.ts';
 import { findSum } from './demo-sum.ts';
 
-/** Something to do for a message: a call, or, where an argument is missing, a question. */
+/** An action for a message: a call, or a question if an argument is missing. */
 export type Action =
 	| { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
 	| { readonly ask: string };
 
-/** Begins a question for an argument that is missing. */
+/** The beginning of a question for a missing argument. */
 export const askMark = 'I still need';
 export const skillTools = new Set(['list_skills', 'read_skill', 'apply_skill', 'search_skills', 'read_skill_file']);
 
-/** What a message asks to be done, by fixed rules. */
+/** Decides by fixed rules what a message asks for. */
 export function planActions(message: string, system: string, tools: readonly Tool[]): Action[] {
-	// What a person asks stands in the first lines; the rules below are not made for a book.
+	// Reads only the first lines: these rules are not made for a book.
 	const text = message.slice(0, 2_000);
 	const sums = planSum(text, tools);
 	const used = new Set(sums.flatMap((action) => ('tool' in action ? [action.tool] : [])));
@@ -41,7 +41,10 @@ const operators: Readonly<Record<string, { readonly words: RegExp; readonly tool
 	'/': { words: /\bdivided by\b|÷/gi, tool: /\b(div|divide|quotient)/i },
 };
 
-/** A sum in the message, given to a tool that takes an expression, or to one that takes two numbers and is named for it. */
+/**
+ * Calls a tool for a sum in the message: a tool that takes an expression, or a tool for two numbers with a fitting
+ * name.
+ */
 function planSum(text: string, tools: readonly Tool[]): Action[] {
 	let plain = text.replace(/\d{4}-\d{2}-\d{2}/g, ' ');
 	for (const [sign, { words }] of Object.entries(operators)) plain = plain.replace(words, sign);
@@ -65,7 +68,7 @@ function findNumberNames({ inputSchema }: Tool): string[] {
 	);
 }
 
-/** A call of a tool whose name a message mentions, or a question for what it still needs. */
+/** Calls a tool that the message names, or asks for a missing argument. */
 function planUse(tool: Tool, text: string): Action[] {
 	const mentioned = toWords(tool.name)
 		.split(' ')
@@ -85,7 +88,7 @@ function planUse(tool: Tool, text: string): Action[] {
 	];
 }
 
-/** The value of an argument, as far as a message says it: by name, by a quotation, by its type. */
+/** Finds the value of an argument in a message: by its name, in quotes, or by its type. */
 function chooseArgument(name: string, property: unknown, text: string, required: boolean, taken: Set<string>): unknown {
 	const type = readType(property);
 	const label = toWords(name).replaceAll(' ', '\\s*');
@@ -127,12 +130,12 @@ function findTimeZone(text: string): string | undefined {
 	);
 }
 
-/** The sign of the sum that a tool is named for. */
+/** Returns the sign that belongs to a tool's name. */
 export function findSign(tool: string): string | undefined {
 	return Object.entries(operators).find(([, one]) => one.tool.test(toWords(tool)))?.[0];
 }
 
-/** A name as words: `issue_refund`, `issueRefund` and `shop/issue-refund` all end in `issue refund`. */
+/** Converts a name to words: `issue_refund`, `issueRefund` and `shop/issue-refund` all end in `issue refund`. */
 function toWords(name: string): string {
 	return name
 		.replace(/([a-z])([A-Z])/g, '$1 $2')

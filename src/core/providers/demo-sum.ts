@@ -1,4 +1,4 @@
-/** What a token of a sum may follow, and what it is then. */
+/** Which kind of token may follow which, and what it is then. */
 const steps: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 	number: { start: 'number', open: 'number', minus: 'number', operator: 'number' },
 	'(': { start: 'open', open: 'open', operator: 'open' },
@@ -8,8 +8,8 @@ const steps: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * The first sum in a text, such as `(2 + 3) * -4`, as it stands there. It is read token by token: a regular expression for
- * it tries very many ways to match a long text.
+ * Finds the first sum in a text, such as `(2 + 3) * -4`. Reads it token by token, because a regular expression would
+ * try too many ways on a long text.
  */
 export function findSum(text: string): string | undefined {
 	let state = 'start';

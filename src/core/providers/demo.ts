@@ -17,14 +17,14 @@ import { toForm } from './demo-output.ts';
 import { askMark, findSign, planActions, skillTools } from './demo-plan.ts';
 
 export interface DemoOptions {
-	/** Pause between two deltas, in milliseconds, so that a person sees the stream; 0. */
+	/** The pause between two deltas in milliseconds, so that a person sees the stream. The default is 0. */
 	readonly delayMs?: number;
 }
 
 /**
- * The model that needs no key and no network (README, "Models"): deterministic, and honest about what it is. It uses
- * the tools and skills that it is offered: answers arithmetic with the arithmetic tool, reads a skill whose triggers a
- * message has, asks when a required argument is missing, fills in a form. Serves the model `demo`.
+ * The model `demo`, without a key and without a network (README, "Models"). It is deterministic and does not pretend to
+ * be a language model. It uses the tools and skills that it gets: it answers arithmetic with the arithmetic tool, reads
+ * a skill if a message has one of its triggers, asks for a missing argument, and fills in a form.
  */
 export function demo({ delayMs = 0 }: DemoOptions = {}): ProviderRegistration {
 	const reply = (
@@ -88,11 +88,14 @@ interface Done {
 	readonly isError: boolean;
 }
 
-/** What the user wants now, and which calls were answered since. A reply to a question is read with what was said before it. */
+/**
+ * Returns the user's current request and the calls that were answered since. A reply to a question is read together
+ * with the request before it.
+ */
 function readTurn(messages: readonly Message[]): { text: string; done: Done[] } {
 	const at = messages.findLastIndex(({ role }) => role === 'user');
 	const said = messages.slice(0, at + 1).filter(({ role }) => role === 'user' || role === 'assistant');
-	// A question just asked is open; one before it only if nothing else was said with it, so a new subject drops it.
+	// The last question is open. An older one is open only if nothing else was said with it, so a new subject drops it.
 	const settled = said.findLastIndex((message, index) => {
 		const text = messageText(message);
 		const open = text.includes(askMark) && (index === said.length - 2 || !text.includes('\n\n'));
@@ -130,7 +133,7 @@ function report({ call, output, isError }: Done): string {
 	return `${call.name} answered: ${takeExcerpt(output)}`;
 }
 
-/** The first paragraphs of a text, as many as are short. */
+/** Returns the first short paragraphs of a text. */
 function takeExcerpt(text: string): string {
 	const [first = '', ...rest] = text.trim().split(/\n\n+/);
 	let shown = first.slice(0, 600);

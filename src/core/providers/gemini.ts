@@ -5,13 +5,13 @@ import { getNumber, getNumbers, getObjects, type Json } from './adapter/json.ts'
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { requestInBatches } from './adapter/vectors.ts';
-import { geminiReader } from './dialects/gemini/reader.ts';
-import { geminiBody } from './dialects/gemini/request.ts';
+import { createGeminiReader } from './dialects/gemini/reader.ts';
+import { toGeminiBody } from './dialects/gemini/request.ts';
 
 export type GeminiSettings = ProviderSettings;
 
 /**
- * Google's Gemini models, by the native API of generativelanguage.googleapis.com. `baseURL` has no version:
+ * Google's Gemini models, with the native API of generativelanguage.googleapis.com. `baseURL` has no version:
  * `https://generativelanguage.googleapis.com`.
  */
 export function gemini(settings: GeminiSettings): ProviderRegistration {
@@ -39,10 +39,10 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 				post(
 					removePrefix(asked.model),
 					asked.stream ? 'streamGenerateContent?alt=sse' : 'generateContent',
-					withBody(geminiBody(asked), more),
+					withBody(toGeminiBody(asked), more),
 					asked.signal,
 				),
-			reader: geminiReader,
+			reader: createGeminiReader,
 			embed: async (model, texts, signal) => {
 				const named = { model: `models/${removePrefix(model)}` };
 				return requestInBatches(texts, embeddingsAtOnce, async (batch) => {
@@ -54,7 +54,7 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 				});
 			},
 			countTokens: async (asked) => {
-				const generateContentRequest = { model: `models/${removePrefix(asked.model)}`, ...geminiBody(asked) };
+				const generateContentRequest = { model: `models/${removePrefix(asked.model)}`, ...toGeminiBody(asked) };
 				const response = await post(removePrefix(asked.model), 'countTokens', { generateContentRequest }, asked.signal);
 				const counted: unknown = await response.json();
 				return (isRecord(counted) ? getNumber(counted, 'totalTokens') : undefined) ?? 0;
@@ -64,7 +64,7 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 	);
 }
 
-/** What one request of `batchEmbedContents` may hold. */
+/** The most texts of one `batchEmbedContents` request. */
 const embeddingsAtOnce = 100;
 
 function removePrefix(model: string): string {

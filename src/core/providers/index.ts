@@ -1,4 +1,4 @@
-/** `providers`: who can talk to which model. Each is a function that gives a `ProviderRegistration`. */
+/** The namespace `providers`. Each function returns a `ProviderRegistration`. */
 
 export type { ProviderSettings } from './adapter/settings.ts';
 export { type AnthropicSettings, anthropic } from './anthropic.ts';

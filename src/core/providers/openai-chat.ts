@@ -6,30 +6,32 @@ import { openaiPost } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { readVectors, requestInBatches } from './adapter/vectors.ts';
-import { type ChatQuirks, chatBody, chatReader } from './dialects/chat/request.ts';
+import { type ChatQuirks, createChatReader, toChatBody } from './dialects/chat/request.ts';
 
 export type { ChatQuirks };
 
 export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'baseURL'> {
-	/** Without one no `Authorization` goes out. */
+	/** Without a key there is no `Authorization` header. */
 	readonly apiKey?: string;
-	/** Where `/chat/completions` is: with its version, such as `https://api.example.com/v1`. */
+	/** The URL in front of `/chat/completions`, with its version, such as `https://api.example.com/v1`. */
 	readonly baseURL: string;
-	/** Names the provider in usage, errors and the history: what it needs back goes to this name alone. */
+	/**
+	 * The provider's name in usage, errors and the history. Data that a provider wants back goes only to the same name.
+	 */
 	readonly name: string;
-	/** In front of a model's name to tell it as this provider's, with its slash: `example/`. It is not sent. */
+	/** The prefix of this provider's model names, with its slash: `example/`. It is not sent. */
 	readonly prefix: string;
-	/** For people; the name. */
+	/** The name for people. The default is `name`. */
 	readonly displayName?: string;
-	/** Whether a model is this provider's; by its prefix. A must where the prefix is empty. */
+	/** Whether a model belongs to this provider. The default compares the prefix. Required if the prefix is empty. */
 	readonly detect?: (model: string) => boolean;
-	/** The variable that holds the key, for the advice of an error. With it, a provider without its key cannot talk. */
+	/** The variable that holds the key, for error messages. With it, the provider needs its key. */
 	readonly keyName?: string;
-	/** Where the endpoint differs from OpenAI's. */
+	/** The differences between the endpoint and OpenAI's. */
 	readonly quirks?: ChatQuirks;
-	/** Whether it has `/embeddings`; it is asked, if nobody says. */
+	/** Whether it has `/embeddings`. The default is to try. */
 	readonly embeddings?: boolean;
-	/** What its models can do. */
+	/** The abilities of its models. */
 	readonly meta?: ProviderMeta;
 }
 
@@ -63,8 +65,9 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 			prefix,
 			detect,
 			meta: { vision: images, audio, reasoning: true, ...settings.meta },
-			send: (request) => post('/chat/completions', withBody(chatBody(request, dialect), settings.body), request.signal),
-			reader: chatReader,
+			send: (request) =>
+				post('/chat/completions', withBody(toChatBody(request, dialect), settings.body), request.signal),
+			reader: createChatReader,
 			embed: !embeddings
 				? undefined
 				: (model, texts, signal) =>
@@ -83,5 +86,5 @@ function chooseMaxTokensField(baseURL: string): 'max_tokens' | 'max_completion_t
 	return /(^|\.)(openai\.com|x\.ai|groq\.com)$/.test(hostname) ? 'max_completion_tokens' : 'max_tokens';
 }
 
-/** Texts of one request: fewer than every known endpoint allows. */
+/** The texts of one request. Every known endpoint allows more. */
 const embeddingsAtOnce = 96;

@@ -12,16 +12,21 @@ import { isStrict } from './adapter/schema.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { readVectors, requestInBatches } from './adapter/vectors.ts';
 import { type ResponsesDialect, toInput } from './dialects/responses/input.ts';
-import { responsesReader } from './dialects/responses/reader.ts';
+import { createResponsesReader } from './dialects/responses/reader.ts';
 
 export interface OpenAISettings extends ProviderSettings {
-	/** Asks for a summary of the model's thinking, which OpenAI otherwise keeps to itself. Some accounts must be verified first. */
+	/**
+	 * Asks for a summary of the model's thinking, which OpenAI hides otherwise. OpenAI must verify some accounts first.
+	 */
 	readonly reasoningSummary?: 'auto' | 'concise' | 'detailed';
 	readonly organization?: string;
 	readonly project?: string;
 }
 
-/** OpenAI's models, by the Responses API; nothing is stored there. `baseURL` has the version: `https://api.openai.com/v1`. */
+/**
+ * OpenAI's models, with the Responses API. Nothing is stored there. `baseURL` has the version:
+ * `https://api.openai.com/v1`.
+ */
 export function openai(settings: OpenAISettings): ProviderRegistration {
 	checkSettings('openai', settings);
 	const post = openaiPost({ ...settings, baseURL: settings.baseURL ?? 'https://api.openai.com/v1' });
@@ -59,7 +64,7 @@ export function openai(settings: OpenAISettings): ProviderRegistration {
 	);
 }
 
-/** xAI's models, by its Responses API; nothing is stored there. `baseURL` has the version: `https://api.x.ai/v1`. */
+/** xAI's models, with its Responses API. Nothing is stored there. `baseURL` has the version: `https://api.x.ai/v1`. */
 export function xai(settings: ProviderSettings): ProviderRegistration {
 	checkSettings('xai', settings);
 	const dialect: ResponsesDialect = {
@@ -89,7 +94,7 @@ function createAdapter(dialect: ResponsesDialect, post: Post, more: Json | undef
 		variant: dialect.variant,
 		meta: { vision: true, audio: false, reasoning: true, contextWindow: dialect.variant === 'xai' ? 256_000 : 400_000 },
 		send: (request: ModelRequest) => post('/responses', withBody(toBody(request, dialect), more), request.signal),
-		reader: (reply: ReplyBuilder, request: ModelRequest) => responsesReader(reply, request, dialect),
+		reader: (reply: ReplyBuilder, request: ModelRequest) => createResponsesReader(reply, request, dialect),
 	};
 }
 
@@ -121,7 +126,7 @@ function toBody(request: ModelRequest, dialect: ResponsesDialect) {
 			}),
 			...(parallelToolCalls === false && { parallel_tool_calls: false }),
 		}),
-		// The API takes no less than 16.
+		// The API refuses less than 16.
 		...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(16, maxOutputTokens) }),
 		...((effort ?? summary) !== undefined && { reasoning: { ...(effort && { effort }), ...(summary && { summary }) } }),
 		...(schema && { text: { format: { type: 'json_schema', name: 'reply', ...schema } } }),

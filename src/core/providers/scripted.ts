@@ -3,7 +3,7 @@ import { RunletError } from '../ground/errors.ts';
 import type { Tool } from '../tool/index.ts';
 import { toInputText } from '../tool/input.ts';
 
-/** What a scripted model was sent, in one call. */
+/** One request to a scripted model. */
 export interface ScriptedRequest {
 	readonly model: string;
 	readonly messages: readonly Message[];
@@ -13,12 +13,12 @@ export interface ScriptedRequest {
 	readonly streamed: boolean;
 }
 
-/** One reply to play; `deltas` are streamed as they stand, else they are made from the reply. */
+/** A reply to play. `deltas` are streamed as given, or made from the reply. */
 export type ScriptedReply = Partial<ChatReply> & { readonly deltas?: readonly Parameters<OnDelta>[0][] };
 
 /**
- * One turn of a script: a text; a reply; an error to fail with; `undefined` for a stream that breaks off; or a function
- * of the request that gives one of these, now or later, and may stream by itself.
+ * One turn of a script: a text, a reply, an error to fail with, `undefined` for a stream that breaks off, or a function
+ * of the request. The function returns one of these, now or later, and may stream by itself.
  */
 export type ScriptedTurn = string | ScriptedReply | Error | undefined | ScriptedFn;
 export type ScriptedFn = (
@@ -26,12 +26,12 @@ export type ScriptedFn = (
 	onDelta: OnDelta,
 ) => string | ScriptedReply | Error | undefined | Promise<string | ScriptedReply | Error | undefined>;
 
-/** A provider that plays a script, for tests. `requests` has what it was sent, oldest first. */
+/** A provider that plays a script, for tests. `requests` are its requests so far, oldest first. */
 export type ScriptedProvider = ProviderRegistration & { readonly requests: readonly ScriptedRequest[] };
 
 /**
- * A model for tests: plays the given turns, one a call, and records what it was sent. Serves every model whose name
- * begins with `scripted`. A call past the end of the script fails.
+ * A model for tests. Plays the given turns, one for each call, and records its requests. Serves every model whose name
+ * begins with `scripted`. A call after the end of the script fails.
  */
 export function scripted(turns: readonly ScriptedTurn[]): ScriptedProvider {
 	const requests: ScriptedRequest[] = [];

@@ -9,9 +9,9 @@ import { getNumber, getNumbers, getObject, getObjects, getString, type Json } fr
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { requestInBatches } from './adapter/vectors.ts';
-import { type ChatDialect, chatBody, chatReader } from './dialects/chat/request.ts';
+import { type ChatDialect, createChatReader, toChatBody } from './dialects/chat/request.ts';
 
-/** The `AI` binding of a Worker, as far as it is used: `env.AI` is one. */
+/** The part of the `AI` binding that is used: `env.AI`. */
 export interface AiBinding {
 	run(
 		model: string,
@@ -21,15 +21,15 @@ export interface AiBinding {
 }
 
 export interface WorkersAiSettings extends Pick<ProviderSettings, 'body' | 'maxRetries' | 'timeouts'> {
-	/** Without one its models are known but cannot be asked. */
+	/** Without a binding its models are known, but cannot answer. */
 	readonly binding: AiBinding | undefined;
 	/** Further options of each `run`, such as `{ gateway: { id: 'my-gateway' } }`. */
 	readonly options?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * The models of Cloudflare's Workers AI, by a Worker's own binding: `workers-ai/@cf/meta/llama-4-scout-17b-16e-instruct`.
- * No key: the binding is the account's. Only models that take tools can use tools.
+ * The models of Cloudflare's Workers AI, with the Worker's binding:
+ * `workers-ai/@cf/meta/llama-4-scout-17b-16e-instruct`. Needs no key. Only some models can use tools.
  */
 export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 	checkSettings('workersAi', settings);
@@ -39,7 +39,7 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 			field: 'binding',
 		});
 	const run = async (model: string, inputs: Record<string, unknown>, signal: AbortSignal): Promise<Response> => {
-		// The raw response says what it is: a stream, a whole answer, a status.
+		// The raw response tells a stream, a whole answer and a status apart.
 		let response: Response;
 		try {
 			response = toFetchResponse(await binding?.run(model, inputs, { ...options, signal, returnRawResponse: true }));
@@ -59,7 +59,7 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 			meta: { vision: true, audio: false, reasoning: true },
 			send: (request) => run(request.model, { ...withBody(toInputs(request), more) }, request.signal),
 			reader: (reply, request) => {
-				const chat = chatReader(reply);
+				const chat = createChatReader(reply);
 				const longest =
 					getNumber(more ?? {}, 'max_tokens') ?? request.maxOutputTokens ?? findUsualLength(request.model);
 				return {
@@ -80,10 +80,10 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 	);
 }
 
-/** What one request for embeddings may hold. */
+/** The most texts of one request for embeddings. */
 const embeddingsAtOnce = 100;
 
-/** Whatever a binding gave, as a response: the real one gives a response, a stream or an object. */
+/** Converts the answer of a binding to a response. The real binding returns a response, a stream or an object. */
 function toFetchResponse(answer: unknown): Response {
 	if (isResponse(answer)) return answer;
 	if (answer instanceof ReadableStream)
@@ -91,14 +91,14 @@ function toFetchResponse(answer: unknown): Response {
 	return Response.json(answer ?? {});
 }
 
-/** Also of another realm: what a proxy of a binding gives is no instance of this one's class. */
+/** Recognizes responses of another realm: the proxy of a binding returns no instance of this realm's class. */
 function isResponse(answer: unknown): answer is Response {
 	return answer instanceof Response || Object.prototype.toString.call(answer) === '[object Response]';
 }
 
 /**
- * The steps of effort that models know, by name, from @cloudflare/workers-types; the first that fits decides. One
- * without steps can only think or not.
+ * The levels of effort of each model, by its name, from @cloudflare/workers-types. The first match counts. A model
+ * without levels can only think or not.
  */
 const efforts: readonly (readonly [model: RegExp, steps: readonly ReasoningEffort[]])[] = [
 	[/kimi-k2\.6/i, ['none', 'high']],
@@ -110,7 +110,7 @@ const efforts: readonly (readonly [model: RegExp, steps: readonly ReasoningEffor
 	[/^/, ['low', 'medium', 'high']],
 ];
 
-/** A model that cannot be told not to think is told to think little. */
+/** A model that always thinks is told to think little. */
 function toEffort(effort: ReasoningEffort, model: string): Json {
 	const steps = efforts.find(([pattern]) => pattern.test(model))?.[1] ?? [];
 	if (steps.length > 0) return { reasoning_effort: roundEffort(effort, steps) };
@@ -119,7 +119,7 @@ function toEffort(effort: ReasoningEffort, model: string): Json {
 
 const dialect: ChatDialect = { variant: 'workers-ai', audio: false, pdf: false, effort: toEffort };
 
-/** Older models: they take no image by its URL, and stop after 256 tokens where nobody says how long a reply may be. */
+/** Older models. They do not take images by URL, and stop after 256 tokens unless the request sets a limit. */
 const older = /llama|mistral|gemma-[23]|qwq|qwen(1|2|3-)|deepseek-(math|coder|r1)|hermes|granite|sea-lion/i;
 
 function findUsualLength(model: string): number | undefined {
@@ -127,20 +127,20 @@ function findUsualLength(model: string): number | undefined {
 }
 
 function toInputs(request: ModelRequest): Json {
-	const { model, ...inputs } = chatBody(request, dialect);
+	const { model, ...inputs } = toChatBody(request, dialect);
 	const { outputSchema } = request;
 	const length = findUsualLength(request.model);
 	return {
 		...(length !== undefined && { max_tokens: length }),
 		...inputs,
 		messages: getObjects(inputs, 'messages').map((message) => toChatMessage(message, length === undefined)),
-		// Older models take the schema itself, where newer ones want it in a box.
+		// Older models take the schema itself. Newer models take it inside an object.
 		...(outputSchema !== undefined &&
 			length !== undefined && { response_format: { type: 'json_schema', json_schema: outputSchema } }),
 	};
 }
 
-/** The binding refuses a `content` that is null, and older models an image that they would have to fetch. */
+/** The binding refuses `content: null`. Older models refuse an image that they would have to fetch. */
 function toChatMessage(message: Json, fetches: boolean): Json {
 	if (message.content === null) return { ...message, content: '' };
 	if (fetches || !Array.isArray(message.content)) return message;
@@ -153,8 +153,8 @@ function toChatMessage(message: Json, fetches: boolean): Json {
 }
 
 /**
- * A reply, or a piece of one, as Chat Completions have it: newer models give that, older ones `{ response, tool_calls }`.
- * These do not say why they stopped: they were cut where they gave all that they might.
+ * Converts a reply, or a piece of one, to the form of Chat Completions. Newer models have that form, older ones `{
+ * response, tool_calls }`. Older models give no stop reason: a reply of the full length was cut.
  */
 function readChat(from: Json, key: 'delta' | 'message', longest = Number.POSITIVE_INFINITY): Json {
 	if (Array.isArray(from.choices) || (from.response === undefined && from.tool_calls === undefined)) return from;
@@ -164,13 +164,15 @@ function readChat(from: Json, key: 'delta' | 'message', longest = Number.POSITIV
 	return { choices: [{ index: 0, [key]: said, finish_reason: finish }], usage: from.usage };
 }
 
-/** The text of an older model's reply: an object where it was asked for JSON, a number where it said nothing else. */
+/**
+ * Returns the text of an older model's reply. It is an object if JSON was asked for, and a number if the reply is one.
+ */
 function readText({ response }: Json): string {
 	if (response === undefined || response === null) return '';
 	return typeof response === 'string' ? response : JSON.stringify(response);
 }
 
-/** The calls of an older model: `{ name, arguments }`, or as Chat Completions have them. */
+/** Returns the calls of an older model: `{ name, arguments }`, or the form of Chat Completions. */
 function readCalls(from: Json): Json[] {
 	return getObjects(from, 'tool_calls').map((call) => {
 		if (isRecord(call.function)) return call;
@@ -179,12 +181,12 @@ function readCalls(from: Json): Json[] {
 	});
 }
 
-/** Cloudflare's REST API, and some gateways, give `{ result: … }`. */
+/** Removes the `{ result: … }` of Cloudflare's REST API and of some gateways. */
 function unwrap(body: Json): Json {
 	return isRecord(body.result) && body.choices === undefined ? body.result : body;
 }
 
-/** An answer that is no failure: one may come with status 200. */
+/** Throws if the answer is a failure, which may come with status 200. */
 function checkAnswer(answer: Json): Json {
 	const failed =
 		isRecord(answer.error) || typeof answer.internalCode === 'number' || getObjects(answer, 'errors').length > 0;
@@ -193,8 +195,8 @@ function checkAnswer(answer: Json): Json {
 }
 
 /**
- * Workers AI's own codes, as a status and a word that says more
- * (developers.cloudflare.com/workers-ai/platform/errors). Others are judged by their status and their text.
+ * The codes of Workers AI with a status and a clearer word (developers.cloudflare.com/workers-ai/platform/errors).
+ * Other codes are judged by their status and text.
  */
 const codes: Readonly<Record<string, readonly [status: number, word: string]>> = {
 	3003: [400, 'invalid_request'],
@@ -227,7 +229,7 @@ async function complaintOfResponse(response: Response): Promise<ProviderComplain
 		: findComplaint(body, response.status, response.headers);
 }
 
-/** What `run` throws: an error whose message has the code in front, `3040: Capacity temporarily exceeded`. */
+/** Converts an error of `run`, whose message begins with the code: `3040: Capacity temporarily exceeded`. */
 function complaintOfError(thrown: unknown): unknown {
 	const text = textOfError(thrown);
 	if (/run remotely/i.test(text)) return createOnlyRemote();
@@ -238,7 +240,7 @@ function complaintOfError(thrown: unknown): unknown {
 	return known || theirs ? complaintOfText(text, undefined) : thrown;
 }
 
-/** On a laptop `wrangler dev` has no models of its own. */
+/** The error under `wrangler dev`, which has no models on a laptop. */
 function createOnlyRemote(): RunletError {
 	const remedy = 'Log in with npx wrangler login and set remote = true under [ai] in wrangler.toml, or deploy.';
 	return new RunletError('not_configured', `Workers AI runs at Cloudflare only. ${remedy}`, { needs: 'remote = true' });
@@ -261,7 +263,7 @@ function complaintOfText(text: string, status: number | undefined, headers?: Hea
 	return new ProviderComplaint({ status: own, headers, body: { error: { message: text, code: word } } });
 }
 
-/** The code in front of a message; runtimes put an error's name before it. */
+/** Returns the code in front of a message. Runtimes may put the name of the error before it. */
 function findCode(text: string): number | undefined {
 	const code = /^(?:\w*Error\b:?\s*)*(\d{4,5}):/.exec(text.trim())?.[1];
 	return code === undefined ? undefined : Number(code);

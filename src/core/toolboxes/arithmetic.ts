@@ -9,7 +9,7 @@ const expression = v.pipe(
 	v.description('An expression of numbers, + - * / % ^ and parentheses, such as (17 + 25) * 2'),
 );
 
-/** `calculate`: the value of an arithmetic expression. */
+/** Makes the tool `calculate`. */
 export function arithmeticTool(): Tool {
 	return fromFn(
 		fn(
@@ -26,8 +26,8 @@ export function arithmeticTool(): Tool {
 }
 
 /**
- * The value of an expression of numbers, `+ - * / %`, `^` (right to left), unary signs and parentheses, in double
- * precision with the noise of binary fractions rounded off (15 digits). Throws `invalid_argument` that names the place.
+ * Computes an expression of numbers, `+ - * / %`, `^` (right to left), unary signs and parentheses. Uses double
+ * precision and rounds to 15 digits. Throws `invalid_argument` with the place of a mistake.
  */
 export function calculate(text: string): number {
 	const tokens = [...text.matchAll(/\s*(\d+(?:\.\d+)?(?:e[-+]?\d+)?|\.\d+|\*\*|[-+*/%^()×÷−]|\S)/giuy)].map(

@@ -1,4 +1,4 @@
-/** `toolbox`: records of tools by name, and the boxes that Runlet brings. */
+/** The namespace `toolbox`: records of tools by name, and the boxes that Runlet has. */
 
 import type { InvokeContext } from '../tool/index.ts';
 import { build, type Toolbox } from '../tool/toolbox.ts';
@@ -24,32 +24,32 @@ export {
 	withArgs,
 } from '../tool/toolbox.ts';
 
-/** Tools that change nothing: `get_time` and `calculate`. */
+/** The tools that change nothing: `get_time` and `calculate`. */
 export function basic(context?: InvokeContext): Toolbox {
 	return build([timeTool(), arithmeticTool()], context);
 }
 
-/** Every box at once, those that change things included. */
+/** All boxes together, with the tools that change things. */
 export function all(context?: InvokeContext): Toolbox {
 	return withCoding(withFiles(withWeb(withTask(basic(context)))));
 }
 
-/** The box with the tools for task lists. */
+/** Adds the tools for task lists. */
 export function withTask(box: Toolbox = {}): Toolbox {
 	return { ...box };
 }
 
-/** The box with the tools that read the web. */
+/** Adds the tools that read the web. */
 export function withWeb(box: Toolbox = {}): Toolbox {
 	return { ...box };
 }
 
-/** The box with the tools that change files of the workspace. */
+/** Adds the tools that change files of the workspace. */
 export function withFiles(box: Toolbox = {}): Toolbox {
 	return { ...box };
 }
 
-/** The box with the tools that make a planned change to several files. */
+/** Adds the tools that make a planned change to several files. */
 export function withCoding(box: Toolbox = {}): Toolbox {
 	return { ...box };
 }

@@ -8,7 +8,7 @@ const timeZone = v.pipe(
 	v.description('IANA time zone such as Europe/Paris; UTC when left out'),
 );
 
-/** `get_time`: the time now, in a time zone. */
+/** Makes the tool `get_time`. */
 export function timeTool(now: () => Date = () => new Date()): Tool {
 	return fromFn(
 		fn(

@@ -34,7 +34,7 @@ import {
 	type Variant,
 } from './wire/dialect.ts';
 import { dialects } from './wire/dialects.ts';
-import { readBody as geminiBody, readEvents as geminiEvents } from './wire/gemini.ts';
+import { readEvents as geminiEvents, readBody as toGeminiBody } from './wire/gemini.ts';
 import { startServer, type WireServer } from './wire/server.ts';
 import { plainBody, plainEvents } from './wire/workers-ai.ts';
 
@@ -612,7 +612,7 @@ describe('gemini, beside the contract', () => {
 		const parts = ['Ulm', 'Bonn'].map((city) => ({ functionCall: { name: 'look', args: { city } } }));
 		const { streamedReply, wholeReply } = await both(dialect, {
 			events: geminiEvents(parts, { stop: 'tool_use' }),
-			body: geminiBody(parts, { stop: 'tool_use' }),
+			body: toGeminiBody(parts, { stop: 'tool_use' }),
 		});
 		for (const reply of [streamedReply, wholeReply]) {
 			const calls = readCalls(reply);
@@ -627,7 +627,7 @@ describe('gemini, beside the contract', () => {
 		const parts = [{ text: 'Let me look.' }, { text: '', thoughtSignature: 'sig-at-the-end' }];
 		const { streamedReply } = await both(dialect, {
 			events: geminiEvents(parts, { stop: 'end_turn' }),
-			body: geminiBody(parts, { stop: 'end_turn' }),
+			body: toGeminiBody(parts, { stop: 'end_turn' }),
 		});
 		const exchange = await sendHistory(dialect, readHistory(streamedReply), {});
 		expect(JSON.stringify(exchange.body)).toContain('sig-at-the-end');
@@ -643,7 +643,7 @@ describe('gemini, beside the contract', () => {
 		];
 		const { streamedReply, wholeReply } = await both(dialect, {
 			events: geminiEvents(parts, { stop: 'end_turn' }),
-			body: geminiBody(parts, { stop: 'end_turn' }),
+			body: toGeminiBody(parts, { stop: 'end_turn' }),
 		});
 		for (const reply of [streamedReply, wholeReply]) {
 			expect(reply.text).toBe('Let me count. It is 42.');

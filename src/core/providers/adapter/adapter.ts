@@ -3,14 +3,14 @@ import type { JsonSchema } from '../../tool/index.ts';
 import type { Json } from './json.ts';
 import type { ReplyBuilder } from './reply.ts';
 
-/** A tool as a provider sees it: its name is safe on the wire. */
+/** A tool as a provider sees it, with a name that the provider accepts. */
 export interface WireTool {
 	readonly name: string;
 	readonly description: string;
 	readonly inputSchema: JsonSchema;
 }
 
-/** One request, prepared: names are aliases already, and the model has no prefix. */
+/** A prepared request: names are aliases, and the model has no prefix. */
 export interface ModelRequest {
 	readonly model: string;
 	readonly messages: readonly Message[];
@@ -19,7 +19,7 @@ export interface ModelRequest {
 	readonly toolChoice: ToolChoice | undefined;
 	readonly parallelToolCalls: boolean | undefined;
 	readonly maxOutputTokens: number | undefined;
-	/** The longest reply, in bytes. */
+	/** The most bytes of a reply. */
 	readonly maxReplyBytes: number | undefined;
 	readonly outputSchema: JsonSchema | undefined;
 	readonly reasoningEffort: CallOptions['reasoningEffort'];
@@ -27,29 +27,29 @@ export interface ModelRequest {
 	readonly signal: AbortSignal;
 }
 
-/** Reads one answer into its reply builder. */
+/** Reads an answer into a reply builder. */
 export interface ReplyReader {
-	/** One event of a stream. A promise means that the reader of the run is behind. */
+	/** Reads one event of a stream. Returns a promise if the reader of the run is slower. */
 	readonly event: (event: Json) => undefined | Promise<void>;
-	/** A whole answer. */
+	/** Reads a whole answer. */
 	readonly body: (body: Json) => undefined | Promise<void>;
-	/** The stream ended, without an end or with `data: [DONE]`. */
+	/** Called when the stream ends: at its end, or at `data: [DONE]`. */
 	readonly end?: (how: 'eof' | 'done') => void;
 }
 
-/** What an adapter writes: how a provider is asked, and how its answers are read. */
+/** An adapter: how to ask a provider and how to read its answers. */
 export interface Adapter {
 	readonly variant: string;
 	readonly displayName: string;
 	readonly detect: (model: string) => boolean;
-	/** In front of a model's name, for Runlet only. */
+	/** The prefix of model names, which is not sent. */
 	readonly prefix?: string;
-	/** The variable that holds the key in a Worker, for remedies. */
+	/** The variable that holds the key in a Worker, for error messages. */
 	readonly keyName?: string;
-	/** What is missing for it to talk, where something is; it then only knows its models. */
+	/** What is missing before it can answer. Until then it only knows its models. */
 	readonly needs?: string;
 	readonly meta: ProviderMeta;
-	/** Makes the request. Resolves to a success; throws what the SDK throws. */
+	/** Sends the request. Resolves to a successful response. Throws what the SDK throws. */
 	readonly send: (request: ModelRequest) => Promise<Response>;
 	readonly reader: (reply: ReplyBuilder, request: ModelRequest) => ReplyReader;
 	readonly embed?:

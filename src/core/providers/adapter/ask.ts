@@ -4,24 +4,24 @@ import { toAbortError } from '../../chat/signal.ts';
 import { RunletError } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
-import { readBody, wireBounds } from './bounded.ts';
+import { createWireBounds, readBody } from './bounded.ts';
 import { done, eventBatches } from './events.ts';
 import { type Caller, createNotTheApi, readComplaint, toProviderError } from './failure.ts';
 import { findCost, loadPrices } from './price.ts';
 import { ReplyBuilder } from './reply.ts';
 
-/** One question to a provider. */
+/** One request to a provider. */
 export interface Asked {
 	readonly adapter: Adapter;
 	readonly request: ModelRequest;
 	readonly caller: Caller;
-	/** The tools' own names by their aliases, where they differ. */
+	/** The tools' own names by alias, if they differ. */
 	readonly names: ReadonlyMap<string, string>;
 }
 
 /**
- * Makes one request and reads its reply: a stream up to its terminal event, and closes it. A failure is a `RunletError`
- * with what the call cost so far. `onActivity` is called at each network chunk.
+ * Sends one request and reads its reply. Closes a stream at its terminal event. A failure is a `RunletError` with the
+ * usage so far. Calls `onActivity` for each network chunk.
  */
 export async function ask(
 	{ adapter, request, caller, names }: Asked,
@@ -31,7 +31,7 @@ export async function ask(
 	const { signal } = request;
 	const started = Date.now();
 	const reply = new ReplyBuilder(onDelta, adapter.variant, caller.model, names);
-	// Prices load while the model thinks. A failure shows where a price is read.
+	// Loads the prices while the model works. If that fails, the later read of a price reports it.
 	loadPrices().catch(() => {});
 	const usage = async (): Promise<ChatUsage> => {
 		const { raw, usage } = reply.usageSoFar();
@@ -57,20 +57,20 @@ async function read(
 	caller: Caller,
 	onActivity: () => void,
 ): Promise<void> {
-	const bounds = wireBounds(caller.model, maxReplyBytes);
+	const bounds = createWireBounds(caller.model, maxReplyBytes);
 	if (!response.ok) throw await readComplaint(response);
 	const type = response.headers.get('content-type') ?? '';
 	if (type.includes('text/html')) {
 		await response.body?.cancel();
 		throw createNotTheApi(caller);
 	}
-	// A server that cannot stream may answer with a whole reply.
+	// A server without streaming may answer with a whole reply.
 	if (!stream || type.includes('application/json')) {
 		const body = parseBody(await readBody(response, bounds));
 		if (isRecord(body)) return reader.body(body);
 		if (!Array.isArray(body))
 			throw new RunletError('interrupted', 'the answer is no JSON; it was cut or changed on its way.');
-		// Google lists the events of a stream, and errors, where nobody asks for server-sent ones.
+		// Google answers with a list of events and errors if server-sent events were not requested.
 		for (const event of body.filter(isRecord)) await reader.event(event);
 		reader.end?.('eof');
 		return;

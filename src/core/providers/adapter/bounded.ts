@@ -1,21 +1,21 @@
 import { createReplyTooLarge, usualReplyBytes } from '../../chat/reply-size.ts';
 
-/** How long answers may be on the wire, in bytes, by the longest reply that they may hold. */
+/** The limits of an answer in bytes. They follow from the longest allowed reply. */
 export interface WireBounds {
 	readonly model: string;
 	readonly maxReplyBytes: number;
-	/** One event, or an answer that is no stream: a reply, its escapes and what stands around it. */
+	/** The limit of one event, or of an answer without a stream: the reply with its escapes and the JSON around it. */
 	readonly one: number;
-	/** A whole stream, whose events say little each. */
+	/** The limit of a whole stream, whose events hold little text each. */
 	readonly all: number;
 }
 
-export function wireBounds(model: string, maxReplyBytes = usualReplyBytes): WireBounds {
+export function createWireBounds(model: string, maxReplyBytes = usualReplyBytes): WireBounds {
 	return { model, maxReplyBytes, one: 2 * maxReplyBytes + 1_048_576, all: 8 * maxReplyBytes + 1_048_576 };
 }
 
-/** Counts the bytes of an answer; throws `reply_too_large` where there are too many. */
-export function wireMeter({ model, maxReplyBytes, one, all }: WireBounds) {
+/** Counts the bytes of an answer. Throws `reply_too_large` over the limit. */
+export function createWireMeter({ model, maxReplyBytes, one, all }: WireBounds) {
 	let total = 0;
 	let open = 0;
 	return {
@@ -24,26 +24,26 @@ export function wireMeter({ model, maxReplyBytes, one, all }: WireBounds) {
 			open += bytes;
 			if (open > one || total > all) throw createReplyTooLarge(model, maxReplyBytes);
 		},
-		/** An event has ended. */
+		/** Called at the end of an event. */
 		end: (): void => {
 			open = 0;
 		},
 	};
 }
 
-/** The text of an answer; throws `reply_too_large` where it is too long. */
+/** Reads the text of an answer. Throws `reply_too_large` over the limit. */
 export async function readBody(response: Response, bounds: WireBounds): Promise<string> {
-	const meter = wireMeter(bounds);
+	const meter = createWireMeter(bounds);
 	return getText(response, (bytes) => {
 		meter.add(bytes);
 		return true;
 	});
 }
 
-/** Bytes of an error that are read. */
+/** The most bytes of an error that are read. */
 const longestError = 65_536;
 
-/** The beginning of an answer that is an error. */
+/** Reads the beginning of an error. */
 export async function readError(response: Response): Promise<string> {
 	let read = 0;
 	return getText(response, (bytes) => {
@@ -52,7 +52,7 @@ export async function readError(response: Response): Promise<string> {
 	});
 }
 
-/** The text of a body, as long as there is room for more; the rest is not fetched. */
+/** Reads the text of a body while there is room. The rest is not fetched. */
 async function getText(response: Response, hasRoom: (bytes: number) => boolean): Promise<string> {
 	const reader = response.body?.getReader();
 	if (reader === undefined) return '';

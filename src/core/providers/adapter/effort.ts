@@ -1,9 +1,9 @@
 import { type ReasoningEffort, reasoningEfforts } from '../../chat/effort.ts';
 
 /**
- * The step of a model that is nearest to the wanted one; of two, the one that thinks more, unless that is `max`, which
- * has no limit. Every provider rounds by this, so that an effort means the same everywhere. Nothing for a model without
- * steps.
+ * Returns the level of a model that is nearest to the wanted one. Of two, it takes the one that thinks more, except
+ * `max`, which has no limit. All providers use this, so that an effort means the same everywhere. Returns `undefined`
+ * for a model without levels.
  */
 export function roundEffort(wanted: ReasoningEffort, steps: readonly ReasoningEffort[]): ReasoningEffort | undefined {
 	const measureDistance = (step: ReasoningEffort): number =>

@@ -1,21 +1,21 @@
 import { createParser } from 'eventsource-parser';
 import { RunletError } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
-import { wireBounds, wireMeter } from './bounded.ts';
+import { createWireBounds, createWireMeter } from './bounded.ts';
 import type { Json } from './json.ts';
 
-/** What stands for the line `data: [DONE]`, with which OpenAI's dialect ends a stream. */
+/** Stands for the line `data: [DONE]`, which ends a stream of OpenAI's dialect. */
 export const done: Json = Object.freeze({ done: true });
 
 /**
- * The events of a server-sent stream as JSON, those of one network chunk together; a chunk that completes none is an
- * empty list, and a sign of life. Leaving the generator, or the signal, closes the connection. Throws `interrupted` at
- * an event that is no JSON, `reply_too_large` where the stream, or one event, is longer than its bounds.
+ * Reads the events of a server-sent stream as JSON, in one list for each network chunk. A list may be empty, which
+ * shows activity. Leaving the generator, or aborting the signal, closes the connection. Throws `interrupted` for an
+ * event that is not JSON, and `reply_too_large` over the limits.
  */
 export async function* eventBatches(
 	response: Response,
 	signal: AbortSignal,
-	bounds = wireBounds('The model'),
+	bounds = createWireBounds('The model'),
 ): AsyncGenerator<Json[], undefined> {
 	const reader = response.body?.getReader();
 	if (reader === undefined) return;
@@ -24,7 +24,7 @@ export async function* eventBatches(
 	let batch: Json[] = [];
 	let broken: RunletError | undefined;
 	let recent = '';
-	const meter = wireMeter(bounds);
+	const meter = createWireMeter(bounds);
 	const parser = createParser({
 		onEvent: ({ data }) => {
 			meter.end();
@@ -38,7 +38,7 @@ export async function* eventBatches(
 			}
 		},
 	});
-	// What a provider does not deliver any more is nobody's error here.
+	// Errors after this point do not matter.
 	const leave = (): void => void reader.cancel().catch(() => {});
 	signal.addEventListener('abort', leave, { once: true });
 	try {
@@ -49,7 +49,7 @@ export async function* eventBatches(
 			const text = last ? decoder.decode() : decoder.decode(value, { stream: true });
 			recent += text;
 			if (recent.length > 2 * longestBare) recent = recent.slice(-longestBare);
-			// The empty line of the last event may be missing.
+			// The empty line after the last event may be missing.
 			parser.feed(last ? `${text}\n\n` : text);
 			if (last && broken === undefined) takeBare(recent, batch);
 			const full = batch;
@@ -63,10 +63,12 @@ export async function* eventBatches(
 	}
 }
 
-/** How long an error may be that stands in a stream without being an event, in characters. */
+/** The most characters of an error that is in a stream but not in an event. */
 const longestBare = 8_192;
 
-/** Google breaks a stream off with an error as bare JSON, no event: what stands behind the last line that is one's. */
+/**
+ * Google may end a stream with an error as bare JSON instead of an event. Takes what follows the last line of an event.
+ */
 function takeBare(text: string, batch: Json[]): void {
 	const lines = text.split(/\r\n|\r|\n/);
 	const bare = lines.slice(lines.findLastIndex((line) => /^(data|event|id|retry)?:/.test(line)) + 1).join('\n');
@@ -74,11 +76,11 @@ function takeBare(text: string, batch: Json[]): void {
 	try {
 		take(bare, batch);
 	} catch {
-		// It was none.
+		// It was not an error.
 	}
 }
 
-/** Adds what an event holds. Throws where it is no JSON. */
+/** Adds the content of an event. Throws if it is not JSON. */
 function take(data: string, batch: Json[]): void {
 	if (data === '') return;
 	if (data === '[DONE]') {

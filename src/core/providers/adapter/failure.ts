@@ -5,26 +5,26 @@ import { redactSecrets } from '../../ground/redact.ts';
 import { readError } from './bounded.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from './json.ts';
 
-/** Whose call failed. */
+/** The caller and the provider of a failed call. */
 export interface Caller {
 	readonly displayName: string;
 	readonly variant: string;
 	readonly model: string;
-	/** Texts that must not be seen, such as the API key. */
+	/** Texts that no message may show, such as the API key. */
 	readonly secrets: readonly string[];
-	/** The variable that holds the key, for the remedy. */
+	/** The variable that holds the key, for error messages. */
 	readonly keyName?: string;
 }
 
-/** What a provider said went wrong, wherever it said so: in a response, or in the middle of a stream. */
+/** An error that a provider reports: in a response, or within a stream. */
 export interface Complaint {
 	readonly status?: number;
 	readonly headers?: Headers;
-	/** The body, or the event, as JSON where it is JSON, else as text. */
+	/** The body or the event: as JSON if possible, else as text. */
 	readonly body: unknown;
 }
 
-/** Thrown by an adapter at an error event, or at a response that is no success. */
+/** An adapter throws this for an error event and for an unsuccessful response. */
 export class ProviderComplaint extends Error {
 	readonly complaint: Complaint;
 	constructor(complaint: Complaint) {
@@ -33,15 +33,15 @@ export class ProviderComplaint extends Error {
 	}
 }
 
-/** A response that is no success, its body read, as what to throw. */
+/** Reads the body of an unsuccessful response and creates the error. */
 export async function readComplaint(response: Response): Promise<ProviderComplaint> {
 	const text = await readError(response).catch(() => '');
-	return new ProviderComplaint({ status: response.status, headers: response.headers, body: jsonOr(text) });
+	return new ProviderComplaint({ status: response.status, headers: response.headers, body: parseJsonOrText(text) });
 }
 
 /**
- * Any failure of a provider's call as a `RunletError` with a code: by what the provider says, then by its status. The
- * message says what to do; secrets are taken out of it.
+ * Converts any failure of a provider's call to a `RunletError`. The code follows from the provider's words, then from
+ * the status. The message says what to do. Secrets are removed.
  */
 export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 	if (thrown instanceof RunletError) return withCaller(thrown, caller);
@@ -64,7 +64,7 @@ function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): R
 	const words = said.message ?? (typeof body === 'string' ? toPlainText(body, status) : undefined);
 	const verdict = chooseCode(said, words ?? '', status);
 	const code = verdict === 'insufficient_quota' ? 'rate_limited' : verdict;
-	const retryAfter = retryAfterIn(headers) ?? said.retryAfter;
+	const retryAfter = readRetryAfter(headers) ?? said.retryAfter;
 	const data = {
 		model,
 		provider,
@@ -73,7 +73,7 @@ function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): R
 		retryAfter,
 		...(verdict === 'insufficient_quota' && { insufficientQuota: true }),
 	};
-	// Secrets go first: a cut through the middle of one would leave the rest.
+	// Removes the secrets before the cut, which could leave half of one.
 	const text = redact(words ?? `answered with status ${status ?? 'unknown'}`, caller)
 		.slice(0, 500)
 		.trim();
@@ -84,13 +84,13 @@ function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): R
 
 interface Said {
 	readonly message?: string;
-	/** Every short word for the kind of error: `type`, `code`, `status`. */
+	/** All short words for the kind of the error: `type`, `code`, `status`. */
 	readonly kinds?: readonly string[];
 	readonly kind?: string;
 	readonly retryAfter?: number;
 }
 
-/** What the error bodies of all dialects say: `{ error: { message, type, code, status } }`, nested or bare, or a list. */
+/** Reads an error body of any dialect: `{ error: { message, type, code, status } }`, nested or bare, or a list. */
 function readSaid(body: Json | readonly unknown[]): Said {
 	let at: Json = isRecord(body) ? body : (body.find(isRecord) ?? {});
 	const kinds: string[] = [];
@@ -103,7 +103,7 @@ function readSaid(body: Json | readonly unknown[]): Said {
 	for (let depth = 0; depth < 4; depth++) {
 		for (const key of ['code', 'status', 'type']) note(at[key]);
 		message = getString(at, 'message') ?? getString(at, 'detail') ?? message;
-		retryAfter ??= getNumber(at, 'retry_after') ?? retryInfo(at);
+		retryAfter ??= getNumber(at, 'retry_after') ?? readRetryInfo(at);
 		const raw = getString(getObject(at, 'metadata'), 'raw');
 		if (raw !== undefined && raw !== '') message = `${message ?? ''} ${raw}`.trim();
 		const inner = at.error;
@@ -116,8 +116,8 @@ function readSaid(body: Json | readonly unknown[]): Said {
 	return { message, kinds, kind: kinds.at(-1), retryAfter };
 }
 
-/** Gemini's `RetryInfo`: `retryDelay: "34.5s"`. */
-function retryInfo(error: Json): number | undefined {
+/** Reads Gemini's `RetryInfo`: `retryDelay: "34.5s"`. */
+function readRetryInfo(error: Json): number | undefined {
 	for (const detail of getObjects(error, 'details')) {
 		const seconds = /^([\d.]+)s$/.exec(getString(detail, 'retryDelay') ?? '')?.[1];
 		if (seconds !== undefined) return Number(seconds);
@@ -137,7 +137,7 @@ type Verdict =
 	| 'interrupted'
 	| 'provider_error';
 
-/** Short words of providers, exact, in the order in which they decide. */
+/** The exact short words of providers. The first match decides. */
 const verdicts: readonly (readonly [Verdict, RegExp])[] = [
 	['insufficient_quota', /^(insufficient_quota|billing_error|insufficient_balance|billing_hard_limit_reached|402)$/i],
 	['context_overflow', /^(context_length_exceeded|context_window_exceeded|request_too_large|413)$/i],
@@ -204,7 +204,7 @@ const remedies: Readonly<Record<string, Remedy>> = {
 
 const notFound = "Check the model's name, and the base URL.";
 
-/** A redirect is no answer of the API, and is not followed. */
+/** Creates the error for a redirect, which is not followed. */
 function createRedirected({ displayName, model, variant: provider }: Caller, status: number): RunletError {
 	const message = `${displayName} (${model}): the base URL leads somewhere else, where nothing is sent. Set the base URL to where the API is.`;
 	return new RunletError('network', message, { model, provider, status });
@@ -217,7 +217,7 @@ function toPlainText(text: string, status: number | undefined): string | undefin
 	return `${status === undefined ? '' : `status ${status} with `}a page of HTML instead of JSON: something between Runlet and the provider answered. Check the base URL and the proxy.`;
 }
 
-/** The error of a 200 that is a web page. */
+/** Creates the error for a web page with status 200. */
 export function createNotTheApi(caller: Caller): RunletError {
 	return new RunletError('network', `${caller.displayName} (${caller.model}): ${toPlainText('<', undefined)}`, {
 		model: caller.model,
@@ -225,20 +225,20 @@ export function createNotTheApi(caller: Caller): RunletError {
 	});
 }
 
-/** An adapter's complaint; an SDK wraps what its `fetch` throws. */
+/** Finds an adapter's complaint. SDKs wrap what their `fetch` throws. */
 export function findComplaint(thrown: unknown): Complaint | undefined {
 	if (thrown instanceof ProviderComplaint) return thrown.complaint;
 	return thrown instanceof Error && thrown.cause instanceof ProviderComplaint ? thrown.cause.complaint : undefined;
 }
 
-function retryAfterIn(headers: Headers | undefined): number | undefined {
+function readRetryAfter(headers: Headers | undefined): number | undefined {
 	const ms = Number(headers?.get('retry-after-ms') ?? Number.NaN);
 	if (Number.isFinite(ms)) return Math.max(0, ms / 1000);
 	const value = headers?.get('retry-after');
 	return value === null || value === undefined ? undefined : parseRetryAfter(value);
 }
 
-/** An error of the adapter itself, with who it is about. */
+/** Adds the provider and the model to an error of the adapter itself. */
 function withCaller(error: RunletError, caller: Caller): RunletError {
 	if (error.data?.model !== undefined || error.code === 'cancelled' || error.code === 'timeout') return error;
 	const { code, message, data, cause } = error;
@@ -251,14 +251,14 @@ function withCaller(error: RunletError, caller: Caller): RunletError {
 	);
 }
 
-/** A text without its secrets: those that are known, and what looks like a key, masked by the provider or not. */
+/** Removes secrets from a text: known ones, and what looks like a key, masked or not. */
 function redact(text: string, { secrets }: Caller): string {
 	let out = text;
 	for (const secret of secrets) out = out.replaceAll(secret, '[key]');
 	return redactSecrets(out).replace(/\b((sk|xai|gsk|Bearer)[-_ ][\w*.-]{6,}|AIza[\w-]{6,})/g, '[key]');
 }
 
-function jsonOr(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {

@@ -1,7 +1,7 @@
 import { readComplaint } from './failure.ts';
 import type { ProviderSettings } from './settings.ts';
 
-/** What every official SDK is told: to leave to the loop what is the loop's, and to say nothing by itself. */
+/** The options of every official SDK. The loop retries and limits the time, and the SDK logs nothing. */
 export const quietSdk = {
 	maxRetries: 0,
 	timeout: 2 ** 31 - 1,
@@ -9,18 +9,18 @@ export const quietSdk = {
 	logLevel: 'off',
 } as const;
 
-/** The headers that an SDK itself has for a request. */
+/** The usual headers of an SDK's request. */
 const usual =
 	/^(accept|content-type|user-agent|x-stainless-.*|anthropic-version|anthropic-dangerous-.*|openai-(organization|project))$/;
 
-/** What a request is made with, be it by an SDK or by hand. */
+/** Sends a request, for an SDK or without one. */
 export type Send = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /**
- * The `fetch` of an adapter, and of its SDK. `own` headers, such as the key's, and those of the settings go out beside an
- * SDK's usual ones, and none else: an SDK takes some from variables such as `OPENAI_CUSTOM_HEADERS`, which may be meant
- * for another provider. A redirect is not followed, for it would take the key and the conversation somewhere else. What
- * is no success is thrown with its whole body, of which an SDK knows one form.
+ * Creates the `fetch` of an adapter and its SDK. It sends `own` headers (such as the key's), those of the settings, and
+ * an SDK's usual ones, and no others: SDKs read some from variables such as `OPENAI_CUSTOM_HEADERS`, which may belong
+ * to another provider. It does not follow redirects, which would send the key and the conversation elsewhere. It throws
+ * an unsuccessful response with its whole body.
  */
 export function providerFetch(
 	{ fetch: send = (input, init) => fetch(input, init), headers = {} }: Pick<ProviderSettings, 'fetch' | 'headers'>,

@@ -1,16 +1,16 @@
-/** Reading JSON from outside, where a field may be missing, `null` or of another type: such a field is not there. */
+/** Reads JSON from outside. A field that is missing, `null` or of another type counts as missing. */
 
 import { isRecord } from '../../ground/json.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The object under a key; an empty one where there is none. */
+/** Returns the object under a key, or an empty one. */
 export function getObject(from: Json, key: string): Json {
 	const value = from[key];
 	return isRecord(value) ? value : empty;
 }
 
-/** The objects of the list under a key. */
+/** Returns the objects of the list under a key. */
 export function getObjects(from: Json, key: string): readonly Json[] {
 	const value = from[key];
 	return Array.isArray(value) ? value.filter(isRecord) : none;
@@ -26,7 +26,7 @@ export function getNumber(from: Json, key: string): number | undefined {
 	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** The numbers of a list. */
+/** Returns the numbers of a list. */
 export function getNumbers(value: unknown): readonly number[] {
 	return Array.isArray(value) ? value.filter((one) => typeof one === 'number') : [];
 }

@@ -3,10 +3,12 @@ import { providerFetch, quietSdk } from './fetch.ts';
 import type { Json } from './json.ts';
 import type { ProviderSettings } from './settings.ts';
 
-/** Sends a body to a path below the base URL; resolves to a success. */
+/** Sends a body to a path under the base URL. Resolves to a successful response. */
 export type Post = (path: string, body: Json, signal: AbortSignal) => Promise<Response>;
 
-/** Requests by OpenAI's SDK, to OpenAI or to whoever speaks like it. Without a key no `Authorization` goes out. */
+/**
+ * Sends requests with OpenAI's SDK, to OpenAI or a compatible server. Without a key there is no `Authorization` header.
+ */
 export function openaiPost(
 	settings: Partial<ProviderSettings> & {
 		readonly baseURL: string;
@@ -25,7 +27,7 @@ export function openaiPost(
 		baseURL,
 		fetch: providerFetch(settings, apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
 	};
-	// The SDK is loaded by the first request: a Worker starts without it.
+	// The first request loads the SDK, so a Worker starts without it.
 	let client: OpenAI | undefined;
 	return async (path, body, signal) => {
 		client ??= new (await import('openai/client')).OpenAI(options);

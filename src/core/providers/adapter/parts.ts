@@ -1,15 +1,18 @@
 import type { MessagePart } from '../../chat/index.ts';
 import { fromBase64 } from '../../ground/bytes.ts';
 
-/** What a part carries, ready for the wire: bytes in base64, or a URL. */
+/** The content of a part for a request: bytes in base64, or a URL. */
 export type Media = {
 	readonly kind: 'image' | 'audio' | 'pdf' | 'text' | 'file';
-	/** Media type; a guess by the first bytes or by the URL where the part does not say. */
+	/** The media type. If the part has none, it is guessed from the first bytes or the URL. */
 	readonly mime: string;
 	readonly name: string | undefined;
 } & ({ readonly data: string; readonly url?: undefined } | { readonly url: string; readonly data?: undefined });
 
-/** The bytes or the URL of a part, `data:` URLs opened; `undefined` for a part of text, or one that carries nothing. */
+/**
+ * Returns the bytes or the URL of a part. Opens `data:` URLs. Returns `undefined` for text and for a part without
+ * content.
+ */
 export function toMedia({ kind, mime, data, url, name }: MessagePart): Media | undefined {
 	if (kind === 'text' || kind === 'tool-result') return undefined;
 	const opened = /^data:([^;,]*)(?:;[^;,]*)*;base64,(.*)$/s.exec(url ?? '');
@@ -21,18 +24,18 @@ export function toMedia({ kind, mime, data, url, name }: MessagePart): Media | u
 	return url === undefined || opened !== null ? undefined : { ...about, url };
 }
 
-/** Whether it is an image that models take. Bytes of other types, such as SVG, are refused with the whole request. */
+/** Whether models accept it as an image. An image of another type, such as SVG, would make the whole request fail. */
 export function isImage(media: Media | undefined): media is Media & { readonly kind: 'image' } {
 	if (media?.kind !== 'image') return false;
 	return media.url !== undefined || /^image\/(png|jpeg|gif|webp)$/.test(media.mime);
 }
 
-/** Media as one URL, a `data:` URL where there are bytes. */
+/** Returns the URL of media. Bytes become a `data:` URL. */
 export function toDataUrl({ mime, data, url }: Media): string {
 	return url ?? `data:${mime};base64,${data}`;
 }
 
-/** Base64 of a text file, as text. */
+/** Decodes the base64 of a text file. */
 export function decodeText(base64: string): string {
 	return new TextDecoder().decode(fromBase64(base64));
 }
@@ -47,7 +50,7 @@ function chooseKind(kind: 'image' | 'audio' | 'file', mime: string): Media['kind
 	return kind;
 }
 
-/** First characters, in base64, and endings of names, of the types that models take. */
+/** The first characters in base64, and the file endings, of the types that models accept. */
 const signs: readonly (readonly [mime: string, bytes: string, ending: RegExp])[] = [
 	['image/png', 'iVBORw0KGgo', /\.png$/i],
 	['image/jpeg', '/9j/', /\.jpe?g$/i],

@@ -3,10 +3,10 @@ import { roundDollars } from '../../chat/usage.ts';
 import { isRecord } from '../../ground/json.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from './json.ts';
 
-/** What the price list calls a provider, where that is another name. */
+/** The price list's name of a provider, if it differs. */
 const listed: Readonly<Record<string, string>> = { gemini: 'google', xai: 'x-ai', 'workers-ai': 'cloudflare' };
 
-/** The list is large, so it is read when the first call needs it; an isolate that only serves pages never does. */
+/** The list is large, so the first call loads it. An isolate that only serves pages never does. */
 let loading: Promise<typeof import('@pydantic/genai-prices')> | undefined;
 
 export function loadPrices(): Promise<typeof import('@pydantic/genai-prices')> {
@@ -15,8 +15,8 @@ export function loadPrices(): Promise<typeof import('@pydantic/genai-prices')> {
 }
 
 /**
- * What a call cost in US dollars: as its provider says, else by the price list; `undefined` for a model that the list
- * does not know, never a guess by a similar name. `raw` is the provider's own usage record.
+ * Returns the cost of a call in US dollars: by the provider's own report, else by the price list. Returns `undefined`
+ * for a model that is not on the list, and never guesses by a similar name. `raw` is the provider's usage record.
  */
 export async function findCost(
 	provider: string,
@@ -28,7 +28,7 @@ export async function findCost(
 	const said = readCost(raw);
 	if (said !== undefined) return said;
 	if (inputTokens === undefined || outputTokens === undefined) return undefined;
-	// One answer may be the work of several models, each with a price of its own.
+	// Several models may have worked on one answer, each with its own price.
 	const runs = getObjects(raw, 'iterations');
 	if (runs.some((run) => getString(run, 'model') !== undefined)) {
 		const costs = await Promise.all(
@@ -50,7 +50,7 @@ export async function findCost(
 	return undefined;
 }
 
-/** A model's context window in tokens, by the same list; `undefined` where nobody says. */
+/** Returns a model's context window in tokens, by the same list. */
 export async function findContextWindow(provider: string, model: string): Promise<number | undefined> {
 	return (await lookUp(provider, model, {}))?.model.context_window;
 }
@@ -58,7 +58,7 @@ export async function findContextWindow(provider: string, model: string): Promis
 async function lookUp(provider: string, model: string, usage: Readonly<Record<string, number>>) {
 	const { calcPrice, findProvider } = await loadPrices();
 	const providerId = listed[provider] ?? provider;
-	// By its id alone: a provider that the list does not know must not be priced as one that is called alike.
+	// Compares the id only. An unknown provider must not get the prices of one with a similar name.
 	if (findProvider({ providerId })?.id !== providerId) return undefined;
 	try {
 		return calcPrice(usage, model, { providerId }) ?? undefined;
@@ -67,7 +67,7 @@ async function lookUp(provider: string, model: string, usage: Readonly<Record<st
 	}
 }
 
-/** Tokens that were written to a cache, which cost more than others. */
+/** Returns the tokens written to a cache, which cost more. */
 function readCacheWrites(raw: Json): Record<string, number> {
 	const written =
 		getNumber(raw, 'cache_creation_input_tokens') ??
@@ -78,7 +78,7 @@ function readCacheWrites(raw: Json): Record<string, number> {
 	return { cache_write_tokens: written, ...(long !== undefined && long > 0 && { cache_write_1h_tokens: long }) };
 }
 
-/** The cost that a provider reports by itself: OpenRouter in dollars, xAI in ten-billionths of one. */
+/** Returns the cost that a provider reports: OpenRouter in dollars, xAI in ten-billionths of a dollar. */
 function readCost(raw: Json): number | undefined {
 	const ticks = getNumber(raw, 'cost_in_usd_ticks');
 	if (ticks !== undefined) return ticks / 1e10;

@@ -18,13 +18,15 @@ import { type Caller, toProviderError } from './failure.ts';
 import { findContextWindow, findCost } from './price.ts';
 import { listSecrets, type ProviderSettings } from './settings.ts';
 
-/** Makes a provider of an adapter: with aliases for the names of tools, and with retries and timeouts outside of runs. */
+/**
+ * Makes a provider from an adapter. Adds aliases for tool names, and retries and timeouts for calls outside of runs.
+ */
 export function register(adapter: Adapter, settings: Partial<ProviderSettings>): ProviderRegistration {
 	const { variant, displayName, detect, keyName, embed, countTokens } = adapter;
 	const { maxRetries, timeouts } = settings;
 	const secrets = listSecrets(settings);
 	const caller = (model: string): Caller => ({ displayName, variant, model, secrets, keyName });
-	// A provider may know models of its own that have no prefix.
+	// A provider may also know models without the prefix.
 	const { prefix = '' } = adapter;
 	const prefixed = prefixDetector(prefix);
 	const stripPrefix = (model: string): string => (prefixed(model) ? model.slice(prefix.length) : model);
@@ -69,7 +71,9 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 	};
 }
 
-/** Makes calls of an adapter. A caller that watches for signs of life gets one request: it retries by itself. */
+/**
+ * Creates the calls of an adapter. A caller that passes `onActivity` gets one request, because it retries by itself.
+ */
 function createCall(
 	adapter: Adapter,
 	{ maxRetries = 0, timeouts }: Partial<ProviderSettings>,
@@ -142,7 +146,7 @@ function toRequest(given: {
 	};
 }
 
-/** Own names by their aliases, of the tools that need one. */
+/** Returns the own names by alias, for the tools that need an alias. */
 function findOwnNames(tools: readonly Tool[]): ReadonlyMap<string, string> {
 	const pairs = tools.map(({ name }) => [providerName(name), name] as const);
 	return new Map(pairs.filter(([alias, name]) => alias !== name));

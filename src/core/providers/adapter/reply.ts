@@ -5,20 +5,20 @@ import type { Json } from './json.ts';
 
 type Room = undefined | Promise<void>;
 
-/** What tells the calls of one reply apart on the wire: an index, or an id. */
+/** The key of a call within a reply: an index or an id. */
 export type CallKey = string | number;
 
-/** How a reply ended. */
+/** The end of a reply. */
 export interface Ending {
-	/** In Runlet's words; a turn that has calls and only ended is `tool_use`, unless the reason is exact. */
+	/** The stop reason in Runlet's words. A turn with calls that ends normally becomes `tool_use`, unless `isExact`. */
 	readonly reason: StopReason;
-	/** The provider itself tells a turn that ends in calls from others: its word stands. */
+	/** Whether the provider itself distinguishes a turn that ends with calls. */
 	readonly isExact?: boolean;
-	/** The provider's own words: what it calls the stop reason, the model, the answer's id. */
+	/** The provider's own data: its stop reason, its model, the id of the answer. */
 	readonly raw: Json;
-	/** What the provider needs back to go on; nothing where text and calls are all there is. */
+	/** Data that the provider wants back. Missing if text and calls are enough. */
 	readonly metadata?: unknown;
-	/** Whether the last call was cut off, where its JSON does not show it. */
+	/** Whether the last call was cut off, if its JSON does not show it. */
 	readonly lastCallCut?: boolean;
 }
 
@@ -30,7 +30,7 @@ interface Call {
 	open: boolean;
 }
 
-/** The calls of one reply, in their order. */
+/** The calls of one reply in order. */
 class CallList {
 	readonly all: Call[] = [];
 	readonly #byKey = new Map<CallKey, Call>();
@@ -43,7 +43,7 @@ class CallList {
 		return call;
 	}
 
-	/** The newest under a key. */
+	/** Returns the newest call under a key. */
 	get(key: CallKey): Call | undefined {
 		return this.#byKey.get(key);
 	}
@@ -58,8 +58,8 @@ class CallList {
 }
 
 /**
- * Puts a reply together from its pieces, in O(n), and hands them on as deltas. Streamed and whole answers are read by
- * the same adapter code into one of these, so that both give the same reply.
+ * Builds a reply from its pieces in O(n) and emits them as deltas. Streamed and whole answers go through the same code,
+ * so both give the same reply.
  */
 export class ReplyBuilder {
 	readonly #onDelta: OnDelta;
@@ -88,7 +88,7 @@ export class ReplyBuilder {
 		return this.#onDelta({ type: 'text', text: piece });
 	}
 
-	/** A piece of what the model shows of its thinking. */
+	/** Adds a piece of the model's visible thinking. */
 	reasoning(piece: string): Room {
 		if (piece === '') return undefined;
 		const text = this.#beginsThought && this.#thoughts.length > 0 ? `\n\n${piece}` : piece;
@@ -97,12 +97,12 @@ export class ReplyBuilder {
 		return this.#onDelta({ type: 'reasoning', text });
 	}
 
-	/** The next piece of thinking begins a new paragraph. */
+	/** Starts a new paragraph of thinking. */
 	newThought(): void {
 		this.#beginsThought = true;
 	}
 
-	/** A call begins. A missing id gets one, an id that comes again a suffix. Returns the id. */
+	/** Starts a call. Creates a missing id, and adds a suffix to a repeated one. Returns the id. */
 	startCall(key: CallKey, given: string | undefined, alias: string): { readonly id: string; readonly room: Room } {
 		const name = this.#names.get(alias) ?? alias;
 		const ended = this.endCall(key);
@@ -111,12 +111,12 @@ export class ReplyBuilder {
 		return { id, room: started ?? ended };
 	}
 
-	/** The id of the newest call under a key. */
+	/** Returns the id of the newest call under a key. */
 	callId(key: CallKey): string | undefined {
 		return this.#calls.get(key)?.id;
 	}
 
-	/** A piece of a call's arguments, as JSON. */
+	/** Adds a piece of a call's arguments as JSON. */
 	input(key: CallKey, piece: string): Room {
 		const call = this.#calls.get(key);
 		if (call === undefined || piece === '') return undefined;
@@ -129,12 +129,12 @@ export class ReplyBuilder {
 		return this.#end(this.#calls.get(key));
 	}
 
-	/** How much of a call's arguments has come, in characters. */
+	/** Returns the length of a call's arguments so far in characters. */
 	inputLength(key: CallKey): number {
 		return this.#calls.get(key)?.length ?? 0;
 	}
 
-	/** The model that answers, as the provider names it; `claude-x` may be answered by `claude-x-20250929`. */
+	/** Sets the model that answers, as the provider names it. `claude-x` may be answered by `claude-x-20250929`. */
 	setModel(name: string | undefined): void {
 		this.#answeredBy = name ?? this.#answeredBy;
 	}
@@ -143,12 +143,12 @@ export class ReplyBuilder {
 		return this.#answeredBy;
 	}
 
-	/** The provider's usage record as known by now. A later one replaces it. */
+	/** Sets the provider's usage record so far. A later one replaces it. */
 	usage(raw: Json): void {
 		this.#usage = raw;
 	}
 
-	/** The terminal event has come. */
+	/** Called at the terminal event. */
 	finish(how: Ending): void {
 		this.#ending ??= how;
 	}
@@ -157,7 +157,7 @@ export class ReplyBuilder {
 		return this.#ending !== undefined;
 	}
 
-	/** The calls that began, as they are by now. */
+	/** Returns the calls so far. */
 	calls(): readonly ToolCall[] {
 		return this.#calls.all.map(toolCall);
 	}
@@ -166,7 +166,7 @@ export class ReplyBuilder {
 		return { raw: this.#usage, usage: makeUsage(this.#usage, this.#provider, this.#model) };
 	}
 
-	/** Ends what is open, says `stop`, and returns the reply. */
+	/** Ends open parts, emits `stop`, and returns the reply. */
 	async close(usage: ChatUsage): Promise<ChatReply> {
 		const ending: Ending = this.#ending ?? { reason: 'end_turn', raw: {} };
 		const { metadata, lastCallCut = false, raw } = ending;
@@ -197,7 +197,7 @@ export class ReplyBuilder {
 
 function toolCall({ id, name, pieces }: Call): ToolCall {
 	const json = pieces.join('');
-	// Joined once: whoever asks again finds one piece.
+	// Joined once: the next caller finds a single piece.
 	pieces.splice(0, pieces.length, json);
 	return { id, name, input: parseToolInput(json) };
 }

@@ -3,8 +3,8 @@ import type { JsonSchema } from '../../tool/index.ts';
 import type { Json } from './json.ts';
 
 /**
- * Whether a schema already keeps the rules of OpenAI's strict mode: a root that is an object and no choice, every object closed with
- * all of its properties required, and no keyword beyond those that the mode knows.
+ * Whether a schema already follows OpenAI's strict mode: the root is an object, every object is closed, all properties
+ * are required, and every keyword is known to the mode.
  */
 export function isStrict(schema: JsonSchema): boolean {
 	return schema.type === 'object' && schema.anyOf === undefined && isSupported(schema);

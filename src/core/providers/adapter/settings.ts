@@ -5,21 +5,24 @@ import { RunletError } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
 import type { Json } from './json.ts';
 
-/** What every provider function takes. */
+/** The settings of every provider function. */
 export interface ProviderSettings {
-	/** Sent to the provider and nowhere else; never in a message. Without one its models are known but cannot be asked. */
+	/** Sent only to the provider, and never part of a message. Without a key its models are known, but cannot answer. */
 	readonly apiKey: string | undefined;
-	/** Where the API is, as the provider's own SDK takes it: a gateway, a proxy, a server of your own. */
+	/** The URL of the API, as the provider's own SDK takes it: a gateway, a proxy, your own server. */
 	readonly baseURL?: string;
-	/** Further headers of each request. */
+	/** More headers for each request. */
 	readonly headers?: Readonly<Record<string, string>>;
-	/** Further fields of each request's body, in the API's own words (`temperature`, server tools, …). Lists are joined. */
+	/**
+	 * More fields for the body of each request, in the API's own words (`temperature`, server tools, …). Lists are
+	 * joined.
+	 */
 	readonly body?: Readonly<Record<string, unknown>>;
-	/** Makes the requests; the global `fetch`. */
+	/** Sends the requests. The default is the global `fetch`. */
 	readonly fetch?: typeof fetch;
-	/** Retries of a failed call: 2 in a run; a function called by itself makes one request unless this says more. */
+	/** The retries of a failed call. The default in a run is 2. A function called by itself does not retry by default. */
 	readonly maxRetries?: number;
-	/** How long a call may take to begin, and to go on. */
+	/** The time limits for the start of a call and for its pauses. */
 	readonly timeouts?: Timeouts;
 }
 
@@ -36,14 +39,14 @@ const settingsSchema = v.object({
 	maxRetries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 });
 
-/** The settings of a provider function, checked; a mistake is `invalid_request` that names the field. */
+/** Checks the settings of a provider function. Throws `invalid_request` with the name of the field. */
 export function checkSettings(name: string, settings: Partial<ProviderSettings>): void {
 	if (settings === undefined || settings === null)
 		throw new RunletError('invalid_request', `${name}: missing. Call ${name}({ apiKey: … }).`, { field: name });
 	check(settingsSchema, settings, name);
 }
 
-/** Texts that no error may show: the key, and what stands in headers or in the base URL to prove who asks. */
+/** Lists the texts that no error may show: the key, and credentials in headers or in the base URL. */
 export function listSecrets({ apiKey, headers = {}, baseURL = '' }: Partial<ProviderSettings>): readonly string[] {
 	const telling = Object.entries(headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
 	const { username = '', password = '' } = URL.canParse(baseURL) ? new URL(baseURL) : {};
@@ -51,7 +54,7 @@ export function listSecrets({ apiKey, headers = {}, baseURL = '' }: Partial<Prov
 	return [apiKey ?? '', ...words, username, password, decodeURIComponent(password)].filter(({ length }) => length > 3);
 }
 
-/** A request's body with the fields that a user adds: objects are merged, lists joined, and anything else replaced. */
+/** Adds the user's fields to a request's body. Objects are merged, lists are joined, and other values are replaced. */
 export function withBody(body: Json, more: Json = {}): Json {
 	const merged: Record<string, unknown> = { ...body };
 	for (const [key, value] of Object.entries(more)) {

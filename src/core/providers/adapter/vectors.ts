@@ -5,7 +5,7 @@ import { getNumber, getNumbers, getObjects } from './json.ts';
 
 export type Vector = readonly number[];
 
-/** The vectors of many texts, asked for in so many at once; in the order of the texts, none missing. */
+/** Requests the vectors of many texts in batches. Returns them in the order of the texts. Throws if one is missing. */
 export async function requestInBatches(
 	texts: readonly string[],
 	size: number,
@@ -22,7 +22,7 @@ export async function requestInBatches(
 	return vectors;
 }
 
-/** The vectors of an answer of OpenAI's `/embeddings`, in the order of the texts. */
+/** Reads the vectors of an `/embeddings` answer in the order of the texts. */
 export function readVectors(answer: unknown): readonly Vector[] {
 	if (!isRecord(answer) || !Array.isArray(answer.data)) throw new ProviderComplaint({ body: answer });
 	return getObjects(answer, 'data')

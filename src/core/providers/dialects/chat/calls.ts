@@ -6,19 +6,22 @@ import { mergeObjects } from './pieces.ts';
 
 type Room = undefined | Promise<void>;
 
-/** A call on its way, under one key for its whole life. */
+/** A call that is being streamed. Its key never changes. */
 interface WireCall {
 	readonly key: number;
-	/** As the server gave it; none, or an empty one, for servers that give none. */
+	/** The id from the server. Some servers send none, or an empty one. */
 	id: string | undefined;
 	name: string | undefined;
-	/** Pieces of its arguments. */
+	/** The pieces of its arguments. */
 	readonly json: string[];
 	extra: Json | undefined;
 }
 
-/** Puts calls together. Servers disagree on what tells them apart: the index, the id, or nothing but that a name comes again. */
-export function callReader(reply: ReplyBuilder) {
+/**
+ * Puts calls together from their pieces. Servers mark the pieces of a call in different ways: by an index, by an id, or
+ * only by repeating the name.
+ */
+export function createCallReader(reply: ReplyBuilder) {
 	const calls: WireCall[] = [];
 	const byIndex = new Map<number, WireCall>();
 
@@ -26,7 +29,7 @@ export function callReader(reply: ReplyBuilder) {
 		const known = index === undefined ? calls.find((call) => id !== undefined && call.id === id) : byIndex.get(index);
 		if (known !== undefined || name !== undefined) return known;
 		if (index === undefined) return calls.at(newest) ?? calls.at(-1);
-		// A call that began without an index, or under one that was taken, has that of its place.
+		// A call without an index, or with one that was taken, gets the index of its place.
 		return id === undefined ? calls[index] : undefined;
 	};
 	const begin = (call: WireCall): Room => {
@@ -52,14 +55,17 @@ export function callReader(reply: ReplyBuilder) {
 	};
 
 	return {
-		/** Calls, or pieces of them, that come together. Several that nothing marks go on with as many newest calls. */
+		/**
+		 * Takes calls, or pieces of calls, that arrive together. Several unmarked pieces continue the same number of newest
+		 * calls.
+		 */
 		take: (pieces: readonly Json[]): Room => {
 			const bare = pieces.length > 1 ? pieces.filter(isBare) : pieces;
 			let room: Room;
 			for (const piece of pieces) room = takeOne(piece, bare.indexOf(piece) - bare.length) ?? room;
 			return room;
 		},
-		/** No piece follows: a call that never got a name is let go, unless it has arguments to show. */
+		/** Called after the last piece. Drops a call that never got a name, unless it has arguments to show. */
 		end: (): void => {
 			for (const call of calls) {
 				if (call.name !== undefined || call.json.length === 0) continue;
@@ -68,7 +74,7 @@ export function callReader(reply: ReplyBuilder) {
 			}
 		},
 		none: (): boolean => calls.every(({ name }) => name === undefined),
-		/** What a call needs back, by its id in the reply. */
+		/** Returns the data that calls need back, by their ids in the reply. */
 		metadata: (): Json =>
 			Object.fromEntries(
 				calls.flatMap(({ key, extra }) =>
@@ -78,7 +84,7 @@ export function callReader(reply: ReplyBuilder) {
 	};
 }
 
-/** What tells whose piece it is. An empty id or name is none. */
+/** The marks of a piece. An empty id or name counts as missing. */
 interface Mark {
 	readonly index: number | undefined;
 	readonly id: string | undefined;
@@ -98,11 +104,11 @@ function createCall(key: number): WireCall {
 	return { key, id: undefined, name: undefined, json: [], extra: undefined };
 }
 
-/** Whether a piece under a call's index is not a piece of it but the next call. */
+/** Whether a piece with a call's index is already the next call. */
 function isNext(call: WireCall, id: string | undefined, name: string | undefined, json: string): boolean {
 	if (name === undefined || call.name === undefined) return false;
 	if (id !== undefined && call.id !== undefined) return id !== call.id;
-	// Without ids: another name, or whole arguments after whole arguments.
+	// Without ids the next call shows by another name, or by complete arguments after complete arguments.
 	return name !== call.name || (isWhole(json) && isWhole(call.json.join('')));
 }
 

@@ -1,17 +1,17 @@
 import { isRecord } from '../../../ground/json.ts';
 import { getObjects, getString, type Json } from '../../adapter/json.ts';
 
-/** The fields of a part that are streamed in pieces. */
+/** The fields of a part that arrive in pieces. */
 const growing = ['text', 'summary'];
 
-/** Parts as they were before they were streamed, without those that say nothing. */
+/** Joins streamed pieces back to whole parts. Drops empty ones. */
 export function gatherPieces(pieces: readonly Json[]): Json[] {
 	const parts: Json[] = [];
 	for (const piece of pieces) if (piece.type !== 'text' || piece.text !== '') gather(parts, piece);
 	return parts;
 }
 
-/** Adds a piece to a list of parts: to the last one, where it goes on with it. */
+/** Adds a piece to a list of parts, or to the last part if it continues it. */
 function gather(parts: Json[], piece: Json): void {
 	const last = parts.at(-1);
 	const goesOn = last !== undefined && last.type === piece.type && last.index === piece.index;
@@ -37,14 +37,14 @@ function joinPiece(key: string, last: Json, piece: Json): [string, string][] {
 	return before === undefined && after === undefined ? [] : [[key, `${before ?? ''}${after ?? ''}`]];
 }
 
-/** The texts inside of Mistral's `thinking`, neighbours as one. */
+/** Joins neighbouring texts in Mistral's `thinking`. */
 function joinThoughts(last: Json, piece: Json): Json[] {
 	const all = [...getObjects(last, 'thinking')];
 	for (const thought of getObjects(piece, 'thinking')) gather(all, thought);
 	return all;
 }
 
-/** Objects of objects, the later fields winning. */
+/** Merges objects of objects. Later fields win. */
 export function mergeObjects(before: Json, after: Json): Json {
 	const inner = Object.entries(after).map(([key, value]) => {
 		const own = before[key];

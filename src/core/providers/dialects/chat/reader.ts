@@ -4,26 +4,26 @@ import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
-import { callReader } from './calls.ts';
+import { createCallReader } from './calls.ts';
 import { gatherPieces, mergeObjects } from './pieces.ts';
 
 type Room = undefined | Promise<void>;
 
 /**
- * Reads Chat Completions, streamed or whole, of every server that speaks them. The first choice counts. The reply is
- * complete when a finish reason or `[DONE]` has come; usage may come after it. Throws `ProviderComplaint` at an error,
- * wherever it stands. What the endpoint needs back is kept as metadata for `chatBody`.
+ * Reads Chat Completions, streamed or whole, of every server that speaks them. Reads the first choice only. The reply
+ * is complete after a finish reason or `[DONE]`; usage may follow. Throws `ProviderComplaint` for an error in any
+ * place. Keeps what the endpoint wants back as metadata for `toChatBody`.
  */
-export function chatReader(reply: ReplyBuilder): ReplyReader {
+export function createChatReader(reply: ReplyBuilder): ReplyReader {
 	return new ChatReader(reply);
 }
 
 class ChatReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;
-	readonly #calls: ReturnType<typeof callReader>;
+	readonly #calls: ReturnType<typeof createCallReader>;
 	readonly #thinking: string[] = [];
 	readonly #details: Json[] = [];
-	/** Parts of the content; a text that is no part stands as itself. */
+	/** The parts of the content. A plain text is a string. */
 	readonly #content: (Json | string)[] = [];
 	#extra: Json | undefined;
 	#refused = false;
@@ -35,7 +35,7 @@ class ChatReader implements ReplyReader {
 
 	constructor(reply: ReplyBuilder) {
 		this.#reply = reply;
-		this.#calls = callReader(reply);
+		this.#calls = createCallReader(reply);
 	}
 
 	event(event: Json): Room {
@@ -71,7 +71,7 @@ class ChatReader implements ReplyReader {
 		return this.#reply.reasoning(getString(from, 'thinking') ?? thoughts.join(''));
 	}
 
-	/** A message, or a piece of one. */
+	/** Reads a message or a piece of one. */
 	#take(message: Json, whole: boolean): Room {
 		let room: Room;
 		const thought = getString(message, 'reasoning_content');
@@ -102,7 +102,8 @@ class ChatReader implements ReplyReader {
 		if (choice === undefined) return undefined;
 		this.#begun = true;
 		this.#finish = getString(choice, 'finish_reason') || this.#finish;
-		// A server may send a whole message where a piece is due, and the other way round. Behind pieces it says them again.
+		// A server may send a whole message instead of a piece, or a piece instead of a whole. A whole message after pieces
+		// only repeats them.
 		const other = this.#pieces ? {} : getObject(choice, key === 'delta' ? 'message' : 'delta');
 		const message = isRecord(choice[key]) ? choice[key] : other;
 		this.#pieces ||= isRecord(choice.delta);
@@ -144,11 +145,11 @@ function asPart(part: Json | string): Json {
 	return typeof part === 'string' ? { type: 'text', text: part } : part;
 }
 
-/** The record of what it cost, wherever it stands, with what a cache gave and took where the price is looked for. */
+/** Finds the usage record. Moves cache counts to the fields that the price list reads. */
 function findUsage(from: Json): Json | undefined {
 	const usage = [from.usage, getObject(from, 'x_groq').usage, getObjects(from, 'choices')[0]?.usage].find(isFilled);
 	if (!isFilled(usage) || getNumber(usage, 'prompt_tokens') === undefined) return usage;
-	// LiteLLM has Anthropic's counts beside OpenAI's, which hold them already.
+	// LiteLLM sends Anthropic's counts in addition to OpenAI's, which already include them.
 	const { cache_read_input_tokens: read, cache_creation_input_tokens: written, ...counts } = usage;
 	const details = getObject(usage, 'prompt_tokens_details');
 	const cached = usage.prompt_cache_hit_tokens ?? usage.num_cached_tokens ?? usage.cached_tokens ?? read;
@@ -164,7 +165,7 @@ function isFilled(usage: unknown): usage is Json {
 	return isRecord(usage) && Object.keys(usage).length > 0;
 }
 
-/** An error in a message that is no error by its status. */
+/** Finds an error in a message with a success status. */
 function findComplaint(from: Json): Json | undefined {
 	const [choice] = getObjects(from, 'choices');
 	if (isRecord(choice?.error)) return { error: choice.error };
@@ -173,7 +174,7 @@ function findComplaint(from: Json): Json | undefined {
 	return bare && (from.object === 'error' || from.type !== undefined || from.code !== undefined) ? from : undefined;
 }
 
-/** Finish reasons that say that the model did not finish. */
+/** The finish reasons of a model that did not finish. */
 const failures: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error']);
 
 function toFailedBody(finish: string, choice: Json): Json {

@@ -16,47 +16,50 @@ import { getObject, getObjects, getString, type Json } from '../../adapter/json.
 import { decodeText, isImage, toDataUrl, toMedia } from '../../adapter/parts.ts';
 import { isStrict } from '../../adapter/schema.ts';
 
-export { chatReader } from './reader.ts';
+export { createChatReader } from './reader.ts';
 
-/** Where an endpoint's Chat Completions differ from OpenAI's. What is not said is as OpenAI has it. */
+/** The differences between an endpoint's Chat Completions and OpenAI's. The defaults are OpenAI's behavior. */
 export interface ChatQuirks {
-	/** The field for the longest reply; `max_tokens`, which more servers know. */
+	/** The field for the longest reply. The default is `max_tokens`, which more servers know. */
 	readonly maxTokens?: 'max_tokens' | 'max_completion_tokens';
-	/** Takes images; without, they become placeholders. */
+	/** Whether it takes images. If not, they become placeholders. */
 	readonly images?: boolean;
-	/** Takes audio, as WAV or MP3. */
+	/** Whether it takes audio as WAV or MP3. */
 	readonly audio?: boolean;
-	/** How it takes a PDF: as OpenAI does, as Mistral does, or not at all. */
+	/** How it takes a PDF: like OpenAI, like Mistral, or not at all. */
 	readonly pdf?: 'file' | 'document_url' | false;
-	/** Its word for a turn that must call a tool; `required`. */
+	/** Its word for a turn that must call a tool. The default is `required`. */
 	readonly required?: 'required' | 'any';
-	/** How it is told the schema of a reply; one that knows JSON only is told the schema in words. */
+	/** How it gets the schema of a reply. With `json_object` the schema is described in the prompt. */
 	readonly outputSchema?: 'json_schema' | 'json_object';
-	/** The request's fields for how much to think; `reasoning_effort` with that very word. */
+	/** The fields for the effort of thinking. The default is `reasoning_effort` with the same word. */
 	readonly effort?: (effort: ReasoningEffort, model: string) => Json;
-	/** A stream says what it cost only when it is asked to, which is the default; some refuse the question. */
+	/** Whether to ask for the usage of a stream, which most servers need and some refuse. */
 	readonly streamOptions?: boolean;
-	/** Call ids are exactly this many letters and digits. Without, they are at most 40 characters of any kind. */
+	/**
+	 * The exact length of call ids, which then have only letters and digits. Without it, an id has at most 40 characters
+	 * of any kind.
+	 */
 	readonly callIdLength?: number;
-	/** What stands for the assistant between a tool's result and a user message, where the one may not follow the other. */
+	/** A text of the assistant between a tool's result and a user message, for endpoints that need one there. */
 	readonly afterTool?: string;
-	/** Every turn with calls must have `reasoning_content`, though it be empty: those of other providers too. */
+	/** Whether every turn with calls must have `reasoning_content`, even an empty one, and even from other providers. */
 	readonly wantsReasoning?: boolean;
 }
 
-/** The quirks of an endpoint, and the name under which what it needs back is kept. */
+/** The quirks of an endpoint, and the name for the data that it wants back. */
 export interface ChatDialect extends ChatQuirks {
 	readonly variant: string;
 }
 
-/** A request in the words of Chat Completions. `stream_options` and such are in it as the dialect wants them. */
-export function chatBody(request: ModelRequest, dialect: ChatDialect): Json {
+/** Creates the body of a Chat Completions request. */
+export function toChatBody(request: ModelRequest, dialect: ChatDialect): Json {
 	const { model, tools, toolChoice, maxOutputTokens, outputSchema, reasoningEffort, stream } = request;
 	const { maxTokens = 'max_tokens', required = 'required', streamOptions = true } = dialect;
 	const { effort = (word: ReasoningEffort): Json => ({ reasoning_effort: word }) } = dialect;
 	return {
 		model,
-		messages: chatMessages(request, dialect),
+		messages: toChatMessages(request, dialect),
 		...(tools.length > 0 && {
 			tools: tools.map(({ name, description, inputSchema }) => ({
 				type: 'function',
@@ -66,18 +69,18 @@ export function chatBody(request: ModelRequest, dialect: ChatDialect): Json {
 			...(typeof toolChoice === 'string' && { tool_choice: toolChoice === 'required' ? required : toolChoice }),
 		}),
 		...(maxOutputTokens !== undefined && { [maxTokens]: maxOutputTokens }),
-		...(outputSchema !== undefined && { response_format: responseFormat(outputSchema, dialect) }),
+		...(outputSchema !== undefined && { response_format: toResponseFormat(outputSchema, dialect) }),
 		...(reasoningEffort !== undefined && effort(reasoningEffort, model)),
 		...(stream && { stream, ...(streamOptions && { stream_options: { include_usage: true } }) }),
 	};
 }
 
-function responseFormat(schema: JsonSchema, { outputSchema = 'json_schema' }: ChatQuirks): Json {
+function toResponseFormat(schema: JsonSchema, { outputSchema = 'json_schema' }: ChatQuirks): Json {
 	if (outputSchema === 'json_object') return { type: outputSchema };
 	return { type: outputSchema, json_schema: { name: 'reply', schema, strict: isStrict(schema) } };
 }
 
-function chatMessages(request: ModelRequest, dialect: ChatDialect): Json[] {
+function toChatMessages(request: ModelRequest, dialect: ChatDialect): Json[] {
 	const { messages, outputSchema } = request;
 	const inWords = dialect.outputSchema === 'json_object' && outputSchema !== undefined;
 	const system = [
@@ -87,7 +90,7 @@ function chatMessages(request: ModelRequest, dialect: ChatDialect): Json[] {
 	].filter((text) => text !== undefined && text !== '');
 	const thinking = findThinkingTurns(messages);
 	const wire: Json[] = system.length > 0 ? [{ role: 'system', content: system.join('\n\n') }] : [];
-	// Images of results follow all results of their turn: nothing may stand between those.
+	// The images of results follow all results of their turn, because nothing may be between results.
 	let shown: Json[] = [];
 	const user = (content: string | Json[]): void => {
 		if (dialect.afterTool !== undefined && wire.at(-1)?.role === 'tool')
@@ -100,32 +103,32 @@ function chatMessages(request: ModelRequest, dialect: ChatDialect): Json[] {
 	};
 	for (const message of messages) {
 		if (message.role === 'tool') {
-			wire.push({ role: 'tool', tool_call_id: callId(message.toolCallId, dialect), content: resultText(message) });
-			const media = message.parts?.map((part) => mediaPart(part, dialect)) ?? [];
+			wire.push({ role: 'tool', tool_call_id: toCallId(message.toolCallId, dialect), content: toResultText(message) });
+			const media = message.parts?.map((part) => toMediaPart(part, dialect)) ?? [];
 			shown.push(...media.filter((one) => one !== undefined));
 			continue;
 		}
 		show();
-		if (message.role === 'user') user(userContent(message, dialect));
-		if (message.role === 'assistant') wire.push(...assistantMessage(message, thinking.has(message), dialect));
+		if (message.role === 'user') user(toUserContent(message, dialect));
+		if (message.role === 'assistant') wire.push(...toAssistantMessages(message, thinking.has(message), dialect));
 	}
 	show();
 	return wire;
 }
 
-function userContent({ content, parts }: UserMessage, dialect: ChatDialect): string | Json[] {
+function toUserContent({ content, parts }: UserMessage, dialect: ChatDialect): string | Json[] {
 	if (parts === undefined || parts.length === 0) return content;
-	const media = parts.map((part) => mediaPart(part, dialect));
-	if (media.every((one) => one === undefined)) return parts.map(partText).join('\n\n');
+	const media = parts.map((part) => toMediaPart(part, dialect));
+	if (media.every((one) => one === undefined)) return parts.map(toPartText).join('\n\n');
 	return parts.flatMap((part, index) => {
 		const own = media[index];
-		const text = own === undefined ? partText(part) : (part.text ?? '');
+		const text = own === undefined ? toPartText(part) : (part.text ?? '');
 		return [...(own === undefined ? [] : [own]), ...(text === '' ? [] : [{ type: 'text', text }])];
 	});
 }
 
-/** A part as text: what a text file says, else as everywhere. */
-function partText(part: MessagePart): string {
+/** Converts a part to text: the content of a text file, else a placeholder. */
+function toPartText(part: MessagePart): string {
 	const media = toMedia(part);
 	const text = renderPart(part);
 	return media?.kind === 'text' && media.data !== undefined ? `${text}\n${decodeText(media.data)}` : text;
@@ -140,8 +143,8 @@ const audioFormats: Readonly<Record<string, string>> = {
 	'audio/mp3': 'mp3',
 };
 
-/** A part that is no text, if the endpoint takes its kind. */
-function mediaPart(part: MessagePart, { images = true, audio = true, pdf = 'file' }: ChatQuirks): Json | undefined {
+/** Converts media to a part if the endpoint takes its kind. */
+function toMediaPart(part: MessagePart, { images = true, audio = true, pdf = 'file' }: ChatQuirks): Json | undefined {
 	const media = toMedia(part);
 	if (media === undefined) return undefined;
 	const url = toDataUrl(media);
@@ -159,21 +162,21 @@ function mediaPart(part: MessagePart, { images = true, audio = true, pdf = 'file
 	return undefined;
 }
 
-/** Chat has no word for a result that is an error. */
-function resultText(message: ToolMessage): string {
-	const text = message.parts?.length ? message.parts.map(partText).join('\n\n') : messageText(message);
+/** Formats a result. Chat has no field for failed results, so the text says it. */
+function toResultText(message: ToolMessage): string {
+	const text = message.parts?.length ? message.parts.map(toPartText).join('\n\n') : messageText(message);
 	return message.isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;
 }
 
-/** An assistant's turn with what its endpoint gave for it to be sent back; none for a turn that says nothing. */
-function assistantMessage(message: AssistantMessage, thinks: boolean, dialect: ChatDialect): Json[] {
+/** Converts an assistant's turn, with the data that its endpoint wants back. An empty turn is left out. */
+function toAssistantMessages(message: AssistantMessage, thinks: boolean, dialect: ChatDialect): Json[] {
 	const kept = getObject(message.providerMetadata ?? {}, dialect.variant);
 	const ofCalls = getObject(kept, 'calls');
 	const text = messageText(message);
 	const calls = (message.toolCalls ?? []).map(({ id, name, input }) => ({
-		id: callId(id, dialect),
+		id: toCallId(id, dialect),
 		type: 'function',
-		// Servers that read the arguments refuse a conversation in which some are no JSON.
+		// Some servers parse the arguments and refuse a conversation with invalid JSON.
 		function: {
 			name: providerName(name),
 			arguments: JSON.stringify(isRecord(input) ? input : { invalid_json: input }),
@@ -197,8 +200,8 @@ function assistantMessage(message: AssistantMessage, thinks: boolean, dialect: C
 }
 
 /**
- * The assistant messages between two user messages where a tool was called. Their thinking goes on from one to the
- * next, so it is sent back; that of other turns is over (api-docs.deepseek.com/guides/thinking_mode).
+ * Finds the assistant messages of exchanges with tool calls. Their thinking continues from one message to the next, so
+ * it is sent back; the thinking of other turns is not (api-docs.deepseek.com/guides/thinking_mode).
  */
 function findThinkingTurns(messages: readonly Message[]): ReadonlySet<Message> {
 	const found = new Set<Message>();
@@ -215,8 +218,8 @@ function findThinkingTurns(messages: readonly Message[]): ReadonlySet<Message> {
 	return found;
 }
 
-/** A call's id as the endpoint takes it: the same for a call and its result, in every request. */
-function callId(id: string, { callIdLength }: ChatQuirks): string {
+/** Converts a call's id to one that the endpoint takes. A call and its result get the same id in every request. */
+function toCallId(id: string, { callIdLength }: ChatQuirks): string {
 	if (callIdLength !== undefined)
 		return id.length === callIdLength && /^[a-zA-Z0-9]+$/.test(id) ? id : hashText(id).slice(-callIdLength);
 	return id.length <= 40 ? id : `call_${hashText(id)}`;

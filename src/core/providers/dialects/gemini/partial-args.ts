@@ -1,20 +1,20 @@
 import { getNumber, getString, type Json } from '../../adapter/json.ts';
 
-/** A call's arguments that come one value at a time. */
+/** The arguments of a call that arrive value by value. */
 export interface PartialArgs {
 	readonly take: (pieces: readonly Json[]) => void;
-	/** What has come, as the object of arguments. */
+	/** Returns the arguments so far as an object. */
 	readonly value: () => Json;
 }
 
-/** A value on its way: a string in pieces, any other one whole. */
+/** A value: a string in pieces, or any other value. */
 type Leaf = { readonly text: string[] } | { readonly value: unknown };
 
 /**
- * Puts Gemini's `partialArgs` together, in O(n): each piece names its place by a JSON Path (`$.items[0].name`) and has a
- * `stringValue`, which goes on with the one before, or a whole `numberValue`, `boolValue` or `nullValue`.
+ * Puts Gemini's `partialArgs` together in O(n). Each piece names its place by a JSON Path (`$.items[0].name`). It has a
+ * `stringValue`, which continues the one before, or a whole `numberValue`, `boolValue` or `nullValue`.
  */
-export function partialArgs(): PartialArgs {
+export function createPartialArgs(): PartialArgs {
 	const leaves = new Map<string, Leaf>();
 	return {
 		take: (pieces) => {
@@ -23,7 +23,7 @@ export function partialArgs(): PartialArgs {
 				if (path === undefined) continue;
 				const before = leaves.get(path);
 				const text = getString(piece, 'stringValue');
-				if (text === undefined) leaves.set(path, { value: getNumber(piece, 'numberValue') ?? boolean(piece) });
+				if (text === undefined) leaves.set(path, { value: getNumber(piece, 'numberValue') ?? readBoolean(piece) });
 				else if (before !== undefined && 'text' in before) before.text.push(text);
 				else leaves.set(path, { text: [text] });
 			}
@@ -36,7 +36,7 @@ export function partialArgs(): PartialArgs {
 	};
 }
 
-/** An object by its keys, or a list by its indices, while it is being built. */
+/** An object or a list that is being built, by its keys or indices. */
 type Node = Map<string | number, Node | { readonly leaf: unknown }>;
 
 function put(root: Node, steps: readonly (string | number)[], leaf: unknown): void {
@@ -59,12 +59,12 @@ function put(root: Node, steps: readonly (string | number)[], leaf: unknown): vo
 function toPlain(node: Node | { readonly leaf: unknown }): unknown {
 	if (!(node instanceof Map)) return node.leaf;
 	const entries = [...node];
-	// A list is as long as the items that came, whatever index the last of them claims.
+	// The list has as many items as arrived, whatever index the last one has.
 	if (entries.every(([key]) => typeof key === 'number')) return entries.map(([, value]) => toPlain(value));
 	return Object.fromEntries(entries.map(([key, value]) => [key, toPlain(value)]));
 }
 
-/** The steps of a JSON Path (RFC 9535) that names one place: `.name`, `['name']`, `[0]`. */
+/** Parses a JSON Path (RFC 9535) that names one place: `.name`, `['name']`, `[0]`. */
 function parseSteps(path: string): readonly (string | number)[] {
 	return [...path.matchAll(/\.([^.[\]]+)|\[(\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]/g)].map(
 		([, name, index, single, double]) =>
@@ -72,6 +72,6 @@ function parseSteps(path: string): readonly (string | number)[] {
 	);
 }
 
-function boolean({ boolValue }: Json): boolean | null {
+function readBoolean({ boolValue }: Json): boolean | null {
 	return typeof boolValue === 'boolean' ? boolValue : null;
 }

@@ -5,10 +5,10 @@ import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
-import { type PartialArgs, partialArgs } from './partial-args.ts';
-import { wireName } from './request.ts';
+import { createPartialArgs, type PartialArgs } from './partial-args.ts';
+import { toWireName } from './request.ts';
 
-/** A call on its way: where its part stands, and its arguments so far. */
+/** A call that is being streamed: the place of its part, and its arguments so far. */
 interface OpenCall {
 	readonly key: number;
 	readonly at: number;
@@ -19,18 +19,18 @@ interface OpenCall {
 type Room = undefined | Promise<void>;
 
 /**
- * Reads answers of `generateContent`, streamed or whole. A stream has no end of its own: it is complete when a finish
- * reason came before the connection closed. What Gemini needs back is kept as `parts`, for `geminiBody`.
+ * Reads answers of `generateContent`, streamed or whole. A stream has no terminal event: it is complete if a finish
+ * reason came before the connection closed. Keeps what Gemini wants back as `parts` for `toGeminiBody`.
  */
-export function geminiReader(reply: ReplyBuilder, { tools }: ModelRequest): ReplyReader {
+export function createGeminiReader(reply: ReplyBuilder, { tools }: ModelRequest): ReplyReader {
 	return new GeminiReader(reply, tools);
 }
 
 class GeminiReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;
-	/** Own names by those on the wire. */
+	/** The own names by the names on the wire. */
 	readonly #names: ReadonlyMap<string, string>;
-	// A list stands for pieces of a text; these are joined once.
+	// A list holds the pieces of a text, which are joined once.
 	readonly #parts: (Json | string[])[] = [];
 	#open: OpenCall | undefined;
 	#calls = 0;
@@ -41,7 +41,7 @@ class GeminiReader implements ReplyReader {
 
 	constructor(reply: ReplyBuilder, tools: ModelRequest['tools']) {
 		this.#reply = reply;
-		this.#names = new Map(tools.map(({ name }) => [wireName(name), name]));
+		this.#names = new Map(tools.map(({ name }) => [toWireName(name), name]));
 	}
 
 	event(event: Json): Room {
@@ -50,11 +50,11 @@ class GeminiReader implements ReplyReader {
 
 	async body(body: Json): Promise<void> {
 		await this.#read(body);
-		// Without a candidate there is no answer, not even an empty one.
+		// Without a candidate there is no answer at all.
 		if (this.#answered || this.#ending.blockReason !== undefined) this.#finish();
 	}
 
-	// Usage may come behind the finish reason, so a stream goes on to its end.
+	// Usage may follow the finish reason, so the stream is read to its end.
 	end(): void {
 		if (this.#ending.finishReason !== undefined || this.#ending.blockReason !== undefined) this.#finish();
 	}
@@ -79,7 +79,7 @@ class GeminiReader implements ReplyReader {
 			const begun = this.#reply.startCall(key, given, this.#names.get(name) ?? name);
 			room = begun.room ?? room;
 			this.#parts.push({ ...rest, functionCall: given === undefined ? {} : { id: given }, callId: begun.id });
-			this.#open = { key, at: this.#parts.length - 1, pieces: partialArgs(), args: undefined };
+			this.#open = { key, at: this.#parts.length - 1, pieces: createPartialArgs(), args: undefined };
 		}
 		if (this.#open === undefined) return room;
 		const begun = this.#parts[this.#open.at];
@@ -145,12 +145,12 @@ class GeminiReader implements ReplyReader {
 	}
 }
 
-/** Usage as it is known by now. A count of zero is left out on the wire. */
+/** Reports the usage so far. The API leaves out a count of zero. */
 function addUsage(reply: ReplyBuilder, usage: Json): void {
 	if (getNumber(usage, 'promptTokenCount') !== undefined) reply.usage({ candidatesTokenCount: 0, ...usage });
 }
 
-/** Whether a part can be made again from a message's text and calls. */
+/** Whether a part can be rebuilt from a message's text and calls. */
 function isPlain({ functionCall, callId: _, ...rest }: Json): boolean {
 	const keys = Object.keys(rest);
 	if (isRecord(functionCall)) return keys.length === 0 && functionCall.id === undefined;
@@ -160,7 +160,7 @@ function isPlain({ functionCall, callId: _, ...rest }: Json): boolean {
 const refusals =
 	/^(SAFETY|RECITATION|BLOCKLIST|PROHIBITED_CONTENT|SPII|LANGUAGE|MODEL_ARMOR|IMAGE_(SAFETY|PROHIBITED_CONTENT|RECITATION))$/;
 
-/** A turn that the model wrote wrongly; it may get it right when it is asked again. */
+/** The finish reasons of a malformed turn. Another attempt may succeed. */
 const malformed = /^(MALFORMED_FUNCTION_CALL|MALFORMED_RESPONSE|UNEXPECTED_TOOL_CALL)$/;
 
 function toStopReason(finishReason: string | undefined, blockReason: string | undefined): string {
@@ -172,7 +172,7 @@ function toStopReason(finishReason: string | undefined, blockReason: string | un
 	if (malformed.test(finishReason))
 		throw new RunletError('interrupted', `the reply could not be used (${finishReason}).`, { finishReason });
 	if (refusals.test(finishReason)) return 'refusal';
-	// Gemini itself says STOP where it calls; gateways have a word of their own.
+	// Gemini sends STOP after calls. Gateways have their own word.
 	if (/^(STOP|FUNCTION_CALL|FINISH_REASON_UNSPECIFIED)$/.test(finishReason)) return 'end_turn';
 	return finishReason.toLowerCase();
 }

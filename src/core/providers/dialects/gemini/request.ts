@@ -14,11 +14,11 @@ import { roundEffort } from '../../adapter/effort.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { type Media, toMedia } from '../../adapter/parts.ts';
 
-/** A request in the words of `generateContent`. */
-export function geminiBody(request: ModelRequest): Json {
+/** Creates the body of a `generateContent` request. */
+export function toGeminiBody(request: ModelRequest): Json {
 	const { model, messages, tools, maxOutputTokens, outputSchema } = request;
 	const version = readVersion(model);
-	// Before version 3 the API refuses a JSON answer beside tools: there the schema can only be asked for.
+	// Before version 3 the API refuses a JSON answer together with tools. The prompt then asks for the schema.
 	const enforced = outputSchema !== undefined && (tools.length === 0 || version >= 3);
 	const system = [
 		request.system,
@@ -42,7 +42,7 @@ export function geminiBody(request: ModelRequest): Json {
 			tools: [
 				{
 					functionDeclarations: tools.map(({ name, description, inputSchema }) => ({
-						name: wireName(name),
+						name: toWireName(name),
 						...(description !== '' && { description }),
 						parametersJsonSchema: { type: 'object', ...inputSchema },
 					})),
@@ -54,14 +54,14 @@ export function geminiBody(request: ModelRequest): Json {
 	};
 }
 
-/** Major and minor version in a model's name; 99 where it names none, as in `gemini-flash-latest`. */
+/** Reads the major and minor version in a model's name. Returns 99 if there is none, as in `gemini-flash-latest`. */
 function readVersion(model: string): number {
 	const [, version] = /gemini-(\d+(?:\.\d+)?)/i.exec(model) ?? [];
 	return version === undefined ? 99 : Number(version);
 }
 
-/** Gemini's names begin with a letter or `_`. */
-export function wireName(alias: string): string {
+/** Converts an alias to a name for Gemini, which begins with a letter or `_`. */
+export function toWireName(alias: string): string {
 	return /^[a-zA-Z_]/.test(alias) ? alias : `_${alias}`.slice(0, 64);
 }
 
@@ -69,7 +69,7 @@ function toToolConfig({ toolChoice }: ModelRequest): Json {
 	if (toolChoice === undefined) return {};
 	const functionCallingConfig =
 		typeof toolChoice === 'object'
-			? { mode: 'ANY', allowedFunctionNames: [wireName(toolChoice.name)] }
+			? { mode: 'ANY', allowedFunctionNames: [toWireName(toolChoice.name)] }
 			: { mode: toolChoice === 'required' ? 'ANY' : toolChoice.toUpperCase() };
 	return { toolConfig: { functionCallingConfig } };
 }
@@ -80,7 +80,7 @@ const levels: readonly ReasoningEffort[] = ['minimal', 'low', 'medium', 'high'];
 const proLevels: readonly ReasoningEffort[] = ['low', 'high'];
 const laterProLevels: readonly ReasoningEffort[] = ['low', 'medium', 'high'];
 
-/** Models since 3 think by levels, those of 2.5 within a budget; each takes the nearest that it has. */
+/** Models since version 3 think by levels, and those of 2.5 within a budget. Each gets its nearest value. */
 function toThinking({ model, reasoningEffort: effort }: ModelRequest): Json | undefined {
 	const version = readVersion(model);
 	if (effort === undefined || version < 2.5 || /image|tts|audio|live/i.test(model)) return undefined;
@@ -93,7 +93,7 @@ function toThinking({ model, reasoningEffort: effort }: ModelRequest): Json | un
 	return { thinkingLevel: roundEffort(effort, pro ? (version === 3 ? proLevels : laterProLevels) : levels), ...shown };
 }
 
-/** Contents in the order of the conversation; neighbours of one role are one content, as parallel results must be. */
+/** Converts messages to contents in the same order. Neighbours of one role are joined, as parallel results require. */
 function toContents(messages: readonly Message[], version: number): Json[] {
 	const contents: { role: string; parts: Json[] }[] = [];
 	const add = (role: string, parts: readonly Json[]): void => {
@@ -130,7 +130,7 @@ function toParts(parts: readonly MessagePart[]): Json[] {
 	});
 }
 
-/** Whether Gemini takes bytes of this type; others it refuses with the whole request. */
+/** Whether Gemini takes media of this type. Another type would make the whole request fail. */
 function isTaken({ kind, mime }: Media): boolean {
 	if (kind === 'image') return /^image\/(png|jpeg|webp|heic|heif)$/.test(mime);
 	return kind !== 'file' || mime.startsWith('video/');
@@ -146,10 +146,12 @@ function toInlineData({ kind, mime, data }: Media): Json {
 	return { mimeType: kind === 'text' ? 'text/plain' : mime, data };
 }
 
-/** The results of one turn in the order of its calls; files that cannot stand within a result come behind all of them. */
+/**
+ * Converts the results of one turn, in the order of its calls. Files that cannot be inside a result follow all results.
+ */
 function toResultParts(results: readonly ToolMessage[], asked: AssistantMessage | undefined, version: number): Json[] {
 	const calls = asked?.toolCalls ?? [];
-	const ids = wireIds(asked);
+	const ids = findWireIds(asked);
 	const order = (message: ToolMessage): number => calls.findIndex(({ id }) => id === message.toolCallId);
 	const behind: Json[] = [];
 	const responses = [...results]
@@ -161,7 +163,7 @@ function toResultParts(results: readonly ToolMessage[], asked: AssistantMessage 
 			for (const part of message.parts ?? []) {
 				const media = toMedia(part);
 				if (media === undefined || (media.url === undefined && !isTaken(media))) continue;
-				// Since version 3 a result may hold files; by URL, or sound, it may not.
+				// Since version 3 a result may hold files, but no URLs and no audio.
 				if (version >= 3 && media.url === undefined && media.kind !== 'audio' && media.kind !== 'file')
 					within.push({ inlineData: toInlineData(media) });
 				else behind.push(toFileData(media, part));
@@ -169,7 +171,7 @@ function toResultParts(results: readonly ToolMessage[], asked: AssistantMessage 
 			return {
 				functionResponse: {
 					...(id !== undefined && { id }),
-					name: wireName(providerName(call?.name ?? message.toolCallId)),
+					name: toWireName(providerName(call?.name ?? message.toolCallId)),
 					response: toFunctionResponse(message),
 					...(within.length > 0 && { parts: within }),
 				},
@@ -178,7 +180,7 @@ function toResultParts(results: readonly ToolMessage[], asked: AssistantMessage 
 	return [...responses, ...behind];
 }
 
-/** A result as the object that the API wants. */
+/** Converts a result to an object. */
 function toFunctionResponse(message: ToolMessage): Json {
 	const { content, parts = [], isError } = message;
 	if (isError) return { error: messageText(message) || 'error' };
@@ -186,13 +188,13 @@ function toFunctionResponse(message: ToolMessage): Json {
 	return isRecord(given) ? given : { result: given ?? null };
 }
 
-/** The parts of an assistant's turn as Gemini gave them, where it was Gemini's and holds more than text and calls. */
+/** Returns the original parts of an assistant's turn, if it came from Gemini and holds more than text and calls. */
 function readKeptParts({ providerMetadata = {} }: AssistantMessage): readonly Json[] {
 	return getObjects(getObject(providerMetadata, 'gemini'), 'parts');
 }
 
-/** The ids that Gemini itself gave to the calls of a turn, by Runlet's ids; most models give none. */
-function wireIds(message: AssistantMessage | undefined): ReadonlyMap<string, string> {
+/** Returns Gemini's own ids for the calls of a turn by Runlet's ids. Most models send none. */
+function findWireIds(message: AssistantMessage | undefined): ReadonlyMap<string, string> {
 	const ids = new Map<string, string>();
 	for (const part of message === undefined ? [] : readKeptParts(message)) {
 		const id = getString(getObject(part, 'functionCall'), 'id');
@@ -201,7 +203,9 @@ function wireIds(message: AssistantMessage | undefined): ReadonlyMap<string, str
 	return ids;
 }
 
-/** What the API takes for the signature of a call that another model made (its documentation, "Thought signatures"). */
+/**
+ * The value that the API accepts as the signature of another model's call (its documentation, "Thought signatures").
+ */
 const foreignSignature = 'skip_thought_signature_validator';
 
 function toModelParts(message: AssistantMessage, version: number): Json[] {
@@ -224,12 +228,12 @@ function toModelParts(message: AssistantMessage, version: number): Json[] {
 				];
 	const first = parts.findIndex((part: Json) => part.functionCall !== undefined);
 	const call: Json | undefined = parts[first];
-	// Since version 3 the first call of a turn is refused without a signature.
+	// Since version 3 the API refuses a turn whose first call has no signature.
 	if (version >= 3 && call !== undefined && call.thoughtSignature === undefined)
 		parts[first] = { ...call, thoughtSignature: foreignSignature };
 	return parts;
 }
 
 function toFunctionCall({ name, input }: ToolCall, kept: Json = {}): Json {
-	return { ...kept, name: wireName(providerName(name)), args: isRecord(input) ? input : {} };
+	return { ...kept, name: toWireName(providerName(name)), args: isRecord(input) ? input : {} };
 }

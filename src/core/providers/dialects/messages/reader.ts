@@ -6,21 +6,21 @@ import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 
-/** A content block on its way: its fields, and the pieces that are still coming, by field. */
+/** A content block that is being streamed: its fields, and by field the pieces so far. */
 interface OpenBlock {
 	readonly start: Json;
 	readonly pieces: Map<string, string[]>;
 	readonly citations: Json[];
-	/** The pieces of a server tool's input. */
+	/** The pieces of the input of a server tool. */
 	readonly inputs: string[];
-	/** The call's final id, of a client tool. */
+	/** The final id of the call of a client tool. */
 	readonly callId: string | undefined;
 }
 
 type Room = undefined | Promise<void>;
 
 /** Reads an answer of the Messages API, streamed or whole. */
-export function messagesReader(reply: ReplyBuilder): ReplyReader {
+export function createMessagesReader(reply: ReplyBuilder): ReplyReader {
 	return new MessagesReader(reply);
 }
 
@@ -91,7 +91,7 @@ class MessagesReader implements ReplyReader {
 			return undefined;
 		}
 		if (isRecord(delta.citation)) block.citations.push(delta.citation);
-		// What a delta adds stands under the name of the field that it goes on with, whatever kinds are still to come.
+		// A delta names the field that it continues, including fields of unknown kinds.
 		for (const [field, piece] of Object.entries(delta)) {
 			if (field === 'type' || typeof piece !== 'string') continue;
 			const pieces = block.pieces.get(field);
@@ -105,7 +105,7 @@ class MessagesReader implements ReplyReader {
 	#end(index: number): Room {
 		const block = this.#blocks.get(index);
 		if (block?.callId === undefined) return undefined;
-		// Without a delta the arguments stand in the block's start, where a program wrote the call.
+		// A call that a program wrote has its arguments in the start of the block, without deltas.
 		const given = getObject(block.start, 'input');
 		const room =
 			this.#reply.inputLength(index) === 0 && Object.keys(given).length > 0
@@ -132,13 +132,13 @@ class MessagesReader implements ReplyReader {
 		});
 	}
 
-	/** A message, as it begins or whole: both may hold blocks already, and how it ended. */
+	/** Reads the start of a message, or a whole one. Both may already hold blocks and a stop reason. */
 	async #open(from: Json): Promise<void> {
 		this.#message = from;
 		this.#reply.setModel(getString(from, 'model'));
 		this.#toUsage(getObject(from, 'usage'));
 		for (const [at, block] of getObjects(from, 'content').entries()) {
-			// Beside the indices of what is still to be streamed.
+			// Negative, so that it differs from the indices of streamed blocks.
 			const index = -1 - at;
 			await this.#begin(index, block);
 			await this.#end(index);
@@ -149,7 +149,7 @@ class MessagesReader implements ReplyReader {
 	}
 }
 
-/** A block as it is sent back. A call's arguments stay with the message's `toolCalls`. */
+/** Converts a block to the form that is sent back. The arguments of a call stay in the message's `toolCalls`. */
 function toWholeBlock({ start, pieces, citations, inputs, callId }: OpenBlock): Json {
 	const fields = Object.fromEntries([...pieces].map(([field, all]) => [field, all.join('')]));
 	const { input, ...rest } = start;
@@ -162,7 +162,7 @@ function toWholeBlock({ start, pieces, citations, inputs, callId }: OpenBlock): 
 	};
 }
 
-/** Whether a block can be made again from a message's text and calls. */
+/** Whether a block can be rebuilt from a message's text and calls. */
 function isPlain(block: Json): boolean {
 	if (block.type === 'text') return !Array.isArray(block.citations) || block.citations.length === 0;
 	const direct = getObject(block, 'caller').type === 'direct';
@@ -181,7 +181,7 @@ function parseInput(json: string): unknown {
 	}
 }
 
-/** Where a server ran the model several times for one answer, the counts of all of them. */
+/** Adds the counts of all iterations, if the server ran the model several times for one answer. */
 function sumUsage(usage: Json): Json {
 	const runs = getObjects(usage, 'iterations');
 	if (runs.length === 0) return usage;

@@ -16,14 +16,14 @@ import { roundEffort } from '../../adapter/effort.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { decodeText, isImage, toMedia } from '../../adapter/parts.ts';
 
-/** A request in the words of the Messages API. `cache`: how long what is marked stays in the prompt cache. */
-export async function messagesBody(request: ModelRequest, cache: '5m' | '1h' | false) {
+/** Creates the body of a Messages API request. `cache` is how long the marked prompt stays in the cache. */
+export async function toMessagesBody(request: ModelRequest, cache: '5m' | '1h' | false) {
 	const { model, messages, tools, maxOutputTokens, outputSchema, stream } = request;
 	const mark = cache === false ? {} : { cache_control: { type: 'ephemeral', ...(cache === '1h' && { ttl: cache }) } };
-	const { wire, before } = toMessages(messages, systemInPlace(model));
+	const { wire, before } = toMessages(messages, takesSystemInPlace(model));
 	const system = [request.system, ...before].filter((text) => text !== undefined && text !== '').join('\n\n');
 	const container = findContainer(messages);
-	const maxTokens = maxOutputTokens ?? longestReply(model);
+	const maxTokens = maxOutputTokens ?? findLongestReply(model);
 	const { thinking, effort } = toThinking(request, maxTokens);
 	const format = outputSchema && { type: 'json_schema', schema: await closeSchema(outputSchema) };
 	markLast(wire, mark);
@@ -48,8 +48,8 @@ export async function messagesBody(request: ModelRequest, cache: '5m' | '1h' | f
 	};
 }
 
-/** A request's body without what the model thought. A turn that was nothing else is left out. */
-export function withoutThinking(body: Json): Json {
+/** Removes the model's thinking from a request's body. Leaves out a turn that had nothing else. */
+export function removeThinking(body: Json): Json {
 	const messages = getObjects(body, 'messages').flatMap((message) => {
 		const content = getObjects(message, 'content').filter(({ type }) => !/^(redacted_)?thinking$/.test(`${type}`));
 		return content.length === 0 ? [] : [{ ...message, content }];
@@ -57,19 +57,19 @@ export function withoutThinking(body: Json): Json {
 	return { ...body, messages };
 }
 
-/** A schema as structured output takes it: closed, and what it does not know said in the description. */
+/** Converts a schema for structured output: objects are closed, and unknown keywords move to the description. */
 async function closeSchema(schema: JsonSchema): Promise<unknown> {
 	const { transformJSONSchema } = await import('../../adapter/anthropic-sdk.ts');
 	try {
-		return transformJSONSchema(withoutClosedLists(schema));
+		return transformJSONSchema(removeClosedLists(schema));
 	} catch (error) {
 		throw new RunletError('invalid_request', `outputSchema: ${toMessageText(error)}`, { field: 'outputSchema' });
 	}
 }
 
-/** What is not in a list cannot be said there; the answer is checked by the whole schema. */
-function withoutClosedLists(schema: JsonSchema): Record<string, unknown> {
-	const { items, ...rest } = mapInner(schema, withoutClosedLists);
+/** Removes lists of exact items, which the API does not know. The whole schema checks the answer later. */
+function removeClosedLists(schema: JsonSchema): Record<string, unknown> {
+	const { items, ...rest } = mapInner(schema, removeClosedLists);
 	return typeof items === 'boolean' || items === undefined ? rest : { ...rest, items };
 }
 
@@ -80,14 +80,17 @@ function toToolChoice({ toolChoice, parallelToolCalls }: ModelRequest): Json {
 	return { tool_choice: { type: toolChoice === 'required' ? 'any' : toolChoice, ...single } };
 }
 
-/** Major and minor version in a model's name: 4.5 of `claude-sonnet-4-5-20250929`; 99 where it names none. */
+/**
+ * Reads the major and minor version in a model's name: 4.5 of `claude-sonnet-4-5-20250929`. Returns 99 if there is
+ * none.
+ */
 function readVersion(model: string): number {
 	const [, major, minor = '0'] = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/i.exec(model) ?? [];
 	return major === undefined ? 99 : Number(`${major}.${minor}`);
 }
 
-/** The API wants a limit. Where nobody sets one it is what every model of that age can give. */
-function longestReply(model: string): number {
+/** The default limit of a reply, because the API requires one: what every model of that age can produce. */
+function findLongestReply(model: string): number {
 	const version = readVersion(model);
 	return version >= 4 ? 32_000 : version >= 3.5 ? 8_192 : 4_096;
 }
@@ -98,15 +101,16 @@ const newerEfforts: readonly ReasoningEffort[] = ['low', 'medium', 'high', 'xhig
 const budgets = { minimal: 1_024, low: 2_048, medium: 8_192, high: 16_384, xhigh: 24_576, max: 31_000 };
 
 /**
- * Models since 4.6 think by themselves, with an effort; those since 3.7 within a budget. Never with a forced tool: the API
- * refuses both (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
+ * Models since 4.6 choose how much to think by an effort, and those since 3.7 think within a budget. Thinking is off
+ * with a forced tool, because the API refuses both
+ * (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
  */
 function toThinking({ model, reasoningEffort, toolChoice }: ModelRequest, maxTokens: number) {
 	const version = readVersion(model);
 	if (reasoningEffort === undefined || version < 3.7) return {};
 	const forced = toolChoice === 'required' || typeof toolChoice === 'object';
 	if (reasoningEffort === 'none') {
-		// Some models always think; and Sonnet since 5.5 has another word for not thinking.
+		// Some models always think. Sonnet since 5.5 has another word for no thinking.
 		const canStop = /haiku/i.test(model) || (version < 5.5 && !/fable|mythos/i.test(model));
 		if (canStop) return { thinking: { type: 'disabled' } };
 		return /sonnet/i.test(model) ? { thinking: { type: 'between_tools' } } : { effort: 'low' };
@@ -114,7 +118,7 @@ function toThinking({ model, reasoningEffort, toolChoice }: ModelRequest, maxTok
 	if (version >= 4.6) {
 		const steps = version < 4.7 || /mythos-preview/i.test(model) ? olderEfforts : newerEfforts;
 		const effort = roundEffort(reasoningEffort, steps);
-		// Models since 4.7 keep their thoughts to themselves unless they are asked for them.
+		// Models since 4.7 show their thinking only on request.
 		const shown = version >= 4.7 && { display: 'summarized' };
 		return { effort, thinking: forced ? undefined : { type: 'adaptive', ...shown } };
 	}
@@ -122,16 +126,13 @@ function toThinking({ model, reasoningEffort, toolChoice }: ModelRequest, maxTok
 	return forced || budget < 1_024 ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
 }
 
-/** Whether a model takes system messages within the conversation: Sonnet since 5.5, Haiku too, others since 4.8. */
-function systemInPlace(model: string): boolean {
+/** Whether a model takes system messages within the conversation: Sonnet and Haiku since 5.5, others since 4.8. */
+function takesSystemInPlace(model: string): boolean {
 	const version = readVersion(model);
 	return version >= 5.5 ? version < 99 : version >= 4.8 && !/sonnet/i.test(model);
 }
 
-/**
- * The container of a turn that goes on: a program of the model's may wait in it for the results of its calls. As an
- * object, so that a user may add to it.
- */
+/** Finds the container of the current turn. A program of the model may wait in it for the results of its calls. */
 function findContainer(messages: readonly Message[]): string | undefined {
 	const last = messages.findLast(({ role }) => role !== 'tool' && role !== 'system');
 	return last?.role === 'assistant'
@@ -140,9 +141,9 @@ function findContainer(messages: readonly Message[]): string | undefined {
 }
 
 /**
- * Content blocks of one role, in the order of the conversation; neighbours of one role are one message. `before`: what
- * system messages say that have no place in it. Where one has, it stands between a user's turn and the assistant's, for
- * that is where the API takes it; moved to the front it would make the thinking that follows invalid.
+ * Converts messages to content blocks in the same order. Neighbours of one role are joined. `before` holds the text of
+ * system messages that have no place in the conversation. A model that takes them in place gets them between the user's
+ * turn and the assistant's, where the API takes them. At the front they would invalidate the thinking that follows.
  */
 function toMessages(messages: readonly Message[], systemInPlace: boolean) {
 	const wire: { role: string; content: Json[] }[] = [];
@@ -165,7 +166,7 @@ function toMessages(messages: readonly Message[], systemInPlace: boolean) {
 				? toBlocks(message.parts ?? [{ kind: 'text', text: message.content }])
 				: message.role === 'tool'
 					? [toToolResult(message)]
-					: assistantBlocks(message);
+					: toAssistantBlocks(message);
 		if (blocks.length === 0) continue;
 		if (role === 'assistant') findPlace();
 		const last = wire.at(-1);
@@ -177,7 +178,7 @@ function toMessages(messages: readonly Message[], systemInPlace: boolean) {
 	return { wire, before: [...before, ...waiting] };
 }
 
-/** The API refuses spaces at the end of an answer that is to go on. */
+/** Trims the end of an answer that continues. The API refuses spaces there. */
 function trimLast(wire: readonly { readonly role: string; readonly content: Json[] }[]): void {
 	const last = wire.at(-1);
 	const block = last?.content.at(-1);
@@ -186,7 +187,7 @@ function trimLast(wire: readonly { readonly role: string; readonly content: Json
 	last.content[last.content.length - 1] = { ...block, text: text.trimEnd() };
 }
 
-/** The newest message may be read from the cache by the next turn. Thinking cannot be marked. */
+/** Marks the newest message, so that the next turn reads it from the cache. Thinking cannot be marked. */
 function markLast(wire: readonly { readonly role: string; readonly content: Json[] }[], mark: Json): void {
 	const content = wire.findLast(({ role }) => role !== 'system')?.content;
 	const block = content?.at(-1);
@@ -221,7 +222,9 @@ function toBlocks(parts: readonly MessagePart[]): Json[] {
 	});
 }
 
-/** A result that is marked as an error may hold nothing but text; with an image the text says it. */
+/**
+ * Converts a result. The API allows only text in a failed result, so a failed result with an image says it in its text.
+ */
 function toToolResult(message: ToolMessage): Json {
 	const { toolCallId, isError, parts = [] } = message;
 	const text = messageText(message);
@@ -236,8 +239,10 @@ function toToolResult(message: ToolMessage): Json {
 	};
 }
 
-/** An assistant's turn: as the API gave it, where it was Anthropic's and holds more than text and calls. */
-function assistantBlocks({ content, toolCalls = [], providerMetadata = {} }: AssistantMessage): Json[] {
+/**
+ * Converts an assistant's turn: to the original blocks, if it came from Anthropic and holds more than text and calls.
+ */
+function toAssistantBlocks({ content, toolCalls = [], providerMetadata = {} }: AssistantMessage): Json[] {
 	const calls = new Map(
 		toolCalls.map(({ id, name, input }) => [
 			id,
@@ -254,15 +259,18 @@ function assistantBlocks({ content, toolCalls = [], providerMetadata = {} }: Ass
 		return [...(content.trim() === '' ? [] : [{ type: 'text', text: content }]), ...calls.values()];
 	}
 	return kept.flatMap((block): Json[] => {
-		if (block.type === 'text') return textBlocks(block);
+		if (block.type === 'text') return toTextBlocks(block);
 		if (block.type !== 'tool_use') return [block];
 		const call = calls.get(getString(block, 'id') ?? '');
 		return call === undefined ? [] : [{ ...block, ...call }];
 	});
 }
 
-/** A text as it can be sent back: the API gives empty ones, and the files of citations, but takes neither. */
-function textBlocks(block: Json): Json[] {
+/**
+ * Converts a text to a form that the API takes back: it sends empty texts and the files of citations, but does not take
+ * them.
+ */
+function toTextBlocks(block: Json): Json[] {
 	if (block.text === '') return [];
 	if (!Array.isArray(block.citations)) return [block];
 	return [{ ...block, citations: getObjects(block, 'citations').map(({ file_id: _, ...citation }) => citation) }];

@@ -12,28 +12,28 @@ import { providerName, type ToolCall } from '../../../tool/index.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { decodeText, isImage, toDataUrl, toMedia } from '../../adapter/parts.ts';
 
-/** How one provider's Responses API differs from another's. */
+/** The differences between the Responses APIs of providers. */
 export interface ResponsesDialect {
 	readonly variant: 'openai' | 'xai';
-	/** Who speaks in a system message within the conversation. */
+	/** The role of a system message within the conversation. */
 	readonly systemRole: 'developer' | 'system';
-	/** The steps of effort that models know, by name; the first that fits decides. */
+	/** The levels of effort of each model, by its name. The first match counts. */
 	readonly efforts: readonly (readonly [model: RegExp, steps: string])[];
-	/** Whether a model without steps of effort gives encrypted reasoning, or refuses to be asked for it. */
+	/** Whether a model without levels of effort returns encrypted reasoning, or refuses the request for it. */
 	readonly alwaysEncrypts: boolean;
-	/** Whether the provider itself runs custom tools that the request does not name. */
+	/** Whether the provider runs custom tools that the request does not name. */
 	readonly ownCustomTools: boolean;
 	readonly reasoningSummary?: string;
 }
 
-/** The conversation as the API's items. A model that does not reason refuses the reasoning of others. */
+/** Converts the conversation to items. A model that does not reason refuses reasoning items. */
 export function toInput(
 	messages: readonly Message[],
 	{ variant, systemRole }: ResponsesDialect,
 	takesReasoning: boolean,
 ): Json[] {
 	const taken = new Set<string>();
-	/** How the calls of the nearest assistant message are answered, by their ids. */
+	/** The answers to the calls of the last assistant message, by their ids. */
 	let answers = new Map<string, Json>();
 	const itemsFor = (message: Message): Json[] => {
 		switch (message.role) {
@@ -62,7 +62,7 @@ export function toInput(
 	return messages.flatMap(itemsFor);
 }
 
-/** A call's id as the API takes it: of at most 64 characters. */
+/** Converts a call's id to at most 64 characters. */
 function toCallId(id: string): string {
 	return id.length <= 64 ? id : providerName(id);
 }
@@ -98,7 +98,9 @@ function toParts(parts: readonly MessagePart[]): Json[] {
 	});
 }
 
-/** A result's text, or its parts where some are more than text. The API knows no failed results, so the text says it. */
+/**
+ * Converts a result to text, or to parts if it has media. The API has no field for failed results, so the text says it.
+ */
 function toOutput(message: ToolMessage): string | Json[] {
 	const { parts = [], isError } = message;
 	const items = toParts(parts);
@@ -110,8 +112,8 @@ function toOutput(message: ToolMessage): string | Json[] {
 }
 
 /**
- * An assistant's turn: as this provider gave it, where that was kept and its text was not changed since, else as text
- * and calls. A call has its id in Runlet as `ownId`.
+ * Converts an assistant's turn: to the original items if they were kept and the text is unchanged, else to text and
+ * calls. The id of a call in Runlet is `ownId`.
  */
 function toItems(message: AssistantMessage, variant: string, takesReasoning: boolean): Json[] {
 	const { toolCalls = [], providerMetadata = {} } = message;
@@ -128,13 +130,13 @@ function toItems(message: AssistantMessage, variant: string, takesReasoning: boo
 		const call = isOpen(item) ? calls.get(getString(item, 'call_id') ?? '') : undefined;
 		if (call === undefined) return item;
 		calls.delete(call.id);
-		return { ...item, ...callItem(call, item.type === 'custom_tool_call') };
+		return { ...item, ...toCallItem(call, item.type === 'custom_tool_call') };
 	});
-	return [...own, ...[...calls.values()].map((call) => callItem(call, false))];
+	return [...own, ...[...calls.values()].map((call) => toCallItem(call, false))];
 }
 
-/** A call as the API takes it. Arguments that were no JSON go back as JSON that says so: some servers parse them. */
-function callItem({ id, name, input }: ToolCall, custom: boolean): Json {
+/** Converts a call. Arguments that were not JSON become JSON that says so, because some servers parse them. */
+function toCallItem({ id, name, input }: ToolCall, custom: boolean): Json {
 	const own = { name: providerName(name), ownId: id };
 	if (custom)
 		return { ...own, type: 'custom_tool_call', input: typeof input === 'string' ? input : JSON.stringify(input) };
@@ -145,15 +147,15 @@ function callItem({ id, name, input }: ToolCall, custom: boolean): Json {
 	};
 }
 
-/** A client's call as it is kept: its arguments stand in the message's `toolCalls`. */
+/** Whether an item is a client's call, whose arguments are in the message's `toolCalls`. */
 function isOpen({ type, arguments: given, input }: Json): boolean {
 	return (type === 'function_call' && given === undefined) || (type === 'custom_tool_call' && input === undefined);
 }
 
 /**
- * The items of a turn that may be sent back. Reasoning must be encrypted, for nothing is stored, and be followed by
- * what it led to; and what a left-out reasoning led to would be asked for it, so it loses its id, or is left out as
- * well. Calls that nobody answers are refused.
+ * Drops the items of a turn that the API would refuse. Reasoning must be encrypted, because nothing is stored, and must
+ * be followed by its result. The result of dropped reasoning loses its id, or is dropped too. Calls without an answer
+ * are dropped.
  */
 export function dropUnsendable(
 	items: readonly Json[],
@@ -181,7 +183,7 @@ export function dropUnsendable(
 	});
 }
 
-/** Whether an item can be made again from a message's text and calls. */
+/** Whether an item can be rebuilt from a message's text and calls. */
 export function isPlain(item: Json): boolean {
 	const own = plainFields[getString(item, 'type') ?? ''];
 	if (own === undefined) return false;
@@ -205,7 +207,7 @@ function readText(item: Json): string {
 	return getObjects(item, 'content').map(readVisible).join('');
 }
 
-/** The text of a part of a message. A refusal is one too. */
+/** Returns the text of a message's part, including a refusal. */
 export function readVisible(part: Json): string {
 	return getString(part, part.type === 'refusal' ? 'refusal' : 'text') ?? '';
 }

@@ -10,7 +10,7 @@ import { dropUnsendable, isPlain, type ResponsesDialect, readVisible } from './i
 type Room = undefined | Promise<void>;
 
 /** Reads an answer of the Responses API, streamed or whole. */
-export function responsesReader(
+export function createResponsesReader(
 	reply: ReplyBuilder,
 	{ tools }: ModelRequest,
 	{ ownCustomTools }: ResponsesDialect,
@@ -24,7 +24,7 @@ class ResponsesReader implements ReplyReader {
 	readonly #ownCustomTools: ResponsesDialect['ownCustomTools'];
 	readonly #whole = new Map<CallKey, Json>();
 	readonly #keys = new Map<string, CallKey>();
-	/** What of each part of each item has come. */
+	/** The received text of each part of each item. */
 	readonly #came = new Map<string, string>();
 	#newestCall: CallKey | undefined;
 	#refused = false;
@@ -95,7 +95,7 @@ class ResponsesReader implements ReplyReader {
 			case 'error':
 				throw new ProviderComplaint({ body: event });
 			default:
-				// A gateway's error has no type.
+				// The error of a gateway has no type.
 				if (event.type === undefined && event.error) throw new ProviderComplaint({ body: event });
 				return undefined;
 		}
@@ -142,11 +142,14 @@ class ResponsesReader implements ReplyReader {
 
 	#input(key: CallKey, piece: string, custom: boolean): Room {
 		this.#add(`${key} input`, piece);
-		// A custom tool takes text; as a JSON string it stays one, whatever it looks like.
+		// A custom tool takes text, which is passed on as a JSON string.
 		return this.#reply.input(key, custom ? JSON.stringify(piece).slice(1, -1) : piece);
 	}
 
-	/** What of a text did not come in pieces. Nothing where the pieces say otherwise: they were shown. */
+	/**
+	 * Returns the part of a text that the pieces did not bring. Empty if the pieces differ, because they were shown
+	 * already.
+	 */
 	#rest(part: string, all: string): string {
 		const had = this.#came.get(part) ?? '';
 		return all.startsWith(had) ? all.slice(had.length) : '';
@@ -228,7 +231,7 @@ class ResponsesReader implements ReplyReader {
 	}
 }
 
-/** Why a reply is not whole, in Runlet's words; `undefined` for a whole one. */
+/** Returns why a reply is incomplete, or `undefined` if it is complete. */
 function findCut(status: string, reason = 'max_output_tokens'): string | undefined {
 	if (status !== 'incomplete') return undefined;
 	if (reason === 'content_filter') return 'refusal';
