@@ -11,35 +11,38 @@ import type { sessionToken, TokenScope } from '../wire/token.ts';
 import type { Limit } from './budget.ts';
 import type { Failure, RpcResult } from './result.ts';
 
-/** How the caller of a run wants its answer: as events, as the result, or only that it was accepted. */
+/** The form of the answer to a run: its events, its result, or only that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';
 
-/** A request that may come again: its `Idempotency-Key`, and a hash of what it asks. */
+/** The identity of a request that may be repeated: its `Idempotency-Key`, and a hash of its content. */
 export interface Once {
 	readonly key: string;
 	readonly request: string;
-	/** Whether the client sends it for the first time: what came under the key before was another request of the same words. */
+	/**
+	 * Whether the client sends it for the first time. If so, an earlier request under the same key was a different one
+	 * with the same content.
+	 */
 	readonly isFirst?: boolean;
-	/** A hash of its body, where one that says the same is the same, whatever its key. */
+	/** A hash of its body. The same body has the same hash under any key. */
 	readonly body?: string;
 }
 
-/** What a delivery is known by in its session: with a space, so that it is nobody's `Idempotency-Key`. */
+/** Creates the key of a webhook delivery. It has a space, so it never equals an `Idempotency-Key`. */
 export function webhookKey(source: string, id: string): string {
 	return `webhook ${source} ${id}`;
 }
 
-/** How a request wants to be handled. */
+/** How to handle a request. */
 export interface Handling {
 	readonly delivery: Delivery;
 	readonly once?: Once;
-	/** In whose words it is answered; Runlet's own, if nobody says. */
+	/** The protocol of the answer. The default is Runlet's own. */
 	readonly format?: Format;
 }
 
 /**
- * Who calls: the owner that an API key stands for, and that key, or the holder of a token that the session signed. An admin may read and
- * remove the sessions of all owners; the routes say so for these operations only.
+ * The caller: the owner of an API key and that key, or the holder of a token of the session. An admin may read and
+ * remove the sessions of all owners; the routes pass `admin` only for these operations.
  */
 export type Caller =
 	| { readonly owner: string; readonly keyId?: string; readonly isAdmin?: true }
@@ -49,91 +52,97 @@ export type Caller =
 export interface Input {
 	readonly text?: string;
 	readonly parts?: readonly MessagePart[];
-	/** Files that came with it. */
+	/** The files of the message. */
 	readonly attachments?: readonly Attachment[];
-	/** Who sent it; the session's owner, if nobody says. */
+	/** The sender. The default is the session's owner. */
 	readonly sender?: string;
-	/** By what way it came; `http`, if nobody says. */
+	/** The transport. The default is `http`. */
 	readonly transport?: string;
-	/** The sender's own id of the message. */
+	/** The sender's id for the message. */
 	readonly messageId?: string;
-	/** The model of this run and those after it; the one that the session has, if nobody says. */
+	/** The model from this run on. The default is the session's model. */
 	readonly model?: string;
-	/** What happens where a run goes on. */
+	/** What happens to the message during a run. */
 	readonly whenBusy?: WhenBusy;
-	/** Where the end of its run is told; checked by who passes it. */
+	/** The URL that is told the end of the run. The caller has checked it. */
 	readonly callback?: string;
-	/** Whether it waits for a session that waits for results of calls, too, instead of being refused: its sender cannot come again. */
+	/**
+	 * Whether the message also waits while calls wait for results, instead of being refused, because its sender cannot
+	 * repeat it.
+	 */
 	readonly isPatient?: boolean;
-	/** Whether a patient one may be the answer to what a tool has asked; else it waits for that, too. */
+	/** Whether a patient message may answer a tool's question. If not, it waits for that too. */
 	readonly mayAnswer?: boolean;
-	/** What the session is created with, where it is not there yet. */
+	/** The values of a new session, if the session does not exist yet. */
 	readonly create?: CreateInput;
 }
 
-/** A message that comes while a run goes on waits for its end, is refused, or is taken up by it before its next turn. */
+/**
+ * What happens to a message during a run: it waits for the end, it is refused, or the run takes it up before its next
+ * turn.
+ */
 export type WhenBusy = 'queue' | 'reject' | 'steer';
 
-/** What somebody answers to a call that the loop left to them: its result, or whether it may run. */
+/** The answer to a waiting call: its result, or whether it may run. */
 export type CallAnswer =
 	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
 	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
 
-/** What a page posts that keeps its own list of messages (AI SDK): its last message, and what became of those before. */
+/** A post of a page that keeps its own messages (AI SDK): its last message, and what happened to those before. */
 export interface PagePost {
-	/** The agent that the page talks to. */
+	/** The agent of the page. */
 	readonly agent: string;
-	/** The model from now on; the one that the session has, if nobody says. */
+	/** The model from now on. The default is the session's model. */
 	readonly model?: string;
-	/** The person's message, where that is the last; `messageId` is what the page calls it. */
+	/** The last message if it is the person's. `messageId` is the page's id. */
 	readonly input?: Input;
-	/** Answers to calls that the assistant's last message holds: also those that were given before, and made-up ones. */
+	/** Answers to calls in the last assistant message. Some may be old or invented. */
 	readonly answers?: readonly CallAnswer[];
-	/** Whether the answer is set aside and asked for again. */
+	/** Whether the answer is dropped and requested again. */
 	readonly isAgain?: boolean;
-	/** The message that this is about: one that is edited, or whose answer is asked again. */
+	/** The message that is edited, or whose answer is requested again. */
 	readonly messageId?: string;
 }
 
-/** What is new in a conversation that a client keeps and sends whole each time. */
+/** The new part of a conversation that the client sends as a whole each time. */
 export interface ConversationUpdate {
-	/** The agent that it means. */
+	/** The agent of the conversation. */
 	readonly agent: string;
-	/** What it says now. */
+	/** The new message. */
 	readonly input?: Input;
-	/** The model of this run and those after it; the one that the session has, if nobody says. */
+	/** The model from this run on. The default is the session's model. */
 	readonly model?: string;
-	/** What its tools gave, for all calls that are open. */
+	/** The results of its tools for all open calls. */
 	readonly results: readonly ToolMessage[];
-	/** The tools that it has now. */
+	/** Its current tools. */
 	readonly clientTools: readonly ClientTool[];
-	/** The longest reply of the model, in tokens, where the agent does not want it shorter. */
+	/** The longest reply in tokens, unless the agent has a lower limit. */
 	readonly maxOutputTokens?: number;
-	/** Which tool the model is to call first. */
+	/** The tool that the model must call first. */
 	readonly toolChoice?: ChatOptions['toolChoice'];
 	readonly terms?: RunTerms;
-	/** What the session is created with, where it is not there yet. */
+	/** The values of a new session, if the session does not exist yet. */
 	readonly create?: CreateInput;
 }
 
-/** What a session is created with. */
+/** The values of a new session. */
 export interface CreateInput {
 	readonly agent: string;
 	readonly model?: string;
 	readonly metadata?: Readonly<Record<string, string>>;
-	/** Who it belongs to. */
+	/** The owner. */
 	readonly owner: string;
-	/** The API key that its first token goes with. */
+	/** The API key that makes its first token. */
 	readonly keyId?: string;
-	/** What it may spend; what its agent says, if nobody says. */
+	/** The budget. The default is that of the agent. */
 	readonly budget?: Limit;
-	/** How long after its last activity it is removed, in milliseconds. */
+	/** The time from its last activity to its removal in milliseconds. */
 	readonly expiresAfterMs?: number;
-	/** The conversation that it begins with. */
+	/** The history at the start. */
 	readonly history?: readonly Message[];
-	/** Tools that its client carries out, beside the agent's. */
+	/** The tools that its client runs, in addition to the agent's. */
 	readonly clientTools?: readonly ClientTool[];
-	/** The first message; with it the run begins in the same operation. */
+	/** The first message, which starts a run in the same operation. */
 	readonly input?: Input;
 }
 
@@ -143,15 +152,15 @@ export type NewSession = Shown<typeof newSession>;
 
 export type RunResult = Shown<typeof runResult>;
 
-/** What becomes of a request for a run. */
+/** The outcome of a request for a run. */
 export type RunOutcome = {
-	/** Whether the request came before, under the same key. */
+	/** Whether the request is a repetition. */
 	readonly isReplay?: boolean;
 } & (
 	| RunStream
-	/** How the run ended. `created` is the session that began with it. */
+	/** The end of the run. `created` is the new session, if the run began with one. */
 	| { readonly kind: 'result'; readonly result: RunResult; readonly created?: NewSession }
-	/** The same in the words of OpenAI's protocol. */
+	/** The end of the run in OpenAI's protocol. */
 	| { readonly kind: 'completion'; readonly completion: Completion }
 	| { readonly kind: 'failed'; readonly error: Failure }
 	| { readonly kind: 'accepted'; readonly runId: string; readonly created?: NewSession }
@@ -159,95 +168,95 @@ export type RunOutcome = {
 	| { readonly kind: 'session'; readonly session: SessionState | NewSession }
 );
 
-/** A run's events as the bytes of `text/event-stream`, in the words of the request's format. */
+/** The events of a run as bytes of `text/event-stream`, in the protocol of the request. */
 export interface RunStream {
 	readonly kind: 'stream';
 	readonly stream: Bytes;
 }
 
-/** Nothing is added to the answer that a page has. `isWaiting`: calls of it wait for somebody. */
+/** The page already has the answer. `isWaiting`: its calls wait for somebody. */
 export interface NothingNew {
 	readonly kind: 'nothing';
 	readonly isWaiting: boolean;
 }
 
-/** Bytes on their way from the object to the client. No JavaScript of the Worker reads them in between. */
+/** Bytes from the object to the client. No JavaScript of the Worker reads them in between. */
 export type Bytes = ReadableStream<Uint8Array>;
 
 /**
- * What the routes may ask of a session's Durable Object. Each call says who asks: to anyone but its owner and the holders
- * of its tokens a session is not there. What may be large is a stream, since a value over RPC has at most 32 MiB.
+ * The methods of a session's Durable Object. Each call names its caller. For anyone except its owner and the holders of
+ * its tokens, the session does not exist. Large values are streams, because an RPC value has at most 32 MiB.
  */
 export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>>;
 	state(caller: Caller): Promise<RpcResult<SessionState>>;
-	/** Changes what the session may spend. A run that stopped for it can then be continued. Not with a token. */
+	/** Changes the budget. A run that stopped because of its budget can continue after that. Not with a token. */
 	change(caller: Caller, to: { readonly budget: Limit }): Promise<RpcResult<SessionState>>;
-	/** A page of the history, as JSON. */
+	/** Returns a page of the history as JSON. */
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>>;
-	/** A new token for this session. Not with a token. */
+	/** Makes a token for this session. Not with a token. */
 	token(caller: Caller, asked: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>>;
-	/** Takes a token back; streams that are read with it end. Not with a token. */
+	/** Revokes a token and ends the streams that it opened. Not with a token. */
 	revokeToken(caller: Caller, id: string): Promise<RpcResult<void>>;
-	/** One message with the whole result of its tool, as JSON. */
+	/** Returns one message as JSON, with the whole result of its tool. */
 	message(caller: Caller, seq: number): Promise<RpcResult<Bytes>>;
 	send(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>>;
-	/** The answer to a tool's question. */
+	/** Answers a tool's question. */
 	answer(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>>;
-	/** What is new in a conversation that a client keeps and sends whole each time. Refused while a run goes on. */
+	/** Takes the new part of a conversation. Refused during a run. */
 	converse(caller: Caller, update: ConversationUpdate, how: Handling): Promise<RpcResult<RunOutcome>>;
-	/** Answers to open calls, all of them or none. The last one begins the run that goes on. */
+	/** Answers open calls: all of the list, or none. After the last open call the run continues. */
 	submit(caller: Caller, results: readonly CallAnswer[], how: Handling): Promise<RpcResult<RunOutcome>>;
-	/** Takes up a run that failed, or that stopped after a step; `step` for one turn of the model. */
+	/** Continues a run that failed or that stopped after a step; with `step` for one turn of the model. */
 	continue(caller: Caller, how: Handling, operation?: 'step'): Promise<RpcResult<RunOutcome>>;
 	/**
-	 * The events of the newest run; nothing where there is none, or where the reader has seen its end.
+	 * Returns the events of the newest run, or `undefined` if there is none or the reader has seen its end.
 	 *
-	 * @param lastEventId the `Last-Event-ID` of a reader that comes back
+	 * @param lastEventId the `Last-Event-ID` of a returning reader
 	 */
 	events(caller: Caller, lastEventId: string | undefined): Promise<RpcResult<Bytes | undefined>>;
 	/**
-	 * What a page says. A message that the session has already gets the answer that it got, an answer to a call that is
-	 * not open changes nothing, and an edited message takes the place of the one that it was, with all behind it.
+	 * Takes a page's post. A known message gets its earlier answer. An answer to a closed call changes nothing. An edited
+	 * message replaces the original and everything after it.
 	 */
 	post(caller: Caller, post: PagePost, how: Handling): Promise<RpcResult<RunStream | NothingNew>>;
-	/** The run that goes on, from the beginning of its answer; nothing where none does. */
+	/** Returns the current answer from its beginning, or `undefined` if no run is active. */
 	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | undefined>>;
-	/** The conversation as a page shows it, as JSON, without the answer that is being written. */
+	/** Returns the conversation as a page shows it, as JSON, without the answer that is being written. */
 	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>>;
-	/** A request that comes again under its key changes nothing: it may come late, when another run goes on. */
+	/** Stops the run. A repeated request changes nothing: it may come late, during another run. */
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>>;
-	/** Everything of the session. Not with a token. */
+	/** Exports the session. Not with a token. */
 	export(caller: Caller, form: 'json' | 'ndjson'): Promise<RpcResult<Bytes>>;
-	/** Stops what runs and removes everything: the session is not there any more. Not with a token. */
+	/** Stops the run and removes the session. Not with a token. */
 	delete(caller: Caller): Promise<RpcResult<void>>;
 }
 
-/** Which messages are asked for. */
+/** The requested messages. */
 export interface PageQuery {
 	readonly cursor?: number;
 	readonly limit?: number;
 }
 
-/** The namespace of session objects, as far as the routes use it. */
+/** The part of the namespace of sessions that the routes use. */
 export interface SessionNamespace {
 	newUniqueId(): DurableObjectId;
-	/** The same id for the same name. */
+	/** Returns the same id for the same name. */
 	idFromName(name: string): DurableObjectId;
-	/** Throws for a text that is no id of this namespace. */
+	/** Throws if the text is not an id of this namespace. */
 	idFromString(id: string): DurableObjectId;
 	get(id: DurableObjectId): SessionApi;
 }
 
-/** What a client may ask of a run beside its message. */
+/** The wishes of a client for a run besides its message. */
 export interface RunTerms {
-	/** The answer is JSON of this schema. */
+	/** The schema of the answer, which is then JSON. */
 	readonly outputSchema?: JsonSchema;
-	/** `false`: at most one call is left to the client. */
+	/** With `false` the client gets at most one call at a time. */
 	readonly parallelToolCalls?: boolean;
 }
 
-/** What a token is asked for with. */
+/** The request for a token. */
 export interface TokenRequest {
 	readonly expiresInSeconds?: number;
 	readonly scopes?: readonly TokenScope[];

@@ -1,4 +1,4 @@
-import { digestFromBase64, fromBase64 } from '../../core/ground/bytes.ts';
+import { fromBase64, parseBase64Digest } from '../../core/ground/bytes.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { parseTime } from './signature.ts';
 import type { Source } from './source.ts';
@@ -18,7 +18,7 @@ export const standard: Source = {
 		if (!idForm.test(id) || at === undefined) return undefined;
 		const signatures = (headers.get(this.signatureHeader) ?? '').split(' ').flatMap((entry) => {
 			const [version, text = ''] = entry.split(',');
-			return version === 'v1' ? [digestFromBase64(text)] : [];
+			return version === 'v1' ? [parseBase64Digest(text)] : [];
 		});
 		return { prefix: `${id}.${time}.`, signatures: signatures.filter((one) => one !== undefined), at };
 	},

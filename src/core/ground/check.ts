@@ -3,8 +3,8 @@ import { RunletError } from './errors.ts';
 import { findNearest } from './nearest.ts';
 
 /**
- * A value from outside, checked by a schema and typed by it. What is wrong throws a `RunletError` with that code, whose
- * message is the field first: `agent: missing`. `where` names the value as a whole.
+ * Checks a value from outside and returns it with the type of the schema. Throws a `RunletError` with the given code.
+ * Its message begins with the field: `agent: missing`. `where` names the whole value.
  */
 export function check<const S extends v.GenericSchema>(
 	schema: S,
@@ -12,7 +12,7 @@ export function check<const S extends v.GenericSchema>(
 	where: string,
 	code = 'invalid_request',
 ): v.InferOutput<S> {
-	// The first mistake is enough, and finding all of them in a large body is slow.
+	// Stops at the first mistake. Finding all mistakes in a large body is slow.
 	const parsed = v.safeParse(schema, value, { abortEarly: true });
 	if (parsed.success) return parsed.output;
 	const { field, message } = explainMistyped(schema, value) ?? explain(parsed.issues, where);
@@ -49,10 +49,10 @@ function findMeant(field: string, known: readonly string[], given: object): stri
 	);
 }
 
-/** Fields that are looked at, of those that there are not. */
+/** The most unknown fields that are checked for typing mistakes. */
 const mostMistyped = 16;
 
-/** What is wrong where a field is there under a name that is nearly right: else it would only be told as missing. */
+/** Explains a field with a nearly right name, which would otherwise be reported as missing. */
 function explainMistyped(schema: v.GenericSchema, value: unknown): { field: string; message: string } | undefined {
 	const isStrict = schema.type === 'strict_object' && 'entries' in schema;
 	if (!isStrict || typeof value !== 'object' || value === null) return undefined;
@@ -65,7 +65,7 @@ function explainMistyped(schema: v.GenericSchema, value: unknown): { field: stri
 	return undefined;
 }
 
-/** The first thing that is wrong, and the field that it is wrong with. */
+/** Explains the first mistake and names its field. */
 export function explain(issues: readonly v.BaseIssue<unknown>[], where: string): { field: string; message: string } {
 	const [issue] = issues;
 	if (issue === undefined) return { field: where, message: `${where}: not valid` };
@@ -74,7 +74,7 @@ export function explain(issues: readonly v.BaseIssue<unknown>[], where: string):
 	return { field, message: `${field}: ${describeIssue(at)}` };
 }
 
-/** Where none of several forms fits, and nobody said what to say then, what is wrong within the one that fits best. */
+/** If none of several forms fits and the schema has no message for that, returns the mistake in the best form. */
 function findDeepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; at: v.BaseIssue<unknown> } {
 	const path = (issue.path ?? []).map(({ key }) => key);
 	const hasOwnWords = issue.type !== 'union' || !issue.message.startsWith('Invalid type: ');

@@ -1,4 +1,4 @@
-/** A promise and what settles it: `Promise.withResolvers`, which Node 20 does not have. */
+/** A promise with its `resolve` and `reject`. Node 20 has no `Promise.withResolvers`. */
 export interface Deferred<T> {
 	readonly promise: Promise<T>;
 	readonly resolve: (value: T | PromiseLike<T>) => void;

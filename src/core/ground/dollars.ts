@@ -1,6 +1,6 @@
 const currency = { style: 'currency', currency: 'USD', maximumFractionDigits: 6 } as const;
 
-/** US dollars as a text: `$2`, `$2.50`, `$0.00042`. Rounds to a millionth. */
+/** Formats US dollars: `$2`, `$2.50`, `$0.00042`. Rounds to a millionth. */
 export function formatDollars(usd: number): string {
 	return usd.toLocaleString('en-US', { ...currency, minimumFractionDigits: Number.isInteger(usd) ? 0 : 2 });
 }

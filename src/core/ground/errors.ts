@@ -1,11 +1,11 @@
 /**
- * The one error class of Runlet. Leaves throw it; the app and the session turn it into what a client sees: `toResponse`
- * in Runlet's own form, a protocol's `failure` (`compat`) in its form.
+ * The error class of Runlet. Any code throws it. The app and the session convert it for the client: `toResponse` in
+ * Runlet's form, a protocol's `failure` (`compat`) in the protocol's form.
  */
 
 import { redactSecrets } from './redact.ts';
 
-/** HTTP status of each code that Runlet itself throws. A code not listed here is a `500`. */
+/** The HTTP status of each code. The status of a code that is not listed is 500. */
 const statusOfCode: Readonly<Record<string, number>> = {
 	invalid_request: 400,
 	invalid_argument: 400,
@@ -49,9 +49,8 @@ const statusOfCode: Readonly<Record<string, number>> = {
 /**
  * A failure with a stable `code` to branch on, a `message` that says what to do, and optional `data`.
  *
- * `message` and `data` reach clients: neither may hold a key, a stack or another tenant's text. What looks like a secret
- * is taken out of the message.
- * What caused it goes into `cause`, which never leaves the process.
+ * `message` and `data` reach clients. They must not hold a key, a stack or another tenant's text. What looks like a
+ * secret is removed from the message. `cause` holds the original error and never leaves the process.
  */
 export class RunletError extends Error {
 	override readonly name = 'RunletError';
@@ -64,13 +63,13 @@ export class RunletError extends Error {
 		this.data = data;
 	}
 
-	/** The HTTP status that belongs to `code`. */
+	/** The HTTP status of `code`. */
 	get status(): number {
 		return statusOfCode[this.code] ?? 500;
 	}
 }
 
-/** What a client gets for an error, on every route that speaks no other protocol (README, "The API"). */
+/** The error body of every route that speaks no other protocol (README, "The API"). */
 export interface ErrorBody {
 	readonly error: {
 		readonly code: string;
@@ -79,7 +78,10 @@ export interface ErrorBody {
 	};
 }
 
-/** Any thrown value as a `RunletError`. Text of a foreign error is kept as `cause` only: it may hold a secret. */
+/**
+ * Converts any thrown value to a `RunletError`. The text of another error is only kept as `cause`, because it may hold
+ * a secret.
+ */
 export function toRunletError(error: unknown): RunletError {
 	if (error instanceof RunletError) return error;
 	return new RunletError(
@@ -92,19 +94,19 @@ export function toRunletError(error: unknown): RunletError {
 	);
 }
 
-/** The error as the body of Runlet's own routes. */
+/** Converts an error to the body of Runlet's own routes. */
 export function toErrorBody(error: RunletError): ErrorBody {
 	const { code, message, data } = error;
 	return { error: data === undefined ? { code, message } : { code, message, data } };
 }
 
-/** The error as an HTTP response. Where Runlet itself is at fault, who catches it writes it into the log (`log.ts`). */
+/** Converts an error to an HTTP response. The caller logs an error of Runlet itself (`log.ts`). */
 export function toResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
 	return Response.json(toErrorBody(error), { status: error.status, headers: toErrorHeaders(error) });
 }
 
-/** The headers of an error: when to come again, where it says so, and what a client has to show instead. */
+/** Returns the headers of an error: `Retry-After`, and the challenge for a client without credentials. */
 export function toErrorHeaders(error: RunletError): Record<string, string> {
 	const { status, data } = error;
 	const after = data?.retryAfter;
@@ -115,8 +117,8 @@ export function toErrorHeaders(error: RunletError): Record<string, string> {
 }
 
 /**
- * What a client that was refused has to show (RFC 9110, 11.6.1): a key or a token (RFC 6750, 3), or a signature in the
- * header of its field. A client that showed nothing is told no more than the scheme.
+ * Returns the challenge for a refused client (RFC 9110, 11.6.1): a key or a token (RFC 6750, 3), or a signature in the
+ * named header. A client without credentials only sees the scheme.
  */
 function toChallenge({ status, message, data }: RunletError): string | undefined {
 	const scope = status === 403 && typeof data?.scope === 'string' ? data.scope : undefined;
@@ -130,14 +132,16 @@ function toChallenge({ status, message, data }: RunletError): string | undefined
 }
 
 function writeChallenge(scheme: string, fields: Readonly<Record<string, string>>): string {
-	// What may stand in the quotes: RFC 6750, 3.
+	// The characters that RFC 6750, 3 allows in the quotes.
 	const quoted = Object.entries({ realm: 'runlet', ...fields }).map(
 		([name, text]) => `${name}="${text.replace(/[^\x20-\x7e]|["\\]/g, '')}"`,
 	);
 	return `${scheme} ${quoted.join(', ')}`;
 }
 
-/** The text of any thrown value, for messages to a model: never a stack, and without what looks like a secret. */
+/**
+ * Returns the text of any thrown value for a message to a model, without a stack and without what looks like a secret.
+ */
 export function toMessageText(error: unknown): string {
 	if (error instanceof Error) return redactSecrets(error.message || error.name);
 	return typeof error === 'string' ? redactSecrets(error) : 'unknown error';

@@ -1,4 +1,4 @@
-/** cyrb53: 53 well-mixed bits as 11 letters and digits; short, synchronous, and not for secrets. */
+/** Hashes a text to 11 letters and digits (cyrb53, 53 bits). Short, synchronous, and not for secrets. */
 export function hashText(text: string): string {
 	let a = 0xdeadbeef;
 	let b = 0x41c6ce57;

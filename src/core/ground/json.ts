@@ -1,9 +1,9 @@
 import { RunletError } from './errors.ts';
 
-/** Levels of JSON that are read: what is passed on cannot be deeper. */
+/** The deepest nesting of JSON that is read and passed on. */
 export const maxLevels = 100;
 
-/** The JSON of a request's body; throws `invalid_request` where it is none, or is nested too deep. */
+/** Parses the JSON of a request's body. Throws `invalid_request` if it is not JSON or is nested too deep. */
 export function parseJson(text: string): unknown {
 	let json: unknown;
 	try {
@@ -17,7 +17,7 @@ export function parseJson(text: string): unknown {
 	return json;
 }
 
-/** Whether lists and objects stand more than `maxLevels` levels within each other, or in a circle. Takes any depth. */
+/** Whether lists and objects are nested more than `maxLevels` deep, or are circular. Takes any depth. */
 export function isTooDeep(json: unknown): boolean {
 	let level = new Set([json].filter(isContainer));
 	for (let depth = 1; level.size > 0; depth++) {
@@ -33,7 +33,7 @@ function isContainer(value: unknown): value is object {
 	return typeof value === 'object' && value !== null;
 }
 
-/** Whether a value is an object that is no list. */
+/** Whether a value is an object and not a list. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
 	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

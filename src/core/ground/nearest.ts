@@ -1,7 +1,7 @@
-/** Characters of a word that are compared: whoever sends more meant none of ours. */
+/** The most characters of a word that are compared. A longer word resembles none of our names. */
 const longest = 64;
 
-/** The name that a mistyped word comes nearest to; `undefined` where none is near enough to have been meant. */
+/** Finds the name that was probably meant by a mistyped word. Returns `undefined` if none is near enough. */
 export function findNearest(word: string, names: readonly string[]): string | undefined {
 	if (word.length > longest) return undefined;
 	const wanted = word.toLowerCase();
@@ -19,7 +19,7 @@ function isPartOf(word: string, name: string): boolean {
 	return word !== '' && (name.startsWith(word) || (word.length > 2 && name.endsWith(word)));
 }
 
-/** Letters to insert, drop, replace, or swap with their neighbour, to make one word of the other. */
+/** Counts the letters to insert, drop, replace, or swap with a neighbour to turn one word into the other. */
 function countEdits(a: string, b: string): number {
 	let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, column) => column)];
 	for (let row = 1; row <= a.length; row++) {

@@ -1,26 +1,26 @@
 import { RunletError } from './errors.ts';
 import { assertPublicUrl, isLoopback, type PublicUrlOptions } from './public-url.ts';
 
-/** The bounds of a `publicFetch`. */
+/** The limits of a `publicFetch`. */
 export interface PublicFetchOptions extends PublicUrlOptions {
-	/** The most bytes of an answer, as they are once unpacked. */
+	/** The most bytes of an answer, counted after unpacking. */
 	readonly maxBytes: number;
-	/** Milliseconds for all of it: every redirect, and the body to its end. */
+	/** Milliseconds for everything: every redirect, and the body to its end. */
 	readonly timeoutMs: number;
-	/** With 0 a redirect is an error. */
+	/** The most redirects. With 0 a redirect is an error. */
 	readonly maxRedirects: number;
-	/** Makes the requests; the platform's `fetch`. */
+	/** Sends the requests. The default is the platform's `fetch`. */
 	readonly fetch?: (input: URL, init: RequestInit) => Promise<Response>;
 }
 
 /**
- * `fetch` for a URL that somebody else named. Every hop is checked by `assertPublicUrl` before a request goes there; one
- * that leaves the first origin takes along only headers that say nothing of who asks, and never a body. Loopback leads
- * on to loopback, nothing else does.
+ * Fetches a URL that somebody else named. `assertPublicUrl` checks every hop before its request. A hop to another
+ * origin gets only headers that do not identify the caller, and never a body. Loopback may redirect to loopback, and
+ * nothing else may.
  *
- * Any status is an answer. Read its body to the end or cancel it. Throws `invalid_request` for a URL that may not be
- * fetched, `too_large`, `timeout`, and `network` for what could not be reached or redirects too often, and where the
- * signal of `init` aborts, its reason; reading the body does so, too.
+ * Any status is an answer. Read its body to the end or cancel it. Throws `invalid_request` for a URL that must not be
+ * fetched, `too_large`, `timeout`, `network` for an unreachable host or too many redirects, and the reason of an
+ * aborted `init.signal`. Reading the body throws the same.
  */
 export async function publicFetch(
 	url: string | URL,
@@ -49,7 +49,7 @@ interface Hop {
 	readonly init: RequestInit;
 }
 
-/** Headers that say nothing of who asks. */
+/** The headers that do not identify the caller. */
 const anonymousHeaders: ReadonlySet<string> = new Set([
 	'accept',
 	'accept-language',
@@ -59,7 +59,7 @@ const anonymousHeaders: ReadonlySet<string> = new Set([
 	'user-agent',
 ]);
 
-/** Where an answer sends its reader on to, `undefined` where it is no redirect. */
+/** Returns the target of a redirect, or `undefined` for any other answer. */
 function readLocation(response: Response, field: string): string | undefined {
 	// Fetch standard, "opaque-redirect filtered response".
 	if (response.status === 0)
@@ -68,7 +68,9 @@ function readLocation(response: Response, field: string): string | undefined {
 	return response.headers.get('location') ?? undefined;
 }
 
-/** The request that follows a redirect (Fetch standard, "HTTP-redirect fetch"), stricter over origins. */
+/**
+ * Creates the request that follows a redirect (Fetch standard, "HTTP-redirect fetch"). Stricter about other origins.
+ */
 function toNextHop({ url, init }: Hop, status: number, location: string, options: PublicUrlOptions): Hop {
 	const { field = 'url' } = options;
 	const method = init.method?.toUpperCase() ?? 'GET';
@@ -94,9 +96,9 @@ interface Bounds {
 	readonly field: string;
 	readonly maxBytes: number;
 	readonly timeoutMs: number;
-	/** Aborts at the deadline, and with the caller's signal. */
+	/** Aborts at the deadline and with the caller's signal. */
 	readonly signal: AbortSignal;
-	/** The caller's own. */
+	/** The caller's own signal. */
 	readonly own: AbortSignal | undefined;
 }
 
@@ -105,7 +107,7 @@ function createDeadline(timeoutMs: number, own: AbortSignal | null | undefined):
 	return own ? { signal: AbortSignal.any([time, own]), own } : { signal: time, own: undefined };
 }
 
-/** What a request or a read comes to, or the reason why it stopped, whether or not it minds the signal itself. */
+/** Waits for a request or a read, but not after the signal aborts, even if the work ignores the signal. */
 async function limitTime<T>(work: Promise<T>, { field, timeoutMs, signal, own }: Bounds): Promise<T> {
 	let onAbort = (): void => {};
 	const aborted = new Promise<never>((_, reject) => {
@@ -126,12 +128,15 @@ async function limitTime<T>(work: Promise<T>, { field, timeoutMs, signal, own }:
 	}
 }
 
-/** The answer, its bytes counted as they are read: `Content-Length` may be missing, lie, or be that of packed bytes. */
+/**
+ * Counts the bytes of an answer while they are read. `Content-Length` may be missing, wrong, or the length of packed
+ * bytes.
+ */
 function boundResponse(response: Response, bounds: Bounds): Response {
 	const { field, maxBytes } = bounds;
 	const { status, statusText, body } = response;
 	const headers = new Headers(response.headers);
-	// They are about the bytes as they were sent.
+	// These headers describe the bytes before unpacking.
 	for (const name of ['content-length', 'content-encoding', 'transfer-encoding']) headers.delete(name);
 	if (body === null) return new Response(null, { status, statusText, headers });
 	const tooLarge = () =>

@@ -1,43 +1,43 @@
 import { RunletError } from './errors.ts';
 
-/** What `assertPublicUrl` lets pass, and what it calls the value. */
+/** The options of `assertPublicUrl`. */
 export interface PublicUrlOptions {
-	/** Also this machine (`localhost`, `127.0.0.0/8`, `[::1]`), under http too and on any port: for the local mode. */
+	/** Also allows this machine (`localhost`, `127.0.0.0/8`, `[::1]`), with http and any port. For the local mode. */
 	readonly allowLoopback?: boolean;
-	/** The field that an error names; `url`. */
+	/** The field in error messages. The default is `url`. */
 	readonly field?: string;
 }
 
 /**
- * A URL that somebody else named, as it may be fetched: https, on port 443, at a name of the public internet, without a
- * user or a password. The host is checked as the parser has it, so no spelling of an address passes (`127.1`, `0x7f.1`,
- * `2130706433`, `[::ffff:127.0.0.1]`). Fetch what is returned, not the text that was given.
+ * Checks a URL that somebody else named: https, port 443, a name of the public internet, no user, no password. Checks
+ * the host after parsing, so no spelling of an IP address passes (`127.1`, `0x7f.1`, `2130706433`,
+ * `[::ffff:127.0.0.1]`). Fetch the returned URL, not the given text.
  *
- * Names are not resolved: one that leads to a private address is for the platform to refuse
- * (`global_fetch_strictly_public`). Throws `invalid_request` that names the field, and does not repeat the URL.
+ * Names are not resolved. The platform refuses names of private addresses (`global_fetch_strictly_public`). Throws
+ * `invalid_request`, which names the field and does not repeat the URL.
  */
 export function assertPublicUrl(
 	url: string | URL,
 	{ allowLoopback = false, field = 'url' }: PublicUrlOptions = {},
 ): URL {
-	const findComplaint = (what: string) =>
+	const createRefusal = (what: string) =>
 		new RunletError('invalid_request', `${field}: ${what}. Give an https URL at a public name.`, { field });
 	const text = String(url);
-	// Parsers differ over these: the next one that reads the URL might see another host.
-	if (/[\s\p{Cc}\\]/u.test(text)) throw findComplaint('holds spaces, control characters or backslashes');
-	if (!URL.canParse(text)) throw findComplaint('not a URL');
+	// Parsers disagree about these characters. Another parser might see another host.
+	if (/[\s\p{Cc}\\]/u.test(text)) throw createRefusal('holds spaces, control characters or backslashes');
+	if (!URL.canParse(text)) throw createRefusal('not a URL');
 	const parsed = new URL(text);
 	const { protocol, hostname, port, username, password } = parsed;
-	if (username !== '' || password !== '') throw findComplaint('holds a user or a password');
+	if (username !== '' || password !== '') throw createRefusal('holds a user or a password');
 	if (allowLoopback && isLoopback(parsed)) return parsed;
-	if (protocol !== 'https:') throw findComplaint('not https');
-	if (isAddress(hostname)) throw findComplaint('an IP address, not a name');
-	if (!isPublicName(hostname)) throw findComplaint('a name of a private network');
-	if (port !== '') throw findComplaint('on a port other than 443');
+	if (protocol !== 'https:') throw createRefusal('not https');
+	if (isAddress(hostname)) throw createRefusal('an IP address, not a name');
+	if (!isPublicName(hostname)) throw createRefusal('a name of a private network');
+	if (port !== '') throw createRefusal('on a port other than 443');
 	return parsed;
 }
 
-/** Whether `assertPublicUrl` lets it pass. */
+/** Whether `assertPublicUrl` accepts the URL. */
 export function isPublicUrl(url: string): boolean {
 	try {
 		assertPublicUrl(url);
@@ -47,24 +47,24 @@ export function isPublicUrl(url: string): boolean {
 	}
 }
 
-/** Whether it is http or https to this machine. */
+/** Whether the URL is http or https to this machine. */
 export function isLoopback({ protocol, hostname }: URL): boolean {
 	return /^https?:$/.test(protocol) && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
-/** Whether a parsed host is an address. The parser writes IPv6 in brackets and every IPv4 as four numbers. */
+/** Whether a parsed host is an IP address. The parser writes IPv6 in brackets and every IPv4 as four numbers. */
 function isAddress(hostname: string): boolean {
 	return hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 /**
- * Last labels that the public DNS does not have: the special names of RFC 6761, 6762, 7686, 8375 and 9476, those that
- * ICANN keeps for private use, and what routers and companies use.
+ * Top-level labels that are not in the public DNS: the special names of RFC 6761, 6762, 7686, 8375 and 9476, those that
+ * ICANN reserves for private use, and those of routers and companies.
  */
 const privateSuffixes =
 	/(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|mail|test|invalid|onion|alt|arpa)$/;
 
-/** Whether a parsed host is two labels or more, none of them empty, that may be a name of the public DNS. */
+/** Whether a parsed host can be a name in the public DNS: two or more labels, none empty. */
 function isPublicName(hostname: string): boolean {
 	const labels = hostname.split('.');
 	const isTopLevel = /^([a-z]{2,}|xn--[a-z\d-]+)$/.test(labels.at(-1) ?? '');

@@ -1,9 +1,9 @@
-/** Characters of a text that are looked through; what stands behind them is cut off. */
+/** The most characters of a text that are searched. The rest is cut off. */
 const longest = 20_000;
 
 /**
- * What a secret looks like, by who gives it out. Each is one run of a class of characters behind a fixed beginning that
- * cannot stand within such a run, so a text is read in linear time.
+ * The forms of secrets by their issuer. Each is a fixed beginning and one run of a character class in which that
+ * beginning cannot occur, so a text is searched in linear time.
  */
 const shapes: readonly RegExp[] = [
 	// GitHub: https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/
@@ -16,15 +16,17 @@ const shapes: readonly RegExp[] = [
 	/(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[rs]k_(?:live|test)_\w{8,}|xai-\w{16,}|gsk_\w{16,}|AIza[\w-]{30,}|xox[a-z]-[\w-]{10,})/g,
 ];
 
-/** An id of an AWS key: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html */
+/** The id of an AWS key: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html */
 const awsId = /(?<![A-Za-z0-9])A(?:KI|SI)A[A-Z0-9]{16}(?![A-Za-z0-9])/g;
 const awsNames = /aws_?secret|secret_?access_?key|aws_?session_?token/i;
-/** Its secret has no shape of its own: any 40 characters of base64 may be one. A session's token is longer. */
+/**
+ * The secret of an AWS key has no special form: any 40 characters of base64 may be one. A session's token is longer.
+ */
 const awsSecret = /(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{40}|[A-Za-z0-9+/]{100,}={0,2})(?![A-Za-z0-9+/=])/g;
 
 /**
- * A text in which nothing looks like a secret any more: keys of GitHub and of AWS, JWTs, keys of model providers and our
- * own are `[key]`. For texts of errors, which may quote whatever somebody else said; at most 20,000 characters of one.
+ * Replaces everything that looks like a secret by `[key]`: keys of GitHub, AWS, model providers and Runlet, and JWTs.
+ * For error messages, which may quote any text. Returns at most the first 20,000 characters.
  */
 export function redactSecrets(text: string): string {
 	let out = text.length > longest ? `${text.slice(0, longest)}…` : text;

@@ -1,11 +1,11 @@
-/** The beginning of a text: at most `length` UTF-16 code units, and never half of a surrogate pair. */
+/** Returns the beginning of a text: at most `length` UTF-16 code units, and never half of a surrogate pair. */
 export function truncateText(text: string, length: number): string {
 	if (text.length <= length) return text;
 	const end = Math.max(0, length);
 	return text.slice(0, isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end);
 }
 
-/** A text in pieces of at most `length` code units, 2 or more, none of which ends within a surrogate pair. */
+/** Splits a text into pieces of at most `length` code units (2 or more). No piece ends within a surrogate pair. */
 export function splitText(text: string, length: number): string[] {
 	const pieces: string[] = [];
 	for (let at = 0; at < text.length; ) {

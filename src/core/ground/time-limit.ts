@@ -1,6 +1,6 @@
 import { RunletError } from './errors.ts';
 
-/** The promise, or a `timeout` after so many milliseconds. What comes later is dropped. */
+/** Waits for a promise. Throws `timeout` after `ms` milliseconds; a later result is dropped. */
 export async function withTimeLimit<T>(work: PromiseLike<T>, ms: number, what: string): Promise<T> {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const late = new Promise<never>((_, reject) => {
