@@ -31,13 +31,12 @@ import { Access, toAnswerScopes } from './inbox/access.ts';
 import { type Decide, type Entry, Gate, type Standing } from './inbox/gate.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { streamEvents, streamRun, toRunOutcome } from './inbox/outcome.ts';
+import { toPauseMs } from './run/next.ts';
 import { runInBackground } from './run/owner.ts';
-import { removeSession, tellRest, toPauseMs } from './run/removal.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
 import { SessionStore } from './store/store.ts';
-import { type ExportForm, exportStream } from './ui/export.ts';
-import { showMessage, showMessages, showSession } from './ui/show.ts';
+import { type ExportForm, exportStream, showMessage, showMessages, showSession } from './ui/show.ts';
 import { findHead, uiMessages } from './ui/ui.ts';
 
 const messageScope: readonly TokenScope[] = ['message'];
@@ -228,7 +227,7 @@ class Session extends DurableObject<Env> implements SessionApi {
 			this.#wake();
 			const { action } = await this.#runner.handleAlarm();
 			if (action.type === 'remove') await this.#remove();
-			if (action.type === 'clear') await tellRest(this.#store, this.#runner, this.ctx.storage);
+			if (action.type === 'clear') await this.#runner.owner.outbox.sendRest(this.ctx.storage);
 		} catch (cause) {
 			// An alarm that throws is tried a few times only; this one has to come again.
 			log('error', 'session.alarm_failed', toFailureFields(cause));
@@ -265,7 +264,7 @@ class Session extends DurableObject<Env> implements SessionApi {
 	async #remove(): Promise<void> {
 		this.#access.isClosed = true;
 		try {
-			await removeSession(this.#store, this.#runner, this.ctx.storage);
+			await this.#runner.remove(this.ctx.storage);
 		} finally {
 			this.#access.isClosed = false;
 		}

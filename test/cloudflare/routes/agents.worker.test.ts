@@ -4,7 +4,7 @@ import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { config } from '../../../src/cloudflare/config/config.ts';
 import { createProviders } from '../../../src/cloudflare/config/models.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
-import { createChatOptions } from '../../../src/cloudflare/session/run/chat-options.ts';
+import { createChatOptions } from '../../../src/cloudflare/session/run/prepare.ts';
 import { chat } from '../../../src/core/index.ts';
 
 const bindings = { ...env, LOCAL: 'true' };

@@ -1,6 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { afterEach, expect, test } from 'vitest';
-import { Alarm } from '../../../src/cloudflare/session/run/alarm.ts';
+import { Alarm } from '../../../src/cloudflare/session/run/next.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import { createSession, readObject } from '../../client.ts';
 import { breakStorage, mendStorage } from '../../storage.ts';

@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
-import { exportStream } from '../../../src/cloudflare/session/ui/export.ts';
+import { exportStream } from '../../../src/cloudflare/session/ui/show.ts';
 import { createSession, readEvents, readHistory, readObject, readState, request, restart, send } from '../../client.ts';
 import { counted } from '../../rows.ts';
 import { play } from '../../script.ts';

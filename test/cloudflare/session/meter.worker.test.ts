@@ -2,8 +2,12 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import { budgetState } from '../../../src/cloudflare/rpc/budget.ts';
 import type { LedgerApi } from '../../../src/cloudflare/rpc/ledger.ts';
-import { chargeLost } from '../../../src/cloudflare/session/run/charge.ts';
-import { createSessionMeter, readBudgetState, type SessionMeter } from '../../../src/cloudflare/session/run/meter.ts';
+import {
+	chargeLost,
+	createSessionMeter,
+	readBudgetState,
+	type SessionMeter,
+} from '../../../src/cloudflare/session/run/meter.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 
 const nothing = { tokens: 0, usd: 0 };

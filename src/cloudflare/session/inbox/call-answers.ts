@@ -2,7 +2,9 @@ import { type Message, type ToolMessage, toolResultMessage, type WaitingCall } f
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { CallAnswer } from '../../rpc/session.ts';
-import type { Pending } from '../store/calls.ts';
+import { findOpenCalls, type Pending } from '../store/calls.ts';
+import { sessionStatus } from '../store/status.ts';
+import type { SessionStore } from '../store/store.ts';
 
 /** Answers to open calls, read. */
 export interface ReadAnswers {
@@ -55,6 +57,41 @@ export function findOpenAnswers(
 		const given = answers.findLast((answer) => answer.id === id && 'approve' in answer === (kind === 'approval'));
 		return given ?? [];
 	});
+}
+
+/** The results that the session does not have yet. Throws `invalid_request` where a call stays open after them. */
+export function findNewResults(
+	store: SessionStore,
+	results: readonly ToolMessage[],
+	pending: Pending,
+): readonly ToolMessage[] {
+	if (results.length === 0) return [];
+	const run = store.runs.get();
+	if (run !== undefined && sessionStatus(run.status) === 'error') return [];
+	if (run === undefined) {
+		const open = new Set(findOpenCalls(store).map(({ call }) => call.id));
+		const isComplete = results.every(({ toolCallId }) => open.delete(toolCallId)) && open.size === 0;
+		if (isComplete) return results;
+		throw createUnmatched(
+			'the session is new, so its messages must hold the calls that these results answer, and all of them',
+		);
+	}
+	const answers = results.map(({ toolCallId: id, content: output, isError }) => ({ id, output, isError }));
+	const everAsked = store.calls.listAskedIds();
+	const { messages, isLast } = readCallAnswers(pending, answers, { approvalMs: 0, everAsked });
+	if (!isLast) throw createUnmatched('other calls of the newest answer have no result yet. Send all of them together');
+	return messages;
+}
+
+/** Whether all of these stand in the last turn already. */
+export function hasResults(store: SessionStore, results: readonly ToolMessage[]): boolean {
+	const { records } = store.messages.page({ from: store.messages.lastTurn() });
+	const taken = new Set(records.map(({ message }) => (message.role === 'tool' ? message.toolCallId : undefined)));
+	return results.every(({ toolCallId }) => taken.has(toolCallId));
+}
+
+function createUnmatched(why: string): RunletError {
+	return new RunletError('invalid_request', `messages: ${why}.`, { field: 'messages' });
 }
 
 function createDenial(id: string, reason: string | undefined): ToolMessage {

@@ -5,11 +5,10 @@ import type { CallAnswer, ConversationUpdate, CreateInput, Input, Once, PagePost
 import { createPastRun } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
 import { toInbound } from '../store/inbound.ts';
-import { canTakeNext } from '../store/status.ts';
+import { canTakeNext, type Operation, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import { findPlace, isAnswered, isSameMessage, readRepeatedInput, repeatInbound } from './asked-message.ts';
-import { readCallAnswers } from './call-answers.ts';
-import { chooseOperation, findNewResults } from './conversation.ts';
+import { findNewResults, hasResults, readCallAnswers } from './call-answers.ts';
 import { type Decide, findRun, type Standing, type Step, type Stored } from './gate.ts';
 
 /** Messages that may wait for a run to end. */
@@ -75,7 +74,7 @@ export class Inbox {
 		return (now) => ({
 			operation: chooseOperation(this.#store, update),
 			store: () => {
-				const results = findNewResults(this.#store, update, now);
+				const results = findNewResults(this.#store, update.results, now.pending);
 				const given = input && this.#toGiven(input);
 				const said = given === undefined ? [] : [results.length > 0 ? given.message : toAnswer(given.message, now)];
 				this.#store.setClientTools(clientTools);
@@ -206,4 +205,19 @@ function toAnswer(message: UserMessage, now: Standing): Message {
 	if (now.status !== 'awaiting_user' || now.pending.question === undefined) return message;
 	const { content, parts } = message;
 	return { role: 'tool', content, toolCallId: now.pending.question.callId, isError: false, parts };
+}
+
+/**
+ * What an update does: it brings a message, or answers open calls, or continues a run that has these answers and failed.
+ * Throws `invalid_request` where it means another agent.
+ */
+function chooseOperation(store: SessionStore, { agent, results }: ConversationUpdate): Operation {
+	const own = store.session().agent;
+	if (own !== agent) {
+		const message = `model: this session is one of "${own}", not of "${agent}". Name that, or leave Runlet-Session out.`;
+		throw new RunletError('invalid_request', message, { field: 'model' });
+	}
+	const run = store.runs.get();
+	if (run === undefined || results.length === 0) return 'reply';
+	return sessionStatus(run.status) === 'error' && hasResults(store, results) ? 'continue' : 'submit';
 }

@@ -2,28 +2,22 @@ import {
 	type ChatOptions,
 	type Message,
 	messageText,
-	type RunEvent,
-	resolveRegistration,
 	type TerminalEvent,
+	type ToolMessage,
+	toolResultMessage,
 } from '../../../core/chat/index.ts';
-import type { Resumption } from '../../../core/chat/resumption.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
-import type { AtCrashPoint } from '../../agent/crash.ts';
-import type { Limit } from '../../rpc/budget.ts';
 import type { Once, RunTerms } from '../../rpc/session.ts';
-import { RunLog } from '../events/log.ts';
-import { findOpenCalls, listApprovedCalls, listQuestions } from '../store/calls.ts';
-import { type Inbound, InboundContext } from '../store/inbound.ts';
+import { type CutOff, replayCutOff } from '../events/replay.ts';
+import { findOpenCalls, type OpenCall } from '../store/calls.ts';
+import type { Inbound } from '../store/inbound.ts';
 import type { Waiting } from '../store/queue.ts';
-import type { RunRecord } from '../store/runs.ts';
-import { canTakeNext, sessionStatus } from '../store/status.ts';
+import { type RunRecord, shortenRunEnd } from '../store/runs.ts';
+import { canTakeNext, sessionStatus, toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import { chargeLost } from './charge.ts';
-import { type createChatOptions, readHistory } from './chat-options.ts';
-import { createSessionMeter, type OwnerLedger, readBudgetState } from './meter.ts';
-import { type Ended, RunCounter } from './metrics.ts';
-import { createUnknownResults } from './recovery.ts';
-import { createRunId, type Work } from './run.ts';
+import { chargeLost } from './meter.ts';
+import type { Life } from './next.ts';
+import { createRunId } from './run.ts';
 
 /** What holds for a run that begins. */
 export interface BeginOptions {
@@ -98,6 +92,57 @@ export function storeFailedRun(store: SessionStore, waited: Waiting, event: Term
 	});
 }
 
+/** A run in its next life: where it goes on, and what its readers were shown. */
+interface TakenUp extends Pick<CutOff, 'events' | 'resume'> {
+	readonly record: RunRecord;
+}
+
+/**
+ * Takes up a run whose object died, in one transaction of the caller's (docs/runs.md, "Lives"): charges what a request to
+ * the model may have cost, answers calls that had begun and may not be repeated as unknown, and asks again for the turn
+ * that the model was writing, of which its readers are told first.
+ */
+export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: string): TakenUp {
+	chargeLost(store, run.draft);
+	const unknown = createUnknownResults(findOpenCalls(store));
+	for (const result of unknown) store.messages.add(run.n, result, Date.now());
+	const { events, resume, asking } = replayCutOff({ ...run, ...life }, store.findRunMessages(run.n, run.firstSeq));
+	const restarts = run.restarts + (asking ? 1 : 0);
+	// Results for calls that were cut off are no progress.
+	const next = { ...life, boot, progress: life.progress + unknown.length, restarts };
+	store.runs.takeUp(run.n, next);
+	const again = asking ? [{ type: 'turn.restarted', iteration: resume.iteration + 1 } as const] : [];
+	return { record: { ...run, ...next }, events: [...events, ...again], resume };
+}
+
+/** Ends a run that cannot go on. What its readers were shown of it is kept. */
+export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent): void {
+	chargeLost(store, run.draft);
+	const { events, draft } = replayCutOff(run, store.findRunMessages(run.n, run.firstSeq));
+	const steps = events.filter(({ type }) => type === 'step').length;
+	const end = shortenRunEnd({ before: [], draft, restarts: run.restarts, steps, event });
+	store.runs.end(run.n, toRunStatus(event), end, Date.now());
+}
+
+/** Creates the end of a run that has had enough lives. */
+export function createInterruption(lives: number): TerminalEvent {
+	const times = lives === 1 ? 'once' : `${lives} times`;
+	const message = `The run was cut off ${times} and came no further. Continue it, or send a message.`;
+	return { type: 'error', code: 'interrupted', message };
+}
+
+/**
+ * Tells the model about calls that a run had begun when it was cut off: nobody knows what came of them, so they are not
+ * run again, except those of tools that may be. Calls that had not begun, or that wait for somebody, stay open.
+ */
+function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[] {
+	const output =
+		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';
+	return open.flatMap(({ call: { id }, noted }) =>
+		noted?.state === 'begun' && noted.question === undefined ? [toolResultMessage({ id, output, isError: true })] : [],
+	);
+}
+
 /** Lists results for calls that the newest run had begun when it failed or was cancelled. */
 function listUnknownResults(store: SessionStore): readonly Message[] {
 	const run = store.runs.get();
@@ -115,73 +160,4 @@ function toTitle(input: readonly Message[]): string {
 		return parts?.find(({ kind }) => kind === 'text')?.text ?? messageText(message);
 	});
 	return texts.join(' ').trim().slice(0, titleLength);
-}
-
-/** What a session lends each of its runs. */
-export interface RunContext {
-	readonly store: SessionStore;
-	readonly options: ReturnType<typeof createChatOptions>;
-	/** What the session may spend. It is read each time, because it may be raised. */
-	readonly limit: () => Limit;
-	readonly ledger: OwnerLedger;
-	readonly atCrashPoint: AtCrashPoint;
-	readonly onSteered: (id: number) => void;
-	/** Told once the run's end is stored. */
-	readonly onEnded: (ended: Ended) => void;
-}
-
-/**
- * Reads all that a run needs, in the transaction that stores it.
- *
- * @param taken what the readers of a run that is taken up were shown, and how it goes on.
- */
-export function prepareRun(
-	context: RunContext,
-	record: RunRecord,
-	taken: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
-): Work {
-	const { store, options, limit, ledger, atCrashPoint, onSteered, onEnded } = context;
-	const { id: sessionId, owner } = store.session();
-	const counter = new RunCounter(taken.events);
-	const history = readHistory(store, options);
-	const inbound = new InboundContext(history, owner);
-	return {
-		store,
-		record,
-		log: new RunLog(record.n, taken.events),
-		counter,
-		resume: taken.resume,
-		inbound,
-		sync: () => store.sync(),
-		atCrashPoint,
-		options: {
-			...options,
-			context: { sessionId, runId: record.id },
-			skillContext: () => inbound.current,
-			stopAfter: record.stopAfter,
-			approved: listApprovedCalls(store),
-			asked: listQuestions(store),
-			takenIds: store.calls.listAskedIds(),
-		},
-		history: history.map(({ message }) => message),
-		meter: createSessionMeter({
-			store,
-			record,
-			atCrashPoint,
-			limit,
-			computePrice: (model, tokens) => resolveRegistration({ ...options, model })?.computePrice?.(model, tokens),
-			contextWindow: (model) => resolveRegistration({ ...options, model })?.contextWindow?.(model),
-			owner: ledger,
-		}),
-		lastEvent: (event) =>
-			event.type === 'done' ? { ...event, budget: { ...readBudgetState(store, limit()) } } : event,
-		onSteered,
-		onEnd: (event) => {
-			const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
-			for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
-			// A request is still open only if its message could not be stored.
-			chargeLost(store, store.runs.get(record.n)?.draft);
-		},
-		onEnded: (event, firstAt) => onEnded({ event, tally: counter.tally, transport: inbound.transport, firstAt }),
-	};
 }

@@ -66,6 +66,9 @@ export function runInBackground(work: () => Promise<void>): void {
 	}
 }
 
+/** The object's storage, with all its tables. */
+export type Emptiable = Pick<DurableObjectStorage, 'deleteAll'>;
+
 /** An object that a session tells something. */
 type Receiver = 'ledger' | 'directory';
 
@@ -98,6 +101,15 @@ export class Outbox {
 	/** Tries to deliver what is due, or everything. Rejects only if the storage fails. */
 	async send(now: number = Number.POSITIVE_INFINITY): Promise<void> {
 		await Promise.all(receivers.map((receiver) => this.sendTo(receiver, now)));
+	}
+
+	/** Delivers the rest of a session that was removed. Once that is told, nothing stays in the object's storage. */
+	async sendRest(storage: Emptiable): Promise<void> {
+		await this.send();
+		if (this.#store.exists()) return;
+		if (!this.isEmpty) return this.#store.setAlarm(this.#store.outbox.nextAt());
+		await this.#store.setAlarm(undefined);
+		await storage.deleteAll();
 	}
 
 	/** Sends to one receiver, so that nobody who waits for the ledger waits for the list. */

@@ -8,16 +8,14 @@ import type { BudgetState, Limit } from '../../rpc/budget.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { isStorageError } from '../store/storage.ts';
 import type { SessionStore } from '../store/store.ts';
-import { Alarm } from './alarm.ts';
-import { type BeginOptions, prepareRun, storeFailedRun, storeRun } from './begin.ts';
+import { type BeginOptions, createInterruption, giveUp, storeFailedRun, storeRun, takeUp } from './begin.ts';
 import { Callbacks } from './callbacks.ts';
-import { createChatOptions } from './chat-options.ts';
 import { readBudgetState } from './meter.ts';
 import { RunCounter, reportLostRun, reportRun } from './metrics.ts';
-import { decideNext, type Life, type Next, readFacts } from './next.ts';
-import { Owner, runInBackground } from './owner.ts';
+import { Alarm, alarmAgainMs, decideNext, type Life, type Next, readFacts } from './next.ts';
+import { type Emptiable, Owner, runInBackground } from './owner.ts';
+import { createChatOptions, prepareRun } from './prepare.ts';
 import { Queue } from './queue.ts';
-import { createInterruption, giveUp, takeUp } from './recovery.ts';
 import { carryOut, createPastRun, createUnbegunRun, type LiveRun, type Work } from './run.ts';
 
 /** What a session runs with. */
@@ -114,6 +112,15 @@ export class Runner {
 		tellDropped();
 		if (cancelling !== undefined) await cancelling;
 		else if (this.#store.exists()) void this.alarm.set();
+	}
+
+	/** Stops what runs, removes everything, and tells others what they are still owed. */
+	async remove(storage: Emptiable): Promise<void> {
+		await this.cancel();
+		// Set before it is needed: nobody else comes back for what a removed session owes.
+		await this.#store.setAlarm(Date.now() + alarmAgainMs);
+		this.#store.erase(Date.now());
+		await this.owner.outbox.sendRest(storage);
 	}
 
 	/**

@@ -1,0 +1,146 @@
+import { type ChatOptions, type RunEvent, resolveRegistration } from '../../../core/chat/index.ts';
+import type { Resumption } from '../../../core/chat/resumption.ts';
+import type { AtCrashPoint } from '../../agent/crash.ts';
+import { type Agent, chooseModel, findAgent } from '../../agent/define.ts';
+import { createResolver } from '../../agent/resolver.ts';
+import type { Runtime } from '../../agent/runtime.ts';
+import type { Config } from '../../config/config.ts';
+import { logThrown } from '../../log.ts';
+import type { Limit } from '../../rpc/budget.ts';
+import { RunLog } from '../events/log.ts';
+import { listApprovedCalls, listQuestions } from '../store/calls.ts';
+import { InboundContext } from '../store/inbound.ts';
+import type { MessageRecord } from '../store/messages.ts';
+import type { RunRecord } from '../store/runs.ts';
+import type { SessionRecord, SessionStore } from '../store/store.ts';
+import { chargeLost, createSessionMeter, type OwnerLedger, readBudgetState } from './meter.ts';
+import { type Ended, RunCounter } from './metrics.ts';
+import type { Work } from './run.ts';
+
+/** What a session lends each of its runs. */
+export interface RunContext {
+	readonly store: SessionStore;
+	readonly options: ReturnType<typeof createChatOptions>;
+	/** What the session may spend. It is read each time, because it may be raised. */
+	readonly limit: () => Limit;
+	readonly ledger: OwnerLedger;
+	readonly atCrashPoint: AtCrashPoint;
+	readonly onSteered: (id: number) => void;
+	/** Told once the run's end is stored. */
+	readonly onEnded: (ended: Ended) => void;
+}
+
+/**
+ * Reads all that a run needs, in the transaction that stores it.
+ *
+ * @param taken what the readers of a run that is taken up were shown, and how it goes on.
+ */
+export function prepareRun(
+	context: RunContext,
+	record: RunRecord,
+	taken: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
+): Work {
+	const { store, options, limit, ledger, atCrashPoint, onSteered, onEnded } = context;
+	const { id: sessionId, owner } = store.session();
+	const counter = new RunCounter(taken.events);
+	const history = readHistory(store, options);
+	const inbound = new InboundContext(history, owner);
+	return {
+		store,
+		record,
+		log: new RunLog(record.n, taken.events),
+		counter,
+		resume: taken.resume,
+		inbound,
+		sync: () => store.sync(),
+		atCrashPoint,
+		options: {
+			...options,
+			context: { sessionId, runId: record.id },
+			skillContext: () => inbound.current,
+			stopAfter: record.stopAfter,
+			approved: listApprovedCalls(store),
+			asked: listQuestions(store),
+			takenIds: store.calls.listAskedIds(),
+		},
+		history: history.map(({ message }) => message),
+		meter: createSessionMeter({
+			store,
+			record,
+			atCrashPoint,
+			limit,
+			computePrice: (model, tokens) => resolveRegistration({ ...options, model })?.computePrice?.(model, tokens),
+			contextWindow: (model) => resolveRegistration({ ...options, model })?.contextWindow?.(model),
+			owner: ledger,
+		}),
+		lastEvent: (event) =>
+			event.type === 'done' ? { ...event, budget: { ...readBudgetState(store, limit()) } } : event,
+		onSteered,
+		onEnd: (event) => {
+			const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
+			for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
+			// A request is still open only if its message could not be stored.
+			chargeLost(store, store.runs.get(record.n)?.draft);
+		},
+		onEnded: (event, firstAt) => onEnded({ event, tally: counter.tally, transport: inbound.transport, firstAt }),
+	};
+}
+
+/** Creates the options of the loop from the session's agent. */
+export function createChatOptions(
+	runtime: Runtime,
+	config: Config,
+	session: Pick<SessionRecord, 'agent' | 'model' | 'clientTools'> &
+		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
+): ChatOptions & Pick<Agent, 'tools'> {
+	const agent = findAgent(runtime.agents, session.agent);
+	const { system, skillTools, maxIterations, maxToolCalls, maxReplyBytes, maxContextTokens } = agent;
+	const { mode, contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
+	const { clientTools = [] } = session;
+	const model = chooseModel(agent, session.model, config.model);
+	const providers = runtime.providers(config);
+	return {
+		model,
+		providers,
+		modelContextWindow: resolveRegistration({ model, providers })?.contextWindow,
+		reasoningEffort,
+		system,
+		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
+		skillTools,
+		skillResolver: createResolver(agent, config, providers),
+		onToolThrow: (tool, thrown) => logThrown(tool, thrown, { local: config.local !== undefined }),
+		maxIterations,
+		maxToolCalls,
+		maxReplyBytes,
+		maxContextTokens,
+		contextFull,
+		mode,
+		toolChoice: session.toolChoice,
+		...session.terms,
+		maxOutputTokens: takeShorter(agent.maxOutputTokens, session.maxOutputTokens),
+		fallbacks,
+		maxRetries,
+		timeouts,
+	};
+}
+
+function takeShorter(a: number | undefined, b: number | undefined): number | undefined {
+	return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+}
+
+/** Characters of a conversation that are read for a run. That is more than any model takes, and fits the object's memory. */
+const mostCharacters = 32_000_000;
+
+/** Reads what a model may be sent of the conversation: from the newest summary on, and no more than could fit. */
+function readHistory(
+	store: SessionStore,
+	{ contextFull, maxContextTokens }: Pick<ChatOptions, 'contextFull' | 'maxContextTokens'>,
+): readonly MessageRecord[] {
+	const characters = contextFull === 'truncate' ? toCharacters(maxContextTokens) : mostCharacters;
+	return store.messages.newest({ from: store.summary, characters });
+}
+
+/** Returns more characters than fit into a number of tokens, however they are counted. */
+function toCharacters(tokens = 1_000_000): number {
+	return Math.min(mostCharacters, 16 * tokens);
+}
