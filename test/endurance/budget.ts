@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { sumCharges } from './charges.ts';
 import { threeTools } from './script.ts';
 import { outcomes, untilQuiet } from './settled.ts';
 import { type Figures, type Options, onStage } from './stage.ts';
@@ -9,8 +10,8 @@ const allowed = 0.5;
 const runTokens = 1_800;
 
 /**
- * Runs at once on one day's budget, with kills. What the model bills, cut-off calls included, never passes the budget;
- * what it does not allow ends as `budget_exceeded`.
+ * Runs at once on one day's budget, with kills. What the model bills, cut-off calls included, never passes what is charged,
+ * and that never passes the budget; what it does not allow ends as `budget_exceeded`.
  */
 export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figures> {
 	const cap = Math.round(count * runTokens * allowed);
@@ -30,13 +31,18 @@ export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figur
 		const spent = outside.upstream.spent();
 		if (spent > cap) throw new Error(`${spent} tokens were spent of ${cap}`);
 		const { completed, refused, interrupted } = await outcomes(stage, sent);
-		if (refused === 0 || spent < cap / 2) throw new Error(`${refused} runs were refused at ${spent} of ${cap} tokens`);
+		// A call that dies is charged what it may have cost, so that what is charged says when to refuse.
+		const charged = await sumCharges(stage.client, sent);
+		if (charged < spent || charged > cap) throw new Error(`${charged} of ${cap} tokens were charged, ${spent} billed`);
+		if (refused === 0 || charged < cap / 2)
+			throw new Error(`${refused} runs were refused at ${charged} of ${cap} tokens`);
 		return {
 			seed: stage.seed,
 			'runs at once': count,
 			kills,
 			'budget, tokens': cap,
 			'billed, tokens': spent,
+			'charged, tokens': charged,
 			completed,
 			'refused as budget_exceeded': refused,
 			'out of attempts': interrupted,

@@ -13,14 +13,20 @@ const usage = v.object({
 /** How long what is set aside may stay so after the last run, in milliseconds. */
 const patienceMs = 60_000;
 
+/** Says what sessions were charged, in tokens. */
+export async function sumCharges(client: Stage['client'], sent: readonly Sent[]): Promise<number> {
+	let charged = 0;
+	for (const one of sent) charged += v.parse(session, await client.state(one.session)).budget.spent.tokens;
+	return charged;
+}
+
 /**
  * Holds what sessions were charged against what the model billed, in sum: between 1.0 and 1.25 times of it. Within a
  * minute the ledger has the same sum, and nothing is set aside.
  */
 export async function checkCharges({ client, outside }: Stage, sent: readonly Sent[]): Promise<Figures> {
 	const billed = outside.upstream.spent();
-	let charged = 0;
-	for (const one of sent) charged += v.parse(session, await client.state(one.session)).budget.spent.tokens;
+	const charged = await sumCharges(client, sent);
 	const share = charged / billed;
 	const until = performance.now() + patienceMs;
 	for (;;) {
