@@ -52,7 +52,7 @@ async function drain(stream: ReadableStream<Uint8Array>): Promise<void> {
 }
 
 /** Returns the processor time of a delta in microseconds: the best of several rounds. */
-async function cost(work: (perChunk: number) => Promise<void>, perChunk: number): Promise<number> {
+async function measureCost(work: (perChunk: number) => Promise<void>, perChunk: number): Promise<number> {
 	let least = Number.POSITIVE_INFINITY;
 	for (let round = 0; round < rounds; round++) {
 		const before = process.cpuUsage();
@@ -64,9 +64,9 @@ async function cost(work: (perChunk: number) => Promise<void>, perChunk: number)
 }
 
 for (const perChunk of [1, 8, 64]) {
-	const hand = await cost(byHand, perChunk);
+	const hand = await measureCost(byHand, perChunk);
 	const say = (what: number) => `${what.toFixed(2)} µs (${(what / hand).toFixed(1)}x)`;
-	const [loop, session] = [await cost(throughTheLoop, perChunk), await cost(throughASession, perChunk)];
+	const [loop, session] = [await measureCost(throughTheLoop, perChunk), await measureCost(throughASession, perChunk)];
 	console.log(
 		`${perChunk} deltas a chunk: by hand ${hand.toFixed(2)} µs, chat.run ${say(loop)}, with a session's log ${say(session)}`,
 	);

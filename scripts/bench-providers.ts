@@ -181,7 +181,7 @@ async function byHand(bytes: Uint8Array, toPiece: Stream['toPiece'], onDelta: (d
 }
 
 /** Returns the processor time in milliseconds: the best of several rounds. */
-async function cost(work: () => Promise<void>): Promise<number> {
+async function measureCost(work: () => Promise<void>): Promise<number> {
 	let least = Number.POSITIVE_INFINITY;
 	for (let round = 0; round < rounds; round++) {
 		const before = process.cpuUsage();
@@ -201,8 +201,10 @@ for (const [name, { model, provider, text, tool }] of Object.entries(dialects)) 
 		if (stream === undefined) continue;
 		const bytes = toBytes(stream);
 		const { chatStreamFn } = provider(async () => respond(bytes));
-		const hand = await cost(() => byHand(bytes, stream.toPiece, onDelta));
-		const adapter = await cost(async () => void (await chatStreamFn?.(model, [], undefined, undefined, onDelta)));
+		const hand = await measureCost(() => byHand(bytes, stream.toPiece, onDelta));
+		const adapter = await measureCost(
+			async () => void (await chatStreamFn?.(model, [], undefined, undefined, onDelta)),
+		);
 		const each = (ms: number) => ((1000 * ms) / stream.events.length).toFixed(2);
 		console.log(
 			`${name}, ${what}: by hand ${each(hand)} µs each, adapter ${each(adapter)} µs (${(adapter / hand).toFixed(2)}x)`,

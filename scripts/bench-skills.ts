@@ -64,7 +64,7 @@ try {
 	);
 	print(
 		'a turn, warm',
-		`${Math.max(0, await each('turn', 500)).toFixed(3)} ms, ${(await ask('turn', 1)).reads} KV reads`,
+		`${Math.max(0, await measureEach('turn', 500)).toFixed(3)} ms, ${(await ask('turn', 1)).reads} KV reads`,
 	);
 	for (const [path, name] of [
 		['search', 'full text'],
@@ -72,7 +72,7 @@ try {
 	] as const) {
 		const first = await ask(path, 1);
 		print(`a search by ${name}, the first`, `${first.ms.toFixed(0)} ms, ${first.reads} KV read`);
-		print(`a search by ${name}`, `${(await each(path, repeats)).toFixed(2)} ms`);
+		print(`a search by ${name}`, `${(await measureEach(path, repeats)).toFixed(2)} ms`);
 	}
 	print(`recall at 5, ${queries.length} queries over ${corpus.length} skills`, '');
 	for (const [way, recall] of Object.entries(recallAt5)) print(`  ${way}`, recall.toFixed(2));
@@ -103,7 +103,7 @@ async function ask(path: string, times: number) {
 }
 
 /** Milliseconds of one warm call: many calls in one request, minus the cost of the request. The best of three. */
-async function each(path: string, times: number): Promise<number> {
+async function measureEach(path: string, times: number): Promise<number> {
 	let least = Number.POSITIVE_INFINITY;
 	for (let round = 0; round < 3; round++) {
 		const empty = await ask(path, 0);

@@ -33,7 +33,7 @@ The answer goes to standard output, everything else to standard error.`;
 
 const defaultUrl = 'http://127.0.0.1:8787';
 
-/** An interrupt that comes so soon after another is the same key press: npm sends it on a second time. */
+/** A second interrupt within this time is the same key press, because npm sends it again. */
 const samePressMs = 200;
 
 class UsageError extends Error {}
@@ -43,7 +43,7 @@ interface Chat {
 	readonly url: string;
 	readonly session: Session;
 	state: 'idle' | 'running' | 'stopping';
-	/** Calls that the person is asked about, the next line being the answer to the first. */
+	/** The calls that wait for the person. The next line answers the first one. */
 	open: readonly WaitingCall[];
 }
 
@@ -74,7 +74,7 @@ async function main(): Promise<number> {
 		if (!process.stdin.isTTY) return await sayAll(chat, createInterface({ input: process.stdin }));
 		return await converse(chat, values.session !== undefined);
 	} catch (error) {
-		throw error instanceof ClientError ? new UsageError(toWords(error, url)) : error;
+		throw error instanceof ClientError ? new UsageError(describeError(error, url)) : error;
 	}
 }
 
@@ -98,7 +98,7 @@ async function createSession(client: SessionClient, name?: string, model?: strin
 	return client.createSession({ agent, model });
 }
 
-/** Each message in turn, without a prompt, up to the first that is not answered. */
+/** Sends the messages in order, without a prompt. Stops after the first one without an answer. */
 async function sayAll(chat: Chat, messages: Iterable<string> | AsyncIterable<string>): Promise<number> {
 	process.on('SIGINT', onInterrupt(chat));
 	for await (const message of messages) {
@@ -134,7 +134,7 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 	}
 }
 
-/** What a line means: the answer to the first open call, where the run waits for one, else a message. */
+/** Sends a line: as the answer to the first open call if there is one, else as a message. */
 function sayLine(chat: Chat, line: string): AsyncIterable<RunEvent> {
 	const [call, ...rest] = chat.open;
 	if (call === undefined) return chat.client.sendMessage(chat.session.id, line);
@@ -154,7 +154,7 @@ function toAnswer({ id, kind }: WaitingCall, line: string): CallAnswer {
 	return { id, output: isError ? line.slice(1).trim() : line, isError };
 }
 
-/** The first interrupt of a run cancels it on the server; the next, or one between runs, leaves. */
+/** The first interrupt during a run cancels it on the server. The next one, or one between runs, leaves. */
 function onInterrupt(chat: Chat): () => void {
 	let last = Number.NEGATIVE_INFINITY;
 	return () => {
@@ -165,7 +165,7 @@ function onInterrupt(chat: Chat): () => void {
 		if (chat.state === 'stopping') leave(chat, 130);
 		chat.state = 'stopping';
 		print('dim', 'Stopping…');
-		chat.client.cancelRun(chat.session.id).catch((error: ClientError) => print('red', toWords(error, chat.url)));
+		chat.client.cancelRun(chat.session.id).catch((error: ClientError) => print('red', describeError(error, chat.url)));
 	};
 }
 
@@ -175,7 +175,7 @@ function leave({ session, url }: Chat, exitCode: number): never {
 	process.exit(exitCode);
 }
 
-/** Shows a run as it comes. False where it did not come to an end of its own; why is shown too. */
+/** Shows a run while it happens. Returns false, and shows the reason, if the run did not end by itself. */
 async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolean> {
 	const writer = createWriter();
 	chat.state = 'running';
@@ -187,7 +187,7 @@ async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolea
 		return !writer.hasFailed();
 	} catch (error) {
 		if (!(error instanceof ClientError)) throw error;
-		print('red', toWords(error, chat.url));
+		print('red', describeError(error, chat.url));
 		return false;
 	} finally {
 		endLine();
@@ -195,7 +195,7 @@ async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolea
 	}
 }
 
-function toWords(error: ClientError, url: string): string {
+function describeError(error: ClientError, url: string): string {
 	if (error.code === 'unreachable') return `Nothing answers at ${url}. Start it with \`npm start\`, or give --url.`;
 	return error.status === undefined ? error.message : `${error.message} (${error.code})`;
 }

@@ -12,7 +12,7 @@ import { budgetLine } from './budget-line.ts';
 import { findDeployProblems } from './deploy-check.ts';
 import { curlLine, describe, withKey } from './keys.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, toSecret } from './keys-file.ts';
-import { hasRemoteKeys, pushed } from './keys-remote.ts';
+import { hasRemoteKeys, recordPush } from './keys-remote.ts';
 import { assertNotTakenByNpm } from './npm-options.ts';
 import { parseOptions } from './options.ts';
 import { buildPage } from './page.ts';
@@ -56,7 +56,7 @@ async function main(args: string[]): Promise<number> {
 	await assertLoggedIn();
 	const given = await prepareKeys(file, target, values.yes ?? false);
 	const url = await isWithin(async (folder) => deploy(folder, target, given?.keys));
-	if (given !== undefined) await pushed(file, given.keys, target, url);
+	if (given !== undefined) await recordPush(file, given.keys, target, url);
 	const published = skills(['--remote'], target);
 	console.log(`\nRunlet is at ${url ?? 'the address above'}\n`);
 	console.log(`${budgetsText}\n`);

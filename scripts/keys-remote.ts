@@ -29,7 +29,7 @@ export async function pushKeys(file: string, keys: Keys, target: Target, { repla
 	const secret = toSecret(keys.keys);
 	await assertOwnKeys(keys, target, replace);
 	await wrangler(['secret', 'put', 'API_KEYS', ...targetOptions(target)], { input: secret });
-	await pushed(file, keys, target);
+	await recordPush(file, keys, target);
 }
 
 /** Throws if a deployed Worker has keys that this folder does not know. */
@@ -41,7 +41,7 @@ async function assertOwnKeys({ remotes }: Keys, target: Target, replace: boolean
 }
 
 /** Stores that a deployed Worker has the list. */
-export async function pushed(file: string, { keys }: Keys, { env = '' }: Target, url?: string): Promise<void> {
+export async function recordPush(file: string, { keys }: Keys, { env = '' }: Target, url?: string): Promise<void> {
 	await changeKeys(file, (now) => {
 		const remote = { ...now.remotes[env], list: listHash(keys), url };
 		return { ...now, remotes: { ...now.remotes, [env]: remote } };

@@ -49,7 +49,7 @@ async function main(args: string[]): Promise<number> {
 	switch (command) {
 		case 'make': {
 			const { owner, scope, 'day-tokens': tokens, 'day-usd': usd } = values;
-			const budget = { ...amount('day-tokens', tokens, /^\d+$/), ...amount('day-usd', usd, /^\d+(\.\d+)?$/) };
+			const budget = { ...parseAmount('day-tokens', tokens, /^\d+$/), ...parseAmount('day-usd', usd, /^\d+(\.\d+)?$/) };
 			const { key, record } = await createKey({
 				name,
 				owner,
@@ -216,7 +216,7 @@ function parseScopes(given: string): Scope[] {
 	return known;
 }
 
-function amount(option: 'day-tokens' | 'day-usd', given: string | undefined, form: RegExp) {
+function parseAmount(option: 'day-tokens' | 'day-usd', given: string | undefined, form: RegExp) {
 	if (given === undefined) return {};
 	const value = Number(given);
 	if (!form.test(given) || !(value > 0) || value > Number.MAX_SAFE_INTEGER)

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { hashKey, type KeyRecord, makeKey } from '../src/cloudflare/auth/key.ts';
 
 /** Creates keys for owners with the given scopes, and an environment that accepts them. */
-export async function keysFor<const N extends string>(
+export async function createKeys<const N extends string>(
 	scopesOf: Readonly<Record<N, KeyRecord['scopes']>>,
 	more: object = {},
 ): Promise<{ readonly keys: Readonly<Record<N, string>>; readonly bindings: Record<string, unknown> }> {

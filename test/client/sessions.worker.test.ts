@@ -210,7 +210,7 @@ test('a run that failed is taken up', async () => {
 	expect(readText(await Array.fromAsync(runlet.continueRun(id)))).toBe('Now it works.');
 });
 
-test('what the status does not allow is thrown in the words of the server', async () => {
+test('an operation that the status does not allow throws the server’s error', async () => {
 	const runlet = create();
 	const { id } = await runlet.createSession({ agent: 'scripted' });
 	await expect(runlet.answerQuestion(id, 'Hm').next()).rejects.toMatchObject({ code: 'conflict', status: 409 });

@@ -149,7 +149,7 @@ describe('a structured answer', () => {
 	});
 });
 
-test('what openai sends again when it has waited too long joins the run of its first try', async () => {
+test('a request that openai repeats after a timeout joins the run of its first try', async () => {
 	const tries = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
 	let count = 0;
 	const client = new OpenAI({

@@ -108,7 +108,7 @@ test.each(mistakes)(
 	},
 );
 
-test('what a tool throws is shown with its stack in lines of the sources, and not to the client', async () => {
+test('an error of a tool is printed with a stack in the sources and hidden from the client', async () => {
 	const path = join(project, file);
 	const good = await readFile(path, 'utf8');
 	const broken = good.replace(
@@ -179,7 +179,7 @@ test('a skill that is saved is published again, and a new one too', async () => 
 	await expect.poll(() => read('stamps'), { timeout: 60_000 }).toContain('"stamps"');
 });
 
-test('what is saved of the page, or of the client that it uses, is served; a mistake in it leaves the page as it was', async () => {
+test('a saved file of the page or of its client is served, and a mistake in it leaves the page unchanged', async () => {
 	const read = async (path: string) => (await fetch(runlet.url + path)).text();
 	const statuses = new Set<number>();
 	let isOver = false;

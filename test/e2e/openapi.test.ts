@@ -252,7 +252,7 @@ test('an error that the document cannot foresee is one that it has', async () =>
 	await good(400, `${path}/events`, { headers: { 'last-event-id': 'none' } });
 });
 
-test('what the document does not allow is refused by the Worker, too, in the form that the document has', async () => {
+test('the Worker refuses what the document does not allow, with the documented error', async () => {
 	const path = `/v1/sessions/${readId((await good(201, '/v1/sessions', { json: { agent: 'assistant' } })).text)}`;
 	const bad: readonly (readonly [path: string, asked: Asked])[] = [
 		['/v1/sessions', { json: {} }],

@@ -347,7 +347,7 @@ test('a reader that does not read holds the server behind back', async () => {
 	socket.destroy();
 });
 
-test('who waits for an answer while the sources are broken is told which line it is', async () => {
+test('a request that waits while the sources are broken learns the line of the mistake', async () => {
 	const asked = Promise.withResolvers<void>();
 	const { proxy, url } = await stand(() => asked.resolve());
 	const waiting = fetch(url);

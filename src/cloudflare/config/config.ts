@@ -56,9 +56,9 @@ export interface Config {
 	 * The active secrets of a source, at least one. Throws `not_configured` if there is none. An agent with secrets of its
 	 * own takes no others: a delivery that was signed for another agent is refused.
 	 */
-	readonly webhookSecrets: (source: SourceName, agent: string) => readonly string[];
+	readonly findWebhookSecrets: (source: SourceName, agent: string) => readonly string[];
 	/** The secrets that sign callbacks, at least one. Throws `not_configured` if there is none. */
-	readonly callbackSecrets: () => readonly string[];
+	readonly findCallbackSecrets: () => readonly string[];
 	/** How comments are posted to GitHub. */
 	readonly github: { readonly token: string | undefined; readonly baseURL: string };
 }
@@ -81,7 +81,7 @@ export function config(env: Env): Config {
 	const sessionBudget = toLimit(caps.SESSION_BUDGET_TOKENS, caps.SESSION_BUDGET_USD, defaultBudgets.session);
 	const endpoints = new Map(endpointNames.map((name) => [name, readEndpoint(env, name)]));
 	const secrets = new Map(sourceNames.map((source) => [source, readSecrets(env, secretNames[source])]));
-	const callbackSecrets = readSecrets(env, 'CALLBACK_SECRET');
+	const findCallbackSecrets = readSecrets(env, 'CALLBACK_SECRET');
 	const read: Config = {
 		sessions: env.SESSIONS,
 		ledgers: env.LEDGERS,
@@ -100,12 +100,12 @@ export function config(env: Env): Config {
 		metrics: env.METRICS,
 		findEndpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
 		ai: env.AI,
-		webhookSecrets: (source, agent) => {
+		findWebhookSecrets: (source, agent) => {
 			const own = `${secretNames[source]}_${agent.toUpperCase().replaceAll('-', '_')}` as const;
 			if (env[own] !== undefined) return assertSet(readSecrets(env, own), own);
 			return assertSet(secrets.get(source) ?? [], secretNames[source]);
 		},
-		callbackSecrets: () => assertSet(callbackSecrets, 'CALLBACK_SECRET'),
+		findCallbackSecrets: () => assertSet(findCallbackSecrets, 'CALLBACK_SECRET'),
 		github: readGithub(env),
 	};
 	known.set(env, read);

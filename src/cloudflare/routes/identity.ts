@@ -75,7 +75,7 @@ export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
 
 async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {
 	try {
-		return await identify(credential(c), config(c.env).keys);
+		return await identify(findCredential(c), config(c.env).keys);
 	} catch (error) {
 		await assertStrangerRate(c);
 		throw error;
@@ -89,7 +89,7 @@ async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 	const { keys, local } = readDoor(c.env);
 	if (local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader))) return;
-	await identify(credential(c), keys);
+	await identify(findCredential(c), keys);
 }
 
 /** Counts requests that need no key: CORS preflights and paths outside the API. */
@@ -100,7 +100,7 @@ export const limitStrangers: MiddlewareHandler<RouteEnv> = async (c, next) => {
 };
 
 /** Returns `Authorization` or, as some clients send it, the key or token from a header of its own. */
-function credential(c: Context<RouteEnv>): string | undefined {
+function findCredential(c: Context<RouteEnv>): string | undefined {
 	const bearer = c.req.header('authorization');
 	const alone = (c.req.header('x-api-key') ?? c.req.header('api-key'))?.trim();
 	return (bearer !== undefined && bearer.trim() !== '') || !alone ? bearer : `Bearer ${alone}`;
@@ -126,7 +126,7 @@ export function getCaller(c: Context<RouteEnv>, session: string): Caller {
 }
 
 /** Returns the caller of a session for an operation that the scope admin allows for all owners. */
-export function findAnyCaller(c: Context<RouteEnv>, session: string): Caller {
+export function getCallerOrAdmin(c: Context<RouteEnv>, session: string): Caller {
 	const { identity } = c.var;
 	return identity.kind === 'key' && isAdmin(c) ? { owner: identity.owner, isAdmin: true } : getCaller(c, session);
 }

@@ -7,7 +7,7 @@ import type { Caller, RunOutcome, SessionApi } from '../rpc/session.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
 import { askSession } from './ask-session.ts';
-import { findAnyCaller, getCaller, getOwner, type RouteEnv } from './identity.ts';
+import { getCaller, getCallerOrAdmin, getOwner, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { accepts, createSessionId, readHandling, refuseMethod } from './request.ts';
 import { toEventStream, toJson, toRunResponse } from './respond.ts';
@@ -32,24 +32,24 @@ export const sessions = new Hono<RouteEnv>()
 	.get('/', serveOperation(operations.listSessions), async (c) => c.json(await listSessions(c, c.req.valid('query'))))
 	.all('/', refuseMethod('GET', 'POST'))
 	.get('/:id', serveOperation(operations.getSession), async (c) =>
-		Response.json(await ask(c, (one) => one.state(anyCaller(c)))),
+		Response.json(await ask(c, (one) => one.state(findCallerOrAdmin(c)))),
 	)
 	.patch('/:id', serveOperation(operations.changeSession), async (c) =>
-		Response.json(await ask(c, (one) => one.change(caller(c), c.req.valid('json')))),
+		Response.json(await ask(c, (one) => one.change(findCaller(c), c.req.valid('json')))),
 	)
 	.delete('/:id', serveOperation(operations.deleteSession), async (c) => {
-		await ask(c, (one) => one.delete(anyCaller(c)));
+		await ask(c, (one) => one.delete(findCallerOrAdmin(c)));
 		return c.body(null, 204);
 	})
 	.all('/:id', refuseMethod('GET', 'PATCH', 'DELETE'))
 	.get('/:id/export', serveOperation(operations.exportSession), async (c) => {
 		const form = accepts(c, 'application/x-ndjson') ? 'ndjson' : 'json';
-		const body = await ask(c, (one) => one.export(anyCaller(c), form));
+		const body = await ask(c, (one) => one.export(findCallerOrAdmin(c), form));
 		return new Response(body, {
 			headers: {
 				'content-type': form === 'json' ? 'application/json' : 'application/x-ndjson',
 				// A browser saves the export under this name.
-				'content-disposition': `attachment; filename="session-${sessionId(c)}.${form}"`,
+				'content-disposition': `attachment; filename="session-${findSessionId(c)}.${form}"`,
 				'cache-control': 'no-store',
 				vary: 'accept',
 			},
@@ -57,52 +57,52 @@ export const sessions = new Hono<RouteEnv>()
 	})
 	.all('/:id/export', refuseMethod('GET'))
 	.post('/:id/token', serveOperation(operations.createToken), async (c) => {
-		const token = await ask(c, (one) => one.token(caller(c), c.req.valid('json')), true);
+		const token = await ask(c, (one) => one.token(findCaller(c), c.req.valid('json')), true);
 		return Response.json(token, { status: 201, headers: { 'cache-control': 'no-store' } });
 	})
 	.all('/:id/token', refuseMethod('POST'))
 	.delete('/:id/token/:tokenId', serveOperation(operations.revokeToken), async (c) => {
-		await ask(c, (one) => one.revokeToken(caller(c), c.req.param('tokenId')));
+		await ask(c, (one) => one.revokeToken(findCaller(c), c.req.param('tokenId')));
 		return c.body(null, 204);
 	})
 	.all('/:id/token/:tokenId', refuseMethod('DELETE'))
 	.get('/:id/messages', serveOperation(operations.listMessages), async (c) =>
-		toJson(await ask(c, (one) => one.messages(anyCaller(c), c.req.valid('query')))),
+		toJson(await ask(c, (one) => one.messages(findCallerOrAdmin(c), c.req.valid('query')))),
 	)
 	.post('/:id/messages', serveOperation(operations.sendMessage), (c) => {
 		const input = c.req.valid('json');
-		return run(c, (one) => one.send(caller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
+		return run(c, (one) => one.send(findCaller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
 	})
 	.all('/:id/messages', refuseMethod('GET', 'POST'))
 	.get('/:id/messages/:message', serveOperation(operations.getMessage), async (c) =>
-		toJson(await ask(c, (one) => one.message(anyCaller(c), check(place, c.req.param('message'), 'message')))),
+		toJson(await ask(c, (one) => one.message(findCallerOrAdmin(c), check(place, c.req.param('message'), 'message')))),
 	)
 	.all('/:id/messages/:message', refuseMethod('GET'))
 	.post('/:id/answer', serveOperation(operations.answerQuestion), (c) => {
 		const input = c.req.valid('json');
-		return run(c, (one) => one.answer(caller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
+		return run(c, (one) => one.answer(findCaller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
 	})
 	.all('/:id/answer', refuseMethod('POST'))
 	.post('/:id/tool-results', serveOperation(operations.submitResults), (c) => {
 		const answers = c.req.valid('json');
-		return run(c, (one) => one.submit(caller(c), answers, readHandling(c, answers)));
+		return run(c, (one) => one.submit(findCaller(c), answers, readHandling(c, answers)));
 	})
 	.all('/:id/tool-results', refuseMethod('POST'))
 	.post('/:id/continue', serveOperation(operations.continueRun), (c) =>
-		run(c, (one) => one.continue(caller(c), readHandling(c))),
+		run(c, (one) => one.continue(findCaller(c), readHandling(c))),
 	)
 	.all('/:id/continue', refuseMethod('POST'))
 	.post('/:id/step', serveOperation(operations.stepRun), (c) =>
-		run(c, (one) => one.continue(caller(c), readHandling(c), 'step')),
+		run(c, (one) => one.continue(findCaller(c), readHandling(c), 'step')),
 	)
 	.all('/:id/step', refuseMethod('POST'))
 	.get('/:id/events', serveOperation(operations.followRun), async (c) => {
-		const events = await ask(c, (one) => one.events(anyCaller(c), c.req.header('last-event-id')));
+		const events = await ask(c, (one) => one.events(findCallerOrAdmin(c), c.req.header('last-event-id')));
 		return events === undefined ? c.body(null, 204) : toEventStream(events);
 	})
 	.all('/:id/events', refuseMethod('GET'))
 	.post('/:id/cancel', serveOperation(operations.cancelRun), async (c) =>
-		Response.json(await ask(c, (one) => one.cancel(caller(c), readHandling(c).once), true)),
+		Response.json(await ask(c, (one) => one.cancel(findCaller(c), readHandling(c).once), true)),
 	)
 	.all('/:id/cancel', refuseMethod('POST'));
 
@@ -112,25 +112,25 @@ function readOrigin(c: Context<RouteEnv>): { readonly sender?: string; readonly 
 	return { ...(identity.kind === 'key' && { sender: identity.owner }), transport: 'http' };
 }
 
-function caller(c: Context<RouteEnv>): Caller {
+function findCaller(c: Context<RouteEnv>): Caller {
 	return getCaller(c, c.req.param('id') ?? '');
 }
 
 /** Returns the caller. A key with the scope admin may be the caller of any owner's session. */
-function anyCaller(c: Context<RouteEnv>): Caller {
-	return findAnyCaller(c, c.req.param('id') ?? '');
+function findCallerOrAdmin(c: Context<RouteEnv>): Caller {
+	return getCallerOrAdmin(c, c.req.param('id') ?? '');
 }
 
 /** Asks the session in the path. An id that Runlet did not create reaches no object. */
 function ask<T>(c: Context<RouteEnv>, call: (one: SessionApi) => Promise<RpcResult<T>>, isSafe?: boolean): Promise<T> {
-	return askSession(c, sessionId(c), call, isSafe);
+	return askSession(c, findSessionId(c), call, isSafe);
 }
 
 async function run(c: Context<RouteEnv>, call: (one: SessionApi) => Promise<RpcResult<RunOutcome>>): Promise<Response> {
 	return toRunResponse(await ask(c, call));
 }
 
-function sessionId(c: Context<RouteEnv>) {
+function findSessionId(c: Context<RouteEnv>) {
 	const { sessions } = config(c.env);
 	try {
 		return sessions.idFromString(c.req.param('id') ?? '');

@@ -67,7 +67,7 @@ export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
 		.post('/:agent/:source', serveOperation(receiveWebhook), async (c) => {
 			const { agent, source, options } = findEndpoint(agents, c.req.param());
-			const secrets = config(c.env).webhookSecrets(source.name, agent.name);
+			const secrets = config(c.env).findWebhookSecrets(source.name, agent.name);
 			const { headers } = c.req.raw;
 			const verified = await orStranger(c, async () => {
 				assertSigned(source, headers, { now: Date.now() });
@@ -176,8 +176,8 @@ function findReceiver(
 
 function callbackUrl(c: Context<RouteEnv>, callback: string | undefined): string | undefined {
 	if (callback === undefined) return undefined;
-	const { callbackSecrets, local } = config(c.env);
-	callbackSecrets();
+	const { findCallbackSecrets, local } = config(c.env);
+	findCallbackSecrets();
 	return assertPublicUrl(callback, { allowLoopback: local !== undefined, field: 'callback' }).href;
 }
 

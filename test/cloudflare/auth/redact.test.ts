@@ -49,7 +49,7 @@ test('the secret of an AWS key is taken out where the text is about one', () => 
 	expect(redactSecrets(`AWS_SESSION_TOKEN=${token}`)).not.toContain(token);
 });
 
-test('what is no secret stays as it is', () => {
+test('a text without a secret stays unchanged', () => {
 	for (const text of [
 		'Authorization: missing. Send your API key, or a session token: Authorization: Bearer rl_…',
 		'commit 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12 is not there',
@@ -60,7 +60,7 @@ test('what is no secret stays as it is', () => {
 		expect(redactSecrets(text)).toBe(text);
 });
 
-test('what every error says is without secrets, whoever wrote it', () => {
+test('no message of an error holds a secret, whoever wrote it', () => {
 	const secret = secrets['a classic token of GitHub'] ?? '';
 	expect(new RunletError('internal', `GitHub: ${secret} is wrong`).message).toBe('GitHub: [key] is wrong');
 	expect(new RunletError('internal', `GitHub: ${secret} is wrong`).stack).not.toContain(secret);

@@ -1,7 +1,7 @@
 /** What a key with the scope admin may do with sessions of all owners, and nobody else. */
 import { beforeAll, expect, test } from 'vitest';
 import { readObject } from '../../client.ts';
-import { keysFor } from '../../credentials.ts';
+import { createKeys } from '../../credentials.ts';
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
 
@@ -10,7 +10,7 @@ let keys: Readonly<Record<Named, string>>;
 let bindings: Record<string, unknown>;
 
 beforeAll(async () => {
-	({ keys, bindings } = await keysFor({ ann: ['run'], ben: ['run'], admin: ['admin'], boss: ['run', 'admin'] }));
+	({ keys, bindings } = await createKeys({ ann: ['run'], ben: ['run'], admin: ['admin'], boss: ['run', 'admin'] }));
 });
 
 const ask = (credential: string, path: string, { method = 'GET', body }: { method?: string; body?: unknown } = {}) =>
@@ -82,7 +82,7 @@ test('pages of all owners leave none out and show none twice, newest activity fi
 });
 
 test('an owner whose keys are gone is still among all', async () => {
-	const gone = await keysFor({ leaver: ['run'] });
+	const gone = await createKeys({ leaver: ['run'] });
 	play('Bye.');
 	const response = await worker.request(
 		'https://runlet.example.com/v1/sessions',

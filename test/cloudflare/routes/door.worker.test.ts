@@ -1,7 +1,7 @@
 /** What holds for every route that the app has, also for those that are not written yet. */
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, test } from 'vitest';
-import { keysFor } from '../../credentials.ts';
+import { createKeys } from '../../credentials.ts';
 import worker from '../../worker.ts';
 
 /** Routes that anybody may ask; each is a decision. */
@@ -15,7 +15,7 @@ let keys: Readonly<Record<'alice', string>>;
 let bindings: Record<string, unknown>;
 
 beforeAll(async () => {
-	({ keys, bindings } = await keysFor({ alice: ['run'] }, { CORS_ORIGINS: 'https://app.example.com' }));
+	({ keys, bindings } = await createKeys({ alice: ['run'] }, { CORS_ORIGINS: 'https://app.example.com' }));
 });
 
 const ask = (
@@ -117,7 +117,7 @@ test('in the local mode its own pages may call, and no others, by any name', asy
 		expect(await allowed('http://localhost:8787', host), host).toBe(false);
 });
 
-test('who asks too often is told so before anything is done, a key and a token each for itself', async () => {
+test('a caller with too many requests is refused before any work, for each key and token by itself', async () => {
 	const asked: string[] = [];
 	const limiter = {
 		limit: async ({ key }: { key: string }) => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { demo } from '../../../src/core/providers/index.ts';
-import { keysFor } from '../../credentials.ts';
+import { createKeys } from '../../credentials.ts';
 
 const app = (...agents: Parameters<typeof defineAgent>[0][]) =>
 	createApp({ agents: agents.map(defineAgent), providers: () => [demo()] });
@@ -68,7 +68,7 @@ test('two agents of one name, and a skill that is not there, are named', async (
 });
 
 test('only who has a key looks in depth, also where a variable is wrong; whether it is there is said to anybody', async () => {
-	const { keys, bindings } = await keysFor({ alice: ['run'] }, { DAY_BUDGET_USD: 'lots' });
+	const { keys, bindings } = await createKeys({ alice: ['run'] }, { DAY_BUDGET_USD: 'lots' });
 	expect((await look(good, bindings)).status).toBe(401);
 	expect((await look(good, bindings, { authorization: 'Bearer rl_no' })).status).toBe(401);
 	const { status, problems } = await look(good, bindings, { authorization: `Bearer ${keys.alice}` });

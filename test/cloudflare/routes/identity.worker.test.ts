@@ -140,7 +140,7 @@ test('a key does what its scopes say', async () => {
 	expect((await ask(keys.admin, '/v1/skills')).status).toBe(200);
 });
 
-test('one Idempotency-Key of two owners is two sessions', async () => {
+test('the same Idempotency-Key of two owners makes two sessions', async () => {
 	const once = { 'idempotency-key': 'the-same' };
 	const made = async (key: string) =>
 		(await ask(key, '/v1/sessions', 'POST', { agent: 'scripted' }, once)).json<{ id: string }>();
@@ -212,7 +212,7 @@ test('every answer says what a browser may do with it, also an error and a strea
 	expect(stream.headers.get('cache-control')).toBe('no-cache');
 });
 
-test('who asks too often is told when to come again', async () => {
+test('a caller with too many requests learns when to try again', async () => {
 	const asked: string[] = [];
 	const rateLimiter = {
 		limit: async ({ key }: { key: string }) => {

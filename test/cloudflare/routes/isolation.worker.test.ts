@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { makeTokenKey, signToken } from '../../../src/cloudflare/auth/token.ts';
 import { config } from '../../../src/cloudflare/config/config.ts';
 import { readObject } from '../../client.ts';
-import { keysFor } from '../../credentials.ts';
+import { createKeys } from '../../credentials.ts';
 import { createRandom, createSeed } from '../../endurance/random.ts';
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
@@ -41,7 +41,7 @@ const create = async (key: string, more: object = {}): Promise<Session> =>
 	(await ask(key, { path: '/v1/sessions', method: 'POST', body: { agent: 'scripted', ...more } })).json();
 
 beforeAll(async () => {
-	({ keys, bindings } = await keysFor({ alice: ['run'], bob: ['run'], admin: ['admin'] }));
+	({ keys, bindings } = await createKeys({ alice: ['run'], bob: ['run'], admin: ['admin'] }));
 });
 
 /** Every operation of a session, with what it takes; a route that is new here has to be added. */
@@ -268,7 +268,7 @@ test('a token does at its own session what needs no key, and nothing of what nee
 	}
 });
 
-test('what an owner spends on a day is neither counted nor shown to another, nor to who holds a token', async () => {
+test('the spending of an owner does not count for others and is hidden from them and from tokens', async () => {
 	const alices = await create(keys.alice);
 	const bobs = await create(keys.bob);
 	const own = await runInDurableObject(readObject(alices.id), (one) => config(Reflect.get(one, 'env')));

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { isOver } from '../../../src/cloudflare/auth/key.ts';
 import { config } from '../../../src/cloudflare/config/config.ts';
-import { keysFor } from '../../credentials.ts';
+import { createKeys } from '../../credentials.ts';
 import worker from '../../worker.ts';
 
 const hour = 3_600_000;
@@ -13,7 +13,7 @@ let records: { id: string; owner: string; budget?: { tokens: number }; expiresAt
 let known: Record<string, unknown>;
 
 beforeEach(async () => {
-	const made = await keysFor({ old: ['run'], next: ['run'], admin: ['admin'] });
+	const made = await createKeys({ old: ['run'], next: ['run'], admin: ['admin'] });
 	keys = made.keys;
 	known = made.bindings;
 	records = JSON.parse(String(known.API_KEYS));
@@ -45,7 +45,7 @@ test('until its end both keys open the same sessions; then the second does, and 
 	expect(error).toMatchObject({ code: 'auth', message: expect.stringMatching(/this key ended on 20.*Use that one/) });
 });
 
-test('who does not have the key is not told that it ended', async () => {
+test('only the holder of a key learns that it ended', async () => {
 	const [, id] = keys.old.split('_');
 	const guess = await ask(at(-1_000), `rl_${id}_${'A'.repeat(43)}`);
 	expect(await guess.text()).toContain('not known, or was revoked');

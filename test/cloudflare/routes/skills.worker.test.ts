@@ -121,7 +121,7 @@ test('an existing skill is replaced only with its newest entity tag, which also 
 	expect(await names()).toEqual(['tone']);
 });
 
-test('of two editors who replace the same text at once, one wins and the other is told', async () => {
+test('if two editors replace a text at once, one succeeds and the other is refused', async () => {
 	const etag = readTag(await put('tone'));
 	const both = ['One', 'Two'].map((body) => put('tone', markdown('tone', body), { 'if-match': etag }));
 	const statuses = (await Promise.all(both)).map(({ status }) => status);

@@ -1,12 +1,12 @@
 /** Who cannot say who they are: what they are told, and how often. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { keysFor } from '../../credentials.ts';
+import { createKeys } from '../../credentials.ts';
 import worker from '../../worker.ts';
 
 let keys: Readonly<Record<'alice' | 'admin', string>>;
 let bindings: Record<string, unknown>;
 beforeAll(async () => {
-	({ keys, bindings } = await keysFor(
+	({ keys, bindings } = await createKeys(
 		{ alice: ['run'], admin: ['admin'] },
 		{ CORS_ORIGINS: 'https://app.example.com' },
 	));

@@ -3,14 +3,14 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { signToken } from '../../../src/cloudflare/auth/token.ts';
 import { config } from '../../../src/cloudflare/config/config.ts';
 import { allEvents, readEvents, readObject } from '../../client.ts';
-import { keysFor } from '../../credentials.ts';
+import { createKeys } from '../../credentials.ts';
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
 
 let keys: Readonly<Record<'alice', string>>;
 let bindings: Record<string, unknown>;
 beforeAll(async () => {
-	({ keys, bindings } = await keysFor({ alice: ['run'] }));
+	({ keys, bindings } = await createKeys({ alice: ['run'] }));
 });
 
 interface Given {
@@ -155,7 +155,7 @@ describe('a token that is revoked', () => {
 		const other = await makeToken(id, { scopes: ['read', 'message', 'approve'] });
 		expect((await revoke(id, tokenId, token)).status).toBe(403);
 		expect((await revoke(id, tokenId, other.token)).status).toBe(403);
-		const bobs = await keysFor({ bob: ['run'] });
+		const bobs = await createKeys({ bob: ['run'] });
 		const path = `https://runlet.example.com/v1/sessions/${id}/token/${tokenId}`;
 		const init = { method: 'DELETE', headers: { authorization: `Bearer ${bobs.keys.bob}` } };
 		expect((await worker.request(path, init, bobs.bindings)).status).toBe(404);

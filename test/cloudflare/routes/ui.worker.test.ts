@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ScriptedTurn } from '../../../src/core/providers/index.ts';
 import { allEvents, follow, readHistory, readState, request, restart } from '../../client.ts';
-import { keysFor } from '../../credentials.ts';
+import { createKeys } from '../../credentials.ts';
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
 
@@ -498,7 +498,7 @@ describe('who may', () => {
 	let keys: Readonly<Record<Named, string>>;
 	let bindings: Record<string, unknown>;
 	beforeAll(async () => {
-		({ keys, bindings } = await keysFor({ alice: ['run'], bob: ['run'] }));
+		({ keys, bindings } = await createKeys({ alice: ['run'], bob: ['run'] }));
 	});
 	const ask = (credential: string, path: string, body?: object, method = body === undefined ? 'GET' : 'POST') =>
 		worker.request(

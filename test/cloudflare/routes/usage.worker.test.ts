@@ -3,7 +3,7 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { config } from '../../../src/cloudflare/config/config.ts';
 import { setClock } from '../../clock.ts';
-import { keysFor } from '../../credentials.ts';
+import { createKeys } from '../../credentials.ts';
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
 
@@ -11,7 +11,7 @@ let keys: Readonly<Record<'ann' | 'ben' | 'admin', string>>;
 let bindings: Record<string, unknown>;
 
 beforeAll(async () => {
-	({ keys, bindings } = await keysFor(
+	({ keys, bindings } = await createKeys(
 		{ ann: ['run'], ben: ['run'], admin: ['admin'] },
 		{ SESSION_BUDGET_TOKENS: '3000000', DAY_BUDGET_USD: '4', DAY_BUDGET_TOKENS: 'none' },
 	));

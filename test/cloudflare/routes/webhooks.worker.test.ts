@@ -6,7 +6,7 @@ import { hashKey, makeKey } from '../../../src/cloudflare/auth/key.ts';
 import { webhookKey } from '../../../src/cloudflare/rpc/session.ts';
 import { type SourceName, sourceNames } from '../../../src/cloudflare/webhooks/index.ts';
 import { allEvents, follow, readHistory, readObject, readState, request, restart } from '../../client.ts';
-import { keysFor } from '../../credentials.ts';
+import { createKeys } from '../../credentials.ts';
 import { createRandom } from '../../endurance/random.ts';
 import { play } from '../../script.ts';
 import worker, { slowMapping } from '../../worker.ts';
@@ -358,7 +358,7 @@ describe('who may deliver', () => {
 		expect(await (await ask(path, failed)).text()).not.toContain('secret-in-a-mapping');
 		expect(await (await deliver({ throws: 'secret-in-a-mapping' })).text()).toContain('secret-in-a-mapping');
 		// Another owner does not see it, and a Worker without keys answers nobody.
-		const other = await keysFor({ bob: ['run'] });
+		const other = await createKeys({ bob: ['run'] });
 		const byBob = { authorization: `Bearer ${other.keys.bob}` };
 		expect((await ask(`/v1/sessions/${sessionId}`, { headers: byBob }, other.bindings)).status).toBe(404);
 		expect((await ask(path, delivery, { ...env, LOCAL: 'false' })).status).toBe(503);

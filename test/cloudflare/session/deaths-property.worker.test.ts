@@ -159,7 +159,7 @@ afterEach(() => {
 	vi.restoreAllMocks();
 });
 
-test('whatever number of deaths a run has, at whichever writes, every reader of every life has read what is stored', {
+test('every reader of every life has read the stored text, for any number of deaths at any writes', {
 	timeout: 300_000,
 }, async () => {
 	// Drafts are stored a thousand times as often.

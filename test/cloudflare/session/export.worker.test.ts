@@ -83,7 +83,7 @@ test('a session in which nothing ran is exported too', async () => {
 	expect((await readLines(id)).at(-1)).toEqual({ end: { runs: 0, spending: 0, waiting: 0, messages: 0 } });
 });
 
-test('what waits and what was cut off are in it, also after a crash', async () => {
+test('an export has waiting messages and interrupted turns, also after a crash', async () => {
 	const id = await createSession();
 	play((_request, onDelta) => {
 		void onDelta({ type: 'text', text: 'Half of the ans' });

@@ -121,7 +121,7 @@ test('an id survives its text form, and says where the reader stands', () => {
 	);
 });
 
-test('what a reader has seen and what it gets after a cut is the run, whatever the sizes of the pieces', () => {
+test('a reader that is cut off anywhere gets the whole run, for pieces of any size', () => {
 	fc.assert(
 		fc.property(run, fc.nat(), fc.integer({ min: 1, max: 30 }), (events, at, limit) => {
 			const log = new RunLog(1, events);

@@ -31,7 +31,7 @@ test('calls that an earlier run left open are no turn of this one', () => {
 	expect(readTally(result, step(0), stop, step(1))).toMatchObject({ turns: 1, toolCalls: 1, usage });
 });
 
-test('where the run itself says what it used, that counts', () => {
+test('the usage that the run itself reports counts', () => {
 	const whole = { inputTokens: 99, outputTokens: 9 };
 	expect(readTally(stop, step(1), { type: 'done', text: '', usage: whole })).toEqual({
 		turns: 1,

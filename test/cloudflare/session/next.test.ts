@@ -80,7 +80,7 @@ function check(promise: (facts: SessionFacts, next: Next) => void): void {
 	);
 }
 
-test('whatever is stored, a session comes to rest after a few actions', () => {
+test('a session comes to rest after a few actions, for any stored rows', () => {
 	check((given) => {
 		let facts = given;
 		let actions = 0;
@@ -185,6 +185,6 @@ const nothing: SessionFacts = {
 	outboxAt: undefined,
 };
 
-test('where nothing is stored nothing is done', () => {
+test('without stored rows there is no action', () => {
 	expect(decideNext(nothing, now)).toEqual({ state: 'missing', action: { type: 'none' } });
 });

@@ -138,7 +138,7 @@ test('a reader that comes back before the first token gets everything once', asy
 	expect(events.filter(({ type }) => type === 'run.started')).toHaveLength(0);
 });
 
-test('what was shown of a turn that was cancelled is there for who comes back', async () => {
+test('a returning reader gets the text that a cancelled turn had shown', async () => {
 	play(async (_, onDelta) => {
 		await onDelta({ type: 'reasoning', text: 'Hm.' });
 		for (const text of ['Once ', 'upon ', 'a time']) await onDelta({ type: 'text', text });
@@ -213,7 +213,7 @@ test('there is nothing to follow where no run was started, and behind the last e
 	expect((await follow(id, last?.id)).status).toBe(204);
 });
 
-test('who has seen the end of a run goes on with the next run', async () => {
+test('a reader that has seen the end of a run continues with the next run', async () => {
 	const id = await createSession();
 	play('one', 'two');
 	const first = await allEvents(await send(id, 'go'));

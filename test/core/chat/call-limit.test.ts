@@ -114,7 +114,7 @@ describe('the count', () => {
 	});
 });
 
-test('where a result cannot be stored, none of the calls that wait begins', async () => {
+test('if a result cannot be stored, no waiting call begins', async () => {
 	const { seen, work } = counting();
 	const onMessage = ({ role }: Message) => {
 		if (role === 'tool') throw new Error('disk full');

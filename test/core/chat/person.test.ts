@@ -48,7 +48,7 @@ test('a call with wrong arguments goes back to the model, not to a person', asyn
 	}
 });
 
-test('what a tool returned does not change when the tool changes it later', async () => {
+test('a result does not change if the tool changes the value later', async () => {
 	const list = ['one'];
 	const grow = tool.define({ name: 'grow', description: 'Grows.', inputSchema: v.object({}), fn: () => list });
 	const { result } = await finish([calling(call('a', 'grow', {})), 'Done.'], { tools: [grow] });

@@ -151,7 +151,7 @@ test('the text of the events is the text of the messages, the ids of the deltas 
 	);
 });
 
-test('what is sent to the model never has a dangling call, whatever history a run begins with', async () => {
+test('a request to the model never has a dangling call, for any history', async () => {
 	const unique = fc.uniqueArray(call, { maxLength: 3, selector: ({ id }) => id });
 	const message: fc.Arbitrary<Message> = fc.oneof(
 		fc.constant(chat.userMessage('Go on')),

@@ -72,7 +72,7 @@ describe('a reply of 400 MB is broken off', () => {
 	});
 });
 
-test('what was seen of its cost is charged', async () => {
+test('the reported part of its cost is charged', async () => {
 	const told: unknown[] = [];
 	const meter: ChatOptions['meter'] = {
 		reserve: () => undefined,

@@ -13,7 +13,7 @@ test('a field that there is not is named, with the one that was meant', () => {
 	);
 });
 
-test('where none was nearly meant, the fields that there are are listed, unless they are many', () => {
+test('without a near name all fields are listed, unless there are many', () => {
 	expect(() => assertKnownFields({ colour: 1 }, known)).toThrow(
 		'colour: no such field. Take it out, or use one of: name, needsApproval, retry.',
 	);

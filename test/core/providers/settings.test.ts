@@ -244,7 +244,7 @@ describe.each(dialects.filter(({ name }) => name !== 'workers-ai').map((one) => 
 	},
 );
 
-test('what a gateway is shown in a header, or in its URL, stands in no error', async () => {
+test('no error shows the credentials of a gateway in a header or in its URL', async () => {
 	const headers = { authorization: 'Bearer gateway-token-999', 'x-team': 'provided' };
 	server.play((exchange) => exchange.json(401, { error: { message: 'No: gateway-token-999, as provided' } }));
 	await expect(made({ headers }).chatFn?.(model, hello)).rejects.toThrow('No: [key], as provided.');

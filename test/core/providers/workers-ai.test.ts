@@ -92,7 +92,7 @@ test('an older model is not cut after 256 tokens, and where it is cut, that is k
 	expect(streamed.run?.inputs.max_tokens).toBe(20);
 });
 
-test('what is no text is text: JSON that was asked for, a bare number', async () => {
+test('a reply that is not text becomes text: requested JSON, a bare number', async () => {
 	expect((await ask({ response: { city: 'Ulm' } })).reply.text).toBe('{"city":"Ulm"}');
 	expect((await ask({ response: 42 })).reply.text).toBe('42');
 });

@@ -12,7 +12,7 @@ const published = skill.searchableResolver(
 	{ alwaysOn: ['tone', 'law'] },
 );
 
-test('of two skills with one name the earlier resolver’s is listed and read', async () => {
+test('if two skills have one name, that of the earlier resolver is listed and read', async () => {
 	const joined = joinResolvers([own, published]);
 	expect((await joined.listFn(context)).map(({ name, description }) => [name, description])).toEqual([
 		['tone', 'Ours.'],

@@ -13,7 +13,7 @@ test('two skills of one name are an error, wherever skills are given', async () 
 	await expect(run.result).rejects.toMatchObject({ code: 'duplicate_skill', data: { name: 'tone' } });
 });
 
-test('what is no skill is invalid_skill', () => {
+test('a value that is not a skill is invalid_skill', () => {
 	for (const entry of [undefined, null, 5, {}, { name: 'a' }])
 		expect(refusal(() => Reflect.apply(skill.forAgent, undefined, [[entry]])).code).toBe('invalid_skill');
 });

@@ -33,7 +33,7 @@ function chunkWriter(format: CompletionFormat): RunWriter {
 	let frame = createFrame(format, '');
 	const chunk = (choices: Chunk['choices'], usage: CompletionUsage | null = null): string => {
 		const body: Chunk = { ...frame, object: 'chat.completion.chunk', choices, ...(includeUsage && { usage }) };
-		return data(JSON.stringify(body));
+		return formatData(JSON.stringify(body));
 	};
 	const choice = (delta: Delta, finish_reason: FinishReason | null = null): string =>
 		chunk([{ index: 0, delta, logprobs: null, finish_reason }]);
@@ -46,8 +46,8 @@ function chunkWriter(format: CompletionFormat): RunWriter {
 			return read(event)
 				.map((piece) => {
 					if (piece.type === 'delta') return choice(piece.delta);
-					if (piece.type === 'failure') return data(JSON.stringify(errorBody(toRunError(piece.error))));
-					return choice({}, piece.reason) + (includeUsage ? chunk([], piece.usage) : '') + data('[DONE]');
+					if (piece.type === 'failure') return formatData(JSON.stringify(errorBody(toRunError(piece.error))));
+					return choice({}, piece.reason) + (includeUsage ? chunk([], piece.usage) : '') + formatData('[DONE]');
 				})
 				.join('');
 		},
@@ -55,7 +55,7 @@ function chunkWriter(format: CompletionFormat): RunWriter {
 	};
 }
 
-function data(text: string): string {
+function formatData(text: string): string {
 	return `data: ${text}\n\n`;
 }
 

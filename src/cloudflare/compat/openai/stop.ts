@@ -20,7 +20,7 @@ export function createStopper(words: readonly string[]): Stopper {
 				held = '';
 				return text.slice(0, Math.min(...places));
 			}
-			const kept = Math.max(0, ...words.map((word) => lengthOfBeginning(text, word)));
+			const kept = Math.max(0, ...words.map((word) => measureWordStart(text, word)));
 			held = text.slice(text.length - kept);
 			return text.slice(0, text.length - kept);
 		},
@@ -33,7 +33,7 @@ export function createStopper(words: readonly string[]): Stopper {
 }
 
 /** Returns how many characters at the end of the text may be the start of a word. */
-function lengthOfBeginning(text: string, word: string): number {
+function measureWordStart(text: string, word: string): number {
 	for (let length = Math.min(text.length, word.length - 1); length > 0; length--)
 		if (text.endsWith(word.slice(0, length))) return length;
 	return 0;

@@ -56,7 +56,7 @@ export function follow(
 	};
 	/** Waits for something to happen. Returns whether it did; if not, there is nothing more to do now. */
 	const happens = async (what: Promise<unknown>, controller: ReadableByteStreamController): Promise<boolean> => {
-		const why = await first(what, lease?.left(), (resolve) => {
+		const why = await waitForFirst(what, lease?.left(), (resolve) => {
 			wake = resolve;
 		});
 		if (why !== 'gone' && isShut(controller)) return false;
@@ -130,7 +130,7 @@ function encodeOnce(event: RunEvent, id: string | undefined, writer: RunWriter):
 }
 
 /** Returns what comes first: the change, a while of silence, the reader's leaving, or the end of its lease. */
-async function first(
+async function waitForFirst(
 	change: Promise<unknown>,
 	leftMs: number = keepAliveMs,
 	onWake: (wake: (why: 'gone' | 'over') => void) => void,

@@ -9,21 +9,21 @@ import type { Lease } from '../events/follow.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { TokenRecord } from '../store/tokens.ts';
 
-/** With what a caller was let in. */
+/** The rights of a caller in a session. */
 export interface Pass {
-	/** Throws `forbidden` where it was not given for this. A key was given for everything. */
+	/** Throws `forbidden` if the caller does not have the scope. A key has every scope. */
 	assert(scope: TokenScope): void;
-	/** How long a stream may be read with it; as long as it lasts where this is missing. */
+	/** How long the caller may read a stream. Without it there is no limit. */
 	readonly lease?: Lease;
 }
 
-/** Who is let into a session: keys of its owner, and tokens that it gave, for what they were given for. */
+/** Decides who may enter a session: keys of its owner, and its tokens within their scopes. */
 export class Access {
 	readonly #store: SessionStore;
 	readonly #config: () => Config;
-	/** Whether the session is being removed: nobody is let in any more. */
+	/** Whether the session is being removed, so that nobody may enter any more. */
 	isClosed = false;
-	/** What wakes the streams that are read with a token, by its id. */
+	/** Functions that wake the streams of a token, by its id. */
 	readonly #streams = new Map<string, Set<() => void>>();
 
 	constructor(store: SessionStore, config: () => Config) {
@@ -31,26 +31,26 @@ export class Access {
 		this.#config = config;
 	}
 
-	/** Whether there is a session, and it stays. */
+	/** Whether the session exists and is not being removed. */
 	get isThere(): boolean {
 		return !this.isClosed && this.#store.exists();
 	}
 
-	/** Whether a session may be made here. */
+	/** Whether a session may be created here. */
 	isMissing(): boolean {
 		return !this.isClosed && !this.#store.exists();
 	}
 
-	/** Throws what an unknown session throws. */
+	/** Throws the error of an unknown session. */
 	assertExists(): void {
 		if (!this.isThere) throw noSuchSession();
 	}
 
 	/**
-	 * Lets a caller in, for all of these. Throws what an unknown session throws to who has nothing to do with it, `auth`
-	 * for a token that is not good any more, and `forbidden` for one that was given for less.
+	 * Lets a caller in if it has all these scopes. Throws the error of an unknown session for a stranger, `auth` for a
+	 * token that is no longer valid, and `forbidden` for a token without a scope.
 	 *
-	 * @param agent whom a page means
+	 * @param agent the agent that a page names
 	 */
 	async open(caller: Caller, scopes: readonly TokenScope[], agent?: Agent['name']): Promise<Pass> {
 		this.assertExists();
@@ -60,34 +60,37 @@ export class Access {
 		return pass;
 	}
 
-	/** Lets only the owner in, and gives the id of the key. */
+	/** Lets only the owner in. Returns the id of the key. */
 	async openForOwner(caller: Caller): Promise<string> {
 		await this.open(caller, []);
 		if (!('token' in caller)) return caller.keyId ?? '';
 		throw new RunletError('forbidden', 'A session token may not do this. Use an API key, which no page should hold.');
 	}
 
-	/** The token that comes with the session: for a day from its creation on, and the same when it is asked for again. */
+	/**
+	 * Returns the token of a new session, which is valid for a day after the creation. A repeated call returns the same
+	 * token.
+	 */
 	async showFirstToken(keyId: string): Promise<Shown<typeof sessionToken>> {
 		return this.#show(this.addFirstToken(keyId));
 	}
 
-	/** Stores that token, unless it is there. */
+	/** Stores that token once. */
 	addFirstToken(keyId: string): TokenRecord {
-		const now = seconds(Date.now());
+		const now = toSeconds(Date.now());
 		const first = this.#store.tokens.first(keyId, now);
-		const since = Math.max(now, seconds(this.#store.session().createdAt));
+		const since = Math.max(now, toSeconds(this.#store.session().createdAt));
 		const made = { scopes: defaultTokenScopes, expiresAt: since + tokenSeconds, isFirst: true };
 		return first ?? this.#add({ ...made, keyId });
 	}
 
-	/** A new token, which goes with the key. */
+	/** Makes a token. It becomes invalid with the key. */
 	async makeToken(keyId: string, { expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes }: TokenRequest) {
-		const expiresAt = seconds(Date.now()) + expiresInSeconds;
+		const expiresAt = toSeconds(Date.now()) + expiresInSeconds;
 		return this.#show(this.#add({ keyId, scopes, expiresAt, isFirst: false }));
 	}
 
-	/** Takes a token back: it opens nothing from now on, and streams that are read with it end. */
+	/** Revokes a token at once and ends the streams that it opened. */
 	revokeToken(id: string): void {
 		const wasThere = this.#store.tokens.remove(id);
 		for (const wake of this.#streams.get(id) ?? []) wake();
@@ -106,7 +109,7 @@ export class Access {
 		const left = () => expiresAt * 1_000 - Date.now();
 		const ended = () => {
 			if (left() <= 0) return refuseToken('has expired');
-			// Who reads a session that is removed is told how its run ended.
+			// A reader of a removed session learns how its run ended.
 			if (!this.#store.exists()) return undefined;
 			const record = this.#store.tokens.get(id);
 			if (record === undefined) return refuseToken('was revoked');
@@ -133,7 +136,7 @@ export class Access {
 	#add(given: Omit<TokenRecord, 'id'>): TokenRecord {
 		const record = { ...given, id: makeTokenId() };
 		this.#store.transaction(() => {
-			this.#store.tokens.add(record, seconds(Date.now()));
+			this.#store.tokens.add(record, toSeconds(Date.now()));
 			this.#store.makeTokenKey();
 		});
 		return record;
@@ -160,11 +163,11 @@ function assertScope(scopes: readonly TokenScope[], scope: TokenScope): void {
 	);
 }
 
-function seconds(milliseconds: number): number {
+function toSeconds(milliseconds: number): number {
 	return Math.floor(milliseconds / 1_000);
 }
 
-/** What answers to calls need of a token: to decide about a call is more than to give its result. */
+/** Returns the scopes that answers to calls need. A decision about a call needs more than its result. */
 export function toAnswerScopes(answers: readonly CallAnswer[]): readonly TokenScope[] {
 	const decisions = answers.filter((answer) => 'approve' in answer).length;
 	return [

@@ -4,15 +4,18 @@ import { type MessageRecord, messageStride, toTurnPlace } from '../store/message
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** A message from outside and the runs that answer it: more than one where calls waited for somebody, or one failed. */
+/**
+ * A message from outside and the runs that answer it. There are several if calls waited for somebody, or if a run
+ * failed.
+ */
 export interface AskedMessage {
-	/** The message; missing where the session's first run began without one. */
+	/** The message. Missing if the first run of the session began without one. */
 	readonly input: MessageRecord | undefined;
-	/** Their numbers, oldest first. */
+	/** The numbers of the runs, oldest first. */
 	readonly runs: readonly number[];
 }
 
-/** The message that a run answers. */
+/** Finds the message that a run answers. */
 export function findAskedMessage(store: SessionStore, n: number): AskedMessage {
 	const runs: number[] = [];
 	for (let at = n; at > 0; at--) {
@@ -25,18 +28,21 @@ export function findAskedMessage(store: SessionStore, n: number): AskedMessage {
 	return { input: undefined, runs };
 }
 
-/** The message that a run began with; nothing for one that took up another. */
+/** Finds the message that started a run. Returns `undefined` for a run that continues another one. */
 export function findInput(store: SessionStore, { n, firstSeq }: RunRecord): MessageRecord | undefined {
 	const { records } = store.messages.page({ from: firstSeq, to: firstSeq + messageStride });
 	return records.find((record) => record.run === n && isFromOutside(record));
 }
 
-/** Whether a message came from outside: the answer to a tool's question did, the result of a call did not. */
+/** Whether a message came from outside. The answer to a tool's question did, and the result of a call did not. */
 export function isFromOutside({ message, input, inbound }: MessageRecord): boolean {
 	return input === true && (message.role === 'user' || inbound !== undefined);
 }
 
-/** What stands in the history where a message is asked again: itself or a newer text, and where it answered a question, that question. */
+/**
+ * Returns the history entries for a message that is asked again: the message or its newer text, after the question that
+ * it answers, if any.
+ */
 export function readRepeatedInput(store: SessionStore, record: MessageRecord, newer?: UserMessage): Message[] {
 	const { message } = store.messages.whole(record);
 	if (message.role !== 'tool') return [newer ?? message];
@@ -49,31 +55,30 @@ export function readRepeatedInput(store: SessionStore, record: MessageRecord, ne
 	return [...kept, { ...message, content, parts }];
 }
 
-/** What is known of a message that is asked again: it keeps the name that it is listed under. */
+/** Returns the origin of a message that is asked again. It keeps its listed id. */
 export function repeatInbound({ seq, inbound }: MessageRecord, given: Inbound): Inbound {
 	return { messageId: toListedId(seq), ...(inbound ?? given) };
 }
 
-/** What a message is called in a page's list whose sender did not call it anything. */
+/** Returns the id in a page's list of a message whose sender gave it none. */
 export function toListedId(place: number): string {
 	return `in_${place}`;
 }
 
-/** What a page's message is to the session. */
+/** A page's message and its relation to the session. */
 export interface Posted {
 	readonly message: UserMessage;
-	/** The page's id of it. */
+	/** The page's id of the message. */
 	readonly ownId: string | undefined;
-	/** Whether the answer is asked for again. */
+	/** Whether the page requests the answer again. */
 	readonly isAgain: boolean;
-	/** The message that this is about: itself, where it is edited, or an answer. */
+	/** The message that is edited, or whose answer is requested again. */
 	readonly messageId: string | undefined;
 }
 
 /**
- * Where a page's message belongs: to a run that it began when it came before, or into the place of a message of the
- * session, itself or edited. Nothing for a new one. A run that failed or was cancelled is no answer: its message is asked
- * again.
+ * Finds the place of a page's message: the run that it started earlier, or the place of a message that is edited or
+ * repeated. Returns `undefined` for a new message. A message whose run failed or was cancelled is asked again.
  */
 export function findPlace(
 	store: SessionStore,
@@ -98,7 +103,7 @@ export function findPlace(
 	return messageId === ownId ? { record: own, isEdited: false } : { run: own.run };
 }
 
-/** Whether the newest run goes on from calls that these answer. */
+/** Whether these answers are those that the newest run continues from. */
 export function isAnswered(store: SessionStore, answers: readonly { readonly id: string }[]): boolean {
 	const run = store.runs.get();
 	if (run === undefined || findInput(store, run) !== undefined) return false;
@@ -107,7 +112,10 @@ export function isAnswered(store: SessionStore, answers: readonly { readonly id:
 	return calls.some((call) => answers.some(({ id }) => id === call.id));
 }
 
-/** The message from outside that its sender calls so, or that is listed under that name; of an answer that which it answers. */
+/**
+ * Finds a message from outside by its sender's id or its listed id. For the id of an answer, finds the message that it
+ * answers.
+ */
 function findMessage(store: SessionStore, id: string | undefined): MessageRecord | undefined {
 	if (id === undefined) return undefined;
 	const place = /^(?:msg|in)_(\d{1,15})$/.exec(id)?.[1];
@@ -115,7 +123,7 @@ function findMessage(store: SessionStore, id: string | undefined): MessageRecord
 	return record !== undefined && isFromOutside(record) ? store.messages.whole(record) : undefined;
 }
 
-/** Whether two messages from outside say the same. */
+/** Whether two messages from outside have the same content. */
 export function isSameMessage(a: Message, b: Message): boolean {
 	const said = (message: Message) => JSON.stringify([message.content, 'parts' in message ? message.parts : undefined]);
 	return said(a) === said(b);

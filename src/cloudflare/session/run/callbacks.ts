@@ -69,14 +69,14 @@ export class Callbacks {
 
 	/** Creates the request; nothing if there is no answer to post. */
 	async #request(callback: Callback) {
-		const { callbackSecrets, github } = this.#config();
+		const { findCallbackSecrets, github } = this.#config();
 		const target = parseReplyTarget(callback.url);
 		if (target !== undefined) {
 			const text = replyText(await this.#event(callback), target.kind === 'github');
 			return text === undefined ? undefined : toReplyRequest(target, text, github);
 		}
 		const body = JSON.stringify(await this.#createOutcome(callback));
-		const signed = await signHeaders(body, { id: callback.id, secrets: callbackSecrets(), now: Date.now() });
+		const signed = await signHeaders(body, { id: callback.id, secrets: findCallbackSecrets(), now: Date.now() });
 		const headers = { 'content-type': 'application/json', 'user-agent': 'runlet', ...signed };
 		return { url: callback.url, headers, body };
 	}

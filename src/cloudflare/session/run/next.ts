@@ -87,8 +87,8 @@ export function decideNext(facts: SessionFacts, now: number): Next {
 		if (!hasTables) return { state: 'missing', action: none };
 		return { state: 'removed', action: { type: 'clear' }, wakeAt: outboxAt };
 	}
-	const tellAt = earliest(callbackAt, outboxAt);
-	const watchAt = earliest(now + watchMs, tellAt);
+	const tellAt = findEarliest(callbackAt, outboxAt);
+	const watchAt = findEarliest(now + watchMs, tellAt);
 	const status = sessionStatus(run?.status);
 	if (run?.status === 'running') {
 		if (isLive) return { state: 'running', action: none, wakeAt: watchAt };
@@ -99,7 +99,7 @@ export function decideNext(facts: SessionFacts, now: number): Next {
 	if (queue.size > 0 && canTakeNext(status)) return { state: 'queued', action: { type: 'begin' }, wakeAt: watchAt };
 	// The session stays as long as somebody has to be told of a run's end.
 	const expiresAt = callbackAt === undefined ? findExpiry(facts) : undefined;
-	const wakeAt = earliest(tellAt, expiresAt);
+	const wakeAt = findEarliest(tellAt, expiresAt);
 	if (expiresAt !== undefined && expiresAt <= now) return { state: 'expired', action: { type: 'remove' }, wakeAt };
 	return { state: canTakeNext(status) ? 'idle' : 'waiting', action: none, wakeAt };
 }
@@ -122,7 +122,7 @@ function findExpiry({ session, run, queue }: SessionFacts): number | undefined {
 	return lastActivity + session.expiresAfterMs;
 }
 
-function earliest(...times: readonly (number | undefined)[]): number | undefined {
+function findEarliest(...times: readonly (number | undefined)[]): number | undefined {
 	const known = times.filter((at) => at !== undefined);
 	return known.length === 0 ? undefined : Math.min(...known);
 }

@@ -10,10 +10,10 @@ import { type MessageRecord, messageStride } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** Characters of the history that a page is shown, about. */
+/** The approximate number of characters of the history that a page gets. */
 const shownCharacters = 4_000_000;
 
-/** The head of the message that a run writes: all runs that answer one message write the same one. */
+/** Creates the head of the message that a run writes. All runs that answer one message write the same one. */
 export function findHead(store: SessionStore, n: number, isContinued: boolean): UiMessageHead {
 	const { input, runs } = findAskedMessage(store, n);
 	const told = listToldRuns(store, runs);
@@ -27,15 +27,15 @@ export function findHead(store: SessionStore, n: number, isContinued: boolean): 
 }
 
 /**
- * The newest part of the conversation as a page shows it, without the answer that is being written: a page gets that by
- * following the run. Messages that wait for their runs are the last, but that an answer whose calls are open stands
- * behind them: a page answers calls of its last message.
+ * Lists the newest part of the conversation as a page shows it, without the answer that is being written: a page gets
+ * that by following the run. Messages that wait for their run come last. Only an answer with open calls comes after
+ * them, because a page answers the calls of its last message.
  */
 export function uiMessages(store: SessionStore): UiMessage[] {
 	const inputs = store.messages.newest({ characters: shownCharacters }).filter(isFromOutside);
 	const newest = store.runs.get();
 	const messages: UiMessage[] = [];
-	/** The runs of the message that is read, and whether it is passed over. */
+	/** The runs of the current message, and whether it is skipped. */
 	let runs: number[] = [];
 	let isPassed = false;
 	const flush = (): void => {
@@ -61,7 +61,7 @@ export function uiMessages(store: SessionStore): UiMessage[] {
 	return [...messages, ...waiting];
 }
 
-/** Whether a message is shown no more; what stands again was said nevertheless, where it stood first. */
+/** Whether a message is not shown. A repeated message is shown at its first place. */
 function isGone(record: MessageRecord | undefined): boolean {
 	return record?.isReplaced === true && record.isRestated !== true;
 }
@@ -82,14 +82,17 @@ function findAnswer(store: SessionStore, runs: readonly number[]): UiMessage | u
 	return message && withAllowed(message, listApprovedCalls(store));
 }
 
-/** Results that came for calls of the newest run while others are still open: they are stored for the run after it. */
+/**
+ * Returns the results for calls of the newest run that arrived while other calls are open. They are stored for the next
+ * run.
+ */
 function findEarlyAnswers(store: SessionStore, run: RunRecord): GivenResult[] {
 	const firstSeq = store.messages.lastTurn();
 	const n = run.n + 1;
 	return toGiven({ n, firstSeq }, store.findRunMessages(n, firstSeq), listAskedApprovals(run));
 }
 
-/** What is stored of runs that follow one another; of one that goes on only what it was given. */
+/** Lists the stored parts of consecutive runs. An active run has only its input. */
 function listToldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
 	let approvals: ReadonlySet<string> = new Set();
 	return runs.flatMap((n) => {
@@ -105,13 +108,16 @@ function listToldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
 	});
 }
 
-/** The calls that a run put before a person. */
+/** Lists the calls for which a run asked a person. */
 function listAskedApprovals({ end }: RunRecord): ReadonlySet<string> {
 	const asked = end?.event.type === 'awaiting' ? (end.event.toolCalls ?? []) : [];
 	return new Set(asked.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])));
 }
 
-/** The answers to calls that a run began with, but for that to a question: it is a message of the person. */
+/**
+ * Converts the answers that a run began with. The answer to a question is left out, because it is a message of the
+ * person.
+ */
 function toGiven(
 	{ n, firstSeq }: Pick<RunRecord, 'n' | 'firstSeq'>,
 	records: readonly MessageRecord[],
@@ -126,7 +132,7 @@ function toGiven(
 			id,
 			output,
 			isError,
-			// A call that waited for a person gets no result from outside but that they did not allow it.
+			// From outside, a call that waited for a person gets no result other than a denial.
 			isDenied: approvals.has(id),
 		}));
 }

@@ -1,4 +1,4 @@
-/** A pattern of JSON Schema, read: ECMA-262 with the `u` flag, without what no automaton can match. */
+/** The syntax tree of a JSON Schema pattern: ECMA-262 with the `u` flag, without what no automaton can match. */
 export type Node =
 	| Char
 	| { readonly type: 'at'; readonly place: 'start' | 'end' | 'word' | 'not word' }
@@ -8,35 +8,35 @@ export type Node =
 	| { readonly type: 'choice'; readonly nodes: readonly Node[] }
 	| { readonly type: 'repeat'; readonly body: Node; readonly least: number; readonly most: number };
 
-/** One character of some. */
+/** One character of a set. */
 export interface Char {
 	readonly type: 'char';
 	readonly matches: (point: number) => boolean;
 }
 
-/** Characters that a pattern may look behind. */
+/** The most characters of a lookbehind. */
 const maxBehind = 100;
 
-/** Groups within groups. */
+/** The deepest nesting of groups. */
 const maxNesting = 50;
 
-/** Characters of one pattern. */
+/** The most characters of a pattern. */
 const maxPatternLength = 4_000;
 
 /**
- * Reads a pattern. Throws a plain `Error` that says why, for one that is not valid, and for what cannot be matched in linear
- * time: back references, and looks behind by a length that varies.
+ * Parses a pattern. Throws a plain `Error` with the reason if it is not valid or cannot be matched in linear time: back
+ * references, and lookbehinds of variable length.
  */
 export function parsePattern(pattern: string): Node {
 	if (pattern.length > maxPatternLength) throw new Error(`is longer than ${maxPatternLength} characters`);
-	const source = withoutNeedlessEscapes(pattern);
-	// The engine's own parser says whether it is valid, so the reader below need not.
+	const source = removeNeedlessEscapes(pattern);
+	// The engine's own parser checks the syntax, so the parser below does not.
 	new RegExp(source, 'u');
 	return new Reader(source).read();
 }
 
-/** Escapes such as `\-` or `\@`, which only a pattern without the `u` flag may have. */
-function withoutNeedlessEscapes(pattern: string): string {
+/** Removes escapes such as `\-` and `\@`, which are only valid without the `u` flag. */
+function removeNeedlessEscapes(pattern: string): string {
 	return pattern.replace(/\\([\s\S])/g, (whole, character: string) =>
 		/[\s!"#%&',:;<=>@_`~]/.test(character) ? character : character === '-' ? '\\u002d' : whole,
 	);
@@ -126,7 +126,7 @@ class Reader {
 	}
 }
 
-/** The characters that a node of one length stands for. */
+/** Returns the characters of a node with a fixed length. */
 function toCharacters(node: Node): readonly Char[] | undefined {
 	if (node.type === 'char') return [node];
 	if (node.type === 'repeat') {
@@ -140,7 +140,7 @@ function toCharacters(node: Node): readonly Char[] | undefined {
 	return parts.includes(undefined) || characters.length > maxBehind ? undefined : characters;
 }
 
-/** What one character may be. Only that one is shown to the regular expression, so it cannot take long. */
+/** Makes the test of one character. The regular expression sees only that character, so it is fast. */
 function toChar(source: string): Char {
 	const own = source.codePointAt(0) ?? 0;
 	if (source !== '.' && source.length === (own > 0xffff ? 2 : 1))

@@ -1,6 +1,6 @@
 import { type Char, type Node, parsePattern } from './parse.ts';
 
-/** A step of a program. All but `match`, `jump` and `split` go on with the step behind them. */
+/** A step of a program. All except `match`, `jump` and `split` continue with the next step. */
 type Step =
 	| { readonly type: 'match' }
 	| Char
@@ -10,7 +10,7 @@ type Step =
 	| { readonly type: 'jump'; to: number }
 	| Split;
 
-/** Goes on with any of some steps. */
+/** Continues with any of several steps. */
 interface Split {
 	readonly type: 'split';
 	readonly to: number[];
@@ -18,14 +18,14 @@ interface Split {
 
 interface Program {
 	readonly steps: Step[];
-	/** How often loops stand within each other. */
+	/** The depth of nested loops. */
 	depth: number;
 }
 
-/** Steps of one pattern, those of its looks included: repetitions with counts are written out. */
+/** The most steps of a pattern, with its lookarounds. Counted repetitions are written out. */
 const maxSteps = 4_000;
 
-/** A pattern that is matched in a time that grows with the length of the text, whatever both are. */
+/** A pattern that is matched in time proportional to the length of the text. */
 export interface Pattern {
 	/** Whether any part of the text matches. */
 	matches(text: string): boolean;
@@ -33,14 +33,14 @@ export interface Pattern {
 	readonly steps: number;
 }
 
-/** Makes a pattern out of its text. Throws a plain `Error` that says why for what cannot be one. */
+/** Compiles a pattern. Throws a plain `Error` with the reason if that is not possible. */
 export function compilePattern(source: string): Pattern {
 	const budget = { left: maxSteps };
 	const program = toProgram(parsePattern(source), budget);
 	return {
 		steps: (maxSteps - budget.left) * (program.depth + 2),
 		matches: (text) =>
-			runs(
+			findMatches(
 				program,
 				Array.from(text, (character) => character.codePointAt(0) ?? 0),
 			).some,
@@ -119,25 +119,31 @@ function writeRepeat(
 	for (const split of splits) split.to.push(steps.length);
 }
 
-/** Nothing, a billion times, is written as slowly as something: each copy costs a step at least. */
+/** Each copy costs at least one step, because even an empty body repeated a billion times takes time to write. */
 function writeOnce(body: Node, program: Program, budget: { left: number }, depth: number): void {
 	if (budget.left-- <= 0) throw new Error('is too large: use fewer, or smaller, repetitions');
 	write(body, program, budget, depth);
 }
 
 /**
- * At which places of a text a match begins. From the text's end to its start it is known, for every step, whether a match
- * can be reached from there; so each step is looked at once a character, but for loops, and nothing is tried twice.
+ * Finds the places of a text where a match begins. It goes from the end of the text to its start and knows for every
+ * step whether a match can be reached. So each step is visited once for each character, except in loops, and nothing is
+ * tried twice.
  */
-function runs({ steps }: Program, points: readonly number[]): { readonly at: Uint8Array; readonly some: boolean } {
-	const looks = new Map(steps.flatMap((step) => (step.type === 'look' ? [[step, runs(step.program, points).at]] : [])));
+function findMatches(
+	{ steps }: Program,
+	points: readonly number[],
+): { readonly at: Uint8Array; readonly some: boolean } {
+	const looks = new Map(
+		steps.flatMap((step) => (step.type === 'look' ? [[step, findMatches(step.program, points).at]] : [])),
+	);
 	const at = new Uint8Array(points.length + 1);
 	let some = false;
 	let behind = new Uint8Array(steps.length + 1);
 	let here = new Uint8Array(steps.length + 1);
 	for (let index = points.length; index >= 0; index--) {
 		here.fill(0);
-		// A loop's end jumps back to a step that is looked at later: look again until nothing changes.
+		// The end of a loop jumps back to a step that is visited later, so this repeats until nothing changes.
 		for (let changed = true; changed; ) {
 			changed = false;
 			for (let place = steps.length - 1; place >= 0; place--) {

@@ -146,7 +146,7 @@ test('a turn that was begun again and says something else, or less, ends the str
 	expect(shown([started, say('One'), restarted, say('On'), stop, done])).toEqual(['One', 'interrupted']);
 });
 
-test('what a turn thinks is shown once, though it was begun again', () => {
+test('the thinking of a restarted turn is shown once', () => {
 	const thinks: RunEvent = { type: 'reasoning', text: 'Hm.' };
 	const body = streamed([started, thinks, restarted, thinks, say('a'), stop, step, thinks, say('b'), stop, done]);
 	expect(body.match(/"reasoning_content":"Hm\."/g)).toHaveLength(2);

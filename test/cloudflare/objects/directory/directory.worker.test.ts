@@ -68,7 +68,7 @@ test('there is a cursor where there is more, and none behind the last', async ()
 	expect(second.cursor).toBeUndefined();
 });
 
-test('what was removed is gone, and a touch that comes late does not bring it back, also after a restart', async () => {
+test('a removed session stays removed after a late touch and after a restart', async () => {
 	const directory = newDirectory();
 	setClock('2026-03-01T12:00:00Z');
 	await directory.touch(entry('a', 1_000));
@@ -91,7 +91,7 @@ test('a session that is created again under an id that was removed is another on
 	expect((await directory.list({ limit: 10 })).sessions).toEqual([entry('a', 8_000, { createdAt: 4_001 })]);
 });
 
-test('what was removed is remembered for a day and then forgotten, bit by bit', async () => {
+test('a removal is remembered for a day and then forgotten', async () => {
 	const directory = newDirectory();
 	const ids = (kept: string) =>
 		runInDurableObject(directory, (_, { storage }) =>
@@ -147,7 +147,7 @@ const happening = fc.record({
 	at: fc.nat(15),
 });
 
-test('whatever happens between pages, no session comes twice and none that stayed as it was is left out', async () => {
+test('pages list every unchanged session exactly once, whatever happens between them', async () => {
 	await runInDurableObject(newDirectory(), (_, { storage }) => {
 		const store = new DirectoryStore(storage);
 		fc.assert(

@@ -57,7 +57,7 @@ test('an amount passes the limit exactly when all of it together, in whole units
 	);
 });
 
-test('what is left fits, a little more does not, and it is said of what has a cap only', () => {
+test('an amount equal to what is left fits, a little more does not, and only caps have a rest', () => {
 	fc.assert(
 		fc.property(limit, amount, amount, (most, spent, reserved) => {
 			const state = budgetState(most, spent, reserved);

@@ -59,7 +59,7 @@ test('calls that are settled together count once each, or none of them where one
 	}
 });
 
-test('of 50 reservations at once a limit lets through those that fit, and tells the others where it stands', async () => {
+test('a limit accepts those of 50 parallel reservations that fit, and tells the others the state of the budget', async () => {
 	for (const limit of [{ tokens: 305 }, { usd: 3.05 }, { tokens: 305, usd: 100 }]) {
 		const ledger = newLedger();
 		const all = await Promise.all(Array.from({ length: 50 }, (_, n) => ledger.reserve(`call ${n}`, ten, limit)));
@@ -82,7 +82,7 @@ test('a reservation or a settlement that comes again changes nothing', async () 
 	expect(await ledger.state(limit)).toMatchObject({ spent: ten, reserved: nothing });
 });
 
-test('what was spent without a reservation is charged once, and a reservation that comes later sets nothing aside', async () => {
+test('a cost without a reservation is charged once, and its late reservation reserves nothing', async () => {
 	const ledger = newLedger();
 	await ledger.settle([{ id: 'a', amount: ten }]);
 	await ledger.settle([{ id: 'a', amount: ten }]);

@@ -80,7 +80,7 @@ const create = async (agent = 'scripted', more: object = {}) => {
 const say = (id: string, json: object, headers: Record<string, string> = {}) =>
 	ask(described.sendMessage, { id, json, headers });
 
-test('what a run comes to is described, whatever it is', async () => {
+test('every outcome of a run is described', async () => {
 	const id = await create('scripted', { metadata: { customer: '42' }, budget: { tokens: 1_000_000, usd: 900 } });
 	play({ text: 'yes', reasoning: 'hm', usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 } });
 	expect(await say(id, { text: 'hello' })).toMatchObject({ status: 'completed' });
@@ -206,7 +206,7 @@ test('a completion is described, streamed and not, with calls and without, and s
 	await ask(described.getModel, { path: 'none' });
 });
 
-test('what a sender of webhooks is answered is described', async () => {
+test('every answer to a webhook is described', async () => {
 	const agent = defineAgent({
 		name: 'scripted',
 		description: 'Takes webhooks.',

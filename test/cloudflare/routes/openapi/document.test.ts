@@ -183,7 +183,7 @@ describe('every example', () => {
 	});
 });
 
-test('what is checked by one of several schemas is described by all of them', () => {
+test('a value with several possible schemas is described by all of them', () => {
 	const body = document.paths['/v1/sessions/{id}/tool-results']?.post?.requestBody?.content['application/json'];
 	const anyOf = [{ $ref: '#/components/schemas/Approval' }, { $ref: '#/components/schemas/ToolResult' }];
 	expect(body).toHaveProperty('schema.items', { anyOf });
@@ -199,10 +199,10 @@ test('no schema has a default: generators of clients take such a field for a req
 	expect(schemas.filter(([, value]) => Object.hasOwn(value, 'default')).map(([path]) => path)).toEqual([]);
 });
 
-test('what a request may leave out is not required', () => {
+test('an optional field of a request is not required', () => {
 	expect(document.components.schemas?.CompletionInput).toHaveProperty('required', ['model', 'messages']);
 });
 
-test('what the loop streams has the types of the document’s events', () => {
+test('the loop streams only event types of the document', () => {
 	expectTypeOf<KnownDelta | LoopEvent>().toExtend<Shown<typeof runEvent>>();
 });

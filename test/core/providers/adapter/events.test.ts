@@ -85,7 +85,7 @@ test('an event that is no JSON breaks the stream off, after those before it', as
 	expect(seen).toEqual([{ n: 1 }]);
 });
 
-test('whoever leaves early closes the stream, and so does the signal', async () => {
+test('an early return closes the stream, and so does the signal', async () => {
 	let closed = 0;
 	const chunk = encode('data: {"n":1}\n\n');
 	for await (const _ of eventBatches(
