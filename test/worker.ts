@@ -109,6 +109,34 @@ const again = tool.define({
 	fn: doneOnce,
 });
 
+/** What `remember` waits for before it ends, and how often it was begun. */
+export const remembering: { begun: number; hold: () => Promise<unknown> } = { begun: 0, hold: async () => {} };
+const counter = v.optional(v.number(), 0);
+const remember = tool.define({
+	name: 'remember',
+	description: 'Counts up what the session remembers under a key; may be run again.',
+	inputSchema: v.object({ key: v.string(), how: v.optional(v.picklist(['fails', 'asks', 'halts', 'deletes'])) }),
+	passInput: true,
+	retry: 'safe',
+	fn: async ({ key, how }, { state }) => {
+		remembering.begun++;
+		const count = 1 + ((await state.get(key, counter)) ?? 0);
+		if (how === 'deletes') await state.delete(key);
+		else await state.set(key, count);
+		await remembering.hold();
+		if (how === 'fails') throw new Error('It failed.');
+		if (how === 'asks') return askUser('Sure?');
+		return how === 'halts' ? halt('halted', count) : count;
+	},
+});
+const reveal = tool.define({
+	name: 'reveal',
+	description: 'Gives a variable of the Worker.',
+	inputSchema: v.object({ name: v.string() }),
+	passInput: true,
+	fn: ({ name }, { env }) => Reflect.get(env, name),
+});
+
 const look = tool.define({
 	name: 'look',
 	description: 'Gives what the harness says about the turn.',
@@ -163,7 +191,24 @@ const runtime = {
 			description: 'Plays a script.',
 			model: 'scripted',
 			models: ['demo', 'scripted-unpriced'],
-			tools: [echo, ask, stop, noisy, byHand, pay, cheap, unsafe, safe, last, long, once, again, lethal],
+			tools: [
+				echo,
+				ask,
+				stop,
+				noisy,
+				byHand,
+				pay,
+				cheap,
+				unsafe,
+				safe,
+				last,
+				long,
+				once,
+				again,
+				lethal,
+				remember,
+				reveal,
+			],
 		}),
 		defineAgent({
 			name: 'impatient',
@@ -251,6 +296,13 @@ const runtime = {
 			description: 'Has a prompt.',
 			model: 'scripted',
 			system: 'You are the agent.',
+		}),
+		defineAgent({
+			name: 'addressing',
+			description: 'Is prompted by the session.',
+			model: 'scripted',
+			system: async ({ metadata, skillContext, sessionId, env }) =>
+				`${metadata.customer} writes by ${skillContext.transport} to ${sessionId} in ${Reflect.get(env, 'LOCAL')}.`,
 		}),
 		triage,
 	],

@@ -38,7 +38,9 @@ export {
 	type Tool,
 	type ToolCall,
 	type ToolContext,
+	type ToolEnv,
 	type ToolResult,
+	type ToolState,
 } from './tool/index.ts';
 export type { Toolbox } from './toolboxes/index.ts';
 export * as toolbox from './toolboxes/index.ts';

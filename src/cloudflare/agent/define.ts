@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { reasoningEfforts } from '../../core/chat/effort.ts';
-import type { ReasoningEffort, Timeouts } from '../../core/chat/index.ts';
+import type { ReasoningEffort, SystemPrompt, Timeouts } from '../../core/chat/index.ts';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';
@@ -49,7 +49,7 @@ const definition = v.strictObject({
 	),
 	model: v.optional(v.pipe(v.string(), v.nonEmpty())),
 	models: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
-	system: v.optional(v.string()),
+	system: v.optional(v.union([v.string(), v.function()], 'must be a text, or a function that gives one')),
 	tools: toolList,
 	skillTools: toolList,
 	skills: v.optional(
@@ -89,7 +89,8 @@ export interface AgentDefinition {
 	readonly model?: string;
 	/** Further models that a session may choose instead. */
 	readonly models?: readonly string[];
-	readonly system?: string;
+	/** Its system prompt, or a function that writes it from the session's metadata and the skill context. */
+	readonly system?: SystemPrompt;
 	/** Functions and records, or a toolbox. */
 	readonly tools?: ToolEntries;
 	/** Tools that its model may call after it read a skill that names them in `allowed-tools`. */

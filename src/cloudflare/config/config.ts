@@ -3,6 +3,7 @@ import { check } from '../../core/ground/check.ts';
 import { RunletError, toMessageText } from '../../core/ground/errors.ts';
 import type { AiBinding } from '../../core/providers/index.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
+import type { ToolEnv } from '../../core/tool/index.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { isOver, type KeyRecord } from '../auth/key.ts';
 import type { LocalMode } from '../auth/local.ts';
@@ -52,6 +53,8 @@ export interface Config {
 	/** The address of a provider and the key for it, as far as they are set. */
 	readonly findEndpoint: (name: EndpointName) => Endpoint;
 	readonly ai: AiBinding | undefined;
+	/** All bindings and variables, for the tools of agents. */
+	readonly toolEnv: ToolEnv;
 	/**
 	 * The active secrets of a source, at least one. Throws `not_configured` if there is none. An agent with secrets of its
 	 * own takes no others: a delivery that was signed for another agent is refused.
@@ -100,6 +103,7 @@ export function config(env: Env): Config {
 		metrics: env.METRICS,
 		findEndpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
 		ai: env.AI,
+		toolEnv: env,
 		findWebhookSecrets: (source, agent) => {
 			const own = `${secretNames[source]}_${agent.toUpperCase().replaceAll('-', '_')}` as const;
 			if (env[own] !== undefined) return assertSet(readSecrets(env, own), own);

@@ -51,6 +51,10 @@ export const exportedSession = v.object({
 	}),
 	runs: v.pipe(v.array(run), v.description('The oldest first, as in all lists here.')),
 	spending: v.pipe(v.array(charge), v.description('One record for each request to a model.')),
+	state: v.pipe(
+		v.array(v.object({ key: v.string(), value: v.unknown() })),
+		v.description('What tools of the session remember.'),
+	),
 	waiting: v.pipe(v.array(waiting), v.description('The messages that wait for the current run to end.')),
 	messages: v.pipe(
 		v.array(v.intersect([shownMessage, v.object(origin)])),

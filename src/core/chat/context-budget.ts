@@ -2,6 +2,7 @@ import { RunletError } from '../ground/errors.ts';
 import type { Tool } from '../tool/index.ts';
 import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
+import { writeSystem } from './system-prompt.ts';
 
 /** Estimated tokens of a request, by what they are spent on. */
 export interface BudgetParts {
@@ -29,14 +30,15 @@ export type RequestSize = Pick<ContextBudget, 'parts' | 'total'>;
 export async function checkBudget(
 	options: Pick<
 		ChatOptions,
-		'model' | 'system' | 'maxContextTokens' | 'modelContextWindow' | 'warnContextPct' | 'countTokensFn'
+		'model' | 'system' | 'context' | 'maxContextTokens' | 'modelContextWindow' | 'warnContextPct' | 'countTokensFn'
 	>,
 	messages: readonly Message[],
 	tools?: readonly Tool[],
 ): Promise<ContextBudget | undefined> {
 	const limit = await findContextLimit(options);
 	if (limit === undefined) return undefined;
-	const size = await measureRequest(options, messages, tools);
+	const system = await writeSystem(options.system, options.context);
+	const size = await measureRequest({ ...options, system }, messages, tools);
 	if (size.total > limit) throw createOverflow(size, limit);
 	return { ...size, limit, warn: isNearlyFull(options, size, limit) };
 }
@@ -56,7 +58,7 @@ export async function measureRequest(
 		model,
 		system,
 		countTokensFn: count = countTokensHeuristic,
-	}: Pick<ChatOptions, 'model' | 'system' | 'countTokensFn'>,
+	}: Pick<ChatOptions, 'model' | 'countTokensFn'> & { readonly system?: string },
 	messages: readonly Message[],
 	tools?: readonly Tool[],
 ): Promise<RequestSize> {

@@ -4,8 +4,9 @@ import type { ChatOptions } from './options.ts';
 import type { CallOptions, TextChatFn, TextChatStreamFn } from './provider.ts';
 import { createUnknownModel, resolveRegistration } from './registry.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
+import { writeSystem } from './system-prompt.ts';
 
-type Target = Pick<ChatOptions, 'model' | 'providers' | 'chatFn' | 'chatStreamFn' | 'system'>;
+type Target = Pick<ChatOptions, 'model' | 'providers' | 'chatFn' | 'chatStreamFn' | 'system' | 'context'>;
 
 /**
  * One reply, not streamed: by `options.chatFn`, else by the model's provider. Throws `unknown_model` if no provider can
@@ -17,7 +18,8 @@ export async function dispatchChat(
 	tools?: readonly Tool[],
 	call?: CallOptions,
 ): Promise<ChatReply | undefined> {
-	return toReply(await findModelFns(options).whole(options.model, messages, options.system, tools, call));
+	const system = await writeSystem(options.system, options.context);
+	return toReply(await findModelFns(options).whole(options.model, messages, system, tools, call));
 }
 
 /** One reply, streamed to `onDelta` where the provider can stream. */
@@ -28,7 +30,8 @@ export async function dispatchChatStream(
 	onDelta: OnDelta = noopOnDelta,
 	call?: CallOptions,
 ): Promise<ChatReply | undefined> {
-	return toReply(await findModelFns(options).streamed(options.model, messages, options.system, tools, onDelta, call));
+	const system = await writeSystem(options.system, options.context);
+	return toReply(await findModelFns(options).streamed(options.model, messages, system, tools, onDelta, call));
 }
 
 /** Discards every delta. */

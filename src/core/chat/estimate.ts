@@ -15,7 +15,7 @@ const aroundTool = 9;
  * providers' published rules. If there is a `countTokensFn`, it counts the messages instead.
  */
 export async function estimateRequest(
-	{ model, system, countTokensFn }: Pick<ChatOptions, 'model' | 'system' | 'countTokensFn'>,
+	{ model, system, countTokensFn }: Pick<ChatOptions, 'model' | 'countTokensFn'> & { readonly system?: string },
 	messages: readonly Message[],
 	tools: readonly Tool[] = [],
 ): Promise<number> {

@@ -61,6 +61,8 @@ export type {
 	UnknownDelta,
 } from './reply.ts';
 export { type Run, run } from './run.ts';
+export type { RunContext } from './run-context.ts';
 export { runLoop, runLoopMessages, runLoopStream, runLoopStreamMessages } from './run-loop.ts';
+export type { SystemContext, SystemPrompt } from './system-prompt.ts';
 export type { Timeouts } from './timeouts.ts';
 export { addUsage, type ChatUsage, makeUsage } from './usage.ts';

@@ -1,4 +1,5 @@
 import { RunletError, toRunletError } from '../ground/errors.ts';
+import { storeChanges } from '../tool/state.ts';
 import type { Question, Step, WaitingCall } from './event.ts';
 import { type AssistantMessage, insertResult, listOpenCalls, type Message } from './message.ts';
 import { readUsage, withUsage } from './model-error.ts';
@@ -126,7 +127,7 @@ async function finishTurn(run: RunState, setting: TurnSetting, turn: BegunTurn):
 }
 
 async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn): Promise<CallsOutcome> {
-	const { options, context } = setting;
+	const { options, context, state } = setting;
 	const { conversation, emit } = run;
 	const { messages, store } = conversation;
 	const lastTurnAt = messages.findLastIndex(({ role }) => role === 'assistant');
@@ -144,11 +145,16 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 		timeoutMs: options.timeouts?.toolMs,
 		emit,
 		onCall: options.onToolCall,
-		onQuestion: options.onQuestion,
 		parallel: options.parallelToolCalls ?? true,
-		store: (message, haltedReason) => {
+		state,
+		ask: async (question, call, changes) => {
+			await options.onQuestion?.(question, call, changes);
+			await storeChanges(state, changes);
+		},
+		store: async (message, about) => {
 			insertResult(messages, message);
-			return store(message, { haltedReason });
+			await store(message, about);
+			await storeChanges(state, about.changes);
 		},
 	});
 }

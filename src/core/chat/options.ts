@@ -1,12 +1,14 @@
 import { assertKnownFields } from '../ground/check.ts';
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
-import type { AnyFn, AnySchema, JsonSchema, Tool, ToolCall, ToolContext, ToolEntries } from '../tool/index.ts';
+import type { AnyFn, AnySchema, JsonSchema, StateChanges, Tool, ToolCall, ToolEntries } from '../tool/index.ts';
 import type { ReasoningEffort } from './effort.ts';
 import type { Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
 import type { ProviderRegistration, TextChatFn, TextChatStreamFn, ToolChoice } from './provider.ts';
 import type { StopReason } from './reply.ts';
+import type { RunContext } from './run-context.ts';
+import type { SystemPrompt } from './system-prompt.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { ChatUsage } from './usage.ts';
 
@@ -43,6 +45,8 @@ export interface MessageContext {
 	readonly spent?: ChatUsage;
 	/** Why the tool that gave this result stops the run. */
 	readonly haltedReason?: string;
+	/** What the call of this result changed in the state. It is to be stored together with the result. */
+	readonly changes?: StateChanges;
 }
 
 /** Everything a run can be told. Only `model` is required. */
@@ -56,7 +60,7 @@ export interface ChatOptions {
 	readonly providers?: readonly ProviderRegistration[];
 	/** Further models, tried in order when one cannot be reached or breaks off. */
 	readonly fallbacks?: readonly string[];
-	readonly system?: string;
+	readonly system?: SystemPrompt;
 	/** Functions and records, or a toolbox. */
 	readonly tools?: ToolEntries;
 	readonly skills?: readonly (AnyFn | Skill)[];
@@ -122,16 +126,16 @@ export interface ChatOptions {
 	/** Model turns after which the run stops as `awaiting_tools` with no call open. Their tools run before. */
 	readonly stopAfter?: number;
 	readonly signal?: AbortSignal;
-	/** Tells tools who calls them. */
-	readonly context?: Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext'>>;
+	/** Tells tools who calls them, and what they may use. */
+	readonly context?: RunContext;
 	/** Gets what a tool's function threw, with its stack: the model and the readers get its message only. Must not throw. */
 	readonly onToolThrow?: (tool: string, thrown: unknown) => void;
 	/** Stores a message before the run's next step begins. What it throws ends the run. */
 	readonly onMessage?: (message: Message, about: MessageContext) => void | Promise<void>;
 	/** Notes that a tool carries out a call, before it does. What it throws ends the run. */
 	readonly onToolCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Notes what a call asks the person. What it throws ends the run. */
-	readonly onQuestion?: (question: Question, call: ToolCall) => void | Promise<void>;
+	/** Notes what a call asks the person, and what it changed in the state. What it throws ends the run. */
+	readonly onQuestion?: (question: Question, call: ToolCall, changes: StateChanges) => void | Promise<void>;
 	/**
 	 * Notes that a turn is asked again of which something was shown, before its readers are told. `repeated` are its notes
 	 * and warnings, which are shown again. What it throws ends the run.

@@ -13,6 +13,7 @@ import {
 	type ToolResult,
 } from '../tool/index.ts';
 import { limitTime, readArguments } from '../tool/invoke.ts';
+import { draftState, type StateChanges, type StateStore } from '../tool/state.ts';
 import type { Emit, Question, RunEvent, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 
@@ -20,7 +21,9 @@ import { type Message, type ToolMessage, toolResultMessage } from './message.ts'
 export interface CallsRequest {
 	readonly calls: readonly ToolCall[];
 	readonly tools: readonly Tool[];
-	readonly context: Omit<ToolContext, 'callId' | 'emit'>;
+	readonly context: Omit<ToolContext, 'callId' | 'emit' | 'state'>;
+	/** What the session remembers. A call changes a draft of it. */
+	readonly state: StateStore;
 	readonly timeoutMs?: number;
 	/** Ids of calls over the run's limit: they are not run. */
 	readonly beyondLimit: ReadonlySet<string>;
@@ -36,10 +39,18 @@ export interface CallsRequest {
 	readonly parallel: boolean;
 	/** Notes that a tool begins with a call, before it does. */
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Notes what a call asks the person. */
-	readonly onQuestion?: (question: Question, call: ToolCall) => void | Promise<void>;
+	/** Notes what a call asks the person, and what it changed. */
+	readonly ask: (question: Question, call: ToolCall, changes: StateChanges) => Promise<void>;
 	/** Puts a result into the history, with why it stops the run, if it does. Resolves once it is stored. */
-	readonly store: (message: ToolMessage, haltedReason: string | undefined) => Promise<void>;
+	readonly store: (message: ToolMessage, about: ResultContext) => Promise<void>;
+}
+
+/** What belongs to a result. */
+export interface ResultContext {
+	/** Why it stops the run. */
+	readonly haltedReason?: string;
+	/** What its call changed in the state. */
+	readonly changes: StateChanges;
 }
 
 /** The results in the order of their calls, and why the run may have to stop. */
@@ -74,7 +85,7 @@ export function findCallsBeyond(messages: readonly Message[], from: number, limi
  * ones stay open. Each result is stored before it is shown. Once a tool asked or halted, no further sequential one begins.
  */
 export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
-	const { calls, tools, context, timeoutMs, emit, onCall, onQuestion, store } = request;
+	const { calls, tools, context, timeoutMs, emit, onCall, ask, store } = request;
 	const results = new Map<string, ToolResult>();
 	const outcome: { question?: Question; haltedReason?: string } = { haltedReason: request.haltedReason };
 	const notes = createNoteGate(emit);
@@ -89,14 +100,17 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		const tool = findByCall(tools, call.name);
 		if (tool !== undefined) await onCall?.(call, tool);
 		const emitNote = (note: Note): void => notes.show(toNoteEvent(call.id, note));
-		const given = await dispatch(tools, call, { ...context, emit: emitNote, timeoutMs });
-		return settle(call, given);
+		const draft = draftState(request.state);
+		const given = await dispatch(tools, call, { ...context, state: draft.state, emit: emitNote, timeoutMs });
+		const changes = draft.close();
+		// A call that failed has changed nothing.
+		return settle(call, given, given.isError ? undefined : changes);
 	};
-	const settle = async (call: ToolCall, given: ToolResult): Promise<void> => {
+	const settle = async (call: ToolCall, given: ToolResult, changes: StateChanges = new Map()): Promise<void> => {
 		if (isAskUser(given.output)) {
 			const { question, options } = given.output;
 			const asks: Question = { callId: call.id, question, ...(options !== undefined && { options }) };
-			await onQuestion?.(asks, call);
+			await ask(asks, call, changes);
 			outcome.question ??= asks;
 			return;
 		}
@@ -104,7 +118,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		if (halted !== undefined) outcome.haltedReason ??= halted.reason;
 		const result = halted === undefined ? given : { ...given, output: halted.result };
 		const room = await notes.hold(async () => {
-			await store(toolResultMessage(result), halted?.reason);
+			await store(toolResultMessage(result), { haltedReason: halted?.reason, changes });
 			results.set(call.id, result);
 			return { shown: emit({ type: 'tool_result', ...result }) };
 		});

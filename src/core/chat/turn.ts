@@ -3,7 +3,7 @@ import { createBuiltins } from '../skill/builtins.ts';
 import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
 import { listAdvertised } from '../skill/resolver.ts';
 import { filterAvailable } from '../tool/dispatch.ts';
-import { forAgent, type Tool, type ToolContext } from '../tool/index.ts';
+import { forAgent, inMemoryState, type StateStore, type Tool, type ToolContext } from '../tool/index.ts';
 import { ActiveSkills } from './active-skills.ts';
 import type { TurnReaders } from './ask-model.ts';
 import { askWithinContext } from './context-limit.ts';
@@ -13,6 +13,7 @@ import { assertKnownOptions, type ChatOptions } from './options.ts';
 import { anyObjectWords, assertReadable, isAnyObject } from './output.ts';
 import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
+import { writeSystem } from './system-prompt.ts';
 import { selectOfferedTools } from './tool-choice.ts';
 
 /** What all turns of a run share. */
@@ -23,7 +24,8 @@ export interface TurnSetting {
 	readonly tools: readonly Tool[];
 	readonly resolver?: SkillResolver;
 	readonly skills?: ActiveSkills;
-	readonly context: Omit<ToolContext, 'callId' | 'emit'>;
+	readonly context: Omit<ToolContext, 'callId' | 'emit' | 'state'>;
+	readonly state: StateStore;
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
 }
@@ -36,7 +38,7 @@ export function prepareTurns(options: ChatOptions, stream: boolean, signal: Abor
 	}
 	assertReadable(options.outputSchema);
 	assertEffort(options.reasoningEffort);
-	const { sessionId, runId = crypto.randomUUID() } = options.context ?? {};
+	const { sessionId, runId = crypto.randomUUID(), env = {}, state = inMemoryState() } = options.context ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);
 	let tools: readonly Tool[] = [];
 	const offered = forAgent(options.skillTools ?? []);
@@ -47,13 +49,14 @@ export function prepareTurns(options: ChatOptions, stream: boolean, signal: Abor
 		signal,
 		runId,
 		sessionId,
+		env,
 		onThrow: options.onToolThrow,
 		get skillContext(): SkillContext {
 			const { skillContext = options.context?.skillContext ?? {} } = options;
 			return typeof skillContext === 'function' ? skillContext() : skillContext;
 		},
 	};
-	return { options, runId, resolver, skills, tools, context, stream, signal };
+	return { options, runId, resolver, skills, tools, context, state, stream, signal };
 }
 
 /** All tools that a turn may call. Its messages end at `end`. */
@@ -73,7 +76,7 @@ export async function takeTurn(
 	readers: TurnReaders,
 ): Promise<TurnReply> {
 	const { messages } = conversation;
-	const system = await writeSystemPrompt(options, resolver, conversation, signal);
+	const system = await writeSystemPrompt({ options, resolver, context, signal }, conversation);
 	const available = await filterAvailable(tools, { ...context, timeoutMs: options.timeouts?.toolMs });
 	const offered = selectOfferedTools(available, options, messages);
 	return askWithinContext(
@@ -91,11 +94,12 @@ export async function takeTurn(
 }
 
 async function writeSystemPrompt(
-	{ model, system, outputSchema }: ChatOptions,
-	resolver: SkillResolver | undefined,
+	{ options, resolver, context, signal }: Pick<TurnSetting, 'options' | 'resolver' | 'context' | 'signal'>,
 	{ messages }: Conversation,
-	signal: AbortSignal,
 ): Promise<string | undefined> {
+	const { model, outputSchema } = options;
+	const { metadata } = options.context ?? {};
+	const system = await raceAbort(writeSystem(options.system, { ...context, metadata }), signal);
 	const skills = resolver && (await raceAbort(listAdvertised(resolver, { messages, system, model }), signal));
 	const form = isAnyObject(outputSchema) ? anyObjectWords : undefined;
 	return [system, skills, form].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;

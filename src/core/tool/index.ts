@@ -18,4 +18,5 @@ export {
 export type { InvokeContext, Outcome, ToolFailure } from './invoke.ts';
 export { providerName } from './provider-name.ts';
 export type { AnySchema, JsonSchema } from './schema.ts';
-export type { Note, Tool, ToolCall, ToolContext, ToolResult } from './tool.ts';
+export { inMemoryState, type StateChanges, type StateStore, type ToolState } from './state.ts';
+export type { Note, Tool, ToolCall, ToolContext, ToolEnv, ToolResult } from './tool.ts';

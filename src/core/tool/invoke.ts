@@ -4,6 +4,7 @@ import { askUser, halt, isAskUser, isHalt } from './control.ts';
 import { copyData } from './copy.ts';
 import { isFn, listParamNames } from './fn.ts';
 import { checkInput, getProperties } from './schema.ts';
+import { inMemoryState } from './state.ts';
 import type { Note, Tool, ToolContext } from './tool.ts';
 
 /** The reason why a call has no value. */
@@ -48,7 +49,8 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 		if (tool.fn === undefined)
 			return createFailure('failed', `${tool.name} has no function: its result comes from outside.`);
 		emitNote(emit, () => tool.onRequest?.(args()));
-		const own = { callId: '', skillContext: {}, ...shown, emit, signal };
+		const state = shown.state ?? inMemoryState();
+		const own = { callId: '', skillContext: {}, env: {}, ...shown, state, emit, signal };
 		const outcome = await callHandler(tool, args(), own, onThrow);
 		if (outcome.ok) emitNote(emit, () => createResultNote(tool, args(), outcome.value));
 		else emitNote(emit, () => createErrorNote(tool, args(), outcome.error.message));

@@ -52,7 +52,11 @@ export class Journal {
 		this.hooks = {
 			onMessage: (message, about) => this.#addMessage(message, about),
 			onToolCall: (call, tool) => this.#beginCall(call, tool),
-			onQuestion: (question, call) => this.#write((store) => noteBegun(store, call, question)),
+			onQuestion: (question, call, changes) =>
+				this.#write((store) => {
+					noteBegun(store, call, question);
+					store.state.change(changes);
+				}),
 			onRestart: (_, repeated) => this.#markRestarted(repeated.length),
 			steer: () => this.#takeWaiting(),
 			meter: { reserve: (request) => this.#reserve(request), lost: options.meter.lost },
@@ -76,7 +80,7 @@ export class Journal {
 
 	async #addMessage(...[message, about]: Parameters<JournalHooks['onMessage']>): Promise<void> {
 		const { record, meter, sync, atCrashPoint } = this.#options;
-		const { turn, spent, haltedReason, inFrontOf } = about;
+		const { turn, spent, haltedReason, inFrontOf, changes } = about;
 		const before = [...this.#kept, ...about.before];
 		if (inFrontOf !== undefined) {
 			this.#write((store) => store.addSummary(record.n, message, Date.now(), inFrontOf));
@@ -91,6 +95,7 @@ export class Journal {
 				before: before.length > 0 ? before : undefined,
 				haltedReason,
 			});
+			if (changes !== undefined) store.state.change(changes);
 			if (turn === undefined) return;
 			meter.settle(spent, message);
 			if (restarts > 0) store.runs.markRestarted(record.n, 0);

@@ -12,6 +12,7 @@ import { listApprovedCalls, listQuestions } from '../store/calls.ts';
 import { InboundContext } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
+import { createRunState } from '../store/state.ts';
 import type { SessionRecord, SessionStore } from '../store/store.ts';
 import { chargeLost, createSessionMeter, type OwnerLedger, readBudgetState } from './meter.ts';
 import { type Ended, RunCounter } from './metrics.ts';
@@ -41,7 +42,7 @@ export function prepareRun(
 	taken: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
 ): Work {
 	const { store, options, limit, ledger, atCrashPoint, onSteered, onEnded } = context;
-	const { id: sessionId, owner } = store.session();
+	const { id: sessionId, owner, metadata } = store.session();
 	const counter = new RunCounter(taken.events);
 	const history = readHistory(store, options);
 	const inbound = new InboundContext(history, owner);
@@ -56,7 +57,7 @@ export function prepareRun(
 		atCrashPoint,
 		options: {
 			...options,
-			context: { sessionId, runId: record.id },
+			context: { ...options.context, sessionId, runId: record.id, metadata, state: createRunState(store.state) },
 			skillContext: () => inbound.current,
 			stopAfter: record.stopAfter,
 			approved: listApprovedCalls(store),
@@ -106,6 +107,7 @@ export function createChatOptions(
 		reasoningEffort,
 		system,
 		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
+		context: { env: config.toolEnv },
 		skillTools,
 		skillResolver: createResolver(agent, config, providers),
 		onToolThrow: (tool, thrown) => logThrown(tool, thrown, { local: config.local !== undefined }),

@@ -20,6 +20,7 @@
  *   `session.listed_at` is when the list was last told.
  * - `token`: the tokens that open the session.
  * - `run.tail`: how the run ended.
+ * - `state`: what tools of the session remember.
  */
 export const migrations: readonly string[] = [
 	`CREATE TABLE session (
@@ -69,4 +70,5 @@ export const migrations: readonly string[] = [
 	CREATE TABLE outbox (
 		id TEXT PRIMARY KEY, body TEXT NOT NULL, failed INTEGER NOT NULL, due_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
+	'CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;',
 ];

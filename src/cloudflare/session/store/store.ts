@@ -11,6 +11,7 @@ import { QueueRows, type Waiting } from './queue.ts';
 import { RunRows } from './runs.ts';
 import { migrations } from './schema.ts';
 import { type Charge, SpendingRows } from './spending.ts';
+import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
 import { guardStorage, type Storage } from './storage.ts';
 import { TokenRows } from './tokens.ts';
@@ -50,6 +51,7 @@ export class SessionStore {
 	readonly callbacks: CallbackRows;
 	readonly tokens: TokenRows;
 	readonly outbox: OutboxRows;
+	readonly state: StateRows;
 	readonly #storage: Storage;
 
 	constructor(given: Storage) {
@@ -65,6 +67,7 @@ export class SessionStore {
 		this.callbacks = new CallbackRows(sql);
 		this.tokens = new TokenRows(sql);
 		this.outbox = new OutboxRows(sql);
+		this.state = new StateRows(sql);
 	}
 
 	/** Updates the tables of an earlier version. Call it before anything else. */

@@ -130,6 +130,7 @@ function* listEntries(store: SessionStore, about: Exported['session']): Generato
 		call = charges.at(-1)?.call ?? 0;
 		if (charges.length < atOnce) break;
 	}
+	for (const key of store.state.list()) yield ['state', { key, value: store.state.get(key) }];
 	for (let next = store.queue.after(0); next !== undefined; next = store.queue.after(next.id)) {
 		const { runId, message, inbound } = next;
 		const parts = message.role === 'user' ? message.parts : undefined;
@@ -173,7 +174,7 @@ function toTime(milliseconds: number): string {
 
 /** A line a record, and a last one that says how many there were: without it the export is not whole. */
 function* toLines(entries: Iterable<Entry>): Generator<string> {
-	const counts = { runs: 0, spending: 0, waiting: 0, messages: 0 };
+	const counts = { runs: 0, spending: 0, state: 0, waiting: 0, messages: 0 };
 	for (const [kind, value] of entries) {
 		if (kind !== 'session') counts[kind]++;
 		yield `${JSON.stringify({ [names[kind]]: value })}\n`;
@@ -185,12 +186,13 @@ const names = {
 	session: 'session',
 	runs: 'run',
 	spending: 'spending',
+	state: 'state',
 	waiting: 'waiting',
 	messages: 'message',
 } as const satisfies Record<keyof Exported, string>;
 
 /** The lists of the document, in the order in which their records come. */
-const lists = ['runs', 'spending', 'waiting', 'messages'] as const;
+const lists = ['runs', 'spending', 'state', 'waiting', 'messages'] as const;
 
 function* toDocument(entries: Iterable<Entry>): Generator<string> {
 	/** The lists that were begun. */

@@ -90,6 +90,7 @@ export const exported = {
 	session: { ...session, owner: 'shop', title: 'What is 17 + 25?' },
 	runs: [exportedRun],
 	spending: [charge],
+	state: [],
 	waiting: [],
 	messages: [{ ...asked, sender: 'shop', transport: 'http' }, answered],
 };
@@ -100,7 +101,7 @@ export const exportedLines = [
 	{ run: exportedRun },
 	{ spending: charge },
 	...exported.messages.map((message) => ({ message })),
-	{ end: { runs: 1, spending: 1, waiting: 0, messages: 2 } },
+	{ end: { runs: 1, spending: 1, state: 0, waiting: 0, messages: 2 } },
 ]
 	.map((line) => `${JSON.stringify(line)}\n`)
 	.join('');

@@ -153,7 +153,7 @@ export const exportSession = operation({
 	tag: 'Sessions',
 	summary: 'Export a session',
 	description:
-		'All data of the session as it is now: state, metadata, runs, spending, waiting messages and the whole history. The answer is a stream of any length.',
+		'All data of the session as it is now: state, metadata, runs, spending, what tools remember, waiting messages and the whole history. The answer is a stream of any length.',
 	access: 'owner',
 	adminToo: true,
 	headers: ['accept'],
@@ -165,7 +165,7 @@ export const exportSession = operation({
 			also: {
 				'application/x-ndjson': {
 					example: example.exportedLines,
-					says: 'Lines `{ "session": … }`, `{ "run": … }`, `{ "spending": … }`, `{ "waiting": … }`, `{ "message": … }`, and a last line `{ "end": … }` with the number of each. Without the last line the export is incomplete.',
+					says: 'Lines `{ "session": … }`, `{ "run": … }`, `{ "spending": … }`, `{ "state": … }`, `{ "waiting": … }`, `{ "message": … }`, and a last line `{ "end": … }` with the number of each. Without the last line the export is incomplete.',
 				},
 			},
 		},
