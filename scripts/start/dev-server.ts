@@ -54,30 +54,36 @@ const told = v.variant('event', [
 	v.looseObject({ event: v.literal('worker'), port: v.optional(v.number()), isSecure: v.optional(v.boolean(), false) }),
 ]);
 
+/** A process of Wrangler, and what is known of the Worker that it runs. */
+interface Wrangler {
+	readonly child: ChildProcess;
+	/** Its own address. */
+	port?: number;
+	/** What it said about the running Worker. Undefined while none runs or while it is replaced. */
+	worker?: { readonly port?: number; readonly isSecure: boolean };
+	/** The Worker's address. */
+	address?: Address;
+	/** When the Worker first answered. */
+	upSince?: number;
+	/** When the first build began whose Worker has not run yet. What is saved later may be missing from a failed build. */
+	readAt?: number;
+	/** Its last output. */
+	tail: string;
+}
+
 export class DevServer {
 	readonly #options: DevServerOptions;
 	readonly #mark = randomUUID();
 	readonly #lines = new SourceLines();
-	#child: ChildProcess | undefined;
-	/** Wrangler's own address. */
-	#port: number | undefined;
-	/** What Wrangler said about the running Worker. Undefined while none runs or while it is replaced. */
-	#worker: { readonly port?: number; readonly isSecure: boolean } | undefined;
-	/** The Worker's address. */
-	#address: Address | undefined;
-	/** When the Worker of the current Wrangler process first answered. */
-	#upSince: number | undefined;
+	/** The running process. */
+	#wrangler: Wrangler | undefined;
 	/** The current error of the sources. */
 	#mistake: RunletError | undefined;
-	/** When the first build began whose Worker has not run yet. What is saved later may be missing from a failed build. */
-	#readAt: number | undefined;
 	/** When a source was last saved. */
 	#savedAt = 0;
 	#intent: 'run' | 'restart' | 'stop' = 'run';
 	#wasUp = false;
 	#deathsAtOnce = 0;
-	/** The last output of Wrangler. */
-	#tail = '';
 	readonly #waiting = new Set<() => void>();
 
 	constructor(options: DevServerOptions) {
@@ -86,9 +92,8 @@ export class DevServer {
 
 	start(): void {
 		const { program = wranglerPath, args, json, print } = this.#options;
-		this.#tail = '';
 		this.#mistake = undefined;
-		this.#readAt = Date.now();
+		const readAt = Date.now();
 		const inside = pathToFileURL(join(import.meta.dirname, 'inside.ts')).href;
 		const child = spawn(process.execPath, ['--no-warnings', '--import', inside, program, 'dev', ...args], {
 			cwd: root,
@@ -97,21 +102,22 @@ export class DevServer {
 			stdio: ['inherit', 'pipe', 'pipe', 'ipc', 1],
 			env: { ...quietEnv, RUNLET_START: this.#mark, ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
 		});
-		this.#child = child;
+		const wrangler: Wrangler = { child, readAt, tail: '' };
+		this.#wrangler = wrangler;
 		const onMistake = (what: string) =>
 			this.#wait(`The Worker does not run: ${what.replace(/\.$/, '')}. Mend it and save: it is tried again.`);
 		const read = createOutput({ lines: this.#lines, print, onMistake, json });
 		for (const stream of [child.stdout, child.stderr]) {
 			stream?.setEncoding('utf8').on('data', (text: string) => {
-				this.#tail = `${this.#tail}${text}`.slice(-4_000);
+				wrangler.tail = `${wrangler.tail}${text}`.slice(-4_000);
 				read(text);
 			});
 		}
-		child.on('message', (message) => this.#hear(String(message), child));
+		child.on('message', (message) => this.#hear(String(message), wrangler));
 		child.on('error', (error) => this.#options.onEnd(1, `Wrangler could not be started: ${error.message}`));
 		child.on('exit', () => killMarked(`RUNLET_START=${this.#mark}`));
 		// All its output has been read by now.
-		child.on('close', (code, signal) => this.#bury(code, signal));
+		child.on('close', (code, signal) => this.#bury(wrangler, code, signal));
 	}
 
 	/** Returns the Worker's address. Waits for a starting server. Throws `not_configured` or `overloaded`. */
@@ -119,7 +125,8 @@ export class DevServer {
 		const deadline = performance.now() + patienceMs;
 		while (performance.now() < deadline) {
 			if (this.#mistake !== undefined) throw this.#mistake;
-			if (this.#address !== undefined) return this.#address;
+			const address = this.#wrangler?.address;
+			if (address !== undefined) return address;
 			await this.#change(deadline - performance.now());
 		}
 		throw new RunletError('overloaded', 'The server is still starting. Try again in a second.', { retryAfter: 1 });
@@ -128,25 +135,25 @@ export class DevServer {
 	/** Starts a server that waits for a saved file. One that is still ending because of an error starts again after its end. */
 	retry(savedAt = Date.now()): void {
 		this.#savedAt = savedAt;
-		if (this.#child === undefined && this.#intent === 'run') this.start();
+		if (this.#wrangler === undefined && this.#intent === 'run') this.start();
 	}
 
 	/** Restarts the server with the current variables. */
 	restart(): void {
-		if (this.#child === undefined) this.retry();
-		else if (this.#intent === 'run') this.#end(this.#child, 'restart', 'SIGTERM');
+		if (this.#wrangler === undefined) this.retry();
+		else if (this.#intent === 'run') this.#end(this.#wrangler, 'restart', 'SIGTERM');
 	}
 
 	stop(signal: NodeJS.Signals): void {
-		if (this.#child === undefined) this.#options.onEnd(0);
-		else this.#end(this.#child, 'stop', signal);
+		if (this.#wrangler === undefined) this.#options.onEnd(0);
+		else this.#end(this.#wrangler, 'stop', signal);
 	}
 
-	#end(child: ChildProcess, intent: 'restart' | 'stop', signal: NodeJS.Signals): void {
-		if (this.#intent === 'run') setTimeout(() => child.kill('SIGKILL'), stopMs).unref();
+	#end(wrangler: Wrangler, intent: 'restart' | 'stop', signal: NodeJS.Signals): void {
+		if (this.#intent === 'run') setTimeout(() => wrangler.child.kill('SIGKILL'), stopMs).unref();
 		this.#intent = intent;
-		this.#upSince = this.#address = undefined;
-		child.kill(signal);
+		wrangler.upSince = wrangler.address = undefined;
+		wrangler.child.kill(signal);
 	}
 
 	/** Waits for a change of state, at most the given milliseconds. */
@@ -163,25 +170,29 @@ export class DevServer {
 		for (const wake of this.#waiting) wake();
 	}
 
-	#hear(message: string, child: ChildProcess): void {
+	#hear(message: string, wrangler: Wrangler): void {
 		const parsed = v.safeParse(told, JSON.parse(message));
-		if (!parsed.success || child !== this.#child || this.#intent !== 'run') return;
+		if (!parsed.success || wrangler !== this.#wrangler || this.#intent !== 'run') return;
 		const { output } = parsed;
 		if (output.event === 'built-in') this.#lines.folder = output.folder;
 		if (output.event === 'lost') {
 			this.#options.print(`${output.name} was ended by ${output.signal}.`);
-			this.#address = undefined;
-			child.kill('SIGKILL');
+			wrangler.address = undefined;
+			wrangler.child.kill('SIGKILL');
 		}
-		if (output.event === 'DEV_SERVER_READY') this.#port = output.port;
+		if (output.event === 'DEV_SERVER_READY') wrangler.port = output.port;
 		if (output.event === 'replacing') {
-			this.#worker = this.#address = undefined;
-			this.#readAt ??= output.at;
+			wrangler.worker = wrangler.address = undefined;
+			wrangler.readAt ??= output.at;
 		}
-		if (output.event === 'worker') [this.#worker, this.#address, this.#readAt] = [output, undefined, undefined];
-		const port = this.#worker?.port ?? this.#port;
-		if (this.#address === undefined && this.#worker !== undefined && port !== undefined)
-			this.#isUp({ port, isSecure: this.#worker.port !== undefined && this.#worker.isSecure });
+		if (output.event === 'worker') {
+			wrangler.worker = output;
+			wrangler.address = wrangler.readAt = undefined;
+		}
+		const { worker, address } = wrangler;
+		const port = worker?.port ?? wrangler.port;
+		if (address === undefined && worker !== undefined && port !== undefined)
+			this.#noteUp(wrangler, { port, isSecure: worker.port !== undefined && worker.isSecure });
 	}
 
 	/** Answers nothing until a file is saved. */
@@ -193,24 +204,24 @@ export class DevServer {
 		this.#wake();
 	}
 
-	#isUp(address: Address): void {
-		this.#address = address;
+	#noteUp(wrangler: Wrangler, address: Address): void {
+		wrangler.address = address;
+		wrangler.upSince ??= performance.now();
 		this.#mistake = undefined;
 		this.#wasUp = true;
-		this.#upSince ??= performance.now();
 		this.#options.onUp(address);
 		this.#wake();
 	}
 
-	#bury(code: number | null, signal: NodeJS.Signals | null): void {
-		const livedMs = this.#upSince === undefined ? 0 : performance.now() - this.#upSince;
-		const wasUp = this.#upSince !== undefined;
+	#bury({ upSince, readAt = 0, tail }: Wrangler, code: number | null, signal: NodeJS.Signals | null): void {
+		const livedMs = upSince === undefined ? 0 : performance.now() - upSince;
+		const wasUp = upSince !== undefined;
 		const isBroken = this.#mistake !== undefined || (this.#wasUp && !wasUp && signal === null);
 		const how = signal ?? `code ${code}`;
-		this.#child = this.#port = this.#worker = this.#address = this.#upSince = undefined;
+		this.#wrangler = undefined;
 		if (this.#intent === 'stop') this.#options.onEnd(0);
 		else if (this.#intent === 'restart') this.#startAgain();
-		else if (isBroken && this.#savedAt > (this.#readAt ?? 0)) this.#startAgain();
+		else if (isBroken && this.#savedAt > readAt) this.#startAgain();
 		else if (this.#mistake !== undefined) this.#wake();
 		else if (!this.#wasUp) this.#options.onEnd(code || 1, `Wrangler ended (${how}) before the Worker ran. ${remedy}`);
 		else if (!wasUp && signal === null)
@@ -221,7 +232,7 @@ export class DevServer {
 			this.#deathsAtOnce = livedMs < atOnceMs ? this.#deathsAtOnce + 1 : 0;
 			if (this.#deathsAtOnce < maxAtOnce)
 				this.#startAgain(`Wrangler ended (${how}). It is started again; the address stays.`);
-			else this.#options.onEnd(1, `Wrangler ended ${maxAtOnce} times at once (${how}). Its last words:\n${this.#tail}`);
+			else this.#options.onEnd(1, `Wrangler ended ${maxAtOnce} times at once (${how}). Its last words:\n${tail}`);
 		}
 	}
 

@@ -1,3 +1,4 @@
+import { isTerminal } from '../../../core/chat/event.ts';
 import {
 	addUsage,
 	type ChatUsage,
@@ -128,14 +129,8 @@ export function listPieces({
 				owed = turn;
 				isThought = hasThought;
 				return [];
-			case 'done':
-			case 'awaiting':
-			case 'halted':
-			case 'cancelled':
-			case 'error':
-				return toEnd(event);
 			default:
-				return [];
+				return isTerminal(event) ? toEnd(event) : [];
 		}
 	};
 }
