@@ -1,6 +1,7 @@
 import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { listSources } from './scripts/source-names.ts';
 import { sourceNames } from './src/cloudflare/webhooks/source.ts';
 import { callbackSecret, senders } from './test/cloudflare/webhooks/senders.ts';
 
@@ -47,7 +48,11 @@ const first = [
 	'test/cloudflare/session/{run,resume,recovery}.worker.test.ts',
 ];
 
+/** The parts of the package, by their names, are the sources. */
+const alias = [...listSources()].map(([name, replacement]) => ({ find: new RegExp(`^${name}$`), replacement }));
+
 export default defineConfig(({ mode }) => ({
+	resolve: { alias },
 	test: {
 		// What the Worker writes of each request and run; warnings and errors are shown.
 		onConsoleLog: (text) => !text.startsWith('{"level":"info"'),

@@ -2,7 +2,7 @@
  * Any endpoint that speaks Chat Completions, here OpenRouter; yours is another `baseURL`, and a prefix of your choice.
  * Run it: `OPENROUTER_API_KEY=… npm run example compatible`.
  */
-import { providers } from '../src/core/index.ts';
+import { providers } from 'runlet';
 import { show } from './show.ts';
 
 const { OPENROUTER_API_KEY: apiKey, OPENROUTER_BASE_URL: baseURL = 'https://openrouter.ai/api/v1' } = process.env;

@@ -1,5 +1,5 @@
 /** Open models on Groq. Run it: `GROQ_API_KEY=… npm run example groq`. Another model: `MODEL=…`. */
-import { providers } from '../src/core/index.ts';
+import { providers } from 'runlet';
 import { show } from './show.ts';
 
 const { GROQ_API_KEY: apiKey, GROQ_BASE_URL: baseURL, MODEL: model = 'groq/openai/gpt-oss-120b' } = process.env;

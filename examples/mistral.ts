@@ -1,5 +1,5 @@
 /** Mistral's models. Run it: `MISTRAL_API_KEY=… npm run example mistral`. Another model: `MODEL=…`. */
-import { providers } from '../src/core/index.ts';
+import { providers } from 'runlet';
 import { show } from './show.ts';
 
 const {

@@ -2,7 +2,7 @@
  * Retrieval: embed the documents, rank them by a question, and let the model answer from the best. Runs offline, with the
  * demo model and its embedding: `npm run example retrieval`. With a key, `MODEL` and `EMBEDDING_MODEL` take real ones.
  */
-import { chat, providers } from '../src/core/index.ts';
+import { chat, providers } from 'runlet';
 
 const {
 	MODEL: model = 'demo',

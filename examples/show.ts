@@ -1,5 +1,5 @@
+import { type ChatOptions, chat, fn } from 'runlet';
 import * as v from 'valibot';
-import { type ChatOptions, chat, fn } from '../src/core/index.ts';
 
 const add = fn(
 	{

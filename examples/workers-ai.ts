@@ -2,7 +2,7 @@
  * Models on Workers AI. In a Worker the binding is `env.AI`; here, outside of one, it is the same API over HTTPS.
  * Run it: `CLOUDFLARE_ACCOUNT_ID=… CLOUDFLARE_API_TOKEN=… npm run example workers-ai`.
  */
-import { providers } from '../src/core/index.ts';
+import { providers } from 'runlet';
 import { show } from './show.ts';
 
 const { CLOUDFLARE_ACCOUNT_ID: account, CLOUDFLARE_API_TOKEN: token } = process.env;

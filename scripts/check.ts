@@ -19,6 +19,7 @@ if (isAsked('npm run check', usage)) {
 		[tsc],
 		[tsc, '-p', 'scripts'],
 		[tsc, '-p', 'tsconfig.build.json', '--noEmit'],
+		[tsc, '-p', 'tsconfig.worker.json', '--noEmit'],
 	]) {
 		const command = [join(root, 'node_modules', tool), ...args];
 		const { status } = spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' });

@@ -1,9 +1,20 @@
 /** `npm run example NAME`: runs a file of `examples/`. Without a name it lists them. */
 import { readdirSync } from 'node:fs';
+import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RunletError } from '../src/core/ground/errors.ts';
+import { listSources } from './source-names.ts';
 import { root } from './wrangler.ts';
+
+// An example imports the package by its name, as in a project of its own.
+const sources = listSources();
+registerHooks({
+	resolve(name, context, next) {
+		const path = sources.get(name);
+		return path === undefined ? next(name, context) : next(pathToFileURL(path).href, context);
+	},
+});
 
 const folder = join(root, 'examples');
 const names = readdirSync(folder)

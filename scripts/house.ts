@@ -13,13 +13,15 @@ const floors: readonly (readonly string[])[] = [
 	['core/chat'],
 	['core/providers'],
 	['core/index.ts'],
-	['cloudflare/log.ts', 'cloudflare/auth', 'cloudflare/wire'],
+	['cloudflare/version.ts', 'cloudflare/log.ts', 'cloudflare/auth', 'cloudflare/wire'],
 	['cloudflare/compat', 'cloudflare/webhooks'],
 	['cloudflare/rpc'],
 	['cloudflare/config'],
 	['cloudflare/agent', 'cloudflare/objects'],
 	['cloudflare/session'],
 	['cloudflare/routes'],
+	['cloudflare/runlet'],
+	['cloudflare/index.ts'],
 	['client', 'agents'],
 	['page', 'worker.ts'],
 ];
@@ -33,10 +35,14 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 /** What a wing may import from other wings, if that is less than everything below it. */
 const only: Readonly<Record<string, readonly string[]>> = {
 	core: ['core'],
-	agents: ['core', 'cloudflare/agent', 'cloudflare/webhooks'],
+	agents: [],
 	client: ['cloudflare/wire'],
 	page: ['client'],
+	'worker.ts': ['agents'],
 };
+
+/** What is yours imports the package by its name, as in a project of its own, so that each file can be copied out. */
+const byName: readonly string[] = ['agents', 'worker.ts'];
 
 /** The rooms from which a wing imports only types, so that it bundles none of their code. */
 const typesOnly: Readonly<Record<string, readonly string[]>> = { client: ['cloudflare'] };
@@ -48,17 +54,19 @@ export function findViolations(root: string): readonly string[] {
 	return files.flatMap((file) => {
 		const from = findFloor(file);
 		if (from === undefined) return [`src/${file}: has no room. Name its room in scripts/house.ts.`];
-		return listImports(join(source, file)).flatMap(({ specifier, isType }) => {
+		const text = readFileSync(join(source, file), 'utf8');
+		const within = listImports(text).flatMap(({ specifier, isType }) => {
 			const target = join(dirname(file), specifier);
 			const problem = findProblem(file, from, target) ?? findCode(file, target, isType);
 			return problem === undefined ? [] : [`src/${file}: imports ${specifier}: ${problem}`];
 		});
+		const mayName = byName.some((room) => isWithin(file, room));
+		const names = mayName ? [] : listNames(text);
+		return [...within, ...names.map((name) => `src/${file}: imports ${name}: write its path in src.`)];
 	});
 }
 
 function findProblem(file: string, from: Place, target: string): string | undefined {
-	// The Worker reads its version from package.json.
-	if (target === '../package.json' && isWithin(file, 'cloudflare')) return undefined;
 	const to = findFloor(target);
 	if (to === undefined) return 'this is in no room of src.';
 	if (to.room === from.room) return undefined;
@@ -68,7 +76,8 @@ function findProblem(file: string, from: Place, target: string): string | undefi
 	const wing = Object.keys(only).find((name) => isWithin(file, name));
 	const allowed = wing === undefined ? undefined : [wing, ...(only[wing] ?? [])];
 	if (allowed === undefined || allowed.some((room) => isWithin(target, room))) return undefined;
-	return `${wing} imports ${allowed.slice(1).join(', ')} and nothing else.`;
+	const names = byName.some((room) => isWithin(file, room)) ? ["the package's parts by their names"] : [];
+	return `${wing} imports ${[...allowed.slice(1), ...names].join(', ')} and nothing else.`;
 }
 
 function findCode(file: string, target: string, isType: boolean): string | undefined {
@@ -111,14 +120,19 @@ interface Import {
 }
 
 /** Finds the relative specifiers after `from` or `import`. */
-function listImports(path: string): readonly Import[] {
-	const text = readFileSync(path, 'utf8');
+function listImports(text: string): readonly Import[] {
 	const found = text.matchAll(/\b(from|import)\s*\(?\s*(["'`])(\.[^"'`]*)\2/g);
 	return [...found].map(({ 1: word, 3: specifier = '', index }) => {
 		const before = text.slice(0, index);
 		const statement = before.slice(Math.max(before.lastIndexOf('import'), before.lastIndexOf('export')));
 		return { specifier, isType: word === 'from' && /^\w+\s+type\b/.test(statement) };
 	});
+}
+
+/** Finds the parts of the package that are imported by their names. */
+function listNames(text: string): readonly string[] {
+	const found = text.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s*["'](runlet(?:\/[\w-]+)?)["']/gm);
+	return [...found].map(({ 1: name = '' }) => name);
 }
 
 if (process.argv[1] === import.meta.filename) {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { triage } from '../src/agents/triage.ts';
 import { defineAgent } from '../src/cloudflare/agent/define.ts';
-import type { Env } from '../src/cloudflare/config/env.ts';
+import type { WorkerEnv } from '../src/cloudflare/config/env.ts';
 import { Directory as DirectoryObject } from '../src/cloudflare/objects/directory/object.ts';
 import { Ledger as LedgerObject } from '../src/cloudflare/objects/ledger/object.ts';
 import { Publisher as PublisherObject } from '../src/cloudflare/objects/publisher/object.ts';
@@ -311,7 +311,7 @@ const runtime = {
 };
 
 export class Session extends bindSession(runtime) {
-	constructor(ctx: DurableObjectState, env: Env) {
+	constructor(ctx: DurableObjectState, env: WorkerEnv) {
 		makeBreakable(ctx);
 		makeMortal(ctx);
 		super(ctx, env);
@@ -319,19 +319,19 @@ export class Session extends bindSession(runtime) {
 }
 
 export class Ledger extends LedgerObject {
-	constructor(ctx: DurableObjectState, env: Env) {
+	constructor(ctx: DurableObjectState, env: WorkerEnv) {
 		super(ctx, env, now);
 	}
 }
 
 export class Directory extends DirectoryObject {
-	constructor(ctx: DurableObjectState, env: Env) {
+	constructor(ctx: DurableObjectState, env: WorkerEnv) {
 		super(ctx, env, now);
 	}
 }
 
 export class Publisher extends PublisherObject {
-	constructor(ctx: DurableObjectState, env: Env) {
+	constructor(ctx: DurableObjectState, env: WorkerEnv) {
 		super(ctx, env, { paceMs: 50 });
 	}
 }

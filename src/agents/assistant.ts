@@ -1,5 +1,5 @@
-import { defineAgent } from '../cloudflare/agent/define.ts';
-import { toolbox } from '../core/index.ts';
+import { toolbox } from 'runlet';
+import { defineAgent } from 'runlet/cloudflare';
 
 /** Answers questions with the time, arithmetic, and every published skill. */
 export const assistant = defineAgent({

@@ -1,6 +1,6 @@
+import { tool } from 'runlet';
+import { defineAgent } from 'runlet/cloudflare';
 import * as v from 'valibot';
-import { defineAgent } from '../cloudflare/agent/define.ts';
-import { tool } from '../core/index.ts';
 
 /** Moves money, so the loop never runs it: a person does, and submits the result. */
 const issueRefund = tool.define({

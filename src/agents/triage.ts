@@ -1,7 +1,6 @@
+import { tool } from 'runlet';
+import { commentMark, defineAgent } from 'runlet/cloudflare';
 import * as v from 'valibot';
-import { defineAgent } from '../cloudflare/agent/define.ts';
-import { commentMark } from '../cloudflare/webhooks/index.ts';
-import { tool } from '../core/index.ts';
 
 /** The labels of the repository, and words of titles that they stand for. */
 const labels = {

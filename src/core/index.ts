@@ -30,6 +30,7 @@ export * as tool from './tool/index.ts';
 export {
 	type AskUser,
 	askUser,
+	type Env,
 	type Fn,
 	fn,
 	type Halt,
@@ -38,7 +39,6 @@ export {
 	type Tool,
 	type ToolCall,
 	type ToolContext,
-	type ToolEnv,
 	type ToolResult,
 	type ToolState,
 } from './tool/index.ts';

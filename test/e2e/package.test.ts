@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -15,21 +15,27 @@ const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```t
 	([, code = '']) => code,
 );
 
-beforeAll(() => {
-	const packed: unknown = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', project], root));
-	const [{ filename }] = packed as [{ filename: string }];
-	writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'fresh', private: true, type: 'module' }));
-	run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', `./${filename}`]);
+/** Compiles the files of a folder as a strict project does. */
+function compile(folder = '.', types: readonly string[] = [], lib: readonly string[] = ['es2024', 'dom']): void {
 	const compilerOptions = {
 		strict: true,
 		noEmit: true,
 		target: 'es2024',
 		module: 'nodenext',
-		types: [],
-		lib: ['es2024', 'dom'],
+		types,
+		lib,
 		allowImportingTsExtensions: true,
 	};
-	writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+	const config = JSON.stringify({ compilerOptions, include: ['*.ts'] });
+	writeFileSync(join(project, folder, 'tsconfig.json'), config);
+	run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]);
+}
+
+beforeAll(() => {
+	const packed: unknown = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', project], root));
+	const [{ filename }] = packed as [{ filename: string }];
+	writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'fresh', private: true, type: 'module' }));
+	run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', `./${filename}`]);
 });
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
@@ -55,14 +61,14 @@ test('a fresh project imports every part of the package, and every public name i
 	);
 });
 
-test('the package holds no test, no script and no Worker', () => {
+test('the package holds no test and no script', () => {
 	const files = run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], root);
 	const [{ files: listed }] = JSON.parse(files) as [{ files: { path: string }[] }];
 	const odd = listed
 		.map(({ path }) => path)
 		.filter(
 			(path) =>
-				!/^(dist\/(core|client|cloudflare\/wire)\/[\w/-]+\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
+				!/^(dist\/(core|client|cloudflare)\/[\w/-]+\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
 					path,
 				),
 		);
@@ -72,19 +78,13 @@ test('the package holds no test, no script and no Worker', () => {
 test('the code in README.md compiles against the package, and what can run offline prints what it says', () => {
 	const [add = '', book = '', skilled = '', agent = '', models = '', hooked = '', client = '', library = ''] = blocks;
 	expect(blocks).toHaveLength(8);
-	const define = join(root, 'src/cloudflare/agent/define.ts');
-	writeFileSync(join(project, 'add.ts'), add);
-	writeFileSync(join(project, 'book.ts'), book);
-	writeFileSync(join(project, 'skilled.ts'), skilled.replace("'./define.ts'", `'${define}'`));
-	writeFileSync(
-		join(project, 'agent.ts'),
-		agent.replace("'../index.ts'", "'runlet'").replace("'./define.ts'", `'${define}'`),
-	);
-	writeFileSync(join(project, 'hooked.ts'), hooked.replace("'./define.ts'", `'${define}'`));
-	writeFileSync(join(project, 'models.ts'), models);
-	writeFileSync(join(project, 'client.ts'), client);
-	writeFileSync(join(project, 'library.ts'), library);
-	run(join(root, 'node_modules/.bin/tsc'), ['-p', '.']);
+	const files = { add, book, models, client, library };
+	for (const [name, code] of Object.entries(files)) writeFileSync(join(project, `${name}.ts`), code);
+	compile();
+	mkdirSync(join(project, 'worker'));
+	for (const [name, code] of Object.entries({ book, skilled, agent, hooked }))
+		writeFileSync(join(project, 'worker', `${name}.ts`), code);
+	compile('worker', [join(root, 'node_modules/@cloudflare/workers-types')], ['es2024', 'esnext.array']);
 	expect(run(process.execPath, ['add.ts'])).toMatch(/^5\n[\s\S]*17 \+ 25 is 42\.\n$/);
 	expect(run(process.execPath, ['models.ts'])).toBe('Anthropic\n');
 	const said = run(process.execPath, ['library.ts']);

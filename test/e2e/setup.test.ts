@@ -118,12 +118,12 @@ describe('npm run deploy -- --dry-run runs what would be deployed, and says what
 		expect(stderr).toMatch(/^MODEL: "gtp-5" is no model/m);
 	});
 
-	test('an agent that is listed twice, with the line of the list', async () => {
+	test('an agent that is listed twice, with the line of createRunlet', async () => {
 		const [status, stderr] = await dryRun('src/agents/index.ts', (text) =>
-			text.replace('checkAgents([assistant, ', 'checkAgents([assistant, assistant, '),
+			text.replace('[assistant, ', '[assistant, assistant, '),
 		);
 		expect(status).toBe(1);
-		expect(stderr).toMatch(/src\/agents\/index\.ts:\d+:\d+.*the agent assistant is in the list twice/);
+		expect(stderr).toMatch(/src\/worker\.ts:\d+:\d+.*the agent assistant is in the list twice/);
 	});
 
 	test('a skill that no folder has', async () => {

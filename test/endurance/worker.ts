@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
 import { agents } from '../../src/agents/index.ts';
 import { defineAgent } from '../../src/cloudflare/agent/define.ts';
-import type { Env } from '../../src/cloudflare/config/env.ts';
+import type { WorkerEnv } from '../../src/cloudflare/config/env.ts';
 import { createApp } from '../../src/cloudflare/routes/app.ts';
 import { bindSession } from '../../src/cloudflare/session/object.ts';
 import { providers, tool } from '../../src/core/index.ts';
@@ -84,7 +84,7 @@ const runtime = {
 
 /** Sessions whose model and tools are outside, in the process of the programme. */
 export class Session extends bindSession(runtime) {
-	constructor(ctx: DurableObjectState, env: Env) {
+	constructor(ctx: DurableObjectState, env: WorkerEnv) {
 		super(ctx, env);
 		objects.set(ctx.id.toString(), ctx);
 	}

@@ -43,11 +43,15 @@ test.each([
 	['core/toolboxes/time.ts', '../skill/index.ts'],
 	['core/ground/errors.ts', '../tool/schema.ts'],
 	['core/ground/public-fetch.ts', '../../cloudflare/log.ts'],
-	['agents/mine.ts', '../cloudflare/session/object.ts'],
+	['agents/mine.ts', '../cloudflare/index.ts'],
+	['agents/mine.ts', '../core/index.ts'],
+	['worker.ts', './cloudflare/index.ts'],
+	['cloudflare/routes/app.ts', '../runlet/create.ts'],
 	['client/index.ts', '../cloudflare/rpc/session.ts'],
 	['page/app.ts', '../cloudflare/wire/event.ts'],
 	['cloudflare/routes/app.ts', '../../worker.ts'],
 	['core/tool/fn.ts', '../../../package.json'],
+	['cloudflare/version.ts', '../../package.json'],
 ])('%s may not import %s', (file, specifier) => {
 	expect(judge(file, specifier)).toEqual([expect.stringContaining(`src/${file}: imports ${specifier}: `)]);
 });
@@ -55,7 +59,7 @@ test.each([
 test.each([
 	['cloudflare/session/run/agent.ts', '../../agent/define.ts'],
 	['cloudflare/session/run/runner.ts', '../events/log.ts'],
-	['cloudflare/routes/openapi/document.ts', '../../../../package.json'],
+	['cloudflare/routes/openapi/document.ts', '../../version.ts'],
 	['cloudflare/session/events/log.ts', './event-id.ts'],
 	['cloudflare/session/object.ts', './ui/show.ts'],
 	['cloudflare/routes/sessions.ts', '../session/store/store.ts'],
@@ -63,6 +67,8 @@ test.each([
 	['cloudflare/compat/format.ts', '../../core/chat/index.ts'],
 	['core/chat/loop.ts', './turn.ts'],
 	['worker.ts', './agents/index.ts'],
+	['worker.ts', 'runlet/cloudflare'],
+	['agents/mine.ts', 'runlet'],
 ])('%s may import %s', (file, specifier) => {
 	expect(judge(file, specifier)).toEqual([]);
 });
@@ -75,6 +81,16 @@ test.each([
 	["import type { B } from './b.ts';\nimport '../cloudflare/wire/event.ts';", 1],
 ])('the client takes types of the wire and no code: %s', (form, count) => {
 	expect(judge('client/index.ts', '', form)).toHaveLength(count);
+});
+
+test.each([
+	['core/tool/fn.ts', 'runlet'],
+	['cloudflare/agent/define.ts', 'runlet/chat'],
+	['page/app.ts', 'runlet/client'],
+])('%s names no part of the package: %s', (file, name) => {
+	expect(judge(file, name, `import {\n\ta,\n} from '${name}';`)).toEqual([
+		`src/${file}: imports ${name}: write its path in src.`,
+	]);
 });
 
 test('a file or folder without a room is refused', () => {

@@ -10,6 +10,7 @@ import { sourceNames, type WebhookMapping, type WebhookMappings } from '../webho
 import { maxWebhookBody } from '../wire/body.ts';
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
+import { withCallerFirst } from './caller-first.ts';
 
 const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
 
@@ -163,30 +164,22 @@ function toAgent(given: AgentDefinition): Agent {
 	return { ...given, tools, skillTools, skills };
 }
 
-/** Checks the agents of a Worker. Two of one name are `invalid_agent`. */
-export function checkAgents(agents: readonly Agent[]): readonly Agent[] {
+/** Throws `invalid_agent` for two agents of one name. */
+export function assertNoNamesakes(agents: readonly Agent[]): void {
 	const names = agents.map(({ name }) => name);
 	const at = names.findIndex((name, index) => names.indexOf(name) !== index);
 	const [other, agent] = [agents[names.indexOf(names[at] ?? '')], agents[at]];
-	if (other === undefined || agent === undefined) return agents;
+	if (other === undefined || agent === undefined) return;
 	const message =
 		other === agent
 			? `name: the agent ${agent.name} is in the list twice. Take one of them out.`
 			: `name: two agents are named ${agent.name} (${toLine(other)} and ${toLine(agent)}). Give one of them another name in its defineAgent.`;
-	throw withCallerFirst(new RunletError('invalid_agent', message, { field: 'name' }), checkAgents);
+	throw new RunletError('invalid_agent', message, { field: 'name' });
 }
 
 /** A line that tells an agent from another of the same name. */
 function toLine({ description }: Agent): string {
 	return JSON.stringify(description.length > 80 ? `${description.slice(0, 79)}…` : description);
-}
-
-/** Lets the stack of an error begin where the function was called, so that it shows a line of the caller. */
-function withCallerFirst(error: RunletError, called: (...args: never[]) => unknown): RunletError {
-	// Only V8 has it, and not all types know it.
-	const capture: unknown = Reflect.get(Error, 'captureStackTrace');
-	if (typeof capture === 'function') Reflect.apply(capture, Error, [error, called]);
-	return error;
 }
 
 /** Chooses the model of a session: the one asked for if the agent allows it, else the agent's, else the Worker's. */

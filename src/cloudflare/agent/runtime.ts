@@ -7,6 +7,8 @@ import type { Agent } from './define.ts';
 export interface Runtime {
 	readonly agents: readonly Agent[];
 	readonly providers: (config: Config) => readonly ProviderRegistration[];
+	/** The path that the Worker's routes stand under, such as `/ai`. Empty, or missing, for none. */
+	readonly basePath?: string;
 	/** Where a test ends the process. A Worker has none. */
 	readonly crashPoint?: CrashPoint;
 }

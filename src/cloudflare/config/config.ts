@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
-import { RunletError, toMessageText } from '../../core/ground/errors.ts';
+import { toMessageText } from '../../core/ground/errors.ts';
 import type { AiBinding } from '../../core/providers/index.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
-import type { ToolEnv } from '../../core/tool/index.ts';
+import type { Env } from '../../core/tool/index.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { isOver, type KeyRecord } from '../auth/key.ts';
 import type { LocalMode } from '../auth/local.ts';
@@ -13,19 +13,24 @@ import type { LedgerNamespace } from '../rpc/ledger.ts';
 import type { PublisherNamespace } from '../rpc/publisher.ts';
 import type { SessionNamespace } from '../rpc/session.ts';
 import { type SourceName, sourceNames } from '../webhooks/source.ts';
+import { type BindingName, bindingNames, findBinding, readBinding } from './bindings.ts';
 import {
 	type EndpointName,
-	type Env,
 	endpointNames,
 	type MetricsDataset,
+	type PageFiles,
 	type RateLimiter,
 	secretNames,
+	type WorkerEnv,
 } from './env.ts';
+import { findOrigin } from './environment.ts';
 import { createLimitedKv } from './limited-kv.ts';
 import { assertSet, type Endpoint, readEndpoint, readGithub, readSecrets, toLimit, variables } from './variables.ts';
 
 /** The environment, read and checked. */
 export interface Config {
+	/** The environment as the project names it, for the project's own functions and tools. */
+	readonly env: Env;
 	readonly sessions: SessionNamespace;
 	readonly ledgers: LedgerNamespace;
 	readonly directories: DirectoryNamespace;
@@ -33,7 +38,8 @@ export interface Config {
 	readonly publishers: PublisherNamespace;
 	/**
 	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, else `dayBudget`. Zero after the last
-	 * of its keys is revoked, so that its runs stop.
+	 * of its keys is revoked, so that its runs stop; an owner without a key may be an account of the product, if it has
+	 * accounts.
 	 */
 	readonly findDayBudget: (owner: string) => Limit;
 	/** The most that a session may spend if neither it nor its agent has a budget. */
@@ -53,8 +59,7 @@ export interface Config {
 	/** The address of a provider and the key for it, as far as they are set. */
 	readonly findEndpoint: (name: EndpointName) => Endpoint;
 	readonly ai: AiBinding | undefined;
-	/** All bindings and variables, for the tools of agents. */
-	readonly toolEnv: ToolEnv;
+	readonly page: PageFiles | undefined;
 	/**
 	 * The active secrets of a source, at least one. Throws `not_configured` if there is none. An agent with secrets of its
 	 * own takes no others: a delivery that was signed for another agent is refused.
@@ -66,10 +71,10 @@ export interface Config {
 	readonly github: { readonly token: string | undefined; readonly baseURL: string };
 }
 
-const known = new WeakMap<Env, Config>();
+const known = new WeakMap<WorkerEnv, Config>();
 
 /** The only reader of `env`. Throws `not_configured`, which names the variable or binding and says where to set it. */
-export function config(env: Env): Config {
+export function config(env: WorkerEnv): Config {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
 	const {
@@ -79,31 +84,39 @@ export function config(env: Env): Config {
 		LOCAL: local,
 		...caps
 	} = check(variables, env, 'env', 'not_configured');
-	for (const name of bindingNames) assertBound(env, name);
+	const { given, bindings = {}, hasAccounts = false, hasOwnSkills = false } = findOrigin(env);
+	for (const name of listRequired(hasOwnSkills)) readBinding(env, name, bindings);
+	const kv = findBinding(env, 'SKILLS', bindings);
+	const skills = kv && createLimitedKv(kv);
 	const dayBudget = toLimit(caps.DAY_BUDGET_TOKENS, caps.DAY_BUDGET_USD, defaultBudgets.day);
 	const sessionBudget = toLimit(caps.SESSION_BUDGET_TOKENS, caps.SESSION_BUDGET_USD, defaultBudgets.session);
 	const endpoints = new Map(endpointNames.map((name) => [name, readEndpoint(env, name)]));
 	const secrets = new Map(sourceNames.map((source) => [source, readSecrets(env, secretNames[source])]));
 	const findCallbackSecrets = readSecrets(env, 'CALLBACK_SECRET');
 	const read: Config = {
-		sessions: env.SESSIONS,
-		ledgers: env.LEDGERS,
-		directories: env.DIRECTORIES,
-		skills: createLimitedKv(env.SKILLS),
-		publishers: env.PUBLISHERS,
+		env: given,
+		sessions: readBinding(env, 'SESSIONS', bindings),
+		ledgers: readBinding(env, 'LEDGERS', bindings),
+		directories: readBinding(env, 'DIRECTORIES', bindings),
+		get skills() {
+			return skills ?? readBinding(env, 'SKILLS', bindings);
+		},
+		get publishers() {
+			return readBinding(env, 'PUBLISHERS', bindings);
+		},
 		knowsKey: (id) => keys.length === 0 || keys.some((key) => key.id === id && !isOver(key)),
 		dayBudget,
 		sessionBudget,
-		findDayBudget: (owner) => (isKnown(keys, owner) ? findCaps(keys, owner, dayBudget) : { tokens: 0 }),
+		findDayBudget: (owner) => (hasAccounts || isKnown(keys, owner) ? findCaps(keys, owner, dayBudget) : { tokens: 0 }),
 		model,
 		keys,
 		corsOrigins,
-		rateLimiter: env.RATE_LIMITER,
+		rateLimiter: findBinding(env, 'RATE_LIMITER', bindings),
 		local,
-		metrics: env.METRICS,
+		metrics: findBinding(env, 'METRICS', bindings),
 		findEndpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
-		ai: env.AI,
-		toolEnv: env,
+		ai: findBinding(env, 'AI', bindings),
+		page: findBinding(env, 'PAGE', bindings),
 		findWebhookSecrets: (source, agent) => {
 			const own = `${secretNames[source]}_${agent.toUpperCase().replaceAll('-', '_')}` as const;
 			if (env[own] !== undefined) return assertSet(readSecrets(env, own), own);
@@ -117,7 +130,7 @@ export function config(env: Env): Config {
 }
 
 /** Reads only what decides who is let in, so that it works while another variable is wrong. Throws as `config` does. */
-export function readDoor(env: Env): Pick<Config, 'keys' | 'local'> {
+export function readDoor(env: WorkerEnv): Pick<Config, 'keys' | 'local'> {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
 	const door = v.pick(variables, ['API_KEYS', 'LOCAL']);
@@ -134,14 +147,16 @@ export interface Problem {
 }
 
 /** Returns everything that `config` refuses, not only the first problem. */
-export function findConfigProblems(env: Env): readonly Problem[] {
+export function findConfigProblems(env: WorkerEnv): readonly Problem[] {
+	const { bindings = {}, hasOwnSkills = false } = findOrigin(env);
+	const required = listRequired(hasOwnSkills);
 	const checks = [
 		...Object.entries(variables.entries).map(
 			([name, schema]) =>
 				() =>
 					check(v.object({ [name]: schema }), env, name, 'not_configured'),
 		),
-		...bindingNames.map((name) => () => assertBound(env, name)),
+		...bindingNames.map((name) => () => (required.includes(name) ? readBinding : findBinding)(env, name, bindings)),
 		...endpointNames.map((name) => () => readEndpoint(env, name)),
 		...[...Object.values(secretNames), 'CALLBACK_SECRET' as const].map((name) => () => readSecrets(env, name)),
 	];
@@ -156,11 +171,8 @@ export function findConfigProblems(env: Env): readonly Problem[] {
 	});
 }
 
-const bindingNames = ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHERS'] as const;
-
-function assertBound(env: Env, name: (typeof bindingNames)[number]): void {
-	if (env[name] === undefined)
-		throw new RunletError('not_configured', `${name}: this binding is missing in wrangler.toml.`);
+function listRequired(hasOwnSkills: boolean): readonly BindingName[] {
+	return ['SESSIONS', 'LEDGERS', 'DIRECTORIES', ...(hasOwnSkills ? [] : (['SKILLS', 'PUBLISHERS'] as const))];
 }
 
 /** Owners without a key: this machine, and senders of webhooks, who sign what they send. */

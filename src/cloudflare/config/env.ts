@@ -19,22 +19,26 @@ type WebhookVariables = { readonly [S in SourceName as `${Uppercase<S>}_WEBHOOK_
 	readonly [own: `${Uppercase<SourceName>}_WEBHOOK_SECRET_${string}`]: string | undefined;
 };
 
-/** The bindings of `wrangler.toml`, and the variables of the environment. */
-export interface Env extends EndpointVariables, WebhookVariables {
+/** What Runlet reads of the environment, under its own names: the bindings of `wrangler.toml`, and variables. */
+export interface WorkerEnv extends EndpointVariables, WebhookVariables {
 	/** The sessions. */
-	readonly SESSIONS: SessionNamespace;
+	readonly SESSIONS?: SessionNamespace;
 	/** What each owner spent. */
-	readonly LEDGERS: LedgerNamespace;
+	readonly LEDGERS?: LedgerNamespace;
 	/** The list of each owner's sessions. */
-	readonly DIRECTORIES: DirectoryNamespace;
+	readonly DIRECTORIES?: DirectoryNamespace;
 	/** Published skills. */
-	readonly SKILLS: SkillsNamespace;
+	readonly SKILLS?: SkillsNamespace;
 	/** The object that writes them over HTTP. */
-	readonly PUBLISHERS: PublisherNamespace;
+	readonly PUBLISHERS?: PublisherNamespace;
+	/** The files of the page, for a Worker that serves it itself. */
+	readonly PAGE?: PageFiles;
 	/** Workers AI. */
 	readonly AI?: AiBinding;
 	/** Analytics Engine: one point for each run. */
 	readonly METRICS?: MetricsDataset;
+	/** Counts the requests of each key. */
+	readonly RATE_LIMITER?: RateLimiter;
 	/** The model of every agent that names none. `demo` if it is not set. */
 	readonly MODEL?: string;
 	/** The most that an owner may spend on a UTC day, in tokens and in US dollars. `wrangler.toml` may have numbers. */
@@ -47,8 +51,6 @@ export interface Env extends EndpointVariables, WebhookVariables {
 	readonly API_KEYS?: string;
 	/** Origins of pages on other hosts that may call this Worker, such as `https://app.example.com`, with commas. */
 	readonly CORS_ORIGINS?: string;
-	/** Counts the requests of each key. */
-	readonly RATE_LIMITER?: RateLimiter;
 	/** Signs callbacks: `whsec_` and base64; may hold several. */
 	readonly CALLBACK_SECRET?: string;
 	/** Posts comments on GitHub issues. It needs the permission to write issues, and no other. */
@@ -60,6 +62,11 @@ export interface Env extends EndpointVariables, WebhookVariables {
 	 * lets in every request that names this machine as its host.
 	 */
 	readonly LOCAL?: string;
+}
+
+/** A binding of static assets, as far as it is used. */
+export interface PageFiles {
+	fetch(url: string): Promise<Response>;
 }
 
 /** The Rate Limiting binding, as far as it is used. */

@@ -3,7 +3,7 @@ import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { parseKeys } from '../auth/key.ts';
 import type { Limit } from '../rpc/budget.ts';
-import type { EndpointName, Env } from './env.ts';
+import type { EndpointName, WorkerEnv } from './env.ts';
 
 const none = 'none';
 
@@ -93,7 +93,7 @@ function isOrigin(text: string): boolean {
 	return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text;
 }
 
-export function readEndpoint(env: Env, name: EndpointName): Endpoint {
+export function readEndpoint(env: WorkerEnv, name: EndpointName): Endpoint {
 	const [key, base] = [`${name}_API_KEY`, `${name}_BASE_URL`] as const;
 	return {
 		apiKey: check(v.object({ [key]: text }), env, key, 'not_configured')[key],
@@ -101,14 +101,14 @@ export function readEndpoint(env: Env, name: EndpointName): Endpoint {
 	};
 }
 
-export function readGithub(env: Env): { readonly token: string | undefined; readonly baseURL: string } {
+export function readGithub(env: WorkerEnv): { readonly token: string | undefined; readonly baseURL: string } {
 	const { GITHUB_TOKEN: token } = check(v.object({ GITHUB_TOKEN: text }), env, 'GITHUB_TOKEN', 'not_configured');
 	const { GITHUB_API_URL: base } = check(v.object({ GITHUB_API_URL: url }), env, 'GITHUB_API_URL', 'not_configured');
 	return { token, baseURL: (base ?? 'https://api.github.com').replace(/\/$/, '') };
 }
 
 /** The secrets in a variable, with spaces or commas between them. */
-export function readSecrets(env: Env, name: string): readonly string[] {
+export function readSecrets(env: WorkerEnv, name: string): readonly string[] {
 	const all = check(v.object({ [name]: text }), env, name, 'not_configured')[name] ?? '';
 	return all.split(/[\s,]+/).filter((secret) => secret !== '');
 }

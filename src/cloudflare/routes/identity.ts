@@ -4,12 +4,12 @@ import { type Identity, identify, localIdentity } from '../auth/identity.ts';
 import type { Scope } from '../auth/key.ts';
 import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../auth/local.ts';
 import { config, readDoor } from '../config/config.ts';
-import type { Env } from '../config/env.ts';
+import type { WorkerEnv } from '../config/env.ts';
 import type { Caller } from '../rpc/session.ts';
 import { assertRate, assertStrangerRate } from './rate.ts';
 
 /** The context of a route. */
-export type RouteEnv = { Bindings: Env; Variables: { identity: Identity; bodyText?: string } };
+export type RouteEnv = { Bindings: WorkerEnv; Variables: { identity: Identity; bodyText?: string } };
 
 /**
  * Refuses requests if no API keys are set (README, "Keys and tokens"). Only the local mode of `npm start` answers then,

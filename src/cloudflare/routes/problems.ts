@@ -4,15 +4,15 @@ import type { Agent } from '../agent/define.ts';
 import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { type Config, config, findConfigProblems, type Problem } from '../config/config.ts';
-import type { Env } from '../config/env.ts';
+import type { WorkerEnv } from '../config/env.ts';
 
 /** Returns what keeps the Worker or an agent from working: its variables, its agents, their models and skills. */
-export async function findProblems(runtime: Runtime, env: Env): Promise<readonly Problem[]> {
+export async function findProblems(runtime: Runtime, env: WorkerEnv): Promise<readonly Problem[]> {
 	const wrong = findConfigProblems(env);
 	const problems = [...wrong, ...findNamesakes(runtime.agents)];
 	// Reads on without the wrong variables, to find further problems. A missing binding ends the search.
 	const unset = Object.fromEntries(wrong.map(({ where }) => [where, undefined]));
-	const rest: Env = { ...env, ...unset };
+	const rest: WorkerEnv = { ...env, ...unset };
 	if (findConfigProblems(rest).length > 0) return problems;
 	const settings = config(rest);
 	const providers = runtime.providers(settings);

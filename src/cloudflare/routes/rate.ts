@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { RunletError } from '../../core/ground/errors.ts';
 import { config } from '../config/config.ts';
-import type { Env } from '../config/env.ts';
+import type { WorkerEnv } from '../config/env.ts';
 
 /** The period in seconds and the limit of requests in `wrangler.toml`. */
 const period = 10;
@@ -11,7 +11,7 @@ const most = 200;
  * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts loosely and for
  * each location: it stops bursts, and budgets stop spending (README, "Deploy"). Without the binding nothing is counted.
  */
-export async function assertRate<E extends { Bindings: Env }>(c: Context<E>, who: string): Promise<void> {
+export async function assertRate<E extends { Bindings: WorkerEnv }>(c: Context<E>, who: string): Promise<void> {
 	const { rateLimiter } = config(c.env);
 	if (rateLimiter === undefined || (await rateLimiter.limit({ key: who })).success) return;
 	throw tooMany();
@@ -23,7 +23,7 @@ export async function assertRate<E extends { Bindings: Env }>(c: Context<E>, who
  * cannot lock them out. At Cloudflare every request has an address, which its sender cannot choose. A request without
  * one is not counted.
  */
-export async function assertStrangerRate<E extends { Bindings: Env }>(c: Context<E>): Promise<void> {
+export async function assertStrangerRate<E extends { Bindings: WorkerEnv }>(c: Context<E>): Promise<void> {
 	const address = toAddressKey(c.req.header('cf-connecting-ip'));
 	if (address === undefined) return;
 	const key = `address ${address}`;

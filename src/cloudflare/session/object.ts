@@ -3,7 +3,7 @@ import { RunletError } from '../../core/ground/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { ProtocolContext } from '../compat/format.ts';
 import { config } from '../config/config.ts';
-import type { Env } from '../config/env.ts';
+import type { WorkerEnv } from '../config/env.ts';
 import { log, toFailureFields } from '../log.ts';
 import type { Limit } from '../rpc/budget.ts';
 import { type RpcResult, toJsonStream, toRpcResult } from '../rpc/result.ts';
@@ -45,7 +45,7 @@ const messageScope: readonly TokenScope[] = ['message'];
  * The Durable Object of a session, a method an operation. Each lets its caller in, calls, and returns a value or a stream.
  * The `Gate` lets in what may begin a run, the `Inbox` knows what that does, the `Runner` runs it.
  */
-class Session extends DurableObject<Env> implements SessionApi {
+class Session extends DurableObject<WorkerEnv> implements SessionApi {
 	readonly #runtime: Runtime;
 	readonly #store: SessionStore;
 	readonly #runner: Runner;
@@ -57,7 +57,7 @@ class Session extends DurableObject<Env> implements SessionApi {
 	/** Whether the alarm that the session needs is set, as far as this life of the object knows. */
 	#hasAlarm = false;
 
-	constructor(ctx: DurableObjectState, env: Env, runtime: Runtime) {
+	constructor(ctx: DurableObjectState, env: WorkerEnv, runtime: Runtime) {
 		super(ctx, env);
 		const id = ctx.id.toString();
 		const settings = () => config(env);
@@ -287,10 +287,12 @@ class Session extends DurableObject<Env> implements SessionApi {
 	}
 }
 
+type SessionClass = new (ctx: DurableObjectState, env: WorkerEnv) => DurableObject<WorkerEnv> & SessionApi;
+
 /** The class that `wrangler.toml` binds as `SESSIONS`: sessions of this runtime's agents. */
-export function bindSession(runtime: Runtime) {
+export function bindSession(runtime: Runtime): SessionClass {
 	return class extends Session {
-		constructor(ctx: DurableObjectState, env: Env) {
+		constructor(ctx: DurableObjectState, env: WorkerEnv) {
 			super(ctx, env, runtime);
 		}
 	};

@@ -4,6 +4,7 @@ export { type AskUser, askUser, type Halt, halt, isAskUser, isHalt } from './con
 export { attach, type Handler, type ToolData, toData } from './data.ts';
 export { define, findByName, forAgent, fromFn, type ToolEntries, type ToolRecord } from './define.ts';
 export { dispatch } from './dispatch.ts';
+export type { Env } from './env.ts';
 export {
 	type AnyFn,
 	type Fn,
@@ -19,4 +20,4 @@ export type { InvokeContext, Outcome, ToolFailure } from './invoke.ts';
 export { providerName } from './provider-name.ts';
 export type { AnySchema, JsonSchema } from './schema.ts';
 export { inMemoryState, type StateChanges, type StateStore, type ToolState } from './state.ts';
-export type { Note, Tool, ToolCall, ToolContext, ToolEnv, ToolResult } from './tool.ts';
+export type { Note, Tool, ToolCall, ToolContext, ToolResult } from './tool.ts';

@@ -1,12 +1,9 @@
+import type { Env } from './env.ts';
 import type { JsonSchema } from './schema.ts';
 import type { ToolState } from './state.ts';
 
 /** A message to the reader while a tool works: a text, or a label with a detail. */
 export type Note = string | readonly [label: string, detail: string];
-
-/** The bindings and variables that tools get (README, "Write a tool"). A platform and a project add theirs. */
-// biome-ignore lint/suspicious/noEmptyInterface: a platform and a project add to it
-export interface ToolEnv {}
 
 /** The context of a tool call. */
 export interface ToolContext {
@@ -19,7 +16,7 @@ export interface ToolContext {
 	/** Facts about the turn from the server: attachments, sender, transport. The model cannot change them. */
 	readonly skillContext: Readonly<Record<string, unknown>>;
 	/** The Worker's bindings and variables. In the library this is `options.context.env`. */
-	readonly env: ToolEnv;
+	readonly env: Env;
 	/** What the session remembers between calls. */
 	readonly state: ToolState;
 	/** Shows a note to the readers of the run. Never throws. */

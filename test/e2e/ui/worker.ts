@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
-import type { Env } from '../../../src/cloudflare/config/env.ts';
+import type { WorkerEnv } from '../../../src/cloudflare/config/env.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { bindSession } from '../../../src/cloudflare/session/object.ts';
 import type { ProviderRegistration } from '../../../src/core/chat/index.ts';
@@ -105,4 +105,4 @@ export { Publisher } from '../../../src/cloudflare/objects/publisher/object.ts';
 
 const app = createApp(runtime);
 
-export default { fetch: (request: Request, bindings: Env) => app.fetch(request, bindings) };
+export default { fetch: (request: Request, bindings: WorkerEnv) => app.fetch(request, bindings) };

@@ -1,16 +1,16 @@
 import { DurableObject } from 'cloudflare:workers';
 import { config } from '../../config/config.ts';
-import type { Env } from '../../config/env.ts';
+import type { WorkerEnv } from '../../config/env.ts';
 import { askDirectory, type DirectoryApi, type DirectoryPage, everybody, type Listed } from '../../rpc/directory.ts';
 import { DirectoryStore } from './store.ts';
 
 /** The Durable Object of an owner's directory. */
-export class Directory extends DurableObject<Env> implements DirectoryApi {
+export class Directory extends DurableObject<WorkerEnv> implements DirectoryApi {
 	readonly #store: DirectoryStore;
 	readonly #now: () => number;
 
 	/** @param now the clock, in milliseconds since 1970. */
-	constructor(ctx: DurableObjectState, env: Env, now: () => number = Date.now) {
+	constructor(ctx: DurableObjectState, env: WorkerEnv, now: () => number = Date.now) {
 		super(ctx, env);
 		this.#now = now;
 		this.#store = new DirectoryStore(ctx.storage);

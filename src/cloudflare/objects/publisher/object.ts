@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import { config } from '../../config/config.ts';
-import type { Env } from '../../config/env.ts';
+import type { WorkerEnv } from '../../config/env.ts';
 import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../../rpc/publisher.ts';
 import { PublisherStore } from './store.ts';
 import { SkillWriter } from './writer.ts';
@@ -11,10 +11,10 @@ export interface PublisherOptions {
 }
 
 /** The Durable Object that publishes skills. */
-export class Publisher extends DurableObject<Env> implements PublisherApi {
+export class Publisher extends DurableObject<WorkerEnv> implements PublisherApi {
 	readonly #writer: SkillWriter;
 
-	constructor(ctx: DurableObjectState, env: Env, { paceMs = 1_100 }: PublisherOptions = {}) {
+	constructor(ctx: DurableObjectState, env: WorkerEnv, { paceMs = 1_100 }: PublisherOptions = {}) {
 		super(ctx, env);
 		const { skills, local } = config(env);
 		this.#writer = new SkillWriter(skills, new PublisherStore(ctx.storage), {

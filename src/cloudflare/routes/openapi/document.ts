@@ -1,6 +1,6 @@
 import type { Hono, Env as HonoEnv, Schema } from 'hono';
 import { generateSpecs } from 'hono-openapi';
-import packageJson from '../../../../package.json' with { type: 'json' };
+import { version } from '../../version.ts';
 import { failures } from '../../wire/error.ts';
 import { type RequestHeader, requestHeaders } from '../../wire/operation.ts';
 import { type JsonSchema, toNamedSchemas } from './json-schema.ts';
@@ -42,7 +42,7 @@ export async function createDocument<E extends HonoEnv, S extends Schema>(app: H
 	const { paths } = await generateSpecs(app, { excludeStaticFile: false, defaultValidationErrorResponse: false });
 	return {
 		openapi: '3.1.1',
-		info: { title: 'Runlet', version: packageJson.version, description },
+		info: { title: 'Runlet', version, description },
 		servers: [{ url: '/' }],
 		tags,
 		security: [{ apiKey: [] }],

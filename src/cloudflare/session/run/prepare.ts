@@ -107,7 +107,7 @@ export function createChatOptions(
 		reasoningEffort,
 		system,
 		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
-		context: { env: config.toolEnv },
+		context: { env: config.env },
 		skillTools,
 		skillResolver: createResolver(agent, config, providers),
 		onToolThrow: (tool, thrown) => logThrown(tool, thrown, { local: config.local !== undefined }),

@@ -1,0 +1,117 @@
+import type { DurableObject } from 'cloudflare:workers';
+import { type ExecutionContext, Hono } from 'hono';
+import type { ProviderRegistration } from '../../core/chat/index.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import type { Env } from '../../core/tool/index.ts';
+import { withCallerFirst } from '../agent/caller-first.ts';
+import type { Runtime } from '../agent/runtime.ts';
+import type { Config } from '../config/config.ts';
+import { createEnvironment } from '../config/environment.ts';
+import { createProviders } from '../config/models.ts';
+import { Directory } from '../objects/directory/object.ts';
+import { Ledger } from '../objects/ledger/object.ts';
+import { Publisher } from '../objects/publisher/object.ts';
+import { createApp } from '../routes/app.ts';
+import { bindSession } from '../session/object.ts';
+import { assertOptions, type RunletOptions } from './options.ts';
+
+/** A class of Durable Objects, as a Worker exports it and `wrangler.toml` binds it. */
+export type ObjectClass = new (ctx: DurableObjectState, env: Env) => DurableObject<Env>;
+
+/** A Runlet: the default export of a Worker, and its Durable Objects. */
+export interface Runlet {
+	/** Answers a request. A host with other routes mounts it: `host.mount('/ai', runlet.fetch)`. */
+	readonly fetch: (request: Request, env: Env, context?: ExecutionContext) => Promise<Response>;
+	/** For a cron trigger. Sessions wake up by alarms of their own, so there is nothing to do and nothing to schedule. */
+	readonly scheduled: () => Promise<void>;
+	/** The same as a Hono app: `host.route('/ai', runlet.app)`. */
+	readonly app: Hono<{ Bindings: Env }>;
+	/** The object of a session, bound as `SESSIONS`. */
+	readonly Session: ObjectClass;
+	/** The object that counts what an owner spends, bound as `LEDGERS`. */
+	readonly Ledger: ObjectClass;
+	/** The object that lists an owner's sessions, bound as `DIRECTORIES`. */
+	readonly Directory: ObjectClass;
+	/** The object that writes published skills, bound as `PUBLISHERS`. */
+	readonly Publisher: ObjectClass;
+}
+
+/**
+ * Makes a Runlet of your agents. Throws `not_configured` or `invalid_agent`, which name the field and the remedy, when
+ * the Worker starts. What is missing in the environment is in every answer, and in `/healthz?deep`.
+ */
+export function createRunlet(options: RunletOptions): Runlet {
+	try {
+		assertOptions(options);
+	} catch (error) {
+		throw error instanceof RunletError ? withCallerFirst(error, createRunlet) : error;
+	}
+	const { agents, providers, basePath = '', bindings } = options;
+	const toEnvironment = createEnvironment({ bindings });
+	const runtime: Runtime = { agents, providers: toProviders(providers), basePath };
+	const routes = createApp(runtime);
+	const fetch: Runlet['fetch'] = async (request, env, context) =>
+		routes.fetch(takeOff(basePath, request), toEnvironment(env), context);
+	return {
+		fetch,
+		scheduled: async () => {},
+		app: new Hono<{ Bindings: Env }>().all('*', (c) => fetch(c.req.raw, c.env, findContext(c))),
+		...bindObjects(runtime, toEnvironment),
+	};
+}
+
+function bindObjects(runtime: Runtime, toEnvironment: ReturnType<typeof createEnvironment>) {
+	const BoundSession = bindSession(runtime);
+	return {
+		Session: class extends BoundSession {
+			constructor(ctx: DurableObjectState, env: Env) {
+				super(ctx, toEnvironment(env));
+			}
+		},
+		Ledger: class extends Ledger {
+			constructor(ctx: DurableObjectState, env: Env) {
+				super(ctx, toEnvironment(env));
+			}
+		},
+		Directory: class extends Directory {
+			constructor(ctx: DurableObjectState, env: Env) {
+				super(ctx, toEnvironment(env));
+			}
+		},
+		Publisher: class extends Publisher {
+			constructor(ctx: DurableObjectState, env: Env) {
+				super(ctx, toEnvironment(env));
+			}
+		},
+	};
+}
+
+/** Makes the providers once for each environment: a provider keeps its client. */
+function toProviders(given: RunletOptions['providers']): Runtime['providers'] {
+	if (given === undefined) return createProviders;
+	if (typeof given !== 'function') return () => given;
+	const made = new WeakMap<Config, readonly ProviderRegistration[]>();
+	return (config) => {
+		const known = made.get(config) ?? given(config.env);
+		made.set(config, known);
+		return known;
+	};
+}
+
+/** Takes the base path off a request's address. One that a host took off already stays as it is. */
+function takeOff(basePath: string, request: Request): Request {
+	if (basePath === '') return request;
+	const url = new URL(request.url);
+	if (url.pathname !== basePath && !url.pathname.startsWith(`${basePath}/`)) return request;
+	url.pathname = url.pathname.slice(basePath.length) || '/';
+	return new Request(url, request);
+}
+
+/** Returns the context of a request; nothing outside of Workers, where Hono throws. */
+function findContext(c: { readonly executionCtx: ExecutionContext }): ExecutionContext | undefined {
+	try {
+		return c.executionCtx;
+	} catch {
+		return undefined;
+	}
+}

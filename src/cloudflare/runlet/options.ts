@@ -1,0 +1,63 @@
+import * as v from 'valibot';
+import type { ProviderRegistration } from '../../core/chat/index.ts';
+import { assertKnownFields, check } from '../../core/ground/check.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { isRecord } from '../../core/ground/json.ts';
+import type { Env } from '../../core/tool/index.ts';
+import { type Agent, assertNoNamesakes } from '../agent/define.ts';
+import { type BindingNames, bindingNames } from '../config/bindings.ts';
+
+/** What `createRunlet` takes. */
+export interface RunletOptions {
+	/** The agents that the Worker serves, each made by `defineAgent`. */
+	readonly agents: readonly Agent[];
+	/**
+	 * Who talks to the models: a list, or a function of the environment, which is called once for each environment. By
+	 * default it is every provider that Runlet brings, each with its key from the environment.
+	 */
+	readonly providers?: readonly ProviderRegistration[] | ((env: Env) => readonly ProviderRegistration[]);
+	/** The path that the routes stand under in another Worker, such as `/ai`. */
+	readonly basePath?: string;
+	/** Your own names of bindings, by their default names: `{ SESSIONS: 'CHATS' }`. */
+	readonly bindings?: BindingNames;
+}
+
+const optionNames = ['agents', 'providers', 'basePath', 'bindings'] as const satisfies (keyof RunletOptions)[];
+
+const agent = v.custom<Agent>(
+	(value) => isRecord(value) && typeof value.name === 'string' && Array.isArray(value.skillTools),
+	'must be made by defineAgent',
+);
+const provider = v.custom<ProviderRegistration>((value) => isRecord(value) && typeof value.detect === 'function');
+const basePath = v.pipe(v.string(), v.regex(/^(\/[\w.~-]+)+$/, 'must begin with / and not end with it, such as /ai'));
+const ownName = v.optional(
+	v.pipe(v.string(), v.regex(/^[A-Za-z_]\w*$/, 'must be the name of a binding, such as CHATS')),
+);
+
+const schema = v.object({
+	agents: v.pipe(
+		v.array(agent, 'must be a list of agents, each made by defineAgent'),
+		v.nonEmpty('must have an agent'),
+	),
+	providers: v.optional(
+		v.union(
+			[v.array(provider), v.custom<(env: Env) => readonly ProviderRegistration[]>(isFunction)],
+			'must be a list of providers, such as [providers.demo()], or a function of the environment that gives one',
+		),
+	),
+	basePath: v.optional(basePath),
+	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
+});
+
+/** Throws `not_configured`, which names the field and says what it must be, and `invalid_agent` for two of one name. */
+export function assertOptions(options: RunletOptions): void {
+	const owner = 'createRunlet';
+	if (!isRecord(options)) throw new RunletError('not_configured', `${owner}: call it with { agents: [...] }.`);
+	assertKnownFields(options, optionNames, { code: 'not_configured', owner });
+	check(schema, options, owner, 'not_configured');
+	assertNoNamesakes(options.agents);
+}
+
+function isFunction(value: unknown): boolean {
+	return typeof value === 'function';
+}

@@ -1,0 +1,6 @@
+/**
+ * The bindings and variables that tools get (README, "Write a tool"). It is empty until a project says what its Worker
+ * has: `declare module 'runlet/cloudflare' { interface Env { readonly CRM_KEY: string } }`.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: A project adds its own fields, which only an interface allows.
+export interface Env {}

@@ -1,0 +1,129 @@
+import { env } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import { createRunlet, defineAgent, type RunletOptions } from '../../../src/cloudflare/index.ts';
+import { providers, RunletError } from '../../../src/core/index.ts';
+
+const agent = defineAgent({ name: 'plain', description: 'On the model of the Worker.' });
+const { SESSIONS, LEDGERS, DIRECTORIES, PUBLISHERS, SKILLS } = env;
+const local = { ...env, LOCAL: 'true' };
+
+const ask = (
+	runlet: ReturnType<typeof createRunlet>,
+	path: string,
+	environment: object = local,
+	init: RequestInit = {},
+) => runlet.fetch(new Request(`http://127.0.0.1${path}`, init), environment);
+
+/** What `createRunlet` refuses options with. */
+function refusal(options: object): RunletError {
+	const whole: RunletOptions = { agents: [agent], ...options };
+	try {
+		createRunlet(whole);
+	} catch (error) {
+		if (error instanceof RunletError) return error;
+	}
+	throw new Error('the options were not refused with a RunletError');
+}
+
+test('a Runlet serves its agents, and a session lasts', async () => {
+	const runlet = createRunlet({ agents: [agent] });
+	const created = await ask(runlet, '/v1/sessions', local, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json' },
+		body: JSON.stringify({ agent: 'plain', text: 'What is 17 + 25?' }),
+	});
+	expect(created.status).toBe(201);
+	const session = await ask(runlet, created.headers.get('location') ?? '');
+	expect(await session.json()).toMatchObject({ agent: 'plain', status: 'completed' });
+});
+
+test.each<[what: string, options: object, says: string]>([
+	['a field that there is not', { provider: [] }, 'provider: no such field (createRunlet). Did you mean providers?'],
+	['no agent', { agents: [] }, 'agents: must have an agent'],
+	['an agent that is a plain record', { agents: [{ name: 'x' }] }, 'agents.0: must be made by defineAgent'],
+	['an agent alone', { agents: agent }, 'agents: must be a list of agents, each made by defineAgent'],
+	['the same agent twice', { agents: [agent, agent] }, 'name: the agent plain is in the list twice'],
+	['a base path without its slash', { basePath: 'ai' }, 'basePath: must begin with / and not end with it'],
+	['a base path that ends with a slash', { basePath: '/ai/' }, 'basePath: must begin with / and not end with it'],
+	['a binding that there is not', { bindings: { SESSION: 'CHATS' } }, 'SESSION'],
+	[
+		'a name that no binding can have',
+		{ bindings: { SESSIONS: 'my chats' } },
+		'bindings.SESSIONS: must be the name of a binding',
+	],
+	['providers that are none', { providers: [{}] }, 'providers: must be a list of providers'],
+	['one provider without a list', { providers: providers.demo() }, 'providers: must be a list of providers, such as'],
+])('%s is refused when the Worker starts: the field is named, and at the line that made it', (_, options, says) => {
+	const { message, stack = '' } = refusal(options);
+	expect(message).toContain(says);
+	const [first] = /\n\s+at .*/.exec(stack) ?? [];
+	expect(first).toContain('create.worker.test.ts');
+});
+
+test('providers may be a function of the environment, which is called once for it', async () => {
+	let calls = 0;
+	const runlet = createRunlet({
+		agents: [defineAgent({ ...agent, model: 'mine/one' })],
+		providers: (given) => {
+			calls++;
+			expect(given).toBe(own);
+			return [providers.openaiChat({ name: 'mine', prefix: 'mine/', baseURL: 'https://example.com', apiKey: 'k' })];
+		},
+	});
+	const own = { ...local };
+	for (let count = 0; count < 2; count++) {
+		const { agents }: { agents: object[] } = await (await ask(runlet, '/v1/agents', own)).json();
+		expect(agents).toMatchObject([{ model: 'mine/one', ready: true }]);
+	}
+	expect(calls).toBe(1);
+});
+
+test('bindings may have names of the project; what the default names stand for there is not touched', async () => {
+	const bindings = {
+		SESSIONS: 'CHATS',
+		LEDGERS: 'SPENT',
+		DIRECTORIES: 'LISTS',
+		PUBLISHERS: 'WRITERS',
+		SKILLS: 'KNOWLEDGE',
+	};
+	const runlet = createRunlet({ agents: [agent], bindings });
+	const renamed = {
+		...{ LOCAL: 'true', SESSIONS: 'something else', SKILLS: undefined },
+		...{ CHATS: SESSIONS, SPENT: LEDGERS, LISTS: DIRECTORIES, WRITERS: PUBLISHERS, KNOWLEDGE: SKILLS },
+	};
+	expect(await (await ask(runlet, '/healthz?deep', renamed)).json()).toEqual({ status: 'ok', problems: [] });
+	const created = await ask(runlet, '/v1/sessions', renamed, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json' },
+		body: JSON.stringify({ agent: 'plain' }),
+	});
+	expect(created.status).toBe(201);
+});
+
+test('a binding that is missing or of another kind is named as the project names it, with what to write in wrangler.toml', async () => {
+	const runlet = createRunlet({ agents: [agent], bindings: { SESSIONS: 'CHATS' } });
+	const answer = await ask(runlet, '/healthz?deep', {
+		...local,
+		CHATS: SKILLS,
+		LEDGERS: undefined,
+		RATE_LIMITER: SKILLS,
+	});
+	const { problems }: { problems: object[] } = await answer.json();
+	expect(problems).toEqual([
+		{
+			where: 'CHATS',
+			message:
+				'this binding is not the Durable Object Session. In wrangler.toml: [[durable_objects.bindings]] with name = "CHATS", class_name = "Session", and "Session" in new_sqlite_classes of [[migrations]].',
+		},
+		{
+			where: 'LEDGERS',
+			message: expect.stringContaining('this binding is missing. Add to wrangler.toml: [[durable_objects'),
+		},
+		{ where: 'RATE_LIMITER', message: expect.stringContaining('this binding is not a rate limiter') },
+	]);
+	const refused = await ask(runlet, '/v1/agents', { ...local, CHATS: undefined });
+	expect([refused.status, await refused.json()]).toEqual([
+		503,
+		{ error: { code: 'not_configured', message: expect.stringContaining('CHATS: this binding is missing') } },
+	]);
+});
