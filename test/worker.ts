@@ -1,13 +1,13 @@
 import * as v from 'valibot';
 import { triage } from '../src/agents/triage.ts';
 import { defineAgent } from '../src/cloudflare/agent/define.ts';
+import type { WebhookMapping, WebhookMessage } from '../src/cloudflare/agent/webhook-mapping.ts';
 import type { WorkerEnv } from '../src/cloudflare/config/env.ts';
 import { Directory as DirectoryObject } from '../src/cloudflare/objects/directory/object.ts';
 import { Ledger as LedgerObject } from '../src/cloudflare/objects/ledger/object.ts';
 import { Publisher as PublisherObject } from '../src/cloudflare/objects/publisher/object.ts';
 import { createApp } from '../src/cloudflare/routes/app.ts';
 import { bindSession } from '../src/cloudflare/session/object.ts';
-import type { WebhookMapping, WebhookMessage } from '../src/cloudflare/webhooks/index.ts';
 import { askUser, fn, halt, type Skill, tool } from '../src/core/index.ts';
 import { demo } from '../src/core/providers/index.ts';
 import { now } from './clock.ts';

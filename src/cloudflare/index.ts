@@ -3,13 +3,7 @@
 // By `*`, so that a project can add to the interface: `declare module 'runlet/cloudflare' { interface Env { … } }`.
 export * from '../core/tool/env.ts';
 export { type Agent, type AgentDefinition, defineAgent } from './agent/define.ts';
+export type { WebhookMapping, WebhookMappings, WebhookMessage, WebhookOptions } from './agent/webhook-mapping.ts';
 export { createRunlet, type ObjectClass, type Runlet } from './runlet/create.ts';
 export type { RunletOptions } from './runlet/options.ts';
-export type {
-	WebhookEvent,
-	WebhookMapping,
-	WebhookMappings,
-	WebhookMessage,
-	WebhookOptions,
-} from './webhooks/index.ts';
-export { commentMark } from './webhooks/index.ts';
+export { commentMark, type WebhookEvent } from './webhooks/index.ts';

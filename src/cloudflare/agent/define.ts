@@ -6,31 +6,16 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';
 import { type Skill, forAgent as skillsForAgent } from '../../core/skill/index.ts';
 import { type AnyFn, forAgent, type Tool, type ToolEntries } from '../../core/tool/index.ts';
-import { sourceNames, type WebhookMapping, type WebhookMappings } from '../webhooks/index.ts';
-import { maxWebhookBody } from '../wire/body.ts';
+import { sourceNames } from '../webhooks/index.ts';
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
 import { withCallerFirst } from './caller-first.ts';
+import { mappingSchema, type WebhookMappings } from './webhook-mapping.ts';
 
 const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
 
 const toolEntry = v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object');
 const toolList = v.optional(v.union([v.array(toolEntry), v.record(v.string(), toolEntry)]));
-
-const toMessage = v.custom<WebhookMapping>((entry) => typeof entry === 'function', 'must be a function of the event');
-const mapping = v.optional(
-	v.union(
-		[
-			toMessage,
-			v.strictObject({
-				map: toMessage,
-				maxBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxWebhookBody))),
-				sameBody: v.optional(v.picklist(['once', 'again'])),
-			}),
-		],
-		'must be a function of the event, or { map, maxBytes?, sameBody? }',
-	),
-);
 
 const definition = v.strictObject({
 	name: v.pipe(v.string(), v.regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'Use a-z, 0-9 and single hyphens'), v.maxLength(64)),
@@ -75,7 +60,7 @@ const definition = v.strictObject({
 	timeouts: v.optional(
 		v.strictObject({ firstEventMs: milliseconds, idleMs: milliseconds, toolMs: milliseconds, runMs: milliseconds }),
 	),
-	webhooks: v.optional(v.strictObject(v.entriesFromList(sourceNames, mapping))),
+	webhooks: v.optional(v.strictObject(v.entriesFromList(sourceNames, mappingSchema))),
 });
 
 /** What `defineAgent` takes. */

@@ -6,19 +6,12 @@ import { RunletError, toMessageText } from '../../core/ground/errors.ts';
 import { assertPublicUrl } from '../../core/ground/public-url.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
+import type { WebhookMessage, WebhookOptions } from '../agent/webhook-mapping.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { config } from '../config/config.ts';
 import { logUnexpected } from '../log.ts';
 import { type Input, type SessionApi, webhookKey } from '../rpc/session.ts';
-import {
-	assertSigned,
-	sources,
-	type Verified,
-	verify,
-	type WebhookEvent,
-	type WebhookOptions,
-} from '../webhooks/index.ts';
-import type { WebhookMessage } from '../webhooks/mapping.ts';
+import { assertSigned, sources, type Verified, verify, type WebhookEvent } from '../webhooks/index.ts';
 import { assertSlackUrl, formatReplyTarget } from '../webhooks/reply.ts';
 import { messageBody } from '../wire/message.ts';
 import { receiveWebhook } from '../wire/operations/webhooks.ts';

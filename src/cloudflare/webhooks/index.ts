@@ -7,7 +7,6 @@ import type { Source, SourceName } from './source.ts';
 import { standard } from './standard.ts';
 import { stripe } from './stripe.ts';
 
-export type { WebhookMapping, WebhookMappings, WebhookMessage, WebhookOptions } from './mapping.ts';
 export { commentMark } from './reply.ts';
 export { type RawDelivery, type SourceName, sourceNames, type WebhookEvent } from './source.ts';
 export { assertSigned, type Verified, verify } from './verify.ts';

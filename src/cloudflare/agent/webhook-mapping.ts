@@ -1,6 +1,8 @@
+import * as v from 'valibot';
 import type { MessagePart } from '../../core/chat/index.ts';
+import type { SourceName, WebhookEvent } from '../webhooks/index.ts';
 import type { Attachment } from '../wire/attachment.ts';
-import type { SourceName, WebhookEvent } from './source.ts';
+import { maxWebhookBody } from '../wire/body.ts';
 
 /** What an agent makes of an event: the first message of a run, and the session that it belongs to. */
 export interface WebhookMessage {
@@ -58,3 +60,20 @@ export interface WebhookOptions {
 
 /** An agent's mappings by source. It takes nothing from a source without one. */
 export type WebhookMappings = { readonly [S in SourceName]?: WebhookMapping | WebhookOptions };
+
+const toMessage = v.custom<WebhookMapping>((entry) => typeof entry === 'function', 'must be a function of the event');
+
+/** What an agent may give for a source. */
+export const mappingSchema = v.optional(
+	v.union(
+		[
+			toMessage,
+			v.strictObject({
+				map: toMessage,
+				maxBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxWebhookBody))),
+				sameBody: v.optional(v.picklist(['once', 'again'])),
+			}),
+		],
+		'must be a function of the event, or { map, maxBytes?, sameBody? }',
+	),
+);
