@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { type ClientOptions, createClient, type RunEvent } from '../../src/client/index.ts';
 
 /** A request as it came. */
 export interface Received {
@@ -77,3 +78,33 @@ export function error(status: number, code: string, headers?: Record<string, str
 
 /** Takes the request and closes the connection without an answer. */
 export const hangUp: Answer = (response) => response.destroy();
+
+export const say = (text: string): RunEvent => ({ type: 'text', text });
+export const done = { type: 'done', text: '', usage: {} } as const;
+export const [one, two, three, end] = [
+	toWire('1', say('one')),
+	toWire('2', say('two')),
+	toWire('3', say('three')),
+	toWire('end', done),
+];
+
+/** Starts a server with these answers, and a client of it that does not wait. */
+export async function start(answers: readonly Answer[], options: ClientOptions = {}) {
+	const server = await startServer(...answers);
+	const client = createClient({ baseUrl: server.url, retryDelayMs: 0, ...options });
+	return {
+		...server,
+		client,
+		routes: () => server.requests.map(({ route }) => route),
+		lastEventIds: () => server.requests.map(({ headers }) => headers['last-event-id']),
+	};
+}
+
+export const types = async (events: AsyncIterable<RunEvent>) => (await Array.fromAsync(events)).map(({ type }) => type);
+export const texts = async (events: AsyncIterable<RunEvent>) =>
+	(await Array.fromAsync(events)).map((event) => (event.type === 'text' ? event.text : event.type));
+export const failure = async (work: Promise<unknown>): Promise<unknown> =>
+	work.then(
+		() => undefined,
+		(cause: unknown) => cause,
+	);

@@ -1,60 +1,22 @@
-import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import fc from 'fast-check';
 import { Miniflare } from 'miniflare';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readSkillFolders, readSkills, type SkillFolder } from '../../scripts/skills/folder.ts';
+import { readSkillFolders } from '../../scripts/skills/folder.ts';
 import { type PublishOptions, publishSkills } from '../../scripts/skills/publish.ts';
 import { type ProviderRegistration, skill, tool } from '../../src/core/index.ts';
-import { keptMs, planSkills } from '../../src/core/skill/kv/plan.ts';
+import { keptMs } from '../../src/core/skill/kv/plan.ts';
 import { type KvResolverOptions, kvResolver } from '../../src/core/skill/kv/resolver.ts';
 import { type SkillsKv, type SkillsNamespace, toSkillsKv } from '../../src/core/skill/kv/store.ts';
-import { writePlan } from '../../src/core/skill/kv/write.ts';
-import { validateMarkdown } from '../../src/core/skill/markdown.ts';
 import { type CorpusFile, corpus } from '../core/skill/corpus.ts';
-
-const markdown = (name: string, { description = `About ${name}`, body = `Body of ${name}\n`, more = '' } = {}) =>
-	`---\nname: ${name}\ndescription: ${description}\n${more}---\n\n${body}`;
-
-const folder = (name: string, files: Record<string, string> = {}, path = name): SkillFolder => ({
-	name,
-	path,
-	files: { 'SKILL.md': markdown(name), ...files },
-});
+import { markdown, memoryKv } from '../core/skill/kv/memory.ts';
 
 const turn = { messages: [], model: 'demo' };
 
 const readSkill = ({ text, directory }: CorpusFile) => skill.fromMarkdown(text, { directory });
 const isFirstOfItsName = (file: CorpusFile, at: number, all: readonly CorpusFile[]) =>
 	all.findIndex((one) => readSkill(one).name === readSkill(file).name) === at;
-
-/** A KV in memory that lists a thousand keys a page. */
-function memoryKv(): SkillsNamespace & { readonly written: string[] } {
-	const values = new Map<string, string>();
-	const written: string[] = [];
-	const get = (key: string, type?: 'json') => {
-		const text = values.get(key) ?? null;
-		return type === 'json' && text !== null ? JSON.parse(text) : text;
-	};
-	return {
-		written,
-		get: async (key: string, type?: 'json') => get(key, type),
-		put: async (key, value) => {
-			written.push(key);
-			values.set(key, value);
-		},
-		delete: async (key) => void values.delete(key),
-		list: async ({ prefix, cursor = '0' }) => {
-			const all = [...values.keys()].filter((key) => key.startsWith(prefix)).sort();
-			const next = Number(cursor) + 1_000;
-			const keys = all.slice(Number(cursor), next).map((name) => ({ name }));
-			return { keys, ...(next < all.length && { cursor: String(next) }) };
-		},
-	};
-}
 
 describe('publishSkills to a real KV', () => {
 	const miniflare = new Miniflare({ modules: true, script: '', cf: false, kvNamespaces: ['SKILLS'] });
@@ -338,125 +300,5 @@ describe('publishSkills to a real KV', () => {
 		await publish();
 		await expect(publish({ directory: join(directory, 'none') })).rejects.toThrow('ENOENT');
 		expect(await keys()).toHaveLength(4);
-	});
-});
-
-describe('publishing again and again, interrupted anywhere', () => {
-	const edit = fc.record({
-		/** The text of each of three skills; missing ones are removed. */
-		texts: fc.array(fc.option(fc.constantFrom('one', 'two', 'three')), { minLength: 3, maxLength: 3 }),
-		/** Writes until the process ends. */
-		alive: fc.nat(12),
-		/** Minutes until the next. */
-		minutes: fc.constantFrom(0, 1, 59, 60, 61, 300),
-	});
-	const folders = (texts: readonly (string | null)[]) =>
-		texts.flatMap((text, at) =>
-			text === null ? [] : [folder(`s${at}`, { 'SKILL.md': markdown(`s${at}`, { body: text }) })],
-		);
-
-	test('a reader sees a set whole at every moment, for an hour after another replaced it as well; at rest nothing is left over', async () => {
-		const history = fc.array(edit, { minLength: 1, maxLength: 8 });
-		await fc.assert(
-			fc.asyncProperty(history, async (edits) => {
-				const memory = memoryKv();
-				const kv = toSkillsKv(memory);
-				/** What each index that was ever written names, with the time at which another replaced it. */
-				const sets: { keys: string[]; until: number }[] = [];
-				let now = 0;
-				let alive = 0;
-				const whole = async () => {
-					const there = new Set(await kv.list(''));
-					for (const { keys, until } of sets) {
-						if (now < until + keptMs) for (const key of keys) expect(there).toContain(key);
-					}
-				};
-				const step = async (work: () => Promise<void>) => {
-					if (alive-- <= 0) throw new Error('interrupted');
-					await work();
-					await whole();
-				};
-				const mortal: SkillsKv = {
-					...kv,
-					put: async (entries) => {
-						for (const entry of entries) {
-							await step(async () => {
-								await kv.put([entry]);
-								if (entry[0] !== 'skill:index') return;
-								const last = sets.pop();
-								if (last) sets.push({ ...last, until: now });
-								const { skills, search } = JSON.parse(entry[1]);
-								const bodies = skills.map(({ hash }: { hash: string }) => `skill:body:${hash}`);
-								sets.push({
-									keys: [...bodies, ...(search ? [`skill:search:${search}`] : [])],
-									until: Number.POSITIVE_INFINITY,
-								});
-							});
-						}
-					},
-					delete: async (keys) => {
-						for (const key of keys) await step(() => kv.delete([key]));
-					},
-				};
-				const publish = async (texts: readonly (string | null)[]) => {
-					const [index, retired, keys] = await Promise.all([
-						kv.get('skill:index'),
-						kv.get('skill:retired'),
-						kv.list('skill:'),
-					]);
-					await writePlan(mortal, planSkills({ index, retired, keys }, readSkills(folders(texts)), { now }));
-				};
-				for (const { texts, minutes, ...edit } of edits) {
-					({ alive } = edit);
-					await publish(texts).catch((error: unknown) => expect(error).toMatchObject({ message: 'interrupted' }));
-					await whole();
-					now += minutes * 60_000;
-				}
-				alive = Number.POSITIVE_INFINITY;
-				const last = edits.at(-1)?.texts ?? [];
-				await publish(last);
-				now += keptMs;
-				await publish(last);
-				const left = (await kv.list('')).filter((key) => key !== 'skill:index' && key !== 'skill:retired');
-				expect(left.sort()).toEqual([...new Set(sets.at(-1)?.keys ?? [])].sort());
-			}),
-			{ numRuns: 200 },
-		);
-	});
-});
-
-describe('npm run skills -- --check', () => {
-	const check = async (directory: string) => {
-		const args = [join(import.meta.dirname, '../../scripts/skills.ts'), '--check', '--directory', directory];
-		return promisify(execFile)(process.execPath, args, { cwd: directory }).then(
-			({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-			({ code, stdout, stderr }) => ({ code, stdout, stderr }),
-		);
-	};
-
-	test('every breach in 268 real skills is a line with its file and line, and so is every name that stands twice', async () => {
-		const { code, stdout, stderr } = await check(join(import.meta.dirname, '../fixtures/skills-corpus'));
-		const breaches = corpus.flatMap(({ path, text, directory }) =>
-			validateMarkdown(text, { directory }).map(({ severity, message, line }) => {
-				return `${path}:${line}: ${severity === 'warning' ? 'warning: ' : ''}${message}`;
-			}),
-		);
-		const lines = stderr.trim().split('\n');
-		const twice = lines.filter((line: string) => line.includes('is the name of'));
-		expect(twice.map((line: string) => line.split(':')[0])).toEqual([
-			'getsentry+skills/skills/brand-guidelines/SKILL.md',
-			'openai+skills/skills/.system/skill-creator/SKILL.md',
-		]);
-		expect(lines.filter((line: string) => !twice.includes(line)).sort()).toEqual(breaches.sort());
-		expect(stdout).toBe('skills: 268 checked, 3 problems in 3 of them, 49 warnings in 45 of them\n');
-		expect(code).toBe(1);
-	});
-
-	test('the skills of this repository have no problems', async () => {
-		expect(await check(join(import.meta.dirname, '../../skills'))).toMatchObject({
-			code: 0,
-			stdout: 'skills: 3 checked, no problems\n',
-			stderr: '',
-		});
 	});
 });

@@ -1,0 +1,137 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { chat, providers, skill } from '../../../../src/core/index.ts';
+import { entry, names, store } from './memory.ts';
+
+const turn = { messages: [], model: 'm' };
+
+afterEach(() => vi.useRealTimers());
+
+describe('what is broken in KV', () => {
+	test.each([
+		['a broken entry', { name: 'bad', hash: 7 }],
+		['no entry at all', 'text'],
+		['null', null],
+	])('%s is skipped and reported, the others are served', async (_, broken) => {
+		const { resolver, problems } = store([entry('tone'), broken, entry('audit')]);
+		expect(names(await resolver.listFn(turn))).toEqual(['tone', 'audit']);
+		expect(problems).toHaveLength(1);
+	});
+
+	test('what is reported names the skill, also apart from its words', async () => {
+		const told: (readonly [string | undefined, string])[] = [];
+		const { resolver } = store([entry('tone'), { name: 'bad', hash: 7 }, entry('tone')], {
+			names: ['tone', 'lost', 'gone'],
+			onProblem: (message, _, skill) => void told.push([skill, message]),
+		});
+		await resolver.listFn(turn);
+		expect(told.map(([skill]) => skill)).toEqual(['bad', 'tone', 'lost', 'gone']);
+		for (const [skill, message] of told) expect(message).toContain(skill);
+	});
+
+	test('a missing body is reported, with the name of the skill, and answered as unknown', async () => {
+		const { resolver, problems } = store([entry('gone')]);
+		expect(await resolver.readFn('gone')).toBeUndefined();
+		expect(problems).toEqual([expect.stringContaining('gone')]);
+		const [read] = skill.builtinsWithResolver(resolver).filter(({ name }) => name === 'read_skill');
+		expect(await read?.fn?.({ name: 'gone' })).toBe('Unknown skill: gone');
+	});
+
+	test('a body of a wrong shape is as good as missing', async () => {
+		const { resolver, problems, values } = store([entry('tone')]);
+		values.set('skill:body:h-tone', { text: 'Be warm.' });
+		expect(await resolver.readFn('tone')).toBeUndefined();
+		expect(problems).toHaveLength(1);
+	});
+
+	test('an index that was never published is an empty one', async () => {
+		const { resolver, values } = store([]);
+		values.delete('skill:index');
+		expect(await resolver.listFn(turn)).toEqual([]);
+		expect(await resolver.readFn('tone')).toBeUndefined();
+	});
+
+	test.each([{ version: 2, skills: [] }, 'text', []])(
+		'an index that this version does not read is reported (%j)',
+		async (index) => {
+			const { resolver, problems, values } = store([]);
+			values.set('skill:index', index);
+			expect(await resolver.listFn(turn)).toEqual([]);
+			expect(problems).toHaveLength(1);
+		},
+	);
+
+	test('a KV that cannot be read never fails a turn, and is reported once a read', async () => {
+		const problems: string[] = [];
+		const down = { get: () => Promise.reject(new Error('KV GET failed: 500')) };
+		const skillResolver = skill.kvResolver(down, { onProblem: (message) => problems.push(message) });
+		const options = { model: 'scripted', providers: [providers.scripted(['hi'])], skillResolver };
+		expect(await chat.run(options, [chat.userMessage('go')]).result).toMatchObject({ status: 'completed', text: 'hi' });
+		expect(problems).toEqual([expect.stringContaining('KV GET failed: 500')]);
+	});
+
+	test('a failed read of the index is not kept: the next turn tries again', async () => {
+		const { kv, resolver } = store([entry('tone')]);
+		const get = vi.spyOn(kv, 'get').mockRejectedValueOnce(new Error('down'));
+		expect(await resolver.listFn(turn)).toEqual([]);
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(get).toHaveBeenCalledTimes(2);
+	});
+
+	test('while the index cannot be read again, the last good one serves', async () => {
+		const { kv, resolver } = store([entry('tone')], { cacheMs: 0 });
+		await resolver.listFn(turn);
+		vi.spyOn(kv, 'get').mockRejectedValueOnce(new Error('down'));
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+	});
+});
+
+describe('how much is listed', () => {
+	const two = [entry('tone'), entry('audit')];
+	const size = skill.buildIndex([entry('tone'), entry('audit')]).length;
+
+	test('everything while the index is small', async () => {
+		expect(names(await store(two, { listLimit: size }).resolver.listFn(turn))).toEqual(['tone', 'audit']);
+	});
+
+	test('only alwaysOn beyond listLimit; the rest is still read and searched, and counted', async () => {
+		const { resolver } = store(two, { listLimit: size - 60, alwaysOn: ['tone'] });
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(await resolver.moreFn?.(turn)).toBe(1);
+		expect(await resolver.readFn('audit')).toMatchObject({ body: 'Count.' });
+		expect(names(await resolver.searchFn?.('audit'))).toEqual(['audit']);
+	});
+
+	test('of alwaysOn what fits into listLimit', async () => {
+		const line = skill.indexLine(entry('tone')).length + 1;
+		const { resolver } = store(two, { listLimit: line, alwaysOn: ['tone', 'audit', 'gone', 'tone'] });
+		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
+		expect(await resolver.moreFn?.(turn)).toBe(1);
+	});
+
+	test('nothing beyond listLimit without alwaysOn', async () => {
+		const { resolver } = store(two, { listLimit: 10 });
+		expect(await resolver.listFn(turn)).toEqual([]);
+		expect(await resolver.moreFn?.(turn)).toBe(2);
+	});
+
+	test('the system prompt says how many more there are, and how to find them', async () => {
+		const { resolver } = store(two, { listLimit: 30, alwaysOn: ['tone'] });
+		const provider = providers.scripted(['hi']);
+		await chat.run({ model: 'scripted', providers: [provider], skillResolver: resolver }, [chat.userMessage('go')])
+			.result;
+		expect(provider.requests[0]?.system).toBe(
+			[
+				'Available skills you can read with read_skill(name):',
+				'  - tone: About tone',
+				'1 more skill is available: find one with search_skills(query), then read it with read_skill(name).',
+			].join('\n'),
+		);
+	});
+
+	test('names serves only these, and lists them whatever the limit', async () => {
+		const { resolver } = store(two, { names: ['audit'], listLimit: 0 });
+		expect(names(await resolver.listFn(turn))).toEqual(['audit']);
+		expect(await resolver.readFn('tone')).toBeUndefined();
+		expect(await resolver.searchFn?.('tone')).toEqual([]);
+	});
+});

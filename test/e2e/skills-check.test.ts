@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { validateMarkdown } from '../../src/core/skill/markdown.ts';
+import { corpus } from '../core/skill/corpus.ts';
+
+describe('npm run skills -- --check', () => {
+	const check = async (directory: string) => {
+		const args = [join(import.meta.dirname, '../../scripts/skills.ts'), '--check', '--directory', directory];
+		return promisify(execFile)(process.execPath, args, { cwd: directory }).then(
+			({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+			({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+		);
+	};
+
+	test('every breach in 268 real skills is a line with its file and line, and so is every name that stands twice', async () => {
+		const { code, stdout, stderr } = await check(join(import.meta.dirname, '../fixtures/skills-corpus'));
+		const breaches = corpus.flatMap(({ path, text, directory }) =>
+			validateMarkdown(text, { directory }).map(({ severity, message, line }) => {
+				return `${path}:${line}: ${severity === 'warning' ? 'warning: ' : ''}${message}`;
+			}),
+		);
+		const lines = stderr.trim().split('\n');
+		const twice = lines.filter((line: string) => line.includes('is the name of'));
+		expect(twice.map((line: string) => line.split(':')[0])).toEqual([
+			'getsentry+skills/skills/brand-guidelines/SKILL.md',
+			'openai+skills/skills/.system/skill-creator/SKILL.md',
+		]);
+		expect(lines.filter((line: string) => !twice.includes(line)).sort()).toEqual(breaches.sort());
+		expect(stdout).toBe('skills: 268 checked, 3 problems in 3 of them, 49 warnings in 45 of them\n');
+		expect(code).toBe(1);
+	});
+
+	test('the skills of this repository have no problems', async () => {
+		expect(await check(join(import.meta.dirname, '../../skills'))).toMatchObject({
+			code: 0,
+			stdout: 'skills: 3 checked, no problems\n',
+			stderr: '',
+		});
+	});
+});
