@@ -9,10 +9,10 @@ const usage = `npm run build:page: makes the page in build/page, from src/page a
   --help              this text`;
 
 const source = join(root, 'src/page');
-const target = join(root, 'build/page');
 
-/** Builds the page. Throws if its modules have an error; the other files are built all the same. */
-export function buildPage(): void {
+/** Builds the page into a folder. Throws if its modules have an error; the other files are built all the same. */
+export function buildPage(target = join(root, 'build/page')): void {
+	const write = (name: string, content: Uint8Array) => writeChanged(join(target, name), content);
 	mkdirSync(target, { recursive: true });
 	const files = readdirSync(source).filter((name) => !/\.[jt]s$/.test(name));
 	for (const name of files) write(name, readFileSync(join(source, name)));
@@ -33,8 +33,7 @@ export function buildPage(): void {
 }
 
 /** Writes a file only if it changed: several commands may build at once, and a server may watch the folder. */
-function write(name: string, content: Uint8Array): void {
-	const file = join(target, name);
+function writeChanged(file: string, content: Uint8Array): void {
 	if (isSame(file, content)) return;
 	const temporary = `${file}.${process.pid}.new`;
 	writeFileSync(temporary, content);

@@ -1,7 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -61,6 +64,40 @@ test('a fresh project imports every part of the package, and every public name i
 	);
 });
 
+test('what npm installs takes less than 25 MB', () => {
+	const files = globSync('node_modules/**', { cwd: project });
+	const bytes = files.reduce((sum, file) => sum + lstatSync(join(project, file)).blocks * 512, 0);
+	expect(files.length).toBeGreaterThan(100);
+	expect(bytes / 1e6).toBeLessThan(25);
+});
+
+test('the SDKs that the package holds a copy of ask their APIs, and their licences are beside them', async () => {
+	const asked: string[] = [];
+	const server = createServer((request, response) => {
+		const { authorization, 'x-api-key': key = authorization } = request.headers;
+		asked.push(`${request.method} ${request.url} ${key}`);
+		response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"message":"No."}}');
+	}).listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const address = server.address();
+	const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+	writeFileSync(
+		join(project, 'ask.mjs'),
+		`import { chat, providers } from 'runlet';
+		for (const [model, provider] of [
+			['claude-sonnet-4-6', providers.anthropic({ apiKey: 'a', baseURL: '${url}' })],
+			['gpt-5.4', providers.openai({ apiKey: 'o', baseURL: '${url}/v1' })],
+		]) await chat.runLoop({ model, providers: [provider] }, 'Hi').catch(({ code }) => console.log(code));`,
+	);
+	const { stdout } = await promisify(execFile)(process.execPath, ['ask.mjs'], { cwd: project });
+	server.close();
+	expect(stdout).toBe('auth\nauth\n');
+	expect(asked).toEqual(['POST /v1/messages Bearer a', 'POST /v1/responses Bearer o']);
+	const licenses = readFileSync(join(project, 'node_modules/runlet/dist/LICENSES.txt'), 'utf8');
+	for (const name of ['@anthropic-ai/sdk', 'openai', 'hono-openapi'])
+		expect(licenses).toMatch(new RegExp(`^${name} `, 'm'));
+});
+
 test('the package holds no test and no script', () => {
 	const files = run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], root);
 	const [{ files: listed }] = JSON.parse(files) as [{ files: { path: string }[] }];
@@ -68,7 +105,7 @@ test('the package holds no test and no script', () => {
 		.map(({ path }) => path)
 		.filter(
 			(path) =>
-				!/^(dist\/(core|client|cloudflare)\/[\w/-]+\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
+				!/^(dist\/((core|client|cloudflare)\/[\w/-]+\.(js|d\.ts)|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
 					path,
 				),
 		);

@@ -1,11 +1,11 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { uniqueSymbol } from 'hono-openapi';
 import type * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { findNearest } from '../../core/ground/nearest.ts';
 import type { Operation } from '../wire/operation.ts';
 import { assertKey, assertScope, isAdmin, type RouteEnv } from './identity.ts';
+import { uniqueSymbol } from './openapi/hono-openapi.ts';
 import { toSpec } from './openapi/spec.ts';
 import { jsonBody } from './request.ts';
 

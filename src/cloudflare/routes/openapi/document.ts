@@ -1,8 +1,8 @@
 import type { Hono, Env as HonoEnv, Schema } from 'hono';
-import { generateSpecs } from 'hono-openapi';
 import { version } from '../../version.ts';
 import { failures } from '../../wire/error.ts';
 import { type RequestHeader, requestHeaders } from '../../wire/operation.ts';
+import { generateSpecs } from './hono-openapi.ts';
 import { type JsonSchema, toNamedSchemas } from './json-schema.ts';
 import { anyError, nameFailure, parameterName, type Spec, toExamples, toRef } from './spec.ts';
 

@@ -1,6 +1,6 @@
-import type { OpenAI } from 'openai/client';
 import { providerFetch, quietSdk } from './fetch.ts';
 import type { Json } from './json.ts';
+import type { OpenAI } from './openai-sdk.ts';
 import type { ProviderSettings } from './settings.ts';
 
 /** Sends a body to a path under the base URL. Resolves to a successful response. */
@@ -30,7 +30,7 @@ export function openaiPost(
 	// The first request loads the SDK, so a Worker starts without it.
 	let client: OpenAI | undefined;
 	return async (path, body, signal) => {
-		client ??= new (await import('openai/client')).OpenAI(options);
+		client ??= new (await import('./openai-sdk.ts')).OpenAI(options);
 		return client.post(path, { body, signal }).asResponse();
 	};
 }

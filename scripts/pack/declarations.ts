@@ -1,0 +1,32 @@
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The specifiers after `from`, and those in `import('…')`. */
+const specifier = /(\bfrom\s*|\bimport\()(["'])([^"']+)\2/g;
+
+/**
+ * Lets declarations name each other as JavaScript, as compilers of all versions expect, and removes those that no part of
+ * the package leads to. Returns what is wrong, one line each: the name of a package that a user may not have.
+ */
+export function finishDeclarations(
+	dist: string,
+	{ entries, allowed }: { readonly entries: readonly string[]; readonly allowed: readonly string[] },
+): readonly string[] {
+	const problems: string[] = [];
+	const reached = new Set(entries);
+	for (const file of reached) {
+		const text = readFileSync(file, 'utf8');
+		writeFileSync(
+			file,
+			text.replace(specifier, (_, before: string, quote: string, name: string) => {
+				const isOwn = name.startsWith('.');
+				if (isOwn) reached.add(join(dirname(file), name.replace(/\.[jt]s$/, '.d.ts')));
+				else if (!allowed.some((one) => name === one || name.startsWith(`${one}/`)))
+					problems.push(`${file}: names ${name}, which a user of the package may not have`);
+				return `${before}${quote}${isOwn ? name.replace(/\.ts$/, '.js') : name}${quote}`;
+			}),
+		);
+	}
+	for (const file of globSync('**/*.d.ts', { cwd: dist })) if (!reached.has(join(dist, file))) rmSync(join(dist, file));
+	return problems;
+}
