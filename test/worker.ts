@@ -8,7 +8,7 @@ import { Ledger as LedgerObject } from '../src/cloudflare/objects/ledger/object.
 import { Publisher as PublisherObject } from '../src/cloudflare/objects/publisher/object.ts';
 import { createApp } from '../src/cloudflare/routes/app.ts';
 import { bindSession } from '../src/cloudflare/session/object.ts';
-import { askUser, fn, halt, type Skill, tool } from '../src/core/index.ts';
+import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool } from '../src/core/index.ts';
 import { demo } from '../src/core/providers/index.ts';
 import { now } from './clock.ts';
 import { crashPoint, die, makeMortal } from './crash.ts';
@@ -16,6 +16,8 @@ import { doneOnce } from './effects.ts';
 import { scriptedProvider } from './script.ts';
 import { makeBreakable } from './storage.ts';
 
+/** A PNG of one pixel. */
+export const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const echo = fn({ name: 'echo', params: [['text', v.string()]] }, (text) => text);
 const ask = fn({ name: 'ask', params: [['question', v.string()]] }, (question) => askUser(question));
 const stop = fn({ name: 'stop', params: [] }, () => halt('stopped', 'as asked'));
@@ -124,10 +126,17 @@ const remember = tool.define({
 		if (how === 'deletes') await state.delete(key);
 		else await state.set(key, count);
 		await remembering.hold();
-		if (how === 'fails') throw new Error('It failed.');
+		if (how === 'fails') throw new RunletError('invalid_argument', 'It failed.');
 		if (how === 'asks') return askUser('Sure?');
 		return how === 'halts' ? halt('halted', count) : count;
 	},
+});
+const draw = tool.define({
+	name: 'draw',
+	description: 'Gives a text, an image and a file.',
+	inputSchema: v.object({ caption: v.string() }),
+	fn: (caption: string) =>
+		parts([chat.textPart(caption), chat.imagePart(dot, 'image/png'), chat.filePart('aGk=', 'text/plain', 'hi.txt')]),
 });
 const reveal = tool.define({
 	name: 'reveal',
@@ -208,6 +217,7 @@ const runtime = {
 				lethal,
 				remember,
 				reveal,
+				draw,
 			],
 		}),
 		defineAgent({

@@ -36,6 +36,8 @@ export {
 	type Halt,
 	halt,
 	type JsonSchema,
+	type Parts,
+	parts,
 	type Tool,
 	type ToolCall,
 	type ToolContext,

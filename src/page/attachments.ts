@@ -14,7 +14,7 @@ const mostFiles = 16;
 const mostBytes = 2_800_000;
 
 /** Images that a browser shows as nothing but an image. */
-const shownTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
+export const shownTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
 
 /** Shows the files in `list`. `note` says how much there is, and why a file was refused. */
 export function createAttachments(list: HTMLElement, note: HTMLElement, onRemoved: () => void) {

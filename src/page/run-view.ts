@@ -112,7 +112,7 @@ function showEvent(view: Drawing, event: RunEvent) {
 		case 'tool_use_end':
 			return calls.get(event.id)?.endInput();
 		case 'tool_result':
-			return calls.get(event.id)?.setResult(event.output, event.isError);
+			return calls.get(event.id)?.setResult(event.output, event.isError, event.parts);
 		case 'note':
 			return view.addLine('note', element('b', '', event.label), event.detail ? ` ${event.detail}` : '');
 		case 'warning':
@@ -157,8 +157,10 @@ function showEnd({ calls, addLine }: Drawing, event: EndEvent) {
 
 /** Gives a message of an assistant or a tool as the events that made it. */
 export function* toEvents(message: Message): Generator<RunEvent> {
-	if (message.role === 'tool')
-		yield { type: 'tool_result', id: message.toolCallId, output: message.content, isError: message.isError === true };
+	if (message.role === 'tool') {
+		const { toolCallId: id, content: output, isError = false, parts } = message;
+		yield { type: 'tool_result', id, output, isError, parts };
+	}
 	if (message.role !== 'assistant') return;
 	const { content, reasoning, toolCalls = [] } = message;
 	if (reasoning) yield { type: 'reasoning', text: reasoning };

@@ -1,5 +1,7 @@
 /** A tool call on the page: a line that says what was asked and answered, which opens to show all of it. */
 
+import type { RunEvent } from '../client/types.ts';
+import { shownTypes } from './attachments.ts';
 import { element, withoutTurns } from './element.ts';
 import { findSkillName, parseInput } from './words.ts';
 
@@ -50,12 +52,17 @@ export function createToolCall(name: string) {
 			question.textContent = skill === undefined ? shortenInput(value) : '';
 		},
 
-		setResult(value: unknown, isError: boolean) {
+		setResult(value: unknown, isError: boolean, parts: readonly ResultPart[] = []) {
 			setState(isError ? 'failed' : 'done');
 			const text = toFullText(value);
 			output.textContent = text;
 			const isShort = text.length <= 80 && !text.includes('\n');
 			answer.textContent = isError || (isShort && !root.classList.contains('skill')) ? text.slice(0, 200) : '';
+			body.querySelector('.images')?.remove();
+			const images = parts.flatMap(createImage);
+			if (images.length === 0) return;
+			body.append(element('div', 'images', ...images));
+			root.open = true;
 		},
 
 		/** It was allowed, so its result is to come. */
@@ -73,6 +80,17 @@ export function createToolCall(name: string) {
 			if (root.dataset.state === 'running') setState('open');
 		},
 	};
+}
+
+type ResultPart = NonNullable<Extract<RunEvent, { type: 'tool_result' }>['parts']>[number];
+
+/** Shows an image that came with its bytes. One behind an address is not loaded: the text of the result names it. */
+function createImage({ kind, data, mime = 'image/png', name = '' }: ResultPart): HTMLElement[] {
+	if (kind !== 'image' || data === undefined || !shownTypes.has(mime)) return [];
+	const image = element('img');
+	image.alt = name;
+	image.src = `data:${mime};base64,${data}`;
+	return [image];
 }
 
 function toFullText(value: unknown) {

@@ -54,7 +54,7 @@ export function createTranscript() {
 				}
 				runId = message.runId;
 				if (message.role === 'tool')
-					calls.get(message.toolCallId)?.setResult(message.content, message.isError === true);
+					calls.get(message.toolCallId)?.setResult(message.content, message.isError === true, message.parts);
 				if (message.role === 'user' || (message.role === 'tool' && !view && message.isInput)) {
 					addMessage(toSaidText(message), message.attachments);
 					continue;

@@ -646,6 +646,33 @@ describe('the parts of the page', () => {
 		expect(text.match(/word\d+/g)).toHaveLength(20_000);
 	});
 
+	test('images of a result are shown, if they came with their bytes and are nothing but images', async () => {
+		const module = await load<typeof import('../../src/page/run-view.ts')>('run-view');
+		const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+		const sizes = await module.evaluate(async ({ createRunView }, dot) => {
+			const root = document.createElement('div');
+			document.body.append(root);
+			const view = createRunView(root);
+			const parts = [
+				{ kind: 'text', text: 'A dot.' },
+				{ kind: 'image', data: dot, mime: 'image/png', name: 'dot' },
+				{ kind: 'image', data: btoa('<svg/>'), mime: 'image/svg+xml' },
+				{ kind: 'image', url: 'https://evil.example/a.png' },
+				{ kind: 'file', data: dot, mime: 'text/html' },
+			] as const;
+			view.apply({ type: 'tool_use_start', id: 'a', name: 'draw' });
+			view.apply({ type: 'tool_use_end', id: 'a' });
+			view.apply({ type: 'tool_result', id: 'a', output: 'A dot.', isError: false, parts: [...parts] });
+			view.end();
+			const images = [...root.querySelectorAll('img')];
+			await Promise.all(images.map((image) => image.decode()));
+			const shown = images.map(({ alt, naturalWidth }) => [alt, naturalWidth, root.querySelector('details')?.open]);
+			root.remove();
+			return shown;
+		}, dot);
+		expect(sizes).toEqual([['dot', 1, true]]);
+	});
+
 	test('a link says which host it leads to, where its label names another one', async () => {
 		const module = await load<typeof import('../../src/page/markdown.ts')>('markdown');
 		const drawn = (sources: readonly string[]) =>

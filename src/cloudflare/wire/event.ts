@@ -2,12 +2,18 @@ import * as v from 'valibot';
 import type { KnownDelta, LoopEvent } from '../../core/chat/index.ts';
 import { budgetState } from './budget.ts';
 import { question, toolCall, waitingCall } from './call.ts';
+import { shownPart } from './part.ts';
 import { usage } from './usage.ts';
 
 const text = v.string();
 const id = v.string();
 const iteration = v.number();
-const toolResult = v.object({ id, output: v.unknown(), isError: v.boolean() });
+const toolResult = v.object({
+	id,
+	output: v.unknown(),
+	isError: v.boolean(),
+	parts: v.optional(v.pipe(v.array(shownPart), v.description('The result in parts. The output is its text.'))),
+});
 
 /** The events of the loop, with the fields that the session adds. */
 type SessionEvent =

@@ -21,6 +21,7 @@ export const uiChunk = v.variant('type', [
 	v.object({ type: v.literal('tool-input-error'), toolCallId, toolName, input, errorText }),
 	v.object({ type: v.literal('tool-output-available'), toolCallId, output: v.unknown() }),
 	v.object({ type: v.literal('tool-output-error'), toolCallId, errorText }),
+	v.object({ type: v.literal('file'), url: v.string(), mediaType: v.string() }),
 	v.object({ type: v.literal('tool-approval-request'), approvalId: v.string(), toolCallId }),
 	v.object({ type: v.literal('tool-output-denied'), toolCallId }),
 	v.object({

@@ -1,6 +1,6 @@
+import type { MessagePart } from '../ground/part.ts';
 import { truncateText } from '../ground/text.ts';
 import type { Message, ToolMessage } from './message.ts';
-import type { MessagePart } from './part.ts';
 
 /** Characters of a tool's result that a model is sent, at most: 256 KB of plain text. */
 const longestOutput = 262_144;

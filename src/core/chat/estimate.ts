@@ -1,8 +1,8 @@
+import { flattenParts } from '../ground/part.ts';
 import type { Tool } from '../tool/index.ts';
 import { countMediaTokens } from './media.ts';
 import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
-import { flattenParts } from './part.ts';
 import { estimateTokens } from './tokens.ts';
 
 /** Tokens that stand around each message, each call and each tool: its role, its id, its form. */

@@ -1,5 +1,6 @@
 /** `chat`: messages, providers and the loop that runs an agent. */
 
+export { filePart, flattenParts, imagePart, type MessagePart, renderPart, textPart } from '../ground/part.ts';
 export {
 	type BudgetParts,
 	type ContextBudget,
@@ -28,7 +29,6 @@ export {
 } from './message.ts';
 export type { Meter, MeteredRequest } from './meter.ts';
 export type { ChatOptions, MessageContext, Turn } from './options.ts';
-export { flattenParts, imagePart, type MessagePart, renderPart, textPart } from './part.ts';
 export type {
 	CallOptions,
 	ChatFn,

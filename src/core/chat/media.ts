@@ -1,4 +1,4 @@
-import type { MessagePart } from './part.ts';
+import type { MessagePart } from '../ground/part.ts';
 import { estimateTokens } from './tokens.ts';
 
 /** The most that an image costs: providers make larger ones smaller (Anthropic, "Vision": about 1,600 tokens). */

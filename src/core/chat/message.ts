@@ -1,5 +1,5 @@
+import { flattenParts, type MessagePart } from '../ground/part.ts';
 import type { ToolCall, ToolResult } from '../tool/index.ts';
-import { flattenParts, type MessagePart } from './part.ts';
 
 export interface SystemMessage {
 	readonly role: 'system';
@@ -58,9 +58,14 @@ export function assistantMessage(text?: string, toolCalls?: readonly ToolCall[])
 	return toolCalls === undefined || toolCalls.length === 0 ? message : { ...message, toolCalls };
 }
 
-/** The message with a tool's result. It keeps `isError`. */
-export function toolResultMessage({ id, output, isError }: ToolResult): ToolMessage {
-	return { role: 'tool', content: output ?? null, toolCallId: id, isError };
+/** The message with a tool's result. It keeps `isError` and the parts. */
+export function toolResultMessage({ id, output, isError, parts }: ToolResult): ToolMessage {
+	return { role: 'tool', content: output ?? null, toolCallId: id, isError, ...(parts !== undefined && { parts }) };
+}
+
+/** The result that a message holds: the inverse of `toolResultMessage`. */
+export function readToolResult({ toolCallId: id, content: output, isError = false, parts }: ToolMessage): ToolResult {
+	return { id, output, isError, ...(parts !== undefined && { parts }) };
 }
 
 /** The text of a message: of its parts, else of its content, which is JSON if it is no text. */

@@ -1,6 +1,6 @@
 import { isRecord } from '../ground/json.ts';
 import { findByCall } from '../tool/define.ts';
-import { isAvailable } from '../tool/dispatch.ts';
+import { createResult, isAvailable } from '../tool/dispatch.ts';
 import {
 	dispatch,
 	type InvokeContext,
@@ -116,7 +116,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		}
 		const halted = isHalt(given.output) ? given.output : undefined;
 		if (halted !== undefined) outcome.haltedReason ??= halted.reason;
-		const result = halted === undefined ? given : { ...given, output: halted.result };
+		const result = halted === undefined ? given : createResult(call.id, halted.result);
 		const room = await notes.hold(async () => {
 			await store(toolResultMessage(result), { haltedReason: halted?.reason, changes });
 			results.set(call.id, result);

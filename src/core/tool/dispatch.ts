@@ -1,6 +1,8 @@
 import { toMessageText } from '../ground/errors.ts';
+import { flattenParts } from '../ground/part.ts';
 import { findByCall } from './define.ts';
 import { createFailure, type InvokeContext, invoke, limitTime, type Outcome } from './invoke.ts';
+import { isParts } from './parts.ts';
 import type { Tool, ToolCall, ToolResult } from './tool.ts';
 
 /**
@@ -14,8 +16,14 @@ export async function dispatch(
 	context: InvokeContext = {},
 ): Promise<ToolResult> {
 	const outcome = await invokeCall(tools, call, context);
-	if (outcome.ok) return { id: call.id, output: outcome.value, isError: false };
+	if (outcome.ok) return createResult(call.id, outcome.value);
 	return { id: call.id, output: outcome.error.message, isError: true };
+}
+
+/** The result of a call that went well. Its output is what the tool returned, or the parts as one text. */
+export function createResult(id: string, value: unknown): ToolResult {
+	if (!isParts(value)) return { id, output: value, isError: false };
+	return { id, output: flattenParts(value.parts), isError: false, parts: value.parts };
 }
 
 async function invokeCall(tools: readonly Tool[], call: ToolCall, context: InvokeContext): Promise<Outcome> {

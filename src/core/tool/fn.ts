@@ -3,6 +3,7 @@ import { assertKnownFields } from '../ground/check.ts';
 import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
 import type { AskUser, Halt } from './control.ts';
+import type { Parts } from './parts.ts';
 import {
 	type AnySchema,
 	asProperties,
@@ -68,8 +69,8 @@ export interface AnyFn {
 	readonly meta: FnMeta;
 }
 
-/** The possible return values: what `returns` describes, a promise of it, `askUser(…)` or `halt(…)`. */
-type Returns<S extends AnySchema> = Awaitable<StandardSchemaV1.InferInput<S> | AskUser | Halt>;
+/** The possible return values: what `returns` describes, a promise of it, `parts(…)`, `askUser(…)` or `halt(…)`. */
+type Returns<S extends AnySchema> = Awaitable<StandardSchemaV1.InferInput<S> | AskUser | Halt | Parts>;
 type Awaitable<T> = T | Promise<T>;
 
 /**

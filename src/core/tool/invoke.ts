@@ -3,6 +3,7 @@ import { isRecord, maxLevels } from '../ground/json.ts';
 import { askUser, halt, isAskUser, isHalt } from './control.ts';
 import { copyData } from './copy.ts';
 import { isFn, listParamNames } from './fn.ts';
+import { isParts } from './parts.ts';
 import { checkInput, getProperties } from './schema.ts';
 import { inMemoryState } from './state.ts';
 import type { Note, Tool, ToolContext } from './tool.ts';
@@ -186,7 +187,7 @@ function asData(tool: Tool, value: unknown): Outcome {
 		const result = asData(tool, value.result);
 		return result.ok ? { ok: true, value: halt(value.reason, result.value) } : result;
 	}
-	if (typeof value === 'string') return { ok: true, value };
+	if (typeof value === 'string' || isParts(value)) return { ok: true, value };
 	if (typeof value === 'bigint') return { ok: true, value: String(value) };
 	if (typeof value === 'function' || typeof value === 'symbol') {
 		return createFailure('failed', `${tool.name} returned what JSON cannot hold: a ${typeof value}.`);

@@ -1,3 +1,4 @@
+import type { MessagePart } from '../ground/part.ts';
 import type { Env } from './env.ts';
 import type { JsonSchema } from './schema.ts';
 import type { ToolState } from './state.ts';
@@ -64,6 +65,9 @@ export interface ToolCall {
 /** The answer to a `ToolCall`. With `isError`, `output` says what went wrong. */
 export interface ToolResult {
 	readonly id: string;
+	/** What the tool returned: any JSON. Parts are here as one text. */
 	readonly output: unknown;
 	readonly isError: boolean;
+	/** The parts, if the tool returned `parts(…)`. */
+	readonly parts?: readonly MessagePart[];
 }

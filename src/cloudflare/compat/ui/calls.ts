@@ -1,3 +1,5 @@
+import { toDataUrl, toMedia } from '../../../core/providers/adapter/parts.ts';
+import type { ToolResult } from '../../../core/tool/index.ts';
 import { parseToolInput } from '../../../core/tool/input.ts';
 import type { UiChunk } from './chunk.ts';
 
@@ -47,10 +49,15 @@ export class UiCalls {
 		}
 	}
 
-	settle(toolCallId: string, output: unknown, isError: boolean): void {
+	/** Says a call's output. Its images, audio and files are file parts of the message. */
+	settle({ id: toolCallId, output, isError, parts = [] }: ToolResult): void {
 		if (!this.trySettle(toolCallId)) return;
 		if (isError) this.#say({ type: 'tool-output-error', toolCallId, errorText: toText(output) });
 		else this.#say({ type: 'tool-output-available', toolCallId, output: output ?? null });
+		for (const part of parts) {
+			const media = toMedia(part);
+			if (media !== undefined) this.#say({ type: 'file', url: toDataUrl(media), mediaType: media.mime });
+		}
 	}
 
 	/** Settles a call without saying its output. Returns false if its input is not complete. */
@@ -63,7 +70,7 @@ export class UiCalls {
 
 	/** Settles every open call with this error. */
 	settleAll(why: string): void {
-		for (const [id, { state }] of this.#calls) if (state === 'open') this.settle(id, why, true);
+		for (const [id, { state }] of this.#calls) if (state === 'open') this.settle({ id, output: why, isError: true });
 	}
 
 	isOpen(toolCallId: string): boolean {

@@ -47,6 +47,9 @@ export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 			case 'reasoning-delta':
 				texts.get(chunk.id)?.push(chunk.delta);
 				break;
+			case 'file':
+				parts.push(chunk);
+				break;
 			case 'data-restarted':
 				parts = withoutLastStep(parts);
 				break;
@@ -85,10 +88,20 @@ function applyToCall(parts: UiPart[], chunk: UiChunk): void {
 			break;
 		}
 		case 'tool-output-available':
-			changeCall(parts, chunk.toolCallId, { state: 'output-available', output: chunk.output }, true);
+			changeCall(
+				parts,
+				chunk.toolCallId,
+				{ state: 'output-available', output: chunk.output, errorText: undefined },
+				true,
+			);
 			break;
 		case 'tool-output-error':
-			changeCall(parts, chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText }, true);
+			changeCall(
+				parts,
+				chunk.toolCallId,
+				{ state: 'output-error', output: undefined, errorText: chunk.errorText },
+				true,
+			);
 			break;
 		case 'tool-output-denied':
 			changeCall(parts, chunk.toolCallId, { state: 'output-denied' }, false);

@@ -127,7 +127,7 @@ export class UiWriter {
 				else this.#calls.completeInputs();
 				break;
 			case 'tool_result':
-				this.#calls.settle(event.id, event.output, event.isError === true);
+				this.#calls.settle(event);
 				break;
 			case 'step':
 				this.#closeText();
@@ -154,8 +154,9 @@ export class UiWriter {
 	}
 
 	#takeGiven(given: readonly GivenResult[]): void {
-		for (const { id, output, isError, isDenied } of given) {
-			if (!isDenied) this.#calls.settle(id, output, isError);
+		for (const { isDenied, ...result } of given) {
+			const { id } = result;
+			if (!isDenied) this.#calls.settle(result);
 			else if (this.#calls.trySettle(id)) this.#say({ type: 'tool-output-denied', toolCallId: id });
 		}
 	}
@@ -170,7 +171,7 @@ export class UiWriter {
 		}
 		if (asked?.question !== undefined) {
 			const { callId, ...question } = asked.question;
-			this.#calls.settle(callId, question, false);
+			this.#calls.settle({ id: callId, output: question, isError: false });
 		}
 		if (asked === undefined && !isEarlier) this.#calls.settleAll('The run ended, and this call was not carried out.');
 		this.#closeStep();

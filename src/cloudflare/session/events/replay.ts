@@ -1,4 +1,5 @@
 import type { ChatUsage, RunEvent, SideEvent, Step } from '../../../core/chat/index.ts';
+import { readToolResult } from '../../../core/chat/message.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
 import { addUsage } from '../../../core/chat/usage.ts';
 import type { ToolCall, ToolResult } from '../../../core/tool/index.ts';
@@ -91,7 +92,7 @@ function tell(told: Told, { message, turn, input, before = [], restarts = 0, hal
 		// What the run began with is no event. What it took up later comes between two turns.
 		if (message.role === 'user') closeTurn(told, before);
 	} else if (message.role === 'tool') {
-		const result: ToolResult = { id: message.toolCallId, output: message.content, isError: message.isError === true };
+		const result = readToolResult(message);
 		events.push(...before, { type: 'tool_result', ...result });
 		told.open?.results.push(result);
 		if (told.open !== undefined) told.open.haltedReason ??= haltedReason;

@@ -141,6 +141,29 @@ describe('a run', () => {
 		]);
 	});
 
+	test('with a result of parts has its images and files beside the call', async () => {
+		const parts = [
+			{ kind: 'text', text: 'A dot.' },
+			{ kind: 'image', data: 'aGk=', mime: 'image/png' },
+			{ kind: 'file', url: 'https://example.com/a.pdf', mime: 'application/pdf' },
+		] as const;
+		const chunks = readChunks([
+			started,
+			...readTurn(...call('c1', 'draw', {})),
+			{ type: 'tool_result', id: 'c1', output: 'A dot.', isError: false, parts },
+			step,
+			done,
+		]);
+		for (const read of [...Object.values(readings), async () => toUiMessage(chunks)]) {
+			const shown = (await read(chunks))?.parts.filter(({ type }) => type !== 'step-start');
+			expect(shown?.slice(0, 3)).toMatchObject([
+				{ type: 'tool-draw', state: 'output-available', output: 'A dot.' },
+				{ type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,aGk=' },
+				{ type: 'file', mediaType: 'application/pdf', url: 'https://example.com/a.pdf' },
+			]);
+		}
+	});
+
 	test('never leaves a step last whose calls are all answered: a client would post it again and again', () => {
 		const events = [
 			started,
@@ -230,6 +253,14 @@ describe('an answer that goes on after calls were answered', () => {
 describe('whatever the events', () => {
 	const id = fc.constantFrom('c1', 'c2', 'c3');
 	const text = fc.string({ maxLength: 6, unit: 'binary' });
+	const anyParts = fc.array(
+		fc.oneof(
+			fc.record({ kind: fc.constant('text'), text }),
+			fc.record({ kind: fc.constantFrom('image', 'audio', 'file'), data: fc.constant('aGk=') }),
+			fc.record({ kind: fc.constant('image'), url: fc.webUrl(), mime: fc.constant('image/png') }),
+		),
+		{ maxLength: 3 },
+	);
 	const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
 		fc.record({ type: fc.constantFrom('text', 'reasoning'), text }),
 		fc.record({ type: fc.constant('tool_use_start'), id, name: fc.constantFrom('add', '__proto__', 'a.b') }),
@@ -240,7 +271,10 @@ describe('whatever the events', () => {
 			reason: fc.constantFrom('end_turn', 'tool_use', 'max_tokens', 'refusal', 'else'),
 			usage: fc.constant(usage),
 		}),
-		fc.record({ type: fc.constant('tool_result'), id, output: fc.jsonValue(), isError: fc.boolean() }),
+		fc.record(
+			{ type: fc.constant('tool_result'), id, output: fc.jsonValue(), isError: fc.boolean(), parts: anyParts },
+			{ requiredKeys: ['type', 'id', 'output', 'isError'] },
+		),
 		fc.record({ type: fc.constant('note'), id, label: text }),
 		fc.record({ type: fc.constant('warning'), code: text, message: text }),
 		fc.record({ type: fc.constant('turn.restarted'), iteration: fc.nat(3) }),

@@ -26,6 +26,14 @@ export function imagePart(source: string, mime?: string): MessagePart {
 	return mime === undefined ? { kind: 'image', url: source } : { kind: 'image', data: source, mime };
 }
 
+/** A file part: from a URL, or from base64 data, with its media type and its name. */
+export function filePart(source: string, mime: string, name?: string): MessagePart {
+	const named = name === undefined ? {} : { name };
+	return /^[a-z][a-z0-9+.-]*:/i.test(source)
+		? { kind: 'file', url: source, mime, ...named }
+		: { kind: 'file', data: source, mime, ...named };
+}
+
 /**
  * Parts as one text, joined by a blank line, for providers that take no parts. What has no text becomes a placeholder,
  * so the model knows that something was attached. Empty for no parts.
