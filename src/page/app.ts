@@ -29,6 +29,8 @@ const attachments = createAttachments(find('#files', HTMLElement), find('#files-
 const transcript = createTranscript();
 const { calls, tail } = transcript;
 const client = createSessionClient({
+	// The API is beside this script, whatever path the page is at.
+	baseUrl: new URL('.', import.meta.url).href,
 	apiKey: readKey,
 	onRetry: () => setStatus('Connection lost. Trying again…'),
 });

@@ -66,7 +66,7 @@ export interface WorkerEnv extends EndpointVariables, WebhookVariables {
 
 /** A binding of static assets, as far as it is used. */
 export interface PageFiles {
-	fetch(url: string): Promise<Response>;
+	fetch(request: Request): Promise<Response>;
 }
 
 /** The Rate Limiting binding, as far as it is used. */

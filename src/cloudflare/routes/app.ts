@@ -7,21 +7,24 @@ import { agentsRoute } from './agents.ts';
 import { chatCompletionsRoute } from './chat-completions.ts';
 import { crossOrigin } from './cors.ts';
 import { healthRoute } from './health.ts';
-import { assertMayAnswer, authenticate, limitStrangers, type RouteEnv } from './identity.ts';
+import { assertMayAnswer, authenticate, limitStrangers, type RouteEnv, setBasePath } from './identity.ts';
 import { keys } from './keys.ts';
 import { modelsRoute } from './model-list.ts';
 import { describe } from './openapi/mount.ts';
+import { page } from './page.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sessions } from './sessions.ts';
 import { skills } from './skills.ts';
 import { uiRoute } from './ui.ts';
 import { usage } from './usage.ts';
 import { webhooksRoute } from './webhooks.ts';
+
 /**
- * The Worker's HTTP app: mounts the routes and turns every error into a response. The page at `/` is a static asset and
- * does not come through here.
+ * The Worker's HTTP app: mounts the routes and turns every error into a response. A request comes without the base path,
+ * which stands only in the addresses that the app gives.
  */
 export function createApp(runtime: Runtime) {
+	const { basePath = '' } = runtime;
 	const app = new Hono<RouteEnv>();
 	app.onError((error, c) => {
 		const response = toFailureAt(c.req.path, error);
@@ -30,10 +33,11 @@ export function createApp(runtime: Runtime) {
 		return response;
 	});
 	app.notFound((c) => {
-		const error = new RunletError('not_found', `There is nothing at ${c.req.path}. See README.md for the routes.`);
+		const path = `${basePath}${c.req.path}`;
+		const error = new RunletError('not_found', `There is nothing at ${path}. ${basePath}/docs has the routes.`);
 		return toFailureAt(c.req.path, error);
 	});
-	app.use(accessLog, securityHeaders, limitStrangers);
+	app.use(setBasePath(basePath), accessLog, securityHeaders, limitStrangers);
 	app.use('/v1/*', crossOrigin, assertMayAnswer);
 	// Authenticated by the senders' signatures.
 	app.route('/v1/webhooks', webhooksRoute(runtime));
@@ -49,5 +53,5 @@ export function createApp(runtime: Runtime) {
 		.route('/v1/skills', skills)
 		.route('/v1/ui', uiRoute(runtime))
 		.route('/v1/usage', usage);
-	return describe(routed);
+	return describe(routed.route('/', page), basePath);
 }

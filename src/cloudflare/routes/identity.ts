@@ -8,8 +8,19 @@ import type { WorkerEnv } from '../config/env.ts';
 import type { Caller } from '../rpc/session.ts';
 import { assertRate, assertStrangerRate } from './rate.ts';
 
-/** The context of a route. */
-export type RouteEnv = { Bindings: WorkerEnv; Variables: { identity: Identity; bodyText?: string } };
+/** The context of a route. `basePath` is what the addresses begin with that an answer names. */
+export type RouteEnv = {
+	Bindings: WorkerEnv;
+	Variables: { identity: Identity; bodyText?: string; basePath: string };
+};
+
+/** Tells the routes the path that they stand under. */
+export function setBasePath(basePath: string): MiddlewareHandler<RouteEnv> {
+	return async (c, next) => {
+		c.set('basePath', basePath);
+		await next();
+	};
+}
 
 /**
  * Refuses requests if no API keys are set (README, "Keys and tokens"). Only the local mode of `npm start` answers then,

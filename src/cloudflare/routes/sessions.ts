@@ -26,7 +26,7 @@ export const sessions = new Hono<RouteEnv>()
 		const input = isEmpty ? undefined : { text, parts, attachments, ...readOrigin(c) };
 		const id = createSessionId(c, owner, how);
 		const outcome = await askSession(c, id, (one) => one.create({ ...rest, owner, keyId, input }, how));
-		const headers = { location: `/v1/sessions/${id}`, 'cache-control': 'no-store' };
+		const headers = { location: `${c.var.basePath}/v1/sessions/${id}`, 'cache-control': 'no-store' };
 		return toRunResponse(outcome, { status: 201, headers });
 	})
 	.get('/', serveOperation(operations.listSessions), async (c) => c.json(await listSessions(c, c.req.valid('query'))))

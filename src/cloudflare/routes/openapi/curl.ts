@@ -1,8 +1,8 @@
 import type { Spec } from './spec.ts';
 
-/** Returns a curl command for an operation. Path parameters are in capitals. */
+/** Returns a curl command for an operation of the API at an address. Path parameters are in capitals. */
 export function toCurl(
-	origin: string,
+	address: string,
 	path: string,
 	method: string,
 	{ requestBody, security, responses }: Spec,
@@ -12,7 +12,7 @@ export function toCurl(
 	const streams = JSON.stringify(responses['200'] ?? {}).includes('text/event-stream') && type === undefined;
 	const data = media === undefined ? undefined : exampleIn(media);
 	return [
-		`curl${streams ? ' -N' : ''}${method === (data === undefined ? 'get' : 'post') ? '' : ` -X ${method.toUpperCase()}`} ${origin}${place}`,
+		`curl${streams ? ' -N' : ''}${method === (data === undefined ? 'get' : 'post') ? '' : ` -X ${method.toUpperCase()}`} ${address}${place}`,
 		...(security.length > 0 ? ['-H "authorization: Bearer $RUNLET_API_KEY"'] : []),
 		...(type === undefined ? [] : [`-H ${quote(`content-type: ${type}`)}`]),
 		...(data === undefined ? [] : [`--data-binary ${quote(data)}`]),

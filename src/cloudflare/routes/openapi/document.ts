@@ -38,12 +38,15 @@ const tags = [
 ];
 
 /** Creates the document of an app from all its routes that use `serves`. */
-export async function createDocument<E extends HonoEnv, S extends Schema>(app: Hono<E, S>): Promise<Document> {
+export async function createDocument<E extends HonoEnv, S extends Schema>(
+	app: Hono<E, S>,
+	basePath: string,
+): Promise<Document> {
 	const { paths } = await generateSpecs(app, { excludeStaticFile: false, defaultValidationErrorResponse: false });
 	return {
 		openapi: '3.1.1',
 		info: { title: 'Runlet', version, description },
-		servers: [{ url: '/' }],
+		servers: [{ url: basePath || '/' }],
 		tags,
 		security: [{ apiKey: [] }],
 		paths: JSON.parse(JSON.stringify(paths)),

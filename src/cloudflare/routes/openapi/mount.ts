@@ -10,11 +10,11 @@ import { renderPage } from './page.ts';
 const policy =
 	"default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Mounts `/openapi.json` and `/docs` on the app: its routes as a document and as a page. */
-export function describe<S extends Schema>(app: Hono<RouteEnv, S>) {
+/** Mounts `/openapi.json` and `/docs` on the app: its routes as a document and as a page, under a base path. */
+export function describe<S extends Schema>(app: Hono<RouteEnv, S>, basePath: string) {
 	let made: Promise<Document> | undefined;
 	const document = () => {
-		made ??= createDocument(app);
+		made ??= createDocument(app, basePath);
 		return made;
 	};
 	return app
@@ -22,7 +22,7 @@ export function describe<S extends Schema>(app: Hono<RouteEnv, S>) {
 		.all(getDocument.path, refuseMethod('GET'))
 		.get(getDocs.path, serveOperation(getDocs), async (c) => {
 			c.header('content-security-policy', policy);
-			return c.html(renderPage(await document(), new URL(c.req.url).origin));
+			return c.html(renderPage(await document(), { origin: new URL(c.req.url).origin, basePath }));
 		})
 		.all(getDocs.path, refuseMethod('GET'));
 }

@@ -16,8 +16,15 @@ interface Place {
 /** Returns the HTML id of a tag's group: one word. */
 const tagId = (name: string) => `tag-${name.replaceAll(' ', '-')}`;
 
-/** Renders the document as a page without scripts. `origin` is the address in the curl lines. */
-export function renderPage(document: Document, origin: string): Html {
+/** Where the API is: what its addresses begin with. */
+export interface Address {
+	readonly origin: string;
+	/** Empty if the API has no base path. */
+	readonly basePath: string;
+}
+
+/** Renders the document as a page without scripts. Its curl lines have the whole address. */
+export function renderPage(document: Document, { origin, basePath }: Address): Html {
 	const { info, tags, components, paths } = document;
 	const places: readonly Place[] = Object.entries(paths).flatMap(([path, methods]) =>
 		Object.entries(methods).map(([method, spec]) => ({ path, method, spec })),
@@ -31,12 +38,12 @@ export function renderPage(document: Document, origin: string): Html {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${info.title}: the API</title>
-<link rel="stylesheet" href="/theme.css">
-<link rel="stylesheet" href="/docs.css">
+<link rel="stylesheet" href="${basePath}/theme.css">
+<link rel="stylesheet" href="${basePath}/docs.css">
 </head>
 <body>
 <nav aria-label="Operations">
-<p class="home"><a href="/">${info.title}</a> <span>${info.version}</span></p>
+<p class="home"><a href="${basePath}/">${info.title}</a> <span>${info.version}</span></p>
 ${groups.map(
 	({ name, places }) => html`<h2><a href="#${tagId(name)}">${name}</a></h2>
 <ul>${places.map(({ spec }) => html`<li><a href="#${spec.operationId}">${spec.summary}</a></li>`)}</ul>`,
@@ -47,13 +54,13 @@ ${groups.map(
 <header>
 <h1>The API</h1>
 ${info.description.split('\n\n').map((paragraph) => html`<p>${renderProse(paragraph)}</p>`)}
-<p>For machines: <a href="/openapi.json">openapi.json</a> (OpenAPI ${document.openapi}).</p>
+<p>For machines: <a href="${basePath}/openapi.json">openapi.json</a> (OpenAPI ${document.openapi}).</p>
 </header>
 ${groups.map(
 	({ name, description, places }) => html`<section class="group" id="${tagId(name)}">
 <h2>${name}</h2>
 <p>${description}</p>
-${places.map((place) => operationHtml(place, document, origin))}
+${places.map((place) => operationHtml(place, document, `${origin}${basePath}`))}
 </section>`,
 )}
 <section class="group" id="schemas">
@@ -70,14 +77,14 @@ ${descriptionHtml(schema)}${renderBody(schema)}
 </html>`;
 }
 
-function operationHtml({ path, method, spec }: Place, { components }: Document, origin: string): Html {
+function operationHtml({ path, method, spec }: Place, { components }: Document, address: string): Html {
 	const parameters = spec.parameters.map((one) => resolveRefs(one, components));
 	return html`<article id="${spec.operationId}">
 <h3><a href="#${spec.operationId}">${spec.summary}</a></h3>
 <p class="place"><b class="method method-${method}">${method.toUpperCase()}</b> <code>${path}</code></p>
 ${spec.description === undefined ? html`` : html`<p>${renderProse(spec.description)}</p>`}
 <p class="access">${describeAccess(spec)}</p>
-<pre><code>${toCurl(origin, path, method, spec)}</code></pre>
+<pre><code>${toCurl(address, path, method, spec)}</code></pre>
 ${parameters.length === 0 ? html`` : html`<h4>Parameters</h4>${parametersHtml(parameters)}`}
 ${contentHtml('Body', spec.requestBody?.content)}
 <h4>Answers</h4>

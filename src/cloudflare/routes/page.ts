@@ -1,0 +1,51 @@
+import { type Context, Hono } from 'hono';
+import { RunletError } from '../../core/ground/errors.ts';
+import { config } from '../config/config.ts';
+import type { RouteEnv } from './identity.ts';
+
+const files = ['/app.js', '/docs.css', '/style.css', '/theme.css'];
+
+/** The page, and what it and `/docs` load. */
+export const pagePaths: readonly string[] = ['/', ...files];
+
+/**
+ * `/`: the page, for a Worker that serves it itself. Its files come from the binding `PAGE`. If they are static assets of
+ * the Worker, Cloudflare serves them, and nothing comes here.
+ */
+export const page = new Hono<RouteEnv>()
+	.get('/', async (c) => {
+		const response = await fetchFile(c);
+		const isPage = response.headers.get('content-type')?.startsWith('text/html');
+		return isPage ? addBase(response, c.var.basePath) : response;
+	})
+	.on('GET', files, fetchFile);
+
+/** Fetches a file of the page. Its own headers win, such as the policy that lets the page run its script. */
+async function fetchFile(c: Context<RouteEnv>): Promise<Response> {
+	const bound = config(c.env).page;
+	if (bound === undefined)
+		throw new RunletError('not_found', `There is no page here. ${describeRemedy(c.var.basePath)}`);
+	const { method, headers } = c.req.raw;
+	const response = await bound.fetch(new Request(new URL(c.req.path, c.req.url), { method, headers }));
+	const policy = response.headers.get('content-security-policy');
+	if (policy !== null) c.header('content-security-policy', policy);
+	return response;
+}
+
+/** Without `run_worker_first` the page would be served at `/` of the host, too. */
+function describeRemedy(basePath: string): string {
+	const assets = '[assets] with directory = "node_modules/runlet/dist/page"';
+	if (basePath === '') return `In wrangler.toml: ${assets}.`;
+	return `In wrangler.toml: ${assets}, binding = "PAGE", run_worker_first = true. Or copy that folder into your own assets, as ${basePath.slice(1)}/.`;
+}
+
+/** Lets the addresses in the page begin with the base path, because the page may be at `/ai` and at `/ai/`. */
+function addBase(response: Response, basePath: string): Response {
+	const prefix = (name: string) => ({
+		element(element: Element) {
+			const address = element.getAttribute(name);
+			if (address?.startsWith('./')) element.setAttribute(name, `${basePath}${address.slice(1)}`);
+		},
+	});
+	return new HTMLRewriter().on('link', prefix('href')).on('script', prefix('src')).transform(response);
+}

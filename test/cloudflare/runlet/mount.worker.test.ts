@@ -1,0 +1,122 @@
+import { env } from 'cloudflare:test';
+import { Hono } from 'hono';
+import { describe, expect, test } from 'vitest';
+import { createRunlet, defineAgent } from '../../../src/cloudflare/index.ts';
+
+const agents = [defineAgent({ name: 'plain', description: 'On the model of the Worker.' })];
+const runlet = createRunlet({ agents, basePath: '/ai' });
+const json = { 'content-type': 'application/json' };
+
+/** A page that `PAGE` is bound to. */
+const html =
+	'<link rel="icon" href="data:,"><link rel="stylesheet" href="./theme.css"><script src="./app.js"></script><a href="https://example.com">x</a>';
+const policy = "default-src 'none'; script-src 'self'";
+const pageFiles = {
+	fetch: async (request: Request) => {
+		const { pathname } = new URL(request.url);
+		const type = pathname === '/' ? 'text/html; charset=utf-8' : 'text/css';
+		const headers = { 'content-type': type, 'content-security-policy': policy, 'x-path': pathname };
+		return new Response(pathname === '/' ? html : '', { headers });
+	},
+};
+const bindings = { ...env, LOCAL: 'true', CORS_ORIGINS: 'https://app.example.com', PAGE: pageFiles };
+
+/** A Worker with routes of its own. */
+function createHost() {
+	return new Hono<{ Bindings: object }>()
+		.get('/', (c) => c.text('the host'))
+		.get('/v1/agents', (c) => c.text('agents of the host'))
+		.get('/aim', (c) => c.text('aim'));
+}
+
+const hosts = {
+	'host.mount': createHost().mount('/ai', runlet.fetch),
+	'host.route': createHost().route('/ai', runlet.app),
+	'a route of Cloudflare': {
+		request: (url: string, init: RequestInit, given: object) => runlet.fetch(new Request(url, init), given),
+	},
+};
+
+describe.each(Object.entries(hosts))('under /ai, by %s', (_, host) => {
+	const ask = (path: string, init: RequestInit = {}, given: object = bindings) =>
+		host.request(`http://127.0.0.1${path}`, init, given);
+
+	test('a session is created, named by its address, and read there', async () => {
+		const body = JSON.stringify({ agent: 'plain', text: 'What is 17 + 25?' });
+		const created = await ask('/ai/v1/sessions', { method: 'POST', headers: json, body });
+		expect(created.status).toBe(201);
+		const location = created.headers.get('location') ?? '';
+		expect(location).toMatch(/^\/ai\/v1\/sessions\/[0-9a-f]{64}$/);
+		expect(await (await ask(location)).json()).toMatchObject({ status: 'completed', agent: 'plain' });
+		expect(await (await ask(`${location}/messages`)).text()).toContain('I am the demo model');
+	});
+
+	test('the document and its page have addresses under /ai', async () => {
+		const document: { servers: object; paths: object } = await (await ask('/ai/openapi.json')).json();
+		expect(document.servers).toEqual([{ url: '/ai' }]);
+		expect(Object.keys(document.paths)).toContain('/v1/sessions');
+		const docs = await (await ask('/ai/docs')).text();
+		expect(docs).toContain('curl http://127.0.0.1/ai/v1/sessions');
+		const addresses = [...docs.matchAll(/(?:href|src)="([^#"][^"]*)"/g)].map(([, address = '']) => address);
+		expect(addresses).toEqual(['/ai/theme.css', '/ai/docs.css', '/ai/', '/ai/openapi.json']);
+	});
+
+	test.each(['/ai', '/ai/'])(
+		'the page is at %s, and loads its files from under /ai, with its own policy',
+		async (path) => {
+			const response = await ask(path);
+			expect([response.status, response.headers.get('content-security-policy')]).toEqual([200, policy]);
+			expect(await response.text()).toBe(html.replaceAll('./', '/ai/'));
+			const file = await ask('/ai/theme.css');
+			expect([file.status, file.headers.get('x-path')]).toEqual([200, '/theme.css']);
+		},
+	);
+
+	test('without its files the page is not there, and the answer says what to write', async () => {
+		const response = await ask('/ai/', {}, { ...bindings, PAGE: undefined });
+		expect([response.status, await response.text()]).toEqual([
+			404,
+			expect.stringMatching(/node_modules\/runlet\/dist\/page.*binding = .*PAGE.*run_worker_first = true/),
+		]);
+	});
+
+	test('an unknown path is answered by Runlet, with the path as it was asked for', async () => {
+		const response = await ask('/ai/v1/nothing');
+		expect(response.status).toBe(404);
+		expect(await response.json()).toEqual({
+			error: { code: 'not_found', message: 'There is nothing at /ai/v1/nothing. /ai/docs has the routes.' },
+		});
+		const method = await ask('/ai/v1/sessions', { method: 'PUT' });
+		expect([method.status, method.headers.get('allow')]).toEqual([405, 'GET, POST']);
+	});
+
+	test('pages of other origins may call it if CORS_ORIGINS has them', async () => {
+		const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'POST' };
+		const preflight = await ask('/ai/v1/sessions', { method: 'OPTIONS', headers });
+		expect(preflight.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
+		const other = await ask('/ai/v1/sessions', { method: 'OPTIONS', headers: { ...headers, origin: 'https://x.com' } });
+		expect(other.headers.get('access-control-allow-origin')).toBeNull();
+	});
+});
+
+test.each(['host.mount', 'host.route'] as const)('the routes of the host stay as they are, beside %s', async (way) => {
+	const ask = (path: string) => hosts[way].request(`http://127.0.0.1${path}`, {}, bindings);
+	expect(await (await ask('/')).text()).toBe('the host');
+	expect(await (await ask('/v1/agents')).text()).toBe('agents of the host');
+	expect(await (await ask('/aim')).text()).toBe('aim');
+	expect((await ask('/nothing')).headers.get('content-type')).toContain('text/plain');
+});
+
+test('a Runlet without a base path has its addresses at /', async () => {
+	const plain = createRunlet({ agents });
+	const ask = (path: string, init: RequestInit = {}) =>
+		plain.fetch(new Request(`http://127.0.0.1${path}`, init), bindings);
+	const created = await ask('/v1/sessions', {
+		method: 'POST',
+		headers: json,
+		body: JSON.stringify({ agent: 'plain' }),
+	});
+	expect(created.headers.get('location')).toMatch(/^\/v1\/sessions\//);
+	expect(await (await ask('/')).text()).toBe(html.replaceAll('./', '/'));
+	expect(await (await ask('/openapi.json')).json()).toMatchObject({ servers: [{ url: '/' }] });
+});
