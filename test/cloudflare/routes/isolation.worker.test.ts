@@ -272,7 +272,7 @@ test('the spending of an owner does not count for others and is hidden from them
 	const alices = await create(keys.alice);
 	const bobs = await create(keys.bob);
 	const own = await runInDurableObject(readObject(alices.id), (one) => config(Reflect.get(one, 'env')));
-	const before = { ...own };
+	const before = Object.getOwnPropertyDescriptors(own);
 	Object.assign(own, { findDayBudget: () => ({ tokens: 100_000 }) });
 	try {
 		const readDay = async (credential: string, id: string) =>
@@ -285,7 +285,7 @@ test('the spending of an owner does not count for others and is hidden from them
 		expect(await readDay(keys.bob, bobs.id)).toBe(bobsEarlier);
 		expect(await readDay(alices.token, alices.id)).toBeUndefined();
 	} finally {
-		Object.assign(own, before);
+		Object.defineProperties(own, before);
 	}
 });
 

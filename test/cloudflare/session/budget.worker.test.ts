@@ -188,9 +188,9 @@ describe("the budget of an owner's day", () => {
 	/** With a limit of the day, that the Worker under test has not. */
 	const limited = async (work: () => Promise<void>, more: object = {}): Promise<void> => {
 		const own = await runInDurableObject(readObject(await createSession()), (one) => config(Reflect.get(one, 'env')));
-		const before = { ...own };
+		const before = Object.getOwnPropertyDescriptors(own);
 		Object.assign(own, { findDayBudget: () => ({ tokens: 100_000 }) }, more);
-		await work().finally(() => Object.assign(own, before));
+		await work().finally(() => Object.defineProperties(own, before));
 	};
 	const readDay = async (id: string) => Object((await readState(id)).dayBudget).spent?.tokens;
 

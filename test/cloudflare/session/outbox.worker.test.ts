@@ -17,9 +17,9 @@ const down = () => {
 /** The configuration of the Worker under test, changed for a while. */
 async function changed(more: object): Promise<() => void> {
 	const own = await runInDurableObject(readObject(await createSession()), (one) => config(Reflect.get(one, 'env')));
-	const before = { ...own };
+	const before = Object.getOwnPropertyDescriptors(own);
 	Object.assign(own, more);
-	return () => void Object.assign(own, before);
+	return () => void Object.defineProperties(own, before);
 }
 
 /** A namespace whose objects answer as `calls` says, else as they are. */
