@@ -1,5 +1,4 @@
 import { DurableObject } from 'cloudflare:workers';
-import { RunletError } from '../../core/ground/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { ProtocolContext } from '../compat/format.ts';
 import { config } from '../config/config.ts';
@@ -36,7 +35,7 @@ import { runInBackground } from './run/owner.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
 import { SessionStore } from './store/store.ts';
-import { type ExportForm, exportStream, showMessage, showMessages, showSession } from './ui/show.ts';
+import { type ExportForm, exportStream, showMessages, showSession, showWholeMessage } from './ui/show.ts';
 import { findHead, uiMessages } from './ui/ui.ts';
 
 const messageScope: readonly TokenScope[] = ['message'];
@@ -127,10 +126,7 @@ class Session extends DurableObject<WorkerEnv> implements SessionApi {
 	message(caller: Caller, seq: number): Promise<RpcResult<Bytes>> {
 		return this.#answer(async () => {
 			await this.#access.open(caller, ['read']);
-			const record = this.#store.messages.get(seq);
-			if (record === undefined) throw new RunletError('not_found', 'There is no such message in this session.');
-			const runId = this.#store.runs.get(record.run)?.id;
-			return toJsonStream(showMessage(this.#store.messages.whole(record), runId));
+			return toJsonStream(showWholeMessage(this.#store, seq));
 		});
 	}
 
@@ -196,12 +192,7 @@ class Session extends DurableObject<WorkerEnv> implements SessionApi {
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>> {
 		return this.#answer(async () => {
 			await this.#access.open(caller, messageScope);
-			if (this.#gate.findReplay(once) === undefined) {
-				await this.#runner.cancel();
-				this.#access.assertExists();
-				if (once !== undefined && this.#gate.findReplay(once) === undefined)
-					this.#store.deliveries.add(once, {}, Date.now());
-			}
+			await this.#gate.cancel(once);
 			return this.#show();
 		});
 	}

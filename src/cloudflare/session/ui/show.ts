@@ -1,4 +1,5 @@
 import { close } from '../../../core/chat/sse.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { BudgetState } from '../../rpc/budget.ts';
 import type { PageQuery, SessionState } from '../../rpc/session.ts';
@@ -53,8 +54,15 @@ export function showMessages(store: SessionStore, { cursor, limit = 100 }: PageQ
 	return { messages, cursor: next === undefined ? undefined : String(next) };
 }
 
+/** A message with the whole result of its tool. Throws `not_found` if there is none at this place. */
+export function showWholeMessage(store: SessionStore, seq: number): Shown<typeof shownMessage> {
+	const record = store.messages.get(seq);
+	if (record === undefined) throw new RunletError('not_found', 'There is no such message in this session.');
+	return showMessage(store.messages.whole(record), store.runs.get(record.run)?.id);
+}
+
 /** A message as the routes show it: without what only its provider needs. */
-export function showMessage(record: MessageRecord, runId: string | undefined): Shown<typeof shownMessage> {
+function showMessage(record: MessageRecord, runId: string | undefined): Shown<typeof shownMessage> {
 	const { seq, message, input, inbound, turn, isCut, isReplaced, createdAt } = record;
 	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
 	const attachments = inbound?.attachments?.map(({ name, type, size }) => ({ name, type, size }));
