@@ -48,6 +48,12 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 		'webhooks.github',
 		/^webhooks\.github: must be a function/,
 	],
+	[
+		'a webhook whose repeats are treated in no known way',
+		{ webhooks: { github: { map: () => 'x', sameBody: 'never' } } },
+		'webhooks.github',
+		/^webhooks\.github: .*sameBody/,
+	],
 	['a limit that is none', { maxIterations: 0 }, 'maxIterations', /^maxIterations: /],
 	['a way with long conversations that is none', { contextFull: 'forget' }, 'contextFull', /^contextFull: /],
 	['an example that says nothing', { examples: ['Hello', ' '] }, 'examples.1', /^examples\.1: must not be empty/],
