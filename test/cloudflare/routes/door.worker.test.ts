@@ -5,7 +5,13 @@ import { createKeys } from '../../credentials.ts';
 import worker from '../../worker.ts';
 
 /** Routes that anybody may ask; each is a decision. */
-const open = [/^\/healthz$/, /^\/openapi\.json$/, /^\/docs/, /^\/v1\/webhooks\//];
+const open = [
+	/^\/(app\.js|style\.css|theme\.css)?$/,
+	/^\/healthz$/,
+	/^\/openapi\.json$/,
+	/^\/docs/,
+	/^\/v1\/webhooks\//,
+];
 
 const routes = worker.routes
 	.filter(({ method, path }) => method !== 'ALL' && !path.includes('*'))
