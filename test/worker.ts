@@ -307,6 +307,15 @@ const runtime = {
 			model: 'scripted',
 			system: 'You are the agent.',
 		}),
+		...[v.object({ city: v.string() }), v.object({ city: v.pipe(v.string(), v.toUpperCase()) })].map(
+			(outputSchema, index) =>
+				defineAgent({
+					name: ['structured', 'transformed'][index] ?? '',
+					description: 'Answers JSON.',
+					model: 'scripted',
+					outputSchema,
+				}),
+		),
 		defineAgent({
 			name: 'addressing',
 			description: 'Is prompted by the session.',

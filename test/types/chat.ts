@@ -78,6 +78,25 @@ same<typeof run.events, AsyncIterable<RunEvent>>(true);
 same<ReturnType<typeof run.toStream>, ReadableStream<Uint8Array>>(true);
 same<RunResult['status'], 'completed' | 'awaiting_tools' | 'awaiting_user' | 'halted'>(true);
 
+// The output of a run is what its outputSchema says.
+const typed = await chat.run({ ...options, outputSchema: v.object({ city: v.string() }) }, []).result;
+same<typeof typed.output, { city: string } | undefined>(true);
+const literal = await chat.run(
+	{ ...options, outputSchema: { type: 'object', properties: { people: { type: 'integer' } }, required: ['people'] } },
+	[],
+).result;
+same<typeof literal.output, { people: number } | undefined>(true);
+// @ts-expect-error not in the schema
+export const noField = literal.output?.city;
+const untyped = await run.result;
+same<typeof untyped.output, unknown>(true);
+// @ts-expect-error maxIterations
+export const mistyped = chat.run({ model: 'any', maxIteration: 3 }, []);
+export const prompted: ChatOptions = {
+	...options,
+	system: ({ metadata, skillContext }) => `${metadata.plan} ${skillContext.sender}`,
+};
+
 // A consumer needs no case for kinds that it does not know, and a known kind has its fields.
 export function readText(event: RunEvent): string {
 	switch (event.type) {

@@ -3,7 +3,7 @@
 import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
-import { askUser, fn, halt, type Tool, tool, toolbox } from '../../src/core/index.ts';
+import { askUser, fn, halt, type JsonSchema, type Tool, tool, toolbox } from '../../src/core/index.ts';
 
 /** Compiles only where both types are the same. */
 function same<A, B>(_: (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : never): void {}
@@ -98,6 +98,136 @@ tool.define({
 	passInput: true,
 	fn: ({ n }) => n.toFixed(),
 });
+
+// The hooks of a record get what its schema describes, whatever it is written in; onResult gets what fn returns.
+const hooked = { name: 'pay', description: 'd' } as const;
+tool.define({
+	...hooked,
+	passInput: true,
+	inputSchema: v.object({ amount: v.number() }),
+	fn: async ({ amount }) => (amount > 1 ? { paid: amount } : askUser('Sure?')),
+	needsApproval: ({ amount }) => {
+		same<typeof amount, number>(true);
+		return amount > 10;
+	},
+	onRequest: (args) => {
+		same<typeof args, { amount: number }>(true);
+		// @ts-expect-error not in the schema
+		return args.currency;
+	},
+	onResult: (args, result) => {
+		same<typeof args, { amount: number }>(true);
+		same<typeof result, { paid: number }>(true);
+		return String(result.paid);
+	},
+	onError: (args, reason) => {
+		same<typeof args, { amount: number }>(true);
+		return reason;
+	},
+});
+tool.define({
+	...hooked,
+	passInput: true,
+	inputSchema: z.object({ amount: z.number(), note: z.string().optional() }),
+	fn: ({ amount }) => amount.toFixed(),
+	needsApproval: ({ note }) => {
+		same<typeof note, string | undefined>(true);
+		return note === undefined;
+	},
+	// @ts-expect-error not in the schema
+	onRequest: ({ currency }) => currency,
+});
+tool.define({
+	...hooked,
+	passInput: true,
+	inputSchema: type({ amount: 'number', 'to?': "'a' | 'b'" }),
+	fn: ({ to }) => {
+		same<typeof to, 'a' | 'b' | undefined>(true);
+	},
+	needsApproval: ({ amount }) => amount > 10,
+	// @ts-expect-error not in the schema
+	onRequest: ({ currency }) => currency,
+});
+tool.define({
+	...hooked,
+	passInput: true,
+	inputSchema: {
+		type: 'object',
+		properties: {
+			amount: { type: 'integer' },
+			to: { enum: ['a', 'b'] },
+			notes: { type: 'array', items: { type: ['string', 'null'] } },
+			at: { anyOf: [{ const: 'now' }, { type: 'object', properties: { day: { type: 'string' } } }] },
+			more: { $ref: '#/$defs/more' },
+			free: { type: 'object' },
+		},
+		required: ['amount', 'at'],
+	},
+	fn: (input) => {
+		same<
+			typeof input,
+			{
+				amount: number;
+				at: 'now' | { day?: string };
+				to?: 'a' | 'b';
+				notes?: (string | null)[];
+				more?: unknown;
+				free?: Record<string, unknown>;
+			}
+		>(true);
+	},
+	needsApproval: ({ amount }) => amount > 10,
+	// @ts-expect-error not in the schema
+	onRequest: ({ currency }) => currency,
+});
+
+// What readArgs makes is what the handler and the other hooks get.
+tool.define({
+	...hooked,
+	passInput: true,
+	inputSchema: v.object({ day: v.string() }),
+	readArgs: async ({ day }) => {
+		same<typeof day, string>(true);
+		return { date: new Date(day) };
+	},
+	fn: (input) => {
+		same<typeof input, { date: Date }>(true);
+	},
+	needsApproval: ({ date }) => date.getTime() > 0,
+	// @ts-expect-error readArgs has made a date of it
+	onRequest: ({ day }) => day,
+});
+
+// A schema that is not written out describes an object of unknown fields.
+const given: JsonSchema = { type: 'object' };
+tool.define({
+	...hooked,
+	passInput: true,
+	inputSchema: given,
+	fn: (input) => {
+		same<typeof input, Record<string, unknown>>(true);
+	},
+});
+
+// The state of a session gives what a schema says.
+tool.define({
+	...hooked,
+	passInput: true,
+	inputSchema: {},
+	fn: async (_, { state }) => {
+		same<Awaited<ReturnType<typeof state.list>>, readonly string[]>(true);
+		const any = await state.get('count');
+		same<typeof any, unknown>(true);
+		const count = await state.get('count', v.number());
+		same<typeof count, number | undefined>(true);
+	},
+});
+
+// A field that tools do not have is an error where it is written.
+// @ts-expect-error needsApproval
+tool.define({ ...hooked, inputSchema: {}, needApproval: true });
+// @ts-expect-error params
+fn({ name: 'add', param: [] }, () => 1);
 
 // The three required fields of a record are required, and manual is a boolean.
 // @ts-expect-error no description

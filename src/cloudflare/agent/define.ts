@@ -1,11 +1,19 @@
 import * as v from 'valibot';
 import { reasoningEfforts } from '../../core/chat/effort.ts';
 import type { ReasoningEffort, SystemPrompt, Timeouts } from '../../core/chat/index.ts';
+import { assertReadable } from '../../core/chat/output.ts';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';
 import { type Skill, forAgent as skillsForAgent } from '../../core/skill/index.ts';
-import { type AnyFn, forAgent, type Tool, type ToolEntries } from '../../core/tool/index.ts';
+import {
+	type AnyFn,
+	type AnySchema,
+	forAgent,
+	type JsonSchema,
+	type Tool,
+	type ToolEntries,
+} from '../../core/tool/index.ts';
 import { sourceNames } from '../webhooks/index.ts';
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
@@ -51,6 +59,9 @@ const definition = v.strictObject({
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxReplyBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	reasoningEffort: v.optional(v.picklist(reasoningEfforts)),
+	outputSchema: v.optional(
+		v.custom<AnySchema | JsonSchema>(isSchemaEntry, 'must be a schema: JSON Schema, or of valibot, Zod or ArkType'),
+	),
 	mode: v.optional(v.picklist(['auto', 'manual'])),
 	approvalMs: milliseconds,
 	budget: v.optional(budgetSchema),
@@ -98,6 +109,11 @@ export interface AgentDefinition {
 	readonly maxReplyBytes?: number;
 	/** How much its model thinks. The model decides if it is missing. */
 	readonly reasoningEffort?: ReasoningEffort;
+	/**
+	 * Its answers are JSON of this schema: JSON Schema, or of valibot, Zod or ArkType. An answer of another form is asked for
+	 * again, twice at most. The value is `output` of the event `done` and of a run's JSON.
+	 */
+	readonly outputSchema?: AnySchema | JsonSchema;
 	/** `manual` leaves every call to somebody else, as if all its tools were `manual`. */
 	readonly mode?: 'auto' | 'manual';
 	/** How long a call waits for an approval, in milliseconds. For ever if it is missing. */
@@ -140,6 +156,7 @@ export function defineAgent(given: AgentDefinition): Agent {
 
 function toAgent(given: AgentDefinition): Agent {
 	check(definition, given, 'agent', 'invalid_agent');
+	assertOutputSchema(given.outputSchema);
 	const tools = forAgent(given.tools ?? []);
 	const skillTools = forAgent(given.skillTools ?? []);
 	// If two have one name, only the first could ever be called.
@@ -197,4 +214,18 @@ function assertDistinct(skills: readonly (string | AnyFn | Skill)[]): void {
 
 function isSkillEntry(entry: unknown): boolean {
 	return typeof entry === 'function' || (isRecord(entry) && 'description' in entry);
+}
+
+/** Throws `invalid_agent` if no answer could be read by a schema. */
+function assertOutputSchema(schema: AgentDefinition['outputSchema']): void {
+	try {
+		assertReadable(schema);
+	} catch (error) {
+		if (!(error instanceof RunletError)) throw error;
+		throw new RunletError('invalid_agent', error.message, error.data);
+	}
+}
+
+function isSchemaEntry(entry: unknown): boolean {
+	return typeof entry === 'function' || isRecord(entry);
 }

@@ -3,6 +3,7 @@ import type { KnownDelta, LoopEvent } from '../../core/chat/index.ts';
 import { budgetState } from './budget.ts';
 import { question, toolCall, waitingCall } from './call.ts';
 import { shownPart } from './part.ts';
+import { runOutput } from './run.ts';
 import { usage } from './usage.ts';
 
 const text = v.string();
@@ -49,7 +50,7 @@ export const runEvent = v.variant('type', [
 	v.object({ type: v.literal('warning'), code: v.string(), message: v.string() }),
 	v.object({ type: v.literal('turn.restarted'), iteration }),
 	v.object({ type: v.literal('closed'), code: v.string(), message: v.string() }),
-	v.object({ type: v.literal('done'), text, usage, budget: v.optional(budgetState) }),
+	v.object({ type: v.literal('done'), text, usage, output: runOutput, budget: v.optional(budgetState) }),
 	v.object({
 		type: v.literal('awaiting'),
 		status: v.picklist(['awaiting_user', 'awaiting_tools']),

@@ -26,7 +26,13 @@ export interface Question {
 
 /** How a run ends: exactly one of these, last, on every path. */
 export type TerminalEvent =
-	| { readonly type: 'done'; readonly text: string; readonly usage: ChatUsage }
+	| {
+			readonly type: 'done';
+			readonly text: string;
+			readonly usage: ChatUsage;
+			/** The value of the text, if `outputSchema` asked for one. */
+			readonly output?: unknown;
+	  }
 	| {
 			readonly type: 'awaiting';
 			readonly status: 'awaiting_user' | 'awaiting_tools';

@@ -15,7 +15,7 @@ import { findTools, prepareTurns, type TurnSetting, takeTurn } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** How a run ended, when it did not fail. */
-export interface RunResult {
+export interface RunResult<Output = unknown> {
 	readonly status: 'completed' | 'awaiting_tools' | 'awaiting_user' | 'halted';
 	/** The text of the model's last turn. */
 	readonly text: string;
@@ -31,7 +31,7 @@ export interface RunResult {
 	readonly usage: ChatUsage;
 	readonly steps: readonly Step[];
 	/** The value of the text, where `outputSchema` asked for one; missing where the reply was cut off or refused. */
-	readonly output?: unknown;
+	readonly output?: Output;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { RunletError, toMessageText } from '../ground/errors.ts';
 import type { AnySchema, JsonSchema } from '../tool/index.ts';
-import { type Checked, checkOutput, isSchema, prepareOutputCheck } from '../tool/schema.ts';
+import { type Checked, checkOutput, isSchema, prepareOutputCheck, toJsonSchema } from '../tool/schema.ts';
 import { type Message, type UserMessage, userMessage } from './message.ts';
 
 /** How often a model is asked again for a reply of the form of `outputSchema`. */
@@ -31,11 +31,14 @@ export async function readOutput(
 
 /** Throws `invalid_request` for a schema that no reply can be read by, before a reply is paid for. */
 export function assertReadable(schema: JsonSchema | AnySchema | undefined): void {
-	if (schema === undefined || isSchema(schema)) return;
+	if (schema === undefined) return;
 	try {
-		prepareOutputCheck(schema);
+		if (isSchema(schema)) toJsonSchema(schema, 'outputSchema');
+		else prepareOutputCheck(schema);
 	} catch (cause) {
-		const message = `outputSchema: ${toMessageText(cause)}. Correct the schema.`;
+		const message = `outputSchema: ${toMessageText(cause)
+			.replace(/^outputSchema: /, '')
+			.replace(/\.$/, '')}. Correct the schema.`;
 		throw new RunletError('invalid_request', message, { field: 'outputSchema' }, { cause });
 	}
 }

@@ -1,5 +1,6 @@
 import { RunletError, toRunletError } from '../ground/errors.ts';
 import { copyData } from '../tool/copy.ts';
+import type { AnySchema, FromAnySchema, JsonSchema } from '../tool/index.ts';
 import { type Emit, isDelta, type RunEvent, type TerminalEvent } from './event.ts';
 import { createEventFeed, type EventFeed } from './event-feed.ts';
 import { loop, type RunResult } from './loop.ts';
@@ -11,11 +12,11 @@ import { longestTimer } from './signal.ts';
 import { close, toSse } from './sse.ts';
 
 /** A run that has begun. Read `events`, or `toStream()`, or neither; `result` settles either way. */
-export interface Run {
+export interface Run<Output = unknown> {
 	/** Every event, in order, the last one terminal. Leaving the loop early cancels the run. */
 	readonly events: AsyncIterable<RunEvent>;
 	/** How the run ended. Rejects with a `RunletError`, on abort with code `cancelled`. */
-	readonly result: Promise<RunResult>;
+	readonly result: Promise<RunResult<Output>>;
 	/** The same events as `text/event-stream` bytes. Cancelling the stream cancels the run. */
 	toStream(): ReadableStream<Uint8Array>;
 }
@@ -24,6 +25,11 @@ export interface Run {
  * Runs an agent over a conversation. The run begins at once and goes on by itself; a reader that is there and slow holds
  * it back. Never throws synchronously.
  */
+export function run<const S extends JsonSchema | AnySchema>(
+	options: ChatOptions & { readonly outputSchema: S },
+	messages: readonly Message[],
+): Run<FromAnySchema<S>>;
+export function run(options: ChatOptions, messages: readonly Message[]): Run;
 export function run(options: ChatOptions, messages: readonly Message[]): Run {
 	const { result, batches, abort } = startRun(options, messages);
 	return {
@@ -113,8 +119,8 @@ async function drive(
 	}
 }
 
-function toTerminal({ status, text, usage, haltedReason, metadata }: RunResult): TerminalEvent {
-	if (status === 'completed') return { type: 'done', text, usage };
+function toTerminal({ status, text, usage, haltedReason, metadata, ...more }: RunResult): TerminalEvent {
+	if (status === 'completed') return { type: 'done', text, usage, ...('output' in more && { output: more.output }) };
 	if (status === 'halted') return { type: 'halted', reason: haltedReason ?? 'halted' };
 	const { question, manualToolCalls } = metadata;
 	return {

@@ -1,10 +1,11 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { assertKnownFields } from '../ground/check.ts';
 import { RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
+import type { AskUser, Halt } from './control.ts';
 import { type AnyFn, schemaFromFn } from './fn.ts';
 import { assertNotTooDeep } from './json-schema/compile.ts';
 import { toCurrentDraft } from './json-schema/draft.ts';
+import type { InputOf } from './json-schema/infer.ts';
 import { providerName } from './provider-name.ts';
 import {
 	type AnySchema,
@@ -15,18 +16,30 @@ import {
 	rememberCheck,
 	toJsonSchema,
 } from './schema.ts';
-import type { Tool, ToolContext } from './tool.ts';
+import type { Note, Tool, ToolContext } from './tool.ts';
 
-/** A record for `define`: a `Tool` with a required `description`. Its `inputSchema` may be any Standard Schema. */
-export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema> = Omit<
+/**
+ * A record for `define`: a `Tool` with a required `description`. Its `inputSchema` may be any Standard Schema. The
+ * handler and the hooks get what the schema describes (`A` is what `readArgs` makes of it), `onResult` what the handler
+ * returns.
+ */
+export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema, A = InputOf<S>, R = unknown> = Omit<
 	Tool,
-	'description' | 'inputSchema' | 'fn' | 'passInput'
-> & { readonly description: string; readonly inputSchema: S } & (
-		| { readonly passInput: true; fn?(input: InputOf<S>, context: ToolContext): unknown }
-		| { readonly passInput?: false; fn?(...args: unknown[]): unknown }
+	'description' | 'inputSchema' | 'fn' | 'passInput' | Hook
+> & {
+	readonly description: string;
+	readonly inputSchema: S;
+	readArgs?(args: InputOf<S>): A | Promise<A>;
+	needsApproval?: boolean | ((args: NoInfer<A>) => boolean | Promise<boolean>);
+	onRequest?(args: NoInfer<A>): Note | undefined;
+	onResult?(args: NoInfer<A>, result: Exclude<Awaited<NoInfer<R>>, AskUser | Halt>): Note | undefined;
+	onError?(args: NoInfer<A>, reason: string): ReturnType<NonNullable<Tool['onError']>>;
+} & (
+		| { readonly passInput: true; fn?(input: NoInfer<A>, context: ToolContext): R }
+		| { readonly passInput?: false; fn?(...args: unknown[]): R }
 	);
 
-type InputOf<S> = S extends AnySchema ? StandardSchemaV1.InferOutput<S> : Record<string, unknown>;
+type Hook = 'readArgs' | 'needsApproval' | 'onRequest' | 'onResult' | 'onError';
 
 /**
  * Makes a tool from a record. `name`, `description` and `inputSchema` are required. `manual`, if present, must be a
@@ -34,7 +47,9 @@ type InputOf<S> = S extends AnySchema ? StandardSchemaV1.InferOutput<S> : Record
  * would leave out a person's approval. Throws `invalid_tool` with the name of the field in the message and in
  * `data.field`.
  */
-export function define<const S extends AnySchema | JsonSchema>(record: ToolRecord<S>): Tool {
+export function define<const S extends AnySchema | JsonSchema, A = InputOf<S>, R = unknown>(
+	record: ToolRecord<S, A, R>,
+): Tool {
 	if (!isRecord(record)) throw createInvalid('tool', 'a record with name, description and inputSchema', record);
 	if (typeof record.description !== 'string')
 		throw createInvalid('description', 'a text that tells the model when to call it', record.description, record.name);

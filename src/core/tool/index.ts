@@ -17,6 +17,7 @@ export {
 	schemaFromFn,
 } from './fn.ts';
 export type { InvokeContext, Outcome, ToolFailure } from './invoke.ts';
+export type { FromAnySchema, FromJsonSchema } from './json-schema/infer.ts';
 export { isParts, type Parts, parts } from './parts.ts';
 export { providerName } from './provider-name.ts';
 export type { AnySchema, JsonSchema } from './schema.ts';

@@ -60,6 +60,20 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 	['an example that is a page long', { examples: ['x'.repeat(501)] }, 'examples.0', /^examples\.0: at most 500/],
 	['more examples than anybody reads', { examples: [...'abcdefghi'] }, 'examples', /^examples: at most 8/],
 	['an example that is there twice', { examples: ['a', 'a'] }, 'examples', /^examples: two of them are the same/],
+	['a prompt that is neither text nor function', { system: 7 }, 'system', /^system: must be a text, or a function/],
+	['an output schema that is none', { outputSchema: 'city' }, 'outputSchema', /^outputSchema: must be a schema/],
+	[
+		'an output schema that no answer can be read by',
+		{ outputSchema: { type: 'object', properties: { city: { pattern: '(' } } } },
+		'outputSchema',
+		/^outputSchema: properties\.city\.pattern: .*\(agent host\)/,
+	],
+	[
+		'an output schema that JSON Schema cannot express',
+		{ outputSchema: v.instance(Date) },
+		'outputSchema',
+		/^outputSchema: no JSON Schema for this schema/,
+	],
 	['skills that are neither names nor skills', { skills: [7] }, 'skills', /^skills: must be 'all', or a list/],
 ])('%s is refused: the field is named, and the agent', (_, definition, field, says) => {
 	const { code, message, data } = refusal(definition);

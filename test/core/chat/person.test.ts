@@ -5,8 +5,8 @@ import { calling, finish } from './support.ts';
 
 const call = (id: string, name: string, input: unknown): ToolCall => ({ id, name, input });
 const inputSchema = v.object({ amount: v.pipe(v.number(), v.minValue(1)) });
-const pay = (more: Partial<Parameters<typeof tool.define>[0]>) =>
-	tool.define({ name: 'pay', description: 'Pays.', inputSchema, ...more } as Parameters<typeof tool.define>[0]);
+const pay = (more: Partial<tool.ToolRecord>) =>
+	tool.define({ name: 'pay', description: 'Pays.', inputSchema, ...more } as tool.ToolRecord);
 
 test('a tool that needs approval is not run by the loop', async () => {
 	let ran = false;

@@ -11,7 +11,7 @@ import { RunLog } from '../events/log.ts';
 import { listApprovedCalls, listQuestions } from '../store/calls.ts';
 import { InboundContext } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/messages.ts';
-import type { RunRecord } from '../store/runs.ts';
+import { limitOutput, type RunRecord } from '../store/runs.ts';
 import { createRunState } from '../store/state.ts';
 import type { SessionRecord, SessionStore } from '../store/store.ts';
 import { chargeLost, createSessionMeter, type OwnerLedger, readBudgetState } from './meter.ts';
@@ -75,7 +75,7 @@ export function prepareRun(
 			owner: ledger,
 		}),
 		lastEvent: (event) =>
-			event.type === 'done' ? { ...event, budget: { ...readBudgetState(store, limit()) } } : event,
+			event.type === 'done' ? limitOutput({ ...event, budget: { ...readBudgetState(store, limit()) } }) : event,
 		onSteered,
 		onEnd: (event) => {
 			const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
@@ -96,7 +96,7 @@ export function createChatOptions(
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { system, skillTools, maxIterations, maxToolCalls, maxReplyBytes, maxContextTokens } = agent;
-	const { mode, contextFull, reasoningEffort, fallbacks, maxRetries, timeouts } = agent;
+	const { mode, contextFull, reasoningEffort, outputSchema, fallbacks, maxRetries, timeouts } = agent;
 	const { clientTools = [] } = session;
 	const model = chooseModel(agent, session.model, config.model);
 	const providers = runtime.providers(config);
@@ -118,6 +118,7 @@ export function createChatOptions(
 		contextFull,
 		mode,
 		toolChoice: session.toolChoice,
+		outputSchema,
 		...session.terms,
 		maxOutputTokens: takeShorter(agent.maxOutputTokens, session.maxOutputTokens),
 		fallbacks,

@@ -1,4 +1,5 @@
 import type { ChatOptions, Message, RunEvent, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
+import { findJson } from '../../../core/chat/output.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { RunTerms } from '../../rpc/session.ts';
@@ -55,6 +56,12 @@ export interface Draft {
 	readonly ms?: number;
 }
 
+/** The last event of a run without what its last message holds. */
+export type StoredEvent = TerminalEvent & {
+	/** Whether its output is the JSON of its text. */
+	readonly isOutputText?: true;
+};
+
 /** How a run ended, and what it showed after its last message. */
 export interface RunEnd {
 	readonly before: readonly SideEvent[];
@@ -64,7 +71,7 @@ export interface RunEnd {
 	readonly restarts?: number;
 	/** How many turns were shown to their end. */
 	readonly steps: number;
-	readonly event: TerminalEvent;
+	readonly event: StoredEvent;
 }
 
 /** A run that is about to begin. */
@@ -157,7 +164,7 @@ export function shortenRunEnd({ before, event, ...rest }: RunEnd): RunEnd {
 	return { ...rest, before: kept, event: shortenEvent(event) };
 }
 
-function shortenEvent(event: TerminalEvent): TerminalEvent {
+function shortenEvent(event: StoredEvent): StoredEvent {
 	if (JSON.stringify(event).length <= longestPart) return event;
 	if (event.type === 'error') return { type: 'error', code: event.code, message: event.message.slice(0, 10_000) };
 	if (event.type === 'halted') return { type: 'halted', reason: event.reason.slice(0, 10_000) };
@@ -167,16 +174,45 @@ function shortenEvent(event: TerminalEvent): TerminalEvent {
 }
 
 /** Returns a run's last event without what the messages hold already, so that it fits a row. */
-export function dropText(event: TerminalEvent): TerminalEvent {
-	if (event.type === 'done') return { ...event, text: '' };
+export function dropText(event: TerminalEvent): StoredEvent {
+	if (event.type === 'done') return dropOutput({ ...event, text: '' }, event.text);
 	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
 	return { ...event, toolCalls: event.toolCalls.map((call) => ({ ...call, input: null })) };
 }
 
+/** Leaves an output out that is the JSON of the text. */
+function dropOutput(event: StoredEvent & { readonly type: 'done' }, text: string): StoredEvent {
+	const { output, ...rest } = event;
+	return output !== undefined && JSON.stringify(output) === toCompactJson(text)
+		? { ...rest, isOutputText: true }
+		: event;
+}
+
+function toCompactJson(text: string): string | undefined {
+	const json = findJson(text);
+	return json === undefined ? undefined : JSON.stringify(JSON.parse(json));
+}
+
+/**
+ * Returns the end of a run that can be stored: an output that its schema has made of the text, and that is too long for
+ * a row, is a failure.
+ */
+export function limitOutput<E extends TerminalEvent>(event: E): E | TerminalEvent {
+	const stored = dropText(event);
+	const length = stored.type === 'done' ? (JSON.stringify(stored.output)?.length ?? 0) : 0;
+	if (length <= longestPart) return event;
+	const message = `output: outputSchema makes ${length} characters of the answer, and ${longestPart} can be kept. Let it transform less.`;
+	return { type: 'error', code: 'invalid_output', message };
+}
+
 /** Returns the whole event again. `last` is the run's last assistant message. */
-export function restoreText(event: TerminalEvent, last: Message | undefined): TerminalEvent {
+export function restoreText(event: StoredEvent, last: Message | undefined): TerminalEvent {
 	if (last?.role !== 'assistant') return event;
-	if (event.type === 'done') return { ...event, text: last.content };
+	if (event.type === 'done') {
+		const { isOutputText, ...done } = { isOutputText: undefined, ...event };
+		const json = isOutputText === true ? findJson(last.content) : undefined;
+		return { ...done, text: last.content, ...(json !== undefined && { output: JSON.parse(json) }) };
+	}
 	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
 	const inputs = new Map(last.toolCalls?.map(({ id, input }) => [id, input]));
 	return { ...event, toolCalls: event.toolCalls.map((call) => ({ ...call, input: inputs.get(call.id) })) };

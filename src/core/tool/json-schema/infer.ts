@@ -1,0 +1,61 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { JsonSchema } from './keywords.ts';
+
+/**
+ * The type of the values that a JSON Schema literal describes, as far as its types, properties, items, enums, constants
+ * and choices say it. `unknown` for the rest, such as references and patterns.
+ */
+export type FromJsonSchema<S> = S extends { readonly const: infer C }
+	? C
+	: S extends { readonly enum: readonly (infer E)[] }
+		? E
+		: S extends { readonly anyOf: readonly (infer O)[] } | { readonly oneOf: readonly (infer O)[] }
+			? FromJsonSchema<O>
+			: S extends { readonly type: infer T }
+				? FromType<S, T>
+				: unknown;
+
+type FromType<S, T> = T extends readonly (infer One)[]
+	? FromType<S, One>
+	: T extends 'string'
+		? string
+		: T extends 'number' | 'integer'
+			? number
+			: T extends 'boolean'
+				? boolean
+				: T extends 'null'
+					? null
+					: T extends 'array'
+						? FromArray<S>
+						: T extends 'object'
+							? FromObject<S>
+							: unknown;
+
+type FromArray<S> = S extends { readonly prefixItems: unknown }
+	? unknown[]
+	: S extends { readonly items: infer I }
+		? FromJsonSchema<I>[]
+		: unknown[];
+
+type FromObject<S> = S extends { readonly properties: infer P }
+	? Flat<
+			{ -readonly [K in keyof P as K extends NamesOf<S> ? K : never]: FromJsonSchema<P[K]> } & {
+				-readonly [K in keyof P as K extends NamesOf<S> ? never : K]?: FromJsonSchema<P[K]>;
+			}
+		>
+	: Record<string, unknown>;
+
+/** The names in `required`. */
+type NamesOf<S> = S extends { readonly required: readonly (infer N)[] } ? N : never;
+
+type Flat<T> = { [K in keyof T]: T[K] };
+
+/** The type of the values that a schema gives: of valibot, Zod, ArkType and the like, or a JSON Schema literal. */
+export type FromAnySchema<S> = S extends StandardSchemaV1
+	? StandardSchemaV1.InferOutput<S>
+	: S extends JsonSchema
+		? FromJsonSchema<S>
+		: unknown;
+
+/** The type of a tool's checked input: an object, of unknown fields where its schema does not say more. */
+export type InputOf<S> = unknown extends FromAnySchema<S> ? Record<string, unknown> : FromAnySchema<S>;
