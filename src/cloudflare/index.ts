@@ -4,6 +4,7 @@
 export * from '../core/tool/env.ts';
 export { type Agent, type AgentDefinition, defineAgent } from './agent/define.ts';
 export type { WebhookMapping, WebhookMappings, WebhookMessage, WebhookOptions } from './agent/webhook-mapping.ts';
+export type { Account, Authenticate } from './auth/account.ts';
 export { createRunlet, type ObjectClass, type Runlet } from './runlet/create.ts';
 export type { RunletOptions } from './runlet/options.ts';
 export { commentMark, type WebhookEvent } from './webhooks/index.ts';

@@ -1,4 +1,5 @@
 import type { ProviderRegistration } from '../../core/chat/index.ts';
+import type { Authenticate } from '../auth/account.ts';
 import type { Config } from '../config/config.ts';
 import type { CrashPoint } from './crash.ts';
 import type { Agent } from './define.ts';
@@ -9,6 +10,8 @@ export interface Runtime {
 	readonly providers: (config: Config) => readonly ProviderRegistration[];
 	/** The path that the Worker's routes stand under, such as `/ai`. Empty, or missing, for none. */
 	readonly basePath?: string;
+	/** Says which account of the product a request comes from. Without it there are only API keys. */
+	readonly authenticate?: Authenticate;
 	/** Where a test ends the process. A Worker has none. */
 	readonly crashPoint?: CrashPoint;
 }

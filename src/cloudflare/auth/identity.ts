@@ -48,6 +48,12 @@ export async function identify(header: string | undefined, keys: readonly KeyRec
 	return { kind: 'key', owner: record.owner, keyId: record.id, scopes: record.scopes };
 }
 
+/** Whether a header has the form of an API key or of a session token. */
+export function isOwnCredential(header: string | undefined): boolean {
+	const text = bearer.exec(header ?? '')?.[1] ?? '';
+	return readToken(text) !== undefined || readKeyId(text) !== undefined;
+}
+
 const nobody = new Uint8Array(32);
 
 function createRefusal(why: string, challenge?: 'invalid_token'): RunletError {

@@ -4,6 +4,7 @@ import { toMessageText } from '../../core/ground/errors.ts';
 import type { AiBinding } from '../../core/providers/index.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
 import type { Env } from '../../core/tool/index.ts';
+import { accountKeyId } from '../auth/account.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { isOver, type KeyRecord } from '../auth/key.ts';
 import type { LocalMode } from '../auth/local.ts';
@@ -104,7 +105,8 @@ export function config(env: WorkerEnv): Config {
 		get publishers() {
 			return readBinding(env, 'PUBLISHERS', bindings);
 		},
-		knowsKey: (id) => keys.length === 0 || keys.some((key) => key.id === id && !isOver(key)),
+		knowsKey: (id) =>
+			keys.length === 0 || (hasAccounts && id === accountKeyId) || keys.some((key) => key.id === id && !isOver(key)),
 		dayBudget,
 		sessionBudget,
 		findDayBudget: (owner) => (hasAccounts || isKnown(keys, owner) ? findCaps(keys, owner, dayBudget) : { tokens: 0 }),

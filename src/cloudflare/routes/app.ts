@@ -5,9 +5,9 @@ import { toFailureAt } from '../compat/format.ts';
 import { accessLog } from './access-log.ts';
 import { agentsRoute } from './agents.ts';
 import { chatCompletionsRoute } from './chat-completions.ts';
-import { crossOrigin } from './cors.ts';
+import { allowOrigins } from './cors.ts';
 import { healthRoute } from './health.ts';
-import { assertMayAnswer, authenticate, limitStrangers, type RouteEnv, setBasePath } from './identity.ts';
+import { assertMayAnswer, authenticate, limitStrangers, type RouteEnv, setOptions } from './identity.ts';
 import { keys } from './keys.ts';
 import { modelsRoute } from './model-list.ts';
 import { describe } from './openapi/mount.ts';
@@ -37,8 +37,8 @@ export function createApp(runtime: Runtime) {
 		const error = new RunletError('not_found', `There is nothing at ${path}. ${basePath}/docs has the routes.`);
 		return toFailureAt(c.req.path, error);
 	});
-	app.use(setBasePath(basePath), accessLog, securityHeaders, limitStrangers);
-	app.use('/v1/*', crossOrigin, assertMayAnswer);
+	app.use(setOptions(runtime), accessLog, securityHeaders, limitStrangers);
+	app.use('/v1/*', allowOrigins(runtime), assertMayAnswer);
 	// Authenticated by the senders' signatures.
 	app.route('/v1/webhooks', webhooksRoute(runtime));
 	// From here on every caller is identified. Routes with another authentication are mounted above.

@@ -1,35 +1,51 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { RunletError } from '../../core/ground/errors.ts';
-import { type Identity, identify, localIdentity } from '../auth/identity.ts';
+import type { Runtime } from '../agent/runtime.ts';
+import { type Authenticate, identifyAccount, isAccount } from '../auth/account.ts';
+import { type Identity, identify, isOwnCredential, localIdentity } from '../auth/identity.ts';
 import type { Scope } from '../auth/key.ts';
 import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../auth/local.ts';
 import { config, readDoor } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
+import { findOrigin } from '../config/environment.ts';
 import type { Caller } from '../rpc/session.ts';
 import { assertRate, assertStrangerRate } from './rate.ts';
 
-/** The context of a route. `basePath` is what the addresses begin with that an answer names. */
+/** The context of a route. */
 export type RouteEnv = {
 	Bindings: WorkerEnv;
-	Variables: { identity: Identity; bodyText?: string; basePath: string };
+	Variables: {
+		identity: Identity;
+		bodyText?: string;
+		/** The beginning of the addresses that an answer names. */
+		basePath: string;
+		/** Says which account a request comes from, if the product has accounts. */
+		accounts: Authenticate | undefined;
+	};
 };
 
-/** Tells the routes the path that they stand under. */
-export function setBasePath(basePath: string): MiddlewareHandler<RouteEnv> {
+/** Tells the routes what `createRunlet` was told of them. */
+export function setOptions({ basePath = '', authenticate }: Runtime): MiddlewareHandler<RouteEnv> {
 	return async (c, next) => {
 		c.set('basePath', basePath);
+		c.set('accounts', authenticate);
 		await next();
 	};
 }
 
+/** Whether nobody has an account or a key here, so that only this machine is answered. */
+export function isOnlyLocal(c: Context<RouteEnv>): boolean {
+	return c.var.accounts === undefined && readDoor(c.env).keys.length === 0;
+}
+
 /**
- * Refuses requests if no API keys are set (README, "Keys and tokens"). Only the local mode of `npm start` answers then,
- * and only requests through its proxy, from its own pages or from no page. Other pages, on the web or on this machine,
- * cannot reach it.
+ * Refuses requests if there are neither API keys nor accounts (README, "Keys and tokens"). Only the local mode of
+ * `npm start` answers then, and only requests through its proxy, from its own pages or from no page. Other pages, on the
+ * web or on this machine, cannot reach it.
  */
 export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
-	const { keys, local } = config(c.env);
-	if (keys.length === 0) {
+	const { local } = config(c.env);
+	if (isOnlyLocal(c)) {
 		if (local === undefined) {
 			throw new RunletError(
 				'not_configured',
@@ -48,6 +64,11 @@ function assertLocal(c: Context<RouteEnv>, local: LocalMode): void {
 			'Without API keys only this machine is answered, at the address that npm start printed: http://127.0.0.1 or http://localhost with its port.',
 		);
 	}
+	assertOwnPage(c);
+}
+
+/** Refuses a request that a page of another site lets a browser make. */
+function assertOwnPage(c: Context<RouteEnv>): void {
 	const origin = c.req.header('origin');
 	if (origin === undefined ? isFromOtherSite(c) : !isAllowedPage(c, origin)) {
 		throw new RunletError(
@@ -64,10 +85,11 @@ function isFromOtherSite(c: Context<RouteEnv>): boolean {
 	return !['same-origin', 'none', undefined].includes(c.req.header('sec-fetch-site'));
 }
 
-/** Whether a page may call: its origin is in `CORS_ORIGINS` or, in the local mode, is the Worker's own. */
+/** Whether a page may call: its origin is in `CORS_ORIGINS` or, where a page needs no key, is the Worker's own. */
 export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
-	const { corsOrigins, keys, local } = config(c.env);
-	return corsOrigins.includes(origin) || (keys.length === 0 && local !== undefined && isOwnPage(origin, c.req.url));
+	const { corsOrigins, local } = config(c.env);
+	const needsNoKey = c.var.accounts !== undefined || (isOnlyLocal(c) && local !== undefined);
+	return corsOrigins.includes(origin) || (needsNoKey && isOwnPage(origin, c.req.url));
 }
 
 /**
@@ -75,9 +97,8 @@ export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
  * requests.
  */
 export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
-	const { keys } = config(c.env);
-	const identity = keys.length === 0 ? localIdentity : await identifyStranger(c);
-	if (keys.length > 0) await assertRate(c, getRateKey(c, identity));
+	const identity = isOnlyLocal(c) ? localIdentity : await identifyStranger(c);
+	if (!isOnlyLocal(c)) await assertRate(c, getRateKey(c, identity));
 	c.set('identity', identity);
 	await next();
 	// Only the session can tell whether its token is valid.
@@ -86,27 +107,42 @@ export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
 
 async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {
 	try {
-		return await identify(findCredential(c), config(c.env).keys);
+		return await identifyCaller(c);
 	} catch (error) {
 		await assertStrangerRate(c);
 		throw error;
 	}
 }
 
+/** Identifies a caller by an API key or a session token, which have forms of their own, else by an account. */
+async function identifyCaller(c: Context<RouteEnv>): Promise<Identity> {
+	const { accounts, basePath } = c.var;
+	const header = findCredential(c);
+	if (accounts === undefined || isOwnCredential(header)) return identify(header, readDoor(c.env).keys);
+	// A browser sends cookies whichever page asks; a header of its own only where the page may send it.
+	if (c.req.header('authorization') === undefined) assertOwnPage(c);
+	const url = new URL(c.req.url);
+	url.pathname = `${basePath}${url.pathname}`;
+	const { method, headers } = c.req.raw;
+	return identifyAccount(accounts, new Request(url, { method, headers }), findOrigin(c.env).given);
+}
+
 /**
- * Lets the holder of any key, or `npm start`, ask what is wrong with the Worker. Reads only the variables of the keys,
- * so it works if another variable is wrong.
+ * Lets the holder of any key, an account with the scope admin, or `npm start` ask what is wrong with the Worker. Reads
+ * only the variables of the keys, so it works if another variable is wrong.
  */
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
-	const { keys, local } = readDoor(c.env);
+	const { local } = readDoor(c.env);
 	if (local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader))) return;
-	await identify(findCredential(c), keys);
+	const identity = await identifyCaller(c);
+	if (identity.kind === 'key' && (!isAccount(identity) || identity.scopes.includes('admin'))) return;
+	throw new RunletError('forbidden', 'This needs an API key, or an account with the scope admin.');
 }
 
 /** Counts requests that need no key: CORS preflights and paths outside the API. */
 export const limitStrangers: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const isOpen = c.req.method === 'OPTIONS' || !c.req.path.startsWith('/v1/');
-	if (isOpen && readDoor(c.env).keys.length > 0) await assertStrangerRate(c);
+	if (isOpen && !isOnlyLocal(c)) await assertStrangerRate(c);
 	await next();
 };
 
@@ -121,7 +157,7 @@ function findCredential(c: Context<RouteEnv>): string | undefined {
  * Returns the name that requests are counted under. A token is not verified yet, so its address is part of the name.
  */
 function getRateKey(c: Context<RouteEnv>, identity: Identity): string {
-	if (identity.kind === 'key') return `key ${identity.keyId}`;
+	if (identity.kind === 'key') return isAccount(identity) ? `account ${identity.owner}` : `key ${identity.keyId}`;
 	return `session ${identity.session} ${c.req.header('cf-connecting-ip') ?? ''}`;
 }
 
@@ -166,11 +202,11 @@ export function assertKey(c: Context<RouteEnv>): void {
 function withScope(c: Context<RouteEnv>, scope: Scope) {
 	const key = getKey(c);
 	if (key.scopes.includes(scope)) return key;
-	throw new RunletError(
-		'forbidden',
-		`This needs a key with the scope ${scope}; this one has ${key.scopes.join(', ')}. Make one: npm run keys -- make --scope ${scope}.`,
-		{ scope },
-	);
+	const needs = (what: string) => `This needs ${what} with the scope ${scope}; this one has ${key.scopes.join(', ')}.`;
+	const message = isAccount(key)
+		? needs('an account')
+		: `${needs('a key')} Make one: npm run keys -- make --scope ${scope}.`;
+	throw new RunletError('forbidden', message, { scope });
 }
 
 function getKey(c: Context<RouteEnv>) {

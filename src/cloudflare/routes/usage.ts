@@ -3,7 +3,7 @@ import { localIdentity } from '../auth/identity.ts';
 import { config } from '../config/config.ts';
 import { askLedger } from '../rpc/ledger.ts';
 import { getUsage } from '../wire/operations/usage.ts';
-import type { RouteEnv } from './identity.ts';
+import { isOnlyLocal, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 import { findOwners } from './session-list.ts';
@@ -15,8 +15,8 @@ const atOnce = 16;
 export const usage = new Hono<RouteEnv>()
 	.get('/', serveOperation(getUsage), async (c) => {
 		const { owner, days } = c.req.valid('query');
-		const { sessionBudget: session, dayBudget: day, keys } = config(c.env);
-		const local = keys.length === 0 ? [localIdentity.owner] : [];
+		const { sessionBudget: session, dayBudget: day } = config(c.env);
+		const local = isOnlyLocal(c) ? [localIdentity.owner] : [];
 		const owners = owner === undefined ? [...new Set([...(await findOwners(c)), ...local])].sort() : [owner];
 		const found = [];
 		for (let from = 0; from < owners.length; from += atOnce)

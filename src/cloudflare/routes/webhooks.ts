@@ -17,7 +17,7 @@ import { messageBody } from '../wire/message.ts';
 import { receiveWebhook } from '../wire/operations/webhooks.ts';
 import { metadata } from '../wire/session.ts';
 import { askSession } from './ask-session.ts';
-import type { RouteEnv } from './identity.ts';
+import { isOnlyLocal, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { assertStrangerRate } from './rate.ts';
 import { readBytes, refuseMethod } from './request.ts';
@@ -146,7 +146,7 @@ async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOpti
 	} catch (cause) {
 		if (cause instanceof RunletError && cause.code === 'not_configured') throw cause;
 		// The message is for the developer at this machine, never for a sender.
-		const why = config(c.env).keys.length === 0 ? toMessageText(cause) : 'The log has the place';
+		const why = isOnlyLocal(c) ? toMessageText(cause) : 'The log has the place';
 		const message = `The agent ${agent.name} failed at this event: see webhooks.${event.source} in its definition. ${why}.`;
 		throw new RunletError('internal', message, undefined, { cause });
 	}
@@ -183,8 +183,8 @@ async function take(
 	{ source, id, body }: WebhookEvent & Pick<Verified, 'body'>,
 	{ session, metadata, sender = source, answers, ...message }: MappedMessage,
 ): Promise<Response> {
-	const { sessions, keys } = config(c.env);
-	const owner = keys.length === 0 ? localIdentity.owner : webhookOwner;
+	const { sessions } = config(c.env);
+	const owner = isOnlyLocal(c) ? localIdentity.owner : webhookOwner;
 	const caller = { owner };
 	// If the id is not signed, the body chooses the session: a replay with a new id finds the same session.
 	const key = session === undefined ? `delivery ${body ?? id}` : `session ${session}`;

@@ -46,9 +46,9 @@ export function createRunlet(options: RunletOptions): Runlet {
 	} catch (error) {
 		throw error instanceof RunletError ? withCallerFirst(error, createRunlet) : error;
 	}
-	const { agents, providers, basePath = '', bindings } = options;
-	const toEnvironment = createEnvironment({ bindings });
-	const runtime: Runtime = { agents, providers: toProviders(providers), basePath };
+	const { agents, providers, authenticate, basePath = '', bindings } = options;
+	const toEnvironment = createEnvironment({ bindings, hasAccounts: authenticate !== undefined });
+	const runtime: Runtime = { agents, providers: toProviders(providers), authenticate, basePath };
 	const routes = createApp(runtime);
 	const fetch: Runlet['fetch'] = async (request, env, context) =>
 		routes.fetch(takeOff(basePath, request), toEnvironment(env), context);

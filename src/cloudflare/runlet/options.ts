@@ -5,6 +5,7 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';
 import type { Env } from '../../core/tool/index.ts';
 import { type Agent, assertNoNamesakes } from '../agent/define.ts';
+import type { Authenticate } from '../auth/account.ts';
 import { type BindingNames, bindingNames } from '../config/bindings.ts';
 
 /** What `createRunlet` takes. */
@@ -16,13 +17,24 @@ export interface RunletOptions {
 	 * default it is every provider that Runlet brings, each with its key from the environment.
 	 */
 	readonly providers?: readonly ProviderRegistration[] | ((env: Env) => readonly ProviderRegistration[]);
+	/**
+	 * Says which account of your product a request comes from: `{ owner, scopes? }`, or `undefined` for none, which is
+	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work beside it.
+	 */
+	readonly authenticate?: Authenticate;
 	/** The path that the routes stand under in another Worker, such as `/ai`. */
 	readonly basePath?: string;
 	/** Your own names of bindings, by their default names: `{ SESSIONS: 'CHATS' }`. */
 	readonly bindings?: BindingNames;
 }
 
-const optionNames = ['agents', 'providers', 'basePath', 'bindings'] as const satisfies (keyof RunletOptions)[];
+const optionNames = [
+	'agents',
+	'providers',
+	'authenticate',
+	'basePath',
+	'bindings',
+] as const satisfies (keyof RunletOptions)[];
 
 const agent = v.custom<Agent>(
 	(value) => isRecord(value) && typeof value.name === 'string' && Array.isArray(value.skillTools),
@@ -45,6 +57,7 @@ const schema = v.object({
 			'must be a list of providers, such as [providers.demo()], or a function of the environment that gives one',
 		),
 	),
+	authenticate: v.optional(v.custom<Authenticate>(isFunction, 'must be a function of the request and the environment')),
 	basePath: v.optional(basePath),
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
 });

@@ -100,7 +100,7 @@ export const sessionQuery = v.object({
 	owner: v.optional(
 		v.pipe(
 			v.string(),
-			v.regex(/^(?:\*|[a-z0-9][a-z0-9-]{0,63})$/, 'Expected the name of an owner, or * for all of them'),
+			v.regex(/^[\x21-\x7e]{1,128}$/, 'Expected the name of an owner, or * for all of them'),
 			v.description('Lists the sessions of this owner, or of all owners with *. Needs a key with the scope admin.'),
 		),
 	),

@@ -4,7 +4,7 @@ import { count } from './page.ts';
 
 const ownerName = v.pipe(
 	v.string(),
-	v.regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'Expected the name of an owner'),
+	v.regex(/^(?!\*$)[\x21-\x7e]{1,128}$/, 'Expected the name of an owner'),
 	v.description('Only this owner. All owners if it is missing.'),
 );
 

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { config } from '../../../src/cloudflare/config/config.ts';
+import { createEnvironment } from '../../../src/cloudflare/config/environment.ts';
+import { createKeys } from '../../credentials.ts';
 
 const { DAY_BUDGET_TOKENS: _, ...bindings } = { DAY_BUDGET_TOKENS: undefined, ...env };
 const readBudget = (variables: object) => config({ ...bindings, ...variables }).findDayBudget('somebody');
@@ -39,4 +41,13 @@ test('a binding that is missing is named', () => {
 			}),
 		);
 	}
+});
+
+test('with accounts an owner without a key has the budget of a day, and tokens of accounts count; without them neither', async () => {
+	const { bindings: given } = await createKeys({ shop: ['run'] }, { DAY_BUDGET_TOKENS: 7 });
+	const read = (hasAccounts: boolean) => config(createEnvironment({ hasAccounts })(given));
+	expect(read(true).findDayBudget('ada@example.com')).toEqual({ tokens: 7 });
+	expect(read(false).findDayBudget('ada@example.com')).toEqual({ tokens: 0 });
+	expect([read(true).knowsKey('account'), read(false).knowsKey('account')]).toEqual([true, false]);
+	expect(read(true).knowsKey('abcdefgh1234')).toBe(false);
 });

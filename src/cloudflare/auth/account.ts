@@ -1,0 +1,68 @@
+import * as v from 'valibot';
+import { check } from '../../core/ground/check.ts';
+import { RunletError, toMessageText } from '../../core/ground/errors.ts';
+import type { Env } from '../../core/tool/index.ts';
+import { type Identity, localIdentity, webhookOwner } from './identity.ts';
+import { type Scope, scopes } from './key.ts';
+
+/** An account of a product: the owner of its sessions, and what it may do. */
+export interface Account {
+	/** The account's id: 1 to 128 visible ASCII characters, without spaces. */
+	readonly owner: string;
+	/** As for API keys: `run` to run agents (the default), `admin` to read and change what all owners share. */
+	readonly scopes?: readonly Scope[];
+}
+
+/**
+ * Says which account a request comes from, by a cookie or a token of the product; `undefined` for none. The request has
+ * no body.
+ */
+export type Authenticate = (
+	request: Request,
+	env: Env,
+) => Account | undefined | null | Promise<Account | undefined | null>;
+
+/** The key id of all accounts. No API key has it: ids of keys are longer. */
+export const accountKeyId = 'account';
+
+/** Whether an identity is that of an account, and not of an API key. */
+export function isAccount({ keyId }: { readonly keyId: string }): boolean {
+	return keyId === accountKeyId;
+}
+
+/** Owners that are no accounts: this machine, senders of webhooks, and the name for all owners in a list. */
+const reserved: ReadonlySet<string> = new Set([localIdentity.owner, webhookOwner, '*']);
+
+const schema = v.strictObject({
+	owner: v.pipe(
+		v.string(),
+		v.regex(/^[\x21-\x7e]{1,128}$/, 'expected 1 to 128 visible ASCII characters without spaces'),
+		v.check(
+			(owner) => !reserved.has(owner),
+			'this name is one of Runlet’s own. Put something before it, such as user:webhooks',
+		),
+	),
+	scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.nonEmpty('must not be empty')), ['run']),
+});
+
+/**
+ * Returns the identity of a request's account. Throws `auth` if there is none, and `not_configured` if `authenticate`
+ * gives something else than an account. An error that it throws passes.
+ */
+export async function identifyAccount(authenticate: Authenticate, request: Request, env: Env): Promise<Identity> {
+	const given = await authenticate(request, env);
+	if (given === undefined || given === null)
+		throw new RunletError('auth', 'Authorization: this request is signed in to no account. Sign in first.', {
+			field: 'Authorization',
+		});
+	return { kind: 'key', keyId: accountKeyId, ...checkAccount(given) };
+}
+
+function checkAccount(given: Account) {
+	try {
+		return check(schema, given, 'account', 'not_configured');
+	} catch (error) {
+		const message = `authenticate of createRunlet: ${toMessageText(error)}.`;
+		throw new RunletError('not_configured', message.replace(/\.\.$/, '.'));
+	}
+}

@@ -1,0 +1,208 @@
+import { env } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import { type Authenticate, createRunlet, defineAgent, type Runlet } from '../../../src/cloudflare/index.ts';
+import { createKeys } from '../../credentials.ts';
+import { senders } from '../webhooks/senders.ts';
+
+const agents = [
+	defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),
+	defineAgent({ name: 'hooked', description: 'Takes webhooks.', model: 'demo', webhooks: { github: () => 'Hello' } }),
+];
+const deployed = { ...env, LOCAL: 'false', API_KEYS: '', RATE_LIMITER: undefined };
+const url = 'https://product.example.com';
+
+/** A product whose accounts sign in by a cookie: `user=ada`, with further scopes behind a plus. */
+const authenticate: Authenticate = async (request) => {
+	const [, owner, scope] = /\buser=([^;+]*)(?:\+(\w+))?/.exec(request.headers.get('cookie') ?? '') ?? [];
+	if (owner === undefined) return undefined;
+	return scope === 'admin' ? { owner, scopes: ['run', 'admin'] } : { owner };
+};
+const product = createRunlet({ agents, authenticate });
+
+interface Asked {
+	readonly as?: string;
+	readonly method?: string;
+	readonly headers?: Readonly<Record<string, string>>;
+	readonly body?: object;
+	readonly given?: object;
+	readonly of?: Runlet;
+}
+
+function ask(path: string, { as, method = 'GET', headers = {}, body, given = deployed, of = product }: Asked = {}) {
+	const cookie: Record<string, string> = as === undefined ? {} : { cookie: `theme=dark; user=${as}` };
+	const json: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+	const init = { method, headers: { ...cookie, ...json, ...headers }, body: body && JSON.stringify(body) };
+	return of.fetch(new Request(`${url}${path}`, init), given);
+}
+
+async function createSession(as: string, more: Asked = {}) {
+	const response = await ask('/v1/sessions', { ...more, as, method: 'POST', body: { agent: 'plain', text: 'Hello' } });
+	expect(response.status).toBe(201);
+	const { id, token }: { id: string; token: string } = await response.json();
+	return { id, token };
+}
+
+test('each account has its own sessions: that of another is not there, whatever is asked', async () => {
+	const { id } = await createSession('ada@example.com');
+	expect((await ask(`/v1/sessions/${id}`, { as: 'ada@example.com' })).status).toBe(200);
+	for (const [path, method] of [
+		['', 'GET'],
+		['', 'DELETE'],
+		['/messages', 'GET'],
+		['/messages', 'POST'],
+		['/events', 'GET'],
+		['/cancel', 'POST'],
+		['/token', 'POST'],
+	] as const) {
+		const body = method === 'POST' ? { text: 'Hi' } : undefined;
+		const send = path === '/messages' ? { body } : path === '/token' ? { body: {} } : {};
+		expect([path, (await ask(`/v1/sessions/${id}${path}`, { as: 'bob', method, ...send })).status]).toEqual([
+			path,
+			404,
+		]);
+	}
+	const listed = async (as: string) => {
+		const { sessions }: { sessions: { id: string }[] } = await (await ask('/v1/sessions', { as })).json();
+		return sessions.map((one) => one.id);
+	};
+	expect(await listed('ada@example.com')).toEqual([id]);
+	expect(await listed('bob')).toEqual([]);
+});
+
+test('a request of no account is 401, and says that one has to sign in', async () => {
+	const none: Record<string, string>[] = [{}, { authorization: 'Bearer something' }, { cookie: 'theme=dark' }];
+	for (const headers of none) {
+		const response = await ask('/v1/sessions', { headers });
+		expect([response.status, await response.json()]).toMatchObject([
+			401,
+			{ error: { code: 'auth', message: expect.stringContaining('Sign in') } },
+		]);
+		expect(response.headers.get('www-authenticate')).toContain('Bearer');
+	}
+});
+
+test('the scope admin is as that of keys: without it an account changes no skills and sees no other owner', async () => {
+	const { id } = await createSession('carol');
+	const put = (as: string) =>
+		ask('/v1/skills/x', { as, method: 'PUT', headers: { 'content-type': 'text/markdown', 'if-none-match': '*' } });
+	const refused = await put('dave');
+	expect([refused.status, await refused.text()]).toEqual([
+		403,
+		expect.stringContaining('an account with the scope admin'),
+	]);
+	expect((await put('root+admin')).status).not.toBe(403);
+	expect((await ask('/v1/sessions?owner=carol', { as: 'dave' })).status).toBe(403);
+	const { sessions }: { sessions: object[] } = await (
+		await ask('/v1/sessions?owner=carol', { as: 'root+admin' })
+	).json();
+	expect(sessions).toMatchObject([{ id, owner: 'carol' }]);
+	expect((await ask('/healthz?deep', { as: 'dave' })).status).toBe(403);
+	expect((await ask('/healthz?deep', { as: 'root+admin' })).status).not.toBe(403);
+});
+
+test("a session's token works without an account, until it is revoked", async () => {
+	const { id, token } = await createSession('erin');
+	const headers = { authorization: `Bearer ${token}` };
+	expect((await ask(`/v1/sessions/${id}`, { headers })).status).toBe(200);
+	const { tokenId, token: second }: { tokenId: string; token: string } = await (
+		await ask(`/v1/sessions/${id}/token`, { as: 'erin', method: 'POST', body: {} })
+	).json();
+	const withSecond = { headers: { authorization: `Bearer ${second}` } };
+	expect((await ask(`/v1/sessions/${id}`, withSecond)).status).toBe(200);
+	expect((await ask(`/v1/sessions/${id}/token/${tokenId}`, { as: 'erin', method: 'DELETE' })).status).toBe(204);
+	expect((await ask(`/v1/sessions/${id}`, withSecond)).status).toBe(401);
+});
+
+test('API keys work beside accounts, and accounts have a budget although no key is theirs', async () => {
+	const { keys, bindings } = await createKeys({ shop: ['run'] });
+	const headers = { authorization: `Bearer ${keys.shop}` };
+	const created = await ask('/v1/sessions', { headers, method: 'POST', body: { agent: 'plain' }, given: bindings });
+	expect(created.status).toBe(201);
+	const { id, token } = await createSession('frank', { given: bindings });
+	expect(await (await ask(`/v1/sessions/${id}`, { as: 'frank', given: bindings })).json()).toMatchObject({
+		status: 'completed',
+	});
+	expect((await ask(`/v1/sessions/${id}`, { headers, given: bindings })).status).toBe(404);
+	const withToken = { headers: { authorization: `Bearer ${token}` }, given: bindings };
+	expect((await ask(`/v1/sessions/${id}`, withToken)).status).toBe(200);
+});
+
+test('webhooks work beside accounts, and no account is the owner of their sessions', async () => {
+	const body = JSON.stringify({ action: 'opened' });
+	const { secret, headers: sign } = senders.github;
+	const signed = sign(body, { id: crypto.randomUUID(), at: Math.floor(Date.now() / 1_000), secrets: [secret] });
+	const response = await product.fetch(
+		new Request(`${url}/v1/webhooks/hooked/github`, { method: 'POST', body, headers: signed }),
+		deployed,
+	);
+	expect(response.status).toBe(202);
+	const { sessionId }: { sessionId: string } = await response.json();
+	expect((await ask(`/v1/sessions/${sessionId}`, { as: 'judy' })).status).toBe(404);
+	const seen = await ask(`/v1/sessions/${sessionId}`, { as: 'root+admin' });
+	expect(await seen.json()).toMatchObject({ owner: 'webhooks' });
+});
+
+test.each(['webhooks', 'local', '*', '', 'a b', 'é', 'x'.repeat(129)])(
+	'no account can be the owner "%s"',
+	async (owner) => {
+		const named = createRunlet({ agents, authenticate: () => ({ owner }) });
+		const response = await ask('/v1/sessions', { of: named });
+		expect([response.status, await response.text()]).toEqual([
+			503,
+			expect.stringContaining('authenticate of createRunlet: owner: '),
+		]);
+	},
+);
+
+test('an error of authenticate is not shown, and lets nobody in', async () => {
+	const broken = createRunlet({
+		agents,
+		authenticate: () => {
+			throw new TypeError('password of the database');
+		},
+	});
+	const response = await ask('/v1/sessions', { of: broken, as: 'ada' });
+	expect(response.status).toBe(500);
+	expect(await response.text()).not.toContain('password');
+});
+
+test('authenticate gets the request as it was sent, without its body, and the environment of the project', async () => {
+	let seen: { url: string; method: string; hasBody: boolean; given: unknown } | undefined;
+	const mounted = createRunlet({
+		agents,
+		basePath: '/ai',
+		bindings: { SESSIONS: 'CHATS' },
+		authenticate: (request, given) => {
+			seen = { url: request.url, method: request.method, hasBody: request.body !== null, given };
+			return { owner: 'grace' };
+		},
+	});
+	const given = { ...deployed, CHATS: deployed.SESSIONS, SESSIONS: undefined };
+	const response = await ask('/ai/v1/sessions?x', { of: mounted, method: 'POST', body: { agent: 'plain' }, given });
+	expect(response.status).toBe(400);
+	expect(seen).toEqual({ url: `${url}/ai/v1/sessions?x`, method: 'POST', hasBody: false, given });
+	expect(seen?.given).toBe(given);
+});
+
+test("a page of another site cannot use an account's cookie, unless CORS_ORIGINS has it", async () => {
+	const { id } = await createSession('heidi');
+	const path = `/v1/sessions/${id}/cancel`;
+	const cancel = (headers: Record<string, string>, given: object = deployed) =>
+		ask(path, { as: 'heidi', method: 'POST', headers, given });
+	expect((await cancel({})).status).toBe(200);
+	expect((await cancel({ origin: url })).status).toBe(200);
+	expect((await cancel({ origin: 'https://evil.example' })).status).toBe(403);
+	expect((await cancel({ origin: 'null' })).status).toBe(403);
+	expect((await cancel({ 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+	const app = 'https://app.example.com';
+	const allowed = await cancel({ origin: app }, { ...deployed, CORS_ORIGINS: app });
+	expect([allowed.status, allowed.headers.get('access-control-allow-credentials')]).toEqual([200, 'true']);
+	expect(allowed.headers.get('access-control-allow-origin')).toBe(app);
+});
+
+test('requests are counted by the account, so one does not slow down another', async () => {
+	const counted: string[] = [];
+	const limiter = { limit: async ({ key }: { key: string }) => ({ success: counted.push(key) > 0 }) };
+	await ask('/v1/sessions', { as: 'ivan', given: { ...deployed, RATE_LIMITER: limiter } });
+	expect(counted).toEqual(['account ivan']);
+});
