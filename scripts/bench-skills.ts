@@ -9,6 +9,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Miniflare } from 'miniflare';
 import * as v from 'valibot';
+import { embedSkills } from '../src/command/skills/embed.ts';
+import { readSkills } from '../src/command/skills/folder.ts';
+import { findWrangler, quietEnv } from '../src/command/wrangler.ts';
 import { demo } from '../src/core/providers/index.ts';
 import { planSkills } from '../src/core/skill/kv/plan.ts';
 import { toSkillsKv } from '../src/core/skill/kv/store.ts';
@@ -16,9 +19,7 @@ import { validateMarkdown } from '../src/core/skill/markdown.ts';
 import { corpus } from '../test/core/skill/corpus.ts';
 import { queries } from '../test/core/skill/queries.ts';
 import { recallAt5 } from '../test/core/skill/recall.ts';
-import { embedSkills } from './skills/embed.ts';
-import { readSkills } from './skills/folder.ts';
-import { quietEnv, root, wranglerPath } from './wrangler.ts';
+import { root } from './root.ts';
 
 const count = 10_000;
 const repeats = 50;
@@ -89,7 +90,7 @@ async function bundle(): Promise<string> {
 	const entry = join(root, 'scripts', 'bench-skills-worker.ts');
 	const config = join(folder, 'wrangler.json');
 	await writeFile(config, JSON.stringify({ name: 'bench', main: entry, compatibility_date: '2026-07-30' }));
-	const args = [wranglerPath, 'deploy', '--dry-run', '--outdir', folder, '--config', config];
+	const args = [findWrangler(), 'deploy', '--dry-run', '--outdir', folder, '--config', config];
 	await promisify(execFile)(process.execPath, args, { env: quietEnv });
 	return readFile(join(folder, 'bench-skills-worker.js'), 'utf8');
 }

@@ -1,7 +1,7 @@
 /** `npm run bench`: measures what Runlet costs. Each part runs in its own process, so that none warms up the next. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { isAsked } from './options.ts';
+import { isAsked } from './usage.ts';
 
 const usage = `npm run bench: measures, in some minutes
   what a delta costs on its way to a reader, beside a loop by hand

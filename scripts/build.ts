@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
 import { toMessageText } from '../src/core/ground/errors.ts';
-import { isAsked } from './options.ts';
 import { writeCopies } from './pack/copies.ts';
 import { finishDeclarations } from './pack/declarations.ts';
 import { buildPage } from './page.ts';
-import { root } from './wrangler.ts';
+import { root } from './root.ts';
+import { isAsked } from './usage.ts';
 
 const usage = `npm run build: makes the package in dist/ (ESM, declarations, the page), and loads every export of package.json
   --help              this text`;
@@ -41,7 +41,7 @@ function compile(): boolean {
 	const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 	const run = (config: string) =>
 		spawnSync(process.execPath, [tsc, '-p', config], { cwd: root, stdio: 'inherit' }).status === 0;
-	return ['tsconfig.worker.json', 'tsconfig.build.json'].every(run);
+	return ['tsconfig.command.json', 'tsconfig.worker.json', 'tsconfig.build.json'].every(run);
 }
 
 async function finish(): Promise<readonly string[]> {

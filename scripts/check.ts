@@ -1,8 +1,8 @@
 /** `npm run check`: runs all checks that only read the sources. Stops at the first failure. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { isAsked } from './options.ts';
-import { root } from './wrangler.ts';
+import { root } from './root.ts';
+import { isAsked } from './usage.ts';
 
 const usage = `npm run check: format, lint, one-way imports, what nobody uses, and types; changes nothing (npm run fix does)
   --help              this text`;
@@ -18,6 +18,7 @@ if (isAsked('npm run check', usage)) {
 		['knip/bin/knip.js', '--no-progress'],
 		[tsc],
 		[tsc, '-p', 'scripts'],
+		[tsc, '-p', 'tsconfig.command.json', '--noEmit'],
 		[tsc, '-p', 'tsconfig.build.json', '--noEmit'],
 		[tsc, '-p', 'tsconfig.worker.json', '--noEmit'],
 	]) {

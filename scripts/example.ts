@@ -4,8 +4,8 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RunletError } from '../src/core/ground/errors.ts';
+import { root } from './root.ts';
 import { listSources } from './source-names.ts';
-import { root } from './wrangler.ts';
 
 // An example imports the package by its name, as in a project of its own.
 const sources = listSources();

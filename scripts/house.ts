@@ -23,7 +23,7 @@ const floors: readonly (readonly string[])[] = [
 	['cloudflare/runlet'],
 	['cloudflare/index.ts'],
 	['client', 'agents'],
-	['page', 'worker.ts'],
+	['page', 'command', 'worker.ts'],
 ];
 
 /** The floors within a room, from the ground up. */

@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
-import { isAsked } from './options.ts';
-import { root } from './wrangler.ts';
+import { root } from './root.ts';
+import { isAsked } from './usage.ts';
 
 const usage = `npm run build:page: makes the page in build/page, from src/page and src/client
   --help              this text`;

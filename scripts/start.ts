@@ -1,160 +1,23 @@
-/** `npm start`: publishes the skills locally, then serves everything with `wrangler dev` until it is stopped. */
-
-import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import type { Server } from 'node:http';
+/** `npm start`: builds the page, and runs `runlet dev`. */
 import { join } from 'node:path';
-import { type RunletError, toMessageText } from '../src/core/ground/errors.ts';
-import { readKeys, toSecret } from './keys-file.ts';
-import { assertNotTakenByNpm } from './npm-options.ts';
+import { watchFolder } from '../src/command/dev/watch.ts';
+import { main } from '../src/command/main.ts';
+import { toMessageText } from '../src/core/ground/errors.ts';
 import { buildPage } from './page.ts';
-import { watchParent } from './processes.ts';
-import { inspect, writeBanner } from './start/banner.ts';
-import { DevServer } from './start/dev-server.ts';
-import { OptionError, readOptions, type StartOptions, usage } from './start/options.ts';
-import { describeAnswer } from './start/output.ts';
-import { createProxy } from './start/proxy.ts';
-import { TypeCheck } from './start/types.ts';
-import { watchFiles } from './start/watch.ts';
-import { quietEnv, root } from './wrangler.ts';
+import { root } from './root.ts';
 
-const print = (text: string): void => console.log(text);
-const printLine = (text: string | undefined): void => {
-	if (text !== undefined) print(text);
-};
-
-try {
-	assertNotTakenByNpm(['port', 'persist-to', 'var', 'ip', 'config', 'remote', 'keys', 'keys-file']);
-	const options = readOptions(process.argv.slice(2));
-	if (options.help) print(usage);
-	else await main(options);
-} catch (error) {
-	console.error(toMessageText(error));
-	process.exit(error instanceof OptionError ? 1 : error instanceof TypeError ? 2 : 1);
-}
-
-async function main(options: StartOptions): Promise<void> {
-	// First of all, so that the end of the parent is always noticed.
-	const onParentDeath = watchParent();
-	const keys = await keyOptions(options.keysFile);
-	const secret = randomBytes(24).toString('hex');
-	const proxy = createProxy({
-		secret: options.isPrivate && options.keysFile === undefined ? secret : undefined,
-		findAddress: () => server.findAddress(),
-		onlyLoopback: options.isPrivate && options.keysFile === undefined,
-		tls: options.tls,
-		onAnswer: options.json ? undefined : (line) => printLine(describeAnswer(line)),
-	});
-	const url = await listen(proxy.server, options);
-	updatePage();
-	await publishSkills(options);
-	const types = options.checksTypes ? new TypeCheck({ print }) : undefined;
-	let isAnnounced = false;
-	let told = '';
-	/** Prints the banner once the Worker answers with its agents. Prints the problems whenever they change. */
-	const show = async (port: number): Promise<void> => {
-		const found = await inspect({ port, secret });
-		const problems = found.problems.map((problem) => `  ${problem}`).join('\n');
-		const { isPrivate, keysFile } = options;
-		if (found.answers && !isAnnounced)
-			print(await writeBanner({ url, port, secret, hasKeys: keysFile !== undefined, isPrivate }, found));
-		else if (found.answers) print('Runlet runs what was saved.');
-		if (problems !== told && problems !== '')
-			print(
-				`\n${found.answers ? 'Something is to be mended:' : 'Runlet does not answer until this is mended:'}\n${problems}\n`,
-			);
-		if (found.answers && !isAnnounced) types?.start();
-		isAnnounced ||= found.answers;
-		told = problems;
-	};
-	const server = new DevServer({
-		args: [
-			...(options.isPrivate ? ['--var', `LOCAL:${secret}`] : []),
-			...(options.tls === undefined ? [] : ['--upstream-protocol', 'https']),
-			...keys,
-			...options.rest,
-			...['--ip', '127.0.0.1', '--port', '0'],
-		],
-		json: options.json,
-		print,
-		onMistake: (error: RunletError) => proxy.refuseWaiting(error),
-		onEnd: (code, why) => {
-			if (why !== undefined) console.error(`\n${why}`);
-			process.exit(code);
-		},
-		onUp: ({ port }) => void show(port),
-	});
-	for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.stop(signal));
-	onParentDeath(() => server.stop('SIGTERM'));
-	watchFiles({
-		config: options.config,
-		onSource: (savedAt) => server.retry(savedAt),
-		onTypeScript: () => isAnnounced && types?.start(),
-		onVariables: (file) => {
-			print(`${file} was saved: starting again with its variables.`);
-			server.restart();
-		},
-		onSkills: () => void publishSkills(options),
-		onPage: updatePage,
-	});
-	server.start();
-}
+await main(['dev', ...process.argv.slice(2)], {
+	prepare: () => {
+		updatePage();
+		for (const room of ['page', 'client']) watchFolder(join(root, 'src', room), updatePage);
+	},
+});
 
 /** Builds the page. If the page has an error, the old build stays and everything else continues. */
 function updatePage(): void {
 	try {
 		buildPage();
 	} catch (error) {
-		print(`The page stays as it was until this is mended:\n${toMessageText(error)}`);
+		console.log(`The page stays as it was until this is mended:\n${toMessageText(error)}`);
 	}
-}
-
-/** Listens on the address before any slow work, and returns its URL. */
-async function listen(server: Server, { ip, port, tls }: StartOptions): Promise<string> {
-	try {
-		server.listen(port, ip === '*' ? undefined : ip);
-		await once(server, 'listening');
-	} catch (error) {
-		throw new Error(explainListening(error, ip, port), { cause: error });
-	}
-	const address = server.address();
-	const taken = typeof address === 'object' && address !== null ? address.port : port;
-	const host = ['0.0.0.0', '::', '*'].includes(ip) ? '127.0.0.1' : ip.includes(':') ? `[${ip}]` : ip;
-	return `${tls === undefined ? 'http' : 'https'}://${host}:${taken}`;
-}
-
-function explainListening(error: unknown, ip: string, port: number): string {
-	const code = error instanceof Error ? Reflect.get(error, 'code') : undefined;
-	if (code === 'EADDRINUSE')
-		return `--port: ${port} is in use, perhaps by another npm start. Stop that, or take another: npm start -- --port ${port + 1}`;
-	if (code === 'EACCES')
-		return `--port: ${port} may not be taken by your user. Take one above 1023: npm start -- --port 8787`;
-	if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-		return `--ip ${ip}: this machine has no such address. Take 127.0.0.1, or 0.0.0.0 for all that it has.`;
-	return `--port ${port}, --ip ${ip}: cannot be listened on (${toMessageText(error)}).`;
-}
-
-/**
- * Publishes the skills in a separate process, which frees the memory of Wrangler's code. An invalid skill stops
- * nothing.
- */
-async function publishSkills({ target }: StartOptions): Promise<void> {
-	const args = [join(import.meta.dirname, 'skills.ts'), '--local', ...target];
-	const child = spawn(process.execPath, args, {
-		cwd: root,
-		stdio: ['ignore', 'inherit', 'inherit'],
-		env: quietEnv,
-		timeout: 60_000,
-	});
-	const [code] = await once(child, 'close');
-	if (code !== 0) console.error('Not all skills could be published. Continuing with the others.');
-}
-
-/** Returns the hashes of the keys in the form that the Worker reads. */
-async function keyOptions(keysFile: string | undefined): Promise<string[]> {
-	if (keysFile === undefined) return [];
-	const { keys } = await readKeys(keysFile);
-	if (keys.length === 0) throw new Error(`${keysFile} has no keys. Make one: npm run keys -- make`);
-	return ['--var', `API_KEYS:${toSecret(keys)}`];
 }

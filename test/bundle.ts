@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { unstable_getMiniflareWorkerOptions } from 'wrangler';
 import { buildPage } from '../scripts/page.ts';
-import { quietEnv, root, wranglerPath } from '../scripts/wrangler.ts';
+import { root } from '../scripts/root.ts';
+import { findWrangler, quietEnv } from '../src/command/wrangler.ts';
 
 const bundles = new Map<string, Promise<string>>();
 
@@ -29,7 +30,7 @@ async function writeBundle(entry: string): Promise<string> {
 	process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 	// Wrangler needs the folder of the page.
 	buildPage();
-	const args = ['--no-warnings', wranglerPath, 'deploy', entry, '--dry-run', '--outdir', folder];
+	const args = ['--no-warnings', findWrangler(), 'deploy', entry, '--dry-run', '--outdir', folder];
 	const child = spawn(process.execPath, args, { cwd: root, env: quietEnv, stdio: ['ignore', 'ignore', 'pipe'] });
 	const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);
 	if (status !== 0) throw new Error(`the Worker could not be bundled:\n${stderr}`);

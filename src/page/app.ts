@@ -3,6 +3,7 @@
 import { ClientError, isTransient } from '../client/error.ts';
 import { createSessionClient } from '../client/sessions.ts';
 import type { Agent, CallAnswer, RunEvent } from '../client/types.ts';
+import { describeAnswer } from '../client/words.ts';
 import { createAttachments } from './attachments.ts';
 import { find, withoutTurns } from './element.ts';
 import { listenForFiles } from './file-drop.ts';
@@ -10,7 +11,6 @@ import { createKeyForm, readKey } from './key.ts';
 import { createOpenCalls, pointAtOpenCall } from './open-calls.ts';
 import { createTranscript } from './transcript.ts';
 import { hideWelcome, showWelcome } from './welcome.ts';
-import { describeAnswer } from './words.ts';
 
 const page = {
 	agent: find('#agent', HTMLSelectElement),

@@ -1,10 +1,10 @@
 /** One run of an agent on the page: takes events and adds nodes, a constant amount of work for each. */
 
 import type { Message, RunEvent } from '../client/types.ts';
+import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../client/words.ts';
 import { element, withoutTurns } from './element.ts';
 import { createMarkdown } from './markdown.ts';
 import { type CallView, createToolCall } from './tool-call.ts';
-import { describeAwaiting, describeHalt, describeStop, describeUsage } from './words.ts';
 
 export type RunView = ReturnType<typeof createRunView>;
 

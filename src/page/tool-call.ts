@@ -3,7 +3,6 @@
 import type { RunEvent } from '../client/types.ts';
 import { shownTypes } from './attachments.ts';
 import { element, withoutTurns } from './element.ts';
-import { findSkillName, parseInput } from './words.ts';
 
 const wordsOfState = {
 	running: 'running',

@@ -1,12 +1,12 @@
 /** The conversation: what was said, the runs between, and failures. */
 
 import type { Message } from '../client/types.ts';
+import { toSaidText, toText } from '../client/words.ts';
 import { createFileList } from './attachments.ts';
 import { button, element, find } from './element.ts';
 import { createRunView, type RunView, toEvents } from './run-view.ts';
 import { createTail } from './tail.ts';
 import type { CallView } from './tool-call.ts';
-import { toSaidText, toText } from './words.ts';
 
 export function createTranscript() {
 	const root = find('#transcript', HTMLElement);

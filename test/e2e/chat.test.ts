@@ -166,7 +166,7 @@ function toolCall(id: string, name: string, input: string[], output: unknown, is
 }
 
 function start(server: { url: string }, args: string[], input = '') {
-	const child = spawn(process.execPath, ['scripts/chat.ts', ...args], {
+	const child = spawn(process.execPath, ['src/command/bin.ts', 'chat', ...args], {
 		cwd: root,
 		env: { ...process.env, RUNLET_URL: server.url, NO_COLOR: '1' },
 	});

@@ -23,7 +23,7 @@ describe('npm run deploy -- --dry-run', () => {
 	test('builds the Worker without an account: all of its objects, in half of what Cloudflare takes for nothing', async () => {
 		const outdir = join(folder, 'out');
 		const file = join(folder, 'none.json');
-		const ended = await runScript('deploy.ts', ['--dry-run', '--outdir', outdir, '--keys-file', file], nobody());
+		const ended = await runScript('deploy', ['--dry-run', '--outdir', outdir, '--keys-file', file], nobody());
 		expect(ended.code, ended.stderr).toBe(0);
 		expect(ended.stdout).toContain('Nothing was deployed.');
 		const worker = await readFile(join(outdir, 'worker.js'));
@@ -39,7 +39,7 @@ describe('npm run deploy -- --dry-run', () => {
 
 	test('with nobody logged in a deploy says how to, and makes nothing', async () => {
 		const file = join(folder, 'nobody.json');
-		const ended = await runScript('deploy.ts', ['--yes', '--keys-file', file], nobody());
+		const ended = await runScript('deploy', ['--yes', '--keys-file', file], nobody());
 		expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('npx wrangler login') });
 		await expect(readFile(file)).rejects.toThrow();
 	});
@@ -53,7 +53,7 @@ describe('npm run deploy', () => {
 		file = join(await mkdtemp(join(folder, 'case-')), 'keys.json');
 	});
 	afterEach(() => cloudflare.close());
-	const deploy = (...args: string[]) => runScript('deploy.ts', ['--keys-file', file, ...args], cloudflare.env);
+	const deploy = (...args: string[]) => runScript('deploy', ['--keys-file', file, ...args], cloudflare.env);
 
 	test('makes KV, a first key and the Worker, publishes the skills, and says how to reach it; again, it makes nothing twice', async () => {
 		const first = await deploy('--yes');

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DevServer } from '../../scripts/start/dev-server.ts';
+import { DevServer } from '../../src/command/dev/dev-server.ts';
 
 let folder: string;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { root } from '../../scripts/wrangler.ts';
+import { root } from '../../scripts/root.ts';
 
 /** The script that runs before all others, as a Node of that version would run it. */
 function runOn(version: string) {

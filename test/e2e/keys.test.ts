@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { toSecret } from '../../scripts/keys-file.ts';
 import { hashKey, parseKeys, readKeyId } from '../../src/cloudflare/auth/key.ts';
+import { toSecret } from '../../src/command/keys/file.ts';
 import { startRunlet } from '../runlet.ts';
 import { fakeCloudflare } from './cloudflare.ts';
 import { runScript } from './scripts.ts';
@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const keys = (args: string, env: NodeJS.ProcessEnv = {}) =>
-	runScript('keys.ts', [...args.split(' '), '--keys-file', file], env);
+	runScript('keys', [...args.split(' '), '--keys-file', file], env);
 const keyIn = (text: string) => /\brl_\w+/.exec(text.replaceAll('-', '_'))?.index ?? -1;
 const shown = (text: string) => text.slice(keyIn(text)).split(/\s/)[0] ?? '';
 const records = async () => parseKeys(JSON.stringify(JSON.parse(await readFile(file, 'utf8')).keys));

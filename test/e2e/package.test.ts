@@ -105,7 +105,7 @@ test('the package holds no test and no script', () => {
 		.map(({ path }) => path)
 		.filter(
 			(path) =>
-				!/^(dist\/((core|client|cloudflare)\/[\w/-]+\.(js|d\.ts)|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
+				!/^(dist\/((core|client|cloudflare)\/[\w/-]+\.(js|d\.ts)|command\/[\w/-]+\.js|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
 					path,
 				),
 		);

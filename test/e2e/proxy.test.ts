@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createProxy, type ProxyOptions, type Proxy as Standing } from '../../scripts/start/proxy.ts';
-import { createUploads } from '../../scripts/start/upload.ts';
+import { createProxy, type ProxyOptions, type Proxy as Standing } from '../../src/command/dev/proxy.ts';
+import { createUploads } from '../../src/command/dev/upload.ts';
 import { RunletError } from '../../src/core/ground/errors.ts';
 
 const open: Server[] = [];

@@ -1,6 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as v from 'valibot';
+import { root } from '../../scripts/root.ts';
+
+const manifest = v.object({ scripts: v.record(v.string(), v.string()) });
+const { scripts } = v.parse(manifest, JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
 
 /** What a script said, and how it ended. */
 export interface Ended {
@@ -9,10 +15,11 @@ export interface Ended {
 	readonly stderr: string;
 }
 
-/** Runs a script of the folder `scripts` as npm would. */
+/** Runs a script of package.json as npm would. */
 export async function runScript(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
-	const path = join(import.meta.dirname, '../../scripts', name);
-	const child = spawn(process.execPath, [path, ...args], {
+	const [, ...command] = scripts[name]?.split(' ') ?? [];
+	const child = spawn(process.execPath, [...command, ...args], {
+		cwd: root,
 		env: { ...process.env, ...env },
 		stdio: ['ignore', 'pipe', 'pipe'],
 	});

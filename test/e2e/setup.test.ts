@@ -5,8 +5,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { wranglerNames } from '../../scripts/start/options.ts';
-import { root, wrangler } from '../../scripts/wrangler.ts';
+import { root } from '../../scripts/root.ts';
+import { wranglerNames } from '../../src/command/dev/options.ts';
+import { wrangler } from '../../src/command/wrangler.ts';
 import { copyProject, freePort } from '../runlet.ts';
 import { runScript } from './scripts.ts';
 
@@ -59,7 +60,7 @@ describe('what was typed wrong is told in our own words, before anything is star
 		[['--local-protocol', 'https'], /--https-key-path FILE/],
 		[['8799'], /npm start -- --port 8799/],
 	])('%j', async (args, words) => {
-		const { code, stderr } = await runScript('start.ts', args);
+		const { code, stderr } = await runScript('start', args);
 		expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);
 		expect(stderr).not.toMatch(/\n {4}at /);
 	});
@@ -73,8 +74,8 @@ describe('what was typed wrong is told in our own words, before anything is star
 	});
 
 	test('--help is ours', async () => {
-		const { code, stdout } = await runScript('start.ts', ['--help']);
-		expect([code, stdout]).toEqual([0, expect.stringContaining('npm start [-- OPTIONS]')]);
+		const { code, stdout } = await runScript('start', ['--help']);
+		expect([code, stdout]).toEqual([0, expect.stringContaining('npm start -- [OPTIONS]')]);
 	});
 
 	test('a port that somebody has', async () => {
@@ -83,7 +84,7 @@ describe('what was typed wrong is told in our own words, before anything is star
 		await once(server, 'listening');
 		const address = server.address();
 		const port = typeof address === 'object' && address !== null ? address.port : 0;
-		const { code, stderr } = await runScript('start.ts', ['--port', String(port)]);
+		const { code, stderr } = await runScript('start', ['--port', String(port)]);
 		server.close();
 		expect([code, stderr]).toEqual([1, expect.stringMatching(`--port: ${port} is in use.*--port ${port + 1}`)]);
 	});

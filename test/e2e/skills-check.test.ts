@@ -7,7 +7,7 @@ import { corpus } from '../core/skill/corpus.ts';
 
 describe('npm run skills -- --check', () => {
 	const check = async (directory: string) => {
-		const args = [join(import.meta.dirname, '../../scripts/skills.ts'), '--check', '--directory', directory];
+		const args = [join(import.meta.dirname, '../../src/command/bin.ts'), 'skills', '--check', '--directory', directory];
 		return promisify(execFile)(process.execPath, args, { cwd: directory }).then(
 			({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
 			({ code, stdout, stderr }) => ({ code, stdout, stderr }),

@@ -64,7 +64,8 @@ const publish = async (...more: string[]) => {
 	const address = server.address();
 	const port = typeof address === 'object' ? address?.port : undefined;
 	const args = [
-		join(import.meta.dirname, '../../scripts/skills.ts'),
+		join(import.meta.dirname, '../../src/command/bin.ts'),
+		'skills',
 		'--remote',
 		'--directory',
 		join(folder, 'skills'),

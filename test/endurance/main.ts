@@ -2,7 +2,7 @@
  * `npm run endurance`: shows that sessions survive (README, "When it crashes"), and prints what it measured. All
  * programmes in their long form, or the one that is named: `npm run endurance -- kills --count 200 --seed 7`.
  */
-import { parseOptions } from '../../scripts/options.ts';
+import { parseOptions } from '../../src/command/options.ts';
 import { toMessageText } from '../../src/core/ground/errors.ts';
 import { programmes, report } from './programmes.ts';
 
@@ -45,7 +45,7 @@ for (const [name, programme] of Object.entries(programmes)) {
 
 function readArguments() {
 	try {
-		return parseOptions('npm run endurance', {
+		return parseOptions('npm run endurance -- --help', {
 			args: process.argv.slice(2),
 			allowPositionals: true,
 			options: { count: number, kills: number, seed: number, size: number, help: { type: 'boolean', short: 'h' } },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { budgetLine } from '../../../../scripts/budget-line.ts';
 import { defaultBudgets } from '../../../../src/cloudflare/rpc/budget.ts';
+import { budgetLine } from '../../../../src/command/budget-line.ts';
 
 test('the banner says what may be spent by itself, and how to lift it', () => {
 	expect(budgetLine(defaultBudgets.session, defaultBudgets.day)).toBe(

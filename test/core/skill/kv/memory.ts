@@ -1,4 +1,4 @@
-import type { SkillFolder } from '../../../../scripts/skills/folder.ts';
+import type { SkillFolder } from '../../../../src/command/skills/folder.ts';
 import { skill } from '../../../../src/core/index.ts';
 import type { SkillsNamespace } from '../../../../src/core/skill/kv/store.ts';
 

@@ -1,0 +1,202 @@
+/** `runlet chat`: a chat in the terminal with an agent of a running Runlet. */
+
+import { createInterface } from 'node:readline';
+import {
+	type CallAnswer,
+	ClientError,
+	createClient,
+	type RunEvent,
+	type Session,
+	type SessionClient,
+	type WaitingCall,
+} from '../client/index.ts';
+import { toText } from '../client/words.ts';
+import { toMessageText } from '../core/ground/errors.ts';
+import { createWriter, endLine, print, toOneLine } from './chat/terminal.ts';
+import { UsageError } from './command.ts';
+import { assertNotTakenByNpm } from './npm-options.ts';
+import { parseOptions } from './options.ts';
+import { toCommand } from './project.ts';
+
+export const usage = `${toCommand('chat', '[OPTIONS] [MESSAGE]')}
+
+Without a message: a conversation. With one: its answer, and the end. Where the input is
+no terminal, each line of it is a message.
+
+  --agent NAME    the agent to talk to (default: the first that the server has)
+  --model NAME    one of the models that the agent may run on (default: its first)
+  --session ID    go on with a session
+  --key KEY       an API key, where Runlet wants one (default: RUNLET_API_KEY)
+  --url URL       where Runlet is (default: RUNLET_URL, else http://127.0.0.1:8787)
+  --help          this text
+
+Ctrl-C stops an answer; at the prompt, or pressed again, it leaves.
+The answer goes to standard output, everything else to standard error.`;
+
+const defaultUrl = 'http://127.0.0.1:8787';
+
+/** A second interrupt within this time is the same key press, because npm sends it again. */
+const samePressMs = 200;
+
+interface Chat {
+	readonly client: SessionClient;
+	readonly url: string;
+	readonly session: Session;
+	state: 'idle' | 'running' | 'stopping';
+	/** The calls that wait for the person. The next line answers the first one. */
+	open: readonly WaitingCall[];
+}
+
+export async function run(args: readonly string[]): Promise<number> {
+	const { values, positionals } = readArguments(args);
+	if (values.help) {
+		console.log(usage);
+		return 0;
+	}
+	const url = (values.url ?? process.env.RUNLET_URL ?? defaultUrl).replace(/\/+$/, '');
+	if (values.session && (values.agent || values.model))
+		throw new UsageError('--session and --agent or --model exclude each other: a session keeps both.');
+	if (!URL.canParse(url)) throw new UsageError(`--url: ${url} is not a URL.`);
+	let chat: Chat | undefined;
+	const client = createClient({
+		baseUrl: url,
+		apiKey: values.key ?? process.env.RUNLET_API_KEY,
+		onRetry: (retry) => {
+			if (chat?.state === 'running' && retry === 1) print('dim', 'Connection lost. Trying again…');
+		},
+	});
+	try {
+		const session = values.session
+			? await client.getSession(values.session)
+			: await createSession(client, values.agent, values.model);
+		chat = { client, url, session, state: 'idle', open: [] };
+		if (positionals.length > 0) return await sayAll(chat, [positionals.join(' ')]);
+		if (!process.stdin.isTTY) return await sayAll(chat, createInterface({ input: process.stdin }));
+		return await converse(chat, values.session !== undefined);
+	} catch (error) {
+		throw error instanceof ClientError ? new UsageError(describeError(error, url)) : error;
+	}
+}
+
+function readArguments(args: readonly string[]) {
+	try {
+		assertNotTakenByNpm(['agent', 'model', 'session', 'key', 'url']);
+		const text = { type: 'string' } as const;
+		return parseOptions(toCommand('chat', '--help'), {
+			args: [...args],
+			options: { agent: text, model: text, session: text, key: text, url: text, help: { type: 'boolean', short: 'h' } },
+			allowPositionals: true,
+		});
+	} catch (error) {
+		throw new UsageError(toMessageText(error));
+	}
+}
+
+async function createSession(client: SessionClient, name?: string, model?: string): Promise<Session> {
+	const agent = name ?? (await client.listAgents())[0]?.name;
+	if (agent === undefined) throw new UsageError('This server has no agent to talk to.');
+	return client.createSession({ agent, model });
+}
+
+/** Sends the messages in order, without a prompt. Stops after the first one without an answer. */
+async function sayAll(chat: Chat, messages: Iterable<string> | AsyncIterable<string>): Promise<number> {
+	process.on('SIGINT', onInterrupt(chat));
+	for await (const message of messages) {
+		if (message.trim() === '') continue;
+		if (!(await show(chat, sayLine(chat, message)))) return 1;
+	}
+	return 0;
+}
+
+async function converse(chat: Chat, isKnown: boolean): Promise<number> {
+	const { client, session } = chat;
+	const input = createInterface({ input: process.stdin, output: process.stdout, prompt: '\n› ' });
+	const lines = input[Symbol.asyncIterator]();
+	const interrupt = onInterrupt(chat);
+	input.on('SIGINT', interrupt);
+	process.on('SIGINT', interrupt);
+
+	print('dim', `${session.agent}${session.model ? ` (${session.model})` : ''} · Ctrl-C stops an answer, or leaves`);
+	if (isKnown) {
+		const { messages } = await client.loadSession(session.id);
+		const last = messages.at(-1);
+		if (last) print('dim', `\n› ${toText(last.content)}`);
+		await show(chat, client.followRun(session.id));
+		chat.open = (await client.getSession(session.id)).toolCalls ?? [];
+	}
+	for (;;) {
+		const [call] = chat.open;
+		if (call) print('bold', toQuestion(call));
+		input.prompt();
+		const { done, value } = await lines.next();
+		if (done) return leave(chat, 0);
+		if (value.trim() !== '') await show(chat, sayLine(chat, value));
+	}
+}
+
+/** Sends a line: as the answer to the first open call if there is one, else as a message. */
+function sayLine(chat: Chat, line: string): AsyncIterable<RunEvent> {
+	const [call, ...rest] = chat.open;
+	if (call === undefined) return chat.client.sendMessage(chat.session.id, line);
+	chat.open = rest;
+	return chat.client.submitResults(chat.session.id, [toAnswer(call, line)]);
+}
+
+function toQuestion({ name, input, kind }: WaitingCall): string {
+	if (kind === 'approval') return `May ${name} ${toOneLine(input)} run? (yes, or why not)`;
+	return `Result of ${name} ${toOneLine(input)} (begin with ! where it failed)`;
+}
+
+function toAnswer({ id, kind }: WaitingCall, line: string): CallAnswer {
+	if (kind === 'approval')
+		return /^y(es)?$/i.test(line.trim()) ? { id, approve: true } : { id, approve: false, reason: line };
+	const isError = line.startsWith('!');
+	return { id, output: isError ? line.slice(1).trim() : line, isError };
+}
+
+/** The first interrupt during a run cancels it on the server. The next one, or one between runs, leaves. */
+function onInterrupt(chat: Chat): () => void {
+	let last = Number.NEGATIVE_INFINITY;
+	return () => {
+		const elapsed = performance.now() - last;
+		last = performance.now();
+		if (elapsed < samePressMs) return;
+		if (chat.state === 'idle') leave(chat, process.stdin.isTTY ? 0 : 130);
+		if (chat.state === 'stopping') leave(chat, 130);
+		chat.state = 'stopping';
+		print('dim', 'Stopping…');
+		chat.client.cancelRun(chat.session.id).catch((error: ClientError) => print('red', describeError(error, chat.url)));
+	};
+}
+
+function leave({ session, url }: Chat, exitCode: number): never {
+	const where = url === defaultUrl ? '' : ` --url ${url}`;
+	print('dim', `\nCome back with: ${toCommand('chat', `--session ${session.id}`)}${where}`);
+	process.exit(exitCode);
+}
+
+/** Shows a run while it happens. Returns false, and shows the reason, if the run did not end by itself. */
+async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolean> {
+	const writer = createWriter();
+	chat.state = 'running';
+	try {
+		for await (const event of events) {
+			if (event.type === 'awaiting') chat.open = event.toolCalls ?? [];
+			writer.write(event);
+		}
+		return !writer.hasFailed();
+	} catch (error) {
+		if (!(error instanceof ClientError)) throw error;
+		print('red', describeError(error, chat.url));
+		return false;
+	} finally {
+		endLine();
+		chat.state = 'idle';
+	}
+}
+
+function describeError(error: ClientError, url: string): string {
+	if (error.code === 'unreachable')
+		return `Nothing answers at ${url}. Start it with \`${toCommand('dev')}\`, or give --url.`;
+	return error.status === undefined ? error.message : `${error.message} (${error.code})`;
+}

@@ -1,0 +1,116 @@
+/** Prints for `runlet chat`: the answer to standard output, everything else to standard error. */
+
+import { styleText } from 'node:util';
+import type { RunEvent } from '../../client/index.ts';
+import {
+	describeAwaiting,
+	describeHalt,
+	describeStop,
+	describeUsage,
+	findSkillName,
+	parseInput,
+} from '../../client/words.ts';
+
+/** Prints the events of a run. */
+export function createWriter() {
+	const calls = new Map<string, { name: string; json: string[]; isSkill: boolean }>();
+	let hasFailed = false;
+
+	function endCall(id: string) {
+		const call = calls.get(id);
+		if (!call) return;
+		const input = parseInput(call.json.join(''));
+		const skill = findSkillName(call.name, input);
+		call.isSkill = skill !== undefined;
+		print('dim', skill === undefined ? `→ ${call.name} ${toOneLine(input)}` : `→ skill ${skill}`);
+	}
+
+	function endResult(id: string, output: unknown, isError: boolean) {
+		const call = calls.get(id);
+		calls.delete(id);
+		if (call?.isSkill && !isError) return;
+		print(isError ? 'red' : 'dim', `← ${calls.size > 0 && call ? `${call.name}: ` : ''}${toOneLine(output)}`);
+	}
+
+	let isThinking = false;
+	return {
+		hasFailed: () => hasFailed,
+		write(event: RunEvent) {
+			switch (event.type) {
+				case 'text': {
+					const text = toPrintable(event.text);
+					process.stdout.write(text);
+					if (text !== '') isInLine = !text.endsWith('\n');
+					return;
+				}
+				case 'reasoning':
+					if (!isThinking) print('dim', '· thinking');
+					isThinking = true;
+					return;
+				case 'tool_use_start':
+					calls.set(event.id, { name: event.name, json: [], isSkill: false });
+					return;
+				case 'tool_use_input':
+					calls.get(event.id)?.json.push(event.partialInputJson);
+					return;
+				case 'tool_use_end':
+					return endCall(event.id);
+				case 'tool_result':
+					return endResult(event.id, event.output, event.isError === true);
+				case 'note':
+					return print('dim', `· ${event.label}${event.detail ? ` ${event.detail}` : ''}`);
+				case 'warning':
+					return print('yellow', event.message);
+				case 'turn.restarted':
+					calls.clear();
+					return print('dim', 'The answer was interrupted and starts again:');
+				case 'stop': {
+					isThinking = false;
+					endLine();
+					const words = describeStop(event.reason);
+					return words ? print('yellow', words) : undefined;
+				}
+				case 'done': {
+					const words = describeUsage(event.usage);
+					return words ? print('dim', words) : undefined;
+				}
+				case 'awaiting':
+					return print('bold', describeAwaiting(event));
+				case 'halted':
+					hasFailed = true;
+					return print('yellow', describeHalt(event.reason));
+				case 'cancelled':
+					hasFailed = true;
+					return print('dim', 'Stopped.');
+				case 'error':
+					hasFailed = true;
+					return print('red', `${event.message} (${event.code})`);
+			}
+		},
+	};
+}
+
+/** Whether the current line has a part of the answer. */
+let isInLine = false;
+
+export function endLine() {
+	if (isInLine) process.stdout.write('\n');
+	isInLine = false;
+}
+
+/** Writes a line to standard error. */
+export function print(style: 'dim' | 'bold' | 'red' | 'yellow', text: string) {
+	endLine();
+	process.stderr.write(`${styleText(style, toPrintable(text), { stream: process.stderr })}\n`);
+}
+
+/** Removes control characters, with which a text could move the cursor or write the clipboard. */
+function toPrintable(text: string): string {
+	return text.replace(/(?![\n\t])\p{Cc}/gu, '');
+}
+
+export function toOneLine(value: unknown): string {
+	const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+	const line = text.replace(/\s+/g, ' ').trim();
+	return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+}

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import * as v from 'valibot';
+import { localHeader } from '../../cloudflare/auth/local.ts';
+import { toMessageText } from '../../core/ground/errors.ts';
+import { toSkillsKv } from '../../core/skill/kv/store.ts';
+import { SourceLines } from '../dev/stack.ts';
+import { root } from '../project.ts';
+import { publishSkills } from '../skills/publish.ts';
+import { loadMiniflare, loadWrangler, type Target } from '../wrangler.ts';
+
+const health = v.looseObject({ problems: v.array(v.object({ where: v.string(), message: v.string() })) });
+
+/**
+ * Runs a built Worker once with the variables and skills of a deployment, and asks it what is wrong. Returns one line
+ * for each problem. Secrets at Cloudflare are unknown here, so a missing secret is no problem.
+ */
+export async function findDeployProblems(folder: string, { config, env }: Target): Promise<readonly string[]> {
+	const [{ Log, LogLevel, Miniflare }, { unstable_getMiniflareWorkerOptions, unstable_readConfig }] = await Promise.all(
+		[loadMiniflare(), loadWrangler()],
+	);
+	const { compatibilityDate, compatibilityFlags, durableObjects, d1Databases, r2Buckets, queueProducers } =
+		unstable_getMiniflareWorkerOptions(config, env).workerOptions;
+	const { vars, main = 'worker.js' } = unstable_readConfig({ config, env }, { hideWarnings: true });
+	const secret = randomBytes(24).toString('hex');
+	let said = '';
+	const miniflare = new Miniflare({
+		modules: listModules(folder, `${basename(main, extname(main))}.js`),
+		modulesRoot: folder,
+		compatibilityDate,
+		compatibilityFlags,
+		durableObjects,
+		d1Databases,
+		r2Buckets,
+		queueProducers,
+		kvNamespaces: ['SKILLS'],
+		bindings: { ...toBindings(vars), LOCAL: secret },
+		cf: false,
+		log: new Log(LogLevel.NONE),
+		handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
+			stdout.resume();
+			stderr.setEncoding('utf8').on('data', (text: string) => {
+				said += text;
+			});
+		},
+	});
+	try {
+		const directory = join(root, 'skills');
+		if (existsSync(directory)) await publishSkills(toSkillsKv(await miniflare.getKVNamespace('SKILLS')), { directory });
+		const response = await miniflare.dispatchFetch('http://localhost/healthz?deep', {
+			headers: { [localHeader]: secret },
+		});
+		const { problems } = v.parse(health, await response.json());
+		return problems.map(({ where, message }) => `${where}: ${message}`);
+	} catch (error) {
+		await miniflare.dispose().catch(() => {});
+		return [`The Worker does not start: ${explain(said, folder) ?? toMessageText(error)}`];
+	} finally {
+		await miniflare.dispose().catch(() => {});
+	}
+}
+
+/** What Wrangler writes beside the Worker, by its ending. */
+const moduleTypes = {
+	'.js': 'ESModule',
+	'.wasm': 'CompiledWasm',
+	'.txt': 'Text',
+	'.html': 'Text',
+	'.bin': 'Data',
+} as const;
+
+/** Lists the modules of a built Worker, its main one first. */
+function listModules(folder: string, main: string) {
+	const names = [main, ...readdirSync(folder).filter((name) => name !== main)];
+	return names.flatMap((name) => {
+		const type = Object.entries(moduleTypes).find(([ending]) => name.endsWith(ending))?.[1];
+		return type === undefined ? [] : [{ type, path: join(folder, name) }];
+	});
+}
+
+/** Returns the exception of the sources, with its line. */
+function explain(said: string, folder: string): string | undefined {
+	const [, message, at] = /Uncaught (?:Error: )?([^\n]*)(?:\n\s+at ([^\n]*))?/.exec(said) ?? [];
+	if (message === undefined) return undefined;
+	const lines = new SourceLines();
+	lines.folder = folder;
+	lines.refresh();
+	return at === undefined ? message : `${lines.translate(at)}: ${message}`;
+}
+
+/**
+ * Returns the variables in the form that a Worker gets: values of `wrangler.toml` that are not text keep their type.
+ */
+function toBindings(vars: Record<string, unknown>): Record<string, string | number | boolean> {
+	const form = v.union([v.string(), v.number(), v.boolean()]);
+	return Object.fromEntries(
+		Object.entries(vars).map(([name, value]) => [name, v.is(form, value) ? value : JSON.stringify(value)]),
+	);
+}

@@ -1,0 +1,112 @@
+import * as v from 'valibot';
+import { describeModel } from '../../client/words.ts';
+import { localHeader } from '../../cloudflare/auth/local.ts';
+import { defaultBudgets } from '../../cloudflare/rpc/budget.ts';
+import { toMessageText } from '../../core/ground/errors.ts';
+import { budgetLine, limitSchema } from '../budget-line.ts';
+import { toCommand } from '../project.ts';
+
+export interface BannerOptions {
+	readonly url: string;
+	/** The address of the Worker itself. */
+	readonly port: number;
+	readonly secret: string;
+	readonly hasKeys: boolean;
+	readonly isPrivate: boolean;
+}
+
+const agentList = v.object({
+	agents: v.array(
+		v.looseObject({
+			name: v.string(),
+			model: v.string(),
+			models: v.array(v.looseObject({ name: v.string(), ready: v.boolean(), needs: v.exactOptional(v.string()) })),
+		}),
+	),
+});
+
+/** Returns the banner: the address of the Worker, and how to talk to it. */
+export async function writeBanner(options: BannerOptions, { agents }: Inspection): Promise<string> {
+	const { url, hasKeys } = options;
+	const chat = toCommand('chat', url === 'http://127.0.0.1:8787' ? '' : `--url ${url}`);
+	const body = JSON.stringify({ agent: 'assistant', text: 'What is 17 + 25?' });
+	const key = hasKeys ? ` -H 'authorization: Bearer '$RUNLET_API_KEY` : '';
+	return `
+  Runlet is at ${url}
+${describeUnready(agents)}
+  In a terminal   ${chat}
+  With curl       curl -N ${url}/v1/sessions -H 'content-type: application/json' -H 'accept: text/event-stream'${key} -d '${body}'
+  Stop            Ctrl-C
+${await describeBudgets(options)}${describeAccess(options)}`;
+}
+
+/** Says who can call the Worker. */
+function describeAccess({ hasKeys, isPrivate }: BannerOptions): string {
+	if (hasKeys) return `\n  Only who has a key of ${toCommand('keys')} is answered: export RUNLET_API_KEY=rl_…\n`;
+	if (isPrivate)
+		return `\n  Nobody but this machine can reach it, so it asks for no key (${toCommand('dev', '--keys')} does).\n`;
+	return `\n  Others can reach this address, so it answers nobody without an API key: ${toCommand('dev', '--keys')}\n`;
+}
+
+const budgets = v.looseObject({ budgets: v.object({ session: limitSchema, day: limitSchema }) });
+
+/** Says the default budgets. With keys set, only an admin can ask for them. */
+async function describeBudgets({ port, secret }: BannerOptions): Promise<string> {
+	try {
+		const response = await fetch(`http://127.0.0.1:${port}/v1/usage?days=1`, {
+			headers: { [localHeader]: secret },
+			signal: AbortSignal.timeout(5_000),
+		});
+		const { session, day } = v.parse(budgets, await response.json()).budgets;
+		return `\n  ${budgetLine(session, day)}\n`;
+	} catch {
+		return `\n  ${budgetLine(defaultBudgets.session, defaultBudgets.day)}, unless wrangler.toml says else\n`;
+	}
+}
+
+/** Returns the default models that are not ready, one line each. */
+function describeUnready(agents: Inspection['agents']): string {
+	const described = new Set(agents.map(describeModel).filter((text) => text.includes('(')));
+	return [...described].map((text) => `  ${text}\n`).join('');
+}
+
+const problemList = v.looseObject({
+	problems: v.array(v.object({ where: v.string(), message: v.string() })),
+});
+const failure = v.looseObject({ error: v.looseObject({ message: v.string() }) });
+
+/** The state of the Worker. */
+export interface Inspection {
+	/** Whether the Worker answers with its agents, at least to a key. */
+	readonly answers: boolean;
+	readonly agents: v.InferOutput<typeof agentList>['agents'];
+	/** The problems, one line each. */
+	readonly problems: readonly string[];
+}
+
+/** Asks a running Worker for its state. */
+export async function inspect({ port, secret }: Pick<BannerOptions, 'port' | 'secret'>): Promise<Inspection> {
+	const ask = async (path: string) => {
+		const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+			headers: { [localHeader]: secret },
+			signal: AbortSignal.timeout(20_000),
+		});
+		const body: unknown = await response.json().catch(() => undefined);
+		return { status: response.status, body };
+	};
+	try {
+		const [{ body: health }, { status, body }] = [await ask('/healthz?deep'), await ask('/v1/agents')];
+		const listed = v.safeParse(agentList, body);
+		const why = v.is(failure, body) ? body.error.message : `GET /v1/agents answers ${status}`;
+		const answers = listed.success || status === 401 || why.startsWith('API_KEYS: not set');
+		const found = v.is(problemList, health) ? health.problems : [];
+		const problems = found.map(({ where, message }) => `${where}: ${message}`);
+		return {
+			answers,
+			agents: listed.success ? listed.output.agents : [],
+			problems: problems.length === 0 && !answers ? [why] : problems,
+		};
+	} catch (error) {
+		return { answers: false, agents: [], problems: [`The Worker does not answer: ${toMessageText(error)}`] };
+	}
+}

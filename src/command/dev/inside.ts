@@ -1,0 +1,119 @@
+/** Runs inside Wrangler's process, before Wrangler: tells `runlet dev` what Wrangler does not print. */
+
+import childProcess from 'node:child_process';
+import fs from 'node:fs';
+import { registerHooks } from 'node:module';
+import { pinned } from '../project.ts';
+
+const { ppid } = process;
+const { spawn } = childProcess;
+const { mkdtempSync } = fs;
+
+/** The messages to `runlet dev` over IPC, beside those of Wrangler itself. */
+export type Told =
+	/** A process that Wrangler needs to answer was killed. */
+	| { readonly event: 'lost'; readonly name: string; readonly signal: string }
+	/** The folder of the built Worker and its source map. */
+	| { readonly event: 'built-in'; readonly folder: string }
+	/** Wrangler reads the sources or the page again and will replace the running Worker; the time says since when. */
+	| { readonly event: 'replacing'; readonly at: number }
+	/** The Worker runs. Without a port of its own it is reached through Wrangler's. */
+	| { readonly event: 'worker'; readonly port?: number; readonly isSecure?: boolean };
+
+function tell(told: Told): void {
+	if (process.connected) process.send?.(JSON.stringify(told));
+}
+
+// Ends Wrangler if `runlet dev` was killed and could not end it.
+setInterval(() => ppid === process.ppid || process.kill(process.pid, 'SIGTERM'), 1000).unref();
+
+Object.assign(childProcess, {
+	spawn(...args: Parameters<typeof spawn>) {
+		const child = Reflect.apply(spawn, childProcess, args);
+		const name = /(workerd|esbuild)[^/\\]*$/.exec(String(args[0]))?.[1];
+		child.once('exit', (_: unknown, signal: string | null) => {
+			// Ignores a process that Wrangler ended, and one that ended by itself and printed its reason.
+			if (name !== undefined && signal !== null && !child.killed) tell({ event: 'lost', name, signal });
+		});
+		return child;
+	},
+});
+
+Object.assign(fs, {
+	mkdtempSync(...args: Parameters<typeof mkdtempSync>) {
+		const folder = String(Reflect.apply(mkdtempSync, fs, args));
+		if (/[/\\]\.wrangler[/\\]tmp[/\\]dev-[^/\\]*$/.test(folder)) tell({ event: 'built-in', folder });
+		return folder;
+	},
+});
+
+/** What Wrangler tells its own proxy about the Worker. */
+interface ProxyData {
+	readonly userWorkerUrl: { readonly protocol: string; readonly hostname: string; readonly port: string };
+	readonly userWorkerInnerUrlOverrides?: { readonly protocol?: string; readonly hostname?: string };
+}
+
+/**
+ * Wrangler's own proxy and the Worker both keep idle connections for five seconds. A request at the moment of closing
+ * is lost and crashes Wrangler (cloudflare/workers-sdk#14641). So `runlet dev` calls the Worker directly, unless the
+ * Worker runs at Cloudflare or sees another host name: these need Wrangler's proxy.
+ */
+function describeWorker({ userWorkerUrl, userWorkerInnerUrlOverrides: shown }: ProxyData): Told {
+	const isHere = userWorkerUrl.protocol === 'http:' && userWorkerUrl.hostname === '127.0.0.1';
+	if (!isHere || shown?.hostname !== undefined) return { event: 'worker' };
+	return { event: 'worker', port: Number(userWorkerUrl.port), isSecure: shown?.protocol === 'https:' };
+}
+
+process.on('runlet:replacing', () => tell({ event: 'replacing', at: Date.now() }));
+process.on('runlet:worker', (data: ProxyData) => tell(describeWorker(data)));
+
+/** A change to Wrangler's code at load time, because no option does it. */
+interface Change {
+	readonly what: string;
+	readonly place: RegExp;
+	readonly by: string;
+}
+
+const changes: Change[] = [
+	{
+		what: 'The start of a build',
+		place: /onBundleStart\(data\) \{(?=\s*this\.latestConfig = data\.config;\s*void this\.sendMessageToProxyWorker)/,
+		by: "$& process.emit('runlet:replacing');",
+	},
+	{
+		// A saved page is not built: Wrangler only reloads.
+		what: 'The start of a reload',
+		place: /onReloadStart\(data\) \{(?=\s*this\.latestConfig = data\.config;\s*void this\.sendMessageToProxyWorker)/,
+		by: "$& process.emit('runlet:replacing');",
+	},
+	{
+		what: 'The address of the Worker',
+		place: /onReloadComplete\(data\) \{(?=\s*this\.localServerReady\.resolve)/,
+		by: "$& process.emit('runlet:worker', data.proxyData);",
+	},
+];
+
+// Anybody who reaches the inspector can run code in the Worker. It has no authentication, and any page may open a
+// WebSocket.
+if (!process.argv.some((arg) => /^--inspector-?(port|ip)\b/i.test(arg)))
+	changes.push({
+		what: 'The switch of the inspector',
+		place: /inspector: \{\s*hostname: args\.inspectorIp,\s*port: args\.inspectorPort\s*\}/,
+		by: 'inspector: false',
+	});
+
+registerHooks({
+	load(url, context, nextLoad) {
+		const loaded = nextLoad(url, context);
+		if (!url.endsWith('/wrangler-dist/cli.js')) return loaded;
+		let source = fs.readFileSync(new URL(url), 'utf8');
+		for (const { what, place, by } of changes) {
+			if (!place.test(source))
+				throw new Error(
+					`${what} is not found in this version of Wrangler. This Runlet runs with another: npm install --save-dev ${pinned('wrangler')}`,
+				);
+			source = source.replace(place, by);
+		}
+		return { ...loaded, source };
+	},
+});

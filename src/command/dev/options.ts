@@ -1,0 +1,182 @@
+/** The options of `runlet dev`: a few are its own, all others go to `wrangler dev`. */
+
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { toMessageText } from '../../core/ground/errors.ts';
+import { findNearest } from '../../core/ground/nearest.ts';
+import { UsageError } from '../command.ts';
+import { defaultKeysFile } from '../keys/file.ts';
+import { defaultConfig, root, toCommand } from '../project.ts';
+
+export const usage = `${toCommand('dev', '[OPTIONS]')}: serves everything on this machine, with the skills of skills/, and reloads what is saved
+  --port PORT         where it listens (8787)
+  --ip ADDRESS        on which address; from another than 127.0.0.1 others reach it, and need a key
+  --var NAME:VALUE    a variable, such as MODEL:claude-sonnet-4-6; .dev.vars has those that stay
+  --persist-to DIR    where sessions and skills are kept (.wrangler/state)
+  --keys              asks for the keys of ${toCommand('keys')}, and answers under any name
+  --keys-file FILE    where their hashes are (keys.json)
+  --no-type-check     does not check the types of what is saved
+  --json              the Worker's log as it is: a line of JSON an event
+  --help              this text
+All other options go to wrangler dev: npx wrangler dev --help has them.`;
+
+/** The options of `wrangler dev`. A test compares them with its `--help`. Any other option is a typing mistake. */
+export const wranglerNames = [
+	...['alias', 'assets', 'bundle', 'compatibility-date', 'compatibility-flag', 'compatibility-flags', 'config', 'cwd'],
+	...['define', 'enable-containers', 'env', 'env-file', 'help', 'host', 'https-cert-path', 'https-key-path'],
+	...['inspector-ip', 'inspector-port', 'install-skills', 'ip', 'jsx-factory', 'jsx-fragment', 'latest', 'live-reload'],
+	...['local', 'local-protocol', 'local-upstream', 'log-level', 'minify', 'name', 'node-compat', 'persist-to', 'port'],
+	...['profile', 'remote', 'route', 'routes', 'show-interactive-dev-session', 'site', 'site-exclude', 'site-include'],
+	...['test-scheduled', 'tsconfig', 'tunnel', 'tunnel-name', 'types', 'upstream-protocol', 'var', 'version'],
+];
+
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+
+/** The options that are not passed on. */
+const own = {
+	port: text,
+	ip: text,
+	'local-protocol': text,
+	'https-key-path': text,
+	'https-cert-path': text,
+	keys: flag,
+	'keys-file': text,
+	json: flag,
+	'type-check': flag,
+	help: { ...flag, short: 'h' },
+} as const;
+
+export interface DevOptions {
+	readonly help: boolean;
+	readonly port: number;
+	readonly ip: string;
+	/** Whether only this machine can reach the server. Only then it answers without a key. */
+	readonly isPrivate: boolean;
+	readonly tls: { readonly key: Buffer; readonly cert: Buffer } | undefined;
+	/** The file of the accepted keys, if keys are needed. */
+	readonly keysFile: string | undefined;
+	readonly json: boolean;
+	/** Whether the types are checked in parallel. */
+	readonly checksTypes: boolean;
+	readonly config: string;
+	readonly env: string | undefined;
+	/** The options for `runlet skills`: the same storage. */
+	readonly target: readonly string[];
+	/** The options for `wrangler dev`. */
+	readonly rest: readonly string[];
+}
+
+/** The values of `--ip` with which only this machine reaches the server. */
+const loopback = ['127.0.0.1', 'localhost', '::1'];
+
+/** Throws an `UsageError`. */
+export function readOptions(args: readonly string[]): DevOptions {
+	const { values, tokens } = parseArgs({
+		tokens: true,
+		args: [...args],
+		strict: false,
+		allowPositionals: true,
+		allowNegative: true,
+		options: {
+			...own,
+			'persist-to': text,
+			config: { ...text, short: 'c' },
+			env: { ...text, short: 'e' },
+			local: { ...flag, short: 'l' },
+			remote: { ...flag, short: 'r' },
+			tunnel: flag,
+			'tunnel-name': text,
+			'show-interactive-dev-session': flag,
+		},
+	});
+	const [first = '-'] = args;
+	if (!first.startsWith('-'))
+		throw new UsageError(`"${first}" is no option. Write them like this: ${toCommand('dev', '--port 8799')}`);
+	for (const token of tokens) if (token.kind === 'option') assertKnown(token.name, token.rawName);
+	const isGiven = (...names: string[]) => names.some((name) => values[name] !== undefined);
+	const readText = (name: string) => textIn(values[name], name);
+	const taken = new Set<number>();
+	for (const token of tokens) {
+		if (token.kind !== 'option' || !Object.hasOwn(own, token.name)) continue;
+		taken.add(token.index);
+		if (token.value !== undefined && !token.inlineValue) taken.add(token.index + 1);
+	}
+	assertWritable(readText('persist-to'));
+	const ip = readText('ip') ?? '127.0.0.1';
+	return {
+		help: values.help === true,
+		port: toPort(readText('port')),
+		ip,
+		isPrivate: loopback.includes(ip) && !isGiven('remote', 'tunnel', 'tunnel-name'),
+		tls: readTls(readText('local-protocol'), readText('https-key-path'), readText('https-cert-path')),
+		keysFile: readText('keys-file') ?? (values.keys === true ? defaultKeysFile : undefined),
+		json: values.json === true,
+		checksTypes: values['type-check'] !== false,
+		config: readText('config') ?? defaultConfig,
+		env: readText('env'),
+		target: ['persist-to', 'config', 'env'].flatMap((name) => {
+			const value = readText(name);
+			return value === undefined ? [] : [`--${name}`, value];
+		}),
+		rest: [
+			// Without this a binding that exists only at Cloudflare (Workers AI) asks for a login at the start.
+			...(isGiven('local', 'remote') ? [] : ['--local']),
+			...(isGiven('show-interactive-dev-session') ? [] : ['--show-interactive-dev-session=false']),
+			...args.filter((_, index) => !taken.has(index)),
+		],
+	};
+}
+
+function assertKnown(name: string, rawName: string): void {
+	if (rawName.length === 2 || /^(x|experimental)-/.test(name)) return;
+	const known = [...wranglerNames, ...Object.keys(own)];
+	const kebab = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+	if (known.includes(kebab) || known.includes(kebab.replace(/^no-/, ''))) return;
+	const meant = findNearest(kebab, known);
+	const hint = meant === undefined ? '' : ` Did you mean --${meant}?`;
+	throw new UsageError(`--${name}: there is no such option.${hint} ${toCommand('dev', '--help')} has them all.`);
+}
+
+function textIn(value: unknown, name: string): string | undefined {
+	if (value === undefined || typeof value === 'string') return value;
+	throw new UsageError(`--${name}: its value is missing. Write --${name} VALUE.`);
+}
+
+function toPort(given: string | undefined): number {
+	if (given === undefined) return 8787;
+	const port = Number(given);
+	if (/^\d{1,5}$/.test(given) && port <= 65_535) return port;
+	throw new UsageError(`--port ${given}: expected a number from 1 to 65535, such as --port 8799.`);
+}
+
+function readTls(protocol: string | undefined, key: string | undefined, cert: string | undefined): DevOptions['tls'] {
+	if (protocol === undefined || protocol === 'http') return undefined;
+	if (protocol !== 'https') throw new UsageError(`--local-protocol ${protocol}: expected http or https.`);
+	if (key === undefined || cert === undefined)
+		throw new UsageError(
+			'--local-protocol https: name a certificate for this machine, as mkcert makes it, by --https-key-path FILE and --https-cert-path FILE.',
+		);
+	try {
+		return { key: readFileSync(key), cert: readFileSync(cert) };
+	} catch (error) {
+		throw new UsageError(`--https-key-path, --https-cert-path: cannot be read (${toMessageText(error)}).`);
+	}
+}
+
+function assertWritable(folder: string | undefined): void {
+	if (folder === undefined) return;
+	try {
+		accessSync(findExisting(resolve(root, folder)), constants.W_OK | constants.X_OK);
+	} catch (error) {
+		throw new UsageError(
+			`--persist-to ${folder}: cannot be written to (${toMessageText(error)}). Name another folder.`,
+		);
+	}
+}
+
+/** Returns the folder itself, or the nearest parent that exists. */
+function findExisting(path: string): string {
+	return existsSync(path) || dirname(path) === path ? path : findExisting(dirname(path));
+}

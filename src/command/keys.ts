@@ -1,0 +1,239 @@
+/** `runlet keys`: makes, lists and revokes API keys (README, "Keys and tokens"). */
+
+import { relative } from 'node:path';
+import { isOver, type KeyRecord, readKeyId, type Scope, scopes } from '../cloudflare/auth/key.ts';
+import { formatDollars } from '../core/ground/dollars.ts';
+import { toMessageText } from '../core/ground/errors.ts';
+import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys/file.ts';
+import { isPushed, pushKeys } from './keys/remote.ts';
+import { assertNotTakenByNpm } from './npm-options.ts';
+import { parseOptions } from './options.ts';
+import { assertConfig, defaultConfig, toCommand } from './project.ts';
+import type { Target } from './wrangler.ts';
+
+export const usage = `${toCommand('keys', 'make [NAME]')}   makes an API key, and shows it once
+${toCommand('keys', 'list')}          the keys that there are
+${toCommand('keys', 'rotate ID')}     makes a second key for its owner, and lets the first one end in 7 days
+${toCommand('keys', 'revoke ID')}     takes one away
+  --remote            at the deployed Worker too, at once
+  --owner OWNER       make: whose sessions it opens (its own; the owner of another key shares that one's)
+  --scope run,admin   make: what it allows (run)
+  --day-tokens N, --day-usd N   make: what its owner may spend on a UTC day
+  --overlap-days N    rotate: for how long both are good (7; 0 ends the first one now)
+  --replace           with --remote: also where the deployed Worker has keys that are not known here
+  --keys-file FILE    where their hashes are kept (keys.json)
+  --config FILE, --env NAME    as for wrangler
+  --help              this text`;
+
+const list = toCommand('keys', 'list');
+const listRemote = `${list} --remote`;
+
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+
+export async function run(args: readonly string[]): Promise<number> {
+	const { values, positionals } = parseArguments(args);
+	const [command, name, ...more] = positionals;
+	if (values.help) return say(usage);
+	if (more.length > 0)
+		throw new TypeError(`"${more[0]}": expected one name. Put quotes around a name of several words.`);
+	const file = values['keys-file'];
+	const target = { config: values.config, env: values.env };
+	const { remote = false, replace = false } = values;
+	if (remote) assertConfig(target.config);
+	const tell = async (keys: Keys, hint: string): Promise<number> => {
+		if (!remote) return isKnown(keys, target) ? say(hint) : 0;
+		await pushKeys(file, keys, target, { replace }).catch((cause: unknown) => {
+			const why = `The deployed Worker was not told: ${toMessageText(cause)}`;
+			throw new Error(`${why}\n${relative(process.cwd(), file)} has it. Try again: ${listRemote}`, {
+				cause,
+			});
+		});
+		return say('The deployed Worker has this list now.');
+	};
+	switch (command) {
+		case 'make': {
+			const { owner, scope, 'day-tokens': tokens, 'day-usd': usd } = values;
+			const budget = { ...parseAmount('day-tokens', tokens, /^\d+$/), ...parseAmount('day-usd', usd, /^\d+(\.\d+)?$/) };
+			const { key, record } = await createKey({
+				name,
+				owner,
+				...(scope !== undefined && { scopes: parseScopes(scope) }),
+				...(Object.keys(budget).length > 0 && { budget }),
+			});
+			const keys = await changeKeys(file, (before) => withKey(before, record));
+			show(key, record, file);
+			const code = await tell(keys, `The deployed Worker does not take it yet: ${listRemote}`);
+			const url = remote ? (keys.remotes[target.env ?? '']?.url ?? 'https://ADDRESS') : undefined;
+			say(`${remote ? 'To try it' : `To try it, with ${toCommand('dev', '--keys')}`}:\n\n${curlLine(key, url)}\n`);
+			return code;
+		}
+		case 'list': {
+			if (name !== undefined) throw new TypeError(`"${name}": list takes no name.`);
+			const keys = await readKeys(file);
+			say(
+				keys.keys.length === 0 ? `There are no keys. Make one: ${toCommand('keys', 'make')}` : formatTable(keys.keys),
+			);
+			return tell(
+				keys,
+				isPushed(keys, target)
+					? 'The deployed Worker has this list.'
+					: `The deployed Worker has another list: ${listRemote}`,
+			);
+		}
+		case 'rotate': {
+			const days = toDays(values['overlap-days']);
+			const old = findKey(await readKeys(file), name);
+			const { key, record, ends } = await rotateKey(old, days);
+			const keys = await changeKeys(file, (before) => withKey(withEnd(before, ends), record));
+			show(key, record, file);
+			say(
+				days === 0
+					? `${ends.id} has ended: it opens nothing any more.`
+					: `Both keys are good until ${ends.expiresAt}: then ${ends.id} ends, and so do the session tokens that it made.`,
+			);
+			return tell(keys, `The deployed Worker knows of neither change yet: ${listRemote}`);
+		}
+		case 'revoke': {
+			if (name === undefined)
+				throw new TypeError(`Which one? ${toCommand('keys', 'revoke ID')} (${list} has the ids).`);
+			const id = readKeyId(name) ?? name;
+			const keys = await changeKeys(file, (before) => withoutKey(before, id));
+			say(
+				`Revoked ${id}.${keys.keys.length === 0 ? ' There are no keys left: a deployed Worker without any answers nobody.' : ''}`,
+			);
+			return tell(keys, `The deployed Worker still takes it: ${listRemote}`);
+		}
+		default:
+			throw new TypeError(command === undefined ? 'What shall be done?' : `"${command}" is no command.`);
+	}
+}
+
+function parseArguments(args: readonly string[]) {
+	assertNotTakenByNpm([
+		'remote',
+		'owner',
+		'scope',
+		'day-tokens',
+		'day-usd',
+		'overlap-days',
+		'replace',
+		'keys-file',
+		'config',
+	]);
+	return parseOptions(toCommand('keys', '--help'), {
+		args: [...args],
+		allowPositionals: true,
+		options: {
+			remote: flag,
+			owner: text,
+			scope: text,
+			'day-tokens': text,
+			'day-usd': text,
+			'overlap-days': text,
+			replace: flag,
+			'keys-file': { ...text, default: defaultKeysFile },
+			config: { ...text, short: 'c', default: defaultConfig },
+			env: { ...text, short: 'e' },
+			help: { ...flag, short: 'h' },
+		},
+	});
+}
+
+/** Prints a new key. */
+function show(key: string, record: KeyRecord, file: string): void {
+	say(`${describe(record)}\n\n  ${key}\n`);
+	say(
+		`This is the only time that it is shown: ${relative(process.cwd(), file)} has its hash, and nothing has the key.`,
+	);
+}
+
+/** Returns a curl command that uses the key. */
+export function curlLine(key: string, url = 'http://127.0.0.1:8787'): string {
+	return `  curl ${url}/v1/agents -H 'authorization: Bearer ${key}'`;
+}
+
+/** Adds a key to the list. Throws if the list does not fit into the Worker's secret. */
+export function withKey(before: Keys, record: KeyRecord): Keys {
+	const keys = [...before.keys, record];
+	toSecret(keys);
+	return { ...before, keys };
+}
+
+/** Describes a key in one line. */
+export function describe({ id, name, owner, scopes, budget, createdAt, ...record }: KeyRecord): string {
+	const caps = [
+		budget?.tokens === undefined ? [] : `${budget.tokens} tokens a day`,
+		budget?.usd === undefined ? [] : `${formatDollars(budget.usd)} a day`,
+	].flat();
+	const parts = [
+		`key ${id}`,
+		name ?? [],
+		owner === id ? [] : `owner ${owner}`,
+		scopes.join('+'),
+		caps,
+		createdAt ?? [],
+		record.expiresAt === undefined ? [] : `${isOver(record) ? 'ended' : 'ends'} ${record.expiresAt}`,
+	];
+	return parts.flat().join(', ');
+}
+
+/** Finds the key to replace by its id. */
+function findKey({ keys }: Keys, given: string | undefined): KeyRecord {
+	if (given === undefined) throw new TypeError(`Which one? ${toCommand('keys', 'rotate ID')} (${list} has the ids).`);
+	const id = readKeyId(given) ?? given;
+	const key = keys.find((one) => one.id === id);
+	if (key === undefined) throw new Error(`There is no key ${id}. ${list} has the ids.`);
+	if (key.expiresAt === undefined) return key;
+	throw new Error(`The key ${id} ends on ${key.expiresAt}: another one took its place. Rotate that one.`);
+}
+
+function withEnd(before: Keys, ends: KeyRecord): Keys {
+	return { ...before, keys: before.keys.map((key) => (key.id === ends.id ? ends : key)) };
+}
+
+/** Days in which both keys are valid. */
+function toDays(given = '7'): number {
+	const days = Number(given);
+	if (/^\d+$/.test(given) && days <= 365) return days;
+	throw new TypeError(`--overlap-days ${given}: expected a whole number from 0 to 365.`);
+}
+
+function withoutKey(before: Keys, id: string): Keys {
+	const keys = before.keys.filter((key) => key.id !== id);
+	if (keys.length === before.keys.length) throw new Error(`There is no key ${id}. ${list} has the ids.`);
+	return { ...before, keys };
+}
+
+function formatTable(keys: readonly KeyRecord[]): string {
+	return keys.map(describe).join('\n');
+}
+
+/** Whether the folder knows a deployed Worker. */
+function isKnown({ remotes }: Keys, { env = '' }: Target): boolean {
+	return remotes[env] !== undefined;
+}
+
+function parseScopes(given: string): Scope[] {
+	const names = given.split(',').map((one) => one.trim());
+	const known = scopes.filter((scope) => names.includes(scope));
+	if (known.length === 0 || known.length < new Set(names).size)
+		throw new TypeError(`--scope ${given}: expected ${scopes.join(', ')}, or several with commas.`);
+	return known;
+}
+
+function parseAmount(option: 'day-tokens' | 'day-usd', given: string | undefined, form: RegExp) {
+	if (given === undefined) return {};
+	const value = Number(given);
+	if (!form.test(given) || !(value > 0) || value > Number.MAX_SAFE_INTEGER)
+		throw new TypeError(
+			`--${option} ${given}: expected a number above 0${option === 'day-tokens' ? ', without a point' : ''}.`,
+		);
+	return { [option === 'day-tokens' ? 'tokens' : 'usd']: value };
+}
+
+/** Prints a text and returns the exit code. */
+function say(words: string): number {
+	console.log(words);
+	return 0;
+}

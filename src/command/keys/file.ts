@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { hashKey, type KeyRecord, makeKey, parseKeys } from '../../cloudflare/auth/key.ts';
+import { toMessageText } from '../../core/ground/errors.ts';
+import { root, toCommand } from '../project.ts';
+
+/** The file with the keys of this folder: only their hashes. Git ignores it. */
+export const defaultKeysFile = join(root, 'keys.json');
+
+/** What a deployed Worker has, according to the uploads from this folder. */
+export interface Remote {
+	/** A hash of the Worker's list. */
+	readonly list?: string;
+	readonly url?: string;
+}
+
+/** The keys, and the deployed Workers by the name of Wrangler's environment ('' for none). */
+export interface Keys {
+	readonly keys: readonly KeyRecord[];
+	readonly remotes: Readonly<Record<string, Remote>>;
+}
+
+const text = v.optional(v.string());
+const form = v.object({
+	keys: v.optional(v.array(v.unknown()), []),
+	remotes: v.optional(v.record(v.string(), v.object({ list: text, url: text })), {}),
+});
+
+/** Reads the keys of a file. Returns none if it does not exist. Throws if it cannot be read. */
+export async function readKeys(file: string): Promise<Keys> {
+	let written: string;
+	try {
+		written = await readFile(file, 'utf8');
+	} catch (error) {
+		if (isCode(error, 'ENOENT')) return { keys: [], remotes: {} };
+		throw error;
+	}
+	try {
+		const { keys, remotes } = v.parse(form, JSON.parse(written));
+		return { keys: parseKeys(JSON.stringify(keys)), remotes };
+	} catch (error) {
+		throw new Error(`${file}: not a list of keys as ${toCommand('keys')} writes it. Mend it, or move it away.`, {
+			cause: error,
+		});
+	}
+}
+
+/**
+ * Changes the keys of a file atomically. Only the file's owner can read it (mode 600). If two commands change it at
+ * once, the second is refused, so no change is lost.
+ */
+export async function changeKeys(file: string, change: (keys: Keys) => Keys): Promise<Keys> {
+	const next = `${file}.new`;
+	const handle = await open(next, 'wx', 0o600).catch((error: unknown) => {
+		if (!isCode(error, 'EEXIST')) throw error;
+		throw new Error(`${next} is there: another command changes the keys. If none runs, delete it and try again.`);
+	});
+	try {
+		const changed = change(await readKeys(file));
+		await handle.writeFile(`${JSON.stringify(changed, null, '\t')}\n`);
+		await handle.sync();
+		await handle.close();
+		await rename(next, file);
+		return changed;
+	} catch (error) {
+		await handle.close().catch(() => {});
+		await rm(next, { force: true });
+		throw error;
+	}
+}
+
+/** A new key. */
+export interface NewKey {
+	readonly key: string;
+	readonly record: KeyRecord;
+}
+
+/**
+ * Creates a key and its record. The key itself is in no file. Throws a `TypeError` for values that the Worker would
+ * refuse.
+ */
+export async function createKey(
+	about: Partial<Pick<KeyRecord, 'name' | 'owner' | 'scopes' | 'budget'>>,
+): Promise<NewKey> {
+	const { key, id } = makeKey();
+	const { name, owner = id, scopes = ['run'], budget } = about;
+	const hash = await hashKey(key);
+	const createdAt = new Date().toISOString();
+	const record = { id, ...(name && { name }), owner, hash, scopes, ...(budget && { budget }), createdAt };
+	try {
+		parseKeys(JSON.stringify([record]));
+	} catch (error) {
+		const [, field = ''] = /\b0\.(\w+)/.exec(toMessageText(error)) ?? [];
+		throw new TypeError(refusals[field] ?? toMessageText(error), { cause: error });
+	}
+	return { key, record };
+}
+
+/**
+ * Creates a second key with the same owner and scopes. The old key ends after the given days, which is the time to
+ * switch to the new one.
+ */
+export async function rotateKey(before: KeyRecord, days: number): Promise<NewKey & { readonly ends: KeyRecord }> {
+	const { name, owner, scopes, budget } = before;
+	const made = await createKey({ name, owner, scopes, ...(budget && { budget }) });
+	const at = new Date(Date.now() + days * 86_400_000).toISOString().replace(/\.\d+Z$/, 'Z');
+	return { ...made, ends: { ...before, expiresAt: at } };
+}
+
+/** The error for a wrong value of each field. */
+const refusals: Readonly<Record<string, string>> = {
+	owner: '--owner: expected a–z, 0–9 and hyphens, 64 at most.',
+	name: 'NAME: expected 64 characters at most.',
+};
+
+/** The most bytes of a secret: Cloudflare allows 5 KB (https://developers.cloudflare.com/workers/platform/limits/). */
+const secretBytes = 5_000;
+
+/** Returns the list for the Worker (`API_KEYS`), with only the fields that it needs. Throws if the list is too long. */
+export function toSecret(keys: readonly KeyRecord[]): string {
+	const records = keys.map(({ id, owner, hash, scopes, budget, expiresAt }) => ({
+		id,
+		...(owner !== id && { owner }),
+		hash,
+		...(scopes.join() !== 'run' && { scopes }),
+		...(budget && { budget }),
+		...(expiresAt && { expiresAt }),
+	}));
+	const secret = JSON.stringify(records);
+	const bytes = Buffer.byteLength(secret);
+	if (bytes > secretBytes) {
+		throw new Error(
+			`${keys.length} keys take ${bytes} bytes, and a secret of Cloudflare holds ${secretBytes}: revoke some first (${toCommand('keys', 'list')}). With one key you can give each user a session token.`,
+		);
+	}
+	return secret;
+}
+
+/** Returns what is stored about a list that was uploaded to a deployed Worker. */
+export function listHash(keys: readonly KeyRecord[]): string {
+	return createHash('sha256').update(toSecret(keys)).digest('base64url');
+}
+
+function isCode(error: unknown, code: string): boolean {
+	return error instanceof Error && Reflect.get(error, 'code') === code;
+}

@@ -1,0 +1,49 @@
+import * as v from 'valibot';
+import { toMessageText } from '../../core/ground/errors.ts';
+import { type Target, targetOptions, wrangler } from '../wrangler.ts';
+import { changeKeys, type Keys, listHash, toSecret } from './file.ts';
+
+const secretNames = v.array(v.object({ name: v.string() }));
+
+/** Whether a deployed Worker has keys. A Worker that does not exist has none. */
+export async function hasRemoteKeys(target: Target): Promise<boolean> {
+	try {
+		const printed = await wrangler(['secret', 'list', '--format', 'json', ...targetOptions(target)]);
+		return v.parse(secretNames, JSON.parse(printed)).some(({ name }) => name === 'API_KEYS');
+	} catch (error) {
+		if (/Worker "[^"]*" not found|\b(10007|10090)\b/.test(toMessageText(error))) return false;
+		throw error;
+	}
+}
+
+/** Whether the deployed Worker has this list, according to this folder. */
+export function isPushed({ keys, remotes }: Keys, { env = '' }: Target): boolean {
+	return remotes[env]?.list === listHash(keys);
+}
+
+/**
+ * Uploads the list to a deployed Worker. It takes effect within seconds. Throws if the Worker has keys from elsewhere,
+ * which cannot be read back and would be lost. `replace` allows that.
+ */
+export async function pushKeys(file: string, keys: Keys, target: Target, { replace = false } = {}): Promise<void> {
+	const secret = toSecret(keys.keys);
+	await assertOwnKeys(keys, target, replace);
+	await wrangler(['secret', 'put', 'API_KEYS', ...targetOptions(target)], { input: secret });
+	await recordPush(file, keys, target);
+}
+
+/** Throws if a deployed Worker has keys that this folder does not know. */
+async function assertOwnKeys({ remotes }: Keys, target: Target, replace: boolean): Promise<void> {
+	if (replace || remotes[target.env ?? '']?.list !== undefined || !(await hasRemoteKeys(target))) return;
+	throw new Error(
+		'The deployed Worker has keys that were not made here, and this list would replace them. Use the keys.json that has them, or add --replace.',
+	);
+}
+
+/** Stores that a deployed Worker has the list. */
+export async function recordPush(file: string, { keys }: Keys, { env = '' }: Target, url?: string): Promise<void> {
+	await changeKeys(file, (now) => {
+		const remote = { ...now.remotes[env], list: listHash(keys), url };
+		return { ...now, remotes: { ...now.remotes, [env]: remote } };
+	});
+}

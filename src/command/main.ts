@@ -1,0 +1,59 @@
+/** The `runlet` command: finds what was asked for, runs it, and says what went wrong. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { styleText } from 'node:util';
+import * as v from 'valibot';
+import { toMessageText } from '../core/ground/errors.ts';
+import { findNearest } from '../core/ground/nearest.ts';
+import { type Command, type CommandOptions, UsageError } from './command.ts';
+
+const commands: Readonly<Record<string, { readonly about: string; readonly load: () => Promise<Command> }>> = {
+	dev: { about: 'serves your Worker on this machine, and reloads what is saved', load: () => import('./dev.ts') },
+	chat: { about: 'talks to an agent in the terminal', load: () => import('./chat.ts') },
+	skills: { about: 'publishes the folder skills/ to Workers KV', load: () => import('./skills.ts') },
+	keys: { about: 'makes, lists, rotates and revokes API keys', load: () => import('./keys.ts') },
+	deploy: { about: 'puts your Worker on Cloudflare, with its keys and skills', load: () => import('./deploy.ts') },
+};
+
+const usage = `npx runlet COMMAND [OPTIONS]
+${Object.entries(commands)
+	.map(([name, { about }]) => `  ${name.padEnd(18)}${about}`)
+	.join('\n')}
+  COMMAND --help    the options of a command
+  --version         the version of Runlet`;
+
+/** Runs a command, and sets the exit code of the process. */
+export async function main([name, ...args]: readonly string[], options: CommandOptions = {}): Promise<void> {
+	const found = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
+	if (found === undefined) {
+		process.exitCode = answerItself(name);
+		return;
+	}
+	const command = await found.load();
+	try {
+		process.exitCode = await command.run(args, options);
+	} catch (error) {
+		if (error instanceof UsageError)
+			console.error(styleText('red', error.message, { stream: process.stderr, validateStream: true }));
+		else console.error(`${name}: ${toMessageText(error)}`);
+		if (error instanceof TypeError) console.error(`\n${command.usage}`);
+		process.exit(error instanceof TypeError ? 2 : 1);
+	}
+}
+
+/** Answers what names no command. Returns the exit code. */
+function answerItself(name: string | undefined): number {
+	if (name === '--version') {
+		const file = join(import.meta.dirname, '..', '..', 'package.json');
+		console.log(v.parse(v.object({ version: v.string() }), JSON.parse(readFileSync(file, 'utf8'))).version);
+		return 0;
+	}
+	if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+		console.log(usage);
+		return 0;
+	}
+	const meant = findNearest(name, Object.keys(commands));
+	const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+	console.error(`"${name}": there is no such command.${hint}\n\n${usage}`);
+	return 2;
+}

@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import * as v from 'valibot';
+import { toMessageText } from '../../core/ground/errors.ts';
+import { type SkillsKv, toSkillsKv } from '../../core/skill/kv/store.ts';
+import { findWrangler, loadMiniflare, loadWrangler, quietEnv } from '../wrangler.ts';
+
+/** An opened namespace. */
+export interface OpenedKv {
+	readonly kv: SkillsKv;
+	close(): Promise<void>;
+}
+
+/** Selects the namespace: the binding `SKILLS` of a Wrangler configuration. */
+export interface Where {
+	readonly config: string;
+	readonly env?: string;
+	/** The folder of `wrangler dev --persist-to`. Only for local storage. */
+	readonly persistTo: string;
+}
+
+interface Settings {
+	readonly kv_namespaces: readonly { readonly binding: string; readonly id?: string }[];
+}
+
+/**
+ * Opens the KV that `wrangler dev --persist-to DIR` serves, without the rest of the Worker. `getPlatformProxy` would
+ * set up every binding and warn about Durable Objects.
+ */
+export async function openLocal({ config, env, persistTo }: Where): Promise<OpenedKv> {
+	const [{ Miniflare }, { unstable_readConfig }] = await Promise.all([loadMiniflare(), loadWrangler()]);
+	const settings: Settings = unstable_readConfig({ config, ...(env && { env }) }, { hideWarnings: true });
+	const namespace = settings.kv_namespaces.find(({ binding }) => binding === 'SKILLS');
+	if (namespace === undefined) throw new Error(`${config} has no KV namespace with the binding SKILLS.`);
+	const miniflare = new Miniflare({
+		modules: true,
+		script: '',
+		cf: false,
+		kvNamespaces: { SKILLS: namespace.id ?? namespace.binding },
+		kvPersist: resolve(persistTo, 'v3', 'kv'),
+	});
+	const kv = toSkillsKv(await miniflare.getKVNamespace('SKILLS'));
+	return { kv, close: () => miniflare.dispose() };
+}
+
+const keyList = v.array(v.object({ name: v.string() }));
+
+/**
+ * Opens the deployed KV through `wrangler kv …`, with Wrangler's own login. Each operation is one child process and
+ * handles many keys, a thousand for each request to KV.
+ */
+export function openRemote({ config, env }: Where): OpenedKv {
+	const where = ['--binding', 'SKILLS', '--remote', '--config', config, ...(env ? ['--env', env] : [])];
+	const run = async (args: readonly string[], level: 'log' | 'error' = 'error') => {
+		const options = { env: { ...quietEnv, WRANGLER_LOG: level }, maxBuffer: 64 * 1024 * 1024 };
+		const command = ['--no-warnings', findWrangler(), 'kv', ...args, ...where];
+		return (await promisify(execFile)(process.execPath, command, options)).stdout;
+	};
+	const bulk = async (operation: 'put' | 'delete', content: unknown, ...more: string[]) => {
+		const folder = await mkdtemp(join(tmpdir(), 'runlet-skills-'));
+		try {
+			const file = join(folder, `${operation}.json`);
+			await writeFile(file, JSON.stringify(content));
+			await run(['bulk', operation, file, ...more]);
+		} finally {
+			await rm(folder, { recursive: true });
+		}
+	};
+	const kv: SkillsKv = {
+		get: async (key) => {
+			try {
+				return (await run(['key', 'get', key])) || null;
+			} catch (error) {
+				// The key does not exist. If the namespace does not exist, listing its keys fails.
+				if (/404: Not Found|10009|key not found/i.test(toMessageText(error))) return null;
+				throw error;
+			}
+		},
+		// Wrangler logs the list of keys.
+		list: async (prefix) =>
+			v.parse(keyList, JSON.parse(await run(['key', 'list', '--prefix', prefix], 'log'))).map(({ name }) => name),
+		put: (entries) =>
+			bulk(
+				'put',
+				entries.map(([key, value]) => ({ key, value })),
+			),
+		delete: (keys) => bulk('delete', keys, '--force'),
+	};
+	return { kv, close: async () => {} };
+}

@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { pathToFileURL } from 'node:url';
+import { resolveInProject, root } from './project.ts';
+
+/**
+ * Finds Wrangler's program. Not its `bin`, which runs this in a child process that outlives a killed parent. Throws if the
+ * project has no Wrangler.
+ */
+export function findWrangler(): string {
+	return resolveInProject('wrangler');
+}
+
+/** Loads the project's Wrangler. */
+export async function loadWrangler(): Promise<typeof import('wrangler')> {
+	return import(pathToFileURL(findWrangler()).href);
+}
+
+/** Loads the Miniflare that the project's Wrangler runs on. */
+export async function loadMiniflare(): Promise<typeof import('miniflare')> {
+	return import(pathToFileURL(resolveInProject('miniflare', findWrangler())).href);
+}
+
+/**
+ * Keeps Wrangler off the network and out of the home folder, without its banner. The environment of the caller wins.
+ */
+export const quietEnv: NodeJS.ProcessEnv = {
+	// Without the banner Wrangler does not look for a newer version.
+	WRANGLER_HIDE_BANNER: 'true',
+	WRANGLER_SEND_METRICS: 'false',
+	WRANGLER_SEND_ERROR_REPORTS: 'false',
+	WRANGLER_WRITE_LOGS: 'false',
+	CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+	// Turns off a page under /cdn-cgi that shows all stored data.
+	X_LOCAL_EXPLORER: 'false',
+	...process.env,
+};
+
+/** The Worker of a command, in Wrangler's own options. */
+export interface Target {
+	readonly config: string;
+	readonly env: string | undefined;
+}
+
+/** Returns the options for a target. */
+export function targetOptions({ config, env }: Target): string[] {
+	return ['--config', config, ...(env === undefined ? [] : ['--env', env])];
+}
+
+/** A failed command of Wrangler, with its output. */
+export class WranglerError extends Error {
+	override readonly name = 'WranglerError';
+	readonly output: string;
+
+	constructor(output: string) {
+		super(output.trim() || 'wrangler ended without saying why');
+		this.output = output;
+	}
+}
+
+export interface WranglerOptions {
+	/** The standard input. Wrangler never asks questions. */
+	readonly input?: string;
+	readonly env?: NodeJS.ProcessEnv;
+	/** Whether the output is printed too. */
+	readonly show?: boolean;
+}
+
+/** Runs a command of Wrangler and returns its output. Throws a `WranglerError`. */
+export async function wrangler(
+	args: readonly string[],
+	{ input = '', env = {}, show = false }: WranglerOptions = {},
+): Promise<string> {
+	const child = spawn(process.execPath, ['--no-warnings', findWrangler(), ...args], {
+		cwd: root,
+		stdio: ['pipe', 'pipe', 'pipe'],
+		env: { ...quietEnv, ...env },
+	});
+	let [printed, all] = ['', ''];
+	child.stdout.setEncoding('utf8').on('data', (text: string) => {
+		printed += text;
+		all += text;
+		if (show) process.stdout.write(text);
+	});
+	child.stderr.setEncoding('utf8').on('data', (text: string) => {
+		all += text;
+		if (show) process.stderr.write(text);
+	});
+	// A process that ended before it read everything reports its own error.
+	child.stdin.on('error', () => {});
+	child.stdin.end(input);
+	const [code] = await once(child, 'close');
+	if (code !== 0) throw new WranglerError(all);
+	return printed;
+}
