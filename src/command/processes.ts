@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 /**
  * Remembers the process that started this one, and returns a function that calls back when that process has ended.
- * Under npm it watches npm, even with a shell in between. Without npm it watches nothing: `node scripts/start.ts &` may
+ * Under npm it watches npm, even with a shell in between. Without npm it watches nothing: `npx runlet dev &` may
  * outlive its shell.
  */
 export function watchParent(): (onDeath: () => void) => void {

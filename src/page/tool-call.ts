@@ -1,6 +1,7 @@
 /** A tool call on the page: a line that says what was asked and answered, which opens to show all of it. */
 
 import type { RunEvent } from '../client/types.ts';
+import { findSkillName, parseInput } from '../client/words.ts';
 import { shownTypes } from './attachments.ts';
 import { element, withoutTurns } from './element.ts';
 
