@@ -3,6 +3,7 @@
 // By `*`, so that a project can add to the interface: `declare module 'runlet/cloudflare' { interface Env { … } }`.
 export * from '../core/tool/env.ts';
 export { type Agent, type AgentDefinition, defineAgent } from './agent/define.ts';
+export type { SkillSource } from './agent/skill-source.ts';
 export type { WebhookMapping, WebhookMappings, WebhookMessage, WebhookOptions } from './agent/webhook-mapping.ts';
 export type { Account, Authenticate } from './auth/account.ts';
 export { createRunlet, type ObjectClass, type Runlet } from './runlet/create.ts';

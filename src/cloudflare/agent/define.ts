@@ -18,6 +18,7 @@ import { sourceNames } from '../webhooks/index.ts';
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
 import { withCallerFirst } from './caller-first.ts';
+import { type SkillSource, skillSource } from './skill-source.ts';
 import { mappingSchema, type WebhookMappings } from './webhook-mapping.ts';
 
 const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
@@ -52,6 +53,7 @@ const definition = v.strictObject({
 			"must be 'all', or a list of names of published skills and of skills written here",
 		),
 	),
+	skillResolver: v.optional(skillSource),
 	maxIterations: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxToolCalls: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
@@ -94,6 +96,8 @@ export interface AgentDefinition {
 	readonly skillTools?: ToolEntries;
 	/** Names of published skills, skills written here, or `'all'` for every published one. */
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
+	/** Where its skills come from, in place of the Worker's. It has all of them, unless `skills` names some. */
+	readonly skillResolver?: SkillSource;
 	/** The most model turns of one run. 10 if it is missing. */
 	readonly maxIterations?: number;
 	/** The most tool calls of one run. 200 if it is missing. Further calls are not run, and the model is told so. */

@@ -1,24 +1,56 @@
 import { embed, type ProviderRegistration } from '../../core/chat/index.ts';
 import { inMemoryResolver, kvResolver, type SkillResolver } from '../../core/skill/index.ts';
-import { joinResolvers } from '../../core/skill/resolver.ts';
+import { joinResolvers, restrictResolver } from '../../core/skill/resolver.ts';
 import type { Config } from '../config/config.ts';
 import { log } from '../log.ts';
 import type { Agent } from './define.ts';
+import type { Runtime } from './runtime.ts';
+import { findResolver } from './skill-source.ts';
+
+/** Who a resolver is made for. */
+interface Reader {
+	readonly runtime: Pick<Runtime, 'skills'>;
+	readonly config: Config;
+	readonly providers: readonly ProviderRegistration[];
+	/** The owner of the session. */
+	readonly owner: string;
+}
 
 /**
- * Makes the resolver of an agent's skills for one run: the skills written in the agent, and the published ones that it
- * names. If they were published with vectors, the providers embed what is searched for. No budget counts that.
+ * Makes the resolver of an agent's skills for one run: the skills written in the agent, and those that it names of its
+ * own resolver, of the Worker's, or else of the published ones. An agent with a resolver of its own that names none has
+ * all of it.
  */
-export function createResolver(
-	{ name: agent, skills }: Agent,
+export function createResolver(agent: Agent, reader: Reader): SkillResolver | undefined {
+	const { skills, skillResolver } = agent;
+	const own = skills === 'all' ? [] : skills.filter((entry) => typeof entry !== 'string');
+	const named = skills === 'all' ? undefined : skills.filter((entry) => typeof entry === 'string');
+	const names = skillResolver !== undefined && named?.length === 0 ? undefined : named;
+	const given = names?.length === 0 ? undefined : findGiven(agent, names, reader);
+	const resolvers = [...(own.length === 0 ? [] : [inMemoryResolver(own)]), ...(given === undefined ? [] : [given])];
+	return resolvers.length > 1 ? joinResolvers(resolvers) : resolvers[0];
+}
+
+/** Returns the skills that are not written in the agent: those with the given names, or all. */
+function findGiven(
+	agent: Agent,
+	names: readonly string[] | undefined,
+	{ runtime, config, providers, owner }: Reader,
+): SkillResolver | undefined {
+	const source = agent.skillResolver ?? runtime.skills;
+	if (source === undefined) return createPublished(agent, names, config, providers);
+	const resolver = findResolver(source, config.env, owner);
+	return resolver === undefined || names === undefined ? resolver : restrictResolver(resolver, names);
+}
+
+/** If skills were published with vectors, the providers embed what is searched for. No budget counts that. */
+function createPublished(
+	{ name: agent }: Agent,
+	names: readonly string[] | undefined,
 	{ skills: kv, local }: Config,
 	providers: readonly ProviderRegistration[],
-): SkillResolver | undefined {
-	if (skills !== 'all' && skills.length === 0) return undefined;
-	const names = skills === 'all' ? undefined : skills.filter((entry) => typeof entry === 'string');
-	const own = skills === 'all' ? [] : skills.filter((entry) => typeof entry !== 'string');
-	if (names?.length === 0) return inMemoryResolver(own);
-	const published = kvResolver(kv, {
+): SkillResolver {
+	return kvResolver(kv, {
 		names,
 		// On a laptop an edited skill shows at once.
 		...(local && { cacheMs: 0 }),
@@ -30,5 +62,4 @@ export function createResolver(
 				'error.type': problem,
 			}),
 	});
-	return own.length === 0 ? published : joinResolvers([inMemoryResolver(own), published]);
 }

@@ -3,6 +3,7 @@ import type { Authenticate } from '../auth/account.ts';
 import type { Config } from '../config/config.ts';
 import type { CrashPoint } from './crash.ts';
 import type { Agent } from './define.ts';
+import type { SkillSource } from './skill-source.ts';
 
 /** What a Worker serves: its agents, and the providers that its configuration makes possible. */
 export interface Runtime {
@@ -10,6 +11,8 @@ export interface Runtime {
 	readonly providers: (config: Config) => readonly ProviderRegistration[];
 	/** The path that the Worker's routes stand under, such as `/ai`. Empty, or missing, for none. */
 	readonly basePath?: string;
+	/** Where the skills come from that agents name; KV if it is missing. */
+	readonly skills?: SkillSource;
 	/** Says which account of the product a request comes from. Without it there are only API keys. */
 	readonly authenticate?: Authenticate;
 	/** Where a test ends the process. A Worker has none. */

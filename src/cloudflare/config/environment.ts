@@ -36,6 +36,13 @@ export function createEnvironment(settings: EnvironmentSettings): (given: Env) =
 	};
 }
 
+/** Returns an environment as if some of its variables were not set. */
+export function unsetVariables(env: WorkerEnv, names: readonly string[]): WorkerEnv {
+	const rest: WorkerEnv = { ...env, ...Object.fromEntries(names.map((name) => [name, undefined])) };
+	origins.set(rest, findOrigin(env));
+	return rest;
+}
+
 /** Returns what an environment was made from. One that no `createEnvironment` made is its own origin. */
 export function findOrigin(env: WorkerEnv): Origin {
 	return origins.get(env) ?? { given: env };

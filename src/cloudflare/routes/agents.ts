@@ -7,19 +7,20 @@ import { config } from '../config/config.ts';
 import type { agent as agentSchema, readiness as readinessSchema } from '../wire/agent.ts';
 import { listAgents } from '../wire/operations/service.ts';
 import type { Shown } from '../wire/shown.ts';
-import type { RouteEnv } from './identity.ts';
+import { getKeyOwner, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 
 /** `/v1/agents`: lists the agents and their models, and what a model needs to be ready. */
-export function agentsRoute({ agents, providers: providersOf }: Runtime) {
+export function agentsRoute(runtime: Runtime) {
 	return new Hono<RouteEnv>()
 		.get('/', serveOperation(listAgents), async (c) => {
 			const settings = config(c.env);
-			const providers = providersOf(settings);
-			const described = agents.map(async (agent): Promise<Shown<typeof agentSchema>> => {
+			const providers = runtime.providers(settings);
+			const reader = { runtime, config: settings, providers, owner: getKeyOwner(c) };
+			const described = runtime.agents.map(async (agent): Promise<Shown<typeof agentSchema>> => {
 				const model = chooseModel(agent, undefined, settings.model);
-				const listed = (await createResolver(agent, settings, providers)?.listFn({ messages: [], model })) ?? [];
+				const listed = (await createResolver(agent, reader)?.listFn({ messages: [], model })) ?? [];
 				return {
 					name: agent.name,
 					description: agent.description,

@@ -189,6 +189,11 @@ export function getOwner(c: Context<RouteEnv>): string {
 	return withScope(c, 'run').owner;
 }
 
+/** Returns the owner of a key with any scope. Throws `forbidden` for a session token. */
+export function getKeyOwner(c: Context<RouteEnv>): string {
+	return getKey(c).owner;
+}
+
 /** Throws `forbidden` if the key does not have the scope. */
 export function assertScope(c: Context<RouteEnv>, scope: Scope): void {
 	withScope(c, scope);

@@ -5,20 +5,23 @@ import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { type Config, config, findConfigProblems, type Problem } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
+import { unsetVariables } from '../config/environment.ts';
 
 /** Returns what keeps the Worker or an agent from working: its variables, its agents, their models and skills. */
 export async function findProblems(runtime: Runtime, env: WorkerEnv): Promise<readonly Problem[]> {
 	const wrong = findConfigProblems(env);
 	const problems = [...wrong, ...findNamesakes(runtime.agents)];
 	// Reads on without the wrong variables, to find further problems. A missing binding ends the search.
-	const unset = Object.fromEntries(wrong.map(({ where }) => [where, undefined]));
-	const rest: WorkerEnv = { ...env, ...unset };
+	const rest = unsetVariables(
+		env,
+		wrong.map(({ where }) => where),
+	);
 	if (findConfigProblems(rest).length > 0) return problems;
 	const settings = config(rest);
 	const providers = runtime.providers(settings);
 	const found = runtime.agents.map(async (agent) => [
 		...findUnknownModels(agent, settings, providers),
-		...(await findMissingSkills(agent, settings, providers)),
+		...(await findMissingSkills(agent, runtime, settings)),
 	]);
 	return toDistinct([...problems, ...(await Promise.all(found)).flat()]);
 }
@@ -41,25 +44,29 @@ function findUnknownModels(agent: Agent, { model }: Config, providers: readonly 
 }
 
 /** Returns the skills that an agent names but that are not published. */
-async function findMissingSkills(
-	agent: Agent,
-	settings: Config,
-	providers: readonly ProviderRegistration[],
-): Promise<Problem[]> {
+async function findMissingSkills(agent: Agent, runtime: Runtime, settings: Config): Promise<Problem[]> {
+	const source = agent.skillResolver ?? runtime.skills;
+	// It may give each owner other skills.
+	if (typeof source === 'function') return [];
 	const named = agent.skills === 'all' ? [] : agent.skills.filter((entry) => typeof entry === 'string');
 	if (named.length === 0) return [];
 	const where = `agent ${agent.name}`;
 	try {
-		const resolver = createResolver(agent, settings, providers);
+		const reader = { runtime, config: settings, providers: runtime.providers(settings), owner: '' };
+		const resolver = createResolver(agent, reader);
 		const listed = new Set((await resolver?.listFn({ messages: [], model: settings.model }))?.map(({ name }) => name));
 		return named
 			.filter((name) => !listed.has(name))
 			.map((name) => ({
 				where,
-				message: `its skill "${name}" is not published. Write skills/${name}/SKILL.md, then npm run skills; or take it out of the agent.`,
+				message:
+					source === undefined
+						? `its skill "${name}" is not published. Write skills/${name}/SKILL.md, then npm run skills; or take it out of the agent.`
+						: `its resolver has no skill "${name}". Take it out of the agent, or put it into the resolver.`,
 			}));
 	} catch (error) {
-		return [{ where, message: `its skills cannot be read (${toMessageText(error)}). Is KV bound as SKILLS?` }];
+		const hint = source === undefined ? ' Is KV bound as SKILLS?' : '';
+		return [{ where, message: `its skills cannot be read (${toMessageText(error)}).${hint}` }];
 	}
 }
 

@@ -46,9 +46,13 @@ export function createRunlet(options: RunletOptions): Runlet {
 	} catch (error) {
 		throw error instanceof RunletError ? withCallerFirst(error, createRunlet) : error;
 	}
-	const { agents, providers, authenticate, basePath = '', bindings } = options;
-	const toEnvironment = createEnvironment({ bindings, hasAccounts: authenticate !== undefined });
-	const runtime: Runtime = { agents, providers: toProviders(providers), authenticate, basePath };
+	const { agents, providers, skills, authenticate, basePath = '', bindings } = options;
+	const toEnvironment = createEnvironment({
+		bindings,
+		hasAccounts: authenticate !== undefined,
+		hasOwnSkills: skills !== undefined,
+	});
+	const runtime: Runtime = { agents, providers: toProviders(providers), skills, authenticate, basePath };
 	const routes = createApp(runtime);
 	const fetch: Runlet['fetch'] = async (request, env, context) =>
 		routes.fetch(takeOff(basePath, request), toEnvironment(env), context);

@@ -5,6 +5,7 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';
 import type { Env } from '../../core/tool/index.ts';
 import { type Agent, assertNoNamesakes } from '../agent/define.ts';
+import { type SkillSource, skillSource } from '../agent/skill-source.ts';
 import type { Authenticate } from '../auth/account.ts';
 import { type BindingNames, bindingNames } from '../config/bindings.ts';
 
@@ -17,6 +18,11 @@ export interface RunletOptions {
 	 * default it is every provider that Runlet brings, each with its key from the environment.
 	 */
 	readonly providers?: readonly ProviderRegistration[] | ((env: Env) => readonly ProviderRegistration[]);
+	/**
+	 * Where the skills come from that agents name: a resolver, or a function of the environment and the session's owner that
+	 * gives one. By default they are those that were published to KV. If this is set, `SKILLS` and `PUBLISHERS` need not be bound.
+	 */
+	readonly skills?: SkillSource;
 	/**
 	 * Says which account of your product a request comes from: `{ owner, scopes? }`, or `undefined` for none, which is
 	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work beside it.
@@ -31,6 +37,7 @@ export interface RunletOptions {
 const optionNames = [
 	'agents',
 	'providers',
+	'skills',
 	'authenticate',
 	'basePath',
 	'bindings',
@@ -57,6 +64,7 @@ const schema = v.object({
 			'must be a list of providers, such as [providers.demo()], or a function of the environment that gives one',
 		),
 	),
+	skills: v.optional(skillSource),
 	authenticate: v.optional(v.custom<Authenticate>(isFunction, 'must be a function of the request and the environment')),
 	basePath: v.optional(basePath),
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),

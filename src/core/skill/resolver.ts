@@ -84,6 +84,27 @@ export async function readIn(resolver: SkillResolver, name: string): Promise<Ski
 	return (await resolver.readFn(name)) ?? undefined;
 }
 
+/** Makes a resolver of only the skills with these names. It advertises all of them. */
+export function restrictResolver(resolver: SkillResolver, names: readonly string[]): SkillResolver {
+	const isIn = ({ name }: Skill) => names.includes(name);
+	const { searchFn, hasFiles } = resolver;
+	return {
+		listFn: async (context) => {
+			const listed = (await resolver.listFn(context)).filter(isIn);
+			const missing = names.filter((name) => findSkill(listed, name) === undefined);
+			const found = await Promise.all(missing.map((name) => findIn(resolver, name)));
+			return [...listed, ...found.filter((skill) => skill !== undefined)];
+		},
+		readFn: (name) => (names.includes(name) ? resolver.readFn(name) : undefined),
+		findFn: (name) => (names.includes(name) ? findIn(resolver, name) : undefined),
+		...(searchFn !== undefined && {
+			searchFn: async (query: string, options?: SearchOptions) =>
+				(await searchFn.call(resolver, query, options)).filter(isIn),
+		}),
+		hasFiles,
+	};
+}
+
 /** Joins several resolvers. If two skills have one name, that of the earlier resolver counts. */
 export function joinResolvers(resolvers: readonly SkillResolver[]): SkillResolver {
 	const unique = <S extends Skill>(lists: readonly (readonly S[])[]): S[] =>

@@ -73,7 +73,7 @@ test('a key makes its models ready; a key that is empty is none', async () => {
 });
 
 test('a model without its key is an error that names the variable, and no fallback', async () => {
-	const options = createChatOptions(runtime, config(bindings), { agent: 'many', model: undefined });
+	const options = createChatOptions(runtime, config(bindings), { agent: 'many', model: undefined, owner: 'local' });
 	const run = chat.run(options, [chat.userMessage('Hello')]);
 	const warnings: unknown[] = [];
 	for await (const event of run.events) if (event.type === 'warning') warnings.push(event);
@@ -97,6 +97,7 @@ test("a session's context limit is its model's window, where it is known", async
 	const { modelContextWindow } = createChatOptions(runtime, config({ ...bindings, ANTHROPIC_API_KEY: 'a' }), {
 		agent: 'many',
 		model: undefined,
+		owner: 'local',
 	});
 	expect(typeof modelContextWindow === 'function' && (await modelContextWindow('claude-sonnet-4-6'))).toBe(1_000_000);
 	expect(typeof modelContextWindow === 'function' && (await modelContextWindow('claude-99'))).toBe(undefined);

@@ -91,7 +91,7 @@ export function prepareRun(
 export function createChatOptions(
 	runtime: Runtime,
 	config: Config,
-	session: Pick<SessionRecord, 'agent' | 'model' | 'clientTools'> &
+	session: Pick<SessionRecord, 'agent' | 'model' | 'owner' | 'clientTools'> &
 		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
@@ -109,7 +109,7 @@ export function createChatOptions(
 		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
 		context: { env: config.env },
 		skillTools,
-		skillResolver: createResolver(agent, config, providers),
+		skillResolver: createResolver(agent, { runtime, config, providers, owner: session.owner }),
 		onToolThrow: (tool, thrown) => logThrown(tool, thrown, { local: config.local !== undefined }),
 		maxIterations,
 		maxToolCalls,

@@ -1,0 +1,87 @@
+import { env } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import { createResolver } from '../../../src/cloudflare/agent/resolver.ts';
+import { config } from '../../../src/cloudflare/config/config.ts';
+import { createRunlet, defineAgent, type RunletOptions, type SkillSource } from '../../../src/cloudflare/index.ts';
+import { type Skill, skill } from '../../../src/core/index.ts';
+
+const create = (name: string): Skill => ({ name, description: `About ${name}.`, body: `The text of ${name}.` });
+const library = skill.inMemoryResolver([create('tone'), create('refunds')]);
+const about = { name: 'desk', description: 'Answers.' };
+const turn = { messages: [], model: 'demo' };
+const { SKILLS: _, PUBLISHERS: __, ...withoutSkills } = env;
+const local = { ...withoutSkills, LOCAL: 'true' };
+
+/** The names of the skills that a run of an agent is offered. */
+async function listSkills(agent: Parameters<typeof defineAgent>[0], skills?: SkillSource, owner = 'ada') {
+	const reader = { runtime: { skills }, config: config({ ...env }), providers: [], owner };
+	const resolver = createResolver(defineAgent(agent), reader);
+	return resolver === undefined ? undefined : (await resolver.listFn(turn)).map(({ name }) => name);
+}
+
+test("an agent has the skills that it names of the Worker's resolver, or all, or none", async () => {
+	expect(await listSkills({ ...about, skills: 'all' }, library)).toEqual(['tone', 'refunds']);
+	expect(await listSkills({ ...about, skills: ['refunds'] }, library)).toEqual(['refunds']);
+	expect(await listSkills({ ...about, skills: [create('own'), 'tone'] }, library)).toEqual(['own', 'tone']);
+	expect(await listSkills({ ...about, skills: [create('own')] }, library)).toEqual(['own']);
+	expect(await listSkills(about, library)).toBeUndefined();
+});
+
+test("an agent's own resolver takes the place of the Worker's; it has all of it, unless it names some", async () => {
+	const skillResolver = skill.inMemoryResolver([create('audit'), create('books')]);
+	expect(await listSkills({ ...about, skillResolver }, library)).toEqual(['audit', 'books']);
+	expect(await listSkills({ ...about, skillResolver, skills: ['books'] }, library)).toEqual(['books']);
+	expect(await listSkills({ ...about, skillResolver, skills: [create('own')] }, library)).toEqual([
+		'own',
+		'audit',
+		'books',
+	]);
+});
+
+test('a resolver may depend on the owner of the session, and an owner may have none', async () => {
+	const skills: SkillSource = (given, owner) => {
+		expect(given).toHaveProperty('SESSIONS');
+		return owner === 'bob' ? undefined : skill.inMemoryResolver([create(`of-${owner}`)]);
+	};
+	expect(await listSkills({ ...about, skills: 'all' }, skills, 'ada')).toEqual(['of-ada']);
+	expect(await listSkills({ ...about, skills: 'all' }, skills, 'bob')).toBeUndefined();
+});
+
+test('what the function of a project throws fails the run, and not the session', async () => {
+	const skills = () => {
+		throw new Error('no database');
+	};
+	await expect(listSkills({ ...about, skills: 'all' }, skills)).rejects.toThrow('no database');
+});
+
+const ask = (options: Partial<RunletOptions>, path: string) =>
+	createRunlet({ agents: [defineAgent({ ...about, skills: ['tone'] })], ...options }).fetch(
+		new Request(`http://127.0.0.1${path}`),
+		local,
+	);
+
+test('with a resolver nothing has to be bound for skills, and the list of agents shows its skills', async () => {
+	expect(await (await ask({ skills: library }, '/healthz?deep')).json()).toEqual({ status: 'ok', problems: [] });
+	const { agents }: { agents: { skills: object }[] } = await (await ask({ skills: library }, '/v1/agents')).json();
+	expect(agents[0]?.skills).toEqual([{ name: 'tone', description: 'About tone.' }]);
+	const published = await ask({ skills: library }, '/v1/skills');
+	expect([published.status, await published.text()]).toEqual([503, expect.stringContaining('SKILLS: this binding')]);
+	expect((await ask({}, '/v1/agents')).status).toBe(503);
+});
+
+test('a skill that the resolver does not have is said at start', async () => {
+	const skills = skill.inMemoryResolver([create('other')]);
+	const { problems }: { problems: object[] } = await (await ask({ skills }, '/healthz?deep')).json();
+	expect(problems).toEqual([
+		{ where: 'agent desk', message: expect.stringContaining('its resolver has no skill "tone"') },
+	]);
+});
+
+test.each([[{ listFn: () => [] }], ['kv'], [null]])('%j is no resolver, and is refused', (wrong) => {
+	const skills: SkillSource = JSON.parse(JSON.stringify(wrong));
+	const agents = [defineAgent(about)];
+	expect(() => createRunlet({ agents, skills })).toThrow(
+		'skills: must be a resolver, { listFn, readFn }, or a function',
+	);
+	expect(() => defineAgent({ ...about, skillResolver: skills })).toThrow('skillResolver: must be a resolver');
+});
