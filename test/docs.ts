@@ -1,0 +1,38 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+
+/** README and the pages of `docs/`, by their paths. */
+export const pages: readonly string[] = ['README.md', ...globSync('docs/*.md', { cwd: root }).sort()];
+
+/** A code block of a page. */
+export interface Block {
+	readonly page: string;
+	/** The line of its first line of code, from 1. */
+	readonly line: number;
+	readonly language: string;
+	readonly code: string;
+}
+
+export function readPage(page: string): string {
+	return readFileSync(join(root, page), 'utf8');
+}
+
+/** Lists the code blocks of a page in their order. */
+export function listBlocks(page: string): readonly Block[] {
+	const text = readPage(page);
+	return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(({ index, 1: language = '', 2: code = '' }) => ({
+		page,
+		line: text.slice(0, index).split('\n').length + 1,
+		language,
+		code,
+	}));
+}
+
+/** Finds the only block of a page that begins so. */
+export function findBlock(page: string, beginning: string): string {
+	const [found, ...others] = listBlocks(page).filter(({ code }) => code.startsWith(beginning));
+	if (found === undefined || others.length > 0) throw new Error(`${page}: expected one block that begins ${beginning}`);
+	return found.code;
+}

@@ -1,0 +1,193 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { parse as parseToml } from 'smol-toml';
+import * as v from 'valibot';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { skill } from '../../src/core/index.ts';
+import { type Block, listBlocks, pages } from '../docs.ts';
+import { copyProject, startRunletIn } from '../runlet.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const run = promisify(execFile);
+const blocks = pages.flatMap(listBlocks);
+const address = 'http://127.0.0.1:8787';
+
+/** Code that needs more than a server has a test of its own. */
+const elsewhere = ['const source = new EventSource', "import { useChat } from '@ai-sdk/react'"];
+const scripts = blocks.filter(
+	({ language, code }) => /^(ts|js)$/.test(language) && !elsewhere.some((beginning) => code.startsWith(beginning)),
+);
+/** An agent, or a part of one, has its path in its first line. */
+const agents = scripts.filter(({ code }) => code.startsWith('// src/agents/'));
+const programs = scripts.filter((block) => !agents.includes(block));
+
+const nameOf = ({ page, line }: Block): string => `${page}:${line}`;
+const toFile = ({ page, line, language, code }: Block): string =>
+	/^\/\/ (src\/[\w/-]+\.ts)$/m.exec(code.split('\n')[0] ?? '')?.[1] ??
+	`pages/${basename(page, '.md')}-${line}.${language}`;
+
+let project: string;
+let runlet: Awaited<ReturnType<typeof startRunletIn>>;
+
+beforeAll(async () => {
+	project = await copyProject();
+	const tsconfig: unknown = JSON.parse(await readFile(join(root, 'tsconfig.json'), 'utf8'));
+	const { compilerOptions } = v.parse(v.object({ compilerOptions: v.record(v.string(), v.unknown()) }), tsconfig);
+	const paths = {
+		runlet: ['./src/core/index.ts'],
+		'runlet/client': ['./src/client/index.ts'],
+		'runlet/cloudflare': ['./src/cloudflare/agent/define.ts'],
+	};
+	const own = { ...compilerOptions, types: ['@cloudflare/workers-types', 'node'], paths };
+	await writeFile(
+		join(project, 'tsconfig.json'),
+		JSON.stringify({ compilerOptions: own, include: ['src/agents', 'src/worker.ts', 'pages/*.ts'] }),
+	);
+	for (const block of scripts) {
+		const file = join(project, toFile(block));
+		await mkdir(dirname(file), { recursive: true });
+		await writeFile(file, block.code);
+	}
+	const defined = agents.flatMap(({ code, ...block }) =>
+		[...code.matchAll(/^export const (\w+) = defineAgent\(/gm)].map(([, name = '']) => ({
+			name,
+			file: `./${basename(toFile({ ...block, code }))}`,
+		})),
+	);
+	const index = await readFile(join(root, 'src/agents/index.ts'), 'utf8');
+	const imports = defined.map(({ name, file }) => `import { ${name} } from '${file}';\n`).join('');
+	const names = defined.map(({ name }) => `, ${name}`).join('');
+	await writeFile(join(project, 'src/agents/index.ts'), imports + index.replace('triage]', `triage${names}]`));
+	runlet = await startRunletIn(project, '--var', 'GITHUB_WEBHOOK_SECRET:change-me');
+});
+afterAll(async () => {
+	await runlet?.close();
+	await rm(project, { recursive: true, force: true });
+});
+
+test('all code compiles', async () => {
+	const { stdout } = await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project]).catch(
+		(error: { stdout: string }) => error,
+	);
+	expect(stdout).toBe('');
+});
+
+test('the agents of all pages are served, and nothing is wrong with them', async () => {
+	const names = agents.flatMap(({ code }) =>
+		[...code.matchAll(/defineAgent\(\{\n\tname: '([\w-]+)'/g)].map(([, name]) => name),
+	);
+	const listed: unknown = await (await fetch(`${runlet.url}/v1/agents`)).json();
+	const { agents: served } = v.parse(v.object({ agents: v.array(v.object({ name: v.string() })) }), listed);
+	expect(served.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+	const health = await fetch(`${runlet.url}/healthz?deep`);
+	expect([health.status, await health.text()]).toEqual([200, expect.any(String)]);
+});
+
+/** What a program prints, by its comments behind `console.log(…);`. A `…` stands for anything. */
+function listExpected(code: string): readonly RegExp[] {
+	return [...code.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm)].map(
+		([, said = '']) =>
+			new RegExp(
+				said
+					.split('…')
+					.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+					.join('.*'),
+				's',
+			),
+	);
+}
+
+describe('every program runs, and prints what its comments say', () => {
+	test.each(programs.map((block) => [nameOf(block), block] as const))('%s', async (_, block) => {
+		const outfile = join(project, `${toFile(block)}.mjs`);
+		await build({
+			stdin: { contents: block.code.replaceAll(address, runlet.url), loader: 'ts', resolveDir: join(project, 'pages') },
+			tsconfig: join(project, 'tsconfig.json'),
+			bundle: true,
+			format: 'esm',
+			platform: 'node',
+			packages: 'external',
+			outfile,
+			logLevel: 'silent',
+		});
+		const { stdout } = await run(process.execPath, ['--no-warnings', outfile], { cwd: project });
+		for (const expected of listExpected(block.code)) expect(stdout).toMatch(expected);
+	});
+});
+
+/** A session that waits for the result of a call, in the variables `$SESSION` and `$CALL` of a shell. */
+async function createWaiting(): Promise<{ SESSION: string; CALL: string; TOKEN: string }> {
+	const created = await fetch(`${runlet.url}/v1/sessions`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json' },
+		body: JSON.stringify({ agent: 'support', text: 'Please refund order A-1042, amount 25 euros.' }),
+	});
+	const session = v.object({ id: v.string(), token: v.string(), toolCalls: v.tuple([v.object({ id: v.string() })]) });
+	const { id, token, toolCalls } = v.parse(session, await created.json());
+	return { SESSION: id, CALL: toolCalls[0].id, TOKEN: token };
+}
+
+const shells = blocks.filter(({ language }) => language === 'sh');
+const isCurl = ({ code }: Block): boolean => code.includes('curl ');
+const isHere = ({ code }: Block): boolean => code.includes(address);
+
+describe('every request is answered', () => {
+	test.each(shells.filter((block) => isCurl(block) && isHere(block)).map((block) => [nameOf(block), block] as const))(
+		'%s',
+		async (_, { code }) => {
+			const env = { ...process.env, ...(await createWaiting()) };
+			const script = code
+				.replaceAll(address, runlet.url)
+				.replaceAll(/\bcurl /g, 'curl --silent --show-error --fail-with-body ');
+			const { stdout, stderr } = await run('sh', ['-ec', script], { env, cwd: project }).catch((error) => error);
+			expect([stdout, stderr].join('')).not.toMatch(/"error"|curl: /);
+		},
+	);
+});
+
+/** The commands of the shell blocks, without those of requests and those that only set a variable. */
+const commands = shells
+	.filter((block) => !(isCurl(block) && isHere(block)))
+	.flatMap(({ code, page }) =>
+		code
+			.replaceAll('\\\n', ' ')
+			.split('\n')
+			.map((line) => line.replace(/\s+#.*$/, '').trim())
+			.filter((line) => /^(npm|npx)\b/.test(line))
+			.map((line) => [page, line] as const),
+	);
+const helps = new Map<string, Promise<string>>();
+
+describe('every command is there, with its options', () => {
+	test.each(commands)('%s: %s', async (_, line) => {
+		const script = /^npm (?:run )?(?<script>[\w:]+)/.exec(line)?.groups?.script;
+		if (script === undefined || /^(install|i|pack|create|ci)$/.test(script)) return;
+		const manifest: unknown = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+		const { scripts: known } = v.parse(v.object({ scripts: v.record(v.string(), v.string()) }), manifest);
+		expect(Object.keys(known)).toContain(script);
+		const options = [...(line.split(' -- ')[1] ?? '').matchAll(/(?<=^|\s)--[\w-]+/g)].map(([option]) => option);
+		if (options.length === 0) return;
+		const help =
+			helps.get(script) ??
+			run('npm', ['run', '--silent', script, '--', '--help'], { cwd: root }).then(({ stdout }) => stdout);
+		helps.set(script, help);
+		for (const option of options) expect(await help).toContain(option);
+	});
+});
+
+describe('every file is valid', () => {
+	const files = blocks.filter(({ language }) => /^(json|toml|md)$/.test(language));
+	test.each(files.map((block) => [nameOf(block), block] as const))('%s', (_, { language, code }) => {
+		if (language === 'toml') parseToml(code);
+		else if (language === 'json') JSON.parse(code);
+		else expect(skill.validateMarkdown(code)).toEqual([]);
+	});
+});
+
+test('every block has a language that is tried', () => {
+	const known = /^(ts|js|tsx|sh|json|toml|md|mermaid)$/;
+	expect(blocks.filter(({ language }) => !known.test(language)).map(nameOf)).toEqual([]);
+});
