@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -15,7 +15,7 @@ export interface Block {
 	readonly code: string;
 }
 
-export function readPage(page: string): string {
+function readPage(page: string): string {
 	return readFileSync(join(root, page), 'utf8');
 }
 
@@ -35,4 +35,10 @@ export function findBlock(page: string, beginning: string): string {
 	const [found, ...others] = listBlocks(page).filter(({ code }) => code.startsWith(beginning));
 	if (found === undefined || others.length > 0) throw new Error(`${page}: expected one block that begins ${beginning}`);
 	return found.code;
+}
+
+/** The path of a block's file in a project: that of its first line, such as `// src/agents/host.ts`, or one of its own. */
+export function toFile({ page, line, language, code }: Block): string {
+	const own = `pages/${basename(page, '.md').toLowerCase()}-${line}.${language}`;
+	return /^\/\/ (src\/[\w/-]+\.ts)$/m.exec(code.split('\n')[0] ?? '')?.[1] ?? own;
 }

@@ -1,4 +1,4 @@
-/** `runlet/client`: talks to a Runlet server (README.md, "A client"). */
+/** `runlet/client`: talks to a Runlet server (docs/client.md). */
 import { hc } from 'hono/client';
 import type { Api } from './api.ts';
 import { type ClientOptions, createAuthorization } from './http.ts';

@@ -5,7 +5,7 @@ import { redactSecrets } from '../core/ground/redact.ts';
  * Writes one line of JSON for an event, which Workers Logs and `wrangler tail` can read. Only this file writes to the
  * console.
  *
- * A line holds only the fields listed here (README, "Logs and metrics"): names from this code, ids and numbers. There
+ * A line holds only the fields listed here (docs/deploy.md, "Logs"): names from this code, ids and numbers. There
  * is no field for a body, a query, a header, a message or other text from a request. Field names are OpenTelemetry's if
  * it has one (https://opentelemetry.io/docs/specs/semconv/); the others start with `runlet.`.
  */

@@ -1,4 +1,4 @@
-/** `runlet keys`: makes, lists and revokes API keys (README, "Keys and tokens"). */
+/** `runlet keys`: makes, lists and revokes API keys (docs/keys.md). */
 
 import { relative } from 'node:path';
 import { isOver, type KeyRecord, readKeyId, type Scope, scopes } from '../cloudflare/auth/key.ts';

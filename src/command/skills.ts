@@ -1,4 +1,4 @@
-/** `runlet skills`: publishes the folder skills/ to Workers KV (README, "Write a skill"). */
+/** `runlet skills`: publishes the folder skills/ to Workers KV (docs/skills.md). */
 
 import { join, relative } from 'node:path';
 import { providers } from '../core/index.ts';

@@ -3,11 +3,12 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { parse as parseToml } from 'smol-toml';
+import { Miniflare } from 'miniflare';
 import * as v from 'valibot';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { unstable_readConfig } from 'wrangler';
 import { skill } from '../../src/core/index.ts';
-import { type Block, listBlocks, pages } from '../docs.ts';
+import { type Block, listBlocks, pages, toFile } from '../docs.ts';
 import { copyProject, startRunletIn } from '../runlet.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -22,30 +23,29 @@ const scripts = blocks.filter(
 );
 /** An agent, or a part of one, has its path in its first line. */
 const agents = scripts.filter(({ code }) => code.startsWith('// src/agents/'));
-const programs = scripts.filter((block) => !agents.includes(block));
+const workers = scripts.filter(({ code }) => code.startsWith('// src/') && code.includes('createRunlet('));
+const programs = scripts.filter((block) => !agents.includes(block) && !workers.includes(block));
+
+const workerConfig = v.object({
+	compatibility_date: v.optional(v.string()),
+	compatibility_flags: v.array(v.string()),
+	kv_namespaces: v.array(v.object({ binding: v.string() })),
+	durable_objects: v.object({ bindings: v.array(v.object({ name: v.string(), class_name: v.string() })) }),
+});
+
+const agentList = v.object({ agents: v.array(v.object({ name: v.string() })) });
 
 const nameOf = ({ page, line }: Block): string => `${page}:${line}`;
-const toFile = ({ page, line, language, code }: Block): string =>
-	/^\/\/ (src\/[\w/-]+\.ts)$/m.exec(code.split('\n')[0] ?? '')?.[1] ??
-	`pages/${basename(page, '.md')}-${line}.${language}`;
-
 let project: string;
 let runlet: Awaited<ReturnType<typeof startRunletIn>>;
 
 beforeAll(async () => {
 	project = await copyProject();
-	const tsconfig: unknown = JSON.parse(await readFile(join(root, 'tsconfig.json'), 'utf8'));
+	const tsconfig: unknown = JSON.parse(await readFile(join(project, 'tsconfig.json'), 'utf8'));
 	const { compilerOptions } = v.parse(v.object({ compilerOptions: v.record(v.string(), v.unknown()) }), tsconfig);
-	const paths = {
-		runlet: ['./src/core/index.ts'],
-		'runlet/client': ['./src/client/index.ts'],
-		'runlet/cloudflare': ['./src/cloudflare/agent/define.ts'],
-	};
-	const own = { ...compilerOptions, types: ['@cloudflare/workers-types', 'node'], paths };
-	await writeFile(
-		join(project, 'tsconfig.json'),
-		JSON.stringify({ compilerOptions: own, include: ['src/agents', 'src/worker.ts', 'pages/*.ts'] }),
-	);
+	const own = { ...compilerOptions, types: ['@cloudflare/workers-types', 'node'] };
+	const include = ['src/agents', 'src/*.ts', 'pages/*.ts'];
+	await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: own, include }));
 	for (const block of scripts) {
 		const file = join(project, toFile(block));
 		await mkdir(dirname(file), { recursive: true });
@@ -80,7 +80,7 @@ test('the agents of all pages are served, and nothing is wrong with them', async
 		[...code.matchAll(/defineAgent\(\{\n\tname: '([\w-]+)'/g)].map(([, name]) => name),
 	);
 	const listed: unknown = await (await fetch(`${runlet.url}/v1/agents`)).json();
-	const { agents: served } = v.parse(v.object({ agents: v.array(v.object({ name: v.string() })) }), listed);
+	const { agents: served } = v.parse(agentList, listed);
 	expect(served.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
 	const health = await fetch(`${runlet.url}/healthz?deep`);
 	expect([health.status, await health.text()]).toEqual([200, expect.any(String)]);
@@ -115,6 +115,61 @@ describe('every program runs, and prints what its comments say', () => {
 		});
 		const { stdout } = await run(process.execPath, ['--no-warnings', outfile], { cwd: project });
 		for (const expected of listExpected(block.code)) expect(stdout).toMatch(expected);
+	});
+});
+
+/** Reads a part of a `wrangler.toml` as Wrangler does. Fails for a field that Wrangler does not know. */
+async function readWrangler(toml: string) {
+	const config = join(project, 'docs.toml');
+	await writeFile(config, toml);
+	const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+	const read: unknown = unstable_readConfig({ config }, { hideWarnings: false });
+	const warnings = warn.mock.calls.join('\n');
+	warn.mockRestore();
+	expect(warnings).toBe('');
+	return v.parse(workerConfig, read);
+}
+
+describe('every Worker starts with the bindings of its page, and answers', () => {
+	test.each(workers.map((block) => [nameOf(block), block] as const))('%s', async (_, block) => {
+		const { outputFiles } = await build({
+			entryPoints: [join(project, toFile(block))],
+			bundle: true,
+			format: 'esm',
+			conditions: ['workerd', 'worker', 'browser'],
+			external: ['cloudflare:*', 'node:*'],
+			write: false,
+			logLevel: 'silent',
+		});
+		const toml = listBlocks('docs/own-worker.md').find(({ language }) => language === 'toml');
+		const config = await readWrangler(toml?.code ?? '');
+		const classes = config.durable_objects.bindings.map(({ name, class_name: className }) => [
+			name,
+			{ className, useSQLite: true },
+		]);
+		const miniflare = new Miniflare({
+			modules: [{ type: 'ESModule', path: 'worker.js', contents: outputFiles[0]?.text ?? '' }],
+			compatibilityDate: config.compatibility_date,
+			compatibilityFlags: config.compatibility_flags,
+			durableObjects: Object.fromEntries(classes),
+			kvNamespaces: config.kv_namespaces.map(({ binding }) => binding),
+			bindings: { LOCAL: 'true' },
+			cf: false,
+		});
+		try {
+			const [, base = ''] = /basePath: '([^']+)'/.exec(block.code) ?? [];
+			const listed: unknown = await (await miniflare.dispatchFetch(`http://127.0.0.1${base}/v1/agents`)).json();
+			const [agent] = v.parse(agentList, listed).agents;
+			const created = await miniflare.dispatchFetch(`http://127.0.0.1${base}/v1/sessions`, {
+				method: 'POST',
+				headers: { 'content-type': 'application/json' },
+				body: JSON.stringify({ agent: agent?.name, text: 'Hello.' }),
+			});
+			expect([created.status, await created.text()]).toEqual([201, expect.stringContaining('"completed"')]);
+			if (base !== '') expect(await (await miniflare.dispatchFetch('http://127.0.0.1/')).text()).toBe('My shop');
+		} finally {
+			await miniflare.dispose();
+		}
 	});
 });
 
@@ -180,8 +235,8 @@ describe('every command is there, with its options', () => {
 
 describe('every file is valid', () => {
 	const files = blocks.filter(({ language }) => /^(json|toml|md)$/.test(language));
-	test.each(files.map((block) => [nameOf(block), block] as const))('%s', (_, { language, code }) => {
-		if (language === 'toml') parseToml(code);
+	test.each(files.map((block) => [nameOf(block), block] as const))('%s', async (_, { language, code }) => {
+		if (language === 'toml') await readWrangler(code);
 		else if (language === 'json') JSON.parse(code);
 		else expect(skill.validateMarkdown(code)).toEqual([]);
 	});

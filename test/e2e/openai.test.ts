@@ -1,7 +1,3 @@
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { promisify } from 'node:util';
 import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError } from 'openai';
 import type { RunnableToolFunctionWithParse } from 'openai/lib/RunnableFunction';
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
@@ -12,7 +8,6 @@ import { type NeutralReply, secretKey } from '../core/providers/wire/dialect.ts'
 import { type Script, startServer, type WireServer } from '../core/providers/wire/server.ts';
 import { startRunlet } from '../runlet.ts';
 
-const root = resolve(import.meta.dirname, '../..');
 const model = 'assistant';
 const { key, id: keyId } = makeKey();
 
@@ -221,18 +216,4 @@ describe('the openai package, unchanged', () => {
 		expect(error).toBeInstanceOf(APIError);
 		expect(error).toMatchObject({ code: 'invalid_request', type: 'invalid_request_error' });
 	});
-});
-
-test('the code in README.md gets its answer from the demo model', async () => {
-	const [code = ''] = [
-		...readFileSync(resolve(root, 'README.md'), 'utf8').matchAll(/^```js\n(import OpenAI.*?)^```$/gms),
-	].map(([, block = '']) => block);
-	const demo = await startRunlet();
-	try {
-		const args = ['--input-type=module', '-e', code.replace('http://127.0.0.1:8787', demo.url)];
-		const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
-		expect(stdout).toMatch(/\n\n17 \+ 25 is 42\.$/);
-	} finally {
-		await demo.close();
-	}
 });

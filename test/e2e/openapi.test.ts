@@ -1,9 +1,8 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashKey, makeKey, scopes } from '../../src/cloudflare/auth/key.ts';
@@ -302,21 +301,4 @@ test('the Worker refuses what the document does not allow, with the documented e
 		expect(answer.status, where).toBeLessThan(500);
 		expect(JSON.parse(answer.text), where).toHaveProperty('error.message');
 	}
-});
-
-test('the client of README.md talks to the server', async () => {
-	const readme = await readFile(join(root, 'README.md'), 'utf8');
-	const [, block = ''] = /^```ts\n(import \{ createClient \} from 'runlet\/client';\n.*?)^```$/ms.exec(readme) ?? [];
-	const file = join(folder, 'client.ts');
-	const code = block
-		.replace("'runlet/client'", JSON.stringify(join(root, 'src/client/index.ts')))
-		.replace("'http://127.0.0.1:8787'", `${JSON.stringify(runlet.url)}, apiKey: process.env.KEY`);
-	await writeFile(file, code);
-	const { stdout } = await promisify(execFile)(process.execPath, [file], {
-		cwd: root,
-		env: { ...process.env, KEY: apiKey },
-	});
-	const lines = stdout.trimEnd().split('\n');
-	expect(lines.slice(0, 3)).toEqual([expect.stringMatching(/^calls \w+$/), '17 + 25 is 42.', 'user What is 17 + 25?']);
-	expect(lines.at(-1)).toBe('assistant 17 + 25 is 42.');
 });

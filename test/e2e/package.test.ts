@@ -1,11 +1,12 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listBlocks, pages, toFile } from '../docs.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const project = mkdtempSync(join(tmpdir(), 'runlet-package-'));
@@ -13,13 +14,8 @@ const project = mkdtempSync(join(tmpdir(), 'runlet-package-'));
 const run = (command: string, args: readonly string[], cwd = project): string =>
 	execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
-/** The TypeScript blocks of README.md, in order. */
-const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map(
-	([, code = '']) => code,
-);
-
 /** Compiles the files of a folder as a strict project does. */
-function compile(folder = '.', types: readonly string[] = [], lib: readonly string[] = ['es2024', 'dom']): void {
+function compile(folder: string, types: readonly string[], lib: readonly string[]): void {
 	const compilerOptions = {
 		strict: true,
 		noEmit: true,
@@ -29,9 +25,10 @@ function compile(folder = '.', types: readonly string[] = [], lib: readonly stri
 		lib,
 		allowImportingTsExtensions: true,
 	};
-	const config = JSON.stringify({ compilerOptions, include: ['*.ts'] });
+	const config = JSON.stringify({ compilerOptions, include: ['**/*.ts'] });
 	writeFileSync(join(project, folder, 'tsconfig.json'), config);
-	run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]);
+	const command = join(root, 'node_modules/.bin/tsc');
+	expect(spawnSync(command, ['-p', folder], { cwd: project, encoding: 'utf8' }).stdout).toBe('');
 }
 
 beforeAll(() => {
@@ -60,7 +57,7 @@ test('a fresh project imports every part of the package, and every public name i
 		console.log(JSON.stringify(Object.keys(all).sort()));`,
 	);
 	expect(JSON.parse(run(process.execPath, ['parts.mjs']))).toEqual(
-		['RunletError', 'askUser', 'chat', 'fn', 'halt', 'providers', 'skill', 'tool', 'toolbox'].sort(),
+		['RunletError', 'askUser', 'chat', 'fn', 'halt', 'parts', 'providers', 'skill', 'tool', 'toolbox'].sort(),
 	);
 });
 
@@ -105,26 +102,21 @@ test('the package holds no test and no script', () => {
 		.map(({ path }) => path)
 		.filter(
 			(path) =>
-				!/^(dist\/((core|client|cloudflare)\/[\w/-]+\.(js|d\.ts)|command\/[\w/-]+\.js|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(
+				!/^(dist\/((core|client|cloudflare)\/[\w/-]+\.(js|d\.ts)|command\/[\w/-]+\.js|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md|llms\.txt|docs\/[\w-]+\.(md|png))$/.test(
 					path,
 				),
 		);
 	expect(odd).toEqual([]);
 });
 
-test('the code in README.md compiles against the package, and what can run offline prints what it says', () => {
-	const [add = '', book = '', skilled = '', agent = '', models = '', hooked = '', client = '', library = ''] = blocks;
-	expect(blocks).toHaveLength(8);
-	const files = { add, book, models, client, library };
-	for (const [name, code] of Object.entries(files)) writeFileSync(join(project, `${name}.ts`), code);
-	compile();
-	mkdirSync(join(project, 'worker'));
-	for (const [name, code] of Object.entries({ book, skilled, agent, hooked }))
-		writeFileSync(join(project, 'worker', `${name}.ts`), code);
-	compile('worker', [join(root, 'node_modules/@cloudflare/workers-types')], ['es2024', 'esnext.array']);
-	expect(run(process.execPath, ['add.ts'])).toMatch(/^5\n[\s\S]*17 \+ 25 is 42\.\n$/);
-	expect(run(process.execPath, ['models.ts'])).toBe('Anthropic\n');
-	const said = run(process.execPath, ['library.ts']);
-	expect(said).toContain('the skill says: Be warm.');
-	expect(said).toMatch(/completed 4 \d+\n$/);
+test('the code of README and of docs compiles against the package', () => {
+	const blocks = pages.flatMap(listBlocks).filter(({ language }) => language === 'ts');
+	expect(blocks.length).toBeGreaterThan(15);
+	for (const block of blocks) {
+		const file = join(project, 'docs', toFile(block));
+		mkdirSync(dirname(file), { recursive: true });
+		writeFileSync(file, block.code);
+	}
+	const types = ['@cloudflare/workers-types', '@types/node'].map((name) => join(root, 'node_modules', name));
+	compile('docs', types, ['es2024', 'esnext.array']);
 });

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findBlock } from '../docs.ts';
 import { startRunlet } from '../runlet.ts';
 
 let runlet: Awaited<ReturnType<typeof startRunlet>>;
@@ -12,19 +11,18 @@ beforeAll(async () => {
 });
 afterAll(() => runlet?.close());
 
-const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
 const taken = v.object({ sessionId: v.string(), runId: v.string() });
 const history = v.object({ messages: v.array(v.object({ role: v.string(), content: v.string() })) });
 
-/** The block of README.md that signs and posts an event; its status and what it was answered with. */
+/** The block of docs/webhooks.md that signs and posts an event; its status and what it was answered with. */
 async function deliver(): Promise<readonly [status: string | undefined, body: v.InferOutput<typeof taken>]> {
-	const block = /^```sh\n(BODY=.*?)^```$/ms.exec(readme)?.[1]?.replace('http://127.0.0.1:8787', runlet.url) ?? '';
+	const block = findBlock('docs/webhooks.md', 'BODY=').replace('http://127.0.0.1:8787', runlet.url);
 	const { stdout } = await promisify(execFile)('sh', ['-c', block]);
 	const [head = '', body = ''] = stdout.split('\r\n\r\n');
 	return [/^HTTP\/1.1 (\d+)/.exec(head)?.[1], v.parse(taken, JSON.parse(body))];
 }
 
-test('the event of README.md is answered by triage, once', async () => {
+test('the event of docs/webhooks.md is answered by triage, once', async () => {
 	const [status, body] = await deliver();
 	expect(status).toBe('202');
 	const events = await (await fetch(`${runlet.url}/v1/sessions/${body.sessionId}/events`)).text();

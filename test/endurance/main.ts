@@ -1,5 +1,5 @@
 /**
- * `npm run endurance`: shows that sessions survive (README, "When it crashes"), and prints what it measured. All
+ * `npm run endurance`: shows that sessions survive (docs/crashes.md), and prints what it measured. All
  * programmes in their long form, or the one that is named: `npm run endurance -- kills --count 200 --seed 7`.
  */
 import { parseOptions } from '../../src/command/options.ts';

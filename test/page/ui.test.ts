@@ -1,16 +1,17 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { findBlock } from '../docs.ts';
 import { freePort, startRunlet } from '../runlet.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const args = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
 const root = resolve(import.meta.dirname, '../..');
-const [, component = ''] = /^```tsx\n(.*?)^```$/ms.exec(readFileSync(resolve(root, 'README.md'), 'utf8')) ?? [];
+const component = findBlock('docs/ai-sdk.md', 'import { useChat }');
 
 let browser: Browser;
 /** Where the pages are: another port than Runlet's. */
@@ -26,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([browser?.close(), runlet?.close()]));
 
-/** The page of README.md with one version of the AI SDK, as a script. */
+/** The page of docs/ai-sdk.md with one version of the AI SDK, as a script. */
 async function bundle(version: 5 | 6 | 7): Promise<string> {
 	const { outputFiles } = await build({
 		stdin: {
@@ -51,7 +52,7 @@ async function bundle(version: 5 | 6 | 7): Promise<string> {
 const terms = 60;
 const sum = Array(terms).fill(1).join(' + ');
 
-describe.each([5, 6, 7] as const)('the page of README.md with AI SDK %i', (version) => {
+describe.each([5, 6, 7] as const)('the page of docs/ai-sdk.md with AI SDK %i', (version) => {
 	let site: Server;
 	let page: Page;
 	let complaints: string[];

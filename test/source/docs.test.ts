@@ -15,7 +15,10 @@ function withoutPlaceholder(path: string): string {
 }
 
 test.each(pages)('the paths that %s names are there', (page) => {
-	const named = read(page).matchAll(/(?<![\w./-])(?:src|scripts|test|docs|examples)\/[\w./-]*\w/g);
+	// Code names the files of its reader.
+	const named = read(page)
+		.replace(/^```\w*\n.*?^```$/gms, '')
+		.matchAll(/(?<![\w./-])(?:src|scripts|test|docs|examples)\/[\w./-]*\w/g);
 	const linked = read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g);
 	const paths = [
 		...[...named].map(([path]) => withoutPlaceholder(path)),
@@ -54,4 +57,26 @@ test('a comment that points at a section points at one that is there', () => {
 		});
 	});
 	expect(wrong).toEqual([]);
+});
+
+/** The title of a page and its first sentence, as a line of llms.txt. */
+function toEntry(page: string): string {
+	const [, title = '', sentence = ''] = /^# (.+)\n\n(?:## .+\n\n)?([\s\S]+?[.:])(?=\s)/.exec(read(page)) ?? [];
+	const plain = sentence
+		.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1')
+		.replaceAll('\n', ' ')
+		.replace(/:$/, '.');
+	return `- [${title}](${page}): ${plain}`;
+}
+
+test('llms.txt lists every page with its first sentence', () => {
+	const listed = read('llms.txt')
+		.split('\n')
+		.filter((line) => line.startsWith('- '));
+	expect(listed.toSorted()).toEqual(globSync('docs/*.md', { cwd: root }).map(toEntry).toSorted());
+});
+
+test('README links to every page', () => {
+	const linked = [...read('README.md').matchAll(/\]\((docs\/[\w-]+\.md)\)/g)].map(([, page]) => page);
+	expect([...new Set(linked)].sort()).toEqual(globSync('docs/*.md', { cwd: root }).sort());
 });

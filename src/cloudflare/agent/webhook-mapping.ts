@@ -8,7 +8,7 @@ import { maxWebhookBody } from '../wire/body.ts';
 export interface WebhookMessage {
 	readonly text?: string;
 	readonly parts?: readonly MessagePart[];
-	/** Files, as `attachments` of a message (README, "The API"). */
+	/** Files, as `attachments` of a message (docs/api.md, "Messages"). */
 	readonly attachments?: readonly Attachment[];
 	/**
 	 * The subject, such as `owner/repository#7`. Events with one subject share a session; an event without one has its

@@ -6,7 +6,7 @@ import { RunletError } from '../../core/ground/errors.ts';
 export const scopes = ['run', 'admin'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** An API key as the Worker knows it: only by its hash (README, "Keys and tokens"). */
+/** An API key as the Worker knows it: only by its hash (docs/keys.md). */
 export interface KeyRecord {
 	/** The part of the key that may be shown. */
 	readonly id: string;

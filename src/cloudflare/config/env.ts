@@ -1,5 +1,6 @@
 import type { AiBinding } from '../../core/providers/index.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
+import type { Env } from '../../core/tool/index.ts';
 import type { DirectoryNamespace } from '../rpc/directory.ts';
 import type { LedgerNamespace } from '../rpc/ledger.ts';
 import type { PublisherNamespace } from '../rpc/publisher.ts';
@@ -20,7 +21,7 @@ type WebhookVariables = { readonly [S in SourceName as `${Uppercase<S>}_WEBHOOK_
 };
 
 /** What Runlet reads of the environment, under its own names: the bindings of `wrangler.toml`, and variables. */
-export interface WorkerEnv extends EndpointVariables, WebhookVariables {
+export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	/** The sessions. */
 	readonly SESSIONS?: SessionNamespace;
 	/** What each owner spent. */

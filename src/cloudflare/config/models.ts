@@ -20,7 +20,7 @@ const demoPace = { delayMs: 15 };
 const made = new WeakMap<Config, readonly ProviderRegistration[]>();
 
 /**
- * Who talks to which model in this Worker (README, "Models"). Those without their key are in the list too: they know
+ * Who talks to which model in this Worker (docs/models.md). Those without their key are in the list too: they know
  * their models, and say which variable to set. Add yours: a line here, its variables in `config.ts`.
  */
 export function createProviders(config: Config): readonly ProviderRegistration[] {

@@ -23,7 +23,7 @@ import { toRunResponse } from './respond.ts';
 /** Milliseconds from the last activity to the removal of a session, for a request that names none. */
 const fleetingMs = 3_600_000;
 
-/** `/v1/chat/completions`: serves agents as models of OpenAI's Chat Completions (README, "OpenAI clients"). */
+/** `/v1/chat/completions`: serves agents as models of OpenAI's Chat Completions (docs/openai.md). */
 export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
 		.post('/', ownersOnly, serveOperation(createCompletion), async (c) => {

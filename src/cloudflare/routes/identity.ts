@@ -39,7 +39,7 @@ export function isOnlyLocal(c: Context<RouteEnv>): boolean {
 }
 
 /**
- * Refuses requests if there are neither API keys nor accounts (README, "Keys and tokens"). Only the local mode of
+ * Refuses requests if there are neither API keys nor accounts (docs/keys.md). Only the local mode of
  * `npm start` answers then, and only requests through its proxy, from its own pages or from no page. Other pages, on the
  * web or on this machine, cannot reach it.
  */

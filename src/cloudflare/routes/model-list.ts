@@ -9,7 +9,7 @@ import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 
 /**
- * `/v1/models`: lists the agents, and each agent on its other models, like OpenAI's models (README, "OpenAI clients").
+ * `/v1/models`: lists the agents, and each agent on its other models, like OpenAI's models (docs/openai.md).
  */
 export function modelsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()

@@ -36,7 +36,7 @@ function findUnknownModels(agent: Agent, { model }: Config, providers: readonly 
 	const own = [agent.model ?? [], agent.models ?? [], agent.fallbacks ?? []].flat();
 	const createUnknown = (name: string) => resolveRegistration({ model: name, providers }) === undefined;
 	const message = (name: string) =>
-		`"${name}" is no model that a provider here knows. Take one of README.md, "Models", or add its provider in src/cloudflare/config/models.ts.`;
+		`"${name}" is no model that a provider here knows. Take one of docs/models.md, or add its provider in src/cloudflare/config/models.ts.`;
 	return [
 		...(agent.model === undefined && createUnknown(model) ? [{ where: 'MODEL', message: message(model) }] : []),
 		...own.filter(createUnknown).map((name) => ({ where: `agent ${agent.name}`, message: message(name) })),

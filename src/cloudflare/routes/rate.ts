@@ -9,7 +9,7 @@ const most = 200;
 
 /**
  * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts loosely and for
- * each location: it stops bursts, and budgets stop spending (README, "Deploy"). Without the binding nothing is counted.
+ * each location: it stops bursts, and budgets stop spending (docs/deploy.md, "Rate limit"). Without the binding nothing is counted.
  */
 export async function assertRate<E extends { Bindings: WorkerEnv }>(c: Context<E>, who: string): Promise<void> {
 	const { rateLimiter } = config(c.env);

@@ -63,7 +63,7 @@ export function accepts(c: Context, mediaType: string): boolean {
 	return types.some((type) => type.split(';')[0]?.trim() === mediaType && !/;\s*q=0(\.0*)?\s*$/.test(type));
 }
 
-/** Returns the delivery that the `Accept` and `Prefer` headers ask for (README, "The API"). */
+/** Returns the delivery that the `Accept` and `Prefer` headers ask for (docs/api.md). */
 function readDelivery(c: Context): Delivery {
 	if (/\brespond-async\b/i.test(c.req.header('prefer') ?? '')) return 'accepted';
 	return accepts(c, 'text/event-stream') ? 'stream' : 'result';

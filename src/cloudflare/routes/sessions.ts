@@ -13,7 +13,7 @@ import { accepts, createSessionId, readHandling, refuseMethod } from './request.
 import { toEventStream, toJson, toRunResponse } from './respond.ts';
 import { listSessions } from './session-list.ts';
 
-/** `/v1/sessions`: creates, lists, reads, follows and cancels sessions, and sends messages (README, "The API"). */
+/** `/v1/sessions`: creates, lists, reads, follows and cancels sessions, and sends messages (docs/api.md). */
 export const sessions = new Hono<RouteEnv>()
 	.post('/', serveOperation(operations.createSession), async (c) => {
 		const body = c.req.valid('json');

@@ -30,7 +30,7 @@ import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { accepts, markdownBody, refuseMethod } from './request.ts';
 
-/** `/v1/skills`: lists, reads and edits the published skills (README, "Write a skill"). */
+/** `/v1/skills`: lists, reads and edits the published skills (docs/skills.md). */
 export const skills = new Hono<RouteEnv>()
 	.get('/', serveOperation(operations.listSkills), async (c) => {
 		const { query, cursor = '', limit } = c.req.valid('query');

@@ -21,7 +21,7 @@ import { readHandling, refuseMethod } from './request.ts';
 import { toEventStream, toJson } from './respond.ts';
 
 /**
- * `/v1/ui/:agent`: serves pages with `useChat` of the AI SDK (README, "AI SDK pages"). Each chat id has its own
+ * `/v1/ui/:agent`: serves pages with `useChat` of the AI SDK (docs/ai-sdk.md). Each chat id has its own
  * session. For a page with a session token it is the token's session.
  */
 export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {

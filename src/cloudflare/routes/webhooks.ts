@@ -53,7 +53,7 @@ const aboutBody = v.strictObject({
 });
 
 /**
- * `/v1/webhooks/:agent/:source`: turns a delivery into one message (README, "Webhooks"). The signature authenticates
+ * `/v1/webhooks/:agent/:source`: turns a delivery into one message (docs/webhooks.md). The signature authenticates
  * it, so it needs no API key.
  */
 export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {

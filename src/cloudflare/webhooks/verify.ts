@@ -26,7 +26,7 @@ export interface VerifyOptions {
 }
 
 /**
- * Returns the event of a delivery whose signature and time are right (README, "Webhooks"). Throws `auth` if they are
+ * Returns the event of a delivery whose signature and time are right (docs/webhooks.md). Throws `auth` if they are
  * not, always with the same message; `invalid_request` if the body is no JSON object; `not_configured` if a secret is
  * unusable.
  */

@@ -1,5 +1,6 @@
 import { RunletError } from '../ground/errors.ts';
 import type { ToolContext } from '../tool/index.ts';
+import { noEnv } from '../tool/tool.ts';
 import type { RunContext } from './run-context.ts';
 
 /** What a function that writes the system prompt is told. */
@@ -16,7 +17,7 @@ export type SystemPrompt = string | ((about: SystemContext) => string | undefine
 /** The system prompt: a text, or what its function says now. Throws `invalid_request` where that is no text. */
 export async function writeSystem(
 	system: SystemPrompt | undefined,
-	{ sessionId, runId, env = {}, metadata = {}, skillContext = {} }: RunContext = {},
+	{ sessionId, runId, env = noEnv, metadata = {}, skillContext = {} }: RunContext = {},
 ): Promise<string | undefined> {
 	if (typeof system !== 'function') return system;
 	const said: unknown = await system({ sessionId, runId, env, metadata, skillContext });

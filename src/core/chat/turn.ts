@@ -4,6 +4,7 @@ import { effectiveResolver, type SkillContext, type SkillResolver } from '../ski
 import { listAdvertised } from '../skill/resolver.ts';
 import { filterAvailable } from '../tool/dispatch.ts';
 import { forAgent, inMemoryState, type StateStore, type Tool, type ToolContext } from '../tool/index.ts';
+import { noEnv } from '../tool/tool.ts';
 import { ActiveSkills } from './active-skills.ts';
 import type { TurnReaders } from './ask-model.ts';
 import { askWithinContext } from './context-limit.ts';
@@ -38,7 +39,7 @@ export function prepareTurns(options: ChatOptions, stream: boolean, signal: Abor
 	}
 	assertReadable(options.outputSchema);
 	assertEffort(options.reasoningEffort);
-	const { sessionId, runId = crypto.randomUUID(), env = {}, state = inMemoryState() } = options.context ?? {};
+	const { sessionId, runId = crypto.randomUUID(), env = noEnv, state = inMemoryState() } = options.context ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);
 	let tools: readonly Tool[] = [];
 	const offered = forAgent(options.skillTools ?? []);

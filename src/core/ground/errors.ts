@@ -69,7 +69,7 @@ export class RunletError extends Error {
 	}
 }
 
-/** The error body of every route that speaks no other protocol (README, "The API"). */
+/** The error body of every route that speaks no other protocol (docs/api.md). */
 export interface ErrorBody {
 	readonly error: {
 		readonly code: string;

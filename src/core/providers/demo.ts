@@ -22,7 +22,7 @@ export interface DemoOptions {
 }
 
 /**
- * The model `demo`, without a key and without a network (README, "Models"). It is deterministic and does not pretend to
+ * The model `demo`, without a key and without a network (docs/models.md). It is deterministic and does not pretend to
  * be a language model. It uses the tools and skills that it gets: it answers arithmetic with the arithmetic tool, reads
  * a skill if a message has one of its triggers, asks for a missing argument, and fills in a form.
  */

@@ -6,7 +6,7 @@ import { isFn, listParamNames } from './fn.ts';
 import { isParts } from './parts.ts';
 import { checkInput, getProperties } from './schema.ts';
 import { inMemoryState } from './state.ts';
-import type { Note, Tool, ToolContext } from './tool.ts';
+import { type Note, noEnv, type Tool, type ToolContext } from './tool.ts';
 
 /** The reason why a call has no value. */
 export interface ToolFailure {
@@ -51,7 +51,7 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 			return createFailure('failed', `${tool.name} has no function: its result comes from outside.`);
 		emitNote(emit, () => tool.onRequest?.(args()));
 		const state = shown.state ?? inMemoryState();
-		const own = { callId: '', skillContext: {}, env: {}, ...shown, state, emit, signal };
+		const own = { callId: '', skillContext: {}, env: noEnv, ...shown, state, emit, signal };
 		const outcome = await callHandler(tool, args(), own, onThrow);
 		if (outcome.ok) emitNote(emit, () => createResultNote(tool, args(), outcome.value));
 		else emitNote(emit, () => createErrorNote(tool, args(), outcome.error.message));

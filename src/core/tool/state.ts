@@ -11,7 +11,7 @@ const largestValue = 131_072;
 const mostKeys = 1_000;
 
 /**
- * A small key-value store of the session, for its tools (README, "Write a tool"). Values are JSON, of up to 131,072 bytes; a
+ * A small key-value store of the session, for its tools (docs/tools.md, "State"). Values are JSON, of up to 131,072 bytes; a
  * session has up to 1,000 keys. What a call changes is stored together with its result, once: it sees its changes at
  * once, other calls when it has ended. A call that fails, or that a crash cuts off, changes nothing.
  */

@@ -6,6 +6,10 @@ import type { ToolState } from './state.ts';
 /** A message to the reader while a tool works: a text, or a label with a detail. */
 export type Note = string | readonly [label: string, detail: string];
 
+// SAFETY: only a Worker has an environment. In the library it is what the caller passes, so its fields may be missing.
+/** The environment of a call without one. */
+export const noEnv = {} as Env;
+
 /** The context of a tool call. */
 export interface ToolContext {
 	/** The id of the call. It stays the same after a crash, so it is a good idempotency key for effects outside. */

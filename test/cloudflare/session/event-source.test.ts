@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { toSse } from '../../../src/core/chat/sse.ts';
+import { findBlock } from '../../docs.ts';
 
-const readme = readFileSync(resolve(import.meta.dirname, '../../../README.md'), 'utf8');
-const [, code = ''] = /^```js\n(const source = new EventSource.*?)^```$/ms.exec(readme) ?? [];
+const code = findBlock('docs/events.md', 'const source = new EventSource');
 
-test('the code in README.md tells a run’s error from the connection’s, and ends with the run', async () => {
+test('the code in docs/events.md tells a run’s error from the connection’s, and ends with the run', async () => {
 	const seen: (string | undefined)[] = [];
 	const server = createServer((request, response) => {
 		const id = request.headers['last-event-id'];

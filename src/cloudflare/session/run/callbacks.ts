@@ -17,7 +17,7 @@ const maxBytes = 1_000;
 const atOnce = 6;
 
 /**
- * Sends callbacks (README, "Webhooks"): how a run ended, signed as Standard Webhooks wants it, at least once and under the
+ * Sends callbacks (docs/webhooks.md): how a run ended, signed as Standard Webhooks wants it, at least once and under the
  * same id each time; or its answer to Slack or GitHub. What is not delivered stays in the store for the object's alarm.
  */
 export class Callbacks {

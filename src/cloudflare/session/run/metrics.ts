@@ -136,7 +136,7 @@ function toLogLine(run: RunReport): LogFields {
 
 /**
  * Formats a run as a row of the dataset. Columns have numbers, not names, and rows stay for three months: append columns,
- * never change one. README.md names them. An unknown number is 0, an unknown text ''.
+ * never change one. docs/deploy.md names them. An unknown number is 0, an unknown text ''.
  */
 function toPoint(run: RunReport): DataPoint {
 	const { usage } = run;

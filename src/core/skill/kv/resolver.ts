@@ -33,7 +33,7 @@ export interface KvResolverOptions {
 }
 
 /**
- * Skills published to Workers KV by `npm run skills` (README, "Write a skill"), as one run sees them: make one resolver a run.
+ * Skills published to Workers KV by `npm run skills` (docs/skills.md), as one run sees them: make one resolver a run.
  *
  * It keeps the index that it read first, so that a run sees one set of skills from its beginning to its end, whatever is
  * published meanwhile. That costs one read, and none while the isolate's copy is fresh. Bodies are read when a model
