@@ -117,6 +117,7 @@ test('the code of README and of docs compiles against the package', () => {
 		mkdirSync(dirname(file), { recursive: true });
 		writeFileSync(file, block.code);
 	}
-	const types = ['@cloudflare/workers-types', '@types/node'].map((name) => join(root, 'node_modules', name));
-	compile('docs', types, ['es2024', 'esnext.array']);
+	const types = join(root, 'node_modules/@cloudflare/workers-types');
+	compile('docs/src', [types], ['es2024', 'esnext.array']);
+	compile('docs/pages', [join(root, 'node_modules/@types/node')], ['es2024', 'dom']);
 });
