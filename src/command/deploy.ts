@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import * as v from 'valibot';
 import { defaultBudgets } from '../cloudflare/rpc/budget.ts';
+import { toBasePath } from './base-path.ts';
 import { budgetLine } from './budget-line.ts';
 import type { CommandOptions } from './command.ts';
 import { findDeployProblems } from './deploy/check.ts';
@@ -22,6 +23,7 @@ export const usage = `${toCommand('deploy', '[OPTIONS]')}: puts the Worker on Cl
   --dry-run           builds and checks everything, and asks Cloudflare for nothing
   --yes               makes a first API key where there is none, without asking
   --outdir DIR        --dry-run: where the built Worker goes
+  --base-path PATH    where createRunlet has a basePath: the same, such as /ai
   --keys-file FILE    where the hashes of the keys are (keys.json)
   --config FILE, --env NAME    as for wrangler
   --help              this text`;
@@ -40,6 +42,7 @@ export async function run(args: readonly string[], { prepare = () => {} }: Comma
 			'dry-run': flag,
 			yes: { ...flag, short: 'y' },
 			outdir: text,
+			'base-path': text,
 			'keys-file': { ...text, default: defaultKeysFile },
 			config: { ...text, short: 'c', default: defaultConfig },
 			env: { ...text, short: 'e' },
@@ -52,20 +55,22 @@ export async function run(args: readonly string[], { prepare = () => {} }: Comma
 	}
 	const file = values['keys-file'];
 	const target = { config: values.config, env: values.env };
+	const basePath = toBasePath(values['base-path']);
 	assertConfig(target.config);
 	if (values['dry-run']) {
 		prepare();
-		return dryRun(file, target, values.outdir);
+		return dryRun(file, target, { outdir: values.outdir, basePath });
 	}
 	await assertLoggedIn();
 	const given = await prepareKeys(file, target, values.yes ?? false);
 	prepare();
-	const url = await isWithin(async (folder) => deploy(folder, target, given?.keys));
+	const host = await isWithin(async (folder) => deploy(folder, target, given?.keys));
+	const url = host && `${host}${basePath}`;
 	if (given !== undefined) await recordPush(file, given.keys, target, url);
 	const published = skills(['--remote'], target);
 	console.log(`\nRunlet is at ${url ?? 'the address above'}\n`);
 	console.log(`${budgetsText}\n`);
-	console.log(`${curlLine(given?.newKey ?? "'$RUNLET_API_KEY'", url ?? 'https://ADDRESS')}\n`);
+	console.log(`${curlLine(given?.newKey ?? "'$RUNLET_API_KEY'", url ?? `https://ADDRESS${basePath}`)}\n`);
 	if (!published)
 		console.error(
 			`Not all skills could be published. Fix the problems above, then run ${toCommand('skills', '--remote')}`,
@@ -74,13 +79,17 @@ export async function run(args: readonly string[], { prepare = () => {} }: Comma
 }
 
 /** Checks what needs no account: the build, the keys and the skills. */
-async function dryRun(file: string, target: Target, outdir: string | undefined): Promise<number> {
+async function dryRun(
+	file: string,
+	target: Target,
+	{ outdir, basePath }: { readonly outdir: string | undefined; readonly basePath: string },
+): Promise<number> {
 	const { keys } = await readKeys(file);
 	toSecret(keys);
 	const problems = await isWithin(async (folder) => {
 		const built = outdir ?? folder;
 		await wrangler(['deploy', '--dry-run', '--outdir', built, ...targetOptions(target)], { show: true });
-		return findDeployProblems(built, target);
+		return findDeployProblems(built, target, basePath);
 	});
 	for (const problem of problems) console.error(problem);
 	const valid = skills(['--check'], target);

@@ -48,7 +48,9 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 	const onParentDeath = watchParent();
 	const keys = await keyOptions(options.keysFile);
 	const secret = randomBytes(24).toString('hex');
+	const { basePath } = options;
 	const proxy = createProxy({
+		basePath,
 		secret: options.isPrivate && options.keysFile === undefined ? secret : undefined,
 		findAddress: () => server.findAddress(),
 		onlyLoopback: options.isPrivate && options.keysFile === undefined,
@@ -63,11 +65,16 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 	let told = '';
 	/** Prints the banner once the Worker answers with its agents. Prints the problems whenever they change. */
 	const show = async (port: number): Promise<void> => {
-		const found = await inspect({ port, secret });
+		const found = await inspect({ port, secret, basePath });
 		const problems = found.problems.map((problem) => `  ${problem}`).join('\n');
 		const { isPrivate, keysFile } = options;
 		if (found.answers && !isAnnounced)
-			print(await writeBanner({ url, port, secret, hasKeys: keysFile !== undefined, isPrivate }, found));
+			print(
+				await writeBanner(
+					{ url: `${url}${basePath}`, basePath, port, secret, hasKeys: keysFile !== undefined, isPrivate },
+					found,
+				),
+			);
 		else if (found.answers) print('Runlet runs what was saved.');
 		if (problems !== told && problems !== '')
 			print(

@@ -6,6 +6,7 @@ import * as v from 'valibot';
 import { localHeader } from '../../cloudflare/auth/local.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
 import { toSkillsKv } from '../../core/skill/kv/store.ts';
+import { describeLost } from '../base-path.ts';
 import { SourceLines } from '../dev/stack.ts';
 import { root } from '../project.ts';
 import { publishSkills } from '../skills/publish.ts';
@@ -17,7 +18,11 @@ const health = v.looseObject({ problems: v.array(v.object({ where: v.string(), m
  * Runs a built Worker once with the variables and skills of a deployment, and asks it what is wrong. Returns one line
  * for each problem. Secrets at Cloudflare are unknown here, so a missing secret is no problem.
  */
-export async function findDeployProblems(folder: string, { config, env }: Target): Promise<readonly string[]> {
+export async function findDeployProblems(
+	folder: string,
+	{ config, env }: Target,
+	basePath: string,
+): Promise<readonly string[]> {
 	const [{ Log, LogLevel, Miniflare }, { unstable_getMiniflareWorkerOptions, unstable_readConfig }] = await Promise.all(
 		[loadMiniflare(), loadWrangler()],
 	);
@@ -49,10 +54,12 @@ export async function findDeployProblems(folder: string, { config, env }: Target
 	try {
 		const directory = join(root, 'skills');
 		if (existsSync(directory)) await publishSkills(toSkillsKv(await miniflare.getKVNamespace('SKILLS')), { directory });
-		const response = await miniflare.dispatchFetch('http://localhost/healthz?deep', {
+		const response = await miniflare.dispatchFetch(`http://localhost${basePath}/healthz?deep`, {
 			headers: { [localHeader]: secret },
 		});
-		const { problems } = v.parse(health, await response.json());
+		const answer = v.safeParse(health, await response.json().catch(() => undefined));
+		if (!answer.success) return [`GET ${basePath}/healthz is not answered by Runlet. ${describeLost(basePath)}`];
+		const { problems } = answer.output;
 		return problems.map(({ where, message }) => `${where}: ${message}`);
 	} catch (error) {
 		await miniflare.dispose().catch(() => {});

@@ -3,11 +3,14 @@ import { describeModel } from '../../client/words.ts';
 import { localHeader } from '../../cloudflare/auth/local.ts';
 import { defaultBudgets } from '../../cloudflare/rpc/budget.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
+import { describeLost } from '../base-path.ts';
 import { budgetLine, limitSchema } from '../budget-line.ts';
 import { toCommand } from '../project.ts';
 
 export interface BannerOptions {
+	/** The address of Runlet: its base path is in it. */
 	readonly url: string;
+	readonly basePath: string;
 	/** The address of the Worker itself. */
 	readonly port: number;
 	readonly secret: string;
@@ -19,6 +22,7 @@ const agentList = v.object({
 	agents: v.array(
 		v.looseObject({
 			name: v.string(),
+			examples: v.optional(v.array(v.string()), []),
 			model: v.string(),
 			models: v.array(v.looseObject({ name: v.string(), ready: v.boolean(), needs: v.exactOptional(v.string()) })),
 		}),
@@ -29,7 +33,13 @@ const agentList = v.object({
 export async function writeBanner(options: BannerOptions, { agents }: Inspection): Promise<string> {
 	const { url, hasKeys } = options;
 	const chat = toCommand('chat', url === 'http://127.0.0.1:8787' ? '' : `--url ${url}`);
-	const body = JSON.stringify({ agent: 'assistant', text: 'What is 17 + 25?' });
+	const [
+		{
+			name: agent,
+			examples: [text = 'Hello'],
+		} = { name: 'NAME', examples: [] },
+	] = agents;
+	const body = JSON.stringify({ agent, text }).replaceAll("'", "'\\''");
 	const key = hasKeys ? ` -H 'authorization: Bearer '$RUNLET_API_KEY` : '';
 	return `
   Runlet is at ${url}
@@ -51,9 +61,9 @@ function describeAccess({ hasKeys, isPrivate }: BannerOptions): string {
 const budgets = v.looseObject({ budgets: v.object({ session: limitSchema, day: limitSchema }) });
 
 /** Says the default budgets. With keys set, only an admin can ask for them. */
-async function describeBudgets({ port, secret }: BannerOptions): Promise<string> {
+async function describeBudgets({ port, secret, basePath }: BannerOptions): Promise<string> {
 	try {
-		const response = await fetch(`http://127.0.0.1:${port}/v1/usage?days=1`, {
+		const response = await fetch(`http://127.0.0.1:${port}${basePath}/v1/usage?days=1`, {
 			headers: { [localHeader]: secret },
 			signal: AbortSignal.timeout(5_000),
 		});
@@ -85,9 +95,13 @@ export interface Inspection {
 }
 
 /** Asks a running Worker for its state. */
-export async function inspect({ port, secret }: Pick<BannerOptions, 'port' | 'secret'>): Promise<Inspection> {
+export async function inspect({
+	port,
+	secret,
+	basePath,
+}: Pick<BannerOptions, 'port' | 'secret' | 'basePath'>): Promise<Inspection> {
 	const ask = async (path: string) => {
-		const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+		const response = await fetch(`http://127.0.0.1:${port}${basePath}${path}`, {
 			headers: { [localHeader]: secret },
 			signal: AbortSignal.timeout(20_000),
 		});
@@ -97,7 +111,9 @@ export async function inspect({ port, secret }: Pick<BannerOptions, 'port' | 'se
 	try {
 		const [{ body: health }, { status, body }] = [await ask('/healthz?deep'), await ask('/v1/agents')];
 		const listed = v.safeParse(agentList, body);
-		const why = v.is(failure, body) ? body.error.message : `GET /v1/agents answers ${status}`;
+		const why = v.is(failure, body)
+			? body.error.message
+			: `GET ${basePath}/v1/agents answers ${status}. ${describeLost(basePath)}`;
 		const answers = listed.success || status === 401 || why.startsWith('API_KEYS: not set');
 		const found = v.is(problemList, health) ? health.problems : [];
 		const problems = found.map(({ where, message }) => `${where}: ${message}`);

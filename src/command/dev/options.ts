@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toMessageText } from '../../core/ground/errors.ts';
 import { findNearest } from '../../core/ground/nearest.ts';
+import { toBasePath } from '../base-path.ts';
 import { UsageError } from '../command.ts';
 import { defaultKeysFile } from '../keys/file.ts';
 import { defaultConfig, root, toCommand } from '../project.ts';
@@ -13,6 +14,7 @@ export const usage = `${toCommand('dev', '[OPTIONS]')}: serves everything on thi
   --port PORT         where it listens (8787)
   --ip ADDRESS        on which address; from another than 127.0.0.1 others reach it, and need a key
   --var NAME:VALUE    a variable, such as MODEL:claude-sonnet-4-6; .dev.vars has those that stay
+  --base-path PATH    where createRunlet has a basePath: the same, such as /ai
   --persist-to DIR    where sessions and skills are kept (.wrangler/state)
   --keys              asks for the keys of ${toCommand('keys')}, and answers under any name
   --keys-file FILE    where their hashes are (keys.json)
@@ -38,6 +40,7 @@ const flag = { type: 'boolean' } as const;
 const own = {
 	port: text,
 	ip: text,
+	'base-path': text,
 	'local-protocol': text,
 	'https-key-path': text,
 	'https-cert-path': text,
@@ -52,6 +55,8 @@ export interface DevOptions {
 	readonly help: boolean;
 	readonly port: number;
 	readonly ip: string;
+	/** The path that Runlet stands under in the Worker. */
+	readonly basePath: string;
 	/** Whether only this machine can reach the server. Only then it answers without a key. */
 	readonly isPrivate: boolean;
 	readonly tls: { readonly key: Buffer; readonly cert: Buffer } | undefined;
@@ -109,6 +114,7 @@ export function readOptions(args: readonly string[]): DevOptions {
 		help: values.help === true,
 		port: toPort(readText('port')),
 		ip,
+		basePath: toBasePath(readText('base-path')),
 		isPrivate: loopback.includes(ip) && !isGiven('remote', 'tunnel', 'tunnel-name'),
 		tls: readTls(readText('local-protocol'), readText('https-key-path'), readText('https-cert-path')),
 		keysFile: readText('keys-file') ?? (values.keys === true ? defaultKeysFile : undefined),

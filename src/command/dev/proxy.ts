@@ -22,6 +22,8 @@ export interface ProxyOptions {
 	 * Returns the Worker's address. Waits for a starting Worker. Throws a `RunletError` that says why it does not run.
 	 */
 	readonly findAddress: () => Promise<Address>;
+	/** The path that Runlet stands under in the Worker. */
+	readonly basePath?: string;
 	/** Whether every `Host` is refused except the names of this machine. */
 	readonly onlyLoopback: boolean;
 	/** Called when an answer starts. */
@@ -44,7 +46,7 @@ export function createProxy(options: ProxyOptions): Proxy {
 	const agent = new Agent({ keepAlive: true, timeout: 4_000, maxSockets: Number.POSITIVE_INFINITY });
 	const settings = { keepAliveTimeout: 65_000, maxHeaderSize: 65_536 };
 	const waiting = new Set<(error: RunletError) => void>();
-	const way: Way = { ...options, agent, waiting, readUpload: createUploads(options.limits) };
+	const way: Way = { ...options, agent, waiting, readUpload: createUploads(options.limits, options.basePath) };
 	const answer = (req: IncomingMessage, res: ServerResponse) => void handle(req, res, way);
 	const server =
 		options.tls === undefined
@@ -114,10 +116,11 @@ const credentials = ['authorization', 'x-api-key', 'api-key'];
  * Whether the Worker refuses a request by its headers alone: an unsigned webhook or, if keys are needed, a request
  * without a key. The proxy does not wait for the body of such a request.
  */
-function isHopeless({ url = '', headers }: IncomingMessage, { secret }: Way): boolean {
+function isHopeless({ url = '', headers }: IncomingMessage, { secret, basePath = '' }: Way): boolean {
 	const [path = ''] = url.split('?');
-	if (!path.startsWith('/v1/')) return false;
-	if (!path.startsWith('/v1/webhooks/')) return secret === undefined && credentials.every((name) => !headers[name]);
+	if (!path.startsWith(`${basePath}/v1/`)) return false;
+	if (!path.startsWith(`${basePath}/v1/webhooks/`))
+		return secret === undefined && credentials.every((name) => !headers[name]);
 	const source = Object.values(sources).find(({ name }) => path.endsWith(`/${name}`));
 	if (source === undefined) return false;
 	try {

@@ -42,7 +42,7 @@ export const noBody: Upload = { isGiven: true, chunks: [], length: 0, release: (
  * Throws `too_large`, `timeout`, or `overloaded` if too much is being read. Throws at once, while the sender may still
  * be sending.
  */
-export function createUploads(given: Partial<UploadLimits> = {}) {
+export function createUploads(given: Partial<UploadLimits> = {}, basePath = '') {
 	const limits = { ...usual, ...given };
 	let count = 0;
 	let held = 0;
@@ -50,7 +50,7 @@ export function createUploads(given: Partial<UploadLimits> = {}) {
 	return async (req: IncomingMessage): Promise<Upload | undefined> => {
 		const isGiven = req.headers['content-length'] !== undefined || req.headers['transfer-encoding'] !== undefined;
 		if (!isGiven) return { ...noBody, isGiven };
-		const { bytes = req.url?.startsWith('/v1/webhooks/') ? maxWebhookBody : maxBody } = limits;
+		const { bytes = req.url?.startsWith(`${basePath}/v1/webhooks/`) ? maxWebhookBody : maxBody } = limits;
 		if (Number(req.headers['content-length'] ?? 0) > bytes) throw bodyTooLarge(bytes);
 		if (count >= limits.count) throw tooMany();
 		const { promise, resolve, reject } = Promise.withResolvers<Upload | undefined>();
