@@ -18,6 +18,7 @@ registerHooks({
 
 const folder = join(root, 'examples');
 const names = readdirSync(folder)
+	.filter((file) => file.endsWith('.ts'))
 	.map((file) => file.replace(/\.ts$/, ''))
 	.filter((name) => name !== 'show');
 const [name] = process.argv.splice(2, 1);
