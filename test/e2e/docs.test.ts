@@ -158,11 +158,15 @@ describe('every Worker starts with the bindings of its page, and answers', () =>
 		});
 		try {
 			const [, base = ''] = /basePath: '([^']+)'/.exec(block.code) ?? [];
-			const listed: unknown = await (await miniflare.dispatchFetch(`http://127.0.0.1${base}/v1/agents`)).json();
+			const headers = { cookie: 'login=ada' };
+			const agents = await miniflare.dispatchFetch(`http://127.0.0.1${base}/v1/agents`, { headers });
+			const listed: unknown = await agents.json();
 			const [agent] = v.parse(agentList, listed).agents;
+			if (block.code.includes('authenticate:'))
+				expect((await miniflare.dispatchFetch(`http://127.0.0.1${base}/v1/sessions`)).status).toBe(401);
 			const created = await miniflare.dispatchFetch(`http://127.0.0.1${base}/v1/sessions`, {
 				method: 'POST',
-				headers: { 'content-type': 'application/json' },
+				headers: { 'content-type': 'application/json', cookie: 'login=ada' },
 				body: JSON.stringify({ agent: agent?.name, text: 'Hello.' }),
 			});
 			expect([created.status, await created.text()]).toEqual([201, expect.stringContaining('"completed"')]);
