@@ -80,3 +80,43 @@ test('README links to every page', () => {
 	const linked = [...read('README.md').matchAll(/\]\((docs\/[\w-]+\.md)\)/g)].map(([, page]) => page);
 	expect([...new Set(linked)].sort()).toEqual(globSync('docs/*.md', { cwd: root }).sort());
 });
+
+test('docs/api.md lists the status of every code', () => {
+	const statuses = [...read('src/core/ground/errors.ts').matchAll(/^\t(\w+): (\d{3}),$/gm)];
+	const rows = [...read('docs/api.md').matchAll(/^\| ((?:`\d{3}`(?:, )?)+) \| (.*?) \|/gm)];
+	const named = new Map(
+		rows.flatMap(([, status = '', codes = '']) => [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => [code, status])),
+	);
+	const abbreviated = /^(invalid_argument|invalid_tool|invalid_skill|invalid_agent|duplicate_tool|duplicate_skill)$/;
+	const wrong = statuses.filter(
+		([, code = '', status = '']) => !abbreviated.test(code) && !named.get(code)?.includes(status),
+	);
+	expect(wrong.map(([, code]) => code)).toEqual([]);
+});
+
+test('docs/environment.md lists every variable', () => {
+	const names = [...read('src/cloudflare/config/env.ts').matchAll(/readonly ([A-Z][A-Z_]+)\??:/g)].map(
+		([, name = '']) => name,
+	);
+	const page = read('docs/environment.md');
+	expect(names.length).toBeGreaterThan(15);
+	expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+/** The fields of an interface, at its first level. */
+function listFields(file: string, name: string): readonly string[] {
+	const [, body = ''] = new RegExp(`^export interface ${name} .*?\\{$(.*?)^\\}$`, 'ms').exec(read(file)) ?? [];
+	return [...body.matchAll(/^\t(?:readonly )?(\w+)(?:\?|\()?.*[:(]/gm)].map(([, field = '']) => field);
+}
+
+test.each([
+	['src/cloudflare/agent/define.ts', 'AgentDefinition', 'docs/agents.md'],
+	['src/cloudflare/runlet/options.ts', 'RunletOptions', 'docs/own-worker.md'],
+	['src/core/tool/tool.ts', 'ToolContext', 'docs/tools.md'],
+	['src/core/tool/tool.ts', 'Tool', 'docs/tools.md'],
+])('%s: every field of %s is in %s', (file, name, page) => {
+	const fields = listFields(file, name);
+	expect(fields.length).toBeGreaterThan(4);
+	const text = read(page);
+	expect(fields.filter((field) => !new RegExp(`\`${field}\\b`).test(text))).toEqual([]);
+});
