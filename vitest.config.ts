@@ -9,7 +9,7 @@ import { callbackSecret, senders } from './test/cloudflare/webhooks/senders.ts';
 const pure = ['test/{source,core,cloudflare,client}/**/*.test.ts'];
 const worker = ['test/**/*.worker.test.ts'];
 const both = [
-	'test/core/{chat,tool}/**/*.test.ts',
+	'test/core/{chat,tool,workspace}/**/*.test.ts',
 	'test/cloudflare/webhooks/**/*.test.ts',
 	'test/core/ground/{public-url,public-fetch}.test.ts',
 ];

@@ -8,6 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 /** The floors, from the ground up. Rooms of one floor do not import each other. */
 const floors: readonly (readonly string[])[] = [
 	['core/ground'],
+	['core/workspace'],
 	['core/tool'],
 	['core/skill', 'core/toolboxes'],
 	['core/chat'],

@@ -46,3 +46,5 @@ export {
 } from './tool/index.ts';
 export type { Toolbox } from './toolboxes/index.ts';
 export * as toolbox from './toolboxes/index.ts';
+export type { Workspace } from './workspace/index.ts';
+export * as workspace from './workspace/index.ts';

@@ -1,0 +1,19 @@
+/** `workspace`: the files of a session, and where they are kept. */
+
+export { type InMemoryOptions, inMemory } from './memory.ts';
+export type { Quota } from './quota.ts';
+export type {
+	ByteRange,
+	ChangedFile,
+	Edit,
+	FileChange,
+	FileChanges,
+	FileInfo,
+	FolderInfo,
+	LineRange,
+	ListedEntry,
+	Listing,
+	ListOptions,
+	TextLines,
+	Workspace,
+} from './workspace.ts';

@@ -1,0 +1,176 @@
+import { RunletError } from '../ground/errors.ts';
+import { type ContentInfo, describeContent, markedLines, skipLines } from './content.ts';
+import { createWorkspace, toBytes } from './create.ts';
+import { createDiff } from './diff.ts';
+import { type Entry, planUndo } from './journal.ts';
+import { checkPath } from './path.ts';
+import { PathIndex } from './path-index.ts';
+import { planEdits, type Replacement } from './plan.ts';
+import { addUsage, type Quota, type Usage, usualQuota } from './quota.ts';
+import type { Caller, CheckedEdit, ListQuery, StoredFile, WorkspaceStore } from './store.ts';
+import type { ChangedFile, FileChange, ListedEntry, Workspace } from './workspace.ts';
+
+/** Entries that a journal in memory keeps. */
+const mostEntries = 1_000;
+
+/** Options of a workspace in memory. */
+export interface InMemoryOptions {
+	readonly quota?: Partial<Quota>;
+}
+
+/** Makes a workspace in memory, with files by their paths. It lives as long as the object. */
+export function inMemory(
+	files: Readonly<Record<string, string | Uint8Array>> = {},
+	{ quota }: InMemoryOptions = {},
+): Workspace {
+	const store = new MemoryStore({ ...usualQuota, ...quota });
+	const edits = Object.entries(files).map(([path, content]): CheckedEdit => {
+		return { type: 'write', path: checkPath(path, 'files'), content: toBytes(content, 'files') };
+	});
+	store.change(edits);
+	return createWorkspace(store);
+}
+
+/** The bytes of a file, and where its lines are. */
+interface Content {
+	readonly bytes: Uint8Array;
+	readonly marks: ContentInfo['marks'];
+}
+
+interface MemoryEntry extends Entry<Content> {
+	readonly id: string;
+	readonly at: number;
+	readonly callId?: string;
+	isUndone: boolean;
+}
+
+class MemoryStore implements WorkspaceStore {
+	readonly #files = new Map<string, StoredFile<Content>>();
+	readonly #index = new PathIndex();
+	readonly #notes = new Map<string, string>();
+	/** The newest last. */
+	readonly #journal: MemoryEntry[] = [];
+	readonly #results = new WeakMap<symbol, string>();
+	readonly #quota: Quota;
+	#usage: Usage = { files: 0, bytes: 0 };
+	#version = 0;
+	#entries = 0;
+
+	constructor(quota: Quota) {
+		this.#quota = quota;
+	}
+
+	find(path: string): StoredFile<Content> | 'folder' | undefined {
+		return this.#files.get(path) ?? (this.#index.isFolder(path) ? 'folder' : undefined);
+	}
+
+	hasBelow(path: string, gone: ReadonlySet<string>): boolean {
+		return this.#index.hasBelow(path, gone);
+	}
+
+	list(query: ListQuery): readonly ListedEntry[] {
+		return this.#index.list(query).map((path) => {
+			const file = this.#files.get(path);
+			return file === undefined ? { path, type: 'folder' } : { path, type: 'file', size: file.size };
+		});
+	}
+
+	read(file: StoredFile, from: number, to: number): Uint8Array {
+		return takeContent(file).bytes.slice(from, to);
+	}
+
+	findLine(file: StoredFile, line: number): number {
+		const { bytes, marks } = takeContent(file);
+		const mark = Math.min(Math.floor((line - 1) / markedLines), marks.length - 1);
+		const begin = marks[mark] ?? bytes.length;
+		return begin + skipLines(bytes.subarray(begin), line - 1 - mark * markedLines);
+	}
+
+	change(edits: readonly CheckedEdit[], caller?: Caller, result?: unknown): readonly ChangedFile[] {
+		const plan = planEdits(edits, this, ({ content }) => {
+			const { marks, ...info } = describeContent(content);
+			return { ...info, content: { bytes: content, marks }, version: ++this.#version, modifiedAt: Date.now() };
+		});
+		this.#apply(plan.files, { changed: plan.changed, caller, step: caller?.run });
+		for (const [key, value] of plan.notes) {
+			if (value === undefined) this.#notes.delete(key);
+			else this.#notes.set(key, JSON.stringify(value));
+		}
+		this.#remember(caller, result);
+		return plan.changed;
+	}
+
+	undo(steps: number, caller?: Caller): readonly ChangedFile[] {
+		const plan = planUndo<Content, MemoryEntry>(this.#journal.toReversed(), steps, this);
+		this.#apply(plan.files, { changed: plan.changed, caller });
+		for (const entry of plan.entries) entry.isUndone = true;
+		this.#remember(caller, { undone: plan.undone });
+		return plan.undone;
+	}
+
+	changes(limit: number, before?: string): readonly FileChange[] {
+		const all = this.#journal.toReversed().flatMap((entry) => {
+			return entry.changed.map((change, place) => ({ id: `${entry.id}.${place}`, entry, change }));
+		});
+		const begin = before === undefined ? 0 : all.findIndex(({ id }) => id === before) + 1;
+		if (before !== undefined && begin === 0)
+			throw new RunletError('invalid_request', 'cursor: not one of this list. Begin again without it.', {
+				field: 'cursor',
+			});
+		return all.slice(begin, begin + limit).map(({ id, entry: { at, callId, files }, change }) => {
+			const { path, from = path } = change;
+			const old = files.find((one) => one.path === from)?.before;
+			const next = files.find((one) => one.path === path)?.after;
+			const isBinary = [old, next].some((file) => file !== undefined && file.lines === undefined);
+			const diff = isBinary ? '' : createDiff({ path, from, before: toText(old), after: toText(next) });
+			const by = callId === undefined ? {} : { callId };
+			return { ...change, id, at: new Date(at).toISOString(), ...by, ...(diff !== '' && { diff }) };
+		});
+	}
+
+	readNote(key: string): unknown {
+		const json = this.#notes.get(key);
+		return json === undefined ? undefined : JSON.parse(json);
+	}
+
+	recall({ run }: Caller): unknown {
+		const json = this.#results.get(run);
+		return json === undefined ? undefined : JSON.parse(json);
+	}
+
+	/** Makes a change whose parts are all checked, and writes it into the journal. */
+	#apply(
+		files: readonly Replacement<Content>[],
+		{ changed, caller, step }: { changed: readonly ChangedFile[]; caller?: Caller; step?: symbol },
+	): void {
+		this.#usage = addUsage(this.#usage, files, this.#quota);
+		// First what goes: a file may take the place of a folder.
+		for (const { path, before, after } of files) {
+			if (before === undefined || after !== undefined) continue;
+			this.#files.delete(path);
+			this.#index.delete(path);
+		}
+		for (const { path, before, after } of files) {
+			if (after === undefined) continue;
+			this.#files.set(path, after);
+			if (before === undefined) this.#index.add(path);
+		}
+		if (files.length === 0) return;
+		const id = String(++this.#entries);
+		this.#journal.push({ id, at: Date.now(), callId: caller?.callId, step, files, changed, isUndone: false });
+		if (this.#journal.length > mostEntries) this.#journal.shift();
+	}
+
+	#remember(caller: Caller | undefined, result: unknown): void {
+		if (caller !== undefined && result !== undefined) this.#results.set(caller.run, JSON.stringify(result));
+	}
+}
+
+/** SAFETY: `find` is the only source of a `StoredFile`, and this store's gives its own. */
+function takeContent({ content }: StoredFile): Content {
+	return content as Content;
+}
+
+function toText(file: StoredFile<Content> | undefined): string | undefined {
+	return file && new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(file.content.bytes);
+}

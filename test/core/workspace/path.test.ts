@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { workspace } from '../../../src/core/index.ts';
+import { checkFolder, checkPath } from '../../../src/core/workspace/path.ts';
+import { refusal } from '../chat/support.ts';
+
+const refused: readonly [name: string, path: string][] = [
+	['a step out', '..'],
+	['a step out behind a folder', 'a/../../b'],
+	['a step out and in', 'a/../b'],
+	['an absolute path', '/etc/passwd'],
+	['the root of the machine', '/'],
+	['a drive', 'C:/x'],
+	['a drive without a slash', 'c:x'],
+	['a backslash', 'a\\..\\b'],
+	['a share', '\\\\server\\x'],
+	['an address', 'https://example.com/x'],
+	['NUL', 'a\0b'],
+	['a line feed', 'a\nb'],
+	['DEL', 'a\u007fb'],
+	['C1', 'a\u0085b'],
+	['a zero-width space', 'a\u200bb'],
+	['a zero-width joiner', '.\u200d.'],
+	['a byte order mark', '\ufeffa'],
+	['a soft hyphen', 'a\u00adb'],
+	['a right-to-left override', 'a\u202efdp.exe'],
+	['an isolate', 'a\u2066b'],
+	['a line separator', 'a\u2028b'],
+	['a tag', 'a\u{e0041}'],
+	['full-width dots', '\uff0e\uff0e/a'],
+	['a full-width slash', 'a\uff0fb'],
+	['a full-width backslash', 'a\uff3cb'],
+	['a full-width colon', 'c\uff1ax'],
+	['a one-dot leader', '\u2024\u2024/a'],
+	['a two-dot leader', '\u2025/a'],
+	['a division slash', 'a\u2215b'],
+	['a fraction slash', 'a\u2044b'],
+	['a high surrogate alone', 'a\ud800'],
+	['a low surrogate alone', '\udc00a'],
+	['a device', 'NUL'],
+	['a device in small letters', 'a/con'],
+	['a device with an ending', 'com1.txt'],
+	['a device with a raised digit', 'lpt\u00b2'],
+	['a blank path', ' '],
+	['a blank name', 'a/ /b'],
+	['a blank of another width', 'a/\u3000/b'],
+	['a filler', 'a/\u3164/b'],
+	['two slashes', 'a//b'],
+	['a name with a space behind', 'a /b'],
+	['two dots and a space', '.. /a'],
+	['three dots', '.../a'],
+	['a name that ends with a dot', 'a.'],
+	['an empty path', ''],
+	['the folder itself', '.'],
+	['a folder', 'a/'],
+	['a name of 256 bytes', 'a'.repeat(256)],
+	['a name of 256 bytes in fewer characters', 'é'.repeat(128)],
+	['5,000 characters', 'a/'.repeat(2_500)],
+];
+
+describe('a path', () => {
+	test.each(refused)('%s is refused, with what to do', (_, path) => {
+		expect(() => checkPath(path)).toThrow(/^path: .*\. ?\S/s);
+		expect(() => checkPath(path)).not.toThrow(/[\p{C}\p{Zl}\p{Zp}]/u);
+	});
+
+	test.each([
+		'a',
+		'src/index.ts',
+		'.gitignore',
+		'a b/c (1).txt',
+		'Überblick.md',
+		'naïve/日本語/😀.txt',
+		'a..b',
+		'cons',
+		'a~',
+		'é'.repeat(127),
+	])('%s stays as it is', (path) => {
+		expect(checkPath(path)).toBe(path);
+	});
+
+	test('is in NFC: two spellings are one file', async () => {
+		const files = workspace.inMemory({ 'cafe\u0301.txt': 'x' });
+		expect(await files.stat('caf\u00e9.txt')).toMatchObject({ type: 'file', path: 'caf\u00e9.txt' });
+	});
+
+	test('may begin with ./', () => {
+		expect(checkPath('./a/./b')).toBe('a/b');
+		expect([checkFolder('.'), checkFolder('./'), checkFolder(''), checkFolder('a/')]).toEqual(['', '', '', 'a']);
+	});
+
+	test('every method refuses a path that is not safe', async () => {
+		const files = workspace.inMemory({ a: 'x' });
+		for (const work of [
+			() => files.list({ path: '../a' }),
+			() => files.stat('../a'),
+			() => files.read('../a'),
+			() => files.readLines('../a'),
+			() => files.write('../a', ''),
+			() => files.delete('../a'),
+			() => files.move('a', '../a'),
+			() => files.move('../a', 'b'),
+			() => files.change([{ type: 'write', path: '../a', content: '' }]),
+		])
+			expect(await refusal(work())).toMatchObject({ code: 'invalid_argument' });
+	});
+
+	const tricks = [
+		'.',
+		'..',
+		'/',
+		'\\',
+		':',
+		'\0',
+		' ',
+		'\u200b',
+		'\u202e',
+		'\uff0e',
+		'\uff0f',
+		'\u2024',
+		'\ud800',
+		'a',
+		'é',
+		'con',
+		'~',
+		'%2e',
+	];
+
+	test('whatever it is made of, one that is taken stays within the workspace, and is taken again as it is', () => {
+		fc.assert(
+			fc.property(
+				fc.array(fc.oneof(fc.constantFrom(...tricks), fc.string({ unit: 'binary', maxLength: 3 }))),
+				(pieces) => {
+					let taken: string;
+					try {
+						taken = checkPath(pieces.join(''));
+					} catch {
+						return;
+					}
+					expect(checkPath(taken)).toBe(taken);
+					expect(taken).toBe(taken.normalize('NFC'));
+					expect(taken).not.toMatch(/^\/|\\|\/\/|\/$|[\p{Cc}\p{Cf}\p{Cs}]/u);
+					for (const form of [taken, taken.normalize('NFKC')]) {
+						const names = form.split('/');
+						expect(names.map((name) => name.trim())).not.toContain('..');
+						expect(names).toHaveLength(taken.split('/').length);
+					}
+				},
+			),
+			{ numRuns: 3_000 },
+		);
+	});
+});
