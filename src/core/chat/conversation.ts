@@ -1,5 +1,6 @@
+import type { ConversationText } from '../tool/index.ts';
 import { cutMessage } from './cut.ts';
-import { type Message, type SystemMessage, toSendable } from './message.ts';
+import { type Message, messageText, type SystemMessage, toSendable } from './message.ts';
 import type { MessageContext } from './options.ts';
 import type { ChatUsage } from './usage.ts';
 
@@ -53,6 +54,16 @@ export function findCuts(messages: readonly Message[], { from }: Window): number
 /** The messages of a window as a provider may be sent them. */
 export function selectSent(messages: readonly Message[], { front, from }: Window): Message[] {
 	return toSendable([...front, ...messages.slice(from)]).map(cutMessage);
+}
+
+/** The texts of people, the model and tools, the newest first. */
+export function* listTexts(messages: readonly Message[]): Generator<ConversationText> {
+	for (let at = messages.length - 1; at >= 0; at--) {
+		const message = messages[at];
+		if (message === undefined || message.role === 'system') continue;
+		const text = messageText(message);
+		if (text !== '') yield { role: message.role, text };
+	}
 }
 
 export function isSummary(message: Message): message is SystemMessage {

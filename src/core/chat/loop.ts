@@ -43,7 +43,7 @@ export async function loop(options: ChatOptions, input: readonly Message[], cont
 	const { signal, stream, resume } = context;
 	const run = createState(options, input, context);
 	try {
-		const setting = prepareTurns(options, stream, signal);
+		const setting = prepareTurns(options, { stream, signal }, run.conversation.messages);
 		if (resume === undefined) await run.emit({ type: 'run.started', runId: setting.runId, attempt: 1 });
 		return await runTurns(run, setting);
 	} catch (thrown) {

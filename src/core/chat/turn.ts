@@ -8,8 +8,9 @@ import { noEnv } from '../tool/tool.ts';
 import { ActiveSkills } from './active-skills.ts';
 import type { TurnReaders } from './ask-model.ts';
 import { askWithinContext } from './context-limit.ts';
-import type { Conversation } from './conversation.ts';
+import { type Conversation, listTexts } from './conversation.ts';
 import { assertEffort } from './effort.ts';
+import type { Message } from './message.ts';
 import { assertKnownOptions, type ChatOptions } from './options.ts';
 import { anyObjectWords, assertReadable, isAnyObject } from './output.ts';
 import { raceAbort } from './signal.ts';
@@ -32,14 +33,19 @@ export interface TurnSetting {
 }
 
 /** Reads a run's options. Throws `invalid_request` where one is wrong. */
-export function prepareTurns(options: ChatOptions, stream: boolean, signal: AbortSignal): TurnSetting {
+export function prepareTurns(
+	options: ChatOptions,
+	{ stream, signal }: Pick<TurnSetting, 'stream' | 'signal'>,
+	messages: readonly Message[],
+): TurnSetting {
 	assertKnownOptions(options);
 	if (typeof options.model !== 'string' || options.model === '') {
 		throw new RunletError('invalid_request', 'model: missing. Name one, such as "demo".', { field: 'model' });
 	}
 	assertReadable(options.outputSchema);
 	assertEffort(options.reasoningEffort);
-	const { sessionId, runId = crypto.randomUUID(), env = noEnv, state = inMemoryState() } = options.context ?? {};
+	const { sessionId, runId = crypto.randomUUID(), workspace } = options.context ?? {};
+	const { env = noEnv, state = inMemoryState() } = options.context ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);
 	let tools: readonly Tool[] = [];
 	const offered = forAgent(options.skillTools ?? []);
@@ -51,6 +57,8 @@ export function prepareTurns(options: ChatOptions, stream: boolean, signal: Abor
 		runId,
 		sessionId,
 		env,
+		workspace,
+		readConversation: () => listTexts(messages),
 		onThrow: options.onToolThrow,
 		get skillContext(): SkillContext {
 			const { skillContext = options.context?.skillContext ?? {} } = options;

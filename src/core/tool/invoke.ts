@@ -51,7 +51,9 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 			return createFailure('failed', `${tool.name} has no function: its result comes from outside.`);
 		emitNote(emit, () => tool.onRequest?.(args()));
 		const state = shown.state ?? inMemoryState();
-		const own = { callId: '', skillContext: {}, env: noEnv, ...shown, state, emit, signal };
+		const { callId = '' } = shown;
+		const workspace = shown.workspace?.forCall(callId);
+		const own = { skillContext: {}, env: noEnv, ...shown, callId, state, workspace, emit, signal };
 		const outcome = await callHandler(tool, args(), own, onThrow);
 		if (outcome.ok) emitNote(emit, () => createResultNote(tool, args(), outcome.value));
 		else emitNote(emit, () => createErrorNote(tool, args(), outcome.error.message));
@@ -161,9 +163,16 @@ async function callHandler(
 	} catch (error) {
 		throwIfAborted(context.signal);
 		const refused = error instanceof RunletError && error.code === 'invalid_argument';
-		if (!refused) onThrow?.(tool.name, error);
+		if (!isExpected(error)) onThrow?.(tool.name, error);
 		return createFailure(refused ? 'invalid_argument' : 'failed', toMessageText(error));
 	}
+}
+
+/** Failures of the workspace that a model can do something about. They are no faults of the tool. */
+const expectedCodes: readonly string[] = ['invalid_argument', 'not_found', 'conflict', 'too_large'];
+
+function isExpected(error: unknown): boolean {
+	return error instanceof RunletError && expectedCodes.includes(error.code);
 }
 
 async function call(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {

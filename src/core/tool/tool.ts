@@ -1,4 +1,5 @@
 import type { MessagePart } from '../ground/part.ts';
+import type { Workspace } from '../workspace/index.ts';
 import type { Env } from './env.ts';
 import type { JsonSchema } from './schema.ts';
 import type { ToolState } from './state.ts';
@@ -9,6 +10,12 @@ export type Note = string | readonly [label: string, detail: string];
 // SAFETY: only a Worker has an environment. In the library it is what the caller passes, so its fields may be missing.
 /** The environment of a call without one. */
 export const noEnv = {} as Env;
+
+/** A message of the conversation as text. */
+export interface ConversationText {
+	readonly role: string;
+	readonly text: string;
+}
 
 /** The context of a tool call. */
 export interface ToolContext {
@@ -24,6 +31,10 @@ export interface ToolContext {
 	readonly env: Env;
 	/** What the session remembers between calls. */
 	readonly state: ToolState;
+	/** The files of the session. What a call changes there is one step. In the library this is `options.context.workspace`. */
+	readonly workspace?: Workspace;
+	/** Reads the conversation, the newest message first. */
+	readonly readConversation?: () => Iterable<ConversationText>;
 	/** Shows a note to the readers of the run. Never throws. */
 	readonly emit: (note: Note) => void;
 }

@@ -106,7 +106,7 @@ export function describeChanges<C>(
 }
 
 /** Throws if a file would be below a file. */
-export function assertTree<C>(replaced: readonly Replacement<C>[], files: Files<C>): void {
+function assertTree<C>(replaced: readonly Replacement<C>[], files: Files<C>): void {
 	const made = new Set(replaced.flatMap(({ path, after }) => (after === undefined ? [] : [path])));
 	const gone = new Set(replaced.flatMap(({ path, after }) => (after === undefined ? [path] : [])));
 	const isFile = (path: string): boolean => {
