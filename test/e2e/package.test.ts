@@ -7,12 +7,13 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listBlocks, pages, toFile } from '../docs.ts';
+import { packRunlet } from '../pack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const project = mkdtempSync(join(tmpdir(), 'runlet-package-'));
 
-const run = (command: string, args: readonly string[], cwd = project): string =>
-	execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+const run = (command: string, args: readonly string[]): string =>
+	execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
 /** Compiles the files of a folder as a strict project does. */
 function compile(folder: string, types: readonly string[], lib: readonly string[]): void {
@@ -31,11 +32,11 @@ function compile(folder: string, types: readonly string[], lib: readonly string[
 	expect(spawnSync(command, ['-p', folder], { cwd: project, encoding: 'utf8' }).stdout).toBe('');
 }
 
+let packed: ReturnType<typeof packRunlet>;
 beforeAll(() => {
-	const packed: unknown = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', project], root));
-	const [{ filename }] = packed as [{ filename: string }];
+	packed = packRunlet(project);
 	writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'fresh', private: true, type: 'module' }));
-	run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', `./${filename}`]);
+	run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', packed.file]);
 });
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
@@ -96,16 +97,12 @@ test('the SDKs that the package holds a copy of ask their APIs, and their licenc
 });
 
 test('the package holds no test and no script', () => {
-	const files = run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], root);
-	const [{ files: listed }] = JSON.parse(files) as [{ files: { path: string }[] }];
-	const odd = listed
-		.map(({ path }) => path)
-		.filter(
-			(path) =>
-				!/^(dist\/((core|client|cloudflare)\/[\w/-]+\.(js|d\.ts)|command\/[\w/-]+\.js|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md|llms\.txt|docs\/[\w-]+\.(md|png))$/.test(
-					path,
-				),
-		);
+	const odd = packed.paths.filter(
+		(path) =>
+			!/^(dist\/((core|client|cloudflare)\/[\w/-]+\.(js|d\.ts)|command\/[\w/-]+\.js|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md|llms\.txt|docs\/[\w-]+\.(md|png))$/.test(
+				path,
+			),
+	);
 	expect(odd).toEqual([]);
 });
 

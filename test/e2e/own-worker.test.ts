@@ -1,0 +1,156 @@
+/** A project of its own (test/fixtures/own-worker) with the packed package: mounted in a Hono Worker, with all options. */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { findWrangler, quietEnv } from '../../src/command/wrangler.ts';
+import { packRunlet } from '../pack.ts';
+import { freePort } from '../runlet.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const wranglerPath = findWrangler();
+const project = mkdtempSync(join(tmpdir(), 'runlet-own-worker-'));
+
+const run = (command: string, args: readonly string[]): string =>
+	execFileSync(command, args, { cwd: project, encoding: 'utf8', env: quietEnv, stdio: ['ignore', 'pipe', 'inherit'] });
+
+beforeAll(() => {
+	cpSync(join(root, 'test/fixtures/own-worker'), project, { recursive: true });
+	const { file } = packRunlet(project);
+	writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'own-worker', private: true, type: 'module' }));
+	const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
+	run('npm', ['install', ...quiet, file, 'typescript@5.6.3']);
+	mkdirSync(join(project, 'node_modules/@cloudflare'), { recursive: true });
+	const types = 'node_modules/@cloudflare/workers-types';
+	symlinkSync(join(root, types), join(project, types), 'junction');
+});
+
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+test('it type-checks strictly, declarations included', () => {
+	run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', '.']);
+});
+
+test('it type-checks with TypeScript 5.6, which does not understand all declarations of hono', () => {
+	run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.', '--skipLibCheck']);
+});
+
+test("a name that context.env does not have is an error, in the words of the project's interface", () => {
+	const file = join(project, 'src/wrong.ts');
+	onTestFinished(() => rmSync(file));
+	writeFileSync(
+		file,
+		"import { tool } from 'runlet';\ntool.define({ name: 'x', description: 'X.', inputSchema: {}, passInput: true, fn: (_, { env }) => env.CRM_KYE });\n",
+	);
+	const compile = () =>
+		execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', '.'], {
+			cwd: project,
+			stdio: 'pipe',
+			encoding: 'utf8',
+		});
+	expect(compile).toThrow(
+		expect.objectContaining({ stdout: expect.stringMatching(/wrong\.ts.*'CRM_KYE' does not exist on type 'Env'/) }),
+	);
+});
+
+test('it builds as Wrangler deploys it, without the schema libraries that nobody needs', () => {
+	const out = join(project, 'out');
+	run(process.execPath, ['--no-warnings', wranglerPath, 'deploy', '--dry-run', '--outdir', out]);
+	const built = readFileSync(join(out, 'index.js'), 'utf8');
+	expect(built.length).toBeLessThan(6_000_000);
+	const taken = new Set([...built.matchAll(/node_modules\/((?:@[\w-]+\/)?[\w.-]+)\//g)].map(([, name]) => name));
+	expect(taken).toContain('runlet');
+	for (const name of ['zod', 'effect', 'arktype', '@standard-community/standard-json'])
+		expect(taken).not.toContain(name);
+});
+
+/** Serves the project as `wrangler dev` does, in a process group of its own. */
+async function serve(folder: string) {
+	const port = await freePort();
+	const args = [
+		'--no-warnings',
+		wranglerPath,
+		'dev',
+		'--ip',
+		'127.0.0.1',
+		'--port',
+		String(port),
+		'--persist-to',
+		folder,
+	];
+	const child = spawn(process.execPath, [...args, '--show-interactive-dev-session=false'], {
+		cwd: project,
+		detached: true,
+		env: quietEnv,
+		stdio: ['ignore', 'pipe', 'pipe'],
+	});
+	const { promise: up, resolve: tell, reject } = Promise.withResolvers<void>();
+	let output = '';
+	for (const stream of [child.stdout, child.stderr])
+		stream.setEncoding('utf8').on('data', (text: string) => {
+			output += text;
+			if (/Ready on/.test(output)) tell();
+		});
+	const ended = once(child, 'close');
+	void ended.then(() => reject(new Error(`wrangler dev ended:\n${output}`)));
+	await up;
+	return {
+		url: `http://127.0.0.1:${port}`,
+		stop: async () => {
+			if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
+			await ended;
+		},
+	};
+}
+
+test('it runs: a session lasts over a restart with the state of its tools, and is not there for another owner', async () => {
+	const folder = mkdtempSync(join(tmpdir(), 'runlet-own-worker-state-'));
+	let server = await serve(folder);
+	onTestFinished(async () => {
+		await server.stop();
+		rmSync(folder, { recursive: true, force: true });
+	});
+	const ask = (path: string, user?: string, body?: object) =>
+		fetch(`${server.url}${path}`, {
+			method: body === undefined ? 'GET' : 'POST',
+			headers: { ...(user !== undefined && { 'x-user': user }), 'content-type': 'application/json' },
+			...(body !== undefined && { body: JSON.stringify(body) }),
+		});
+
+	const created = await ask('/ai/v1/sessions', 'ada', { agent: 'desk', text: 'Count hello' });
+	expect(created.status).toBe(201);
+	const location = created.headers.get('location') ?? '';
+	expect(location).toMatch(/^\/ai\/v1\/sessions\/[0-9a-f]{64}$/);
+	expect(await created.json()).toMatchObject({ status: 'completed', text: 'It is "hello 1 SECRET".' });
+
+	await server.stop();
+	server = await serve(folder);
+	expect(await (await ask(location, 'ada')).json()).toMatchObject({ agent: 'desk', status: 'completed' });
+	const again = await ask(`${location}/messages`, 'ada', { text: 'Count hello' });
+	expect(await again.json()).toMatchObject({ text: 'It is "hello 2 SECRET".' });
+
+	for (const path of [location, `${location}/messages`, `${location}/events`])
+		expect([path, (await ask(path, 'bob')).status]).toEqual([path, 404]);
+	expect((await ask(`${location}/messages`, 'bob', { text: 'Hi' })).status).toBe(404);
+	expect((await ask(location)).status).toBe(401);
+	expect((await ask('/ai/v1/sessions', undefined, { agent: 'desk' })).status).toBe(401);
+
+	const { agents }: { agents: { skills: object }[] } = await (await ask('/ai/v1/agents', 'bob')).json();
+	expect(agents[0]?.skills).toEqual([{ name: 'handbook', description: 'user:handbook of user:bob.' }]);
+
+	expect(await (await ask('/')).text()).toBe('The host.');
+	expect(await (await ask('/nothing')).text()).toBe('The host has no such page.');
+	for (const path of ['/ai', '/ai/']) {
+		const page = await ask(path);
+		expect([path, page.status, page.headers.get('content-security-policy')]).toEqual([
+			path,
+			200,
+			expect.stringContaining("script-src 'self'"),
+		]);
+		expect(await page.text()).toContain('src="/ai/app.js"');
+	}
+	const script = await ask('/ai/app.js');
+	expect([script.status, script.headers.get('content-type')]).toEqual([200, expect.stringContaining('javascript')]);
+});
