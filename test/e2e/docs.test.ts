@@ -220,20 +220,36 @@ const commands = shells
 	);
 const helps = new Map<string, Promise<string>>();
 
+/** The help of a command, and of the one that it says to pass its other options to. */
+function readHelp(command: readonly string[]): Promise<string> {
+	const key = command.join(' ');
+	const known = helps.get(key);
+	if (known !== undefined) return known;
+	const [program = '', ...args] = command;
+	const help = run(program, [...args, '--help'], { cwd: root }).then(async ({ stdout }) => {
+		const [, inner] = /npx (wrangler [a-z]+) --help/.exec(stdout) ?? [];
+		return inner === undefined ? stdout : stdout + (await readHelp(toCommand(`npx ${inner}`)));
+	});
+	helps.set(key, help);
+	return help;
+}
+
+/** A line of a shell as a command that shows its help; empty for one that npm brings. */
+function toCommand(line: string): readonly string[] {
+	const [, script] = /^npm (?:run )?([\w:]+)/.exec(line) ?? [];
+	if (script !== undefined && /^(install|i|pack|create|ci|test)$/.test(script)) return [];
+	if (script !== undefined) return ['npm', 'run', '--silent', script, '--'];
+	const [, tool = '', words = ''] = /^npx (\w+)((?: [a-z]+)*)/.exec(line) ?? [];
+	const own = tool === 'runlet' ? [process.execPath, 'src/command/bin.ts'] : [join(root, 'node_modules/.bin', tool)];
+	return [...own, ...words.split(' ').filter((word) => word !== '')];
+}
+
 describe('every command is there, with its options', () => {
 	test.each(commands)('%s: %s', async (_, line) => {
-		const script = /^npm (?:run )?(?<script>[\w:]+)/.exec(line)?.groups?.script;
-		if (script === undefined || /^(install|i|pack|create|ci)$/.test(script)) return;
-		const manifest: unknown = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-		const { scripts: known } = v.parse(v.object({ scripts: v.record(v.string(), v.string()) }), manifest);
-		expect(Object.keys(known)).toContain(script);
-		const options = [...(line.split(' -- ')[1] ?? '').matchAll(/(?<=^|\s)--[\w-]+/g)].map(([option]) => option);
-		if (options.length === 0) return;
-		const help =
-			helps.get(script) ??
-			run('npm', ['run', '--silent', script, '--', '--help'], { cwd: root }).then(({ stdout }) => stdout);
-		helps.set(script, help);
-		for (const option of options) expect(await help).toContain(option);
+		const command = toCommand(line);
+		if (command.length === 0) return;
+		const help = await readHelp(command);
+		for (const [option] of line.matchAll(/(?<= )--[\w-]+/g)) expect(help).toContain(option);
 	});
 });
 
