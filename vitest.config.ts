@@ -6,7 +6,7 @@ import { sourceNames } from './src/cloudflare/webhooks/source.ts';
 import { callbackSecret, senders } from './test/cloudflare/webhooks/senders.ts';
 
 /** Tests that need no platform; those of the loop, of tools and of addresses run in Node and in workerd. */
-const pure = ['test/{source,core,cloudflare,client}/**/*.test.ts'];
+const pure = ['test/{source,core,cloudflare,client,testing}/**/*.test.ts'];
 const worker = ['test/**/*.worker.test.ts'];
 const both = [
 	'test/core/{chat,tool,workspace}/**/*.test.ts',

@@ -23,13 +23,16 @@ const floors: readonly (readonly string[])[] = [
 	['cloudflare/routes'],
 	['cloudflare/runlet'],
 	['cloudflare/index.ts'],
-	['client', 'agents'],
+	['client', 'agents', 'testing'],
 	['page', 'command', 'worker.ts'],
 ];
 
 /** The floors within a room, from the ground up. */
 const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
-	'cloudflare/objects': [['migrate.ts'], ['directory', 'ledger', 'publisher']],
+	'cloudflare/objects': [
+		['migrate.ts', 'durable-object.ts'],
+		['directory', 'ledger', 'publisher'],
+	],
 	'cloudflare/session': [['store'], ['events'], ['run'], ['inbox'], ['ui'], ['object.ts']],
 };
 
@@ -39,6 +42,7 @@ const only: Readonly<Record<string, readonly string[]>> = {
 	agents: [],
 	client: ['cloudflare/wire'],
 	page: ['client'],
+	testing: ['core', 'cloudflare/agent', 'cloudflare/rpc', 'cloudflare/session'],
 	'worker.ts': ['agents'],
 };
 

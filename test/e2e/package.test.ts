@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listBlocks, pages, toFile } from '../docs.ts';
+import { type Block, listBlocks, pages, toFile } from '../docs.ts';
 import { packRunlet } from '../pack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -15,8 +15,11 @@ const project = mkdtempSync(join(tmpdir(), 'runlet-package-'));
 const run = (command: string, args: readonly string[]): string =>
 	execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
+/** Whether a block is the test of an agent. */
+const isTest = ({ code }: Block) => code.includes("'runlet/testing'");
+
 /** Compiles the files of a folder as a strict project does. */
-function compile(folder: string, types: readonly string[], lib: readonly string[]): void {
+function compile(folder: string, types: readonly string[], lib: readonly string[], more: object = {}): void {
 	const compilerOptions = {
 		strict: true,
 		noEmit: true,
@@ -25,6 +28,7 @@ function compile(folder: string, types: readonly string[], lib: readonly string[
 		types,
 		lib,
 		allowImportingTsExtensions: true,
+		...more,
 	};
 	const config = JSON.stringify({ compilerOptions, include: ['**/*.ts'] });
 	writeFileSync(join(project, folder, 'tsconfig.json'), config);
@@ -99,22 +103,28 @@ test('the SDKs that the package holds a copy of ask their APIs, and their licenc
 test('the package holds no test and no script', () => {
 	const odd = packed.paths.filter(
 		(path) =>
-			!/^(dist\/((core|client|cloudflare)\/[\w/-]+\.(js|d\.ts)|command\/[\w/-]+\.js|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md|llms\.txt|docs\/[\w-]+\.(md|png))$/.test(
+			!/^(dist\/((core|client|cloudflare|testing)\/[\w/-]+\.(js|d\.ts)|command\/[\w/-]+\.js|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md|llms\.txt|docs\/[\w-]+\.(md|png))$/.test(
 				path,
 			),
 	);
 	expect(odd).toEqual([]);
 });
 
-test('the code of README and of docs compiles against the package', () => {
+test('the code of README and of docs compiles against the package, and tests of agents pass without a Worker', () => {
 	const blocks = pages.flatMap(listBlocks).filter(({ language }) => language === 'ts');
 	expect(blocks.length).toBeGreaterThan(15);
 	for (const block of blocks) {
-		const file = join(project, 'docs', toFile(block));
+		const path = isTest(block) ? toFile(block).replace('pages/', 'tests/') : toFile(block);
+		const file = join(project, 'docs', path);
 		mkdirSync(dirname(file), { recursive: true });
 		writeFileSync(file, block.code);
 	}
 	const types = join(root, 'node_modules/@cloudflare/workers-types');
 	compile('docs/src', [types], ['es2024', 'esnext.array']);
-	compile('docs/pages', [join(root, 'node_modules/@types/node')], ['es2024', 'dom']);
+	const node = join(root, 'node_modules/@types/node');
+	compile('docs/pages', [node], ['es2024', 'dom']);
+	// The types of Node and of Workers contradict each other, which is nothing to a project.
+	compile('docs/tests', [types, node], ['es2024', 'esnext.array'], { skipLibCheck: true });
+	for (const file of globSync('docs/tests/*.ts', { cwd: project }))
+		expect(run(process.execPath, ['--test', file])).toMatch(/pass 1\b[\s\S]*fail 0\b/);
 });

@@ -22,11 +22,18 @@ interface Reader {
  * all of it.
  */
 export function createResolver(agent: Agent, reader: Reader): SkillResolver | undefined {
-	const { skills, skillResolver } = agent;
+	return joinSkills(agent, (names) => findGiven(agent, names, reader));
+}
+
+/** Joins the skills written in an agent with those that are given by their names, or all of them. */
+export function joinSkills(
+	{ skills, skillResolver }: Agent,
+	findGiven: (names: readonly string[] | undefined) => SkillResolver | undefined,
+): SkillResolver | undefined {
 	const own = skills === 'all' ? [] : skills.filter((entry) => typeof entry !== 'string');
 	const named = skills === 'all' ? undefined : skills.filter((entry) => typeof entry === 'string');
 	const names = skillResolver !== undefined && named?.length === 0 ? undefined : named;
-	const given = names?.length === 0 ? undefined : findGiven(agent, names, reader);
+	const given = names?.length === 0 ? undefined : findGiven(names);
 	const resolvers = [...(own.length === 0 ? [] : [inMemoryResolver(own)]), ...(given === undefined ? [] : [given])];
 	return resolvers.length > 1 ? joinResolvers(resolvers) : resolvers[0];
 }
@@ -39,7 +46,14 @@ function findGiven(
 ): SkillResolver | undefined {
 	const source = agent.skillResolver ?? runtime.skills;
 	if (source === undefined) return createPublished(agent, names, config, providers);
-	const resolver = findResolver(source, config.env, owner);
+	return findNamed(findResolver(source, config.env, owner), names);
+}
+
+/** The skills of a resolver with the given names, or all. */
+export function findNamed(
+	resolver: SkillResolver | undefined,
+	names: readonly string[] | undefined,
+): SkillResolver | undefined {
 	return resolver === undefined || names === undefined ? resolver : restrictResolver(resolver, names);
 }
 

@@ -1,9 +1,9 @@
-import { DurableObject } from 'cloudflare:workers';
 import type { Runtime } from '../agent/runtime.ts';
 import type { ProtocolContext } from '../compat/format.ts';
 import { config } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { log, toFailureFields } from '../log.ts';
+import { DurableObject } from '../objects/durable-object.ts';
 import type { Limit } from '../rpc/budget.ts';
 import { type RpcResult, toJsonStream, toRpcResult } from '../rpc/result.ts';
 import type {

@@ -1,7 +1,7 @@
-import { DurableObject } from 'cloudflare:workers';
 import { config } from '../../config/config.ts';
 import type { WorkerEnv } from '../../config/env.ts';
 import { askDirectory, type DirectoryApi, type DirectoryPage, everybody, type Listed } from '../../rpc/directory.ts';
+import { DurableObject } from '../durable-object.ts';
 import { DirectoryStore } from './store.ts';
 
 /** The Durable Object of an owner's directory. */

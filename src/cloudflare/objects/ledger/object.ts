@@ -1,7 +1,7 @@
-import { DurableObject } from 'cloudflare:workers';
 import type { WorkerEnv } from '../../config/env.ts';
 import type { Amount, BudgetState, Limit } from '../../rpc/budget.ts';
 import type { Cost, Day, LedgerApi, Reserved } from '../../rpc/ledger.ts';
+import { DurableObject } from '../durable-object.ts';
 import { LedgerStore, toDay } from './store.ts';
 
 /** The Durable Object of an owner's ledger. */

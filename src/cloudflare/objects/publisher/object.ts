@@ -1,7 +1,7 @@
-import { DurableObject } from 'cloudflare:workers';
 import { config } from '../../config/config.ts';
 import type { WorkerEnv } from '../../config/env.ts';
 import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../../rpc/publisher.ts';
+import { DurableObject } from '../durable-object.ts';
 import { PublisherStore } from './store.ts';
 import { SkillWriter } from './writer.ts';
 

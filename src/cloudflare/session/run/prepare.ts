@@ -1,5 +1,6 @@
 import { type ChatOptions, type RunEvent, resolveRegistration } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
+import { toChatOptions } from '../../agent/chat-options.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import { type Agent, chooseModel, findAgent } from '../../agent/define.ts';
 import { createResolver } from '../../agent/resolver.ts';
@@ -95,35 +96,21 @@ export function createChatOptions(
 		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
-	const { system, skillTools, maxIterations, maxToolCalls, maxReplyBytes, maxContextTokens } = agent;
-	const { mode, contextFull, reasoningEffort, outputSchema, fallbacks, maxRetries, timeouts } = agent;
 	const { clientTools = [] } = session;
 	const model = chooseModel(agent, session.model, config.model);
 	const providers = runtime.providers(config);
 	return {
+		...toChatOptions(agent),
 		model,
 		providers,
 		modelContextWindow: resolveRegistration({ model, providers })?.contextWindow,
-		reasoningEffort,
-		system,
 		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
 		context: { env: config.env },
-		skillTools,
 		skillResolver: createResolver(agent, { runtime, config, providers, owner: session.owner }),
 		onToolThrow: (tool, thrown) => logThrown(tool, thrown, { local: config.local !== undefined }),
-		maxIterations,
-		maxToolCalls,
-		maxReplyBytes,
-		maxContextTokens,
-		contextFull,
-		mode,
 		toolChoice: session.toolChoice,
-		outputSchema,
 		...session.terms,
 		maxOutputTokens: takeShorter(agent.maxOutputTokens, session.maxOutputTokens),
-		fallbacks,
-		maxRetries,
-		timeouts,
 	};
 }
 

@@ -1,0 +1,25 @@
+import type { ChatOptions } from '../../core/chat/index.ts';
+import type { Agent } from './define.ts';
+
+/** The options of the loop that an agent itself decides. Who runs it adds a model, skills and the context. */
+export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools'> {
+	const { system, tools, skillTools, outputSchema, mode, reasoningEffort, contextFull, timeouts } = agent;
+	const { maxIterations, maxToolCalls, maxReplyBytes, maxContextTokens, maxOutputTokens } = agent;
+	return {
+		system,
+		tools,
+		skillTools,
+		outputSchema,
+		mode,
+		reasoningEffort,
+		contextFull,
+		timeouts,
+		maxIterations,
+		maxToolCalls,
+		maxReplyBytes,
+		maxContextTokens,
+		maxOutputTokens,
+		fallbacks: agent.fallbacks,
+		maxRetries: agent.maxRetries,
+	};
+}

@@ -1,0 +1,61 @@
+/** A clock that stands still, until a test moves it. */
+export interface Clock {
+	/** Lets the time pass, in milliseconds. What is due in it happens, in order. */
+	advance(ms: number): Promise<void>;
+	/** Gives the real clock back. */
+	stop(): void;
+}
+
+interface Timer {
+	readonly due: number;
+	readonly work: () => void;
+}
+
+/**
+ * Stops the time at a moment: `new Date()`, `Date.now()`, `setTimeout` and `clearTimeout` go by the clock that is
+ * returned. So a test waits for no time limit and no retry. Throws if a clock is stopped already.
+ */
+export function stopClock(at: Date | string | number): Clock {
+	const real = { Date: globalThis.Date, setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+	if (stopped.has(real.setTimeout))
+		throw new Error('The clock is stopped already. Call stop() of the other one first.');
+	const timers = new Map<object, Timer>();
+	let now = new real.Date(at).getTime();
+	if (Number.isNaN(now)) throw new Error('at: expected a date, such as 2026-01-31T09:00:00Z.');
+
+	const setTimeout = (work: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
+		const timer = { ref: () => timer, unref: () => timer, hasRef: () => false };
+		timers.set(timer, { due: now + Math.max(0, Number(ms) || 0), work: () => work(...args) });
+		return timer;
+	};
+	stopped.add(setTimeout);
+	const FakeDate = new Proxy(real.Date, {
+		construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [now] : args, newTarget),
+		apply: () => new real.Date(now).toString(),
+		get: (target, name, receiver) => (name === 'now' ? () => now : Reflect.get(target, name, receiver)),
+	});
+	Object.assign(globalThis, { Date: FakeDate, setTimeout, clearTimeout: (timer: object) => timers.delete(timer) });
+
+	const settle = () => new Promise<void>((resolve) => real.setTimeout(resolve, 0));
+	const runNext = (until: number): boolean => {
+		const next = [...timers].filter(([, { due }]) => due <= until).toSorted(([, a], [, b]) => a.due - b.due)[0];
+		if (next === undefined) return false;
+		const [timer, { due, work }] = next;
+		timers.delete(timer);
+		now = Math.max(now, due);
+		work();
+		return true;
+	};
+	return {
+		advance: async (ms) => {
+			const until = now + ms;
+			await settle();
+			while (runNext(until)) await settle();
+			now = until;
+		},
+		stop: () => void Object.assign(globalThis, real),
+	};
+}
+
+/** The timers of clocks that stand still. */
+const stopped = new WeakSet<object>();

@@ -1,0 +1,117 @@
+import { askUser, chat, parts, tool } from 'runlet';
+import { defineAgent } from 'runlet/cloudflare';
+import { callTool, callTools, createTestSession } from 'runlet/testing';
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+
+const findOrder = tool.define({
+	name: 'find_order',
+	description: 'Finds an order.',
+	inputSchema: v.object({ id: v.string() }),
+	passInput: true,
+	fn: async ({ id }, { env, state, skillContext }) => {
+		await state.set('last', id);
+		return { id, by: Reflect.get(env, 'SHOP_TOKEN'), for: skillContext.sender };
+	},
+});
+const pay = tool.define({
+	name: 'pay',
+	description: 'Pays.',
+	inputSchema: v.object({ amount: v.number() }),
+	needsApproval: ({ amount }) => amount > 10,
+	fn: (amount: number) => `paid ${amount}`,
+});
+const byHand = tool.define({ name: 'by_hand', description: 'Somebody does it.', inputSchema: {}, manual: true });
+const ask = tool.define({ name: 'ask', description: 'Asks.', inputSchema: {}, fn: () => askUser('Which one?') });
+const draw = tool.define({
+	name: 'draw',
+	description: 'Draws.',
+	inputSchema: {},
+	fn: () => parts([chat.imagePart('aGk=', 'image/png')]),
+});
+
+const desk = defineAgent({
+	name: 'desk',
+	description: 'Looks after orders.',
+	model: 'claude-opus-4-5',
+	system: ({ metadata }) => `You serve ${metadata.shop}.`,
+	tools: [findOrder, pay, byHand, ask, draw],
+	skills: [{ name: 'own', description: 'An own skill.', body: 'Be brief.' }, 'published'],
+});
+
+test('a test of an agent is ten lines', async () => {
+	const session = createTestSession(desk, {
+		script: [callTool('find_order', { id: 'A-1' }), 'It is on its way.'],
+		env: { SHOP_TOKEN: 'test' },
+	});
+	const { status, text } = await session.send('Where is A-1?');
+	expect([status, text]).toEqual(['completed', 'It is on its way.']);
+	expect(session.events).toContainEqual(
+		expect.objectContaining({ type: 'tool_result', output: { id: 'A-1', by: 'test' } }),
+	);
+	expect(await session.state.get('last')).toBe('A-1');
+});
+
+describe('a session in memory', () => {
+	test('keeps its conversation, and shows what the model was sent', async () => {
+		const session = createTestSession(desk, {
+			script: ['Hello.', 'Yes.'],
+			metadata: { shop: 'a bakery' },
+			skills: [
+				{ name: 'published', description: 'A published skill.' },
+				{ name: 'other', description: 'Not named.' },
+			],
+		});
+		await session.send('Hi');
+		await session.send('Are you there?');
+		expect(session.messages.map(({ content }) => content)).toEqual(['Hi', 'Hello.', 'Are you there?', 'Yes.']);
+		expect(session.requests[1]).toMatchObject({ model: 'claude-opus-4-5', messages: session.messages.slice(0, 3) });
+		expect(session.requests[0]?.system).toMatch(/^You serve a bakery\.[\s\S]*own: An own skill[\s\S]*published: A pub/);
+		expect(session.requests[0]?.system).not.toContain('other');
+	});
+
+	test('waits for approvals and results, and takes them as a session of a Worker does', async () => {
+		const three = callTools(['pay', { amount: 20 }], ['pay', { amount: 30 }], ['by_hand', {}]);
+		const session = createTestSession(desk, { script: [three, 'Done.'] });
+		const { status, metadata } = await session.send('Pay.');
+		const [first, second, third] = metadata.manualToolCalls ?? [];
+		expect([status, first?.kind, third?.kind]).toEqual(['awaiting_tools', 'approval', undefined]);
+		await expect(session.send('Hello?')).rejects.toMatchObject({ code: 'conflict' });
+		await expect(session.submit([{ id: 'x', approve: true }])).rejects.toMatchObject({ code: 'invalid_request' });
+		const rest = await session.submit([{ id: first?.id ?? '', approve: true }]);
+		expect([rest.status, rest.metadata.manualToolCalls]).toEqual(['awaiting_tools', [second, third]]);
+		const { text } = await session.submit([
+			{ id: second?.id ?? '', approve: false, reason: 'Too much.' },
+			{ id: third?.id ?? '', output: 'done by hand' },
+		]);
+		expect(text).toBe('Done.');
+		expect(session.messages.flatMap((one) => (one.role === 'tool' ? [one.content] : []))).toEqual([
+			'paid 20',
+			'A person did not allow this call: Too much.',
+			'done by hand',
+		]);
+	});
+
+	test('goes on from a question with the next message, whose call does not run again', async () => {
+		const session = createTestSession(desk, { script: [callTool('ask'), 'That one, then.'] });
+		expect(await session.send('Find it.')).toMatchObject({
+			status: 'awaiting_user',
+			metadata: { question: { question: 'Which one?' } },
+		});
+		expect((await session.send('The red one.')).text).toBe('That one, then.');
+		expect(session.messages[2]).toMatchObject({ role: 'tool', content: 'The red one.' });
+	});
+
+	test('begins with the state that it is given, and shows parts', async () => {
+		const session = createTestSession(desk, { script: [callTool('draw'), 'Look.'], state: { last: 'B-2' } });
+		const { messages } = await session.send('Draw.');
+		expect(messages[2]).toMatchObject({ parts: [chat.imagePart('aGk=', 'image/png')] });
+		expect(await session.state.get('last')).toBe('B-2');
+	});
+
+	test('fails as a run of a Worker fails, and takes the next message', async () => {
+		const session = createTestSession(desk, { script: [Object.assign(new Error('no'), { status: 401 }), 'Better.'] });
+		await expect(session.send('Hi')).rejects.toMatchObject({ code: 'auth' });
+		expect((await session.send('Again')).text).toBe('Better.');
+	});
+});
