@@ -9,10 +9,16 @@ const root = resolve(import.meta.dirname, '../..');
 const manifest = v.parse(
 	v.object({
 		version: v.string(),
+		dependencies: v.record(v.string(), v.string()),
+		devDependencies: v.record(v.string(), v.string()),
 		exports: v.record(v.string(), v.union([v.string(), v.object({ types: v.string(), default: v.string() })])),
 	}),
-	JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')),
+	read(join(root, 'package.json')),
 );
+
+function read(file: string): unknown {
+	return JSON.parse(readFileSync(file, 'utf8'));
+}
 
 test('each part of the package has the same name in the sources, and is built from there', () => {
 	const parts = Object.entries(manifest.exports).filter(([, to]) => typeof to !== 'string');
@@ -22,6 +28,18 @@ test('each part of the package has the same name in the sources, and is built fr
 		return [part, { types: `./dist/${built}.d.ts`, default: `./dist/${built}.js` }];
 	});
 	expect(Object.fromEntries(parts)).toEqual(Object.fromEntries(sources));
+});
+
+test('a new project has this version of the package, and the packages that it is tested with', () => {
+	const made = v.object({ version: v.string() });
+	const dependencies = v.record(v.string(), v.string());
+	const template = v.object({ dependencies, devDependencies: dependencies });
+	const folder = join(root, 'packages/create-runlet');
+	expect(v.parse(made, read(join(folder, 'package.json'))).version).toBe(manifest.version);
+	const { dependencies: used, devDependencies } = v.parse(template, read(join(folder, 'template/package.json')));
+	const { runlet, ...others } = used;
+	expect(runlet).toBe(manifest.version);
+	expect({ ...manifest.dependencies, ...manifest.devDependencies }).toMatchObject({ ...others, ...devDependencies });
 });
 
 test('the Worker says the version of the package', () => {

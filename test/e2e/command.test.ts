@@ -1,0 +1,77 @@
+/** The command `runlet`, outside of a project and on an old Node. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { root } from '../../scripts/root.ts';
+
+let empty: string;
+beforeAll(() => {
+	empty = mkdtempSync(join(tmpdir(), 'runlet-command-'));
+});
+afterAll(() => rmSync(empty, { recursive: true, force: true }));
+
+const bin = join(root, 'src/command/bin.ts');
+
+/** Runs the command in a folder; `version` is that of the Node that it takes itself to run on. */
+function run(cwd: string, args: readonly string[], version = process.versions.node) {
+	const pretend = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`;
+	return spawnSync(process.execPath, ['--import', pretend, bin, ...args], { cwd, encoding: 'utf8' });
+}
+
+test.each(['20.11.0', '22.14.0'])(
+	'Node %s is too old for Wrangler: it goes on in the Node of the project',
+	(version) => {
+		expect(run(root, ['--version'], version)).toMatchObject({
+			status: 0,
+			stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+		});
+		const { status, stderr } = run(empty, ['--version'], version);
+		expect(status).toBe(1);
+		expect(stderr).toMatch(
+			new RegExp(`^runlet needs Node 22.15 or newer.* ${version}\\..*npm install --save-dev node@24\\n$`),
+		);
+	},
+);
+
+test('without an argument it lists its commands', () => {
+	for (const args of [[], ['--help'], ['help']]) expect(run(empty, args)).toMatchObject({ status: 0, stderr: '' });
+	expect(run(empty, []).stdout).toMatch(/dev .*\n.*chat .*\n.*skills .*\n.*keys .*\n.*deploy /);
+});
+
+test('a command that there is not is refused, and the nearest one named', () => {
+	const { status, stderr } = run(empty, ['kyes', 'list']);
+	expect([status, stderr]).toEqual([
+		2,
+		expect.stringContaining('"kyes": there is no such command. Did you mean keys?'),
+	]);
+});
+
+test.each(['dev', 'deploy', 'skills'])(
+	'%s without a configuration of Wrangler says where it looked, and what to do',
+	(name) => {
+		const { status, stderr } = run(empty, [name]);
+		expect([status, stderr]).toEqual([
+			1,
+			expect.stringMatching(/There is no wrangler\.toml in .*npm create runlet DIR\n$/),
+		]);
+	},
+);
+
+test.each(['dev', 'deploy', 'skills'])('%s without Wrangler says how to install it', (name) => {
+	const project = mkdtempSync(join(empty, 'project-'));
+	writeFileSync(join(project, 'wrangler.toml'), 'name = "shop"\n');
+	const { status, stderr } = run(project, [name]);
+	expect([status, stderr]).toEqual([1, expect.stringMatching(/npm install --save-dev wrangler@\d/)]);
+});
+
+test('what it says to type is a script of the project that runs it, and else npx', () => {
+	const project = mkdtempSync(join(empty, 'project-'));
+	writeFileSync(join(project, 'wrangler.toml'), 'name = "shop"\n');
+	const scripts = { keys: 'runlet keys', deploy: 'wrangler deploy', start: 'runlet dev --port 8799' };
+	writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'shop', scripts }));
+	expect(run(project, ['keys', 'list']).stdout).toContain('npm run keys -- make');
+	expect(run(project, ['dev', '--help']).stdout).toContain('npm start -- [OPTIONS]');
+	expect(run(project, ['deploy', '--help']).stdout).toContain('npx runlet deploy [OPTIONS]');
+});

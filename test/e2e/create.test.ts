@@ -1,0 +1,198 @@
+/** `npm create runlet`, and the project that it makes, as somebody has it who knows only the packages. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { root } from '../../scripts/root.ts';
+import { copyProject, freePort } from '../runlet.ts';
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+let folder: string;
+let project: string;
+
+/** The environment of a terminal: none of the repository's packages, and nothing that its npm says. */
+const terminal = (): NodeJS.ProcessEnv => {
+	const kept = Object.entries(process.env).filter(([name]) => !/^(npm|vitest|node_env)/i.test(name));
+	const paths = process.env.PATH?.split(delimiter).filter((path) => !path.includes('node_modules')) ?? [];
+	return { ...Object.fromEntries(kept), PATH: paths.join(delimiter), HOME: folder, XDG_CONFIG_HOME: folder };
+};
+
+/** Runs a command to its end. Rejects if it fails. */
+async function run(cwd: string, command: string, ...args: readonly string[]): Promise<string> {
+	return (await promisify(execFile)(command, args, { cwd, env: terminal() })).stdout;
+}
+
+async function create(cwd: string, ...args: readonly string[]) {
+	const child = spawn(
+		'npm',
+		['exec', '--yes', '--package', join(folder, 'create.tgz'), '--', 'create-runlet', ...args],
+		{
+			cwd,
+			env: terminal(),
+		},
+	);
+	let [stdout, stderr] = ['', ''];
+	child.stdout.setEncoding('utf8').on('data', (text: string) => {
+		stdout += text;
+	});
+	child.stderr.setEncoding('utf8').on('data', (text: string) => {
+		stderr += text;
+	});
+	const [code] = await once(child, 'close');
+	return { code, stdout, stderr };
+}
+
+/** Packs a package, from a copy of the repository, as another test may build it, too. */
+async function pack(from: string, name: string): Promise<void> {
+	const { stdout } = await promisify(execFile)('npm', ['pack', '--silent', '--pack-destination', folder], {
+		cwd: from,
+	});
+	await cp(join(folder, stdout.trim().split('\n').at(-1) ?? ''), join(folder, name));
+}
+
+beforeAll(async () => {
+	folder = await mkdtemp(join(tmpdir(), 'runlet-create-'));
+	const copy = await copyProject();
+	await pack(copy, 'runlet.tgz');
+	await rm(copy, { recursive: true, force: true });
+	await pack(join(root, 'packages/create-runlet'), 'create.tgz');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('npm create runlet', () => {
+	test('refuses a folder that is not empty, and changes nothing in it', async () => {
+		await mkdir(join(folder, 'full'));
+		await writeFile(join(folder, 'full/mine.txt'), 'mine');
+		expect(await create(folder, 'full')).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining('full is not empty'),
+		});
+		expect(await readdir(join(folder, 'full'))).toEqual(['mine.txt']);
+		expect(await create(folder, 'full/mine.txt')).toMatchObject({ code: 1 });
+	});
+
+	test.each([
+		['My Shop', /cannot be the name of a Worker.*such as my-shop/],
+		['-shop', /-shop: there is no such option/],
+		['shop-', /such as shop\./],
+	])('refuses the name %s, and says a right one', async (name, words) => {
+		expect(await create(folder, name)).toMatchObject({ code: 1, stderr: expect.stringMatching(words) });
+		expect(await readdir(folder)).not.toContain(name);
+	});
+
+	test('asks where to, and says what it does', async () => {
+		expect(await create(folder)).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining('npm create runlet my-agents'),
+		});
+		expect(await create(folder, '--help')).toMatchObject({
+			code: 0,
+			stdout: expect.stringContaining('npm create runlet'),
+		});
+	});
+
+	test('says the next two commands, and makes these files and no more', async () => {
+		await mkdir(join(folder, 'my-shop/.git'), { recursive: true });
+		const { code, stdout } = await create(folder, 'my-shop');
+		expect([code, stdout]).toEqual([0, expect.stringContaining('  cd my-shop && npm install\n  npm start\n')]);
+		project = join(folder, 'my-shop');
+		const files = await readdir(project, { recursive: true, withFileTypes: true });
+		const made = files.filter((file) => file.isFile()).map(({ name }) => name);
+		expect(made.sort()).toEqual(
+			[
+				...['.dev.vars.example', '.gitignore', 'package.json', 'tsconfig.json', 'wrangler.toml', 'worker.ts'],
+				...['index.ts', 'desk.ts', 'SKILL.md', 'desk.test.ts'],
+			].sort(),
+		);
+		expect(await readFile(join(project, 'package.json'), 'utf8')).toContain('"name": "my-shop"');
+		expect(await readFile(join(project, 'wrangler.toml'), 'utf8')).toContain('name = "my-shop"');
+	});
+});
+
+describe('the new project', () => {
+	beforeAll(async () => {
+		// What is not in a registry yet comes from its tarball.
+		await run(project, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', join(folder, 'runlet.tgz'));
+	});
+
+	test('npm start serves its agent: an answer by the command that is printed, and the page', async () => {
+		const url = `http://127.0.0.1:${await freePort()}`;
+		const child = spawn('npm', ['start', '--', '--port', new URL(url).port], {
+			cwd: project,
+			env: terminal(),
+			detached: true,
+			stdio: ['ignore', 'pipe', 'pipe'],
+		});
+		try {
+			const said = await readUntil(child, /Stop +Ctrl-C/);
+			expect(said).toContain('1 published (tone)');
+			expect(said).toContain(`Runlet is at ${url}\n`);
+			const [, command = ''] = /With curl +(curl .*)/.exec(said) ?? [];
+			expect(command).toContain('{"agent":"desk","text":"Where is my order A-1042?"}');
+			const answer = await run(project, 'sh', '-c', command);
+			expect(answer).toMatch(/event: done\ndata: .*find_order answered/);
+			expect(await (await fetch(url)).text()).toContain('<!doctype html>');
+			const chat = await run(project, 'npx', 'runlet', 'chat', '--url', url, 'Which tone do we write in?');
+			expect(chat).toContain('Begin with the answer');
+		} finally {
+			process.kill(-(child.pid ?? 0), 'SIGTERM');
+			await once(child, 'close');
+		}
+	});
+
+	test('npm test and npm run check pass', async () => {
+		expect(await run(project, 'npm', 'test')).toMatch(/pass 1\n/);
+		await run(project, 'npm', 'run', 'check');
+	});
+
+	test('npx runlet deploy --dry-run builds it, runs what was built once, and checks its skill', async () => {
+		const said = await run(project, 'npx', 'runlet', 'deploy', '--dry-run');
+		expect(said).toContain('skills: 1 checked, no problems');
+		expect(said).toContain('Nothing was deployed.');
+		const file = join(project, 'src/agents/desk.ts');
+		const before = await readFile(file, 'utf8');
+		await writeFile(file, before.replace("skills: ['tone']", "skills: ['tune']"));
+		await expect(run(project, 'npx', 'runlet', 'deploy', '--dry-run')).rejects.toMatchObject({
+			stderr: expect.stringMatching(/^agent desk: .*skills\/tune\/SKILL\.md/m),
+		});
+		await writeFile(file, before);
+	});
+
+	test('its command is one that says what was meant, and what is missing', async () => {
+		const runlet = join(project, 'node_modules/.bin/runlet');
+		expect(await run(project, runlet, '--help')).toContain('npx runlet COMMAND');
+		for (const name of ['dev', 'chat', 'skills', 'keys', 'deploy'])
+			expect(await run(project, runlet, name, '--help')).toMatch(name === 'dev' ? /npm start/ : `npm run ${name}`);
+		await expect(run(project, runlet, 'deplyo')).rejects.toMatchObject({
+			code: 2,
+			stderr: expect.stringContaining('Did you mean deploy?'),
+		});
+		await expect(run(project, runlet, 'skills', '--chekc')).rejects.toMatchObject({
+			stderr: expect.stringContaining('Did you mean --check?'),
+		});
+		await expect(run(folder, join(project, 'node_modules/node/bin/node'), runlet, 'skills')).rejects.toMatchObject({
+			stderr: expect.stringContaining('There is no wrangler.toml'),
+		});
+		await rm(join(project, 'node_modules/wrangler'), { recursive: true });
+		await expect(run(project, runlet, 'dev')).rejects.toMatchObject({
+			stderr: expect.stringMatching(/wrangler is not installed in .*: npm install --save-dev wrangler@\d/),
+		});
+	});
+});
+
+/** Returns what a process said when it matches. */
+async function readUntil(child: ReturnType<typeof spawn>, expression: RegExp): Promise<string> {
+	const { promise, resolve, reject } = Promise.withResolvers<string>();
+	let said = '';
+	for (const stream of [child.stdout, child.stderr])
+		stream?.setEncoding('utf8').on('data', (text: string) => {
+			said += text;
+			if (expression.test(said)) resolve(said);
+		});
+	child.once('close', () => reject(new Error(`ended before it said ${expression}:\n${said}`)));
+	return promise;
+}
