@@ -12,8 +12,7 @@ export async function copyProject(): Promise<string> {
 	const copy = await mkdtemp(join(tmpdir(), 'runlet-project-'));
 	for (const name of ['src', 'scripts', 'skills', 'examples', 'package.json', 'package-lock.json', 'wrangler.toml'])
 		await cp(join(root, name), join(copy, name), { recursive: true });
-	for (const name of ['', '.build', '.worker', '.command'])
-		await cp(join(root, `tsconfig${name}.json`), join(copy, `tsconfig${name}.json`));
+	await cp(join(root, 'tsconfig.json'), join(copy, 'tsconfig.json'));
 	await symlink(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction');
 	return copy;
 }

@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { resolveInProject, root } from './project.ts';
+import * as v from 'valibot';
+import { pinned, resolveInProject, root } from './project.ts';
 
 /**
  * Finds Wrangler's program. Not its `bin`, which runs this in a child process that outlives a killed parent. Throws if the
@@ -16,9 +19,17 @@ export async function loadWrangler(): Promise<typeof import('wrangler')> {
 	return import(pathToFileURL(findWrangler()).href);
 }
 
-/** Loads the Miniflare that the project's Wrangler runs on. */
+const manifest = v.object({ version: v.string() });
+
+/** Loads the Miniflare that the project's Wrangler runs on. Throws if it is another generation, with other options. */
 export async function loadMiniflare(): Promise<typeof import('miniflare')> {
-	return import(pathToFileURL(resolveInProject('miniflare', findWrangler())).href);
+	const path = resolveInProject('miniflare', findWrangler());
+	const { version } = v.parse(manifest, JSON.parse(readFileSync(join(dirname(path), '../../package.json'), 'utf8')));
+	if (!version.startsWith('4.'))
+		throw new Error(
+			`The Wrangler of this project has Miniflare ${version}, which this Runlet does not know. Install the one that it is tested with: npm install --save-dev ${pinned('wrangler')}`,
+		);
+	return import(pathToFileURL(path).href);
 }
 
 /**

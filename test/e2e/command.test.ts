@@ -1,8 +1,8 @@
 /** The command `runlet`, outside of a project and on an old Node. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
 
@@ -64,6 +64,23 @@ test.each(['dev', 'deploy', 'skills'])('%s without Wrangler says how to install 
 	writeFileSync(join(project, 'wrangler.toml'), 'name = "shop"\n');
 	const { status, stderr } = run(project, [name]);
 	expect([status, stderr]).toEqual([1, expect.stringMatching(/npm install --save-dev wrangler@\d/)]);
+});
+
+test('a Wrangler of another generation is refused, with the version to install', () => {
+	const project = mkdtempSync(join(empty, 'project-'));
+	writeFileSync(join(project, 'wrangler.toml'), 'name = "shop"\n');
+	for (const [name, file] of [
+		['wrangler', 'index.js'],
+		['miniflare', 'dist/src/index.js'],
+	] as const) {
+		const path = join(project, 'node_modules', name, file);
+		mkdirSync(dirname(path), { recursive: true });
+		writeFileSync(path, '');
+		const manifest = JSON.stringify({ name, version: '5.20261117.0-beta', main: file });
+		writeFileSync(join(project, 'node_modules', name, 'package.json'), manifest);
+	}
+	const { status, stderr } = run(project, ['skills']);
+	expect([status, stderr]).toEqual([1, expect.stringMatching(/has Miniflare 5\.2.*npm install --save-dev wrangler@4/)]);
 });
 
 test('what it says to type is a script of the project that runs it, and else npx', () => {

@@ -1,18 +1,22 @@
 /** `npm create runlet`, and the project that it makes, as somebody has it who knows only the packages. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root } from '../../scripts/root.ts';
-import { copyProject, freePort } from '../runlet.ts';
+import { packRunlet } from '../pack.ts';
+import { freePort } from '../runlet.ts';
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let folder: string;
 let project: string;
+/** The tarballs of the two packages. */
+let runlet: string;
+let creator: string;
 
 /** The environment of a terminal: none of the repository's packages, and nothing that its npm says. */
 const terminal = (): NodeJS.ProcessEnv => {
@@ -27,14 +31,10 @@ async function run(cwd: string, command: string, ...args: readonly string[]): Pr
 }
 
 async function create(cwd: string, ...args: readonly string[]) {
-	const child = spawn(
-		'npm',
-		['exec', '--yes', '--package', join(folder, 'create.tgz'), '--', 'create-runlet', ...args],
-		{
-			cwd,
-			env: terminal(),
-		},
-	);
+	const child = spawn('npm', ['exec', '--yes', '--package', creator, '--', 'create-runlet', ...args], {
+		cwd,
+		env: terminal(),
+	});
 	let [stdout, stderr] = ['', ''];
 	child.stdout.setEncoding('utf8').on('data', (text: string) => {
 		stdout += text;
@@ -46,20 +46,14 @@ async function create(cwd: string, ...args: readonly string[]) {
 	return { code, stdout, stderr };
 }
 
-/** Packs a package, from a copy of the repository, as another test may build it, too. */
-async function pack(from: string, name: string): Promise<void> {
+beforeAll(async () => {
+	folder = await mkdtemp(join(tmpdir(), 'runlet-create-'));
+	runlet = packRunlet(folder).file;
+	const from = join(root, 'packages/create-runlet');
 	const { stdout } = await promisify(execFile)('npm', ['pack', '--silent', '--pack-destination', folder], {
 		cwd: from,
 	});
-	await cp(join(folder, stdout.trim().split('\n').at(-1) ?? ''), join(folder, name));
-}
-
-beforeAll(async () => {
-	folder = await mkdtemp(join(tmpdir(), 'runlet-create-'));
-	const copy = await copyProject();
-	await pack(copy, 'runlet.tgz');
-	await rm(copy, { recursive: true, force: true });
-	await pack(join(root, 'packages/create-runlet'), 'create.tgz');
+	creator = join(folder, stdout.trim());
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -116,7 +110,7 @@ describe('npm create runlet', () => {
 describe('the new project', () => {
 	beforeAll(async () => {
 		// What is not in a registry yet comes from its tarball.
-		await run(project, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', join(folder, 'runlet.tgz'));
+		await run(project, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', runlet);
 	});
 
 	test('npm start serves its agent: an answer by the command that is printed, and the page', async () => {
@@ -163,22 +157,22 @@ describe('the new project', () => {
 	});
 
 	test('its command is one that says what was meant, and what is missing', async () => {
-		const runlet = join(project, 'node_modules/.bin/runlet');
-		expect(await run(project, runlet, '--help')).toContain('npx runlet COMMAND');
+		const bin = join(project, 'node_modules/.bin/runlet');
+		expect(await run(project, bin, '--help')).toContain('npx runlet COMMAND');
 		for (const name of ['dev', 'chat', 'skills', 'keys', 'deploy'])
-			expect(await run(project, runlet, name, '--help')).toMatch(name === 'dev' ? /npm start/ : `npm run ${name}`);
-		await expect(run(project, runlet, 'deplyo')).rejects.toMatchObject({
+			expect(await run(project, bin, name, '--help')).toMatch(name === 'dev' ? /npm start/ : `npm run ${name}`);
+		await expect(run(project, bin, 'deplyo')).rejects.toMatchObject({
 			code: 2,
 			stderr: expect.stringContaining('Did you mean deploy?'),
 		});
-		await expect(run(project, runlet, 'skills', '--chekc')).rejects.toMatchObject({
+		await expect(run(project, bin, 'skills', '--chekc')).rejects.toMatchObject({
 			stderr: expect.stringContaining('Did you mean --check?'),
 		});
-		await expect(run(folder, join(project, 'node_modules/node/bin/node'), runlet, 'skills')).rejects.toMatchObject({
+		await expect(run(folder, join(project, 'node_modules/node/bin/node'), bin, 'skills')).rejects.toMatchObject({
 			stderr: expect.stringContaining('There is no wrangler.toml'),
 		});
 		await rm(join(project, 'node_modules/wrangler'), { recursive: true });
-		await expect(run(project, runlet, 'dev')).rejects.toMatchObject({
+		await expect(run(project, bin, 'dev')).rejects.toMatchObject({
 			stderr: expect.stringMatching(/wrangler is not installed in .*: npm install --save-dev wrangler@\d/),
 		});
 	});

@@ -45,3 +45,8 @@ test('a new project has this version of the package, and the packages that it is
 test('the Worker says the version of the package', () => {
 	expect(version).toBe(manifest.version);
 });
+
+test('the docs name the Wrangler that the package is tested with', () => {
+	const docs = readFileSync(join(root, 'docs/own-worker.md'), 'utf8');
+	expect(docs).toContain(`wrangler@${manifest.devDependencies.wrangler}`);
+});
