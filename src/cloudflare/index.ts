@@ -6,6 +6,16 @@ export { type Agent, type AgentDefinition, defineAgent } from './agent/define.ts
 export type { SkillSource } from './agent/skill-source.ts';
 export type { WebhookMapping, WebhookMappings, WebhookMessage, WebhookOptions } from './agent/webhook-mapping.ts';
 export type { Account, Authenticate } from './auth/account.ts';
+export { findKey } from './auth/find-key.ts';
+export { createKey, formatKeys, type KeyOptions, type KeyRecord, type NewKey, parseKeys } from './auth/key.ts';
 export { createRunlet, type ObjectClass, type Runlet } from './runlet/create.ts';
 export type { RunletOptions } from './runlet/options.ts';
+export { publishSkills, type SkillTexts } from './runlet/publish-skills.ts';
+export {
+	type CompletionResponseOptions,
+	toCompletionResponse,
+	toUiResponse,
+	type UiResponseOptions,
+} from './runlet/translate.ts';
+export { type VerifyWebhookOptions, verifyWebhook } from './runlet/webhook.ts';
 export { commentMark, type WebhookEvent } from './webhooks/index.ts';

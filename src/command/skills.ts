@@ -2,14 +2,16 @@
 
 import { join, relative } from 'node:path';
 import { providers } from '../core/index.ts';
+import { readSkills } from '../core/skill/kv/folder.ts';
 import type { SkillProblem } from '../core/skill/kv/plan.ts';
+import type { Published } from '../core/skill/kv/publish.ts';
 import { assertNotTakenByNpm } from './npm-options.ts';
 import { parseOptions } from './options.ts';
 import { assertConfig, defaultConfig, root, toCommand } from './project.ts';
 import type { Embedder } from './skills/embed.ts';
-import { readSkillFolders, readSkills } from './skills/folder.ts';
+import { readSkillFolders } from './skills/folder.ts';
 import { openLocal, openRemote } from './skills/kv.ts';
-import { type Published, publishSkills } from './skills/publish.ts';
+import { publishSkills } from './skills/publish.ts';
 
 export const usage = `${toCommand('skills', '[OPTIONS]')}: publishes the folder skills/ to Workers KV.
   --local             to the KV of \`${toCommand('dev')}\` (the default)

@@ -1,6 +1,6 @@
-import { fromBase64Url } from '../../core/ground/bytes.ts';
 import { RunletError } from '../../core/ground/errors.ts';
-import { digestKey, isOver, type KeyRecord, readKeyId, type Scope, scopes } from './key.ts';
+import { findMatch } from './find-key.ts';
+import { isOver, type KeyRecord, readKeyId, type Scope, scopes } from './key.ts';
 import { readToken } from './token.ts';
 
 /** Who makes a request: the holder of an API key, or of a token that opens one session. */
@@ -28,12 +28,8 @@ export async function identify(header: string | undefined, keys: readonly KeyRec
 	if (text === undefined) throw createRefusal('expected Bearer and an API key or a session token');
 	const claims = readToken(text);
 	if (claims !== undefined) return { kind: 'token', session: claims.session, token: text };
-	const id = readKeyId(text);
-	const digest = await digestKey(text);
-	const record = keys.find((key) => key.id === id);
-	const expected = record === undefined ? nobody : fromBase64Url(record.hash);
-	const isEqual = digest.byteLength === expected.byteLength && crypto.subtle.timingSafeEqual(digest, expected);
-	if (record === undefined || !isEqual)
+	const record = await findMatch(text, keys);
+	if (record === undefined)
 		throw createRefusal(
 			text.startsWith('rls_')
 				? 'this session token is not valid. Ask for a new one'
@@ -53,8 +49,6 @@ export function isOwnCredential(header: string | undefined): boolean {
 	const text = bearer.exec(header ?? '')?.[1] ?? '';
 	return readToken(text) !== undefined || readKeyId(text) !== undefined;
 }
-
-const nobody = new Uint8Array(32);
 
 function createRefusal(why: string, challenge?: 'invalid_token'): RunletError {
 	return new RunletError('auth', `Authorization: ${why}.`, { field: 'Authorization', ...(challenge && { challenge }) });

@@ -86,6 +86,40 @@ export function makeKey(): { readonly key: string; readonly id: string } {
 	return { key: `rl_${id}_${toBase64Url(crypto.getRandomValues(new Uint8Array(32)))}`, id };
 }
 
+/** A new key, and what is stored of it. */
+export interface NewKey {
+	/** The key, which is shown once and stored nowhere. */
+	readonly key: string;
+	readonly record: KeyRecord;
+}
+
+/** What a new key is made for. */
+export type KeyOptions = Partial<Pick<KeyRecord, 'name' | 'owner' | 'scopes' | 'budget'>>;
+
+/** Creates a key and its record. Without an owner it has one of its own. Throws `not_configured` for a wrong field. */
+export async function createKey({ name, owner, scopes = ['run'], budget }: KeyOptions = {}): Promise<NewKey> {
+	const { key, id } = makeKey();
+	const hash = await hashKey(key);
+	const createdAt = new Date().toISOString();
+	const record = { id, ...(name && { name }), owner: owner ?? id, hash, scopes, ...(budget && { budget }), createdAt };
+	const [checked = record] = parseKeys(JSON.stringify([record]));
+	return { key, record: checked };
+}
+
+/** Writes records as the variable `API_KEYS`, with only the fields that a Worker needs. `parseKeys` reads it. */
+export function formatKeys(records: readonly KeyRecord[]): string {
+	return JSON.stringify(
+		records.map(({ id, owner, hash, scopes, budget, expiresAt }) => ({
+			id,
+			...(owner !== id && { owner }),
+			hash,
+			...(scopes.join() !== 'run' && { scopes }),
+			...(budget && { budget }),
+			...(expiresAt && { expiresAt }),
+		})),
+	);
+}
+
 /** SHA-256 of a key's text. */
 export async function digestKey(key: string): Promise<Uint8Array<ArrayBuffer>> {
 	return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key)));

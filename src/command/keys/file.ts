@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { hashKey, type KeyRecord, makeKey, parseKeys } from '../../cloudflare/auth/key.ts';
+import {
+	formatKeys,
+	type KeyOptions,
+	type KeyRecord,
+	createKey as makeNewKey,
+	type NewKey,
+	parseKeys,
+} from '../../cloudflare/auth/key.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
 import { root, toCommand } from '../project.ts';
 
@@ -71,31 +78,17 @@ export async function changeKeys(file: string, change: (keys: Keys) => Keys): Pr
 	}
 }
 
-/** A new key. */
-export interface NewKey {
-	readonly key: string;
-	readonly record: KeyRecord;
-}
-
 /**
  * Creates a key and its record. The key itself is in no file. Throws a `TypeError` for values that the Worker would
  * refuse.
  */
-export async function createKey(
-	about: Partial<Pick<KeyRecord, 'name' | 'owner' | 'scopes' | 'budget'>>,
-): Promise<NewKey> {
-	const { key, id } = makeKey();
-	const { name, owner = id, scopes = ['run'], budget } = about;
-	const hash = await hashKey(key);
-	const createdAt = new Date().toISOString();
-	const record = { id, ...(name && { name }), owner, hash, scopes, ...(budget && { budget }), createdAt };
+export async function createKey(about: KeyOptions): Promise<NewKey> {
 	try {
-		parseKeys(JSON.stringify([record]));
+		return await makeNewKey(about);
 	} catch (error) {
 		const [, field = ''] = /\b0\.(\w+)/.exec(toMessageText(error)) ?? [];
 		throw new TypeError(refusals[field] ?? toMessageText(error), { cause: error });
 	}
-	return { key, record };
 }
 
 /**
@@ -120,15 +113,7 @@ const secretBytes = 5_000;
 
 /** Returns the list for the Worker (`API_KEYS`), with only the fields that it needs. Throws if the list is too long. */
 export function toSecret(keys: readonly KeyRecord[]): string {
-	const records = keys.map(({ id, owner, hash, scopes, budget, expiresAt }) => ({
-		id,
-		...(owner !== id && { owner }),
-		hash,
-		...(scopes.join() !== 'run' && { scopes }),
-		...(budget && { budget }),
-		...(expiresAt && { expiresAt }),
-	}));
-	const secret = JSON.stringify(records);
+	const secret = formatKeys(keys);
 	const bytes = Buffer.byteLength(secret);
 	if (bytes > secretBytes) {
 		throw new Error(

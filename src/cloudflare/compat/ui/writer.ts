@@ -21,7 +21,8 @@ export interface ToldRun {
 /** The assistant's message that a run writes. Several runs write one message if calls wait for somebody in between. */
 export interface UiMessageHead {
 	readonly messageId: string;
-	readonly sessionId: string;
+	/** Missing for a run without a session. */
+	readonly sessionId?: string;
 	/** The runs before, which are over. */
 	readonly earlier: readonly ToldRun[];
 	/** What the run itself began with. */

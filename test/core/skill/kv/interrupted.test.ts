@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readSkills } from '../../../../src/command/skills/folder.ts';
+import { readSkills } from '../../../../src/core/skill/kv/folder.ts';
 import { keptMs, planSkills } from '../../../../src/core/skill/kv/plan.ts';
 import { type SkillsKv, toSkillsKv } from '../../../../src/core/skill/kv/store.ts';
 import { writePlan } from '../../../../src/core/skill/kv/write.ts';

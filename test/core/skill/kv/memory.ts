@@ -1,5 +1,5 @@
-import type { SkillFolder } from '../../../../src/command/skills/folder.ts';
 import { skill } from '../../../../src/core/index.ts';
+import type { SkillFolder } from '../../../../src/core/skill/kv/folder.ts';
 import type { SkillsNamespace } from '../../../../src/core/skill/kv/store.ts';
 
 export const markdown = (name: string, { description = `About ${name}`, body = `Body of ${name}\n`, more = '' } = {}) =>

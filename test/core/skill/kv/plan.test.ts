@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readSkills, type SkillFolder } from '../../../../src/command/skills/folder.ts';
+import { readSkills, type SkillFolder } from '../../../../src/core/skill/kv/folder.ts';
 import { keptMs, planSkills, type SkillsPlan } from '../../../../src/core/skill/kv/plan.ts';
 
 const markdown = (name: string, { description = `About ${name}`, body = `Body of ${name}\n`, more = '' } = {}) =>

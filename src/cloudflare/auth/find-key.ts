@@ -1,0 +1,23 @@
+import { fromBase64Url } from '../../core/ground/bytes.ts';
+import { digestKey, isOver, type KeyRecord, readKeyId } from './key.ts';
+
+/**
+ * Returns the record of a key, unless it is not among them or has expired. An unknown key costs the same work as a known
+ * one.
+ */
+export async function findKey(key: string, records: readonly KeyRecord[]): Promise<KeyRecord | undefined> {
+	const record = await findMatch(key, records);
+	return record === undefined || isOver(record) ? undefined : record;
+}
+
+/** Returns the record of a key, also of one that has expired. */
+export async function findMatch(key: string, records: readonly KeyRecord[]): Promise<KeyRecord | undefined> {
+	const id = readKeyId(key);
+	const digest = await digestKey(key);
+	const record = records.find((one) => one.id === id);
+	const expected = record === undefined ? nobody : fromBase64Url(record.hash);
+	const isEqual = digest.byteLength === expected.byteLength && crypto.subtle.timingSafeEqual(digest, expected);
+	return isEqual ? record : undefined;
+}
+
+const nobody = new Uint8Array(32);

@@ -1,0 +1,67 @@
+import type { Run, RunEvent } from '../../core/chat/index.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { runFailureResponse } from '../compat/openai/error.ts';
+import { chatCompletions } from '../compat/openai/protocol.ts';
+import type { Protocol } from '../compat/protocol.ts';
+import { uiProtocol } from '../compat/ui/protocol.ts';
+import { toEventStream } from '../routes/respond.ts';
+
+export interface UiResponseOptions {
+	/** The id of the message that the run writes. A new one if it is missing. */
+	readonly messageId?: string;
+}
+
+/**
+ * Answers a page with `useChat` of the AI SDK by a run of the library, in a route of your own. The run has no session, so
+ * it ends if the page leaves.
+ */
+export function toUiResponse(run: Run, { messageId = crypto.randomUUID() }: UiResponseOptions = {}): Response {
+	const head = { messageId, earlier: [], given: [], isContinued: false };
+	return streamRun(
+		run,
+		uiProtocol(() => head),
+	);
+}
+
+export interface CompletionResponseOptions {
+	/** The name of the model in the answer. */
+	readonly model: string;
+	/** Whether the answer is a stream of chunks. */
+	readonly stream?: boolean;
+	/** Whether a stream reports the usage. */
+	readonly includeUsage?: boolean;
+}
+
+/** Answers an OpenAI client by a run of the library, in a route of your own: with a completion, or with its chunks. */
+export async function toCompletionResponse(
+	run: Run,
+	{ model, stream = false, includeUsage = false }: CompletionResponseOptions,
+): Promise<Response> {
+	const protocol = chatCompletions({ type: 'chat.completions', model, includeUsage, tools: [] });
+	if (stream) return streamRun(run, protocol);
+	const events: RunEvent[] = [];
+	for await (const event of run.events) events.push(event);
+	const whole = protocol.result?.(events) ?? { error: new RunletError('internal', 'There is no answer.') };
+	return 'error' in whole ? runFailureResponse(whole.error) : Response.json(whole.completion);
+}
+
+/** Streams a run in the words of a protocol. Cancelling the stream cancels the run. */
+function streamRun({ events }: Run, { writer: createWriter, headers }: Protocol): Response {
+	const iterator = events[Symbol.asyncIterator]();
+	const writer = createWriter(1);
+	const encoder = new TextEncoder();
+	const body = new ReadableStream<Uint8Array>({
+		pull: async (controller) => {
+			// An event may write nothing, and the stream asks again only after it got something.
+			for (;;) {
+				const { value, done } = await iterator.next();
+				const text = done ? writer.end() : writer.event(value, undefined);
+				if (text !== '') controller.enqueue(encoder.encode(text));
+				if (done) return controller.close();
+				if (text !== '') return;
+			}
+		},
+		cancel: async () => void (await iterator.return?.()),
+	});
+	return toEventStream(body, headers);
+}
