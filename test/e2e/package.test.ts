@@ -62,7 +62,19 @@ test('a fresh project imports every part of the package, and every public name i
 		console.log(JSON.stringify(Object.keys(all).sort()));`,
 	);
 	expect(JSON.parse(run(process.execPath, ['parts.mjs']))).toEqual(
-		['RunletError', 'askUser', 'chat', 'fn', 'halt', 'parts', 'providers', 'skill', 'tool', 'toolbox', 'workspace'].sort(),
+		[
+			'RunletError',
+			'askUser',
+			'chat',
+			'fn',
+			'halt',
+			'parts',
+			'providers',
+			'skill',
+			'tool',
+			'toolbox',
+			'workspace',
+		].sort(),
 	);
 });
 
