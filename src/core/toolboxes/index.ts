@@ -1,8 +1,13 @@
 /** The namespace `toolbox`: records of tools by name, and the boxes that Runlet has. */
 
 import type { InvokeContext } from '../tool/index.ts';
-import { build, type Toolbox } from '../tool/toolbox.ts';
+import type { Toolbox } from '../tool/toolbox.ts';
 import { arithmeticTool } from './arithmetic.ts';
+import { searchConversationTool } from './conversation.ts';
+import { addTools } from './files.ts';
+import { fileInfoTool, listFilesTool, readFileTool } from './look.ts';
+import { queryJsonTool } from './query-json.ts';
+import { searchFilesTool } from './search-files.ts';
 import { timeTool } from './time.ts';
 
 export {
@@ -24,9 +29,22 @@ export {
 	withArgs,
 } from '../tool/toolbox.ts';
 
-/** The tools that change nothing: `get_time` and `calculate`. */
+/** The tools that change nothing: time, arithmetic, JSON, the conversation, and files as far as they are read. */
 export function basic(context?: InvokeContext): Toolbox {
-	return build([timeTool(), arithmeticTool()], context);
+	return addTools(
+		{},
+		[
+			timeTool(),
+			arithmeticTool(),
+			queryJsonTool(),
+			searchConversationTool(),
+			listFilesTool(),
+			readFileTool(),
+			fileInfoTool(),
+			searchFilesTool(),
+		],
+		context,
+	);
 }
 
 /** All boxes together, with the tools that change things. */

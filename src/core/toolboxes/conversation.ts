@@ -1,0 +1,44 @@
+import * as v from 'valibot';
+import { truncateText } from '../ground/text.ts';
+import { define } from '../tool/define.ts';
+import type { ConversationText, Tool } from '../tool/index.ts';
+
+/** Characters of a message that are shown, around what was found. */
+const shownCharacters = 2_000;
+
+/** Makes the tool `search_conversation`. */
+export function searchConversationTool(): Tool {
+	return define({
+		name: 'search_conversation',
+		description: 'Find earlier messages of this conversation by a text in them, the newest first.',
+		inputSchema: v.object({
+			query: v.pipe(v.string(), v.minLength(1), v.description('A word or a few that stand in the message')),
+			limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(50), v.description('10'))),
+		}),
+		passInput: true,
+		retry: 'safe',
+		isAvailable: ({ readConversation }) => readConversation !== undefined,
+		onRequest: ({ query }) => ['Searching the conversation', query],
+		onResult: (_, { matches }) => `${matches.length} messages found`,
+		fn: ({ query, limit = 10 }, { readConversation }) => ({
+			matches: [...findMatches(readConversation?.() ?? [], query.toLowerCase(), limit)],
+		}),
+	});
+}
+
+function* findMatches(messages: Iterable<ConversationText>, query: string, limit: number): Generator<ConversationText> {
+	let left = limit;
+	for (const { role, text } of messages) {
+		const at = text.toLowerCase().indexOf(query);
+		if (at === -1) continue;
+		yield { role, text: cutAround(text, at) };
+		if (--left === 0) return;
+	}
+}
+
+function cutAround(text: string, at: number): string {
+	if (text.length <= shownCharacters) return text;
+	const from = Math.max(0, Math.min(at - shownCharacters / 2, text.length - shownCharacters));
+	const shown = truncateText(text.slice(from), shownCharacters);
+	return `${from > 0 ? '…' : ''}${shown}${from + shown.length < text.length ? '…' : ''}`;
+}

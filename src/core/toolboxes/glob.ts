@@ -1,0 +1,58 @@
+import { RunletError, toMessageText } from '../ground/errors.ts';
+import { compilePattern } from '../tool/pattern/pattern.ts';
+
+/** The longest glob in characters. */
+const longestGlob = 500;
+
+/**
+ * Compiles a glob: `*` and `?` within a name, `**` over folders, `[abc]`, `{a,b}`. A glob without a slash is matched with
+ * the name of the file, else with its path. It is matched in linear time. Throws `invalid_argument` for one that it does
+ * not know.
+ */
+export function compileGlob(glob: string): (path: string) => boolean {
+	const hasFolder = glob.includes('/');
+	try {
+		if (glob.length > longestGlob) throw new Error(`is longer than ${longestGlob} characters`);
+		const { matches } = compilePattern(`^(?:${toPattern(glob.replace(/^\.?\//, ''))})$`);
+		return (path) => matches(hasFolder ? path : path.slice(path.lastIndexOf('/') + 1));
+	} catch (error) {
+		throw new RunletError('invalid_argument', `glob: ${toMessageText(error)}. Write one such as src/**/*.ts.`, {
+			field: 'glob',
+		});
+	}
+}
+
+/** Writes a glob as a regular expression. */
+function toPattern(glob: string): string {
+	let depth = 0;
+	return glob.replace(/\*\*\/|\*\*|[*?{},]|\[[!^]?\]?[^[\]/]*\]|[^*?{},[]+|\[/g, (piece) => {
+		switch (piece) {
+			case '**/':
+				return '(?:[^/]+/)*';
+			case '**':
+				return '[^\\n]*';
+			case '*':
+				return '[^/]*';
+			case '?':
+				return '[^/]';
+			case '{':
+				depth++;
+				return '(?:';
+			case '}':
+				if (depth === 0) return '\\}';
+				depth--;
+				return ')';
+			case ',':
+				return depth > 0 ? '|' : ',';
+		}
+		if (piece.startsWith('[') && piece.length > 1) return toSet(piece.slice(1, -1));
+		return piece.replace(/[\\^$.|+()[\]{}/-]/g, (one) => (one === '-' || one === '/' ? one : `\\${one}`));
+	});
+}
+
+/** Writes the inside of `[…]` as a set of characters. */
+function toSet(inside: string): string {
+	const negated = /^[!^]/.test(inside);
+	const set = (negated ? inside.slice(1) : inside).replace(/[\\[\]^]/g, '\\$&');
+	return negated ? `[^/${set}]` : `[${set}]`;
+}

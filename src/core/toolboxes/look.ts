@@ -1,0 +1,110 @@
+import * as v from 'valibot';
+import { toBase64 } from '../ground/bytes.ts';
+import { RunletError } from '../ground/errors.ts';
+import { isRecord } from '../ground/json.ts';
+import { imagePart, textPart } from '../ground/part.ts';
+import { define } from '../tool/define.ts';
+import { parts, type Tool } from '../tool/index.ts';
+import type { FileInfo, Workspace } from '../workspace/index.ts';
+import { filePath, folderPath, getWorkspace, hasWorkspace } from './files.ts';
+
+/** Bytes of a text that are read together. */
+const mostBytes = 100_000;
+/** Bytes of an image that is shown to the model. */
+const largestImage = 2_900_000;
+const shownImages: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+
+const line = v.pipe(v.number(), v.integer(), v.minValue(1));
+
+/** Makes the tool `list_files`. */
+export function listFilesTool(): Tool {
+	return define({
+		name: 'list_files',
+		description: 'List the files and folders of the workspace, sorted by path.',
+		inputSchema: v.object({
+			path: v.optional(folderPath),
+			recursive: v.optional(v.pipe(v.boolean(), v.description('Also what is in its folders'))),
+			limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000), v.description('200'))),
+		}),
+		passInput: true,
+		retry: 'safe',
+		isAvailable: hasWorkspace,
+		onRequest: ({ path = '' }) => ['Listing files', path === '' ? 'all' : path],
+		onResult: (_, { entries, truncated }) => `${entries.length}${truncated ? ' and more' : ''} entries`,
+		fn: async ({ path, recursive, limit = 200 }, context) => getWorkspace(context).list({ path, recursive, limit }),
+	});
+}
+
+/** Makes the tool `file_info`. */
+export function fileInfoTool(): Tool {
+	return define({
+		name: 'file_info',
+		description: 'Tell what is known of a file without reading it: size, media type, time, number of lines.',
+		inputSchema: v.object({ path: filePath }),
+		passInput: true,
+		retry: 'safe',
+		isAvailable: hasWorkspace,
+		onRequest: ({ path }) => ['Looking at', path],
+		onResult: ({ path }, { type, ...info }) => [path, 'size' in info ? `${type}, ${info.size} bytes` : type],
+		fn: async ({ path }, context) => {
+			const info = await findInfo(getWorkspace(context), path);
+			if (info.type === 'folder') return { ...info, path: info.path === '' ? '.' : info.path };
+			const { version: _, ...shown } = info;
+			return shown;
+		},
+	});
+}
+
+/** Makes the tool `read_file`. */
+export function readFileTool(): Tool {
+	return define({
+		name: 'read_file',
+		description:
+			'Read a text file, whole or some of its lines, or look at an image. A long file comes in part: toLine says where it ends, and lines how many there are.',
+		inputSchema: v.object({
+			path: filePath,
+			fromLine: v.optional(v.pipe(line, v.description('The first line, from 1; included'))),
+			toLine: v.optional(v.pipe(line, v.description('The last line; included'))),
+		}),
+		passInput: true,
+		retry: 'safe',
+		isAvailable: hasWorkspace,
+		onRequest: ({ path, fromLine, toLine }) => ['Reading', `${path}${showRange(fromLine, toLine)}`],
+		onResult: ({ path }, result) => [path, describeReading(result)],
+		fn: async ({ path, ...range }, context) => {
+			const workspace = getWorkspace(context);
+			const info = await findInfo(workspace, path);
+			if (info.type === 'file' && shownImages.includes(info.mime)) return readImage(workspace, info);
+			const { isCut, ...lines } = await workspace.readLines(path, { ...range, maxBytes: mostBytes });
+			return { path: info.path, ...lines, ...(isCut && { truncated: true }) };
+		},
+	});
+}
+
+async function findInfo(workspace: Workspace, path: string) {
+	const info = await workspace.stat(path);
+	if (info !== undefined) return info;
+	// Its failure names a near file.
+	await workspace.read(path, { to: 0 });
+	throw new RunletError('not_found', `path: there is no file ${path}.`, { field: 'path' });
+}
+
+async function readImage(workspace: Workspace, { path, mime, size }: FileInfo) {
+	if (size > largestImage)
+		throw new RunletError(
+			'invalid_argument',
+			`path: ${path} is an image of ${size} bytes, and one of at most ${largestImage} can be shown. Ask for a smaller one.`,
+			{ field: 'path' },
+		);
+	const bytes = await workspace.read(path);
+	return parts([textPart(`${path}: ${mime}, ${size} bytes`), imagePart(toBase64(bytes), mime)]);
+}
+
+function describeReading(result: unknown): string {
+	if (!isRecord(result) || !('lines' in result)) return 'an image';
+	return `lines ${result.fromLine} to ${result.toLine} of ${result.lines}`;
+}
+
+function showRange(from: number | undefined, to: number | undefined): string {
+	return from === undefined && to === undefined ? '' : `, lines ${from ?? 1} to ${to ?? 'the end'}`;
+}

@@ -1,0 +1,43 @@
+import { type Toolbox, toolbox, type Workspace, workspace } from '../../../src/core/index.ts';
+import { calling, finish, results } from '../chat/support.ts';
+
+type Files = Readonly<Record<string, string | Uint8Array>>;
+
+/** Calls tools of a box on files. */
+export function callOn(box: Toolbox, files: Files | Workspace = {}) {
+	const isWorkspace = typeof files.list === 'function';
+	// SAFETY: only a workspace has a function `list`.
+	const own = isWorkspace ? (files as unknown as Workspace) : workspace.inMemory(files as Files);
+	const perform = (name: string, args: Readonly<Record<string, unknown>>) =>
+		toolbox.perform(name, args, box, { workspace: own });
+	return {
+		files: own,
+		/** What a tool gives. Throws with its message where it fails. */
+		call: async (name: string, args: Readonly<Record<string, unknown>>): Promise<unknown> => {
+			const outcome = await perform(name, args);
+			if (outcome.ok) return outcome.value;
+			throw new Error(`${outcome.error.kind}: ${outcome.error.message}`);
+		},
+		/** The message of a tool that fails. */
+		fail: async (name: string, args: Readonly<Record<string, unknown>>): Promise<string> => {
+			const outcome = await perform(name, args);
+			if (outcome.ok) throw new Error(`${name} did not fail: ${JSON.stringify(outcome.value)}`);
+			return outcome.error.message;
+		},
+	};
+}
+
+/** Plays a model that calls a tool, is told its mistake, and calls it again. Gives both results. */
+export async function correct(
+	box: Toolbox,
+	files: Workspace,
+	name: string,
+	...inputs: readonly Readonly<Record<string, unknown>>[]
+): Promise<readonly { readonly output: unknown; readonly isError: boolean }[]> {
+	const turns = inputs.map((input, at) => calling({ id: `c${at}`, name, input }));
+	const { result } = await finish([...turns, 'done'], { tools: box, context: { workspace: files } });
+	const failed = new Set(
+		result.messages.flatMap((message) => (message.role === 'tool' && message.isError ? [message.toolCallId] : [])),
+	);
+	return results(result.messages).map(([id, output]) => ({ output, isError: failed.has(id) }));
+}
