@@ -84,6 +84,12 @@ const mistakes = [
 		/assistant\.ts:\d+:\d+: TypeError: at load/,
 	],
 	[
+		'a tool that is wrong',
+		(good: string) =>
+			`import { tool } from 'runlet';\n${good}\ntool.define({\n\tname: 'pay',\n\tdescription: '',\n\tinputSchema: {},\n\t// @ts-expect-error\n\tneedApproval: true,\n});\n`,
+		/assistant\.ts:\d+:\d+: .*needApproval: no such field \(tool pay\)\. Did you mean needsApproval\?/,
+	],
+	[
 		'an agent that is wrong',
 		(good: string) => good.replace("name: 'assistant'", "name: 'Assistant!'"),
 		/name: Use a-z, 0-9 and single hyphens/,

@@ -2,10 +2,12 @@ import * as v from 'valibot';
 import { reasoningEfforts } from '../../core/chat/effort.ts';
 import type { ReasoningEffort, SystemPrompt, Timeouts } from '../../core/chat/index.ts';
 import { assertReadable } from '../../core/chat/output.ts';
+import { withCallerFirst } from '../../core/ground/caller-first.ts';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';
 import { type Skill, forAgent as skillsForAgent } from '../../core/skill/index.ts';
+import { assertWritten } from '../../core/skill/skill.ts';
 import {
 	type AnyFn,
 	type AnySchema,
@@ -17,14 +19,18 @@ import {
 import { sourceNames } from '../webhooks/index.ts';
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
-import { withCallerFirst } from './caller-first.ts';
 import { type SkillSource, skillSource } from './skill-source.ts';
 import { mappingSchema, type WebhookMappings } from './webhook-mapping.ts';
 
 const milliseconds = v.optional(v.pipe(v.number(), v.minValue(1)));
 
 const toolEntry = v.custom<AnyFn | Tool>((entry) => typeof entry === 'function' || typeof entry === 'object');
-const toolList = v.optional(v.union([v.array(toolEntry), v.record(v.string(), toolEntry)]));
+const toolList = v.optional(
+	v.union(
+		[v.array(toolEntry), v.record(v.string(), toolEntry)],
+		'must be a list of tools (made by fn or tool.define), or a toolbox',
+	),
+);
 
 const definition = v.strictObject({
 	name: v.pipe(v.string(), v.regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'Use a-z, 0-9 and single hyphens'), v.maxLength(64)),
@@ -166,7 +172,7 @@ function toAgent(given: AgentDefinition): Agent {
 	// If two have one name, only the first could ever be called.
 	forAgent([...tools, ...skillTools]);
 	const { skills = [] } = given;
-	if (skills !== 'all') assertDistinct(skills);
+	if (skills !== 'all') assertSkills(skills);
 	return { ...given, tools, skillTools, skills };
 }
 
@@ -209,11 +215,15 @@ export function findAgent(agents: readonly Agent[], name: string): Agent {
 	throw new RunletError('not_found', `agent: there is no agent named "${name}". Known: ${known}.`, { field: 'agent' });
 }
 
-/** Throws `duplicate_skill` if two skills have one name, written here or published. */
-function assertDistinct(skills: readonly (string | AnyFn | Skill)[]): void {
-	skillsForAgent(
-		skills.flatMap((entry) => (typeof entry === 'string' ? { name: entry, description: '' } : skillsForAgent([entry]))),
-	);
+/** Checks the skills written here. Throws `duplicate_skill` if two skills have one name, written here or published. */
+function assertSkills(skills: readonly (string | AnyFn | Skill)[]): void {
+	const all = skills.map((entry) => {
+		if (typeof entry === 'string') return { name: entry, description: '' };
+		const [skill = { name: '', description: '' }] = skillsForAgent([entry]);
+		assertWritten(skill);
+		return skill;
+	});
+	skillsForAgent(all);
 }
 
 function isSkillEntry(entry: unknown): boolean {

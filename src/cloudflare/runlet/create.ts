@@ -1,9 +1,8 @@
 import type { DurableObject } from 'cloudflare:workers';
 import { type ExecutionContext, Hono } from 'hono';
 import type { ProviderRegistration } from '../../core/chat/index.ts';
-import { RunletError } from '../../core/ground/errors.ts';
+import { blameCaller } from '../../core/ground/caller-first.ts';
 import type { Env } from '../../core/tool/index.ts';
-import { withCallerFirst } from '../agent/caller-first.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { Config } from '../config/config.ts';
 import { createEnvironment } from '../config/environment.ts';
@@ -41,11 +40,7 @@ export interface Runlet {
  * the Worker starts. What is missing in the environment is in every answer, and in `/healthz?deep`.
  */
 export function createRunlet(options: RunletOptions): Runlet {
-	try {
-		assertOptions(options);
-	} catch (error) {
-		throw error instanceof RunletError ? withCallerFirst(error, createRunlet) : error;
-	}
+	blameCaller(createRunlet, () => assertOptions(options));
 	const { agents, providers, skills, authenticate, basePath = '', bindings } = options;
 	const toEnvironment = createEnvironment({
 		bindings,

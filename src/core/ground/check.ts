@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { RunletError } from './errors.ts';
+import { isRecord } from './json.ts';
 import { findNearest } from './nearest.ts';
 
 /**
@@ -15,7 +16,8 @@ export function check<const S extends v.GenericSchema>(
 	// Stops at the first mistake. Finding all mistakes in a large body is slow.
 	const parsed = v.safeParse(schema, value, { abortEarly: true });
 	if (parsed.success) return parsed.output;
-	const { field, message } = explainMistyped(schema, value) ?? explain(parsed.issues, where);
+	const { field, message } =
+		explainMistyped(schema, value) ?? explainInner(schema, parsed.issues) ?? explain(parsed.issues, where);
 	throw new RunletError(code, message, { field });
 }
 
@@ -52,6 +54,8 @@ function findMeant(field: string, known: readonly string[], given: object): stri
 /** The most unknown fields that are checked for typing mistakes. */
 const mostMistyped = 16;
 
+const noSuchField = 'no such field';
+
 /** Explains a field with a nearly right name, which would otherwise be reported as missing. */
 function explainMistyped(schema: v.GenericSchema, value: unknown): { field: string; message: string } | undefined {
 	const isStrict = schema.type === 'strict_object' && 'entries' in schema;
@@ -63,6 +67,36 @@ function explainMistyped(schema: v.GenericSchema, value: unknown): { field: stri
 		if (meant !== undefined) return { field, message: `${field}: no such field. Did you mean ${meant}?` };
 	}
 	return undefined;
+}
+
+/** Explains a field within another one that has a nearly right name. */
+function explainInner(
+	schema: v.GenericSchema,
+	[issue]: readonly v.BaseIssue<unknown>[],
+): { field: string; message: string } | undefined {
+	const path = issue?.path ?? [];
+	const last = path.at(-1);
+	if (issue === undefined || last === undefined || describeIssue(issue) !== noSuchField) return undefined;
+	const parent: unknown = last.input;
+	const known = listFields(
+		schema,
+		path.slice(0, -1).map(({ key }) => key),
+	);
+	const meant = isRecord(parent) ? findMeant(String(last.key), known, parent) : undefined;
+	if (meant === undefined) return undefined;
+	const field = path.map(({ key }) => key).join('.');
+	return { field, message: `${field}: ${noSuchField}. Did you mean ${meant}?` };
+}
+
+/** Lists the fields of the object that stands at a path within a schema. */
+function listFields(schema: unknown, path: readonly unknown[]): readonly string[] {
+	let inner = schema;
+	while (isRecord(inner) && 'wrapped' in inner) inner = inner.wrapped;
+	if (!isRecord(inner)) return [];
+	const entries = isRecord(inner.entries) ? inner.entries : {};
+	const [key, ...rest] = path;
+	if (path.length === 0) return Object.keys(entries);
+	return listFields(typeof key === 'number' ? inner.item : entries[String(key)], rest);
 }
 
 /** Explains the first mistake and names its field. */
@@ -85,7 +119,7 @@ function findDeepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; a
 }
 
 function describeIssue({ type, message, expected, received }: v.BaseIssue<unknown>): string {
-	if (/object$/.test(type) && expected === 'never') return 'no such field';
+	if (/object$/.test(type) && expected === 'never') return noSuchField;
 	if (/object$/.test(type) && received === 'undefined') return 'missing';
 	return message.slice(0, 300);
 }

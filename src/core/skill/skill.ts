@@ -1,3 +1,5 @@
+import * as v from 'valibot';
+import { check as checkFields } from '../ground/check.ts';
 import { RunletError } from '../ground/errors.ts';
 import { forAgent as toolsForAgent } from '../tool/define.ts';
 import { isFn, listParamNames } from '../tool/fn.ts';
@@ -84,6 +86,32 @@ export function forAgent(entries: readonly (AnyFn | Skill)[]): readonly Skill[] 
 		seen.add(name);
 	}
 	return skills;
+}
+
+const texts = v.optional(v.array(v.string()));
+const written = v.strictObject({
+	name: v.string(),
+	description: v.string(),
+	when: texts,
+	modalities: texts,
+	body: v.optional(v.string()),
+	bodyFn: v.optional(v.function()),
+	tools: v.optional(v.array(v.unknown())),
+	requires: texts,
+	files: v.optional(v.record(v.string(), v.string())),
+	fn: v.optional(v.function()),
+	frontMatter: v.optional(v.record(v.string(), v.unknown())),
+} satisfies Record<keyof Skill, v.GenericSchema>);
+
+/** Checks the fields and the tools of a skill that a program writes. Throws `invalid_skill` or `invalid_tool`. */
+export function assertWritten(skill: Skill): void {
+	try {
+		checkFields(written, skill, 'skill', 'invalid_skill');
+		toolsForAgent(skill.tools ?? []);
+	} catch (error) {
+		if (!(error instanceof RunletError)) throw error;
+		throw new RunletError(error.code, `${error.message} (skill ${skill.name})`, error.data);
+	}
 }
 
 function check(entry: Skill): Skill {

@@ -1,3 +1,4 @@
+import { blameCaller } from '../ground/caller-first.ts';
 import { assertKnownFields } from '../ground/check.ts';
 import { RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
@@ -50,6 +51,14 @@ type Hook = 'readArgs' | 'needsApproval' | 'onRequest' | 'onResult' | 'onError';
 export function define<const S extends AnySchema | JsonSchema, A = InputOf<S>, R = unknown>(
 	record: ToolRecord<S, A, R>,
 ): Tool {
+	return blameCaller(define, () => checkDefinition(record));
+}
+
+function checkDefinition(record: {
+	readonly name: unknown;
+	readonly description: unknown;
+	readonly inputSchema: unknown;
+}): Tool {
 	if (!isRecord(record)) throw createInvalid('tool', 'a record with name, description and inputSchema', record);
 	if (typeof record.description !== 'string')
 		throw createInvalid('description', 'a text that tells the model when to call it', record.description, record.name);
@@ -120,25 +129,37 @@ export function findByCall(tools: readonly Tool[], name: string): Tool | undefin
 /** The most characters of a tool's name. */
 const maxName = 1_000;
 
-/** The fields of a tool. */
-const fields = Object.keys({
-	name: true,
-	description: true,
-	inputSchema: true,
-	outputSchema: true,
-	fn: true,
-	passInput: true,
-	manual: true,
-	metadata: true,
-	sequential: true,
-	isAvailable: true,
-	readArgs: true,
-	onRequest: true,
-	onResult: true,
-	onError: true,
-	retry: true,
-	needsApproval: true,
-} satisfies Record<keyof Tool, true>);
+/** What a field of a tool must be, in words and as a check. */
+type Form = readonly [expected: string, fits: (value: unknown) => boolean];
+
+const flag: Form = ['true or false', (value) => typeof value === 'boolean'];
+const hook: Form = ['a function', (value) => typeof value === 'function'];
+
+const forms = {
+	description: ['a text that tells the model when to call it', (value) => typeof value === 'string'],
+	fn: hook,
+	passInput: flag,
+	manual: flag,
+	metadata: ['a record', isRecord],
+	sequential: flag,
+	isAvailable: hook,
+	readArgs: hook,
+	onRequest: hook,
+	onResult: hook,
+	onError: hook,
+	retry: ["'safe' or 'never'", (value) => value === 'safe' || value === 'never'],
+	needsApproval: ['true, false or a function', (value) => flag[1](value) || hook[1](value)],
+} satisfies Record<Exclude<keyof Tool, 'name' | 'inputSchema' | 'outputSchema'>, Form>;
+
+const fields = ['name', 'inputSchema', 'outputSchema', ...Object.keys(forms)];
+
+function assertForms(record: Readonly<Record<string, unknown>>, name: string): void {
+	assertKnownFields(record, fields, { code: 'invalid_tool', owner: `tool ${name}` });
+	for (const [field, [expected, fits]] of Object.entries(forms)) {
+		const value = record[field];
+		if (value !== undefined && !fits(value)) throw createInvalid(field, expected, value, name);
+	}
+}
 
 const checkedTools = new WeakSet<Tool>();
 
@@ -153,14 +174,13 @@ function checkRecord(record: {
 	const { name, inputSchema, outputSchema, ...rest } = record;
 	if (typeof name !== 'string' || name === '') throw createInvalid('name', 'a text', name);
 	if (name.length > maxName) throw createInvalid('name', `at most ${maxName} characters`, name);
-	assertKnownFields(record, fields, { code: 'invalid_tool', owner: `tool ${name}` });
+	assertForms(record, name);
 	const tool: Tool = {
 		...rest,
 		name,
 		inputSchema: toInputSchema(name, inputSchema),
 		...(outputSchema !== undefined && { outputSchema: toOutputSchema(name, outputSchema) }),
 	};
-	if (tool.fn !== undefined && typeof tool.fn !== 'function') throw createInvalid('fn', 'a function', tool.fn, name);
 	checkedTools.add(tool);
 	return tool;
 }

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { blameCaller } from '../ground/caller-first.ts';
 import { assertKnownFields } from '../ground/check.ts';
 import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
@@ -10,6 +11,7 @@ import {
 	type Checked,
 	checkWithSchema,
 	isOptional,
+	isSchema,
 	type JsonSchema,
 	rememberCheck,
 	toJsonSchema,
@@ -85,19 +87,7 @@ export function fn<
 	S extends AnySchema = AnySchema,
 	R extends Returns<S> = Returns<S>,
 >(meta: FnMeta<P, S>, implementation: (...args: ArgsOf<P>) => R): Fn<P, R> {
-	if (typeof meta?.name !== 'string' || meta.name === '') {
-		throw new RunletError('invalid_tool', 'name: a function made with fn needs a name, such as "myapp/add".', {
-			field: 'name',
-		});
-	}
-	assertKnownMeta(meta);
-	const names = (meta.params ?? []).map(([name]) => name);
-	const twice = names.find((name, index) => names.indexOf(name) !== index);
-	if (twice !== undefined) {
-		throw new RunletError('invalid_tool', `params: ${meta.name} has two parameters named ${twice}.`, {
-			field: 'params',
-		});
-	}
+	blameCaller(fn, () => assertSignature(meta, implementation));
 	const wrap = (...args: ArgsOf<P>): R => implementation(...args);
 	Object.defineProperty(wrap, 'name', { value: meta.name });
 	return Object.assign(wrap, { meta: Object.freeze({ ...meta }) });
@@ -122,6 +112,25 @@ const skillFields = Object.keys({
 	tools: true,
 	requires: true,
 } satisfies Record<keyof FnSkillMeta, true>);
+
+function assertSignature(meta: FnMeta, implementation: unknown): void {
+	if (typeof meta?.name !== 'string' || meta.name === '')
+		throw createInvalid('name', 'a function made with fn needs a name, such as "myapp/add".');
+	assertKnownMeta(meta);
+	const { name, params = [] } = meta;
+	if (typeof implementation !== 'function')
+		throw createInvalid('implementation', `the second argument of fn must be the function itself (fn ${name}).`);
+	const isPair = (entry: unknown) => Array.isArray(entry) && typeof entry[0] === 'string' && isSchema(entry[1]);
+	if (!Array.isArray(params) || !params.every(isPair))
+		throw createInvalid('params', `expected a list of [name, schema], such as [['x', v.number()]] (fn ${name}).`);
+	const names = params.map(([param]) => param);
+	const twice = names.find((param, index) => names.indexOf(param) !== index);
+	if (twice !== undefined) throw createInvalid('params', `${name} has two parameters named ${twice}.`);
+}
+
+function createInvalid(field: string, what: string): RunletError {
+	return new RunletError('invalid_tool', `${field}: ${what}`, { field });
+}
 
 function assertKnownMeta({ name, ...meta }: FnMeta): void {
 	const code = 'invalid_tool';

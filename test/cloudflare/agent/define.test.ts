@@ -74,6 +74,18 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 		'outputSchema',
 		/^outputSchema: no JSON Schema for this schema/,
 	],
+	[
+		'a time limit that is misspelt',
+		{ timeouts: { toolMS: 3 } },
+		'timeouts.toolMS',
+		/^timeouts\.toolMS: no such field\. Did you mean toolMs\? \(agent host\)/,
+	],
+	[
+		'tools that are none',
+		{ tools: ['calc'] },
+		'tools',
+		/^tools: must be a list of tools \(made by fn or tool\.define\)/,
+	],
 	['skills that are neither names nor skills', { skills: [7] }, 'skills', /^skills: must be 'all', or a list/],
 ])('%s is refused: the field is named, and the agent', (_, definition, field, says) => {
 	const { code, message, data } = refusal(definition);
@@ -133,4 +145,18 @@ test('an agent has no two skills of one name, published or its own', () => {
 		['tone', 'tone'],
 	])
 		expect(refusal({ skills }).code).toBe('duplicate_skill');
+});
+
+test.each<[what: string, skill: object, code: string, says: RegExp]>([
+	['a field', { bodi: 'Be brief.' }, 'invalid_skill', /^bodi: no such field\. Did you mean body\? \(skill brief\)/],
+	['a body', { body: 3 }, 'invalid_skill', /^body: .*string.*\(skill brief\)/],
+	[
+		'a tool',
+		{ tools: [{ name: 'a', needApproval: true }] },
+		'invalid_tool',
+		/^needApproval: .*\(tool a\).*\(skill brief\)/,
+	],
+])('%s of an own skill that is wrong is said at the start, with the skill', (_, more, code, says) => {
+	const { code: refusedAs, message } = refusal({ skills: [{ name: 'brief', description: 'Be brief.', ...more }] });
+	expect([refusedAs, message]).toEqual([code, expect.stringMatching(says)]);
 });

@@ -1,5 +1,6 @@
+import * as v from 'valibot';
 import { expect, test } from 'vitest';
-import { assertKnownFields } from '../../../src/core/ground/check.ts';
+import { assertKnownFields, check } from '../../../src/core/ground/check.ts';
 
 const known = ['name', 'needsApproval', 'retry'];
 
@@ -23,4 +24,14 @@ test('without a near name all fields are listed, unless there are many', () => {
 
 test('a field that is there already was not meant', () => {
 	expect(() => assertKnownFields({ needsApproval: true, needApproval: true }, known)).toThrow(/Take it out/);
+});
+
+test('a field within another is named by its path, with the one that was meant', () => {
+	const inner = v.strictObject({ toolMs: v.optional(v.number()), runMs: v.optional(v.number()) });
+	const schema = v.strictObject({ timeouts: v.optional(inner), list: v.optional(v.array(inner)) });
+	expect(() => check(schema, { timeouts: { toolMS: 3 } }, 'agent')).toThrow(
+		/^timeouts\.toolMS: no such field\. Did you mean toolMs\?$/,
+	);
+	expect(() => check(schema, { list: [{}, { run: 3 }] }, 'agent')).toThrow(/^list\.1\.run: .* Did you mean runMs\?$/);
+	expect(() => check(schema, { timeouts: { colour: 3 } }, 'agent')).toThrow(/^timeouts\.colour: no such field$/);
 });

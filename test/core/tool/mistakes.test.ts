@@ -69,3 +69,41 @@ test('an option that a run does not have is refused before a model is asked, wit
 	);
 	expect(model.requests).toEqual([]);
 });
+
+test.each<[field: string, value: unknown, says: string]>([
+	['description', 7, 'a text that tells the model when to call it, got a number'],
+	['fn', 'f', 'a function, got a string'],
+	['passInput', 1, 'true or false, got a number'],
+	['sequential', 'yes', 'true or false, got a string'],
+	['metadata', [], 'a record, got a object'],
+	['isAvailable', true, 'a function, got a boolean'],
+	['readArgs', {}, 'a function, got a object'],
+	['onRequest', 'note', 'a function, got a string'],
+	['retry', 'always', "'safe' or 'never', got a string"],
+	['needsApproval', 'yes', 'true, false or a function, got a string'],
+])('a tool whose %s is %j is refused: a wrong type is said at once, with the tool', (field, value, says) => {
+	const wrong = withMore({ ...record, inputSchema: {} }, { [field]: value });
+	expect(() => tool.forAgent([wrong])).toThrow(
+		expect.objectContaining({ code: 'invalid_tool', message: `${field}: expected ${says} (tool book).` }),
+	);
+});
+
+test('fn wants a list of pairs and a function', () => {
+	const given = (meta: object, f: unknown) => () => Reflect.apply(fn, undefined, [{ name: 'add', ...meta }, f]);
+	for (const params of [{ x: 1 }, [['x', 'number']], ['x']])
+		expect(given({ params }, () => 1)).toThrow(/^params: expected a list of \[name, schema\].*\(fn add\)/);
+	expect(given({}, 3)).toThrow(/^implementation: .*\(fn add\)/);
+});
+
+test('the stack of a mistake begins with the line that has it', () => {
+	const wrong = withMore({ ...record, inputSchema: {} }, { needApproval: true });
+	for (const make of [() => tool.define(wrong), () => fn(withMore({ name: 'a' }, { param: [] }), () => 1)]) {
+		let stack = '';
+		try {
+			make();
+		} catch (error) {
+			stack = String(Object(error).stack);
+		}
+		expect(stack.split('\n').find((line) => /^\s+at /.test(line))).toContain('mistakes.test.ts');
+	}
+});
