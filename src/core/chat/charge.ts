@@ -1,34 +1,34 @@
 import type { ChatUsage } from './usage.ts';
 
-/** What is known of a request to a model when it is over, or was cut off. */
+/** What is known of a request to a model after its end. */
 export interface SeenCall {
-	/** What its provider said of its cost. */
+	/** The usage that its provider reported. */
 	readonly usage?: ChatUsage;
-	/** What it sent, estimated. */
+	/** The estimated tokens that it sent. */
 	readonly inputTokens: number;
-	/** What came of it, estimated: text, thinking, the input of tools. */
+	/** The estimated tokens that arrived: text, thinking, the input of tools. */
 	readonly outputTokens: number;
-	/** Whether it was broken off. What its provider said of the output may then be old. */
+	/** Whether it was interrupted. The reported output may then be out of date. */
 	readonly isCut: boolean;
 }
 
-/** What a request is charged. */
+/** The charge for a request. */
 export interface CallCharge {
 	readonly inputTokens: number;
 	readonly outputTokens: number;
-	/** US dollars, as its provider says; missing where a part of the tokens is estimated. */
+	/** The US dollars that its provider reported. Missing if a part of the tokens is estimated. */
 	readonly costUsd?: number;
 }
 
-/** What an estimate is multiplied by: a cut call may have written more than arrived. */
+/** The factor for an estimate: an interrupted call may have written more than arrived. */
 const margin = 1.03;
 
-/** A provider's count of the output is not old from this share of the estimate on. */
+/** From this share of the estimate on, a provider's count of the output counts as current. */
 const currentFrom = 0.75;
 
 /**
- * What a request to a model is charged: what its provider said, as far as that covers it, else the estimate of what it
- * sent and of what came, with a margin. A zero for something that is not empty says nothing.
+ * Computes the charge of a request: the reported usage as far as it is complete, else the estimate of what it sent and
+ * what arrived, with a margin. A reported zero for something that is not empty is ignored.
  */
 export function toCharge({ usage, inputTokens, outputTokens, isCut }: SeenCall): CallCharge {
 	const said = {
@@ -52,7 +52,7 @@ export function toCharge({ usage, inputTokens, outputTokens, isCut }: SeenCall):
 	return { inputTokens: input, outputTokens: output, ...(isSaid && { costUsd: readReported(usage?.costUsd, 0) }) };
 }
 
-/** A provider's figure. A zero for what is not empty is none. */
+/** Reads a provider's figure. Ignores a zero if the estimate is not zero. */
 function readReported(value: number | undefined, estimate: number): number | undefined {
 	if (value === undefined || !Number.isFinite(value) || value < 0) return undefined;
 	return value === 0 && estimate > 0 ? undefined : value;

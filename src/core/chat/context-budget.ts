@@ -4,19 +4,19 @@ import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import { writeSystem } from './system-prompt.ts';
 
-/** Estimated tokens of a request, by what they are spent on. */
+/** The estimated tokens of a request by their purpose. */
 export interface BudgetParts {
 	readonly messages: number;
 	readonly system: number;
 	readonly tools: number;
 }
 
-/** How full the context window would be. */
+/** The use of the context window. */
 export interface ContextBudget {
 	readonly parts: BudgetParts;
 	readonly total: number;
 	readonly limit: number;
-	/** Whether `total` is past `warnContextPct` of `limit`. */
+	/** Whether `total` is over `warnContextPct` of `limit`. */
 	readonly warn: boolean;
 }
 
@@ -25,7 +25,7 @@ export type RequestSize = Pick<ContextBudget, 'parts' | 'total'>;
 
 /**
  * Checks a request against the context limit: `maxContextTokens`, else `modelContextWindow`. Resolves to `undefined`
- * without either. Rejects with `context_overflow` when over, `data` being `{ parts, total, limit }`.
+ * without a limit. Rejects with `context_overflow` over it, with `data` `{ parts, total, limit }`.
  */
 export async function checkBudget(
 	options: Pick<
@@ -43,7 +43,7 @@ export async function checkBudget(
 	return { ...size, limit, warn: isNearlyFull(options, size, limit) };
 }
 
-/** The tokens that a request may have; `undefined` if unknown. */
+/** Returns the most tokens of a request, or `undefined` if unknown. */
 export async function findContextLimit({
 	model,
 	maxContextTokens,
@@ -79,24 +79,24 @@ export function isNearlyFull(
 	return total > limit * warnContextPct;
 }
 
-/** The error for a request over the limit. */
+/** Creates the error for a request over the limit. */
 export function createOverflow({ parts, total }: RequestSize, limit: number): RunletError {
 	return new RunletError('context_overflow', formatBudgetBreakdown(parts, total, limit), { parts, total, limit });
 }
 
-/** Tokens of messages for any model: characters / 4, plus 4 a message. */
+/** Counts the tokens of messages for any model: characters / 4, plus 4 for each message. */
 export function countTokensHeuristic(messages: readonly Message[], _model?: string): number {
 	let characters = 0;
 	for (const message of messages) characters += countCharacters(message);
 	return Math.ceil(characters / 4) + 4 * messages.length;
 }
 
-/** Tokens of a system prompt: characters / 4. */
+/** Counts the tokens of a system prompt: characters / 4. */
 export function estimateSystemTokens(system: string | undefined): number {
 	return Math.ceil((system ?? '').length / 4);
 }
 
-/** Tokens of a list of tools: their JSON's characters / 4, plus 10 a tool. */
+/** Counts the tokens of tools: the characters of their JSON / 4, plus 10 for each tool. */
 export function estimateToolsTokens(tools: readonly Tool[] | undefined): number {
 	return (tools ?? []).reduce(
 		(sum, { name, description, inputSchema }) =>
@@ -105,7 +105,7 @@ export function estimateToolsTokens(tools: readonly Tool[] | undefined): number 
 	);
 }
 
-/** The message of a `context_overflow`. */
+/** Formats the message of a `context_overflow`. */
 export function formatBudgetBreakdown({ messages, system, tools }: BudgetParts, total: number, limit: number): string {
 	return (
 		`The request needs about ${total} tokens, over the context limit of ${limit}: messages ${messages}, system ${system}, tools ${tools}. ` +
@@ -113,7 +113,7 @@ export function formatBudgetBreakdown({ messages, system, tools }: BudgetParts, 
 	);
 }
 
-// Messages never change, so each is measured once, however many turns it is sent in.
+// Messages never change, so each is measured once, even if several turns send it.
 const measured = new WeakMap<Message, number>();
 
 function countCharacters(message: Message): number {

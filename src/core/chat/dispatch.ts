@@ -9,8 +9,8 @@ import { writeSystem } from './system-prompt.ts';
 type Target = Pick<ChatOptions, 'model' | 'providers' | 'chatFn' | 'chatStreamFn' | 'system' | 'context'>;
 
 /**
- * One reply, not streamed: by `options.chatFn`, else by the model's provider. Throws `unknown_model` if no provider can
- * talk to the model. `undefined` means that the reply broke off.
+ * Returns one reply without streaming: from `options.chatFn`, else from the model's provider. Throws `unknown_model` if
+ * no provider can talk to the model. `undefined` means that the reply broke off.
  */
 export async function dispatchChat(
 	options: Target,
@@ -22,7 +22,7 @@ export async function dispatchChat(
 	return toReply(await findModelFns(options).whole(options.model, messages, system, tools, call));
 }
 
-/** One reply, streamed to `onDelta` where the provider can stream. */
+/** Returns one reply and streams it to `onDelta` if the provider can stream. */
 export async function dispatchChatStream(
 	options: Target,
 	messages: readonly Message[],
@@ -37,7 +37,10 @@ export async function dispatchChatStream(
 /** Discards every delta. */
 export function noopOnDelta(): undefined {}
 
-/** Both ways to call a model: by the options' own functions, else by its provider's. Each stands in for the other. */
+/**
+ * Returns both ways to call a model: the options' own functions, else those of its provider. Each can replace the
+ * other.
+ */
 function findModelFns(options: Target) {
 	const own = options.chatFn !== undefined || options.chatStreamFn !== undefined;
 	const { chatFn, chatStreamFn } = (own ? options : resolveRegistration(options)) ?? {};
@@ -52,7 +55,7 @@ function toWholeFn(chatStreamFn: TextChatStreamFn): TextChatFn {
 	return (m, messages, s, tools, call) => chatStreamFn(m, messages, s, tools, noopOnDelta, call);
 }
 
-/** A text by itself is a whole reply. */
+/** Converts a text to a reply. */
 function toReply(given: ChatReply | string | undefined): ChatReply | undefined {
 	return typeof given === 'string' ? { text: given, stopReason: 'end_turn' } : given;
 }

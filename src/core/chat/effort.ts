@@ -1,15 +1,15 @@
 import { RunletError } from '../ground/errors.ts';
 
-/** All steps of effort, from the one that thinks least. */
+/** All levels of effort, from the lowest. */
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 /**
- * How much a model is to think before it answers. A model that has fewer steps takes the nearest one; of two, the one that
+ * How much a model thinks before it answers. A model with fewer levels takes the nearest one; of two, the one that
  * thinks more, unless that is `max`.
  */
 export type ReasoningEffort = (typeof reasoningEfforts)[number];
 
-/** Throws `invalid_request` that lists the steps, for whoever writes no types. Missing is fine. */
+/** Throws `invalid_request`, which lists the levels, for a caller without types. A missing effort is fine. */
 export function assertEffort(effort: ReasoningEffort | undefined): void {
 	if (effort === undefined || reasoningEfforts.includes(effort)) return;
 	const given = typeof effort === 'string' ? JSON.stringify(String(effort).slice(0, 40)) : typeof effort;

@@ -8,8 +8,8 @@ import { raceAbort } from './signal.ts';
 type Vectors = Awaited<ReturnType<EmbedFn>>;
 
 /**
- * The vectors of some texts, in their order, by the `embedFn` of the model's provider. Retries as a chat call does. Throws
- * `unknown_model` if no provider knows the model, `invalid_request` if its provider has no embeddings.
+ * Returns the vectors of texts in order, from the `embedFn` of the model's provider. Retries like a chat call. Throws
+ * `unknown_model` if no provider knows the model, and `invalid_request` if its provider has no embeddings.
  */
 export async function embed(
 	options: Pick<ChatOptions, 'model' | 'providers' | 'signal' | 'maxRetries'>,

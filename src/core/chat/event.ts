@@ -2,9 +2,9 @@ import type { ToolCall, ToolResult } from '../tool/index.ts';
 import type { ReplyDelta } from './reply.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** What one turn of the loop did. */
+/** The record of one turn of the loop. */
 export interface Step {
-	/** Number of the model's turn in this run, from 1; 0 for calls that an earlier run left open. */
+	/** The number of the model's turn in this run, from 1. It is 0 for calls that an earlier run left open. */
 	readonly iteration: number;
 	readonly model: string;
 	readonly text: string;
@@ -14,7 +14,7 @@ export interface Step {
 	readonly usage: ChatUsage;
 }
 
-/** A call that waits for somebody: for its result or, with `kind: 'approval'`, for permission to run. */
+/** A call that waits for its result or, with `kind: 'approval'`, for permission to run. */
 export type WaitingCall = ToolCall & { readonly kind?: 'approval' };
 
 /** A question of a tool to the person, and the call that waits for the answer. */
@@ -24,7 +24,7 @@ export interface Question {
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** How a run ends: exactly one of these, last, on every path. */
+/** The end of a run: exactly one of these, last, on every path. */
 export type TerminalEvent =
 	| {
 			readonly type: 'done';
@@ -48,7 +48,7 @@ export type TerminalEvent =
 			readonly data?: Readonly<Record<string, unknown>>;
 	  };
 
-/** What the loop itself says, beside the model's deltas (docs/events.md). */
+/** The events of the loop besides the model's deltas (docs/events.md). */
 export type LoopEvent =
 	| { readonly type: 'run.started'; readonly runId: string; readonly attempt: number }
 	| ({ readonly type: 'tool_result' } & ToolResult)
@@ -58,13 +58,16 @@ export type LoopEvent =
 	| { readonly type: 'turn.restarted'; readonly iteration: number }
 	| TerminalEvent;
 
-/** An event beside the conversation: it enters no message. */
+/** An event that is not part of a message. */
 export type SideEvent = Extract<LoopEvent, { readonly type: 'note' | 'warning' }>;
 
-/** Everything that a run streams. A `switch` on `type` needs no case for kinds it does not know. */
+/** An event of a run. A `switch` on `type` needs no case for unknown kinds. */
 export type RunEvent = ReplyDelta | LoopEvent;
 
-/** Shows an event to the readers of a run. A promise means that they are behind: who waits for it bounds their memory. */
+/**
+ * Shows an event to the readers of a run. A returned promise means that they are slower. A caller that waits for it
+ * limits their memory.
+ */
 export type Emit = (event: RunEvent) => undefined | Promise<void>;
 
 const terminal: ReadonlySet<string> = new Set<TerminalEvent['type']>([
@@ -96,17 +99,17 @@ export function isTerminal(event: RunEvent): event is TerminalEvent {
 	return terminal.has(event.type);
 }
 
-/** Whether an event is a model's delta. A kind that the loop does not know is one, too. */
+/** Whether an event is a model's delta. Unknown kinds count as deltas. */
 export function isDelta(event: RunEvent): event is ReplyDelta {
 	return !loopKinds.has(event.type);
 }
 
-/** Whether a kind of event is the loop's own: an adapter cannot send it. */
+/** Whether a kind of event belongs to the loop, so that an adapter cannot send it. */
 export function isLoopKind(type: string): boolean {
 	return loopKinds.has(type);
 }
 
-/** Joins two neighbouring pieces of one text; `undefined` if they are not of one text. */
+/** Joins two neighbouring pieces of one text. Returns `undefined` if they are not of one text. */
 export function joinPieces(first: RunEvent | undefined, next: RunEvent): RunEvent | undefined {
 	if ((next.type === 'text' || next.type === 'reasoning') && first?.type === next.type) {
 		return { type: next.type, text: first.text + next.text };

@@ -1,4 +1,4 @@
-/** `chat`: messages, providers and the loop that runs an agent. */
+/** The namespace `chat`: messages, providers and the loop that runs an agent. */
 
 export { filePart, flattenParts, imagePart, type MessagePart, renderPart, textPart } from '../ground/part.ts';
 export {

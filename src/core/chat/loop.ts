@@ -14,7 +14,7 @@ import { toCallReminder } from './tool-choice.ts';
 import { findTools, prepareTurns, type TurnSetting, takeTurn } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
-/** How a run ended, when it did not fail. */
+/** The result of a run that did not fail. */
 export interface RunResult<Output = unknown> {
 	readonly status: 'completed' | 'awaiting_tools' | 'awaiting_user' | 'halted';
 	/** The text of the model's last turn. */
@@ -30,13 +30,13 @@ export interface RunResult<Output = unknown> {
 	};
 	readonly usage: ChatUsage;
 	readonly steps: readonly Step[];
-	/** The value of the text, where `outputSchema` asked for one; missing where the reply was cut off or refused. */
+	/** The value of the text, if `outputSchema` is set. Missing if the reply was cut off or refused. */
 	readonly output?: Output;
 }
 
 /**
- * The agent loop. It looks at the messages only: if the last assistant message has calls without results it runs them,
- * else it asks the model. So a first message, a tool's answer from outside and a restart all go on by the same path.
+ * The agent loop. It looks only at the messages: if the last assistant message has calls without results, it runs them,
+ * else it asks the model. So a first message, a tool's answer from outside and a restart all continue by the same path.
  * Throws a `RunletError`.
  */
 export async function loop(options: ChatOptions, input: readonly Message[], context: LoopContext): Promise<RunResult> {
@@ -52,7 +52,7 @@ export async function loop(options: ChatOptions, input: readonly Message[], cont
 	}
 }
 
-/** Turn after turn: the open calls, then messages from outside, then the end or the model. */
+/** Repeats: runs the open calls, takes messages from outside, then ends or asks the model. */
 async function runTurns(run: RunState, setting: TurnSetting): Promise<RunResult> {
 	const { options } = setting;
 	const { messages, store } = run.conversation;
@@ -79,7 +79,7 @@ async function runTurns(run: RunState, setting: TurnSetting): Promise<RunResult>
 	}
 }
 
-/** The turn whose calls come next: the one that just began, or that of calls which an earlier run left open. */
+/** Returns the turn whose calls come next: the current one, or one that an earlier run left open. */
 function findBegunTurn(run: RunState): BegunTurn | undefined {
 	const { begun } = run;
 	run.begun = undefined;
@@ -88,7 +88,7 @@ function findBegunTurn(run: RunState): BegunTurn | undefined {
 	return open.length > 0 ? { calls: open, results: [] } : undefined;
 }
 
-/** Asks the model, and puts its message into the history. */
+/** Asks the model and adds its message to the history. */
 async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	const { conversation } = run;
 	run.iteration++;
@@ -103,7 +103,7 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	run.begun = { calls: message.toolCalls ?? [], results: [] };
 }
 
-/** Runs the open calls of a turn and tells its step. Gives why the run stops there, if it does. */
+/** Runs the open calls of a turn and emits its step. Returns why the run stops here, if it does. */
 async function finishTurn(run: RunState, setting: TurnSetting, turn: BegunTurn): Promise<Stop | undefined> {
 	const open = listOpenCalls(run.conversation.messages);
 	const outcome: CallsOutcome =
@@ -132,7 +132,7 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 	const { messages, store } = conversation;
 	const lastTurnAt = messages.findLastIndex(({ role }) => role === 'assistant');
 	run.tools ??= await findTools(setting, conversation, Math.max(0, lastTurnAt));
-	// A call of a later turn may have the same id as one that a person was asked about.
+	// A later call may have the same id as one that a person was asked about.
 	const isResumed = run.last === run.resumedAt;
 	return runCalls({
 		calls: listOpenCalls(messages),
@@ -160,8 +160,8 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 }
 
 /**
- * Reads the reply that ends a run which asked for a call or a value. Gives nothing for any other run, and for a reply that
- * was cut off or refused.
+ * Reads the final reply of a run with a required call or an output schema. Returns nothing for any other run, and for a
+ * reply that was cut off or refused.
  */
 async function readAnswer(
 	{ outputSchema, toolChoice }: ChatOptions,
@@ -182,7 +182,7 @@ function assertTurnLeft({ iteration }: RunState, { maxIterations = 10 }: ChatOpt
 	);
 }
 
-/** Why a run ends, without failing. */
+/** The reason why a run ends without a failure. */
 type Stop = Pick<RunResult, 'status'> & Partial<RunResult>;
 
 function toResult({ conversation, last, usage, steps }: RunState, stop: Stop): RunResult {
@@ -203,8 +203,8 @@ function toTurn({ model, stopReason, usage = {}, streamedInputs }: TurnReply, it
 }
 
 /**
- * The reply as it enters the history. A turn that was cut off, or refused, keeps no calls: they may be incomplete, must
- * not run, and would dangle.
+ * Converts the reply to a message. A turn that was cut off or refused keeps no calls, because they may be incomplete
+ * and must not run.
  */
 function toAssistantMessage({ text, toolCalls, stopReason, reasoning, providerMetadata }: TurnReply): AssistantMessage {
 	const runs = toolCalls.length > 0 && stopReason !== 'max_tokens' && stopReason !== 'refusal';

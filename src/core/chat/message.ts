@@ -5,17 +5,17 @@ export interface SystemMessage {
 	readonly role: 'system';
 	readonly content: string;
 	/**
-	 * It sums up what stands in front of it. A model is sent the newest summary that has a user message behind it, and what
-	 * follows. Other system messages are sent wherever they stand.
+	 * Whether the message summarizes everything before it. The model gets the newest summary that has a user message
+	 * after it, and what follows. Other system messages are always sent.
 	 */
 	readonly summary?: boolean;
-	/** Of a summary: the skills that were read in front of it. Their tools may still be called. */
+	/** Only of a summary: the skills that were read before it. Their tools are still callable. */
 	readonly skills?: readonly string[];
 }
 
 export interface UserMessage {
 	readonly role: 'user';
-	/** The text; where `parts` are given, they win and this is their flattened form. */
+	/** The text. If there are `parts`, they win, and this is their text form. */
 	readonly content: string;
 	readonly parts?: readonly MessagePart[];
 }
@@ -24,51 +24,54 @@ export interface AssistantMessage {
 	readonly role: 'assistant';
 	readonly content: string;
 	readonly parts?: readonly MessagePart[];
-	/** Calls of this turn; each is answered by a later `ToolMessage`. */
+	/** The calls of this turn. Each is answered by a later `ToolMessage`. */
 	readonly toolCalls?: readonly ToolCall[];
-	/** What the model showed of its thinking. For people: it is never sent back as text. */
+	/** The visible thinking of the model, for people. It is never sent back as text. */
 	readonly reasoning?: string;
-	/** What a provider needs to go on (signatures, reasoning items), by provider. Goes back unchanged, to it alone. */
+	/**
+	 * Data that a provider wants back (signatures, reasoning items), by provider. It is sent back unchanged, only to that
+	 * provider.
+	 */
 	readonly providerMetadata?: Readonly<Record<string, unknown>>;
 }
 
 export interface ToolMessage {
 	readonly role: 'tool';
-	/** What the tool gave back: any JSON. */
+	/** The result of the tool: any JSON. */
 	readonly content: unknown;
-	/** Answers the call of this id in the nearest assistant message before it. */
+	/** The id of the answered call in the last assistant message before this one. */
 	readonly toolCallId: string;
 	readonly isError?: boolean;
 	readonly parts?: readonly MessagePart[];
 }
 
-/** One message of a conversation in Runlet's own form; adapters translate it. */
+/** A message of a conversation in Runlet's own form. Adapters translate it. */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
-/** A user's message, from a text or from parts. */
+/** Makes a user's message from a text or from parts. */
 export function userMessage(content: string | readonly MessagePart[]): UserMessage {
 	return typeof content === 'string'
 		? { role: 'user', content }
 		: { role: 'user', content: flattenParts(content), parts: content };
 }
 
-/** An assistant's turn. The results of its calls must follow it. */
+/** Makes an assistant's message. The results of its calls must follow it. */
 export function assistantMessage(text?: string, toolCalls?: readonly ToolCall[]): AssistantMessage {
 	const message = { role: 'assistant', content: text ?? '' } as const;
 	return toolCalls === undefined || toolCalls.length === 0 ? message : { ...message, toolCalls };
 }
 
-/** The message with a tool's result. It keeps `isError` and the parts. */
+/** Makes the message of a tool's result. Keeps `isError` and the parts. */
 export function toolResultMessage({ id, output, isError, parts }: ToolResult): ToolMessage {
 	return { role: 'tool', content: output ?? null, toolCallId: id, isError, ...(parts !== undefined && { parts }) };
 }
 
-/** The result that a message holds: the inverse of `toolResultMessage`. */
+/** Returns the result in a message. The inverse of `toolResultMessage`. */
 export function readToolResult({ toolCallId: id, content: output, isError = false, parts }: ToolMessage): ToolResult {
 	return { id, output, isError, ...(parts !== undefined && { parts }) };
 }
 
-/** The text of a message: of its parts, else of its content, which is JSON if it is no text. */
+/** Returns the text of a message: of its parts, else of its content. Content that is not text becomes JSON. */
 export function messageText(message: Message): string {
 	if ('parts' in message && message.parts !== undefined && message.parts.length > 0) return flattenParts(message.parts);
 	if (typeof message.content === 'string') return message.content;
@@ -76,8 +79,8 @@ export function messageText(message: Message): string {
 }
 
 /**
- * The calls that the history leaves open: those of the last assistant message without a result, as long as no user
- * message came after it. A run begins with them: the history is the journal.
+ * Lists the open calls of a history: those of the last assistant message without a result, unless a user message
+ * follows. A run begins with them.
  */
 export function listOpenCalls(messages: readonly Message[]): readonly ToolCall[] {
 	const answered = new Set<string>();
@@ -91,8 +94,8 @@ export function listOpenCalls(messages: readonly Message[]): readonly ToolCall[]
 }
 
 /**
- * Puts a result where it belongs: behind its assistant message, in the order of the calls, in whatever order the tools
- * finish. Changes the array.
+ * Inserts a result after its assistant message, in the order of the calls, whatever order the tools finish in. Changes
+ * the array.
  */
 export function insertResult(messages: Message[], result: ToolMessage): void {
 	let start = messages.length;
@@ -109,9 +112,9 @@ export function insertResult(messages: Message[], result: ToolMessage): void {
 }
 
 /**
- * The history as providers take it: a new array in which every call has one result, right behind its assistant message,
- * in the order of the calls. A call without a result gets an `isError` result that says so. A result is left out if it
- * answers no call of the nearest assistant message before it, or one that is answered already.
+ * Converts a history to a form that providers take, in a new array: every call has one result, directly after its
+ * assistant message, in the order of the calls. A call without a result gets an `isError` result that says so. A result
+ * without an open call is left out.
  */
 export function toSendable(messages: readonly Message[]): Message[] {
 	const entries: (Message | ReadonlyMap<string, ToolMessage | undefined>)[] = [];

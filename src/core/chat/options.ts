@@ -12,140 +12,155 @@ import type { SystemPrompt } from './system-prompt.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** The model turn that an assistant message came from. */
+/** The model turn that produced an assistant message. */
 export interface Turn {
-	/** Counts the model's turns of the run, from 1. */
+	/** The number of the turn in the run, from 1. */
 	readonly iteration: number;
 	readonly model: string;
 	readonly stopReason: StopReason;
 	readonly usage: ChatUsage;
-	/** Inputs that were streamed in other words than `JSON.stringify` finds for them, by call id. */
+	/** Inputs whose streamed text differs from `JSON.stringify`, by call id. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 }
 
-/** Offers a turn these tools only, and makes it call one. */
+/** Offers only these tools to a turn and requires a call of one. */
 export interface OneOfTools {
 	readonly oneOf: readonly string[];
 }
 
-/** What belongs to a message: for a store that wants to show the run again. */
+/** Facts about a message, for a store that shows the run again later. */
 export interface MessageContext {
-	/** The model turn, of an assistant message. */
+	/** The model turn. Only of an assistant message. */
 	readonly turn?: Turn;
-	/** Notes and warnings since the message before, in order. */
+	/** The notes and warnings since the previous message, in order. */
 	readonly before: readonly SideEvent[];
 	/**
-	 * Of a summary: how many messages of the history stand behind it. These are the newest ones that were given or stored
+	 * Only of a summary: how many messages of the history follow it. These are the newest ones that were given or stored
 	 * before it.
 	 */
 	readonly inFrontOf?: number;
-	/** Of a summary: what it cost. It counts in the run's usage, and in no turn's. */
+	/** Only of a summary: its cost. It counts in the usage of the run, and in no turn's. */
 	readonly usage?: ChatUsage;
-	/** Of an assistant message: what its own request cost. `turn.usage` counts failed tries, too. */
+	/** Only of an assistant message: the cost of its own request. `turn.usage` also counts failed tries. */
 	readonly spent?: ChatUsage;
-	/** Why the tool that gave this result stops the run. */
+	/** The reason if the tool of this result stops the run. */
 	readonly haltedReason?: string;
-	/** What the call of this result changed in the state. It is to be stored together with the result. */
+	/** The changes of the call in the state. Store them together with the result. */
 	readonly changes?: StateChanges;
 }
 
-/** Everything a run can be told. Only `model` is required. */
+/** The options of a run. Only `model` is required. */
 export interface ChatOptions {
 	readonly model: string;
-	/** Calls the model without streaming; wins over `providers`. Gives a reply, or only its text. */
+	/** Calls the model without streaming. Wins over `providers`. Returns a reply, or only its text. */
 	readonly chatFn?: TextChatFn;
-	/** Calls the model with streaming; wins over `providers`. Gives the reply, or only its text. */
+	/** Calls the model with streaming. Wins over `providers`. Returns the reply, or only its text. */
 	readonly chatStreamFn?: TextChatStreamFn;
 	/** The providers of the models. A later entry wins. */
 	readonly providers?: readonly ProviderRegistration[];
-	/** Further models, tried in order when one cannot be reached or breaks off. */
+	/** Further models, in order, if one cannot be reached or breaks off. */
 	readonly fallbacks?: readonly string[];
 	readonly system?: SystemPrompt;
 	/** Functions and records, or a toolbox. */
 	readonly tools?: ToolEntries;
 	readonly skills?: readonly (AnyFn | Skill)[];
 	readonly skillResolver?: SkillResolver;
-	/** Tools that a skill brings: offered once a skill is read that names them in `allowed-tools`. */
+	/** Tools that a skill may bring. They are offered after the model read a skill that names them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
-	/** What the harness knows about the turn, or a function that says it at each call; wins over what a model tells `apply_skill`. */
+	/**
+	 * Facts about the turn, or a function that returns them at each call. They win over what the model passes to
+	 * `apply_skill`.
+	 */
 	readonly skillContext?: SkillContext | (() => SkillContext);
-	/** Model turns of one run; 10. */
+	/** The most model turns of a run. The default is 10. */
 	readonly maxIterations?: number;
-	/** Tool calls of one run; 200. Calls beyond it are not run, and the model is told so. Ten of a turn run at a time. */
+	/**
+	 * The most tool calls of a run. The default is 200. Further calls are not run, and the model is told so. Ten calls of
+	 * a turn run in parallel.
+	 */
 	readonly maxToolCalls?: number;
 	readonly maxContextTokens?: number;
 	/**
-	 * What happens when the conversation is over the context limit, or its provider says that it is too long. `fail`, the
-	 * default: the run fails with `context_overflow`. `truncate`: the requests leave its oldest part out. `compact`: the
-	 * model sums that part up; the summary enters the history and is sent instead. The part that is left out begins and
-	 * ends at a user message. The newest user message, what follows it, and system messages are always sent. `messages`
-	 * keep everything. A `warning` says how many messages are not sent any more.
+	 * What happens if the conversation is over the context limit, or if its provider says so. `fail` (the default): the
+	 * run fails with `context_overflow`. `truncate`: requests leave out the oldest part. `compact`: the model summarizes
+	 * that part, and the summary enters the history and is sent instead. The part begins and ends at a user message. The
+	 * newest user message, everything after it, and system messages are always sent. `messages` keep everything. A
+	 * `warning` says how many messages are no longer sent.
 	 */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
-	/** The model's context window, or a function that knows it: the limit where `maxContextTokens` is missing. */
+	/** The model's context window, or a function that returns it. It is the limit if `maxContextTokens` is missing. */
 	readonly modelContextWindow?: number | ProviderRegistration['contextWindow'];
 	readonly maxOutputTokens?: number;
 	/**
-	 * The longest reply of a turn in bytes: text, thinking and calls together; 8,388,608. A longer one is broken off, and
-	 * the run fails with `reply_too_large`.
+	 * The most bytes of a turn's reply: text, thinking and calls together. The default is 8,388,608. A longer reply is
+	 * stopped, and the run fails with `reply_too_large`.
 	 */
 	readonly maxReplyBytes?: number;
-	/** Holds for the turn that answers a message. Once tools have answered the model is free again, or no run would end. */
+	/** The tool choice of the turn that answers a message. After tools have answered, the model is free again. */
 	readonly toolChoice?: ToolChoice | OneOfTools;
 	/**
-	 * `false`: of a turn's calls only one may wait for somebody else. The model is told that the others were not run.
+	 * With `false`, only one call of a turn may wait for somebody else. The model is told that the others were not run.
 	 */
 	readonly parallelToolCalls?: boolean;
 	/**
-	 * The final reply's text is JSON of this schema: JSON Schema, or valibot, Zod and the like. A reply of another form is
-	 * asked for again, twice at most, with what is wrong; then the run fails with `invalid_output`. The value is the
+	 * The schema of the final reply, which is then JSON: JSON Schema, or valibot, Zod and the like. A reply that does not
+	 * fit is asked again with the mistakes, at most twice. Then the run fails with `invalid_output`. The value is the
 	 * result's `output`.
 	 */
 	readonly outputSchema?: JsonSchema | AnySchema;
-	/** How much the model thinks; missing leaves it to the model. */
+	/** How much the model thinks. Without it the model decides. */
 	readonly reasoningEffort?: ReasoningEffort;
-	/** Share of the context limit from which a `warning` is given; 0.8. */
+	/** The share of the context limit at which a `warning` is emitted. The default is 0.8. */
 	readonly warnContextPct?: number;
 	readonly countTokensFn?: (messages: readonly Message[], model: string) => number | Promise<number>;
-	/** Mirrors each step to `emit`. */
+	/** Whether to pass each step to `emit`. */
 	readonly emitSteps?: boolean;
 	readonly stepDataType?: string;
-	/** Mirrors each delta to `emit`. */
+	/** Whether to pass each delta to `emit`. */
 	readonly emitStreamDeltas?: boolean;
 	readonly deltaDataType?: string;
-	/** Gets the mirrored records. What it throws is ignored. */
+	/** Receives these records. Its errors are ignored. */
 	readonly emit?: (type: string, data: unknown) => unknown;
-	/** `manual` stops before any tool runs: the caller answers every call. */
+	/** With `manual` the run stops before any tool runs, and the caller answers every call. */
 	readonly mode?: 'auto' | 'manual';
-	/** Ids of open calls that a person has allowed: they run, though their tools need approval. */
+	/** The ids of open calls that a person has approved. They run although their tools need approval. */
 	readonly approved?: readonly string[];
-	/** Questions that open calls have asked already: these calls do not run again. */
+	/** The questions that open calls have asked. These calls do not run again. */
 	readonly asked?: readonly Question[];
-	/** Ids that are taken: a new call with one of them gets a suffix. */
+	/** Used ids. A new call with one of them gets a suffix. */
 	readonly takenIds?: ReadonlySet<string>;
-	/** Model turns after which the run stops as `awaiting_tools` with no call open. Their tools run before. */
+	/**
+	 * The number of model turns after which the run stops as `awaiting_tools` without an open call. The tools of these
+	 * turns run first.
+	 */
 	readonly stopAfter?: number;
 	readonly signal?: AbortSignal;
-	/** Tells tools who calls them, and what they may use. */
+	/** The context of the tools. */
 	readonly context?: RunContext;
-	/** Gets what a tool's function threw, with its stack: the model and the readers get its message only. Must not throw. */
+	/**
+	 * Receives an error of a tool's function with its stack. The model and the readers get only its message. It must not
+	 * throw.
+	 */
 	readonly onToolThrow?: (tool: string, thrown: unknown) => void;
-	/** Stores a message before the run's next step begins. What it throws ends the run. */
+	/** Stores a message before the next step of the run begins. An error here ends the run. */
 	readonly onMessage?: (message: Message, about: MessageContext) => void | Promise<void>;
-	/** Notes that a tool carries out a call, before it does. What it throws ends the run. */
+	/** Called before a tool runs a call. An error here ends the run. */
 	readonly onToolCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Notes what a call asks the person, and what it changed in the state. What it throws ends the run. */
+	/** Called with a question of a call and its changes in the state. An error here ends the run. */
 	readonly onQuestion?: (question: Question, call: ToolCall, changes: StateChanges) => void | Promise<void>;
 	/**
-	 * Notes that a turn is asked again of which something was shown, before its readers are told. `repeated` are its notes
-	 * and warnings, which are shown again. What it throws ends the run.
+	 * Called before a turn is asked again after a part of it was shown. `repeated` are its notes and warnings, which are
+	 * shown again. An error here ends the run.
 	 */
 	readonly onRestart?: (iteration: number, repeated: readonly SideEvent[]) => void | Promise<void>;
-	/** Keeps account of what the run spends, request by request. */
+	/** Keeps account of each request. */
 	readonly meter?: Meter;
-	/** Gives messages that came during the run, stored already: the model gets them with its next turn. */
+	/** Returns stored messages that arrived during the run. The model gets them with its next turn. */
 	readonly steer?: () => readonly Message[];
-	/** Retries of a model call after a failure that may pass; 2. Where something of it was shown, `turn.restarted` comes first. */
+	/**
+	 * The retries of a model call after a failure that may pass. The default is 2. If a part was shown, `turn.restarted`
+	 * comes first.
+	 */
 	readonly maxRetries?: number;
 	readonly timeouts?: Timeouts;
 }
@@ -205,7 +220,7 @@ const timeoutNames = Object.keys({
 	runMs: true,
 } satisfies Record<keyof Timeouts, true>);
 
-/** Throws `invalid_request` for an option that there is not, and names the one that was meant. */
+/** Throws `invalid_request` for an unknown option and suggests the one that was probably meant. */
 export function assertKnownOptions(options: ChatOptions): void {
 	assertKnownFields(options, names, { owner: 'options of a run' });
 	assertKnownFields(options.timeouts ?? {}, timeoutNames, { owner: 'timeouts' });

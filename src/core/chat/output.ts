@@ -3,19 +3,19 @@ import type { AnySchema, JsonSchema } from '../tool/index.ts';
 import { type Checked, checkOutput, isSchema, prepareOutputCheck, toJsonSchema } from '../tool/schema.ts';
 import { type Message, type UserMessage, userMessage } from './message.ts';
 
-/** How often a model is asked again for a reply of the form of `outputSchema`. */
+/** The most repeated requests for a reply that fits `outputSchema`. */
 const mostRepairs = 2;
 
-/** Issues that a model is told at a time, and characters of each. */
+/** The most issues in a message to the model, and the most characters of each. */
 const mostIssues = 10;
 const longestIssue = 300;
 
-/** A final reply, read by the run's `outputSchema`: its value, or the message that asks the model again. */
+/** A final reply that was read by `outputSchema`: its value, or a message that asks the model again. */
 export type OutputOutcome = { readonly value: unknown } | { readonly repair: UserMessage };
 
 /**
- * Reads a final reply as the JSON of a schema. Throws `invalid_output` where the model was asked again often enough. It
- * counts in the history, so a run that is taken up goes on counting.
+ * Reads a final reply as JSON of a schema. Throws `invalid_output` after too many repeated requests. It counts them in
+ * the history, so a continued run goes on counting.
  */
 export async function readOutput(
 	text: string,
@@ -29,7 +29,7 @@ export async function readOutput(
 	return { repair: userMessage([repairBegins, ...issues.map((issue) => `- ${issue}`), repairEnds].join('\n')) };
 }
 
-/** Throws `invalid_request` for a schema that no reply can be read by, before a reply is paid for. */
+/** Throws `invalid_request` if no reply can be checked by the schema, before a reply is paid for. */
 export function assertReadable(schema: JsonSchema | AnySchema | undefined): void {
 	if (schema === undefined) return;
 	try {
@@ -43,7 +43,9 @@ export function assertReadable(schema: JsonSchema | AnySchema | undefined): void
 	}
 }
 
-/** The JSON in a reply: the whole reply, or what stands in its code fence. `undefined` if it is no JSON. */
+/**
+ * Finds the JSON in a reply: the whole reply, or the content of its code fence. Returns `undefined` if it is not JSON.
+ */
 export function findJson(text: string): string | undefined {
 	const whole = text.trim();
 	if (isJsonText(whole)) return whole;
@@ -54,7 +56,7 @@ export function findJson(text: string): string | undefined {
 	return isJsonText(fenced) ? fenced : undefined;
 }
 
-/** Whether a schema asks for an object and says nothing about it: providers have no common word for that. */
+/** Whether a schema asks for an object of any form. Providers have no common form for that. */
 export function isAnyObject(schema: JsonSchema | AnySchema | undefined): boolean {
 	if (schema === undefined || isSchema(schema) || schema.type !== 'object') return false;
 	return Object.keys(schema).every((key) => key === 'type' || key === '$schema' || key === 'description');
@@ -66,12 +68,12 @@ export const anyObjectWords = 'Answer with one JSON object and nothing else: no 
 const repairBegins = 'Your answer is not the JSON that was asked for:';
 const repairEnds = 'Answer again, with the whole corrected JSON and nothing else.';
 
-/** Whether this message asks the model again. */
+/** Whether this message is a repeated request. */
 export function isRepair({ content }: UserMessage): boolean {
 	return content.startsWith(repairBegins);
 }
 
-/** How often the model was asked again since the last message of a person. */
+/** Counts the repeated requests since the last message of a person. */
 function countRepairs(messages: readonly Message[]): number {
 	let count = 0;
 	for (const message of messages.toReversed()) {

@@ -5,30 +5,30 @@ import type { ChatReply, OnDelta } from './reply.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** The maker of a model. A provider of your own may be any other text. */
+/** The provider of a model. Your own provider may have any other name. */
 export type Provider = 'anthropic' | 'openai' | 'xai' | 'gemini' | (string & {});
 
-/** A provider: how to tell its models and how to talk to them. */
+/** A provider: how to recognize its models, and how to talk to them. */
 export interface ProviderRegistration {
 	readonly variant: Provider;
-	/** Whether a model is this provider's; gets its name in lower case. */
+	/** Whether a model belongs to this provider. Gets the name in lower case. */
 	readonly detect: (model: string) => boolean;
 	readonly displayName: string;
 	readonly chatFn?: ChatFn;
 	readonly chatStreamFn?: ChatStreamFn;
 	readonly embedFn?: EmbedFn;
 	readonly countTokens?: (messages: readonly Message[], model: string) => number | Promise<number>;
-	/** What it can do: `vision`, `audio`, `reasoning`, `contextWindow`, … */
+	/** Its abilities: `vision`, `audio`, `reasoning`, `contextWindow`, … */
 	readonly meta?: ProviderMeta;
-	/** Tokens that fit into one of its models, by the model's name; `undefined` if unknown. */
+	/** Returns the context window of a model in tokens, or `undefined` if unknown. */
 	readonly contextWindow?: (model: string) => number | undefined | Promise<number | undefined>;
-	/** What a call of one of its models costs in US dollars; `undefined` if unknown. */
+	/** Returns the cost of a call in US dollars, or `undefined` if unknown. */
 	readonly computePrice?: PriceOf;
-	/** What it needs before it can talk: the variable to set, such as `ANTHROPIC_API_KEY`. Errors name it. */
+	/** The variable that is missing, such as `ANTHROPIC_API_KEY`. Errors name it. */
 	readonly needs?: string;
-	/** Retries of a failed call, where a run does not say; 2. */
+	/** The retries of a failed call, if the run sets none. The default is 2. */
 	readonly maxRetries?: number;
-	/** How long to wait, where a run does not say. */
+	/** The time limits, if the run sets none. */
 	readonly timeouts?: Timeouts;
 }
 
@@ -38,47 +38,47 @@ export type PriceOf = (
 	usage: Pick<ChatUsage, 'inputTokens' | 'outputTokens'>,
 ) => number | undefined | Promise<number | undefined>;
 
-/** What a provider's models can do, as far as it is known. You may add fields of your own. */
+/** The known abilities of a provider's models. You may add your own fields. */
 export interface ProviderMeta {
-	/** Takes images. */
+	/** Whether it takes images. */
 	readonly vision?: boolean;
-	/** Takes audio. */
+	/** Whether it takes audio. */
 	readonly audio?: boolean;
-	/** Shows its thinking, or can be told how much to think. */
+	/** Whether it shows its thinking, or takes an effort. */
 	readonly reasoning?: boolean;
-	/** Tokens that its usual models take. For one model, ask the registration's own `contextWindow`. */
+	/** The context window of its usual models in tokens. For one model, call the registration's `contextWindow`. */
 	readonly contextWindow?: number;
 	readonly [more: string]: unknown;
 }
 
-/** The options of a model call, beside the conversation. */
+/** The options of a model call besides the conversation. */
 export interface CallOptions {
 	readonly signal?: AbortSignal;
-	/** The longest reply, in tokens. */
+	/** The most tokens of the reply. */
 	readonly maxOutputTokens?: number;
-	/** The longest reply, in bytes; 8,388,608. A longer one is broken off as `reply_too_large`. */
+	/** The most bytes of the reply. The default is 8,388,608. A longer one is stopped as `reply_too_large`. */
 	readonly maxReplyBytes?: number;
 	readonly toolChoice?: ToolChoice;
-	/** `false`: at most one call in a reply, where the provider knows how to ask for that. */
+	/** With `false` a reply has at most one call, if the provider supports that. */
 	readonly parallelToolCalls?: boolean;
-	/** The reply's text is JSON of this schema. */
+	/** The schema of the reply, which is then JSON. */
 	readonly outputSchema?: JsonSchema;
 	readonly reasoningEffort?: ReasoningEffort;
 	/**
-	 * Called at every sign of life, so that a model that thinks for long without a word does not count as lost. A caller
-	 * that gives this watches the call and retries it by itself, as the loop does: the provider makes one request.
+	 * Called at every sign of activity, so that a model that thinks for long does not count as lost. A caller that sets
+	 * this watches and retries the call itself, as the loop does, and the provider makes one request.
 	 */
 	readonly onActivity?: () => void;
-	/** Retries of a call outside of a run; those of the provider's settings, else none. */
+	/** The retries of a call outside of a run. The default is that of the provider's settings, else none. */
 	readonly maxRetries?: number;
-	/** How long a call outside of a run may wait; as long as the provider's settings say. */
+	/** The time limits of a call outside of a run. The default is that of the provider's settings. */
 	readonly timeouts?: Timeouts;
 }
 
 /** `auto`, `none`, `required` (any tool), or one tool by name. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
-/** One request, one whole reply. */
+/** Makes one request and returns the whole reply. */
 export type ChatFn = (
 	model: string,
 	messages: readonly Message[],
@@ -87,7 +87,7 @@ export type ChatFn = (
 	options?: CallOptions,
 ) => ChatReply | undefined | Promise<ChatReply | undefined>;
 
-/** One streaming request: deltas in order, then the whole reply. `undefined` means that the stream broke off. */
+/** Makes one streaming request: deltas in order, then the whole reply. `undefined` means that the stream broke off. */
 export type ChatStreamFn = (
 	model: string,
 	messages: readonly Message[],
@@ -97,17 +97,17 @@ export type ChatStreamFn = (
 	options?: CallOptions,
 ) => ChatReply | undefined | Promise<ChatReply | undefined>;
 
-/** A `ChatFn` of your own, which may give only the text of its reply. */
+/** Your own `ChatFn`. It may return only the text of its reply. */
 export type TextChatFn = (
 	...args: Parameters<ChatFn>
 ) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;
 
-/** The same of a `ChatStreamFn`. */
+/** Your own `ChatStreamFn`. It may return only the text of its reply. */
 export type TextChatStreamFn = (
 	...args: Parameters<ChatStreamFn>
 ) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;
 
-/** One request: one vector a text, in the order of the texts. `chat.embed` makes it again where it fails. */
+/** Makes one request and returns a vector for each text, in order. `chat.embed` repeats it after a failure. */
 export type EmbedFn = (
 	model: string,
 	texts: readonly string[],

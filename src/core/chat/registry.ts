@@ -9,23 +9,26 @@ const builtins: readonly ProviderRegistration[] = [
 	{ variant: 'gemini', displayName: 'Google Gemini', detect: prefixDetector('gemini') },
 ];
 
-/** The four providers that Runlet knows by name. They detect and name only; `withProviders([anthropic({ apiKey })])` can talk. */
+/**
+ * Lists the four providers that Runlet knows by name. They only recognize and name models; `withProviders([anthropic({
+ * apiKey })])` can talk to them.
+ */
 export function builtinProviders(): readonly ProviderRegistration[] {
 	return builtins;
 }
 
-/** The built-in registry with further entries, which win over it and over each other from the end. */
+/** Adds entries to the built-in registry. Later entries win. */
 export function withProviders(extras: readonly ProviderRegistration[]): readonly ProviderRegistration[] {
 	return [...builtins, ...extras];
 }
 
-/** Makes a `detect` function: whether a model's name begins with `prefix`, in any case. */
+/** Makes a `detect` function that compares the beginning of a model's name, in any case. */
 export function prefixDetector(prefix: string): (model: string) => boolean {
 	const wanted = prefix.toLowerCase();
 	return (model) => model.toLowerCase().startsWith(wanted);
 }
 
-/** The provider of a model by its name; throws `unknown_model` for none. */
+/** Returns the provider of a model by its name. Throws `unknown_model` if there is none. */
 export function detectProvider(model: string): Provider {
 	const found = detectProviderFrom(builtins, model);
 	if (found !== undefined) return found.variant;
@@ -35,7 +38,7 @@ export function detectProvider(model: string): Provider {
 	});
 }
 
-/** The entry for a model; a later one wins. `undefined` if there is none. */
+/** Returns the entry for a model, or `undefined`. A later entry wins. */
 export function detectProviderFrom(
 	registry: readonly ProviderRegistration[],
 	model: string,
@@ -51,12 +54,15 @@ export function detectProviderFrom(
 	});
 }
 
-/** The name to show for a provider: a built-in one's display name, else the text itself. */
+/** Returns the display name of a built-in provider, or the text itself. */
 export function providerName(provider: Provider): string {
 	return builtins.find(({ variant }) => variant === provider)?.displayName ?? provider;
 }
 
-/** The entry for the model of some options, from their `providers`, then from the built-in ones. `undefined` if there is none. */
+/**
+ * Returns the entry for the model of some options: from their `providers`, else from the built-in ones, else
+ * `undefined`.
+ */
 export function resolveRegistration({
 	model,
 	providers = [],
@@ -65,8 +71,8 @@ export function resolveRegistration({
 }
 
 /**
- * The error for a model that no provider can talk to: `not_configured` with the variable to set where only that is
- * missing, else `unknown_model`, which lists the providers that are configured.
+ * Creates the error for a model that no provider can talk to: `not_configured` with the missing variable if only that
+ * is missing, else `unknown_model` with the configured providers.
  */
 export function createUnknownModel(model: string, registry: readonly ProviderRegistration[]): RunletError {
 	const found = resolveRegistration({ model, providers: registry });
@@ -85,7 +91,7 @@ export function createUnknownModel(model: string, registry: readonly ProviderReg
 	return new RunletError('unknown_model', `${remedy} ${configured}`, { model });
 }
 
-/** Whether a provider can reply. */
+/** Whether a provider can talk to its models. */
 export function canTalk({ chatFn, chatStreamFn }: ProviderRegistration): boolean {
 	return chatFn !== undefined || chatStreamFn !== undefined;
 }

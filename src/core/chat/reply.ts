@@ -1,7 +1,7 @@
 import type { ToolCall } from '../tool/index.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** Why a model ended its turn, in Runlet's words; a provider's own word where it has none. */
+/** The reason why a model ended its turn, in Runlet's words, or in the provider's own if Runlet has none. */
 export type StopReason =
 	| 'end_turn'
 	| 'tool_use'
@@ -11,24 +11,24 @@ export type StopReason =
 	| 'pause_turn'
 	| (string & {});
 
-/** What a model answered in one turn, whoever the provider. */
+/** The reply of a model in one turn. The same for every provider. */
 export interface ChatReply {
 	readonly text?: string;
 	readonly toolCalls?: readonly ToolCall[];
 	readonly stopReason: StopReason;
 	readonly usage?: ChatUsage;
-	/** What the model showed of its thinking. */
+	/** The visible thinking of the model. */
 	readonly reasoning?: string;
-	/** What the provider needs back to go on, by its name; kept in the history. */
+	/** Data that the provider wants back, by its name. The history keeps it. */
 	readonly providerMetadata?: Readonly<Record<string, unknown>>;
-	/** The provider's own answer; opaque to the loop. */
+	/** The provider's own answer. The loop does not read it. */
 	readonly raw?: unknown;
 }
 
 /**
- * The kinds of delta that this version knows, by `type`. An adapter adds a kind of its own by declaration merging:
+ * The known kinds of deltas, by `type`. An adapter adds its own kind by declaration merging:
  *
- *     declare module 'runlet/chat' { interface ReplyDeltas { citation: { readonly url: string } } }
+ *      declare module 'runlet/chat' { interface ReplyDeltas { citation: { readonly url: string } } }
  */
 export interface ReplyDeltas {
 	text: { readonly text: string };
@@ -39,7 +39,7 @@ export interface ReplyDeltas {
 	stop: StreamStop;
 }
 
-/** The end of a model's turn: comes once, last, and never when the call fails. */
+/** The end of a model's turn. It comes once, last, and never if the call fails. */
 export interface StreamStop {
 	readonly reason: StopReason;
 	readonly usage?: ChatUsage;
@@ -48,20 +48,20 @@ export interface StreamStop {
 export type KnownDelta = { [K in keyof ReplyDeltas]: { readonly type: K } & ReplyDeltas[K] }[keyof ReplyDeltas];
 
 /**
- * A delta of a kind that this version does not know; ignore it. Its type says that such kinds are namespaced
- * (`acme:citation`, `data-weather`), which keeps a `switch (delta.type)` over the known kinds exact.
+ * A delta of an unknown kind. Ignore it. Unknown kinds are namespaced (`acme:citation`, `data-weather`), so a `switch
+ * (delta.type)` over the known kinds stays exact.
  */
 export interface UnknownDelta {
 	readonly type: `${string}:${string}` | `${string}-${string}`;
 	readonly [field: string]: unknown;
 }
 
-/** A piece of a streamed reply. A `switch` on `type` needs no case for kinds it does not know. */
+/** A piece of a streamed reply. A `switch` on `type` needs no case for unknown kinds. */
 export type ReplyDelta = KnownDelta | UnknownDelta;
 
 /**
- * Takes deltas from an adapter: the known kinds, and any other `{ type, … }`. When it gives a promise back, its reader
- * is behind: an adapter that waits for it bounds the memory that a slow reader costs.
+ * Takes deltas from an adapter: the known kinds, and any other `{ type, … }`. A returned promise means that the reader
+ * is slower. An adapter that waits for it limits the memory of a slow reader.
  */
 export type OnDelta = (
 	delta: KnownDelta | { readonly type: string; readonly [field: string]: unknown },

@@ -1,10 +1,10 @@
 import type { StateStore, ToolContext } from '../tool/index.ts';
 
-/** Who calls the tools of a run, and what they are given. */
+/** The context of a run's tools. */
 export interface RunContext
 	extends Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext' | 'env' | 'workspace'>> {
-	/** Given to the function `system`. */
+	/** Passed to the function `system`. */
 	readonly metadata?: Readonly<Record<string, string>>;
-	/** What the session remembers; in memory, for this run, if it is missing. */
+	/** The state of the session. Without it the state lasts for this run. */
 	readonly state?: StateStore;
 }

@@ -4,12 +4,12 @@ import type { ChatOptions } from './options.ts';
 import type { ReplyDelta } from './reply.ts';
 import { run, startRun } from './run.ts';
 
-/** Asks an agent and resolves to its final text; the model does not stream. Rejects as `Run.result` does. */
+/** Asks an agent and resolves to its final text. The model does not stream. Rejects like `Run.result`. */
 export function runLoop(options: ChatOptions, text: string): Promise<string> {
 	return runLoopMessages(options, [userMessage(text)]);
 }
 
-/** As `runLoop`, from a conversation. */
+/** Like `runLoop`, from a conversation. */
 export async function runLoopMessages(options: ChatOptions, messages: readonly Message[]): Promise<string> {
 	return (await startRun(options, messages, { stream: false }).result).text;
 }
@@ -20,17 +20,17 @@ export function runLoopStream(options: ChatOptions, text: string, onDelta?: OnSt
 }
 
 /**
- * Takes the deltas of a run, and `turn.restarted`: the turn is asked again, so its deltas are void. A function that knows
- * only deltas fits, too.
+ * Takes the deltas of a run, and `turn.restarted`: the turn is asked again, so drop its deltas. A function that takes
+ * only deltas fits too.
  */
 export type OnStreamDelta = {
-	// Written as a method, whose parameter may be narrower.
+	// A method, because its parameter may be narrower.
 	take(delta: ReplyDelta | Restarted): void | Promise<void>;
 }['take'];
 
 type Restarted = Extract<RunEvent, { readonly type: 'turn.restarted' }>;
 
-/** As `runLoopStream`, from a conversation. The run waits for `onDelta`; what it throws ends the run. */
+/** Like `runLoopStream`, from a conversation. The run waits for `onDelta`. An error there ends the run. */
 export async function runLoopStreamMessages(
 	options: ChatOptions,
 	messages: readonly Message[],

@@ -11,19 +11,19 @@ import type { LoopContext } from './run-state.ts';
 import { longestTimer } from './signal.ts';
 import { close, toSse } from './sse.ts';
 
-/** A run that has begun. Read `events`, or `toStream()`, or neither; `result` settles either way. */
+/** A started run. Read `events`, or `toStream()`, or neither: `result` settles in all cases. */
 export interface Run<Output = unknown> {
-	/** Every event, in order, the last one terminal. Leaving the loop early cancels the run. */
+	/** Every event in order. The last one is terminal. Leaving the loop early cancels the run. */
 	readonly events: AsyncIterable<RunEvent>;
-	/** How the run ended. Rejects with a `RunletError`, on abort with code `cancelled`. */
+	/** The result. Rejects with a `RunletError`; after an abort with the code `cancelled`. */
 	readonly result: Promise<RunResult<Output>>;
 	/** The same events as `text/event-stream` bytes. Cancelling the stream cancels the run. */
 	toStream(): ReadableStream<Uint8Array>;
 }
 
 /**
- * Runs an agent over a conversation. The run begins at once and goes on by itself; a reader that is there and slow holds
- * it back. Never throws synchronously.
+ * Runs an agent over a conversation. The run starts at once and continues by itself. A slow reader slows it down. Never
+ * throws synchronously.
  */
 export function run<const S extends JsonSchema | AnySchema>(
 	options: ChatOptions & { readonly outputSchema: S },
@@ -51,18 +51,18 @@ export function run(options: ChatOptions, messages: readonly Message[]): Run {
 	};
 }
 
-/** A run as `run` gives it, read in batches: the events that are there at one moment, together. */
+/** A run that is read in batches of the events that are available together. */
 export interface StartedRun {
 	readonly result: Promise<RunResult>;
-	/** The one reader of the run. Leaving it early cancels the run. */
+	/** Reads the run. There can be one reader. Leaving it early cancels the run. */
 	readonly batches: () => AsyncGenerator<RunEvent[], undefined>;
 	readonly abort: () => void;
 }
 
-/** What a run may be started with beside its options. */
+/** The settings of a start besides the options. */
 type StartOptions = Partial<Pick<LoopContext, 'stream' | 'resume'>>;
 
-/** Starts a run. `stream: false` asks the model for whole replies; `resume` goes on with a run that was cut off. */
+/** Starts a run. With `stream: false` the model sends whole replies. `resume` continues an interrupted run. */
 export function startRun(
 	options: ChatOptions,
 	messages: readonly Message[],
@@ -71,7 +71,7 @@ export function startRun(
 	const own = new AbortController();
 	const feed = createEventFeed();
 	const result = drive(options, messages, { stream, resume }, own, feed);
-	// Whoever reads only the events sees the failure there.
+	// A caller that reads only the events sees the failure there.
 	result.catch(() => {});
 	return {
 		result,
@@ -83,7 +83,7 @@ export function startRun(
 	};
 }
 
-/** Carries the loop out under its time limit, and ends the feed with the terminal event. */
+/** Runs the loop within its time limit, and ends the feed with the terminal event. */
 async function drive(
 	options: ChatOptions,
 	given: readonly Message[],
@@ -95,13 +95,13 @@ async function drive(
 	try {
 		// The caller may go on changing its messages.
 		const messages = copyData(given);
-		// A reader that comes in the same tick is there before the first event.
+		// A reader that is added in the same tick gets the first event.
 		await null;
 		const runMs = options.timeouts?.runMs ?? 1_800_000;
 		const failLate = (): void => own.abort(new RunletError('timeout', `The run was not done within ${runMs} ms.`));
 		timer = setTimeout(failLate, Math.min(runMs, longestTimer));
 		const signal = options.signal === undefined ? own.signal : AbortSignal.any([options.signal, own.signal]);
-		// After an abort no reader is waited for: the loop comes to its end.
+		// After an abort the loop waits for no reader and comes to its end.
 		signal.addEventListener('abort', feed.release, { once: true });
 		const emit: Emit = (event) => {
 			mirror(options, event);
@@ -138,7 +138,7 @@ function toFailureEvent(error: RunletError): TerminalEvent {
 	return data === undefined ? { type: 'error', code, message } : { type: 'error', code, message, data };
 }
 
-/** Mirrors steps and deltas to `options.emit` where the options ask for it. */
+/** Passes steps and deltas to `options.emit` if the options ask for it. */
 function mirror(options: ChatOptions, event: RunEvent): void {
 	const { emit, emitSteps, emitStreamDeltas, stepDataType = 'ai:chat:step', deltaDataType = 'ai:chat:delta' } = options;
 	if (emit === undefined) return;
@@ -153,7 +153,7 @@ function mirror(options: ChatOptions, event: RunEvent): void {
 	}
 }
 
-/** The generator, whose `return` stops what it reads from at once: also before its first `next`, and during one. */
+/** Wraps the generator so that `return` stops its source at once, even before or during a `next`. */
 function allowLeaving<T>(events: AsyncGenerator<T, undefined>, leave: () => void): AsyncGenerator<T, undefined> {
 	const end = events.return.bind(events);
 	return Object.assign(events, {

@@ -3,18 +3,21 @@ import type { ToolContext } from '../tool/index.ts';
 import { noEnv } from '../tool/tool.ts';
 import type { RunContext } from './run-context.ts';
 
-/** What a function that writes the system prompt is told. */
+/** The context of a function that writes the system prompt. */
 export interface SystemContext extends Partial<Pick<ToolContext, 'sessionId' | 'runId'>> {
 	readonly env: ToolContext['env'];
 	readonly skillContext: ToolContext['skillContext'];
-	/** The session's metadata, as its client gave them. */
+	/** The metadata that the session was created with. */
 	readonly metadata: Readonly<Record<string, string>>;
 }
 
 /** A system prompt, or a function that writes it before each turn. */
 export type SystemPrompt = string | ((about: SystemContext) => string | undefined | Promise<string | undefined>);
 
-/** The system prompt: a text, or what its function says now. Throws `invalid_request` where that is no text. */
+/**
+ * Returns the system prompt: the text, or the current result of its function. Throws `invalid_request` if that is not a
+ * text.
+ */
 export async function writeSystem(
 	system: SystemPrompt | undefined,
 	{ sessionId, runId, env = noEnv, metadata = {}, skillContext = {} }: RunContext = {},

@@ -1,11 +1,11 @@
-/** How long to wait, in milliseconds, before a call counts as lost. */
+/** Time limits in milliseconds. */
 export interface Timeouts {
-	/** Until the first event of a stream, 120,000; or the reply of a call that does not stream, 600,000. */
+	/** Until the first event of a stream, by default 120,000. For a reply without streaming, 600,000. */
 	readonly firstEventMs?: number;
-	/** Between two events of a stream, also those that say nothing; 300,000. */
+	/** Between two events of a stream, even empty ones. The default is 300,000. */
 	readonly idleMs?: number;
-	/** For each tool; 120,000. */
+	/** For each tool. The default is 120,000. */
 	readonly toolMs?: number;
-	/** For the whole run; 1,800,000. */
+	/** For the whole run. The default is 1,800,000. */
 	readonly runMs?: number;
 }

@@ -1,7 +1,7 @@
-/** Estimates the tokens of a text that comes in pieces. The places of its cuts change nothing. */
+/** Estimates the tokens of a text in pieces. The estimate does not depend on the cuts. */
 export interface TokenCounter {
 	readonly add: (text: string) => void;
-	/** Tokens up to now, not rounded. */
+	/** Returns the tokens so far, not rounded. */
 	readonly total: () => number;
 }
 
@@ -17,7 +17,7 @@ export function estimateTokens(text: string): number {
 
 export function createTokenCounter(): TokenCounter {
 	let total = 0;
-	/** The kind of the character before. */
+	/** The kind of the previous character. */
 	let before: Kind = space;
 	return {
 		add: (text) => {
@@ -48,8 +48,8 @@ function toKind(unit: number): Kind {
 }
 
 /**
- * A quarter of a token a character is what English costs. Numbers, base64, hashes and identifiers cost more: in them
- * letters, digits and cases alternate.
+ * English costs a quarter of a token for each character. Numbers, base64, hashes and identifiers cost more, because
+ * letters, digits and cases alternate in them.
  */
 function findAsciiWeight(kind: Kind, before: Kind): number {
 	switch (kind) {

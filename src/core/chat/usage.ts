@@ -1,11 +1,11 @@
-/** What a model call cost. A field that nobody reported is missing, never a guess. */
+/** The cost of a model call. A field that was not reported is missing. */
 export interface ChatUsage {
-	/** All input, cached included. */
+	/** All input, including cached tokens. */
 	readonly inputTokens?: number;
-	/** All output, reasoning included. */
+	/** All output, including reasoning. */
 	readonly outputTokens?: number;
 	readonly totalTokens?: number;
-	/** Input that came out of a cache. Writes to a cache count in `inputTokens` only. */
+	/** Input from a cache. Writes to a cache only count in `inputTokens`. */
 	readonly cachedInputTokens?: number;
 	readonly reasoningTokens?: number;
 	/** US dollars. */
@@ -17,15 +17,15 @@ export interface ChatUsage {
 }
 
 /**
- * Usage from a provider's own record, in Anthropic's, OpenAI's (both APIs), Gemini's or Runlet's keys. `totalTokens` is
- * computed where input and output are known.
+ * Converts a provider's usage record, with the keys of Anthropic, OpenAI (both APIs), Gemini or Runlet. Computes
+ * `totalTokens` if input and output are known.
  */
 export function makeUsage(raw: unknown, provider?: string, model?: string): ChatUsage {
 	const from = isRecord(raw) ? raw : {};
 	const cacheRead = readNumber(from, 'cache_read_input_tokens');
 	const cacheWrite = readNumber(from, 'cache_creation_input_tokens');
 	const input = readNumber(from, 'inputTokens', 'input_tokens', 'prompt_tokens', 'promptTokenCount');
-	// Anthropic counts cached input beside input_tokens; every other API counts it within.
+	// Anthropic counts cached input in addition to input_tokens. Every other API includes it.
 	const toolUse = readNumber(from, 'toolUsePromptTokenCount');
 	const inputTokens = input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheWrite ?? 0) + (toolUse ?? 0);
 	const reasoningTokens =
@@ -34,8 +34,8 @@ export function makeUsage(raw: unknown, provider?: string, model?: string): Chat
 	const reported = readNumber(from, 'totalTokens', 'total_tokens', 'totalTokenCount');
 	const output = readNumber(from, 'outputTokens', 'output_tokens', 'completion_tokens');
 	const candidates = readNumber(from, 'candidatesTokenCount');
-	// Gemini counts thoughts beside its candidates, and so does xAI's Chat API, by its total; every other API counts
-	// reasoning within its output.
+	// Gemini counts thoughts in addition to its candidates, and so does xAI's Chat API, as its total shows. Every other
+	// API includes reasoning in its output.
 	const beside = reported !== undefined && reported === (inputTokens ?? 0) + (output ?? 0) + (reasoningTokens ?? 0);
 	const visible = output ?? candidates;
 	const outputTokens =
@@ -57,7 +57,7 @@ export function makeUsage(raw: unknown, provider?: string, model?: string): Chat
 	});
 }
 
-/** The sum of two usages, with the later one's provider and model. */
+/** Adds two usages. Keeps the provider and the model of the later one. */
 export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
 	if (b === undefined) return a;
 	const sum = (
@@ -83,7 +83,7 @@ export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
 	});
 }
 
-/** Dollars without the digits that binary fractions add to a sum. */
+/** Removes the digits that binary fractions add to a sum of dollars. */
 export function roundDollars(sum: number | undefined): number | undefined {
 	return sum === undefined ? undefined : Math.round(sum * 1e12) / 1e12;
 }
