@@ -127,6 +127,16 @@ describe('npm run deploy -- --dry-run runs what would be deployed, and says what
 		expect(stderr).toMatch(/src\/worker\.ts:\d+:\d+.*the agent assistant is in the list twice/);
 	});
 
+	test('an option that createRunlet does not have, with its line and the one that was meant', async () => {
+		const [status, stderr] = await dryRun('src/worker.ts', (text) =>
+			text.replace('createRunlet({ agents })', "createRunlet({ agents, basepath: '/ai' })"),
+		);
+		expect(status).toBe(1);
+		expect(stderr).toMatch(
+			/src\/worker\.ts:\d+:\d+.*basepath: no such field \(createRunlet\)\. Did you mean basePath\?/,
+		);
+	});
+
 	test('a skill that no folder has', async () => {
 		const [status, stderr] = await dryRun('src/agents/support.ts', (text) =>
 			text.replace("'escalation'", "'escalations'"),

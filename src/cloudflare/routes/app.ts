@@ -34,8 +34,12 @@ export function createApp(runtime: Runtime) {
 	});
 	app.notFound((c) => {
 		const path = `${basePath}${c.req.path}`;
-		const error = new RunletError('not_found', `There is nothing at ${path}. ${basePath}/docs has the routes.`);
-		return toFailureAt(c.req.path, error);
+		const [, under] = /^(\/.{1,200}?)\/(?:v1|docs|healthz|openapi\.json)(?:\/|$)/.exec(path) ?? [];
+		const remedy =
+			under === undefined || under === basePath
+				? `${basePath}/docs has the routes.`
+				: `If Runlet stands under ${under}, say so: createRunlet({ basePath: '${under}' }).`;
+		return toFailureAt(c.req.path, new RunletError('not_found', `There is nothing at ${path}. ${remedy}`));
 	});
 	app.use(setOptions(runtime), accessLog, securityHeaders, limitStrangers);
 	app.use('/v1/*', allowOrigins(runtime), assertMayAnswer);

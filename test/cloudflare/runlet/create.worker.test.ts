@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { createRunlet, defineAgent, type RunletOptions } from '../../../src/cloudflare/index.ts';
+import { createRunlet, defineAgent, type Env, type RunletOptions } from '../../../src/cloudflare/index.ts';
 import { providers, RunletError } from '../../../src/core/index.ts';
 
 const agent = defineAgent({ name: 'plain', description: 'On the model of the Worker.' });
@@ -35,6 +35,13 @@ test('a Runlet serves its agents, and a session lasts', async () => {
 	expect(created.status).toBe(201);
 	const session = await ask(runlet, created.headers.get('location') ?? '');
 	expect(await session.json()).toMatchObject({ agent: 'plain', status: 'completed' });
+});
+
+test('a Runlet is the default export of a Worker, also of one with a cron trigger', async () => {
+	const handler: ExportedHandler<Env> = createRunlet({ agents: [agent] });
+	expect(typeof handler.fetch).toBe('function');
+	expect(await createRunlet({ agents: [agent] }).scheduled()).toBeUndefined();
+	expect(typeof handler.scheduled).toBe('function');
 });
 
 test.each<[what: string, options: object, says: string]>([

@@ -107,6 +107,15 @@ test.each(['host.mount', 'host.route'] as const)('the routes of the host stay as
 	expect((await ask('/nothing')).headers.get('content-type')).toContain('text/plain');
 });
 
+test('a Runlet that was not told its base path says what to write', async () => {
+	const host = createHost().route('/bot', createRunlet({ agents }).app);
+	const response = await host.request('http://127.0.0.1/bot/v1/agents', {}, bindings);
+	expect([response.status, await response.text()]).toEqual([
+		404,
+		expect.stringContaining("If Runlet stands under /bot, say so: createRunlet({ basePath: '/bot' })."),
+	]);
+});
+
 test('a Runlet without a base path has its addresses at /', async () => {
 	const plain = createRunlet({ agents });
 	const ask = (path: string, init: RequestInit = {}) =>
