@@ -12,8 +12,8 @@ interface Details {
 }
 
 /**
- * A request that failed. `code`, `message` and `data` are the server's own where it answered. Else `code` is `unreachable`
- * (there was no answer), `connection_lost` (the answer broke off) or `invalid_answer` (the answer is not Runlet's).
+ * A failed request. `code`, `message` and `data` come from the server if it answered. Else `code` is `unreachable` (no
+ * answer), `connection_lost` (the answer broke off) or `invalid_answer` (the answer is not from Runlet).
  */
 export class ClientError extends Error {
 	override readonly name = 'ClientError';
@@ -21,7 +21,7 @@ export class ClientError extends Error {
 	/** The HTTP status of the answer. */
 	readonly status: number | undefined;
 	readonly data: Readonly<Record<string, unknown>> | undefined;
-	/** When the server may be asked again, in milliseconds from its answer. */
+	/** The pause before the next request in milliseconds, from the answer on. */
 	readonly retryAfterMs: number | undefined;
 
 	constructor(code: string, message: string, { status, data, retryAfterMs, cause }: Details = {}) {
@@ -40,7 +40,7 @@ export function isTransient(error: unknown): boolean {
 	return error.status >= 500 || error.status === 429 || error.status === 408;
 }
 
-/** Reads the error out of an answer whose status is one. */
+/** Reads the error of an answer. */
 export async function readError(response: Response): Promise<ClientError> {
 	const { status, headers } = response;
 	const retryAfterMs = parseRetryAfter(headers.get('retry-after'));

@@ -1,26 +1,26 @@
 import { ClientError, isTransient, readError } from './error.ts';
 
 export interface ClientOptions {
-	/** Where the server is, such as `https://runlet.example.com`. A page that the server itself serves needs none. */
+	/** The address of the server, such as `https://runlet.example.com`. A page of the server itself needs none. */
 	readonly baseUrl?: string;
-	/** An API key, or the token of a session. A function is called before each request. `npm start` asks for none. */
+	/** An API key, or the token of a session. A function is called before each request. `npm start` needs none. */
 	readonly apiKey?: string | (() => string | undefined);
-	/** A `fetch` of your own. */
+	/** Your own `fetch`. */
 	readonly fetch?: typeof fetch;
-	/** How often a request that failed for a passing reason is made again. */
+	/** The most repetitions of a request that failed for a passing reason. */
 	readonly retries?: number;
-	/** How often a dropped stream is taken up again without a new event in between. */
+	/** The most reconnections of a stream without a new event between them. */
 	readonly streamRetries?: number;
 	/** The wait before the first retry, in milliseconds. It doubles each time, up to 8 s; `Retry-After` may make it longer. */
 	readonly retryDelayMs?: number;
-	/** A connection that is silent for so long is given up. The server sends something every 15 s. */
+	/** Milliseconds of silence after which a connection counts as lost. The server sends something every 15 s. */
 	readonly idleMs?: number;
 	/** Called before the wait for each retry. The first is 1. */
 	readonly onRetry?: (retry: number, error: unknown) => void;
 }
 
 export interface SignalOption {
-	/** Ends the request or the reading. The run goes on: `cancelRun` stops it. */
+	/** Ends the request or the reading. The run continues: `cancelRun` stops it. */
 	readonly signal?: AbortSignal;
 }
 
@@ -30,7 +30,7 @@ export interface RequestOptions extends SignalOption {
 	readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer whose body is still to be read. */
+/** An answer whose body was not read yet. */
 export interface Connection {
 	readonly response: Response;
 	readonly silence: SilenceWatch;
@@ -39,10 +39,10 @@ export interface Connection {
 export type Http = ReturnType<typeof createHttp>;
 
 const longestDelayMs = 8_000;
-/** A server that wants a longer pause than this is not asked again. */
+/** A server that asks for a longer pause is not asked again. */
 const longestPauseMs = 60_000;
 
-/** Makes requests to one server, and makes them again when they fail for a passing reason. */
+/** Makes requests to a server. Repeats a request that fails for a passing reason. */
 export function createHttp({
 	baseUrl = '',
 	apiKey,
@@ -55,7 +55,7 @@ export function createHttp({
 }: ClientOptions) {
 	const origin = baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl;
 
-	/** Makes a request once. Throws a `ClientError` when it fails, and the reason of the signal when it is aborted. */
+	/** Makes a request once. Throws a `ClientError` if it fails, and the reason of the signal if it is aborted. */
 	async function open(
 		path: string,
 		{ method = 'GET', body, headers, signal }: RequestOptions = {},
@@ -83,12 +83,12 @@ export function createHttp({
 		}
 	}
 
-	/** Returns the JSON of an answer. It has the type that the API says; nothing is checked. */
+	/** Returns the JSON of an answer with the type of the API, unchecked. */
 	function json<T>(path: string, options: RequestOptions = {}): Promise<T> {
 		return retry(async () => readJson<T>(await open(path, options), options.signal), options.signal);
 	}
 
-	/** Calls `work`, and calls it again while it fails for a passing reason. */
+	/** Calls `work`, and repeats it while it fails for a passing reason. */
 	async function retry<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
 		for (let failures = 0; ; ) {
 			try {
@@ -117,7 +117,7 @@ export function createAuthorization(apiKey: ClientOptions['apiKey']): Record<str
 	return key ? { authorization: `Bearer ${key}` } : {};
 }
 
-/** Whether a request that failed should be made again: it may succeed, and soon. */
+/** Whether to repeat a failed request: it may succeed, and soon. */
 export function isWorthRetry(error: unknown): boolean {
 	return isTransient(error) && error instanceof ClientError && (error.retryAfterMs ?? 0) <= longestPauseMs;
 }
@@ -141,7 +141,7 @@ async function readJson<T>({ response, silence }: Connection, signal: AbortSigna
 	}
 }
 
-/** The error for an answer that no Runlet gives. */
+/** Creates the error for an answer that is not from Runlet. */
 export function createNotRunlet(cause?: unknown): ClientError {
 	return new ClientError(
 		'invalid_answer',
@@ -153,13 +153,13 @@ export function createNotRunlet(cause?: unknown): ClientError {
 }
 
 interface SilenceWatch {
-	/** Aborts when nothing comes for too long, or when the caller aborts. */
+	/** Aborts after too much silence, or with the caller. */
 	readonly signal: AbortSignal;
-	/** Starts to count the silence, from now. */
+	/** Starts to count the silence. */
 	begin(): void;
-	/** Stops to count it. */
+	/** Stops to count the silence. */
 	pause(): void;
-	/** Lets go of the caller's signal, too. */
+	/** Also releases the caller's signal. */
 	end(): void;
 }
 

@@ -24,7 +24,7 @@ export type {
 	WaitingCall,
 } from './types.ts';
 
-/** A client of a server: its sessions, and under `v1` every route as it is, without retries. */
+/** A client of a server: its sessions, and every route under `v1` without retries. */
 export interface Client extends SessionClient {
 	/** Hono's client, typed by the API: `v1.skills[':name'].$get({ param: { name } })`. */
 	readonly v1: ReturnType<typeof hc<Api>>['v1'];

@@ -6,13 +6,13 @@ export type SessionClient = ReturnType<typeof createSessionClient>;
 
 /**
  * Makes a client of a server's sessions, for browsers, Workers and Node 20 or newer. The methods have the names of the
- * operations in `/openapi.json`, and throw a `ClientError`. A request that fails for a passing reason is made again, under an
- * `Idempotency-Key` where it changes something: it happens once.
+ * operations in `/openapi.json`, and throw a `ClientError`. A request that fails for a passing reason is repeated. If
+ * it changes something, it has an `Idempotency-Key`, so it happens once.
  */
 export function createSessionClient(options: ClientOptions = {}) {
 	const http = createHttp(options);
 
-	/** Begins a run with a POST. */
+	/** Starts a run with a POST. */
 	function begin(id: string, operation: string, body: unknown, { signal }: SignalOption = {}): RunEvents {
 		const headers = { ...acceptEvents, ...createIdempotencyKey() };
 		return streamRun({
@@ -31,53 +31,53 @@ export function createSessionClient(options: ClientOptions = {}) {
 	return {
 		...createReads(http),
 
-		/** Creates a session. With a `text`, `parts` or `attachments` a run begins, which `followRun` reads. */
+		/** Creates a session. With a `text`, `parts` or `attachments` it starts a run; `followRun` reads it. */
 		createSession(body: SessionBody, { signal }: SignalOption = {}): Promise<NewSession> {
 			const hasMessage = body.text !== undefined || body.parts !== undefined || body.attachments !== undefined;
 			const headers = { ...createIdempotencyKey(), ...(hasMessage && { prefer: 'respond-async' }) };
 			return http.json('/v1/sessions', { method: 'POST', body, headers, signal });
 		},
 
-		/** Sends a message and reads its run. Where a tool asked, the message is the answer. */
+		/** Sends a message and reads its run. If a tool asked a question, the message answers it. */
 		sendMessage: (id: string, message: string | MessageBody, options?: SignalOption): RunEvents =>
 			begin(id, 'messages', toBody(message), options),
 
-		/** Answers a tool's question and reads the run that goes on. */
+		/** Answers a tool's question and reads the run. */
 		answerQuestion: (id: string, answer: string | AnswerBody, options?: SignalOption): RunEvents =>
 			begin(id, 'answer', toBody(answer), options),
 
 		/**
-		 * Answers calls that wait, with results or approvals, and reads the run that goes on with the last of them. There are no
-		 * events while other calls still wait.
+		 * Answers waiting calls with results or approvals, and reads the run that continues after the last one. There are
+		 * no events while other calls wait.
 		 */
 		submitResults: (id: string, answers: readonly CallAnswer[], options?: SignalOption): RunEvents =>
 			begin(id, 'tool-results', answers, options),
 
-		/** Takes up a run that failed, or that stopped after a step, and reads it. */
+		/** Continues a run that failed or that stopped after a step, and reads it. */
 		continueRun: (id: string, options?: SignalOption): RunEvents => begin(id, 'continue', undefined, options),
 
-		/** Takes up a run for one turn of the model, and reads it. */
+		/** Continues a run for one turn of the model, and reads it. */
 		stepRun: (id: string, options?: SignalOption): RunEvents => begin(id, 'step', undefined, options),
 
 		/**
-		 * Reads the newest run from its start, or what comes behind an event. There are no events where no run was ever started,
-		 * or none is left.
+		 * Reads the newest run from its start, or the events after a given one. There are no events if no run was started,
+		 * or if none is left.
 		 */
 		followRun: (
 			id: string,
 			{ lastEventId, signal }: SignalOption & { readonly lastEventId?: string } = {},
 		): RunEvents => streamRun({ http, signal, lastEventId, follow: (last) => openEvents(id, last, signal) }),
 
-		/** Stops the run at the server, and drops what waits. Its readers get `cancelled`. */
+		/** Stops the run on the server and drops the waiting messages. Its readers get `cancelled`. */
 		cancelRun(id: string, { signal }: SignalOption = {}): Promise<Session> {
 			return http.json(toPath(id, 'cancel'), { method: 'POST', headers: createIdempotencyKey(), signal });
 		},
 	};
 }
 
-/** What only reads. */
+/** The methods that only read. */
 function createReads(http: Http) {
-	/** All messages of a session, oldest first. */
+	/** Lists all messages of a session, oldest first. */
 	async function listMessages(id: string, { signal }: SignalOption = {}): Promise<Message[]> {
 		const messages: Message[] = [];
 		for (let query = ''; ; ) {
@@ -102,8 +102,8 @@ function createReads(http: Http) {
 		listMessages,
 
 		/**
-		 * A session as it is to be shown: its messages without those that `followRun` replays of the newest run. What a person
-		 * says begins a run; where it answers a question, it is the question's tool result.
+		 * Loads a session for display: its messages without those of the newest run that `followRun` repeats. A person's
+		 * message begins a run. If it answers a question, it is the tool result of that question.
 		 */
 		async loadSession(id: string, options?: SignalOption): Promise<{ session: Session; messages: Message[] }> {
 			const session = await getSession(id, options);
@@ -130,7 +130,7 @@ function toBody<B extends object>(given: string | B): B | { readonly text: strin
 	return typeof given === 'string' ? { text: given } : given;
 }
 
-/** A key of its own for a request. `randomUUID` is missing on pages that came without TLS. */
+/** Creates a key for a request. Pages without TLS have no `randomUUID`. */
 function createIdempotencyKey() {
 	const bytes = crypto.getRandomValues(new Uint8Array(16));
 	return { 'idempotency-key': Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('') };

@@ -1,13 +1,13 @@
 /** An event of a `text/event-stream`. */
 export interface SseEvent {
-	/** The newest `id:` of the stream, its own or that of an earlier event; empty before the first. */
+	/** The last `id:` of the stream, its own or an earlier one. Empty before the first. */
 	readonly id: string;
 	readonly type: string;
 	readonly data: string;
 }
 
 /**
- * Makes a parser of server-sent events (WHATWG HTML, section 9.2.6). Chunks may be cut anywhere: inside a character, a
+ * Makes a parser of server-sent events (WHATWG HTML, section 9.2.6). Chunks may be cut anywhere: within a character, a
  * line end or an event. Each byte is read once.
  */
 export function createSseParser() {

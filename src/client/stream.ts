@@ -3,17 +3,17 @@ import { type Connection, createNotRunlet, type Http, isWorthRetry, type SignalO
 import { createSseParser, type SseEvent } from './sse.ts';
 import type { ClosedEvent, RunEvent } from './types.ts';
 
-/** The events of a run, each once. The request is made when the reading begins. */
+/** The events of a run, each once. The request starts with the reading. */
 export type RunEvents = AsyncGenerator<RunEvent, void, void> & {
-	/** The id of the newest event that was read: `followRun` goes on behind it. */
+	/** The id of the last event that was read. `followRun` continues after it. */
 	readonly lastEventId: string | undefined;
 };
 
 export interface StreamOptions extends SignalOption {
 	readonly http: Http;
-	/** Opens the events behind an id; without one those of the newest run from its start. */
+	/** Opens the events after an id, or those of the newest run from its start. */
 	readonly follow: (lastEventId: string | undefined) => Promise<Connection>;
-	/** Begins a run, and gives the same run when it is called again. Without it the newest run is followed. */
+	/** Starts a run. A repeated call returns the same run. Without it the newest run is followed. */
 	readonly begin?: () => Promise<Connection>;
 	readonly lastEventId?: string;
 }
@@ -21,8 +21,8 @@ export interface StreamOptions extends SignalOption {
 const terminalTypes: ReadonlySet<string> = new Set(['done', 'awaiting', 'halted', 'cancelled', 'error']);
 
 /**
- * Reads a run up to its terminal event. A stream that drops is taken up behind the last event that was read, or begun again
- * where there was none. Throws a `ClientError`, such as `connection_lost` after too many drops in a row.
+ * Reads a run up to its terminal event. A dropped stream continues after the last event, or starts again if there was
+ * none. Throws a `ClientError`, such as `connection_lost` after too many drops in a row.
  */
 export function streamRun({ http, follow, begin, lastEventId, signal }: StreamOptions): RunEvents {
 	async function* read(): AsyncGenerator<RunEvent, void, void> {
@@ -61,13 +61,13 @@ export function streamRun({ http, follow, begin, lastEventId, signal }: StreamOp
 	return events;
 }
 
-/** The server-sent events of an answer. One that the end of the stream cuts off is left out. */
+/** Reads the server-sent events of an answer. Leaves out an incomplete event at the end. */
 async function* readSse({ response, silence }: Connection): AsyncGenerator<SseEvent, void, void> {
 	const { body } = response;
 	if (!isEventStream(response) || body === null) {
 		silence.end();
 		await body?.cancel();
-		// There is nothing to follow, or other calls still wait for their answer.
+		// There is nothing to follow, or other calls wait.
 		if (response.status === 204 || isJson(response)) return;
 		throw createNotRunlet();
 	}
@@ -79,7 +79,7 @@ async function* readSse({ response, silence }: Connection): AsyncGenerator<SseEv
 		for (;;) {
 			silence.begin();
 			const { done, value } = await reader.read();
-			// The reader may take its time with these.
+			// The reader may take any time for these.
 			silence.pause();
 			if (done) return;
 			yield* parser.push(value);
@@ -101,7 +101,7 @@ function isJson({ headers }: Response): boolean {
 	return headers.get('content-type')?.startsWith('application/json') === true;
 }
 
-/** Parses the data of an event; `undefined` where it is none of ours. */
+/** Parses the data of an event. Returns `undefined` if it is not ours. */
 function parseEvent(data: string): RunEvent | ClosedEvent | undefined {
 	try {
 		const value: unknown = JSON.parse(data);

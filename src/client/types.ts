@@ -1,4 +1,4 @@
-/** What the client takes and gives, as `cloudflare/wire` has it. */
+/** The types of the client, from `cloudflare/wire`. */
 import type * as v from 'valibot';
 import type { agent } from '../cloudflare/wire/agent.ts';
 import type { resultsBody, waitingCall } from '../cloudflare/wire/call.ts';
@@ -11,10 +11,10 @@ import type { usage } from '../cloudflare/wire/usage.ts';
 export type Agent = v.InferOutput<typeof agent>;
 export type Usage = v.InferOutput<typeof usage>;
 
-/** A session: where it stands, what it waits for, and its budget. */
+/** A session: its status, what it waits for, and its budget. */
 export type Session = v.InferOutput<typeof session>;
 export type SessionBody = v.InferOutput<typeof sessionBody>;
-/** A new session, with its token. `runId` is the run of the message that it was created with. */
+/** A new session with its token. `runId` is the run of its first message. */
 export type NewSession = v.InferOutput<typeof newSession> & Partial<v.InferOutput<typeof acceptedRun>>;
 
 /** A message of the history. */
@@ -22,14 +22,14 @@ export type Message = v.InferOutput<typeof shownMessage>;
 export type MessageBody = v.InferOutput<typeof messageBody>;
 export type Attachment = NonNullable<MessageBody['attachments']>[number];
 
-/** A tool call that waits for its result, or, with the kind `approval`, for the word that it may run. */
+/** A tool call that waits for its result or, with the kind `approval`, for permission to run. */
 export type WaitingCall = v.InferOutput<typeof waitingCall>;
 export type AnswerBody = v.InferOutput<typeof answerBody>;
 /** The answer to a waiting call: its result, or whether it may run. */
 export type CallAnswer = v.InferOutput<typeof resultsBody>[number];
 
 type WireEvent = v.InferOutput<typeof runEvent>;
-/** The event after which the server sends nothing more, while the run goes on. */
+/** The event after which the server sends nothing more, although the run continues. */
 export type ClosedEvent = Extract<WireEvent, { type: 'closed' }>;
-/** An event of a run, by its `type`. A server may send types that are not named here: ignore them. */
+/** An event of a run, by its `type`. A server may send other types: ignore them. */
 export type RunEvent = Exclude<WireEvent, ClosedEvent>;

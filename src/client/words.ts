@@ -1,15 +1,15 @@
-/** What a run says, in words: for the page and for the terminal. */
+/** Describes a run in words, for the page and the terminal. */
 
 import type { Agent, CallAnswer, Message, RunEvent, Usage } from '../client/types.ts';
 
-/** Gives the text of a message's content, which may be a list of parts. */
+/** Returns the text of a message's content, which may be a list of parts. */
 export function toText(content: unknown): string {
 	if (typeof content === 'string') return content;
 	if (!Array.isArray(content)) return '';
 	return content.map((part) => part?.text ?? `[${part?.name ?? part?.kind ?? 'part'}]`).join('\n\n');
 }
 
-/** Gives what a person said, without the files that came with it: these are the last parts. */
+/** Returns the words of a person without the files, which are the last parts. */
 export function toSaidText(message: Message): string {
 	const { content, attachments = [] } = message;
 	if (attachments.length === 0 || message.role === 'system') return toText(content);
@@ -31,7 +31,7 @@ export function findSkillName(name: string, input: unknown): string | undefined 
 	return typeof skill === 'string' ? skill : undefined;
 }
 
-/** Parses the input of a tool call as it was streamed. Gives the text itself where it is no JSON, and `{}` for nothing. */
+/** Parses the streamed input of a tool call. Returns the text itself if it is not JSON, and `{}` for nothing. */
 export function parseInput(json: string): unknown {
 	if (json.trim() === '') return {};
 	try {

@@ -8,12 +8,12 @@ import { type Conversation, isSummary, type Window } from './conversation.ts';
 import type { Message } from './message.ts';
 import { raceAbort } from './signal.ts';
 
-/** Where the skills of a run, and their tools, come from. */
+/** The sources of a run's skills and of their tools. */
 export interface ActiveSkillsOptions {
 	readonly resolver: SkillResolver;
-	/** Tools that `allowed-tools` may name. */
+	/** The tools that `allowed-tools` may name. */
 	readonly offered: readonly Tool[];
-	/** The run's tools without those of skills. */
+	/** Returns the run's tools without those of skills. */
 	readonly tools: () => readonly Tool[];
 	readonly signal: AbortSignal;
 }
@@ -21,30 +21,30 @@ export interface ActiveSkillsOptions {
 type Sent = Pick<Conversation, 'messages' | 'window'>;
 
 /**
- * The skills whose tools may be called: those that were read, and what they require. The history is the journal: a skill
- * is active as long as the model is sent its reading, or a summary that names it. What a turn reads counts from the next
- * one on. Each message is looked at once, and again only where the window moves.
+ * The skills whose tools are callable: those that were read, and those that they require. A skill is active while the
+ * model is sent its reading, or a summary that names it. What a turn reads counts from the next turn on. Each message
+ * is checked once, and again only if the window moves.
  */
 export class ActiveSkills {
 	readonly #options: ActiveSkillsOptions;
-	/** A skill and what it requires, by the name that was read. */
+	/** A skill and the skills that it requires, by the name that was read. */
 	readonly #loaded = new Map<string, readonly Skill[]>();
 	#window: Window | undefined;
 	#read: Set<string> = new Set();
-	/** The messages in front of this place are counted. */
+	/** The messages before this place are counted. */
 	#place = 0;
 
 	constructor(options: ActiveSkillsOptions) {
 		this.#options = options;
 	}
 
-	/** Names of the skills that were read, in this order. */
+	/** The names of the read skills, in order. */
 	get names(): readonly string[] {
 		return [...this.#read];
 	}
 
 	/**
-	 * Counts what was read in front of a place of the conversation where no call is open. Gives all tools that may be called
+	 * Counts the readings before a place of the conversation where no call is open. Returns all tools that are callable
 	 * there.
 	 */
 	async toolsAt({ messages, window }: Sent, end: number): Promise<readonly Tool[]> {
@@ -60,7 +60,7 @@ export class ActiveSkills {
 		return [...tools, ...this.bundle([]).tools.map(({ tool }) => tool)];
 	}
 
-	/** What the active skills bring, and these. */
+	/** Combines the active skills with these. */
 	bundle(skills: readonly Skill[]): Bundle {
 		const active = [...this.#read].flatMap((name) => this.#loaded.get(name) ?? []);
 		return createBundle(this.#options.tools(), [...active, ...skills], this.#options.offered);
@@ -75,7 +75,7 @@ export class ActiveSkills {
 	}
 }
 
-/** Names of the skills that these messages read, successfully, in order. */
+/** Lists the names of the skills that these messages read successfully, in order. */
 function* listReadings(messages: readonly Message[]): Generator<string> {
 	let asked = new Map<string, string>();
 	for (const message of messages) {

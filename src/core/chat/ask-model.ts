@@ -18,16 +18,16 @@ import type { Timeouts } from './timeouts.ts';
 import { toCallChoice } from './tool-choice.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
-/** How a turn reaches the readers of its run. */
+/** The connection of a turn to the readers of its run. */
 export interface TurnReaders {
 	readonly emit: Emit;
-	/** Whether they are shown a part of a reply that may still be void. */
+	/** Whether readers have seen a part of a reply that may still be dropped. */
 	isShown: boolean;
-	/** Tells them that what they were shown of the turn is void. */
+	/** Tells the readers to drop what they have seen of the turn. */
 	readonly restart: () => Promise<void>;
 }
 
-/** What a model is asked in one turn, and what holds for the call. */
+/** The request of one turn and the settings of the call. */
 export interface TurnRequest {
 	readonly options: ChatOptions;
 	readonly messages: readonly Message[];
@@ -38,13 +38,13 @@ export interface TurnRequest {
 	readonly readers: TurnReaders;
 }
 
-/** A request with the tokens that it sends, estimated for the meter. */
+/** A request with the estimated number of tokens that it sends. */
 type MeteredTurn = TurnRequest & { readonly inputTokens: number };
 
 /**
- * Asks a model for one turn: again after a failure that may pass, and then its fallbacks. Where readers were shown
- * something of a try, `turn.restarted` comes before the next one begins. What a model does not stream is shown from its
- * reply, so that readers see every reply alike. The usage of tries that failed counts. Throws a `RunletError`.
+ * Asks a model for one turn. Repeats it after a failure that may pass, then asks the fallbacks. If readers have seen a
+ * part of a try, `turn.restarted` comes before the next one. A reply without streaming is shown as a whole, so readers
+ * see all replies alike. The usage of failed tries counts. Throws a `RunletError`.
  */
 export async function askModel(asked: TurnRequest): Promise<TurnReply> {
 	const { options, signal, readers } = asked;
@@ -82,7 +82,7 @@ async function estimateInput(request: TurnRequest): Promise<MeteredTurn> {
 	return { ...request, inputTokens };
 }
 
-/** Makes one request, and tells the meter what came of it where that is no reply. */
+/** Makes one request. Tells the meter the cost of a failure. */
 async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts): Promise<TurnReply> {
 	const { options, inputTokens, stream, signal, readers } = request;
 	const { meter, maxReplyBytes } = options;
@@ -119,7 +119,7 @@ async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts)
 	}
 }
 
-/** A request of the model's provider, or of the options' own functions. */
+/** Returns the model call of the provider, or of the options' own functions. */
 function toModelCall(
 	{ options, messages, system, tools, stream }: TurnRequest,
 	model: string,
@@ -147,12 +147,12 @@ function toPlainSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefi
 	return isSchema(schema) ? toJsonSchema(schema, 'outputSchema') : schema;
 }
 
-/** Whether a call failed on its way: nobody knows how far it came. A refusal, or no connection, has cost nothing. */
+/** Whether a call failed midway, so that its cost is unknown. A refusal, or no connection, costs nothing. */
 function isCut({ code }: RunletError): boolean {
 	return code === 'interrupted' || code === 'timeout' || code === 'cancelled' || code === 'reply_too_large';
 }
 
-/** Takes the next fallback that can be asked from the list. Warns of one that cannot. */
+/** Takes the next ready fallback from the list. Warns of one that is not ready. */
 async function findNextReady(options: ChatOptions, fallbacks: string[], emit: Emit): Promise<string | undefined> {
 	for (let model = fallbacks.shift(); model !== undefined; model = fallbacks.shift()) {
 		if (hasOwnFunctions(options)) return model;
@@ -164,7 +164,7 @@ async function findNextReady(options: ChatOptions, fallbacks: string[], emit: Em
 	return undefined;
 }
 
-/** The retries and timeouts of a call: those of the options, else those of the model's provider. */
+/** Returns the retries and timeouts of a call: those of the options, else those of the model's provider. */
 function findLimits(options: ChatOptions, model: string): { maxRetries?: number; timeouts: Timeouts } {
 	const { providers, maxRetries, timeouts } = options;
 	const own = hasOwnFunctions(options) ? undefined : resolveRegistration({ model, providers });

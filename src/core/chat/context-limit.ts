@@ -15,21 +15,21 @@ import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { type PreparedTurn, summarize } from './summary.ts';
 
-/** Tokens of a request. */
+/** The tokens of a request. */
 interface Room {
-	/** What it may have. */
+	/** The limit. */
 	readonly limit: number;
-	/** What it should have once something is left out. */
+	/** The target after something was left out. */
 	readonly target: number;
-	/** What a request for a summary may have, its answer included. */
+	/** The limit of a request for a summary with its answer. */
 	readonly asking: number;
 }
 
 /**
- * Asks the model with as much of the conversation as fits the context (`contextFull`). Where it is over the limit, or its
- * provider refuses it for its length before anything was shown, the oldest messages are left out until the request has
- * about half of that size, so that it is not over again soon; where that cannot be reached, as few as needed. Throws
- * `context_overflow` where not even the newest user message and what follows it fit.
+ * Asks the model with as much of the conversation as fits (`contextFull`). If it is over the limit, or if its provider
+ * refuses the length before anything was shown, the oldest messages are left out until the request has about half of
+ * that size, or as few as needed if that is not possible. Throws `context_overflow` if not even the newest user message
+ * and what follows it fit.
  */
 export async function askWithinContext(turn: PreparedTurn, conversation: Conversation): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
@@ -68,8 +68,8 @@ async function keepWithinLimit(turn: PreparedTurn, conversation: Conversation, l
 }
 
 /**
- * The room for a request that is too long though its estimate is not: half of it, or the newest group alone. Gives
- * nothing where the newest group is all there is.
+ * Returns the room for a request that is too long although its estimate is not: half of it, or the newest group alone.
+ * Returns nothing if the newest group is everything.
  */
 async function findRoomAfterRefusal(turn: PreparedTurn, conversation: Conversation): Promise<Room | undefined> {
 	const { contextFull = 'fail' } = turn.options;
@@ -92,7 +92,7 @@ async function makeRoom(turn: PreparedTurn, conversation: Conversation, room: Ro
 	await truncate(turn, conversation, room);
 }
 
-/** Leaves out the oldest groups and, where the newest one does not fit beside it, the summary too. */
+/** Leaves out the oldest groups. Leaves out the summary too if the newest group does not fit with it. */
 async function truncate(turn: PreparedTurn, conversation: Conversation, room: Room): Promise<void> {
 	const { messages, window } = conversation;
 	const cut = await findFirstFitting(turn, conversation, room);
@@ -111,7 +111,7 @@ async function truncate(turn: PreparedTurn, conversation: Conversation, room: Ro
 	);
 }
 
-/** Puts a summary in the place of the oldest groups, if there is room for one and the model writes one. */
+/** Replaces the oldest groups by a summary, if there is room and the model writes one. */
 async function compact(turn: PreparedTurn, conversation: Conversation, room: Room): Promise<void> {
 	const { messages, window } = conversation;
 	const tokens = computeSummaryTokens(room.target);
@@ -131,20 +131,20 @@ async function compact(turn: PreparedTurn, conversation: Conversation, room: Roo
 	await conversation.store(message, { inFrontOf: messages.length - 1 - at, usage });
 }
 
-/** Tokens of a summary. */
+/** Returns the tokens of a summary. */
 function computeSummaryTokens(target: number): number {
 	return Math.min(4_096, Math.max(128, Math.floor(target / 4)));
 }
 
-/** Characters of a conversation for each token that is counted in it. */
+/** Returns the characters for each counted token of a conversation. */
 async function countCharactersPerToken({ options, signal }: PreparedTurn, sent: readonly Message[]): Promise<number> {
 	const { parts } = await raceAbort(measureRequest({ ...options, system: undefined }, sent), signal);
 	return Math.min(4, Math.max(1, (4 * countTokensHeuristic(sent)) / Math.max(1, parts.messages)));
 }
 
 /**
- * The first place from which on the request has the size that it should have, else one that it may have, with `more`
- * tokens beside it.
+ * Finds the first place from which the request has the target size, with `more` additional tokens, else one within the
+ * limit.
  */
 async function findFirstFitting(
 	turn: PreparedTurn,
@@ -175,7 +175,7 @@ function measureSize(
 	return raceAbort(measureRequest({ ...options, system }, selectSent(messages, window), tools), signal);
 }
 
-/** How many messages are left out when the window moves to a place. */
+/** Counts the messages that a move of the window leaves out. */
 function countLeftOut(messages: readonly Message[], { from }: Window, at: number): number {
 	return messages.slice(from, at).filter(({ role }) => role !== 'system').length;
 }
@@ -184,7 +184,7 @@ function isUser({ role }: Message): boolean {
 	return role === 'user';
 }
 
-/** The place of the user message that has `count - 1` user messages behind it. */
+/** Finds the place of the user message with `count - 1` user messages after it. */
 function findUserPlace(messages: readonly Message[], count: number): number {
 	let left = count;
 	return messages.findLastIndex((message) => isUser(message) && --left === 0);

@@ -5,7 +5,7 @@ import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import { estimateTokens } from './tokens.ts';
 
-/** Tokens that stand around each message, each call and each tool: its role, its id, its form. */
+/** The tokens around each message, call and tool: its role, its id, its form. */
 const aroundMessage = 6;
 const aroundCall = 10;
 const aroundTool = 9;
@@ -35,7 +35,7 @@ export function estimateReply({ content, reasoning = '', toolCalls = [] }: Messa
 	return [content, reasoning, ...calls].reduce((sum, text) => sum + estimateTokens(text), 0);
 }
 
-// Messages and tools never change, so each is measured once, however many turns it is sent in.
+// Messages and tools never change, so each is measured once, even if several turns send it.
 const messageTokens = new WeakMap<Message, number>();
 const toolTokens = new WeakMap<Tool, number>();
 
@@ -60,7 +60,7 @@ function estimateTool(tool: Tool): number {
 	if (known !== undefined) return known;
 	const { name, description, inputSchema } = tool;
 	const json = JSON.stringify({ name, description, inputSchema });
-	// Providers write a schema in fewer characters, but keep its texts in other scripts.
+	// Providers shorten a schema but keep its texts in other scripts.
 	const tokens = aroundTool + Math.ceil(Math.max(json.length / 4, estimateTokens(json) * 0.75));
 	toolTokens.set(tool, tokens);
 	return tokens;

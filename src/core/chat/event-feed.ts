@@ -2,21 +2,24 @@ import { createDeferred, type Deferred } from '../ground/deferred.ts';
 import { RunletError } from '../ground/errors.ts';
 import { joinPieces, type RunEvent, type TerminalEvent } from './event.ts';
 
-/** The events of a run on their way to its reader: the one buffer between the two. */
+/** The buffer of events between a run and its reader. */
 export interface EventFeed {
-	/** Marks that there is a reader, who is waited for from now on. There can be one. */
+	/** Adds the reader. From now on the run waits for it. There can be one. */
 	readonly attach: () => void;
-	/** Adds an event; a promise means that the reader is behind. What comes after the end is dropped. */
+	/** Adds an event. A returned promise means that the reader is slower. Drops events after the end. */
 	readonly add: (event: RunEvent) => undefined | Promise<void>;
-	/** Waits for the reader no longer. */
+	/** Stops to wait for the reader. */
 	readonly release: () => void;
 	/** Adds the last event. */
 	readonly end: (event: TerminalEvent) => void;
-	/** All events that are there, or the next one; `undefined` after the end. */
+	/** Returns all available events, or waits for the next one. Returns `undefined` after the end. */
 	readonly take: () => Promise<RunEvent[] | undefined>;
 }
 
-/** Events that may lie unread before a reader is waited for or, where there is none, before neighbours are joined. */
+/**
+ * The most unread events before the run waits for the reader. Without a reader, neighbouring events are joined at this
+ * number.
+ */
 const highWater = 1_024;
 
 export function createEventFeed(): EventFeed {
@@ -72,7 +75,7 @@ export function createEventFeed(): EventFeed {
 	};
 }
 
-/** Joins neighbouring pieces of one text, so that what nobody reads yet costs no more than the reply itself. */
+/** Joins neighbouring pieces of one text, so that unread events cost no more than the reply itself. */
 function joinDeltas(events: readonly RunEvent[]): RunEvent[] {
 	const out: RunEvent[] = [];
 	for (const event of events) {

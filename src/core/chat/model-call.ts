@@ -8,23 +8,20 @@ import { longestTimer, raceAbort, toAbortError } from './signal.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** How long a provider has, in milliseconds, to say what a call cost that was given up. */
+/** Milliseconds in which a provider may report the cost of an abandoned call. */
 const lastWordMs = 50;
 
-/**
- * Makes one request of a model: is given where its deltas go, the signal that ends it, and what to call at a sign of
- * life that is no delta.
- */
+/** Makes one request. Gets a function for the deltas, the signal that ends it, and a function for signs of activity. */
 export type ModelCall = (
 	onDelta: OnDelta,
 	signal: AbortSignal,
 	onActivity: () => void,
 ) => Promise<ChatReply | undefined>;
 
-/** What a call has to keep to. */
+/** The limits of a call. */
 export interface CallLimits {
 	readonly model: string;
-	/** Whether the reply is streamed: the first event of one that is not comes when all of it is written. */
+	/** Whether the reply is streamed. Without streaming the first event comes with the complete reply. */
 	readonly stream: boolean;
 	readonly timeouts: Timeouts;
 	readonly signal: AbortSignal;
@@ -32,9 +29,9 @@ export interface CallLimits {
 }
 
 /**
- * Makes one call under its timeouts and its caller's signal. Once either has ended it no delta comes through, and the
- * error has what the call cost, if its provider says so at once. Throws `timeout`; `interrupted` where no reply comes;
- * `reply_too_large` where it is longer than `maxReplyBytes`.
+ * Makes one call within its timeouts and its caller's signal. After either has ended, no delta comes through, and the
+ * error has the cost of the call if its provider reports it at once. Throws `timeout`, `interrupted` without a reply,
+ * and `reply_too_large` over `maxReplyBytes`.
  */
 export async function watchCall(
 	call: ModelCall,
@@ -69,7 +66,7 @@ export async function watchCall(
 }
 
 /**
- * Makes a call outside of a run, with the retries and timeouts of one. After something was shown it is not made again:
+ * Makes a call outside of a run, with retries and timeouts. It is not repeated after something was shown, because
  * nobody would tell the reader to drop it.
  */
 export function callDirectly(
@@ -92,7 +89,7 @@ export function callDirectly(
 	});
 }
 
-/** What a call that was given up has cost, if its provider says so at once. */
+/** Reads the cost of an abandoned call, if its provider reports it at once. */
 async function readLastUsage(replying: Promise<ChatReply | undefined>): Promise<ChatUsage | undefined> {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const late = new Promise<undefined>((resolve) => {
@@ -108,8 +105,8 @@ async function readLastUsage(replying: Promise<ChatReply | undefined>): Promise<
 }
 
 /**
- * Aborts a call whose first event, or next event, does not come in time. It needs one timer, whatever the number of
- * events. The time in which the call waits for its reader does not count.
+ * Aborts a call whose first or next event takes too long. Uses one timer for any number of events. Time in which the
+ * call waits for its reader does not count.
  */
 function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'firstEventMs' | 'idleMs'>>, model: string) {
 	const controller = new AbortController();

@@ -3,20 +3,20 @@ import { isRecord } from '../ground/json.ts';
 
 import type { ChatUsage } from './usage.ts';
 
-/** Codes of failures that may pass when the same request is sent again. */
+/** The codes of failures that may pass if the same request is repeated. */
 const retryable: ReadonlySet<string> = new Set(['rate_limited', 'overloaded', 'timeout', 'network', 'interrupted']);
 
-/** Codes of the connection errors of Node, undici and Bun. */
+/** The codes of connection errors of Node, undici and Bun. */
 const connectionCodes =
 	/^(ECONN\w+|ETIMEDOUT|EPIPE|EAI_AGAIN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|UND_ERR_\w+|ConnectionRefused|ConnectionClosed)$/;
 
-/** Texts under which `fetch` reports a lost connection, in Workers, Node, Bun, Deno and browsers. */
+/** The texts of `fetch` for a lost connection in Workers, Node, Bun, Deno and browsers. */
 const connectionTexts =
 	/network connection lost|fetch failed|failed to fetch|connection (error|reset|refused|closed)|socket hang up|terminated/i;
 
 /**
- * Any failure of a model call as a `RunletError`. A `RunletError` stays as it is; the code of any other follows from its
- * `status`, then its `code`, then its text.
+ * Converts any failure of a model call to a `RunletError`. A `RunletError` stays as it is. The code of any other error
+ * follows from its `status`, then its `code`, then its text.
  */
 export function toModelError(error: unknown, model: string): RunletError {
 	if (error instanceof RunletError) return error;
@@ -26,31 +26,31 @@ export function toModelError(error: unknown, model: string): RunletError {
 	const insufficientQuota = code === 'insufficient_quota' ? true : undefined;
 	const data = { model, status, insufficientQuota, retryAfter };
 	const text = toMessageText(error);
-	// The loop looks at its own signal first, so somebody else aborted this call.
+	// The loop checks its own signal first, so somebody else aborted this call.
 	if (isAbort(error))
 		return new RunletError('interrupted', `${model}: the call was broken off.`, data, { cause: error });
 	const kind = status === undefined ? findCode(code, text) : findStatusCode(status);
 	return new RunletError(kind, `${model}: ${text}${remedies[kind] ?? ''}`, data, { cause: error });
 }
 
-/** Whether sending the same request again may help. */
+/** Whether repeating the request may help. */
 export function isRetryable(error: RunletError): boolean {
 	return retryable.has(error.code) && error.data?.insufficientQuota !== true;
 }
 
-/** The failure, with what was spent until then in its data. */
+/** Adds the usage so far to the data of a failure. */
 export function withUsage(error: RunletError, usage: ChatUsage): RunletError {
 	if (Object.keys(usage).length === 0) return error;
 	return new RunletError(error.code, error.message, { ...error.data, usage }, { cause: error.cause ?? error });
 }
 
-/** What a failed call cost, as far as it was seen. */
+/** Reads the known usage of a failed call. */
 export function readUsage({ data }: RunletError): ChatUsage | undefined {
 	const usage = data?.usage;
 	return typeof usage === 'object' && usage !== null ? usage : undefined;
 }
 
-/** Seconds that the provider of a failed call asks to wait, if it does. */
+/** Reads the seconds that the provider of a failed call asks to wait. */
 export function readRetryAfter(error: unknown): number | undefined {
 	if (error instanceof RunletError) return readNumber(error.data, 'retryAfter');
 	const own = readNumber(error, 'retryAfter');
@@ -61,7 +61,7 @@ export function readRetryAfter(error: unknown): number | undefined {
 	return typeof value === 'string' ? parseRetryAfter(value) : undefined;
 }
 
-/** A `retry-after` header in seconds, from its number or its date (RFC 9110, 10.2.3). */
+/** Parses a `retry-after` header to seconds, from a number or a date (RFC 9110, 10.2.3). */
 export function parseRetryAfter(value: string, now: number = Date.now()): number | undefined {
 	const seconds = Number(value);
 	if (value.trim() !== '' && Number.isFinite(seconds)) return Math.max(0, seconds);
@@ -75,7 +75,7 @@ const remedies: Readonly<Record<string, string>> = {
 	overloaded: ' The provider is overloaded: try again later, or name fallbacks.',
 };
 
-/** The code of a failure by its HTTP status. */
+/** Returns the code of a failure by its HTTP status. */
 export function findStatusCode(status: number) {
 	if (status === 401 || status === 403) return 'auth';
 	if (status === 408) return 'timeout';
@@ -92,7 +92,7 @@ function findCode(code: string | undefined, text: string): string {
 	return 'provider_error';
 }
 
-/** The `code` of an error, or of what caused it. */
+/** Reads the `code` of an error or of its cause. */
 export function readCauseCode(error: unknown): string | undefined {
 	for (let at: unknown = error, depth = 0; (isRecord(at) || at instanceof Error) && depth < 4; depth++) {
 		const code: unknown = Reflect.get(at, 'code');

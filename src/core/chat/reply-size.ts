@@ -3,16 +3,16 @@ import { isRecord } from '../ground/json.ts';
 
 import type { ChatReply, OnDelta } from './reply.ts';
 
-/** The default for the longest reply of a model, in bytes: text, thinking and the input of calls together. */
+/** The default for the most bytes of a reply: text, thinking and the input of calls together. */
 export const usualReplyBytes = 8_388_608;
 
-/** What an event costs beside its text, in bytes, roughly. */
+/** The approximate bytes of an event besides its text. */
 const eventBytes = 32;
 
-/** Deltas without a text that pass in one go. Then timers have their turn: only time ends a stream of these. */
+/** The most deltas without text before timers get a turn. Only time ends a stream of such deltas. */
 const emptyAtOnce = 1_024;
 
-/** The error for a reply that is too long. The request is not made again. */
+/** Creates the error for a reply that is too long. The request is not repeated. */
 export function createReplyTooLarge(model: string, maxBytes: number): RunletError {
 	const message = `${model}: the reply is longer than ${maxBytes} bytes, so it was broken off. Ask for less, or raise maxReplyBytes.`;
 	return new RunletError('reply_too_large', message, { model, maxReplyBytes: maxBytes });
@@ -23,14 +23,14 @@ export function createDeltaMeter(maxBytes: number) {
 	let bytes = 0;
 	let empty = 0;
 	return {
-		/** Counts a delta. Gives whether the reply is still short enough. */
+		/** Counts a delta. Returns whether the reply is still within the limit. */
 		fits: (delta: Parameters<OnDelta>[0]): boolean => {
 			const size = measureDelta(delta);
 			bytes += size;
 			empty = size === 0 ? empty + 1 : 0;
 			return bytes <= maxBytes;
 		},
-		/** What to wait for before the next delta. */
+		/** Returns what to wait for before the next delta. */
 		pause: (): undefined | Promise<void> => {
 			if (empty < emptyAtOnce) return undefined;
 			empty = 0;
@@ -39,7 +39,7 @@ export function createDeltaMeter(maxBytes: number) {
 	};
 }
 
-/** Bytes of a whole reply: its text, its thinking, and the input of its calls. */
+/** Counts the bytes of a reply: its text, its thinking, and the input of its calls. */
 export function measureReply({ text = '', reasoning = '', toolCalls = [] }: ChatReply): number {
 	const inputs = toolCalls.reduce((sum, { input }) => sum + eventBytes + measureData(input), 0);
 	return byteLength(text) + byteLength(reasoning) + inputs;
@@ -51,7 +51,7 @@ function measureDelta(delta: Parameters<OnDelta>[0]): number {
 	return eventBytes + Object.values(delta).reduce<number>((sum, value) => sum + byteLength(value), 0);
 }
 
-/** Bytes of the texts and keys of data, at any depth. */
+/** Counts the bytes of the texts and keys of data, at any depth. */
 function measureData(data: unknown): number {
 	const seen = new Set<object>();
 	const open: unknown[] = [data];
@@ -67,14 +67,14 @@ function measureData(data: unknown): number {
 	return size;
 }
 
-/** Bytes of a text in UTF-8, counted without encoding it; 0 for anything else. */
+/** Counts the bytes of a text in UTF-8 without encoding it. Returns 0 for anything else. */
 function byteLength(text: unknown): number {
 	if (typeof text !== 'string') return 0;
 	let bytes = text.length;
 	for (let at = 0; at < text.length; at++) {
 		const unit = text.charCodeAt(at);
 		if (unit < 0x80) continue;
-		// Both halves of a pair are four bytes together.
+		// The two halves of a surrogate pair are four bytes together.
 		bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
 	}
 	return bytes;

@@ -2,26 +2,26 @@ import type { ToolCall, ToolResult } from '../tool/index.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** Where a run stands that is taken up in the middle: what its messages do not say. */
+/** The state of an interrupted run that its messages do not show. */
 export interface Resumption {
-	/** Turns that the model has had. */
+	/** The number of completed model turns. */
 	readonly iteration: number;
-	/** What they cost. */
+	/** The usage of these turns. */
 	readonly usage: ChatUsage;
-	/** The newest of them. */
+	/** The newest of these turns. */
 	readonly last?: LastTurn;
-	/** The turn whose end was not reached; missing where the model comes next. */
+	/** The unfinished turn. Missing if the model comes next. */
 	readonly turn?: BegunTurn;
 }
 
 /** The model's newest turn. */
 export type LastTurn = Pick<TurnReply, 'model' | 'text' | 'stopReason' | 'usage'>;
 
-/** A turn of the model whose calls are not all answered. */
+/** A model turn with open calls. */
 export interface BegunTurn {
-	/** Its calls, answered or not. */
+	/** All its calls. */
 	readonly calls: readonly ToolCall[];
 	readonly results: readonly ToolResult[];
-	/** Why one of them stops the run. */
+	/** The reason if one of them stops the run. */
 	readonly haltedReason?: string;
 }

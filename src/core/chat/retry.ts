@@ -3,22 +3,22 @@ import type { ChatReply } from './reply.ts';
 import { sleep, toAbortError } from './signal.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
-/** A `retry-after` beyond this many seconds is not waited for: the call counts as failed. */
+/** The longest `retry-after` in seconds that is waited for. Beyond it the call counts as failed. */
 const longestWait = 60;
 
 export interface RetryOptions<R> {
 	readonly model: string;
 	readonly maxRetries: number;
 	readonly signal: AbortSignal;
-	/** Whether the call may be made again now; always, if missing. */
+	/** Whether the call may be repeated now. The default is yes. */
 	readonly mayRetry?: () => boolean;
-	/** Adds to a reply what the failed tries cost. */
+	/** Adds the cost of failed tries to a reply. */
 	readonly addLost?: (reply: R, lost: ChatUsage) => R;
 }
 
 /**
- * Makes a call, and makes it again after a failure that may pass. The usage of the tries that failed counts in the reply,
- * and in the error.
+ * Makes a call and repeats it after a failure that may pass. The usage of failed tries counts in the reply and in the
+ * error.
  */
 export async function retry<R>(
 	call: () => Promise<R>,
@@ -44,12 +44,12 @@ export async function retry<R>(
 	}
 }
 
-/** A reply that also counts what failed tries cost. */
+/** Adds the usage of failed tries to a reply. */
 export function addLostUsage<R extends ChatReply>(reply: R, lost: ChatUsage): R {
 	return { ...reply, usage: addUsage(lost, reply.usage) };
 }
 
-/** Milliseconds before the next try: half a second, doubled each time, half of it by chance. */
+/** Returns the milliseconds before the next try: half a second, doubled each time, with half of it random. */
 function computeBackoff(retries: number): number {
 	return 500 * 2 ** retries * (0.5 + Math.random() / 2);
 }

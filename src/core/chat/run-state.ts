@@ -7,7 +7,7 @@ import type { ChatOptions, MessageContext } from './options.ts';
 import type { BegunTurn, LastTurn, Resumption } from './resumption.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
-/** What the loop is told beside its options. */
+/** The context of the loop besides its options. */
 export interface LoopContext {
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
@@ -15,21 +15,21 @@ export interface LoopContext {
 	readonly resume?: Resumption;
 }
 
-/** Where a run stands. The loop changes it as it goes on. */
+/** The state of a run. The loop changes it. */
 export interface RunState {
 	readonly conversation: Conversation;
 	readonly emit: Emit;
-	/** Notes and warnings since the last message that is no summary: a turn that is asked again shows them again. */
+	/** Lists the notes and warnings since the last message that is not a summary. A repeated turn shows them again. */
 	readonly listNotes: () => readonly SideEvent[];
-	/** The place behind the message that is answered. */
+	/** The place after the message that the run answers. */
 	readonly answersAt: number;
 	readonly steps: Step[];
-	/** The model's newest turn when the run was taken up. */
+	/** The newest model turn when the run was continued. */
 	readonly resumedAt?: LastTurn;
-	/** Turns that the model has had. */
+	/** The number of completed model turns. */
 	iteration: number;
 	usage: ChatUsage;
-	/** The model's newest turn. */
+	/** The newest model turn. */
 	last?: LastTurn;
 	/** The turn whose calls come next. */
 	begun?: BegunTurn;
@@ -37,7 +37,7 @@ export interface RunState {
 	tools?: readonly Tool[];
 }
 
-/** The state that a run begins with, or is taken up with. */
+/** Creates the state of a new or continued run. */
 export function createState(options: ChatOptions, input: readonly Message[], { emit, resume }: LoopContext): RunState {
 	const messages = [...input];
 	const storeNext = createOrderedStore(options.onMessage);
@@ -76,7 +76,7 @@ export function createState(options: ChatOptions, input: readonly Message[], { e
 	return run;
 }
 
-/** How the turn that comes now reaches the run's readers. */
+/** Connects the current turn to the readers of the run. */
 export function createReaders({ emit, iteration, listNotes }: RunState, { onRestart }: ChatOptions): TurnReaders {
 	return {
 		emit,
@@ -90,7 +90,7 @@ export function createReaders({ emit, iteration, listNotes }: RunState, { onRest
 	};
 }
 
-/** Stores messages one after another, also those of tools that finish together. */
+/** Stores messages one after another, even if several tools finish together. */
 function createOrderedStore(
 	onMessage: ChatOptions['onMessage'] = () => {},
 ): (message: Message, about: MessageContext) => Promise<void> {

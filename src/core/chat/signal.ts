@@ -1,20 +1,20 @@
 import { createDeferred } from '../ground/deferred.ts';
 import { RunletError } from '../ground/errors.ts';
 
-/** The longest time that a timer can wait, in milliseconds; a longer one would fire at once. */
+/** The longest time of a timer in milliseconds. A longer one would fire at once. */
 export const longestTimer = 2 ** 31 - 1;
 
-/** The error that an aborted signal ends a run with: its reason if that is a `RunletError`, else `cancelled`. */
+/** Returns the error of an aborted signal: its reason if that is a `RunletError`, else `cancelled`. */
 export function toAbortError(signal: AbortSignal): RunletError {
 	const reason: unknown = signal.reason;
 	return reason instanceof RunletError ? reason : new RunletError('cancelled', 'The run was cancelled.');
 }
 
-/** Waits for the promise, or throws at an abort if that comes first. Leaves nothing behind on the signal. */
+/** Waits for a promise, or throws at an abort. Leaves no listener on the signal. */
 export async function raceAbort<T>(promise: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
 	const abort = createDeferred<never>();
 	const onAbort = (): void => abort.reject(toAbortError(signal));
-	// The race also runs when the signal is aborted already, so that the promise cannot fail unhandled.
+	// The race also runs if the signal is aborted already, so that the promise cannot reject unhandled.
 	if (signal.aborted) onAbort();
 	signal.addEventListener('abort', onAbort, { once: true });
 	try {

@@ -17,7 +17,7 @@ import { draftState, type StateChanges, type StateStore } from '../tool/state.ts
 import type { Emit, Question, RunEvent, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 
-/** What the calls of a turn run with. */
+/** The settings for the calls of a turn. */
 export interface CallsRequest {
 	readonly calls: readonly ToolCall[];
 	readonly tools: readonly Tool[];
@@ -25,52 +25,52 @@ export interface CallsRequest {
 	/** What the session remembers. A call changes a draft of it. */
 	readonly state: StateStore;
 	readonly timeoutMs?: number;
-	/** Ids of calls over the run's limit: they are not run. */
+	/** The ids of calls over the run's limit, which are not run. */
 	readonly beyondLimit: ReadonlySet<string>;
-	/** Calls that a person allowed. */
+	/** The calls that a person approved. */
 	readonly approved: ReadonlySet<string>;
 	/** Shows notes and results. */
 	readonly emit: Emit;
-	/** Questions that calls of this turn have put before: they are not run again. */
+	/** The questions that calls of this turn have asked. These calls do not run again. */
 	readonly asked: readonly Question[];
-	/** Why a call of this turn that ended before stops the run. */
+	/** The reason if an earlier call of this turn stops the run. */
 	readonly haltedReason?: string;
-	/** Whether more than one call may be left to somebody else. */
+	/** Whether several calls may wait for somebody else. */
 	readonly parallel: boolean;
-	/** Notes that a tool begins with a call, before it does. */
+	/** Called before a tool runs a call. */
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Notes what a call asks the person, and what it changed. */
+	/** Called with a question of a call and its changes. */
 	readonly ask: (question: Question, call: ToolCall, changes: StateChanges) => Promise<void>;
-	/** Puts a result into the history, with why it stops the run, if it does. Resolves once it is stored. */
+	/** Adds a result to the history, with the reason if it stops the run. Resolves once it is stored. */
 	readonly store: (message: ToolMessage, about: ResultContext) => Promise<void>;
 }
 
-/** What belongs to a result. */
+/** Facts about a result. */
 export interface ResultContext {
-	/** Why it stops the run. */
+	/** The reason if it stops the run. */
 	readonly haltedReason?: string;
-	/** What its call changed in the state. */
+	/** The changes of its call in the state. */
 	readonly changes: StateChanges;
 }
 
-/** The results in the order of their calls, and why the run may have to stop. */
+/** The results in the order of their calls, and the reasons why the run may have to stop. */
 export interface CallsOutcome {
 	readonly results: readonly ToolResult[];
-	/** Calls that somebody else has to answer, or to allow. */
+	/** The calls that somebody else must answer or approve. */
 	readonly manual: readonly WaitingCall[];
 	readonly question?: Question;
 	readonly haltedReason?: string;
 }
 
-/** Calls of a turn that run at a time. */
+/** The most calls of a turn that run in parallel. */
 const mostAtOnce = 10;
 
-/** Calls of a run, where it does not say. */
+/** The default for the most calls of a run. */
 export const mostCalls = 200;
 
 /**
- * Ids of the newest turn's calls that are over a run's limit. Calls count from a place of the conversation on: behind the
- * message that is answered. So a run that is taken up or continued goes on counting.
+ * Finds the calls of the newest turn that are over a run's limit. Calls count from the message that is answered, so a
+ * continued run goes on counting.
  */
 export function findCallsBeyond(messages: readonly Message[], from: number, limit: number): ReadonlySet<string> {
 	const turns = messages
@@ -81,8 +81,8 @@ export function findCallsBeyond(messages: readonly Message[], from: number, limi
 }
 
 /**
- * Runs the open calls of a turn: those that may run together, ten at a time, then the sequential ones, one by one; manual
- * ones stay open. Each result is stored before it is shown. Once a tool asked or halted, no further sequential one begins.
+ * Runs the open calls of a turn: parallel ones, ten at a time, then the sequential ones. Manual ones stay open. Each
+ * result is stored before it is shown. After a tool asked or halted, no further sequential call begins.
  */
 export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 	const { calls, tools, context, timeoutMs, emit, onCall, ask, store } = request;
@@ -103,7 +103,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		const draft = draftState(request.state);
 		const given = await dispatch(tools, call, { ...context, state: draft.state, emit: emitNote, timeoutMs });
 		const changes = draft.close();
-		// A call that failed has changed nothing.
+		// A failed call changes nothing.
 		return settle(call, given, given.isError ? undefined : changes);
 	};
 	const settle = async (call: ToolCall, given: ToolResult, changes: StateChanges = new Map()): Promise<void> => {
@@ -138,7 +138,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 
 const onlyOne = 'Not run: one call at a time is possible here. Call it again when the other one is answered.';
 
-/** Sorts calls by the way they run. One that cannot run is refused as any other, and never put before a person. */
+/** Sorts calls by the way they run. A call that cannot run is refused and never shown to a person. */
 async function partition({ calls, tools, context, timeoutMs, approved, beyondLimit }: CallsRequest) {
 	const together: ToolCall[] = [];
 	const alone: ToolCall[] = [];
@@ -154,7 +154,7 @@ async function partition({ calls, tools, context, timeoutMs, approved, beyondLim
 	return { together, alone, manual };
 }
 
-/** What a call with valid arguments waits for, if its tool is manual or needs approval. */
+/** Returns what a call with valid arguments waits for, if its tool is manual or needs approval. */
 async function findWait(
 	tool: Tool,
 	{ id, input }: ToolCall,
@@ -170,7 +170,7 @@ async function findWait(
 	if (byHand) return 'result';
 	if (typeof needsApproval === 'boolean') return 'approval';
 	const args = isRecord(read.value) ? read.value : {};
-	// A tool whose check fails needs approval.
+	// If the check of a tool fails, the call needs approval.
 	const said = await limitTime(tool.name, context, async () => ({ ok: true, value: await needsApproval(args) })).catch(
 		(thrown: unknown) => {
 			if (context.signal?.aborted) throw thrown;
@@ -180,8 +180,8 @@ async function findWait(
 }
 
 /**
- * Does all the work, a few pieces at a time. After a failure no other begins; the first failure is thrown once all have
- * ended, so that none goes on behind the loop's back.
+ * Does the work with limited parallelism. After a failure no other piece begins. Throws the first failure after all
+ * pieces have ended.
  */
 async function runInPool<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
 	const waiting = [...items];
@@ -199,8 +199,8 @@ async function runInPool<T>(items: readonly T[], work: (item: T) => Promise<void
 }
 
 /**
- * Shows notes, but none between the storing of a result and its showing: a note is stored with the result that comes
- * next, so a reader of the store would see the two the other way round. Results are stored one by one.
+ * Shows notes, but none between storing a result and showing it. A note is stored with the next result, so a reader of
+ * the store would see the two in the wrong order. Results are stored one by one.
  */
 function createNoteGate(emit: Emit) {
 	let waiting: RunEvent[] = [];

@@ -5,7 +5,7 @@ import type { ChatOptions } from './options.ts';
 import { isRepair } from './output.ts';
 import type { CallOptions } from './provider.ts';
 
-/** The tool choice of a request. A tool is forced once: with its result the model may answer. */
+/** Returns the tool choice of a request. A tool is forced once: after its result the model may answer. */
 export function toCallChoice(
 	toolChoice: ChatOptions['toolChoice'],
 	messages: readonly Message[],
@@ -18,7 +18,7 @@ export function toCallChoice(
 	return typeof toolChoice === 'object' && 'oneOf' in toolChoice ? 'required' : toolChoice;
 }
 
-/** The tools to offer: some of them to a turn that has to call one of these, all of them to any other. */
+/** Selects the tools to offer: some of them if the turn must call one of these, else all. */
 export function selectOfferedTools(
 	tools: readonly Tool[],
 	{ toolChoice }: ChatOptions,
@@ -32,8 +32,8 @@ export function selectOfferedTools(
 const mustCallBegins = 'You have to call a tool now, and you answered in words.';
 
 /**
- * The message that asks a model again that had to call one of some tools and called none: not every provider enforces
- * this. `undefined` where all is well. Throws `invalid_output` where the history says that the model was asked again.
+ * Returns the message that repeats a request if the model had to call a tool and did not, because some providers do not
+ * enforce it. Returns `undefined` if all is well. Throws `invalid_output` if the model was asked again before.
  */
 export function toCallReminder(
 	toolChoice: ChatOptions['toolChoice'],
@@ -58,7 +58,7 @@ function isReminder({ content }: UserMessage): boolean {
 	return content.startsWith(mustCallBegins);
 }
 
-/** Whether the model has the result of a call. Messages that ask it again do not count. */
+/** Whether the model has the result of a call. Repeated requests do not count. */
 function isAnswered(messages: readonly Message[]): boolean {
 	const last = messages.findLast((message) => {
 		if (message.role === 'assistant') return (message.toolCalls ?? []).length > 0;

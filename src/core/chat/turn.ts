@@ -18,11 +18,11 @@ import type { TurnReply } from './streamed-reply.ts';
 import { writeSystem } from './system-prompt.ts';
 import { selectOfferedTools } from './tool-choice.ts';
 
-/** What all turns of a run share. */
+/** The common settings of all turns of a run. */
 export interface TurnSetting {
 	readonly options: ChatOptions;
 	readonly runId: string;
-	/** Tools that may be called without reading a skill. */
+	/** The tools that are callable without reading a skill. */
 	readonly tools: readonly Tool[];
 	readonly resolver?: SkillResolver;
 	readonly skills?: ActiveSkills;
@@ -32,7 +32,7 @@ export interface TurnSetting {
 	readonly signal: AbortSignal;
 }
 
-/** Reads a run's options. Throws `invalid_request` where one is wrong. */
+/** Reads a run's options. Throws `invalid_request` if one is wrong. */
 export function prepareTurns(
 	options: ChatOptions,
 	{ stream, signal }: Pick<TurnSetting, 'stream' | 'signal'>,
@@ -68,7 +68,7 @@ export function prepareTurns(
 	return { options, runId, resolver, skills, tools, context, state, stream, signal };
 }
 
-/** All tools that a turn may call. Its messages end at `end`. */
+/** Finds all tools that a turn may call. Its messages end at `end`. */
 export async function findTools(
 	{ tools, skills }: TurnSetting,
 	conversation: Conversation,
@@ -77,7 +77,7 @@ export async function findTools(
 	return skills === undefined ? tools : skills.toolsAt(conversation, end);
 }
 
-/** Asks the model for one turn: with the system prompt, the skills and the tools of the moment. */
+/** Asks the model for one turn with the current system prompt, skills and tools. */
 export async function takeTurn(
 	{ options, resolver, skills, context, stream, signal }: TurnSetting,
 	conversation: Conversation,
