@@ -1,6 +1,7 @@
 /** `runlet deploy`: deploys the Worker to Cloudflare with its keys and skills, or updates all of them. */
 
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,6 +25,7 @@ export const usage = `${toCommand('deploy', '[OPTIONS]')}: puts the Worker on Cl
   --yes               makes a first API key where there is none, without asking
   --outdir DIR        --dry-run: where the built Worker goes
   --base-path PATH    where createRunlet has a basePath: the same, such as /ai
+  --skills-binding NAME   the KV namespace of the skills, where createRunlet has another name for SKILLS
   --keys-file FILE    where the hashes of the keys are (keys.json)
   --config FILE, --env NAME    as for wrangler
   --help              this text`;
@@ -43,6 +45,7 @@ export async function run(args: readonly string[], { prepare = () => {} }: Comma
 			yes: { ...flag, short: 'y' },
 			outdir: text,
 			'base-path': text,
+			'skills-binding': { ...text, default: 'SKILLS' },
 			'keys-file': { ...text, default: defaultKeysFile },
 			config: { ...text, short: 'c', default: defaultConfig },
 			env: { ...text, short: 'e' },
@@ -55,11 +58,12 @@ export async function run(args: readonly string[], { prepare = () => {} }: Comma
 	}
 	const file = values['keys-file'];
 	const target = { config: values.config, env: values.env };
+	const { 'skills-binding': skillsBinding } = values;
 	const basePath = toBasePath(values['base-path']);
 	assertConfig(target.config);
 	if (values['dry-run']) {
 		prepare();
-		return dryRun(file, target, { outdir: values.outdir, basePath });
+		return dryRun(file, target, { outdir: values.outdir, basePath, skillsBinding });
 	}
 	await assertLoggedIn();
 	const given = await prepareKeys(file, target, values.yes ?? false);
@@ -67,7 +71,7 @@ export async function run(args: readonly string[], { prepare = () => {} }: Comma
 	const host = await isWithin(async (folder) => deploy(folder, target, given?.keys));
 	const url = host && `${host}${basePath}`;
 	if (given !== undefined) await recordPush(file, given.keys, target, url);
-	const published = skills(['--remote'], target);
+	const published = publishSkills(['--remote', '--skills-binding', skillsBinding], target);
 	console.log(`\nRunlet is at ${url ?? 'the address above'}\n`);
 	console.log(`${budgetsText}\n`);
 	console.log(`${curlLine(given?.newKey ?? "'$RUNLET_API_KEY'", url ?? `https://ADDRESS${basePath}`)}\n`);
@@ -78,21 +82,27 @@ export async function run(args: readonly string[], { prepare = () => {} }: Comma
 	return published ? 0 : 1;
 }
 
+interface DryRunOptions {
+	readonly outdir: string | undefined;
+	readonly basePath: string;
+	readonly skillsBinding: string;
+}
+
 /** Checks what needs no account: the build, the keys and the skills. */
 async function dryRun(
 	file: string,
 	target: Target,
-	{ outdir, basePath }: { readonly outdir: string | undefined; readonly basePath: string },
+	{ outdir, basePath, skillsBinding }: DryRunOptions,
 ): Promise<number> {
 	const { keys } = await readKeys(file);
 	toSecret(keys);
 	const problems = await isWithin(async (folder) => {
 		const built = outdir ?? folder;
 		await wrangler(['deploy', '--dry-run', '--outdir', built, ...targetOptions(target)], { show: true });
-		return findDeployProblems(built, target, basePath);
+		return findDeployProblems(built, target, { basePath, skillsBinding });
 	});
 	for (const problem of problems) console.error(problem);
-	const valid = skills(['--check'], target);
+	const valid = publishSkills(['--check'], target);
 	console.log(
 		`${budgetsText}\nNothing was deployed. ${keys.length} API ${keys.length === 1 ? 'key' : 'keys'}; none is made by a dry run.`,
 	);
@@ -189,8 +199,9 @@ function explainError(error: unknown): unknown {
 	return new Error('wrangler deploy failed: see above.', { cause: error });
 }
 
-/** Publishes the skills in a separate process. Returns whether it succeeded. */
-function skills(options: readonly string[], target: Target): boolean {
+/** Publishes the skills, if there are any, in a separate process. Returns whether it succeeded. */
+function publishSkills(options: readonly string[], target: Target): boolean {
+	if (!existsSync(join(root, 'skills'))) return true;
 	const command = [join(import.meta.dirname, `bin${extension}`), 'skills', ...options, ...targetOptions(target)];
 	return spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit', env: quietEnv }).status === 0;
 }

@@ -20,6 +20,7 @@ export const usage = `${toCommand('skills', '[OPTIONS]')}: publishes the folder 
   --check             only report what is not valid; warnings do not fail
   --dry-run           only say what would be done
   --directory DIR     another folder than skills/; it may hold skills at any depth
+  --skills-binding NAME    the KV namespace, where createRunlet has another name for SKILLS
   --embed MODEL       with vectors by this model (its key from the environment), for a search by meaning
   --config FILE, --env NAME    as for wrangler
   --help              this text`;
@@ -35,6 +36,7 @@ export async function run(args: readonly string[]): Promise<number> {
 			'dry-run': { type: 'boolean' },
 			help: { type: 'boolean', short: 'h' },
 			'persist-to': { type: 'string', default: join(root, '.wrangler', 'state') },
+			'skills-binding': { type: 'string', default: 'SKILLS' },
 			embed: { type: 'string' },
 			directory: { type: 'string', default: join(root, 'skills') },
 			config: { type: 'string', short: 'c', default: defaultConfig },
@@ -60,7 +62,7 @@ export async function run(args: readonly string[]): Promise<number> {
 		);
 	}
 	assertConfig(config);
-	const where = { config, env, persistTo: values['persist-to'] };
+	const where = { config, env, binding: values['skills-binding'], persistTo: values['persist-to'] };
 	const { kv, close } = values.remote ? openRemote(where) : await openLocal(where);
 	try {
 		const dry = { ...kv, put: async () => {}, delete: async () => {} };

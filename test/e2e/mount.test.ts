@@ -1,8 +1,11 @@
 /** The example of a Worker with routes of its own, as `npm start` and `npm run deploy` take it. */
+import { execFile } from 'node:child_process';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
-import { startRunlet } from '../runlet.ts';
+import { copyProject, startRunlet, startRunletIn } from '../runlet.ts';
 import { runScript } from './scripts.ts';
 
 const config = join(root, 'examples/mount/wrangler.toml');
@@ -33,4 +36,49 @@ test('a dry run of its deploy asks Runlet there, and says what to do where it is
 	expect(right.code, right.stderr).toBe(0);
 	const wrong = await runScript('deploy', ['--dry-run', '--config', config, ...keys]);
 	expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--base-path /ai')]);
+});
+
+describe('a Worker with accounts of its own, and another name for SKILLS', () => {
+	let project: string;
+	let own: readonly string[];
+	beforeAll(async () => {
+		project = await copyProject();
+		const folder = join(project, 'examples/mount');
+		const change = async (file: string, from: string, to: string) => {
+			const text = await readFile(join(folder, file), 'utf8');
+			await writeFile(join(folder, file), text.replace(from, to));
+		};
+		const options = "basePath: '/ai', authenticate: () => undefined, bindings: { SKILLS: 'TEXTS' }";
+		await change('worker.ts', "basePath: '/ai'", options);
+		await change('worker.ts', "name: 'desk',", "name: 'desk', skills: ['escalation'],");
+		await change('wrangler.toml', 'binding = "SKILLS"', 'binding = "TEXTS"');
+		own = ['--config', join(folder, 'wrangler.toml'), '--skills-binding', 'TEXTS'];
+	});
+	afterAll(() => rm(project, { recursive: true, force: true }));
+
+	/** Runs a script in the project. */
+	const run = (script: string, ...args: readonly string[]) =>
+		promisify(execFile)('npm', ['run', '--silent', script, '--', ...args], { cwd: project }).catch((error) => error);
+
+	test('runlet dev publishes the skills there, and says that requests sign in', async () => {
+		const shop = await startRunletIn(project, ...own, '--base-path', '/ai');
+		try {
+			await shop.says(/3 published/);
+			await shop.says(/Requests sign in as authenticate of createRunlet wants it/);
+			expect((await fetch(`${shop.url}/ai/v1/agents`)).status).toBe(401);
+		} finally {
+			await shop.close();
+		}
+	});
+
+	test('runlet deploy tries the Worker with the skills there', async () => {
+		const keys = ['--keys-file', join(project, 'none.json')];
+		const { stdout, stderr } = await run('deploy', '--dry-run', ...own, '--base-path', '/ai', ...keys);
+		expect([stdout, stderr]).toEqual([expect.stringContaining('Nothing was deployed.'), '']);
+	});
+
+	test('runlet skills says how to name the namespace', async () => {
+		const { stderr } = await run('skills', ...own.slice(0, 2));
+		expect(stderr).toMatch(/no KV namespace with the binding SKILLS\. .*--skills-binding NAME/);
+	});
 });

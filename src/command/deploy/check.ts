@@ -12,6 +12,13 @@ import { root } from '../project.ts';
 import { publishSkills } from '../skills/publish.ts';
 import { loadMiniflare, loadWrangler, type Target } from '../wrangler.ts';
 
+/** What is read of Wrangler's configuration. */
+interface Settings {
+	readonly main?: string;
+	readonly vars: Record<string, unknown>;
+	readonly kv_namespaces: readonly { readonly binding: string }[];
+}
+
 const health = v.looseObject({ problems: v.array(v.object({ where: v.string(), message: v.string() })) });
 
 /**
@@ -21,14 +28,16 @@ const health = v.looseObject({ problems: v.array(v.object({ where: v.string(), m
 export async function findDeployProblems(
 	folder: string,
 	{ config, env }: Target,
-	basePath: string,
+	{ basePath, skillsBinding }: { readonly basePath: string; readonly skillsBinding: string },
 ): Promise<readonly string[]> {
 	const [{ Log, LogLevel, Miniflare }, { unstable_getMiniflareWorkerOptions, unstable_readConfig }] = await Promise.all(
 		[loadMiniflare(), loadWrangler()],
 	);
 	const { compatibilityDate, compatibilityFlags, durableObjects, d1Databases, r2Buckets, queueProducers } =
 		unstable_getMiniflareWorkerOptions(config, env).workerOptions;
-	const { vars, main = 'worker.js' } = unstable_readConfig({ config, env }, { hideWarnings: true });
+	const settings: Settings = unstable_readConfig({ config, env }, { hideWarnings: true });
+	const { vars, main = 'worker.js' } = settings;
+	const namespaces = settings.kv_namespaces.map(({ binding }) => binding);
 	const secret = randomBytes(24).toString('hex');
 	let said = '';
 	const miniflare = new Miniflare({
@@ -40,7 +49,7 @@ export async function findDeployProblems(
 		d1Databases,
 		r2Buckets,
 		queueProducers,
-		kvNamespaces: ['SKILLS'],
+		kvNamespaces: namespaces,
 		bindings: { ...toBindings(vars), LOCAL: secret },
 		cf: false,
 		log: new Log(LogLevel.NONE),
@@ -53,7 +62,8 @@ export async function findDeployProblems(
 	});
 	try {
 		const directory = join(root, 'skills');
-		if (existsSync(directory)) await publishSkills(toSkillsKv(await miniflare.getKVNamespace('SKILLS')), { directory });
+		if (existsSync(directory) && namespaces.includes(skillsBinding))
+			await publishSkills(toSkillsKv(await miniflare.getKVNamespace(skillsBinding)), { directory });
 		const response = await miniflare.dispatchFetch(`http://localhost${basePath}/healthz?deep`, {
 			headers: { [localHeader]: secret },
 		});

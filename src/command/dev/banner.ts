@@ -30,7 +30,7 @@ const agentList = v.object({
 });
 
 /** Returns the banner: the address of the Worker, and how to talk to it. */
-export async function writeBanner(options: BannerOptions, { agents }: Inspection): Promise<string> {
+export async function writeBanner(options: BannerOptions, { agents, asksForAccount }: Inspection): Promise<string> {
 	const { url, hasKeys } = options;
 	const chat = toCommand('chat', url === 'http://127.0.0.1:8787' ? '' : `--url ${url}`);
 	const [
@@ -47,12 +47,14 @@ ${describeUnready(agents)}
   In a terminal   ${chat}
   With curl       curl -N ${url}/v1/sessions -H 'content-type: application/json' -H 'accept: text/event-stream'${key} -d '${body}'
   Stop            Ctrl-C
-${await describeBudgets(options)}${describeAccess(options)}`;
+${await describeBudgets(options)}${describeAccess(options, asksForAccount)}`;
 }
 
 /** Says who can call the Worker. */
-function describeAccess({ hasKeys, isPrivate }: BannerOptions): string {
+function describeAccess({ hasKeys, isPrivate }: BannerOptions, asksForAccount: boolean): string {
 	if (hasKeys) return `\n  Only who has a key of ${toCommand('keys')} is answered: export RUNLET_API_KEY=rl_…\n`;
+	if (isPrivate && asksForAccount)
+		return '\n  Nobody but this machine can reach it. Requests sign in as authenticate of createRunlet wants it.\n';
 	if (isPrivate)
 		return `\n  Nobody but this machine can reach it, so it asks for no key (${toCommand('dev', '--keys')} does).\n`;
 	return `\n  Others can reach this address, so it answers nobody without an API key: ${toCommand('dev', '--keys')}\n`;
@@ -87,6 +89,8 @@ const failure = v.looseObject({ error: v.looseObject({ message: v.string() }) })
 
 /** The state of the Worker. */
 export interface Inspection {
+	/** Whether the Worker asks for an account of the project, as `authenticate` of `createRunlet` knows it. */
+	readonly asksForAccount: boolean;
 	/** Whether the Worker answers with its agents, at least to a key. */
 	readonly answers: boolean;
 	readonly agents: v.InferOutput<typeof agentList>['agents'];
@@ -119,10 +123,16 @@ export async function inspect({
 		const problems = found.map(({ where, message }) => `${where}: ${message}`);
 		return {
 			answers,
+			asksForAccount: status === 401,
 			agents: listed.success ? listed.output.agents : [],
 			problems: problems.length === 0 && !answers ? [why] : problems,
 		};
 	} catch (error) {
-		return { answers: false, agents: [], problems: [`The Worker does not answer: ${toMessageText(error)}`] };
+		return {
+			answers: false,
+			asksForAccount: false,
+			agents: [],
+			problems: [`The Worker does not answer: ${toMessageText(error)}`],
+		};
 	}
 }

@@ -15,6 +15,7 @@ export const usage = `${toCommand('dev', '[OPTIONS]')}: serves everything on thi
   --ip ADDRESS        on which address; from another than 127.0.0.1 others reach it, and need a key
   --var NAME:VALUE    a variable, such as MODEL:claude-sonnet-4-6; .dev.vars has those that stay
   --base-path PATH    where createRunlet has a basePath: the same, such as /ai
+  --skills-binding NAME   the KV namespace of the skills, where createRunlet has another name for SKILLS
   --persist-to DIR    where sessions and skills are kept (.wrangler/state)
   --keys              asks for the keys of ${toCommand('keys')}, and answers under any name
   --keys-file FILE    where their hashes are (keys.json)
@@ -41,6 +42,7 @@ const own = {
 	port: text,
 	ip: text,
 	'base-path': text,
+	'skills-binding': text,
 	'local-protocol': text,
 	'https-key-path': text,
 	'https-cert-path': text,
@@ -122,7 +124,7 @@ export function readOptions(args: readonly string[]): DevOptions {
 		checksTypes: values['type-check'] !== false,
 		config: readText('config') ?? defaultConfig,
 		env: readText('env'),
-		target: ['persist-to', 'config', 'env'].flatMap((name) => {
+		target: ['persist-to', 'config', 'env', 'skills-binding'].flatMap((name) => {
 			const value = readText(name);
 			return value === undefined ? [] : [`--${name}`, value];
 		}),

@@ -14,10 +14,12 @@ export interface OpenedKv {
 	close(): Promise<void>;
 }
 
-/** Selects the namespace: the binding `SKILLS` of a Wrangler configuration. */
+/** Selects the namespace: a binding of a Wrangler configuration. */
 export interface Where {
 	readonly config: string;
 	readonly env?: string;
+	/** Its name, which is `SKILLS` unless `createRunlet` has another in `bindings`. */
+	readonly binding: string;
 	/** The folder of `wrangler dev --persist-to`. Only for local storage. */
 	readonly persistTo: string;
 }
@@ -30,19 +32,22 @@ interface Settings {
  * Opens the KV that `wrangler dev --persist-to DIR` serves, without the rest of the Worker. `getPlatformProxy` would
  * set up every binding and warn about Durable Objects.
  */
-export async function openLocal({ config, env, persistTo }: Where): Promise<OpenedKv> {
+export async function openLocal({ config, env, binding: name, persistTo }: Where): Promise<OpenedKv> {
 	const [{ Miniflare }, { unstable_readConfig }] = await Promise.all([loadMiniflare(), loadWrangler()]);
 	const settings: Settings = unstable_readConfig({ config, ...(env && { env }) }, { hideWarnings: true });
-	const namespace = settings.kv_namespaces.find(({ binding }) => binding === 'SKILLS');
-	if (namespace === undefined) throw new Error(`${config} has no KV namespace with the binding SKILLS.`);
+	const namespace = settings.kv_namespaces.find(({ binding }) => binding === name);
+	if (namespace === undefined)
+		throw new Error(
+			`${config} has no KV namespace with the binding ${name}. Add it, or name yours: --skills-binding NAME`,
+		);
 	const miniflare = new Miniflare({
 		modules: true,
 		script: '',
 		cf: false,
-		kvNamespaces: { SKILLS: namespace.id ?? namespace.binding },
+		kvNamespaces: { [name]: namespace.id ?? namespace.binding },
 		kvPersist: resolve(persistTo, 'v3', 'kv'),
 	});
-	const kv = toSkillsKv(await miniflare.getKVNamespace('SKILLS'));
+	const kv = toSkillsKv(await miniflare.getKVNamespace(name));
 	return { kv, close: () => miniflare.dispose() };
 }
 
@@ -52,8 +57,8 @@ const keyList = v.array(v.object({ name: v.string() }));
  * Opens the deployed KV through `wrangler kv …`, with Wrangler's own login. Each operation is one child process and
  * handles many keys, a thousand for each request to KV.
  */
-export function openRemote({ config, env }: Where): OpenedKv {
-	const where = ['--binding', 'SKILLS', '--remote', '--config', config, ...(env ? ['--env', env] : [])];
+export function openRemote({ config, env, binding }: Where): OpenedKv {
+	const where = ['--binding', binding, '--remote', '--config', config, ...(env ? ['--env', env] : [])];
 	const run = async (args: readonly string[], level: 'log' | 'error' = 'error') => {
 		const options = { env: { ...quietEnv, WRANGLER_LOG: level }, maxBuffer: 64 * 1024 * 1024 };
 		const command = ['--no-warnings', findWrangler(), 'kv', ...args, ...where];
