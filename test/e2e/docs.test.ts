@@ -23,7 +23,7 @@ const scripts = blocks.filter(
 );
 /** An agent, or a part of one, has its path in its first line. */
 const agents = scripts.filter(({ code }) => code.startsWith('// src/agents/'));
-const workers = scripts.filter(({ code }) => code.startsWith('// src/') && code.includes('createRunlet('));
+const workers = scripts.filter(({ code }) => code.startsWith('// src/') && code.includes('\nexport default '));
 const programs = scripts.filter((block) => !agents.includes(block) && !workers.includes(block));
 
 const workerConfig = v.object({
@@ -157,6 +157,11 @@ describe('every Worker starts with the bindings of its page, and answers', () =>
 			cf: false,
 		});
 		try {
+			if (!block.code.includes('createRunlet(')) {
+				const answer = await miniflare.dispatchFetch('http://127.0.0.1/');
+				expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('42')]);
+				return;
+			}
 			const [, base = ''] = /basePath: '([^']+)'/.exec(block.code) ?? [];
 			const headers = { cookie: 'login=ada' };
 			const agents = await miniflare.dispatchFetch(`http://127.0.0.1${base}/v1/agents`, { headers });
