@@ -26,3 +26,53 @@ export function addTools(box: Toolbox, tools: readonly Tool[], context: InvokeCo
 	const all = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
 	return { ...box, ...(context === undefined ? all : build(all, context)) };
 }
+
+/**
+ * Carries out a change once. A call that runs again, because the process died behind its change, gives the result of the
+ * first time.
+ */
+export async function changeOnce<R>(workspace: Workspace, work: () => Promise<R>): Promise<R> {
+	// SAFETY: a call recalls only what the same tool gave before, for the same arguments.
+	const before = (await workspace.recall()) as R | undefined;
+	return before ?? work();
+}
+
+/** The paths of changed files, for a note. */
+export function joinPaths(changed: readonly { readonly path: string }[]): string {
+	return changed.map(({ path }) => path).join(', ');
+}
+
+/** The failure for an argument that is left out, where an empty text means something. */
+export function createAbsent(field: string, what: string): RunletError {
+	return new RunletError('invalid_argument', `${field}: missing. ${what}`, { field });
+}
+
+/** Bytes of a text that is edited. */
+const largestText = 8_388_608;
+
+/** A text of the workspace, and its version. */
+export interface OpenedText {
+	readonly path: string;
+	readonly text: string;
+	readonly version: number;
+}
+
+/** Reads a whole text to edit it. Throws for what is no text, and for a text that is too long. */
+export async function openText(workspace: Workspace, path: string): Promise<OpenedText> {
+	const info = await workspace.stat(path);
+	if (info?.type === 'file' && info.lines !== undefined && info.size > largestText)
+		throw new RunletError(
+			'invalid_argument',
+			`path: ${path} has ${info.size} bytes, and at most ${largestText} can be edited. Write it anew.`,
+			{ field: 'path' },
+		);
+	// Its failures name a near file, and say what is no text.
+	if (info?.type !== 'file' || info.lines === undefined) await workspace.readLines(path, { toLine: 1 });
+	const { version } = info?.type === 'file' ? info : { version: 0 };
+	const bytes = await workspace.read(path);
+	return {
+		path: info?.path ?? path,
+		text: new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes),
+		version,
+	};
+}

@@ -3,9 +3,11 @@
 import type { InvokeContext } from '../tool/index.ts';
 import type { Toolbox } from '../tool/toolbox.ts';
 import { arithmeticTool } from './arithmetic.ts';
+import { deleteFileTool, editFileTool, moveFileTool, undoChangesTool, writeFileTool } from './change.ts';
 import { searchConversationTool } from './conversation.ts';
 import { addTools } from './files.ts';
 import { fileInfoTool, listFilesTool, readFileTool } from './look.ts';
+import { applyPatchTool } from './patch/tool.ts';
 import { queryJsonTool } from './query-json.ts';
 import { searchFilesTool } from './search-files.ts';
 import { timeTool } from './time.ts';
@@ -49,11 +51,11 @@ export function basic(context?: InvokeContext): Toolbox {
 
 /** All boxes together, with the tools that change things. */
 export function all(context?: InvokeContext): Toolbox {
-	return withCoding(withFiles(withWeb(withTask(basic(context)))));
+	return withCoding(withFiles(withWeb(withTask(basic(context), context)), context), context);
 }
 
 /** Adds the tools for task lists. */
-export function withTask(box: Toolbox = {}): Toolbox {
+export function withTask(box: Toolbox = {}, _context?: InvokeContext): Toolbox {
 	return { ...box };
 }
 
@@ -63,11 +65,19 @@ export function withWeb(box: Toolbox = {}): Toolbox {
 }
 
 /** Adds the tools that change files of the workspace. */
-export function withFiles(box: Toolbox = {}): Toolbox {
-	return { ...box };
+export function withFiles(box: Toolbox = {}, context?: InvokeContext): Toolbox {
+	const tools = [
+		writeFileTool(),
+		editFileTool(),
+		deleteFileTool(),
+		moveFileTool(),
+		applyPatchTool(),
+		undoChangesTool(),
+	];
+	return addTools(box, tools, context);
 }
 
 /** Adds the tools that make a planned change to several files. */
-export function withCoding(box: Toolbox = {}): Toolbox {
+export function withCoding(box: Toolbox = {}, _context?: InvokeContext): Toolbox {
 	return { ...box };
 }

@@ -91,8 +91,8 @@ export function planEdits<C>(edits: readonly CheckedEdit[], files: Files<C>, pre
 }
 
 /** Says what became of each file. A file that moved is told once, at its new place. */
-export function describeChanges<C>(
-	replaced: readonly Replacement<C>[],
+export function describeChanges(
+	replaced: readonly { readonly path: string; readonly before?: unknown; readonly after?: unknown }[],
 	cameFrom: ReadonlyMap<string, string>,
 ): readonly ChangedFile[] {
 	const isGone = (path: string): boolean => replaced.some((one) => one.path === path && one.after === undefined);

@@ -1,0 +1,142 @@
+import { RunletError } from '../../ground/errors.ts';
+import type { ChangedFile, Edit, Workspace } from '../../workspace/index.ts';
+import { checkPath } from '../../workspace/path.ts';
+import { describeChanges } from '../../workspace/plan.ts';
+import { openText } from '../files.ts';
+
+/** A text before and after a draft. `undefined`: there is no file. */
+export interface DraftedText {
+	readonly path: string;
+	readonly from?: string;
+	readonly before: string | undefined;
+	readonly after: string | undefined;
+}
+
+/** A file as a draft sees it. */
+interface Drafted {
+	/** Where the file is in the workspace. Missing for a new one. */
+	readonly origin?: string;
+	/** The new text. Missing for a file that only moves. */
+	readonly text?: string;
+}
+
+/** Edits of several files on their way to one change. The workspace stays as it is. */
+export class Draft {
+	readonly edits: Edit[] = [];
+	readonly #workspace: Workspace;
+	readonly #files = new Map<string, Drafted | undefined>();
+	/** The versions of the files that the draft has looked at. `null`: there was none. */
+	readonly #versions = new Map<string, number | null>();
+
+	constructor(workspace: Workspace) {
+		this.#workspace = workspace;
+	}
+
+	/** The versions that the files must still have. */
+	get versions(): Readonly<Record<string, number | null>> {
+		return Object.fromEntries(this.#versions);
+	}
+
+	async has(given: string): Promise<boolean> {
+		const path = checkPath(given);
+		if (this.#files.has(path)) return this.#files.get(path) !== undefined;
+		return (await this.#look(path)) !== null;
+	}
+
+	/** The text of a file. Throws where there is none, with a near name. */
+	async read(given: string): Promise<string> {
+		const path = checkPath(given);
+		const drafted = this.#files.get(path);
+		if (drafted?.text !== undefined) return drafted.text;
+		if (this.#files.has(path) && drafted === undefined)
+			throw new RunletError('invalid_argument', `path: ${path} is deleted or moved before. Name it as it is then.`);
+		await this.#look(path);
+		return (await openText(this.#workspace, drafted?.origin ?? path)).text;
+	}
+
+	async create(given: string, text: string): Promise<void> {
+		const path = checkPath(given);
+		if (await this.has(path))
+			throw new RunletError('invalid_argument', `path: ${path} exists already. Change it, or delete it first.`);
+		await this.write(path, text);
+	}
+
+	async write(given: string, text: string): Promise<void> {
+		const path = checkPath(given);
+		const origin = (await this.has(path)) ? (this.#files.get(path)?.origin ?? this.#originOf(path)) : undefined;
+		this.edits.push({ type: 'write', path, content: text });
+		this.#files.set(path, { origin, text });
+	}
+
+	async delete(given: string): Promise<void> {
+		const path = checkPath(given);
+		await this.#expect(path);
+		this.edits.push({ type: 'delete', path });
+		this.#files.set(path, undefined);
+	}
+
+	async move(from: string, given: string): Promise<void> {
+		const [path, to] = [checkPath(from), checkPath(given, 'to')];
+		await this.#expect(path);
+		if (await this.has(to))
+			throw new RunletError('invalid_argument', `to: ${to} exists already. Choose another path, or delete it first.`);
+		this.edits.push({ type: 'move', from: path, to });
+		this.#files.set(to, this.#files.get(path) ?? { origin: path });
+		this.#files.set(path, undefined);
+	}
+
+	/** What the draft does to each file. */
+	list(): readonly ChangedFile[] {
+		const replaced = [...this.#files].map(([path, after]) => {
+			return { path, before: this.#versions.get(path) ?? undefined, after };
+		});
+		const isChange = replaced.filter(({ before, after }) => before !== undefined || after !== undefined);
+		return describeChanges(isChange, this.#listMoves());
+	}
+
+	/** The texts before and after the draft. Files that are no text are left out. */
+	async listTexts(): Promise<readonly DraftedText[]> {
+		const moves = this.#listMoves();
+		const all = this.list().map(async ({ path, from }): Promise<DraftedText | undefined> => {
+			try {
+				const old = from ?? path;
+				const before =
+					typeof this.#versions.get(old) === 'number' ? (await openText(this.#workspace, old)).text : undefined;
+				const drafted = this.#files.get(path);
+				const after = drafted === undefined ? undefined : (drafted.text ?? before);
+				return { path, ...(moves.has(path) && from !== undefined && { from }), before, after };
+			} catch {
+				return undefined;
+			}
+		});
+		return (await Promise.all(all)).filter((text) => text !== undefined);
+	}
+
+	#originOf(path: string): string | undefined {
+		return typeof this.#versions.get(path) === 'number' ? path : undefined;
+	}
+
+	#listMoves(): ReadonlyMap<string, string> {
+		const moved = [...this.#files].flatMap(([path, file]): [string, string][] =>
+			file?.origin === undefined || file.origin === path ? [] : [[path, file.origin]],
+		);
+		return new Map(moved);
+	}
+
+	/** Throws where there is no file, with a near name. */
+	async #expect(path: string): Promise<void> {
+		if (await this.has(path)) return;
+		if (this.#files.has(path))
+			throw new RunletError('invalid_argument', `path: ${path} is deleted or moved before. Name it as it is then.`);
+		await this.#workspace.read(path, { to: 0 });
+	}
+
+	async #look(path: string): Promise<number | null> {
+		const known = this.#versions.get(path);
+		if (known !== undefined) return known;
+		const info = await this.#workspace.stat(path);
+		const version = info?.type === 'file' ? info.version : null;
+		this.#versions.set(path, version);
+		return version;
+	}
+}

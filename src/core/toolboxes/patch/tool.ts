@@ -1,0 +1,73 @@
+import * as v from 'valibot';
+import { RunletError } from '../../ground/errors.ts';
+import { define } from '../../tool/define.ts';
+import type { Tool } from '../../tool/index.ts';
+import { Draft } from '../edit/draft.ts';
+import { changeOnce, getWorkspace, hasWorkspace, joinPaths } from '../files.ts';
+import { applyHunks } from './apply.ts';
+import { createPatchError, type FilePatch } from './patch.ts';
+import { parseUnified } from './unified.ts';
+import { isV4a, parseV4a } from './v4a.ts';
+
+/** Makes the tool `apply_patch`. */
+export function applyPatchTool(): Tool {
+	return define({
+		name: 'apply_patch',
+		description:
+			'Change several text files by a patch: a unified diff, or *** Begin Patch … *** End Patch. All of it is applied, or nothing.',
+		inputSchema: v.object({ patch: v.pipe(v.string(), v.maxLength(4_000_000), v.description('The patch')) }),
+		passInput: true,
+		sequential: true,
+		retry: 'safe',
+		isAvailable: hasWorkspace,
+		onRequest: ({ patch }) => ['Applying a patch', `${patch.split('\n').length} lines`],
+		onResult: (_, { changed }) => ['Changed', joinPaths(changed)],
+		fn: async ({ patch }, context) => {
+			const workspace = getWorkspace(context);
+			return changeOnce(workspace, async () => {
+				const draft = new Draft(workspace);
+				for (const file of isV4a(patch) ? parseV4a(patch) : parseUnified(patch)) await draftFile(draft, file);
+				const result = { changed: draft.list().map(({ path, kind }) => ({ path, kind })) };
+				await workspace.change(withVersions(draft), result);
+				return result;
+			});
+		},
+	});
+}
+
+async function draftFile(draft: Draft, file: FilePatch): Promise<void> {
+	try {
+		if (file.type === 'create') return await draft.create(file.path, file.text);
+		const path = await findPath(draft, file.paths);
+		if (file.type === 'delete') {
+			if (file.hunks.length > 0 && applyHunks(await draft.read(path), path, file.hunks) !== '')
+				throw createPatchError(`${path} is deleted, but has more lines than the patch takes out.`);
+			return await draft.delete(path);
+		}
+		if (file.newText !== undefined && !(await draft.has(path))) return await draft.create(path, file.newText);
+		const { hunks, moveTo } = file;
+		if (hunks.length > 0) await draft.write(path, applyHunks(await draft.read(path), path, hunks));
+		if (moveTo !== undefined && moveTo !== path) await draft.move(path, moveTo);
+	} catch (error) {
+		if (!(error instanceof RunletError) || error.message.startsWith('patch: ')) throw error;
+		throw createPatchError(error.message);
+	}
+}
+
+/** The first of some paths that is there, or else the first. */
+async function findPath(draft: Draft, paths: readonly string[]): Promise<string> {
+	for (const path of paths) if (await draft.has(path)) return path;
+	return paths[0] ?? '';
+}
+
+/** The edits of a draft. The first ones refuse files that changed since they were read. */
+function withVersions({ edits, versions }: Draft) {
+	const seen = new Set<string>();
+	return edits.map((edit) => {
+		const path = edit.type === 'move' ? edit.from : edit.type === 'note' ? '' : edit.path;
+		const isFirst = !seen.has(path);
+		seen.add(path);
+		if (edit.type === 'move') seen.add(edit.to);
+		return isFirst && path in versions ? { ...edit, ifVersion: versions[path] } : edit;
+	});
+}

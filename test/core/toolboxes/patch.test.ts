@@ -1,0 +1,274 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { toolbox, workspace } from '../../../src/core/index.ts';
+import { createDiff } from '../../../src/core/workspace/diff.ts';
+import { snapshot } from '../workspace/contract.ts';
+import { callOn, correct } from './support.ts';
+
+const box = toolbox.withFiles();
+
+/** The files after a patch, and what it says that it changed. */
+async function patch(files: Readonly<Record<string, string>>, text: string) {
+	const own = callOn(box, files);
+	const { changed } = Object(await own.call('apply_patch', { patch: text }));
+	return { files: await snapshot(own.files), changed };
+}
+
+/** The message of a patch that is refused, which changed nothing. */
+async function refuse(files: Readonly<Record<string, string | Uint8Array>>, text: string): Promise<string> {
+	const own = callOn(box, files);
+	const before = await snapshot(own.files);
+	const message = await own.fail('apply_patch', { patch: text });
+	expect(await snapshot(own.files)).toEqual(before);
+	return message;
+}
+
+const ten = Array.from({ length: 10 }, (_, n) => `line ${n + 1}\n`).join('');
+
+describe('a unified diff', () => {
+	test('changes, makes, deletes and renames files', async () => {
+		const text = `diff --git a/a.txt b/a.txt
+index 1..2 100644
+--- a/a.txt
++++ b/a.txt
+@@ -1,2 +1,2 @@
+ one
+-two
++TWO
+diff --git a/new.txt b/new.txt
+new file mode 100644
+--- /dev/null
++++ b/new.txt
+@@ -0,0 +1,2 @@
++hello
++world
+diff --git a/old.txt b/old.txt
+deleted file mode 100644
+--- a/old.txt
++++ /dev/null
+@@ -1 +0,0 @@
+-bye
+diff --git a/x.txt b/dir/y.txt
+similarity index 80%
+rename from x.txt
+rename to dir/y.txt
+--- a/x.txt
++++ b/dir/y.txt
+@@ -1 +1 @@
+-x
++y
+`;
+		expect(await patch({ 'a.txt': 'one\ntwo\n', 'old.txt': 'bye\n', 'x.txt': 'x\n' }, text)).toEqual({
+			files: { 'a.txt': 'one\nTWO\n', 'new.txt': 'hello\nworld\n', 'dir/y.txt': 'y\n' },
+			changed: [
+				{ path: 'a.txt', kind: 'changed' },
+				{ path: 'new.txt', kind: 'created' },
+				{ path: 'old.txt', kind: 'deleted' },
+				{ path: 'dir/y.txt', kind: 'moved' },
+			],
+		});
+	});
+
+	test.each([
+		['shifted line numbers', '--- a/a\n+++ b/a\n@@ -90,2 +90,2 @@\n line 5\n-line 6\n+LINE 6\n'],
+		['no a/ and b/', '--- a\n+++ a\n@@ -5,2 +5,2 @@\n line 5\n-line 6\n+LINE 6\n'],
+		[
+			'prose in front and behind',
+			'Here it is:\n\n```diff\n--- a/a\n+++ b/a\n@@ -5,2 +5,2 @@\n line 5\n-line 6\n+LINE 6\n```\nDone.\n',
+		],
+		[
+			'times behind the names',
+			'--- a/a\t2026-01-01 10:00:00\n+++ b/a\t2026-01-01 10:00:01\n@@ -6 +6 @@\n-line 6\n+LINE 6\n',
+		],
+		['a heading behind the numbers', '--- a/a\n+++ b/a\n@@ -6,1 +6,1 @@ function f() {\n-line 6\n+LINE 6\n'],
+		['line ends of Windows', '--- a/a\r\n+++ b/a\r\n@@ -5,2 +5,2 @@\r\n line 5\r\n-line 6\r\n+LINE 6\r\n'],
+		[
+			'a signature of git format-patch',
+			'From 1 Mon\nSubject: x\n---\n a | 1 +\n\n--- a/a\n+++ b/a\n@@ -6 +6 @@\n-line 6\n+LINE 6\n-- \n2.40.0\n',
+		],
+	])('is taken with %s', async (_, text) => {
+		expect(await patch({ a: ten }, text)).toMatchObject({ files: { a: ten.replace('line 6', 'LINE 6') } });
+	});
+
+	test('is taken with the quoting of git, and with names that begin as its prefixes do', async () => {
+		expect(
+			await patch(
+				{ 'ü "1".txt': 'a\n' },
+				'--- "a/\\303\\274 \\"1\\".txt"\n+++ "b/\\303\\274 \\"1\\".txt"\n@@ -1 +1 @@\n-a\n+b\n',
+			),
+		).toMatchObject({
+			files: { 'ü "1".txt': 'b\n' },
+		});
+		expect(await patch({ 'a/x': 'a\n' }, '--- a/x\n+++ a/x\n@@ -1 +1 @@\n-a\n+b\n')).toMatchObject({
+			files: { 'a/x': 'b\n' },
+		});
+		expect(await patch({ 'a/x': 'a\n' }, '--- a/a/x\n+++ b/a/x\n@@ -1 +1 @@\n-a\n+b\n')).toMatchObject({
+			files: { 'a/x': 'b\n' },
+		});
+	});
+
+	test('of two places that fit takes the one that is nearer to its line numbers', async () => {
+		const text = 'x\n1\nx\n2\nx\n3\n';
+		expect(await patch({ a: text }, '--- a/a\n+++ b/a\n@@ -5 +5 @@\n-x\n+y\n')).toMatchObject({
+			files: { a: 'x\n1\nx\n2\ny\n3\n' },
+		});
+		expect(
+			await patch({ a: text }, '--- a/a\n+++ b/a\n@@ -1 +1,2 @@\n-x\n+y\n+y\n@@ -3 +4 @@\n-x\n+z\n'),
+		).toMatchObject({
+			files: { a: 'y\ny\n1\nz\n2\nx\n3\n' },
+		});
+	});
+
+	test('keeps the line ends of the file, and says whether it ends with one', async () => {
+		expect(await patch({ a: '1\r\n2\r\n' }, '--- a/a\n+++ b/a\n@@ -1,2 +1,3 @@\n 1\n+x\n 2\n')).toMatchObject({
+			files: { a: '1\r\nx\r\n2\r\n' },
+		});
+		expect(
+			await patch({ a: '1' }, '--- a/a\n+++ b/a\n@@ -1 +1,2 @@\n-1\n\\ No newline at end of file\n+1\n+2\n'),
+		).toMatchObject({ files: { a: '1\n2\n' } });
+		expect(
+			await patch({ a: '1\n' }, '--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n\\ No newline at end of file\n'),
+		).toMatchObject({ files: { a: '2' } });
+	});
+
+	test.each([
+		['a new file that exists', '--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n', /a exists already/],
+		['a hunk that stops midway', '--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n line 1\n-line 2\n', /Write every hunk whole/],
+		[
+			'a hunk with more lines than it says',
+			'--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n-line 1\n+x\n+y\n',
+			/more lines than expected/,
+		],
+		['a hunk without numbers', '--- a/a\n+++ b/a\n@@ something @@\n-line 1\n+x\n', /patch: /],
+		['a binary file', 'diff --git a/a b/a\nindex 1..2\nBinary files a/a and b/a differ\n', /binary.*write_file/],
+		['binary data', 'diff --git a/a b/a\nGIT binary patch\nliteral 1\nIcmZPo000310RR91\n', /binary/],
+		['no change', 'I changed nothing.', /no change is in it/],
+		['a missing file', '--- a/b\n+++ b/b\n@@ -1 +1 @@\n-x\n+y\n', /there is no file b. Did you mean a\?/],
+		['a path that leaves the workspace', '--- a/../a\n+++ b/../a\n@@ -1 +1 @@\n-x\n+y\n', /leaves the workspace/],
+		[
+			'lines that are not there',
+			'--- a/a\n+++ b/a\n@@ -1 +1 @@\n-line eleven\n+y\n',
+			/hunk 1 of a does not fit[\s\S]*1: line 1/,
+		],
+		['a deletion of less than all', '--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 1\n', /more lines/],
+		[
+			'a file after another that does not fit',
+			'--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-no\n+y\n',
+			/does not fit/,
+		],
+	])('is refused for %s, and nothing is changed', async (_, text, message) => {
+		expect(await refuse({ a: ten }, text)).toMatch(message);
+		expect(await refuse({ a: ten }, text)).toContain('Nothing was changed.');
+	});
+
+	test('that Runlet makes of any two texts makes one of the other', async () => {
+		const line = fc.constantFrom('a', 'b', 'c', '', ' x', '\t', '+', '-', '\\ no', '@@ -1 +1 @@');
+		const anyText = fc
+			.tuple(fc.array(line, { maxLength: 12 }), fc.boolean())
+			.map(([lines, ends]) => lines.join('\n') + (ends ? '\n' : ''));
+		await fc.assert(
+			fc.asyncProperty(anyText, anyText, async (before, after) => {
+				const diff = createDiff({ path: 'a', before, after });
+				if (diff === '') return;
+				expect((await patch({ a: before }, diff)).files).toEqual({ a: after });
+			}),
+			{ numRuns: 300 },
+		);
+	});
+});
+
+describe('a V4A patch', () => {
+	test('changes, makes, deletes and moves files', async () => {
+		const text = `*** Begin Patch
+*** Update File: src/a.py
+@@ class A:
+@@     def f(self):
+-        return 1
++        return 2
+*** Add File: new.txt
++hello
++
+*** Delete File: old.txt
+*** Update File: x.txt
+*** Move to: dir/y.txt
+@@
+-x
++y
+*** End Patch`;
+		const before = 'def f(self):\n        return 1\nclass A:\n    def f(self):\n        return 1\n';
+		expect(await patch({ 'src/a.py': before, 'old.txt': '', 'x.txt': 'x' }, text)).toEqual({
+			files: {
+				'src/a.py': 'def f(self):\n        return 1\nclass A:\n    def f(self):\n        return 2\n',
+				'new.txt': 'hello\n\n',
+				'dir/y.txt': 'y',
+			},
+			changed: [
+				{ path: 'src/a.py', kind: 'changed' },
+				{ path: 'new.txt', kind: 'created' },
+				{ path: 'old.txt', kind: 'deleted' },
+				{ path: 'dir/y.txt', kind: 'moved' },
+			],
+		});
+	});
+
+	test('finds the end of a file, several hunks, and other blanks', async () => {
+		expect(
+			await patch(
+				{ a: 'x\n1\nx\n' },
+				'*** Begin Patch\n*** Update File: a\n@@\n x\n+y\n*** End of File\n*** End Patch',
+			),
+		).toMatchObject({ files: { a: 'x\n1\nx\ny\n' } });
+		expect(
+			await patch(
+				{ a: ten },
+				'Prose.\n*** Begin Patch\n*** Update File: a\n@@\n-line 2\n+2\n@@\n line 8\n-line 9\n+9\n*** End Patch\n',
+			),
+		).toMatchObject({
+			files: { a: ten.replace('line 2', '2').replace('line 9', '9') },
+		});
+		expect(
+			await patch({ a: '\tif a  \n' }, '*** Begin Patch\n*** Update File: a\n-  if a\n+b\n*** End Patch'),
+		).toMatchObject({ files: { a: 'b\n' } });
+	});
+
+	test.each([
+		['an end', '*** Begin Patch\n*** Update File: a\n-line 1\n+x', /stops midway/],
+		['a new file that is none', '*** Begin Patch\n*** Add File: a\n+x\n*** End Patch', /exists already/],
+		['a file', '*** Begin Patch\n*** End Patch', /no file is in it/],
+		['a known line', '*** Begin Patch\n*** Update File: a\nline 1\n*** End Patch', /begins with none of/],
+		['a header', '*** Begin Patch\n-line 1\n*** End Patch', /begins no file/],
+		['lines that are there', '*** Begin Patch\n*** Update File: a\n-line eleven\n+x\n*** End Patch', /does not fit/],
+		[
+			'a heading that is there',
+			'*** Begin Patch\n*** Update File: a\n@@ nowhere\n-line 1\n+x\n*** End Patch',
+			/does not fit/,
+		],
+		['lines behind a heading', '*** Begin Patch\n*** Update File: a\n@@ line 1\n*** End Patch', /no lines follow/],
+	])('is refused without %s', async (_, text, message) => {
+		expect(await refuse({ a: ten }, text)).toMatch(message);
+	});
+});
+
+test('a patch is one step', async () => {
+	const { call, files } = callOn(box, { a: '1\n', b: '2\n' });
+	await call('apply_patch', {
+		patch: '--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+x\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-2\n+y\n',
+	});
+	expect(await call('undo_changes', {})).toMatchObject({ undone: [{ path: 'b' }, { path: 'a' }] });
+	expect(await snapshot(files)).toEqual({ a: '1\n', b: '2\n' });
+});
+
+test('a model whose patch does not fit is shown the nearest text, and corrects itself', async () => {
+	const files = workspace.inMemory({ a: 'const one = 1;\nconst two = 2;\n' });
+	const patched = await correct(
+		box,
+		files,
+		'apply_patch',
+		{ patch: '--- a/a\n+++ b/a\n@@ -1 +1 @@\n-let one = 1;\n+let one = 2;\n' },
+		{ patch: '--- a/a\n+++ b/a\n@@ -1 +1 @@\n-const one = 1;\n+const one = 2;\n' },
+	);
+	expect(patched).toEqual([
+		{ output: expect.stringContaining('1: const one = 1;'), isError: true },
+		{ output: { changed: [{ path: 'a', kind: 'changed' }] }, isError: false },
+	]);
+});
