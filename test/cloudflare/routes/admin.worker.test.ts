@@ -173,7 +173,7 @@ test('a key without the scope sees its own sessions only, by whatever name it as
 });
 
 test('an owner that cannot be is refused, and the word is named', async () => {
-	for (const owner of ['', '**', 'Ann', 'a%20b', '../x', '%2A%2A', 'x'.repeat(65)]) {
+	for (const owner of ['', 'a%20b', '%C3%A9', 'x'.repeat(129)]) {
 		const response = await ask(keys.admin, `?owner=${owner}`);
 		expect(response.status, owner).toBe(400);
 		expect((await response.json<{ error: { message: string } }>()).error.message).toMatch(/^owner: Expected/);
