@@ -8,6 +8,7 @@ import { searchConversationTool } from './conversation.ts';
 import { addTools } from './files.ts';
 import { fileInfoTool, listFilesTool, readFileTool } from './look.ts';
 import { applyPatchTool } from './patch/tool.ts';
+import { applyPlanTool, planChangesTool } from './plan.ts';
 import { queryJsonTool } from './query-json.ts';
 import { searchFilesTool } from './search-files.ts';
 import { timeTool } from './time.ts';
@@ -78,6 +79,6 @@ export function withFiles(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 }
 
 /** Adds the tools that make a planned change to several files. */
-export function withCoding(box: Toolbox = {}, _context?: InvokeContext): Toolbox {
-	return { ...box };
+export function withCoding(box: Toolbox = {}, context?: InvokeContext): Toolbox {
+	return addTools(box, [planChangesTool(), applyPlanTool()], context);
 }

@@ -140,3 +140,19 @@ export class Draft {
 		return version;
 	}
 }
+
+/** The edits, of which the first one of a file refuses it if it changed since it was read. */
+export function addVersions(
+	edits: readonly Edit[],
+	versions: Readonly<Record<string, number | null>>,
+): readonly Edit[] {
+	const seen = new Set<string>();
+	return edits.map((edit) => {
+		if (edit.type === 'note') return edit;
+		const path = edit.type === 'move' ? edit.from : edit.path;
+		const isFirst = !seen.has(path);
+		seen.add(path);
+		if (edit.type === 'move') seen.add(edit.to);
+		return isFirst && Object.hasOwn(versions, path) ? { ...edit, ifVersion: versions[path] } : edit;
+	});
+}

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { RunletError } from '../../ground/errors.ts';
 import { define } from '../../tool/define.ts';
 import type { Tool } from '../../tool/index.ts';
-import { Draft } from '../edit/draft.ts';
+import { addVersions, Draft } from '../edit/draft.ts';
 import { changeOnce, getWorkspace, hasWorkspace, joinPaths } from '../files.ts';
 import { applyHunks } from './apply.ts';
 import { createPatchError, type FilePatch } from './patch.ts';
@@ -28,7 +28,7 @@ export function applyPatchTool(): Tool {
 				const draft = new Draft(workspace);
 				for (const file of isV4a(patch) ? parseV4a(patch) : parseUnified(patch)) await draftFile(draft, file);
 				const result = { changed: draft.list().map(({ path, kind }) => ({ path, kind })) };
-				await workspace.change(withVersions(draft), result);
+				await workspace.change(addVersions(draft.edits, draft.versions), result);
 				return result;
 			});
 		},
@@ -58,16 +58,4 @@ async function draftFile(draft: Draft, file: FilePatch): Promise<void> {
 async function findPath(draft: Draft, paths: readonly string[]): Promise<string> {
 	for (const path of paths) if (await draft.has(path)) return path;
 	return paths[0] ?? '';
-}
-
-/** The edits of a draft. The first ones refuse files that changed since they were read. */
-function withVersions({ edits, versions }: Draft) {
-	const seen = new Set<string>();
-	return edits.map((edit) => {
-		const path = edit.type === 'move' ? edit.from : edit.type === 'note' ? '' : edit.path;
-		const isFirst = !seen.has(path);
-		seen.add(path);
-		if (edit.type === 'move') seen.add(edit.to);
-		return isFirst && path in versions ? { ...edit, ifVersion: versions[path] } : edit;
-	});
 }
