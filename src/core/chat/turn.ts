@@ -4,6 +4,7 @@ import { effectiveResolver, type SkillContext, type SkillResolver } from '../ski
 import { listAdvertised } from '../skill/resolver.ts';
 import { filterAvailable } from '../tool/dispatch.ts';
 import { forAgent, inMemoryState, type StateStore, type Tool, type ToolContext } from '../tool/index.ts';
+import { draftState } from '../tool/state.ts';
 import { noEnv } from '../tool/tool.ts';
 import { ActiveSkills } from './active-skills.ts';
 import type { TurnReaders } from './ask-model.ts';
@@ -79,14 +80,18 @@ export async function findTools(
 
 /** Asks the model for one turn with the current system prompt, skills and tools. */
 export async function takeTurn(
-	{ options, resolver, skills, context, stream, signal }: TurnSetting,
+	{ options, resolver, skills, context, state, stream, signal }: TurnSetting,
 	conversation: Conversation,
 	tools: readonly Tool[],
 	readers: TurnReaders,
 ): Promise<TurnReply> {
 	const { messages } = conversation;
 	const system = await writeSystemPrompt({ options, resolver, context, signal }, conversation);
-	const available = await filterAvailable(tools, { ...context, timeoutMs: options.timeouts?.toolMs });
+	const available = await filterAvailable(tools, {
+		...context,
+		state: draftState(state).state,
+		timeoutMs: options.timeouts?.toolMs,
+	});
 	const offered = selectOfferedTools(available, options, messages);
 	return askWithinContext(
 		{

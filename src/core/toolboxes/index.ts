@@ -11,6 +11,7 @@ import { applyPatchTool } from './patch/tool.ts';
 import { applyPlanTool, planChangesTool } from './plan.ts';
 import { queryJsonTool } from './query-json.ts';
 import { searchFilesTool } from './search-files.ts';
+import { addTasksTool, createTaskListTool, pushTaskTool, resolveTaskTool, showTasksTool } from './tasks.ts';
 import { timeTool } from './time.ts';
 
 export {
@@ -56,8 +57,9 @@ export function all(context?: InvokeContext): Toolbox {
 }
 
 /** Adds the tools for task lists. */
-export function withTask(box: Toolbox = {}, _context?: InvokeContext): Toolbox {
-	return { ...box };
+export function withTask(box: Toolbox = {}, context?: InvokeContext): Toolbox {
+	const tools = [createTaskListTool(), addTasksTool(), pushTaskTool(), resolveTaskTool(), showTasksTool()];
+	return addTools(box, tools, context);
 }
 
 /** Adds the tools that read the web. */

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { toolbox } from '../../../src/core/index.ts';
 
@@ -44,5 +46,22 @@ describe('the boxes', () => {
 			expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
 			expect(tool).toMatchObject({ name, description: expect.stringMatching(/\S/) });
 		}
+	});
+
+	test('docs/tools.md lists every tool of all boxes, with its description', () => {
+		const page = readFileSync(join(import.meta.dirname, '../../../docs/tools.md'), 'utf8');
+		const rows = Object.values(toolbox.all()).map(({ name, description }) => `| \`${name}\` | ${description} |`);
+		expect(page).toContain(rows.join('\n'));
+	});
+
+	test('every tool of all boxes has a strict, closed specification', () => {
+		for (const { function: spec } of toolbox.specs(toolbox.all()))
+			expect(spec).toMatchObject({ strict: true, parameters: { type: 'object', additionalProperties: false } });
+	});
+
+	test('what changes something runs alone', () => {
+		const basic = Object.keys(toolbox.basic());
+		for (const [name, tool] of Object.entries(toolbox.all()))
+			expect([name, tool.sequential ?? false]).toEqual([name, !basic.includes(name) && name !== 'show_tasks']);
 	});
 });

@@ -1,0 +1,198 @@
+import * as v from 'valibot';
+import { RunletError } from '../ground/errors.ts';
+import { define } from '../tool/define.ts';
+import type { Tool, ToolContext } from '../tool/index.ts';
+import { changeOnce } from './files.ts';
+
+/** Lists of a session, and tasks of a list. */
+const mostLists = 50;
+const mostTasks = 200;
+
+const text = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
+const listId = v.pipe(v.string(), v.description('The id of the list'));
+const tasks = v.pipe(v.array(text), v.maxLength(mostTasks), v.description('What is to be done, in order'));
+
+const task = v.object({
+	id: v.string(),
+	text: v.string(),
+	outcome: v.optional(v.picklist(['done', 'failed'])),
+	note: v.optional(v.string()),
+});
+const taskList = v.object({ id: v.string(), title: v.string(), tasks: v.array(task) });
+
+/** A list of tasks. */
+type TaskList = v.InferOutput<typeof taskList>;
+type Task = v.InferOutput<typeof task>;
+
+/** What all tools of task lists have in common. */
+const shared = {
+	sequential: true,
+	retry: 'safe',
+	isAvailable: ({ workspace, state }: Partial<ToolContext>) => workspace !== undefined || state !== undefined,
+} as const;
+
+/** Makes the tool `create_task_list`. */
+export function createTaskListTool(): Tool {
+	return define({
+		...shared,
+		passInput: true,
+		name: 'create_task_list',
+		description: 'Begin a list of tasks for work of several steps.',
+		inputSchema: v.object({ title: text, tasks: v.optional(tasks) }),
+		onRequest: ({ title }) => ['New task list', title],
+		onResult: (_, list) => describe(list),
+		fn: ({ title, tasks: texts = [] }, context) =>
+			keepList(context, async (ids) => {
+				if (ids.length >= mostLists)
+					throw new RunletError('invalid_argument', `title: there are ${mostLists} lists already. Use one of them.`);
+				return addTasks({ id: `list-${ids.length + 1}`, title, tasks: [] }, texts);
+			}),
+	});
+}
+
+/** Makes the tool `add_tasks`. */
+export function addTasksTool(): Tool {
+	return define({
+		...shared,
+		passInput: true,
+		name: 'add_tasks',
+		description: 'Add tasks to the end of a list.',
+		inputSchema: v.object({ listId, tasks }),
+		onRequest: ({ tasks: texts }) => ['Adding tasks', texts.join(', ')],
+		onResult: (_, list) => describe(list),
+		fn: ({ listId: id, tasks: texts }, context) =>
+			keepList(context, async (ids) => addTasks(await readList(context, ids, id), texts)),
+	});
+}
+
+/** Makes the tool `push_task`. */
+export function pushTaskTool(): Tool {
+	return define({
+		...shared,
+		passInput: true,
+		name: 'push_task',
+		description: 'Put a task in front of a list: it comes next.',
+		inputSchema: v.object({ listId, task: text }),
+		onRequest: ({ task: one }) => ['Next task', one],
+		onResult: (_, list) => describe(list),
+		fn: ({ listId: id, task: one }, context) =>
+			keepList(context, async (ids) => {
+				const list = addTasks(await readList(context, ids, id), [one]);
+				return { ...list, tasks: [...list.tasks.slice(-1), ...list.tasks.slice(0, -1)] };
+			}),
+	});
+}
+
+/** Makes the tool `resolve_task`. */
+export function resolveTaskTool(): Tool {
+	return define({
+		...shared,
+		passInput: true,
+		name: 'resolve_task',
+		description: 'Say how a task ended. It keeps its place in the list.',
+		inputSchema: v.object({
+			listId,
+			taskId: v.pipe(v.string(), v.description('The id of the task')),
+			outcome: v.picklist(['done', 'failed']),
+			note: v.optional(v.pipe(v.string(), v.maxLength(1_000), v.description('What came of it, or why it failed'))),
+		}),
+		onRequest: ({ taskId, outcome }) => [`Task ${outcome}`, taskId],
+		onResult: (_, list) => describe(list),
+		fn: ({ listId: id, taskId, outcome, note }, context) =>
+			keepList(context, async (ids) => {
+				const list = await readList(context, ids, id);
+				if (!list.tasks.some((one) => one.id === taskId))
+					throw createUnknown(
+						'taskId',
+						taskId,
+						list.tasks.map((one) => `${one.id} (${one.text})`),
+					);
+				const resolve = ({ id: own, text: what }: Task): Task => ({
+					id: own,
+					text: what,
+					outcome,
+					...(note && { note }),
+				});
+				return { ...list, tasks: list.tasks.map((one) => (one.id === taskId ? resolve(one) : one)) };
+			}),
+	});
+}
+
+/** Makes the tool `show_tasks`. */
+export function showTasksTool(): Tool {
+	return define({
+		...shared,
+		passInput: true,
+		sequential: false,
+		name: 'show_tasks',
+		description: 'Show a list of tasks, or all lists.',
+		inputSchema: v.object({ listId: v.optional(listId) }),
+		onRequest: ({ listId: id = 'all' }) => ['Looking at tasks', id],
+		onResult: (_, { lists }) => `${lists.length} ${lists.length === 1 ? 'list' : 'lists'}`,
+		fn: async ({ listId: id }, context) => {
+			const ids = await readIds(context);
+			const wanted = id === undefined ? ids : [id];
+			return { lists: await Promise.all(wanted.map((one) => readList(context, ids, one))) };
+		},
+	});
+}
+
+function describe(list: unknown): [string, string] | undefined {
+	if (!v.is(taskList, list)) return undefined;
+	const open = list.tasks.filter(({ outcome }) => outcome === undefined);
+	return [list.title, `${list.tasks.length - open.length} of ${list.tasks.length} tasks resolved`];
+}
+
+/** Adds tasks with ids that the list never had. */
+function addTasks(list: TaskList, texts: readonly string[]): TaskList {
+	if (list.tasks.length + texts.length > mostTasks)
+		throw new RunletError('invalid_argument', `tasks: a list has at most ${mostTasks} tasks. Begin another list.`);
+	const added = texts.map((one, at) => ({ id: `task-${list.tasks.length + at + 1}`, text: one }));
+	return { ...list, tasks: [...list.tasks, ...added] };
+}
+
+/** Keeps a new list, or one that changed, once: in the workspace, else in the session's state. */
+async function keepList(context: ToolContext, make: (ids: readonly string[]) => Promise<TaskList>): Promise<TaskList> {
+	const { workspace, state } = context;
+	const makeKept = async (): Promise<TaskList> => {
+		const ids = await readIds(context);
+		const list = await make(ids);
+		const all = ids.includes(list.id) ? ids : [...ids, list.id];
+		if (workspace === undefined) {
+			await state.set(idsKey, all);
+			await state.set(toKey(list.id), list);
+			return list;
+		}
+		const notes = [
+			{ type: 'note', key: idsKey, value: all },
+			{ type: 'note', key: toKey(list.id), value: list },
+		] as const;
+		await workspace.change(notes, list);
+		return list;
+	};
+	return workspace === undefined ? makeKept() : changeOnce(workspace, makeKept);
+}
+
+const idsKey = 'runlet.tasks';
+
+function toKey(id: string): string {
+	return `${idsKey}/${id}`;
+}
+
+async function readIds(context: ToolContext): Promise<readonly string[]> {
+	return v.parse(v.optional(v.array(v.string()), []), await readKept(context, idsKey));
+}
+
+async function readList(context: ToolContext, ids: readonly string[], id: string): Promise<TaskList> {
+	if (!ids.includes(id)) throw createUnknown('listId', id, ids);
+	return v.parse(taskList, await readKept(context, toKey(id)));
+}
+
+function readKept({ workspace, state }: ToolContext, key: string): Promise<unknown> {
+	return workspace === undefined ? state.get(key) : workspace.readNote(key);
+}
+
+function createUnknown(field: string, id: string, known: readonly string[]): RunletError {
+	const remedy = known.length === 0 ? 'There is none: make one first.' : `Known: ${known.slice(0, 20).join(', ')}.`;
+	return new RunletError('invalid_argument', `${field}: there is no ${id.slice(0, 100)}. ${remedy}`, { field });
+}

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import { tool, toolbox, type Workspace, workspace } from '../../../src/core/index.ts';
+import { calling, finish, results } from '../chat/support.ts';
+import { snapshot } from '../workspace/contract.ts';
+import { callOn, correct } from './support.ts';
+
+const box = toolbox.withTask();
+const begin = { title: 'Release', tasks: ['build', 'test'] };
+
+describe('task lists', () => {
+	test('are made, added to, put in front of and resolved; a resolved task keeps its place', async () => {
+		const { call } = callOn(box);
+		expect(await call('create_task_list', begin)).toEqual({
+			id: 'list-1',
+			title: 'Release',
+			tasks: [
+				{ id: 'task-1', text: 'build' },
+				{ id: 'task-2', text: 'test' },
+			],
+		});
+		await call('add_tasks', { listId: 'list-1', tasks: ['ship'] });
+		await call('push_task', { listId: 'list-1', task: 'plan' });
+		await call('resolve_task', { listId: 'list-1', taskId: 'task-1', outcome: 'failed', note: 'no compiler' });
+		expect(await call('resolve_task', { listId: 'list-1', taskId: 'task-2', outcome: 'done' })).toEqual({
+			id: 'list-1',
+			title: 'Release',
+			tasks: [
+				{ id: 'task-4', text: 'plan' },
+				{ id: 'task-1', text: 'build', outcome: 'failed', note: 'no compiler' },
+				{ id: 'task-2', text: 'test', outcome: 'done' },
+				{ id: 'task-3', text: 'ship' },
+			],
+		});
+	});
+
+	test('are shown one by one, or all', async () => {
+		const { call } = callOn(box);
+		expect(await call('show_tasks', {})).toEqual({ lists: [] });
+		const first = await call('create_task_list', begin);
+		const second = await call('create_task_list', { title: 'Empty' });
+		expect(second).toEqual({ id: 'list-2', title: 'Empty', tasks: [] });
+		expect(await call('show_tasks', {})).toEqual({ lists: [first, second] });
+		expect(await call('show_tasks', { listId: 'list-2' })).toEqual({ lists: [second] });
+	});
+
+	test('are no files, and no steps of undo_changes', async () => {
+		const { call, fail, files } = callOn(toolbox.withFiles(box));
+		await call('create_task_list', begin);
+		expect(await snapshot(files)).toEqual({});
+		expect(await fail('undo_changes', {})).toContain('nothing to undo');
+	});
+
+	test('are kept from run to run in the workspace, else in the state', async () => {
+		const state = tool.inMemoryState();
+		for (const context of [
+			{ workspace: workspace.inMemory() },
+			{ state },
+			{ workspace: workspace.inMemory(), state },
+		]) {
+			await finish([calling({ id: 'c', name: 'create_task_list', input: { title: 'Kept' } }), 'done'], {
+				tools: box,
+				context,
+			});
+			const shown = await finish([calling({ id: 'c', name: 'show_tasks', input: {} }), 'done'], {
+				tools: box,
+				context,
+			});
+			expect(results(shown.result.messages)).toEqual([['c', { lists: [{ id: 'list-1', title: 'Kept', tasks: [] }] }]]);
+		}
+	});
+
+	test('are for the run alone where nothing keeps them', async () => {
+		const { result } = await finish(
+			[
+				calling({ id: 'a', name: 'create_task_list', input: { title: 'Here' } }),
+				calling({ id: 'b', name: 'show_tasks', input: {} }),
+				'done',
+			],
+			{ tools: box },
+		);
+		expect(results(result.messages)[1]).toEqual(['b', { lists: [{ id: 'list-1', title: 'Here', tasks: [] }] }]);
+	});
+
+	test('a call that runs again after a crash adds nothing twice', async () => {
+		const files = workspace.inMemory();
+		const own = files.forCall('c');
+		const again: Workspace = { ...files, forCall: () => own };
+		const first = await toolbox.perform('create_task_list', begin, box, { workspace: again });
+		expect(await toolbox.perform('create_task_list', begin, box, { workspace: again })).toEqual(first);
+		expect(await toolbox.perform('show_tasks', {}, box, { workspace: files })).toMatchObject({
+			value: { lists: [{ id: 'list-1' }] },
+		});
+	});
+
+	test('have bounds', async () => {
+		const { call, fail } = callOn(box);
+		await call('create_task_list', { title: 'Long', tasks: Array.from({ length: 200 }, (_, n) => `${n}`) });
+		expect(await fail('push_task', { listId: 'list-1', task: 'more' })).toMatch(/at most 200 tasks/);
+		for (let n = 2; n <= 50; n++) await call('create_task_list', { title: 'x' });
+		expect(await fail('create_task_list', { title: 'x' })).toMatch(/50 lists/);
+	});
+
+	test('a model that names a list or task that is not there is told those that are, and corrects itself', async () => {
+		const files = workspace.inMemory();
+		await correct(box, files, 'create_task_list', begin);
+		const resolved = await correct(
+			box,
+			files,
+			'resolve_task',
+			{ listId: 'Release', taskId: 'build', outcome: 'done' },
+			{ listId: 'list-1', taskId: 'build', outcome: 'done' },
+			{ listId: 'list-1', taskId: 'task-1', outcome: 'finished' },
+			{ listId: 'list-1', taskId: 'task-1', outcome: 'done' },
+		);
+		expect(resolved.map(({ output, isError }) => isError && output)).toEqual([
+			'listId: there is no Release. Known: list-1.',
+			'taskId: there is no build. Known: task-1 (build), task-2 (test).',
+			expect.stringContaining('outcome'),
+			false,
+		]);
+	});
+
+	test('notes say what is done', async () => {
+		const { events } = await finish(
+			[
+				calling({ id: 'a', name: 'create_task_list', input: begin }),
+				calling({ id: 'b', name: 'resolve_task', input: { listId: 'list-1', taskId: 'task-1', outcome: 'done' } }),
+				'done',
+			],
+			{ tools: box },
+		);
+		expect(events.flatMap((event) => (event.type === 'note' ? [`${event.label}: ${event.detail}`] : []))).toEqual([
+			'New task list: Release',
+			'Release: 0 of 2 tasks resolved',
+			'Task done: task-1',
+			'Release: 1 of 2 tasks resolved',
+		]);
+	});
+
+	test('are offered only where something keeps them', () => {
+		expect(Object.keys(box)).toEqual(['create_task_list', 'add_tasks', 'push_task', 'resolve_task', 'show_tasks']);
+		expect(toolbox.withTask({}, {})).toEqual({});
+		expect(Object.keys(toolbox.withTask({}, { state: tool.inMemoryState() }))).toHaveLength(5);
+	});
+});
