@@ -18,6 +18,7 @@ import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { writeSystem } from './system-prompt.ts';
 import { selectOfferedTools } from './tool-choice.ts';
+import { createToolSearch, mostSent, selectSentTools } from './tool-search.ts';
 
 /** The common settings of all turns of a run. */
 export interface TurnSetting {
@@ -25,6 +26,8 @@ export interface TurnSetting {
 	readonly runId: string;
 	/** The tools that are callable without reading a skill. */
 	readonly tools: readonly Tool[];
+	/** The names of the tools that the options give. */
+	readonly ownNames: ReadonlySet<string>;
 	readonly resolver?: SkillResolver;
 	readonly skills?: ActiveSkills;
 	readonly context: Omit<ToolContext, 'callId' | 'emit' | 'state'>;
@@ -52,7 +55,9 @@ export function prepareTurns(
 	const offered = forAgent(options.skillTools ?? []);
 	const skills = resolver && new ActiveSkills({ resolver, offered, tools: () => tools, signal });
 	const builtins = resolver === undefined ? [] : createBuiltins(resolver, { bundle: (more) => skills?.bundle(more) });
-	tools = forAgent([...forAgent(options.tools ?? []), ...builtins]);
+	const own = forAgent(options.tools ?? []);
+	const search = own.length > mostSent ? [createToolSearch(own)] : [];
+	tools = forAgent([...own, ...builtins, ...search]);
 	const context = {
 		signal,
 		runId,
@@ -66,7 +71,8 @@ export function prepareTurns(
 			return typeof skillContext === 'function' ? skillContext() : skillContext;
 		},
 	};
-	return { options, runId, resolver, skills, tools, context, state, stream, signal };
+	const ownNames = new Set(own.map(({ name }) => name));
+	return { options, runId, resolver, skills, tools, ownNames, context, state, stream, signal };
 }
 
 /** Finds all tools that a turn may call. Its messages end at `end`. */
@@ -80,7 +86,7 @@ export async function findTools(
 
 /** Asks the model for one turn with the current system prompt, skills and tools. */
 export async function takeTurn(
-	{ options, resolver, skills, context, state, stream, signal }: TurnSetting,
+	{ options, resolver, skills, ownNames, context, state, stream, signal }: TurnSetting,
 	conversation: Conversation,
 	tools: readonly Tool[],
 	readers: TurnReaders,
@@ -92,7 +98,8 @@ export async function takeTurn(
 		state: draftState(state).state,
 		timeoutMs: options.timeouts?.toolMs,
 	});
-	const offered = selectOfferedTools(available, options, messages);
+	const callable = selectOfferedTools(available, options, messages);
+	const offered = selectSentTools(callable, ownNames, options, messages.slice(conversation.window.from));
 	return askWithinContext(
 		{
 			options,

@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createDeferred } from '../../../src/core/ground/deferred.ts';
 import { chat, type Message, type Tool, type ToolCall } from '../../../src/core/index.ts';
-import { calling, finish, only, readTool, results } from './support.ts';
+import { calling, finish, only, readTool, results, settled } from './support.ts';
 
 const call = (id: string | number, name = 'work'): ToolCall => ({ id: `c${id}`, name, input: {} });
 const calls = (count: number, from = 0) => Array.from({ length: count }, (_, n) => call(from + n));
@@ -25,7 +25,49 @@ function counting(more: Partial<Tool> = {}) {
 	return { seen, work };
 }
 
+afterEach(() => {
+	vi.useRealTimers();
+});
+
 describe('calls of a turn', () => {
+	test('begin in their order, and sequential ones after all others', async () => {
+		const begun: string[] = [];
+		const note = (_: unknown, context: unknown): string => {
+			begun.push(String(Reflect.get(Object(context), 'callId')));
+			return 'ok';
+		};
+		const tools = [readTool('work', note), readTool('alone', note, { sequential: true })];
+		const mixed = Array.from({ length: 20 }, (_, n) => call(n, n % 2 === 0 ? 'alone' : 'work'));
+		await finish([calling(...mixed), 'done'], { tools });
+		const ids = (name: string): string[] => mixed.filter((one) => one.name === name).map(({ id }) => id);
+		expect(begun).toEqual([...ids('work'), ...ids('alone')]);
+	});
+
+	test('do not lose time while they wait for their place', async () => {
+		vi.useFakeTimers();
+		const work = readTool('work', () => new Promise((resolve) => setTimeout(resolve, 80, 'ok')));
+		const alone = readTool('alone', work.fn, { sequential: true });
+		const all = [...calls(25), call('alone1', 'alone'), call('alone2', 'alone')];
+		const run = finish([calling(...all), 'done'], { tools: [work, alone], timeouts: { toolMs: 100 } });
+		const { result } = await settled(run);
+		expect(errors(result.messages)).toEqual([]);
+		expect(results(result.messages)).toHaveLength(27);
+	});
+
+	test('that hang are stopped by their time limit and their signal', async () => {
+		vi.useFakeTimers();
+		const stopped: unknown[] = [];
+		const hang = readTool('work', (_, context) => {
+			const signal: AbortSignal = Reflect.get(Object(context), 'signal');
+			signal.addEventListener('abort', () => stopped.push(signal.aborted));
+			return new Promise(() => {});
+		});
+		const run = finish([calling(...calls(12)), 'done'], { tools: [hang], timeouts: { toolMs: 100 } });
+		const { result } = await settled(run);
+		expect(errors(result.messages)).toHaveLength(12);
+		expect(stopped).toEqual(Array.from({ length: 12 }, () => true));
+	});
+
 	test('run ten at a time', async () => {
 		const { seen, work } = counting();
 		await finish([calling(...calls(100)), 'done'], { tools: [work] });

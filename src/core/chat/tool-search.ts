@@ -1,0 +1,89 @@
+import * as v from 'valibot';
+import { define } from '../tool/define.ts';
+import { filterAvailable } from '../tool/dispatch.ts';
+import type { Tool, ToolCall } from '../tool/index.ts';
+import type { Message } from './message.ts';
+import type { ChatOptions } from './options.ts';
+
+/** Tools of a run that a model is sent without a search. Of more, it is sent at most as many as it found. */
+export const mostSent = 40;
+
+/** Tools that one search gives. */
+const mostFound = 10;
+
+const searchName = 'search_tools';
+const foundTools = v.object({ tools: v.array(v.object({ name: v.string() })) });
+
+/** Makes the tool `search_tools`, which finds tools of a run by words. What it finds is sent from the next turn on. */
+export function createToolSearch(tools: readonly Tool[]): Tool {
+	return define({
+		name: searchName,
+		description: `Find further tools by words of their names and descriptions. There are ${tools.length}; those that are found can be called from the next turn on.`,
+		inputSchema: v.object({ query: v.pipe(v.string(), v.minLength(1), v.description('Words, such as send email')) }),
+		passInput: true,
+		retry: 'safe',
+		onRequest: ({ query }) => ['Searching tools', query],
+		fn: async ({ query }, context) => {
+			const found = await filterAvailable(rankTools(tools, query), context);
+			const shown = found.slice(0, mostFound).map(({ name, description = '' }) => ({ name, description }));
+			if (shown.length > 0) return { tools: shown };
+			return { tools: [], note: 'No tool has one of these words. Search by other ones.' };
+		},
+	});
+}
+
+/** The tools that have a word of the query, the best first. A word counts more in a name than in a description. */
+function rankTools(tools: readonly Tool[], query: string): readonly Tool[] {
+	const words = query
+		.toLowerCase()
+		.split(/[^\p{L}\p{N}]+/u)
+		.filter((word) => word !== '');
+	const score = ({ name, description = '' }: Tool): number => {
+		const [inName, inDescription] = [name.toLowerCase(), description.toLowerCase()];
+		return words.reduce(
+			(sum, word) => sum + (inName.includes(word) ? 3 : 0) + (inDescription.includes(word) ? 1 : 0),
+			0,
+		);
+	};
+	const ranked = tools.map((tool) => ({ tool, score: score(tool) })).filter((one) => one.score > 0);
+	return ranked.toSorted((one, other) => other.score - one.score).map(({ tool }) => tool);
+}
+
+/**
+ * Selects the tools that a request sends. Of a run with many tools these are the ones that the messages found or called
+ * last, those that the turn must call, and all that are not among `own`, such as the tools of skills.
+ *
+ * @param own the tools of the run that are found by a search
+ */
+export function selectSentTools(
+	available: readonly Tool[],
+	own: ReadonlySet<string>,
+	{ toolChoice }: ChatOptions,
+	messages: readonly Message[],
+): readonly Tool[] {
+	const isMany = available.filter(({ name }) => own.has(name)).length > mostSent;
+	if (!isMany) return available.filter(({ name }) => name !== searchName || own.has(name));
+	const chosen = typeof toolChoice !== 'object' ? [] : 'oneOf' in toolChoice ? toolChoice.oneOf : [toolChoice.name];
+	const known = new Set(chosen);
+	for (const name of listKnown(messages)) {
+		if (known.size >= mostSent) break;
+		if (own.has(name)) known.add(name);
+	}
+	return available.filter(({ name }) => !own.has(name) || known.has(name));
+}
+
+/** The names of tools that these messages found or called, the newest first. */
+function* listKnown(messages: readonly Message[]): Generator<string> {
+	const results = new Map<string, unknown>();
+	for (const message of messages.toReversed()) {
+		if (message.role === 'tool' && message.isError !== true) results.set(message.toolCallId, message.content);
+		if (message.role !== 'assistant') continue;
+		for (const call of (message.toolCalls ?? []).toReversed()) yield* listNames(call, results.get(call.id));
+		results.clear();
+	}
+}
+
+function listNames({ name }: ToolCall, result: unknown): readonly string[] {
+	if (name !== searchName) return [name];
+	return v.is(foundTools, result) ? result.tools.map((tool) => tool.name) : [];
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import type { Tool } from '../../../src/core/index.ts';
+import { calling, finish, type Requests, readTool, results } from './support.ts';
+
+const numbered = (count: number): Tool[] =>
+	Array.from({ length: count }, (_, n) =>
+		readTool(`tool_${n}`, () => `ran ${n}`, { description: `Does thing number ${n}.` }),
+	);
+const many: readonly Tool[] = [
+	...numbered(45),
+	readTool('send_email', () => 'sent', { description: 'Send a letter to somebody.' }),
+	readTool('letter_box', () => 'box', { description: 'Look for mail.' }),
+];
+const search = (id: string, query: string) => calling({ id, name: 'search_tools', input: { query } });
+const sent = (requests: Requests) => requests.map(({ tools }) => (tools ?? []).map(({ name }) => name));
+
+describe('a run with many tools', () => {
+	test('40 are sent as they are, without a search', async () => {
+		const { requests } = await finish(['done'], { tools: numbered(40) });
+		expect(sent(requests)).toEqual([numbered(40).map(({ name }) => name)]);
+	});
+
+	test('of more, those that search_tools found are sent from the next turn on', async () => {
+		const { requests, result } = await finish(
+			[
+				search('a', 'Send letters!'),
+				search('b', 'letter'),
+				calling({ id: 'c', name: 'send_email', input: {} }),
+				'done',
+			],
+			{ tools: many },
+		);
+		expect(sent(requests)).toEqual([
+			['search_tools'],
+			['send_email', 'search_tools'],
+			['send_email', 'letter_box', 'search_tools'],
+			['send_email', 'letter_box', 'search_tools'],
+		]);
+		expect(results(result.messages)).toEqual([
+			['a', { tools: [{ name: 'send_email', description: 'Send a letter to somebody.' }] }],
+			[
+				'b',
+				{
+					tools: [
+						{ name: 'letter_box', description: 'Look for mail.' },
+						{ name: 'send_email', description: 'Send a letter to somebody.' },
+					],
+				},
+			],
+			['c', 'sent'],
+		]);
+	});
+
+	test('the next run knows them again from the history', async () => {
+		const first = await finish([search('a', 'email'), 'done'], { tools: many });
+		const next = await finish(['done'], { tools: many }, [
+			...first.result.messages,
+			{ role: 'user', content: 'Go on.' },
+		]);
+		expect(sent(next.requests)).toEqual([['send_email', 'search_tools']]);
+	});
+
+	test('at most 40 found ones are sent, the newest', async () => {
+		const tools = numbered(100);
+		const script = Array.from({ length: 9 }, (_, n) =>
+			search(
+				`c${n}`,
+				`${n + 1}0 ${n + 1}1 ${n + 1}2 ${n + 1}3 ${n + 1}4 ${n + 1}5 ${n + 1}6 ${n + 1}7 ${n + 1}8 ${n + 1}9`,
+			),
+		);
+		const { requests } = await finish([...script, 'done'], { tools });
+		const last = sent(requests).at(-1) ?? [];
+		expect(last).toHaveLength(41);
+		expect(last).toContain('tool_99');
+		expect(last).not.toContain('tool_15');
+	});
+
+	test('what is not found says so', async () => {
+		const { result } = await finish([search('a', 'submarine'), 'done'], { tools: many });
+		expect(results(result.messages)).toEqual([['a', { tools: [], note: expect.stringContaining('other ones') }]]);
+	});
+
+	test('an unavailable tool is not found', async () => {
+		const tools = many.map((tool) => (tool.name === 'send_email' ? { ...tool, isAvailable: () => false } : tool));
+		const { result } = await finish([search('a', 'email'), 'done'], { tools });
+		expect(results(result.messages)).toMatchObject([['a', { tools: [] }]]);
+	});
+
+	test('a tool that the turn must call is sent', async () => {
+		const { requests } = await finish([calling({ id: 'c', name: 'tool_7', input: {} }), 'done'], {
+			tools: many,
+			toolChoice: { name: 'tool_7' },
+		});
+		expect(sent(requests)[0]).toEqual(['tool_7', 'search_tools']);
+	});
+});
