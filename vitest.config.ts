@@ -10,6 +10,7 @@ const pure = ['test/{source,core,cloudflare,client,testing}/**/*.test.ts'];
 const worker = ['test/**/*.worker.test.ts'];
 const both = [
 	'test/core/{chat,tool,workspace}/**/*.test.ts',
+	'test/core/toolboxes/{change,look,patch,plan,query-json,search,tasks}.test.ts',
 	'test/cloudflare/webhooks/**/*.test.ts',
 	'test/core/ground/{public-url,public-fetch}.test.ts',
 ];

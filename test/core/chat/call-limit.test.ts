@@ -59,7 +59,9 @@ describe('calls of a turn', () => {
 		const stopped: unknown[] = [];
 		const hang = readTool('work', (_, context) => {
 			const signal: AbortSignal = Reflect.get(Object(context), 'signal');
-			signal.addEventListener('abort', () => stopped.push(signal.aborted));
+			signal.addEventListener('abort', () => {
+				stopped.push(signal.aborted);
+			});
 			return new Promise(() => {});
 		});
 		const run = finish([calling(...calls(12)), 'done'], { tools: [hang], timeouts: { toolMs: 100 } });
