@@ -99,8 +99,8 @@ describe('npm start with a key', () => {
 
 describe('npm run example', () => {
 	const names = readdirSync(join(root, 'examples'))
-		.map((file) => file.replace(/\.ts$/, ''))
-		.filter((name) => name !== 'show');
+		.filter((file) => file.endsWith('.ts') && file !== 'show.ts')
+		.map((file) => file.replace(/\.ts$/, ''));
 	const keys = /_API_KEY$|_BASE_URL$|^CLOUDFLARE_|^MODEL$|^EMBEDDING_MODEL$/;
 	const keyless = Object.fromEntries(Object.entries(process.env).filter(([name]) => !keys.test(name)));
 	const example = (name: string, env: Record<string, string> = {}) =>

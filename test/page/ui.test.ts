@@ -49,7 +49,7 @@ async function bundle(version: 5 | 6 | 7): Promise<string> {
 }
 
 /** A sum that the demo model says back for seconds, piece by piece. */
-const terms = 60;
+const terms = 200;
 const sum = Array(terms).fill(1).join(' + ');
 
 describe.each([5, 6, 7] as const)('the page of docs/ai-sdk.md with AI SDK %i', (version) => {
