@@ -75,7 +75,7 @@ export interface Config {
 const known = new WeakMap<WorkerEnv, Config>();
 
 /** The only reader of `env`. Throws `not_configured`, which names the variable or binding and says where to set it. */
-export function config(env: WorkerEnv): Config {
+export function readConfig(env: WorkerEnv): Config {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
 	const {
@@ -131,7 +131,7 @@ export function config(env: WorkerEnv): Config {
 	return read;
 }
 
-/** Reads only what decides who is let in, so that it works while another variable is wrong. Throws as `config` does. */
+/** Reads only what decides who is let in, so that it works while another variable is wrong. Throws as `readConfig` does. */
 export function readDoor(env: WorkerEnv): Pick<Config, 'keys' | 'local'> {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
@@ -148,7 +148,7 @@ export interface Problem {
 	readonly message: string;
 }
 
-/** Returns everything that `config` refuses, not only the first problem. */
+/** Returns everything that `readConfig` refuses, not only the first problem. */
 export function findConfigProblems(env: WorkerEnv): readonly Problem[] {
 	const { bindings = {}, hasOwnSkills = false } = findOrigin(env);
 	const required = listRequired(hasOwnSkills);

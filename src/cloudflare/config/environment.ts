@@ -20,7 +20,7 @@ interface Origin extends EnvironmentSettings {
 const origins = new WeakMap<WorkerEnv, Origin>();
 
 /**
- * Makes a function that gives an environment under Runlet's own names. `config` checks what is in it. The same
+ * Makes a function that gives an environment under Runlet's own names. `readConfig` checks what is in it. The same
  * environment always gives the same object.
  */
 export function createEnvironment(settings: EnvironmentSettings): (given: Env) => WorkerEnv {

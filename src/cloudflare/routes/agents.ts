@@ -3,7 +3,7 @@ import { canTalk, type ProviderRegistration, resolveRegistration } from '../../c
 import { chooseModel } from '../agent/define.ts';
 import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import type { agent as agentSchema, readiness as readinessSchema } from '../wire/agent.ts';
 import { listAgents } from '../wire/operations/service.ts';
 import type { Shown } from '../wire/shown.ts';
@@ -15,7 +15,7 @@ import { refuseMethod } from './request.ts';
 export function agentsRoute(runtime: Runtime) {
 	return new Hono<RouteEnv>()
 		.get('/', serveOperation(listAgents), async (c) => {
-			const settings = config(c.env);
+			const settings = readConfig(c.env);
 			const providers = runtime.providers(settings);
 			const reader = { runtime, config: settings, providers, owner: getKeyOwner(c) };
 			const described = runtime.agents.map(async (agent): Promise<Shown<typeof agentSchema>> => {

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import { reach } from '../rpc/reach.ts';
 import { type RpcResult, takeValue } from '../rpc/result.ts';
 import type { SessionApi } from '../rpc/session.ts';
@@ -15,11 +15,11 @@ const readLimitMs = 20_000;
  */
 export async function askSession<T>(
 	c: Context<RouteEnv>,
-	id: ReturnType<ReturnType<typeof config>['sessions']['idFromString']>,
+	id: ReturnType<ReturnType<typeof readConfig>['sessions']['idFromString']>,
 	ask: (one: SessionApi) => Promise<RpcResult<T>>,
 	isSafe = c.req.method !== 'POST' || c.req.header('idempotency-key') !== undefined,
 ): Promise<T> {
-	const { sessions } = config(c.env);
+	const { sessions } = readConfig(c.env);
 	const timeoutMs = c.req.method === 'GET' ? readLimitMs : undefined;
 	return takeValue(await reach(() => ask(sessions.get(id)), { what: 'This session', isSafe, timeoutMs }));
 }

@@ -10,7 +10,7 @@ import { createCompletion } from '../compat/openai/operations.ts';
 import type { CompletionFormat } from '../compat/openai/protocol.ts';
 import type { CompletionRequest } from '../compat/openai/schema.ts';
 import { assertOwnCalls, readClientTools, readToolChoice } from '../compat/openai/tools.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import type { ConversationUpdate, Handling, Once } from '../rpc/session.ts';
 import { askSession } from './ask-session.ts';
 import { getOwner, type RouteEnv } from './identity.ts';
@@ -29,7 +29,7 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 		.post('/', ownersOnly, serveOperation(createCompletion), async (c) => {
 			const owner = getOwner(c);
 			const body = c.req.valid('json');
-			const { agent, model } = findModel(agents, body.model, config(c.env).model);
+			const { agent, model } = findModel(agents, body.model, readConfig(c.env).model);
 			const form = readAnswerForm(body);
 			const resend = await readResend(c);
 			const given = createHandling(c, body, form);
@@ -115,7 +115,7 @@ async function findSession(
 	how: Handling,
 	resend: Once | undefined,
 ): Promise<Place> {
-	const { sessions } = config(c.env);
+	const { sessions } = readConfig(c.env);
 	const given = c.req.header(sessionHeader);
 	if (given === undefined && resend !== undefined) {
 		const before = await findResent(c, owner, resend);

@@ -5,7 +5,7 @@ import { type Authenticate, identifyAccount, isAccount } from '../auth/account.t
 import { type Identity, identify, isOwnCredential, localIdentity } from '../auth/identity.ts';
 import type { Scope } from '../auth/key.ts';
 import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../auth/local.ts';
-import { config, readDoor } from '../config/config.ts';
+import { readConfig, readDoor } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { findOrigin } from '../config/environment.ts';
 import type { Caller } from '../rpc/session.ts';
@@ -44,7 +44,7 @@ export function isOnlyLocal(c: Context<RouteEnv>): boolean {
  * web or on this machine, cannot reach it.
  */
 export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
-	const { local } = config(c.env);
+	const { local } = readConfig(c.env);
 	if (isOnlyLocal(c)) {
 		if (local === undefined) {
 			throw new RunletError(
@@ -87,7 +87,7 @@ function isFromOtherSite(c: Context<RouteEnv>): boolean {
 
 /** Whether a page may call: its origin is in `CORS_ORIGINS` or, where a page needs no key, is the Worker's own. */
 export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
-	const { corsOrigins, local } = config(c.env);
+	const { corsOrigins, local } = readConfig(c.env);
 	const needsNoKey = c.var.accounts !== undefined || (isOnlyLocal(c) && local !== undefined);
 	return corsOrigins.includes(origin) || (needsNoKey && isOwnPage(origin, c.req.url));
 }

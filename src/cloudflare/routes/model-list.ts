@@ -3,7 +3,7 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { type Agent, chooseModel } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { getModel, listModels } from '../compat/openai/operations.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
@@ -19,7 +19,7 @@ export function modelsRoute({ agents }: Pick<Runtime, 'agents'>) {
 		.all('/', refuseMethod('GET'))
 		.get('/:model', serveOperation(getModel), (c) => {
 			const name = c.req.param('model');
-			findModel(agents, name, config(c.env).model);
+			findModel(agents, name, readConfig(c.env).model);
 			return c.json(toModel(name));
 		})
 		.all('/:model', refuseMethod('GET'));

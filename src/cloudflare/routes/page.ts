@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { RunletError } from '../../core/ground/errors.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import type { RouteEnv } from './identity.ts';
 
 const files = ['/app.js', '/docs.css', '/style.css', '/theme.css'];
@@ -22,7 +22,7 @@ export const page = new Hono<RouteEnv>()
 
 /** Fetches a file of the page. Its own headers win, such as the policy that lets the page run its script. */
 async function fetchFile(c: Context<RouteEnv>): Promise<Response> {
-	const bound = config(c.env).page;
+	const bound = readConfig(c.env).page;
 	if (bound === undefined)
 		throw new RunletError('not_found', `There is no page here. ${describeRemedy(c.var.basePath)}`);
 	const { method, headers } = c.req.raw;

@@ -3,7 +3,7 @@ import { toMessageText } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { type Config, config, findConfigProblems, type Problem } from '../config/config.ts';
+import { type Config, findConfigProblems, type Problem, readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { unsetVariables } from '../config/environment.ts';
 
@@ -17,7 +17,7 @@ export async function findProblems(runtime: Runtime, env: WorkerEnv): Promise<re
 		wrong.map(({ where }) => where),
 	);
 	if (findConfigProblems(rest).length > 0) return problems;
-	const settings = config(rest);
+	const settings = readConfig(rest);
 	const providers = runtime.providers(settings);
 	const found = runtime.agents.map(async (agent) => [
 		...findUnknownModels(agent, settings, providers),

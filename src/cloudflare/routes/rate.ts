@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { RunletError } from '../../core/ground/errors.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 
 /** The period in seconds and the limit of requests in `wrangler.toml`. */
@@ -12,7 +12,7 @@ const most = 200;
  * each location: it stops bursts, and budgets stop spending (docs/deploy.md, "Rate limit"). Without the binding nothing is counted.
  */
 export async function assertRate<E extends { Bindings: WorkerEnv }>(c: Context<E>, who: string): Promise<void> {
-	const { rateLimiter } = config(c.env);
+	const { rateLimiter } = readConfig(c.env);
 	if (rateLimiter === undefined || (await rateLimiter.limit({ key: who })).success) return;
 	throw tooMany();
 }

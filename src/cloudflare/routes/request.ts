@@ -6,7 +6,7 @@ import { createDeferred } from '../../core/ground/deferred.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { hashText } from '../../core/ground/hash.ts';
 import { parseJson } from '../../core/ground/json.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import type { Delivery, Handling } from '../rpc/session.ts';
 import { bodyTooLarge, maxBody } from '../wire/body.ts';
 import type { RouteEnv } from './identity.ts';
@@ -90,7 +90,7 @@ export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handli
 
 /** Returns the id for a new session. A repeated request with the same key gets the same id. */
 export function createSessionId(c: Context<RouteEnv>, owner: string, { once }: Handling) {
-	const { sessions } = config(c.env);
+	const { sessions } = readConfig(c.env);
 	return once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${owner} ${once.key}`);
 }
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { toBase64Url } from '../../core/ground/bytes.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import { log, toFailureFields } from '../log.ts';
 import { askDirectory } from '../rpc/directory.ts';
 import type { Once } from '../rpc/session.ts';
@@ -31,13 +31,13 @@ export async function findResent(
 	{ request, isFirst }: Once,
 ): Promise<string | undefined> {
 	if (isFirst) return undefined;
-	return askDirectory(config(c.env).directories, owner, (one) => one.findSent(request));
+	return askDirectory(readConfig(c.env).directories, owner, (one) => one.findSent(request));
 }
 
 /** Stores the session of a request that may be retried. Never throws: without the entry a retry is a new request. */
 export async function noteSent(c: Context<RouteEnv>, owner: string, { request }: Once, session: string): Promise<void> {
 	try {
-		await askDirectory(config(c.env).directories, owner, (one) => one.noteSent(request, session));
+		await askDirectory(readConfig(c.env).directories, owner, (one) => one.noteSent(request, session));
 	} catch (cause) {
 		log('warn', 'request.not_noted', toFailureFields(cause));
 	}

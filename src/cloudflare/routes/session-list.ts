@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { RunletError } from '../../core/ground/errors.ts';
 import { webhookOwner } from '../auth/identity.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import { askDirectory, createCursor, type DirectoryPage, everybody, type Listed } from '../rpc/directory.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
@@ -42,7 +42,7 @@ export async function listSessions(c: Context<RouteEnv>, { owner, ...page }: Que
 
 /** Returns the owners that have a key and those that ever had a session. */
 export async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
-	const { directories, keys } = config(c.env);
+	const { directories, keys } = readConfig(c.env);
 	const listed = await askDirectory(directories, everybody, (one) => one.listOwners(mostOwners + 1));
 	const owners = [...new Set([...listed, webhookOwner, ...keys.map((key) => key.owner)])];
 	if (owners.length <= mostOwners) return owners;
@@ -52,7 +52,7 @@ export async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
 }
 
 function toPage(c: Context<RouteEnv>, owner: string, page: Omit<Query, 'owner'>): Promise<DirectoryPage> {
-	const { directories } = config(c.env);
+	const { directories } = readConfig(c.env);
 	return askDirectory(directories, owner, (one) => one.list(page));
 }
 

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import type { RpcResult } from '../rpc/result.ts';
 import type { Caller, RunOutcome, SessionApi } from '../rpc/session.ts';
 import * as operations from '../wire/operations/sessions.ts';
@@ -131,7 +131,7 @@ async function run(c: Context<RouteEnv>, call: (one: SessionApi) => Promise<RpcR
 }
 
 function findSessionId(c: Context<RouteEnv>) {
-	const { sessions } = config(c.env);
+	const { sessions } = readConfig(c.env);
 	try {
 		return sessions.idFromString(c.req.param('id') ?? '');
 	} catch {

@@ -18,7 +18,7 @@ import {
 	readWholeEntries,
 } from '../../core/skill/kv/layout.ts';
 import { toEtag } from '../../core/skill/kv/prepare.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import { log } from '../log.ts';
 import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../rpc/publisher.ts';
 import { reach } from '../rpc/reach.ts';
@@ -51,7 +51,7 @@ export const skills = new Hono<RouteEnv>()
 		c.header('etag', `"${etag}"`);
 		c.header('vary', 'accept');
 		if (isFresh(c, etag)) return c.body(null, 304);
-		const stored = await config(c.env).skills.get(bodyKey(publishedPrefix, entry.hash), 'json');
+		const stored = await readConfig(c.env).skills.get(bodyKey(publishedPrefix, entry.hash), 'json');
 		const content = v.safeParse(bodySchema, stored);
 		if (!content.success) {
 			logProblem('', 'text_missing', entry.name);
@@ -93,13 +93,13 @@ const mostViolations = 100;
 const publishLimitMs = 60_000;
 
 function publish(c: Ctx, ask: (one: PublisherApi) => Promise<Outcome>): Promise<Outcome> {
-	const { publishers } = config(c.env);
+	const { publishers } = readConfig(c.env);
 	const call = () => ask(publishers.get(publishers.idFromName(publishedPrefix)));
 	return reach(call, { what: 'What publishes skills', isSafe: false, timeoutMs: publishLimitMs });
 }
 
 async function listPublished(c: Ctx): Promise<Map<string, Entry>> {
-	const { skills: kv } = config(c.env);
+	const { skills: kv } = readConfig(c.env);
 	const stored = await kv.get(indexKey(publishedPrefix), 'json');
 	const set = readSkillSet(stored, (message, skill) => logProblem(message, 'entry_invalid', skill));
 	return readWholeEntries(kv, publishedPrefix, set ?? noSkills);
@@ -111,7 +111,7 @@ const logProblem: NonNullable<KvResolverOptions['onProblem']> = (_, problem, ski
 
 /** Searches by words, without a model: needs no key and costs nothing. */
 async function toFoundSkills(c: Ctx, entries: ReadonlyMap<string, Entry>, query: string, limit: number) {
-	const { skills: kv, local } = config(c.env);
+	const { skills: kv, local } = readConfig(c.env);
 	const resolver = kvResolver(kv, { prefix: publishedPrefix, onProblem: logProblem, ...(local && { cacheMs: 0 }) });
 	const skills: readonly { readonly name: string; readonly score?: number }[] =
 		(await resolver.searchFn?.(query, { limit })) ?? [];

@@ -7,7 +7,7 @@ import type { Runtime } from '../agent/runtime.ts';
 import { sessionIdForm } from '../auth/token.ts';
 import { uiHeaders, uiNothing } from '../compat/ui/protocol.ts';
 import { readAnswers, readContent } from '../compat/ui/request.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import { toByteStream } from '../rpc/result.ts';
 import type { Bytes, Caller, PagePost } from '../rpc/session.ts';
 import { attachmentsField } from '../wire/attachment.ts';
@@ -30,7 +30,7 @@ export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 			const body = c.req.valid('json');
 			const { id, caller } = findChat(c, body.id);
 			const agent = findAgent(agents, c.req.param('agent'));
-			chooseModel(agent, body.model ?? undefined, config(c.env).model);
+			chooseModel(agent, body.model ?? undefined, readConfig(c.env).model);
 			const post = readPost(agent, body, caller);
 			const outcome = await askSession(c, id, (one) => one.post(caller, post, readHandling(c, body)));
 			return toUiStream(id, outcome.kind === 'stream' ? outcome.stream : toByteStream(uiNothing(outcome.isWaiting)));
@@ -60,7 +60,7 @@ export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 
 /** Returns the session of a chat and its caller. */
 function findChat(c: Context<RouteEnv>, id: string) {
-	const { sessions } = config(c.env);
+	const { sessions } = readConfig(c.env);
 	if (sessionIdForm.test(id)) {
 		const caller = getCaller(c, id);
 		try {

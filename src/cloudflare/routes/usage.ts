@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { localIdentity } from '../auth/identity.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import { askLedger } from '../rpc/ledger.ts';
 import { getUsage } from '../wire/operations/usage.ts';
 import { isOnlyLocal, type RouteEnv } from './identity.ts';
@@ -15,7 +15,7 @@ const atOnce = 16;
 export const usage = new Hono<RouteEnv>()
 	.get('/', serveOperation(getUsage), async (c) => {
 		const { owner, days } = c.req.valid('query');
-		const { sessionBudget: session, dayBudget: day } = config(c.env);
+		const { sessionBudget: session, dayBudget: day } = readConfig(c.env);
 		const local = isOnlyLocal(c) ? [localIdentity.owner] : [];
 		const owners = owner === undefined ? [...new Set([...(await findOwners(c)), ...local])].sort() : [owner];
 		const found = [];
@@ -27,7 +27,7 @@ export const usage = new Hono<RouteEnv>()
 	.all('/', refuseMethod('GET'));
 
 async function listDays(c: Context<RouteEnv>, owner: string, count: number) {
-	const { ledgers } = config(c.env);
+	const { ledgers } = readConfig(c.env);
 	const days = await askLedger(
 		() => ledgers.get(ledgers.idFromName(owner)),
 		(one) => one.days(count),

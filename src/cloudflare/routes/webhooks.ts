@@ -8,7 +8,7 @@ import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { WebhookMessage, WebhookOptions } from '../agent/webhook-mapping.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import { logUnexpected } from '../log.ts';
 import { type Input, type SessionApi, webhookKey } from '../rpc/session.ts';
 import { assertSigned, sources, type Verified, verify, type WebhookEvent } from '../webhooks/index.ts';
@@ -60,7 +60,7 @@ export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
 		.post('/:agent/:source', serveOperation(receiveWebhook), async (c) => {
 			const { agent, source, options } = findEndpoint(agents, c.req.param());
-			const secrets = config(c.env).findWebhookSecrets(source.name, agent.name);
+			const secrets = readConfig(c.env).findWebhookSecrets(source.name, agent.name);
 			const { headers } = c.req.raw;
 			const verified = await orStranger(c, async () => {
 				assertSigned(source, headers, { now: Date.now() });
@@ -157,7 +157,7 @@ function findReceiver(
 	c: Context<RouteEnv>,
 	{ callback, responseUrl, isPublic = false, comment }: Omit<WebhookMessage, 'text'>,
 ): string | undefined {
-	const { local, github } = config(c.env);
+	const { local, github } = readConfig(c.env);
 	if (responseUrl !== undefined) {
 		const url = assertSlackUrl(responseUrl, local !== undefined);
 		return formatReplyTarget({ kind: 'slack', url, isPublic });
@@ -169,7 +169,7 @@ function findReceiver(
 
 function callbackUrl(c: Context<RouteEnv>, callback: string | undefined): string | undefined {
 	if (callback === undefined) return undefined;
-	const { findCallbackSecrets, local } = config(c.env);
+	const { findCallbackSecrets, local } = readConfig(c.env);
 	findCallbackSecrets();
 	return assertPublicUrl(callback, { allowLoopback: local !== undefined, field: 'callback' }).href;
 }
@@ -183,7 +183,7 @@ async function take(
 	{ source, id, body }: WebhookEvent & Pick<Verified, 'body'>,
 	{ session, metadata, sender = source, answers, ...message }: MappedMessage,
 ): Promise<Response> {
-	const { sessions } = config(c.env);
+	const { sessions } = readConfig(c.env);
 	const owner = isOnlyLocal(c) ? localIdentity.owner : webhookOwner;
 	const caller = { owner };
 	// If the id is not signed, the body chooses the session: a replay with a new id finds the same session.

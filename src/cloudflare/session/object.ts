@@ -1,6 +1,6 @@
 import type { Runtime } from '../agent/runtime.ts';
 import type { ProtocolContext } from '../compat/format.ts';
-import { config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { log, toFailureFields } from '../log.ts';
 import { DurableObject } from '../objects/durable-object.ts';
@@ -59,7 +59,7 @@ class Session extends DurableObject<WorkerEnv> implements SessionApi {
 	constructor(ctx: DurableObjectState, env: WorkerEnv, runtime: Runtime) {
 		super(ctx, env);
 		const id = ctx.id.toString();
-		const settings = () => config(env);
+		const settings = () => readConfig(env);
 		const store = new SessionStore(ctx.storage);
 		const runner = new Runner({ runtime, store, config: settings });
 		const access = new Access(store, settings);
@@ -274,7 +274,7 @@ class Session extends DurableObject<WorkerEnv> implements SessionApi {
 
 	/** The session as its routes show it. */
 	#show(): SessionState {
-		return showSession(this.#store, this.#runner.budget(), this.#runtime, () => config(this.env).model);
+		return showSession(this.#store, this.#runner.budget(), this.#runtime, () => readConfig(this.env).model);
 	}
 }
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
-import { config } from '../../../src/cloudflare/config/config.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { createProviders } from '../../../src/cloudflare/config/models.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { createChatOptions } from '../../../src/cloudflare/session/run/prepare.ts';
@@ -73,7 +73,7 @@ test('a key makes its models ready; a key that is empty is none', async () => {
 });
 
 test('a model without its key is an error that names the variable, and no fallback', async () => {
-	const options = createChatOptions(runtime, config(bindings), { agent: 'many', model: undefined, owner: 'local' });
+	const options = createChatOptions(runtime, readConfig(bindings), { agent: 'many', model: undefined, owner: 'local' });
 	const run = chat.run(options, [chat.userMessage('Hello')]);
 	const warnings: unknown[] = [];
 	for await (const event of run.events) if (event.type === 'warning') warnings.push(event);
@@ -94,7 +94,7 @@ test('a base URL that is none is named', async () => {
 });
 
 test("a session's context limit is its model's window, where it is known", async () => {
-	const { modelContextWindow } = createChatOptions(runtime, config({ ...bindings, ANTHROPIC_API_KEY: 'a' }), {
+	const { modelContextWindow } = createChatOptions(runtime, readConfig({ ...bindings, ANTHROPIC_API_KEY: 'a' }), {
 		agent: 'many',
 		model: undefined,
 		owner: 'local',

@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { config } from '../../../src/cloudflare/config/config.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { createEnvironment } from '../../../src/cloudflare/config/environment.ts';
 import { createKeys } from '../../credentials.ts';
 
 const { DAY_BUDGET_TOKENS: _, ...bindings } = { DAY_BUDGET_TOKENS: undefined, ...env };
-const readBudget = (variables: object) => config({ ...bindings, ...variables }).findDayBudget('somebody');
+const readBudget = (variables: object) => readConfig({ ...bindings, ...variables }).findDayBudget('somebody');
 
 test('without its variables a day has a usual budget, and with none it has none; each of them sets its own cap, as text or as a number', () => {
 	expect(readBudget({})).toEqual({ tokens: 20_000_000 });
@@ -34,7 +34,7 @@ test('a budget that is none, or set to nothing, is refused with the variable and
 
 test('a binding that is missing is named', () => {
 	for (const name of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHERS']) {
-		expect(() => config({ ...env, [name]: undefined })).toThrow(
+		expect(() => readConfig({ ...env, [name]: undefined })).toThrow(
 			expect.objectContaining({
 				code: 'not_configured',
 				message: expect.stringMatching(new RegExp(`^${name}: .*wrangler.toml`)),
@@ -45,7 +45,7 @@ test('a binding that is missing is named', () => {
 
 test('with accounts an owner without a key has the budget of a day, and tokens of accounts count; without them neither', async () => {
 	const { bindings: given } = await createKeys({ shop: ['run'] }, { DAY_BUDGET_TOKENS: 7 });
-	const read = (hasAccounts: boolean) => config(createEnvironment({ hasAccounts })(given));
+	const read = (hasAccounts: boolean) => readConfig(createEnvironment({ hasAccounts })(given));
 	expect(read(true).findDayBudget('ada@example.com')).toEqual({ tokens: 7 });
 	expect(read(false).findDayBudget('ada@example.com')).toEqual({ tokens: 0 });
 	expect([read(true).knowsKey('account'), read(false).knowsKey('account')]).toEqual([true, false]);

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, test } from 'vitest';
 import { hashKey, type KeyRecord, makeKey } from '../../../src/cloudflare/auth/key.ts';
-import { config } from '../../../src/cloudflare/config/config.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import worker from '../../worker.ts';
 
 /** Requests to a Worker with three keys: two owners, and one who may change skills only. */
@@ -155,7 +155,7 @@ test('the day of an owner is capped by what its keys say, and without a key noth
 	const another = { ...record, id: 'another1', owner: id, budget: { tokens: 5, usd: 2 } };
 	const loose = { id: 'loosekey', owner: 'loose', hash: record.hash, budget: { tokens: 7 } };
 	// The session's object has the test's own environment, so the configuration itself is asked.
-	const { findDayBudget, knowsKey } = config({
+	const { findDayBudget, knowsKey } = readConfig({
 		...env,
 		DAY_BUDGET_USD: '9',
 		API_KEYS: JSON.stringify([record, another, loose]),

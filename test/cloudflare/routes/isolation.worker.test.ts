@@ -2,7 +2,7 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeTokenKey, signToken } from '../../../src/cloudflare/auth/token.ts';
-import { config } from '../../../src/cloudflare/config/config.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { readObject } from '../../client.ts';
 import { createKeys } from '../../credentials.ts';
 import { createRandom, createSeed } from '../../endurance/random.ts';
@@ -271,7 +271,7 @@ test('a token does at its own session what needs no key, and nothing of what nee
 test('the spending of an owner does not count for others and is hidden from them and from tokens', async () => {
 	const alices = await create(keys.alice);
 	const bobs = await create(keys.bob);
-	const own = await runInDurableObject(readObject(alices.id), (one) => config(Reflect.get(one, 'env')));
+	const own = await runInDurableObject(readObject(alices.id), (one) => readConfig(Reflect.get(one, 'env')));
 	const before = Object.getOwnPropertyDescriptors(own);
 	Object.assign(own, { findDayBudget: () => ({ tokens: 100_000 }) });
 	try {

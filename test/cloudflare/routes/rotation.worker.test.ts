@@ -1,7 +1,7 @@
 /** A key that was rotated: until its end both are good, then the second alone. */
 import { beforeEach, expect, test, vi } from 'vitest';
 import { isOver } from '../../../src/cloudflare/auth/key.ts';
-import { config } from '../../../src/cloudflare/config/config.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { createKeys } from '../../credentials.ts';
 import worker from '../../worker.ts';
 
@@ -53,12 +53,12 @@ test('only the holder of a key learns that it ended', async () => {
 
 test('its cap for the day ends with it, and an owner whose last key has ended spends nothing', async () => {
 	const [first] = records;
-	const read = (expiresAt: string) => config(bindingsWith(expiresAt) as never);
+	const read = (expiresAt: string) => readConfig(bindingsWith(expiresAt) as never);
 	expect(read(at(hour)).findDayBudget('shop').tokens).toBe(5);
 	expect(read(at(-1_000)).findDayBudget('shop').tokens).toBeUndefined();
 	expect(read(at(-1_000)).knowsKey(first?.id ?? '')).toBe(false);
 	const alone = JSON.stringify([{ ...first, expiresAt: at(-1_000) }]);
-	const last = config({ ...known, API_KEYS: alone } as never);
+	const last = readConfig({ ...known, API_KEYS: alone } as never);
 	expect(last.findDayBudget('shop')).toEqual({ tokens: 0 });
 	// A Worker whose keys have all ended answers nobody, this machine neither.
 	expect(last.keys).toHaveLength(1);
@@ -69,7 +69,7 @@ test('its cap for the day ends with it, and an owner whose last key has ended sp
 test('a key ends at its time without a new deployment', () => {
 	vi.useFakeTimers({ toFake: ['Date'] });
 	try {
-		const read = config(bindingsWith(at(hour)) as never);
+		const read = readConfig(bindingsWith(at(hour)) as never);
 		const id = records[0]?.id ?? '';
 		expect(read.knowsKey(id)).toBe(true);
 		vi.setSystemTime(Date.now() + hour + 1_000);

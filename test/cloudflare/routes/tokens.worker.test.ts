@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { signToken } from '../../../src/cloudflare/auth/token.ts';
-import { config } from '../../../src/cloudflare/config/config.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { allEvents, readEvents, readObject } from '../../client.ts';
 import { createKeys } from '../../credentials.ts';
 import { play } from '../../script.ts';
@@ -178,7 +178,7 @@ describe('a token that is revoked', () => {
 		const { id, token } = await create();
 		const { token: second } = await makeToken(id);
 		// The session's object has the test's own environment, in which no key was revoked.
-		const own = await runInDurableObject(readObject(id), (object) => config(Reflect.get(object, 'env')));
+		const own = await runInDurableObject(readObject(id), (object) => readConfig(Reflect.get(object, 'env')));
 		const { knowsKey } = own;
 		const keyId = keys.alice.split('_')[1];
 		Object.assign(own, { knowsKey: (key: string) => key !== keyId });
@@ -255,7 +255,7 @@ describe('a stream that is read with a token', () => {
 
 	test('ends when the key of the token is revoked', async () => {
 		const { id, streams, gate } = await running();
-		const own = await runInDurableObject(readObject(id), (object) => config(Reflect.get(object, 'env')));
+		const own = await runInDurableObject(readObject(id), (object) => readConfig(Reflect.get(object, 'env')));
 		const { knowsKey } = own;
 		Object.assign(own, { knowsKey: () => false });
 		gate.resolve();

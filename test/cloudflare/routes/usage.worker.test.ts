@@ -1,7 +1,7 @@
 /** What an admin reads of spending, and what may be spent where nobody says. */
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { config } from '../../../src/cloudflare/config/config.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { setClock } from '../../clock.ts';
 import { createKeys } from '../../credentials.ts';
 import { play } from '../../script.ts';
@@ -72,7 +72,7 @@ describe('a budget that nobody sets', () => {
 	const bare = { SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' };
 	const read = (more: object) => {
 		const { SESSION_BUDGET_TOKENS: _, DAY_BUDGET_TOKENS: __, ...unset } = { ...bare, ...env };
-		const { sessionBudget, findDayBudget } = config({ ...unset, ...more });
+		const { sessionBudget, findDayBudget } = readConfig({ ...unset, ...more });
 		return [sessionBudget, findDayBudget('local')];
 	};
 
@@ -87,7 +87,7 @@ describe('a budget that nobody sets', () => {
 
 	test.each([['lots'], ['-1'], ['0'], [''], ['NaN']])('cannot be %j', (given) => {
 		for (const name of ['SESSION_BUDGET_TOKENS', 'SESSION_BUDGET_USD', 'DAY_BUDGET_TOKENS', 'DAY_BUDGET_USD'])
-			expect(() => config({ ...env, [name]: given })).toThrow(name);
+			expect(() => readConfig({ ...env, [name]: given })).toThrow(name);
 	});
 });
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { createResolver } from '../../../src/cloudflare/agent/resolver.ts';
-import { config } from '../../../src/cloudflare/config/config.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { createRunlet, defineAgent, type RunletOptions, type SkillSource } from '../../../src/cloudflare/index.ts';
 import { type Skill, skill } from '../../../src/core/index.ts';
 
@@ -14,7 +14,7 @@ const local = { ...withoutSkills, LOCAL: 'true' };
 
 /** The names of the skills that a run of an agent is offered. */
 async function listSkills(agent: Parameters<typeof defineAgent>[0], skills?: SkillSource, owner = 'ada') {
-	const reader = { runtime: { skills }, config: config({ ...env }), providers: [], owner };
+	const reader = { runtime: { skills }, config: readConfig({ ...env }), providers: [], owner };
 	const resolver = createResolver(defineAgent(agent), reader);
 	return resolver === undefined ? undefined : (await resolver.listFn(turn)).map(({ name }) => name);
 }

@@ -1,6 +1,6 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { config } from '../../../src/cloudflare/config/config.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { RunletError } from '../../../src/core/ground/errors.ts';
 import {
 	allEvents,
@@ -187,7 +187,9 @@ describe('the budget of a session', () => {
 describe("the budget of an owner's day", () => {
 	/** With a limit of the day, that the Worker under test has not. */
 	const limited = async (work: () => Promise<void>, more: object = {}): Promise<void> => {
-		const own = await runInDurableObject(readObject(await createSession()), (one) => config(Reflect.get(one, 'env')));
+		const own = await runInDurableObject(readObject(await createSession()), (one) =>
+			readConfig(Reflect.get(one, 'env')),
+		);
 		const before = Object.getOwnPropertyDescriptors(own);
 		Object.assign(own, { findDayBudget: () => ({ tokens: 100_000 }) }, more);
 		await work().finally(() => Object.defineProperties(own, before));

@@ -2,7 +2,7 @@ import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { Webhook } from 'standardwebhooks';
 import * as v from 'valibot';
 import { describe, expect, inject, test } from 'vitest';
-import { config } from '../../../src/cloudflare/config/config.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { retryDelay } from '../../../src/cloudflare/webhooks/callback.ts';
 import { allEvents, follow, readObject, request, restart } from '../../client.ts';
 import { play } from '../../script.ts';
@@ -357,7 +357,9 @@ describe('the answer to an issue of GitHub', () => {
 		const comments = `${api.url}/repos/${about.replace('#', '/issues/')}/comments`;
 		await fetch(comments, { method: 'PUT', body: '[502]' });
 		const github = { GITHUB_TOKEN: 'token-of-github', GITHUB_API_URL: api.url };
-		const own = await runInDurableObject(readObject(drafted.sessionId), (object) => config(Reflect.get(object, 'env')));
+		const own = await runInDurableObject(readObject(drafted.sessionId), (object) =>
+			readConfig(Reflect.get(object, 'env')),
+		);
 		const before = own.github;
 		Object.assign(own, { github: { token: github.GITHUB_TOKEN, baseURL: github.GITHUB_API_URL } });
 		const send = (payload: object, event: string) => {

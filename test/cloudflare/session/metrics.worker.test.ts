@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, type MockInstance, test, vi } from 'vitest';
-import { config } from '../../../src/cloudflare/config/config.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import type { DataPoint, MetricsDataset } from '../../../src/cloudflare/config/env.ts';
 import { RunletError } from '../../../src/core/ground/errors.ts';
 import { allEvents, createSession, follow, readEvents, readObject, request, restart, send } from '../../client.ts';
@@ -17,7 +17,7 @@ afterEach(() => void vi.restoreAllMocks());
 beforeEach(async () => {
 	points.length = 0;
 	await runInDurableObject(readObject(await createSession()), (object) => {
-		const { metrics } = config(Reflect.get(object, 'env'));
+		const { metrics } = readConfig(Reflect.get(object, 'env'));
 		if (metrics === undefined) throw new Error('METRICS is not bound');
 		dataset = vi.spyOn(metrics, 'writeDataPoint').mockImplementation((point) => void points.push(point));
 	});

@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { config } from '../../../src/cloudflare/config/config.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import type { Cost } from '../../../src/cloudflare/rpc/ledger.ts';
 import { usualLimitMs } from '../../../src/cloudflare/rpc/reach.ts';
 import { Owner } from '../../../src/cloudflare/session/run/owner.ts';
@@ -16,7 +16,7 @@ const down = () => {
 
 /** The configuration of the Worker under test, changed for a while. */
 async function changed(more: object): Promise<() => void> {
-	const own = await runInDurableObject(readObject(await createSession()), (one) => config(Reflect.get(one, 'env')));
+	const own = await runInDurableObject(readObject(await createSession()), (one) => readConfig(Reflect.get(one, 'env')));
 	const before = Object.getOwnPropertyDescriptors(own);
 	Object.assign(own, more);
 	return () => void Object.defineProperties(own, before);
@@ -170,7 +170,7 @@ describe('what a call came to', () => {
 			const store = new SessionStore(storage);
 			store.create({ id: 's', agent: 'thrifty', owner: 'local', createdAt: 1 });
 			store.outbox.owe('local', 'run_1.1', { tokens: 42, usd: 0 }, Date.now());
-			const own = config(Reflect.get(object, 'env'));
+			const own = readConfig(Reflect.get(object, 'env'));
 			const owner = new Owner(store, () => ({ ...own, ledgers: readNamespace(env.LEDGERS, { settle: forever }) }));
 			vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 			try {

@@ -1,4 +1,4 @@
-import { config } from '../../config/config.ts';
+import { readConfig } from '../../config/config.ts';
 import type { WorkerEnv } from '../../config/env.ts';
 import { askDirectory, type DirectoryApi, type DirectoryPage, everybody, type Listed } from '../../rpc/directory.ts';
 import { DurableObject } from '../durable-object.ts';
@@ -19,7 +19,7 @@ export class Directory extends DurableObject<WorkerEnv> implements DirectoryApi 
 	async touch(entry: Listed, owner?: string): Promise<void> {
 		this.#store.touch(entry);
 		if (owner === undefined || this.#store.hasOwner(owner)) return;
-		const { directories } = config(this.env);
+		const { directories } = readConfig(this.env);
 		await askDirectory(directories, everybody, (one) => one.addOwner(owner));
 		this.#store.addOwner(owner);
 	}

@@ -1,4 +1,4 @@
-import { config } from '../../config/config.ts';
+import { readConfig } from '../../config/config.ts';
 import type { WorkerEnv } from '../../config/env.ts';
 import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../../rpc/publisher.ts';
 import { DurableObject } from '../durable-object.ts';
@@ -16,7 +16,7 @@ export class Publisher extends DurableObject<WorkerEnv> implements PublisherApi 
 
 	constructor(ctx: DurableObjectState, env: WorkerEnv, { paceMs = 1_100 }: PublisherOptions = {}) {
 		super(ctx, env);
-		const { skills, local } = config(env);
+		const { skills, local } = readConfig(env);
 		this.#writer = new SkillWriter(skills, new PublisherStore(ctx.storage), {
 			prefix: publishedPrefix,
 			paceMs,
