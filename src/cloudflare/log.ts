@@ -102,14 +102,18 @@ export function toFailureFields(
 }
 
 /**
- * Logs what a tool's function threw: its class and its stack frames. Includes the message only on a developer's own
- * machine.
+ * Logs what a function of the project threw: its class and its stack frames. Includes the message only on a developer's
+ * own machine.
  */
-export function logThrown(tool: string, thrown: unknown, { local }: { readonly local: boolean }): void {
+export function logThrown(
+	event: 'tool.threw' | 'authenticate.threw',
+	thrown: unknown,
+	{ tool, local }: { readonly tool?: string; readonly local: boolean },
+): void {
 	const { 'exception.type': type, 'exception.stacktrace': stack } = toFailureFields(thrown);
 	const fields = { 'gen_ai.tool.name': tool, 'exception.type': type, 'exception.stacktrace': stack };
 	const message = local ? redactSecrets(toMessageText(thrown)).slice(0, 1_000) : undefined;
-	write('error', 'tool.threw', fields, message === undefined ? {} : { 'exception.message': message });
+	write('error', event, fields, message === undefined ? {} : { 'exception.message': message });
 }
 
 /** Logs a failure that is Runlet's own fault. A failure that the caller can fix is only in the answer. */

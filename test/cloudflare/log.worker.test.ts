@@ -85,8 +85,8 @@ describe('what a tool threw', () => {
 	test('is told by its class and its lines; by its message on the own machine only, and never with a secret', () => {
 		watch();
 		const thrown = new TypeError(`no ${canary}`);
-		logThrown('book_table', thrown, { local: false });
-		logThrown('book_table', thrown, { local: true });
+		logThrown('tool.threw', thrown, { tool: 'book_table', local: false });
+		logThrown('tool.threw', thrown, { tool: 'book_table', local: true });
 		const [deployed, local] = lines();
 		expect(deployed).toMatchObject({
 			event: 'tool.threw',

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
 import { RunletError, toMessageText } from '../../core/ground/errors.ts';
+import { withTimeLimit } from '../../core/ground/time-limit.ts';
 import type { Env } from '../../core/tool/index.ts';
 import { type Identity, localIdentity, webhookOwner } from './identity.ts';
 import { type Scope, scopes } from './key.ts';
@@ -45,17 +46,50 @@ const schema = v.strictObject({
 	scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.nonEmpty('must not be empty')), ['run']),
 });
 
+/** How long `authenticate` may take, in milliseconds. */
+const limitMs = 10_000;
+/** When a client should try again, in seconds. */
+const retryAfter = 5;
+
 /**
- * Returns the identity of a request's account. Throws `auth` if there is none, and `not_configured` if `authenticate`
- * gives something else than an account. An error that it throws passes.
+ * Returns the identity of a request's account. Throws `auth` if there is none, `not_configured` if `authenticate` gives
+ * something else than an account or throws, and `overloaded` if it takes too long. A `RunletError` that it throws passes.
+ *
+ * @param onThrow gets what it throws, for the log: the message may hold a secret
  */
-export async function identifyAccount(authenticate: Authenticate, request: Request, env: Env): Promise<Identity> {
-	const given = await authenticate(request, env);
+export async function identifyAccount(
+	authenticate: Authenticate,
+	{ request, env, onThrow }: { readonly request: Request; readonly env: Env; onThrow(thrown: unknown): void },
+): Promise<Identity> {
+	const given = await callInTime(async () => {
+		try {
+			return await authenticate(request, env);
+		} catch (thrown) {
+			if (thrown instanceof RunletError) throw thrown;
+			onThrow(thrown);
+			const message = 'authenticate of createRunlet threw an error. The log has it, as authenticate.threw.';
+			throw new RunletError('not_configured', message, undefined, { cause: thrown });
+		}
+	});
 	if (given === undefined || given === null)
 		throw new RunletError('auth', 'Authorization: this request is signed in to no account. Sign in first.', {
 			field: 'Authorization',
 		});
 	return { kind: 'key', keyId: accountKeyId, ...checkAccount(given) };
+}
+
+async function callInTime<T>(call: () => Promise<T>): Promise<T> {
+	let isOver = false;
+	const answer = call().finally(() => {
+		isOver = true;
+	});
+	try {
+		return await withTimeLimit(answer, limitMs, 'authenticate of createRunlet');
+	} catch (error) {
+		if (isOver) throw error;
+		const message = `${toMessageText(error)} Try again in a moment. If it lasts, look at what authenticate waits for.`;
+		throw new RunletError('overloaded', message, { retryAfter }, { cause: error });
+	}
 }
 
 function checkAccount(given: Account) {

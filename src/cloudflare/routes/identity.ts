@@ -8,6 +8,7 @@ import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../au
 import { readConfig, readDoor } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { findOrigin } from '../config/environment.ts';
+import { logThrown } from '../log.ts';
 import type { Caller } from '../rpc/session.ts';
 import { assertRate, assertStrangerRate } from './rate.ts';
 
@@ -124,7 +125,11 @@ async function identifyCaller(c: Context<RouteEnv>): Promise<Identity> {
 	const url = new URL(c.req.url);
 	url.pathname = `${basePath}${url.pathname}`;
 	const { method, headers } = c.req.raw;
-	return identifyAccount(accounts, new Request(url, { method, headers }), findOrigin(c.env).given);
+	return identifyAccount(accounts, {
+		request: new Request(url, { method, headers }),
+		env: findOrigin(c.env).given,
+		onThrow: (thrown) => logThrown('authenticate.threw', thrown, { local: readDoor(c.env).local !== undefined }),
+	});
 }
 
 /**

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Authenticate, createRunlet, defineAgent, type Runlet } from '../../../src/cloudflare/index.ts';
+import { RunletError } from '../../../src/core/ground/errors.ts';
 import { createKeys } from '../../credentials.ts';
 import { senders } from '../webhooks/senders.ts';
 
@@ -154,7 +155,9 @@ test.each(['webhooks', 'local', '*', '', 'a b', 'é', 'x'.repeat(129)])(
 	},
 );
 
-test('an error of authenticate is not shown, and lets nobody in', async () => {
+test('an error of authenticate is named but not shown, lets nobody in, and is in the log', async () => {
+	const errors = vi.spyOn(console, 'error').mockImplementation(() => {});
+	onTestFinished(() => errors.mockRestore());
 	const broken = createRunlet({
 		agents,
 		authenticate: () => {
@@ -162,8 +165,49 @@ test('an error of authenticate is not shown, and lets nobody in', async () => {
 		},
 	});
 	const response = await ask('/v1/sessions', { of: broken, as: 'ada' });
-	expect(response.status).toBe(500);
-	expect(await response.text()).not.toContain('password');
+	const text = await response.text();
+	expect([response.status, text]).toEqual([503, expect.stringContaining('authenticate of createRunlet threw')]);
+	expect(text).not.toContain('password');
+	const lines = () => errors.mock.calls.map(([line]) => JSON.parse(line));
+	expect(lines()).toMatchObject([{ event: 'authenticate.threw', 'exception.type': 'TypeError' }]);
+	expect(errors.mock.calls.join()).not.toContain('password');
+
+	const local = { ...deployed, LOCAL: 's'.repeat(40) };
+	expect((await ask('/v1/sessions', { of: broken, as: 'ada', given: local })).status).toBe(503);
+	expect(lines()[1]).toMatchObject({ 'exception.message': 'password of the database' });
+});
+
+test('a RunletError of authenticate is the answer', async () => {
+	const closed = createRunlet({
+		agents,
+		authenticate: () => {
+			throw new RunletError('forbidden', 'This account is closed.');
+		},
+	});
+	const response = await ask('/v1/sessions', { of: closed, as: 'ada' });
+	expect([response.status, await response.text()]).toEqual([403, expect.stringContaining('This account is closed.')]);
+});
+
+test('an authenticate that does not answer is a 503 that names it, after ten seconds', async () => {
+	vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+	onTestFinished(() => void vi.useRealTimers());
+	const called = Promise.withResolvers<void>();
+	const stuck = createRunlet({
+		agents,
+		authenticate: () => {
+			called.resolve();
+			return new Promise(() => {});
+		},
+	});
+	const asked = ask('/v1/sessions', { of: stuck, as: 'ada' });
+	await called.promise;
+	await vi.advanceTimersByTimeAsync(10_000);
+	const response = await asked;
+	expect([response.status, response.headers.get('retry-after'), await response.text()]).toEqual([
+		503,
+		'5',
+		expect.stringContaining('authenticate of createRunlet did not answer within 10000 ms'),
+	]);
 });
 
 test('authenticate gets the request as it was sent, without its body, and the environment of the project', async () => {

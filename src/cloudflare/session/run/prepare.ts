@@ -107,7 +107,7 @@ export function createChatOptions(
 		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
 		context: { env: config.env },
 		skillResolver: createResolver(agent, { runtime, config, providers, owner: session.owner }),
-		onToolThrow: (tool, thrown) => logThrown(tool, thrown, { local: config.local !== undefined }),
+		onToolThrow: (tool, thrown) => logThrown('tool.threw', thrown, { tool, local: config.local !== undefined }),
 		toolChoice: session.toolChoice,
 		...session.terms,
 		maxOutputTokens: takeShorter(agent.maxOutputTokens, session.maxOutputTokens),
