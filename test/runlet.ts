@@ -51,9 +51,10 @@ export async function startRunletIn(project: string, ...options: readonly string
 		forget: (): void => server.forget(),
 		exited: (): Promise<void> => server.exited,
 		stop,
-		restart: async (): Promise<void> => {
+		/** Resolves when the new output matches. */
+		restart: async (until?: RegExp): Promise<void> => {
 			await stop('SIGTERM');
-			server = await serve(project, port, folder, options);
+			server = await serve(project, port, folder, options, until);
 		},
 		close: async (): Promise<void> => {
 			await stop('SIGTERM');
@@ -64,7 +65,13 @@ export async function startRunletIn(project: string, ...options: readonly string
 	};
 }
 
-async function serve(project: string, port: number, folder: string, more: readonly string[]) {
+async function serve(
+	project: string,
+	port: number,
+	folder: string,
+	more: readonly string[],
+	until: RegExp = /Runlet is at /,
+) {
 	// A dozen parallel servers need not all check the types. A test of that passes --type-check.
 	const own = ['--port', String(port), '--persist-to', folder, '--no-type-check'];
 	const options = ['start', '--', ...own, ...more];
@@ -88,7 +95,7 @@ async function serve(project: string, port: number, folder: string, more: readon
 		look();
 		return promise.finally(() => waiting.delete(look));
 	};
-	await says(/Runlet is at /);
+	await says(until);
 	const forget = (): void => {
 		output = '';
 	};

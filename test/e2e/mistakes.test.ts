@@ -18,7 +18,11 @@ afterAll(async () => {
 	await rm(project, { recursive: true, force: true });
 });
 
-const agents = () => fetch(`${runlet.url}/v1/agents`);
+/** Asks again when told to: on a busy machine a start takes longer than a request waits. */
+async function agents(): Promise<Response> {
+	const response = await fetch(`${runlet.url}/v1/agents`);
+	return response.status === 503 && response.headers.has('retry-after') ? agents() : response;
+}
 
 /** The living processes of that name: `wrangler` is the one of Node that runs it. */
 function find(name: string): number[] {
@@ -110,6 +114,45 @@ test.each(mistakes)(
 		expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('Mend it and save')]);
 		await writeFile(path, good);
 		await runlet.says(/Runlet runs what was saved/);
+		expect((await agents()).status).toBe(200);
+	},
+);
+
+const atStart = [
+	[
+		'when it starts',
+		async (path: string, wrong: string) => {
+			await writeFile(path, wrong);
+			await runlet.restart(/The Worker does not run: .*Unexpected/);
+		},
+		/Runlet is at /,
+	],
+	[
+		'after an error at load',
+		async (path: string, wrong: string) => {
+			await writeFile(path, `${await readFile(path, 'utf8')}\nthrow new TypeError('at load');\n`);
+			await runlet.says(/The Worker does not run: .*at load/);
+			await writeFile(path, wrong);
+			await runlet.says(/The Worker does not run: .*Unexpected/);
+		},
+		/Runlet runs what was saved/,
+	],
+] as const;
+
+test.each(atStart)(
+	'a syntax error that is there %s does not stay: it goes on when it is mended',
+	async (_, spoil, says) => {
+		const path = join(project, file);
+		const good = await readFile(path, 'utf8');
+		runlet.forget();
+		await spoil(path, `${good}\nconst x = ;\n`);
+		expect((await agents()).status).toBe(503);
+		// The next mistake is told as well.
+		await writeFile(path, `${good}\nconst y = );\n`);
+		await runlet.says(/The Worker does not run: .*Unexpected "\)"/);
+		runlet.forget();
+		await writeFile(path, good);
+		await runlet.says(says);
 		expect((await agents()).status).toBe(200);
 	},
 );

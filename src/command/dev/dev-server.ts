@@ -137,6 +137,16 @@ export class DevServer {
 	retry(savedAt = Date.now()): void {
 		this.#savedAt = savedAt;
 		if (this.#wrangler === undefined && this.#intent === 'run') this.start();
+		else this.#replaceBlind();
+	}
+
+	/** Replaces a Wrangler whose first build failed once a newer file is saved: it watches no file itself. */
+	#replaceBlind(): void {
+		const wrangler = this.#wrangler;
+		if (wrangler === undefined || wrangler.upSince !== undefined || this.#intent !== 'run') return;
+		if (this.#mistake === undefined || this.#savedAt <= (wrangler.readAt ?? 0)) return;
+		this.#mistake = undefined;
+		this.#end(wrangler, 'restart', 'SIGTERM');
 	}
 
 	/** Restarts the server with the current variables. */
@@ -203,6 +213,7 @@ export class DevServer {
 		this.#options.print(`\n${words}\n`);
 		this.#options.onMistake(this.#mistake);
 		this.#wake();
+		this.#replaceBlind();
 	}
 
 	#noteUp(wrangler: Wrangler, address: Address): void {
