@@ -91,7 +91,7 @@ const mistakes = [
 		'a tool that is wrong',
 		(good: string) =>
 			`import { tool } from 'runlet';\n${good}\ntool.define({\n\tname: 'pay',\n\tdescription: '',\n\tinputSchema: {},\n\t// @ts-expect-error\n\tneedApproval: true,\n});\n`,
-		/assistant\.ts:\d+:\d+: .*needApproval: no such field \(tool pay\)\. Did you mean needsApproval\?/,
+		/assistant\.ts:\d+:\d+: .*needApproval: no such field \(tool pay\)\. Did you mean needsApproval\? Mend it and save/,
 	],
 	[
 		'an agent that is wrong',

@@ -106,7 +106,7 @@ export class DevServer {
 		const wrangler: Wrangler = { child, readAt, tail: '' };
 		this.#wrangler = wrangler;
 		const onMistake = (what: string) =>
-			this.#wait(`The Worker does not run: ${what.replace(/\.$/, '')}. Mend it and save: it is tried again.`);
+			this.#wait(`The Worker does not run: ${what.replace(/[^.?!]$/, '$&.')} Mend it and save: it is tried again.`);
 		const read = createOutput({ lines: this.#lines, print, onMistake, json });
 		for (const stream of [child.stdout, child.stderr]) {
 			stream?.setEncoding('utf8').on('data', (text: string) => {
