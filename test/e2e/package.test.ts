@@ -108,7 +108,7 @@ test('the SDKs that the package holds a copy of ask their APIs, and their licenc
 	expect(stdout).toBe('auth\nauth\n');
 	expect(asked).toEqual(['POST /v1/messages Bearer a', 'POST /v1/responses Bearer o']);
 	const licenses = readFileSync(join(project, 'node_modules/runlet/dist/LICENSES.txt'), 'utf8');
-	for (const name of ['@anthropic-ai/sdk', 'openai', 'hono-openapi'])
+	for (const name of ['@anthropic-ai/sdk', 'openai', 'hono-openapi', 'eventsource-parser'])
 		expect(licenses).toMatch(new RegExp(`^${name} `, 'm'));
 });
 

@@ -1,7 +1,7 @@
-import { createParser } from 'eventsource-parser';
 import { RunletError } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
 import { createWireBounds, createWireMeter } from './bounded.ts';
+import { createParser } from './event-parser.ts';
 import type { Json } from './json.ts';
 
 /** Stands for the line `data: [DONE]`, which ends a stream of OpenAI's dialect. */
