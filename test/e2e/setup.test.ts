@@ -119,6 +119,16 @@ describe('npm run deploy -- --dry-run runs what would be deployed, and says what
 		expect(stderr).toMatch(/^MODEL: "gtp-5" is no model/m);
 	});
 
+	test('Durable Objects that no migration gives SQLite, with the line that is missing', async () => {
+		const [status, stderr] = await dryRun('wrangler.toml', (text) =>
+			text.replace('["Session"]', '[]').replace('["Ledger", "Directory"]', '["Directory"]'),
+		);
+		expect([status, stderr]).toEqual([
+			1,
+			expect.stringMatching(/^SESSIONS, LEDGERS: no migration .* new_sqlite_classes = \["Session", "Ledger"\]/m),
+		]);
+	});
+
 	test('an agent that is listed twice, with the line of createRunlet', async () => {
 		const [status, stderr] = await dryRun('src/agents/index.ts', (text) =>
 			text.replace('[assistant, ', '[assistant, assistant, '),

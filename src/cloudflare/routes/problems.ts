@@ -6,8 +6,9 @@ import type { Runtime } from '../agent/runtime.ts';
 import { type Config, findConfigProblems, type Problem, readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { unsetVariables } from '../config/environment.ts';
+import { findObjectsWithoutSqlite } from './objects.ts';
 
-/** Returns what keeps the Worker or an agent from working: its variables, its agents, their models and skills. */
+/** Returns what keeps the Worker or an agent from working: its variables and objects, its agents, their models and skills. */
 export async function findProblems(runtime: Runtime, env: WorkerEnv): Promise<readonly Problem[]> {
 	const wrong = findConfigProblems(env);
 	const problems = [...wrong, ...findNamesakes(runtime.agents)];
@@ -23,7 +24,8 @@ export async function findProblems(runtime: Runtime, env: WorkerEnv): Promise<re
 		...findUnknownModels(agent, settings, providers),
 		...(await findMissingSkills(agent, runtime, settings)),
 	]);
-	return toDistinct([...problems, ...(await Promise.all(found)).flat()]);
+	const [objects, ...ofAgents] = await Promise.all([findObjectsWithoutSqlite(rest), ...found]);
+	return toDistinct([...problems, ...objects, ...ofAgents.flat()]);
 }
 
 function findNamesakes(agents: readonly Agent[]): Problem[] {

@@ -22,6 +22,8 @@ export interface PublisherApi {
 	/** Creates or replaces a skill by its valid SKILL.md. The files beside it stay. */
 	put(name: string, markdown: string, condition: Condition): Promise<Outcome>;
 	remove(name: string, condition: Condition): Promise<Outcome>;
+	/** Changes nothing. Rejects if the object cannot be made. */
+	check(): Promise<void>;
 }
 
 /** The namespace of publishers, named by their prefix in KV. */

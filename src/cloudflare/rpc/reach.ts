@@ -1,6 +1,7 @@
 import { RunletError } from '../../core/ground/errors.ts';
 import { withTimeLimit } from '../../core/ground/time-limit.ts';
 import { log, toFailureFields } from '../log.ts';
+import { findMissingSqlite } from './sqlite.ts';
 
 /** How a call to another object is made. */
 export interface ReachOptions {
@@ -22,7 +23,8 @@ const retryAfter = 5;
 
 /**
  * Calls a Durable Object. A safe call that fails with `.retryable` is made again on a new stub, unless the object is
- * overloaded. Otherwise, or after too long a time, it throws `overloaded`, which is a 503 with `Retry-After`.
+ * overloaded. Otherwise, or after too long a time, it throws `overloaded`, which is a 503 with `Retry-After`. An object
+ * without SQLite is `not_configured`.
  *
  * @param call makes the call, each time on a new stub, because a stub that failed stays broken
  */
@@ -34,6 +36,8 @@ export async function reach<T>(call: () => PromiseLike<T>, { what, isSafe, timeo
 		} catch (cause) {
 			// An error before the call, such as a missing permission, is about the request and not about the object.
 			if (cause instanceof RunletError && cause.code !== 'timeout') throw cause;
+			const missing = findMissingSqlite(cause);
+			if (missing !== undefined) throw missing;
 			if (isSafe && tries < mostTries && isMarked(cause, 'retryable') && !isMarked(cause, 'overloaded')) {
 				await new Promise((resolve) => setTimeout(resolve, 50 * 4 ** (tries - 1) * Math.random()));
 				continue;

@@ -32,4 +32,6 @@ export class Publisher extends DurableObject<WorkerEnv> implements PublisherApi 
 	remove(name: string, condition: Condition): Promise<Outcome> {
 		return this.#writer.change({ name, condition });
 	}
+
+	async check(): Promise<void> {}
 }

@@ -2,6 +2,7 @@ import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { splitText } from '../../../core/ground/text.ts';
 import type { Sql } from '../../objects/migrate.ts';
+import { findMissingSqlite } from '../../rpc/sqlite.ts';
 
 /** Seconds after which a client may retry when the storage has failed. */
 const retryAfter = 2;
@@ -18,8 +19,8 @@ export type Storage = Pick<
 };
 
 /**
- * Wraps an object's storage so that its own failures are `storage_unavailable`, a 503 with `Retry-After`. Other errors
- * stay as they are.
+ * Wraps an object's storage so that its own failures are `storage_unavailable`, a 503 with `Retry-After`. Storage without
+ * SQLite is `not_configured`. Other errors stay as they are.
  */
 export function guardStorage(storage: Storage): Storage {
 	const sql: Sql = { exec: (query, ...values) => guarded(() => storage.sql.exec(query, ...values)) };
@@ -70,6 +71,8 @@ async function eventually<T>(work: () => Promise<T>): Promise<T> {
 
 function toStorageError(cause: unknown): unknown {
 	if (cause instanceof RunletError || (cause instanceof Error && faultOfStatement.test(cause.message))) return cause;
+	const missing = findMissingSqlite(cause);
+	if (missing !== undefined) return missing;
 	const message = 'The session could not be stored just now. Try again in a moment.';
 	return new RunletError('storage_unavailable', message, { retryAfter }, { cause });
 }

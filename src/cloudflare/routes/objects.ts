@@ -1,0 +1,70 @@
+import { type Config, type Problem, readConfig } from '../config/config.ts';
+import type { WorkerEnv } from '../config/env.ts';
+import { findOrigin } from '../config/environment.ts';
+import { askDirectory, everybody } from '../rpc/directory.ts';
+import { askLedger } from '../rpc/ledger.ts';
+import { publishedPrefix } from '../rpc/publisher.ts';
+import { reach, usualLimitMs } from '../rpc/reach.ts';
+import { takeValue } from '../rpc/result.ts';
+import { isMissingSqlite } from '../rpc/sqlite.ts';
+
+/** How one object of each class is called without a change. No owner has the name. */
+const objects = {
+	SESSIONS: {
+		className: 'Session',
+		call: async ({ sessions }: Config) =>
+			takeValue(
+				await reach(() => sessions.get(sessions.idFromName(everybody)).state({ owner: everybody }), {
+					what: 'A session',
+					isSafe: true,
+					timeoutMs: usualLimitMs,
+				}),
+			),
+	},
+	LEDGERS: {
+		className: 'Ledger',
+		call: ({ ledgers }: Config) =>
+			askLedger(
+				() => ledgers.get(ledgers.idFromName(everybody)),
+				(one) => one.days(1),
+			),
+	},
+	DIRECTORIES: {
+		className: 'Directory',
+		call: ({ directories }: Config) => askDirectory(directories, everybody, (one) => one.list({ limit: 1 })),
+	},
+	PUBLISHERS: {
+		className: 'Publisher',
+		call: ({ publishers }: Config) =>
+			reach(() => publishers.get(publishers.idFromName(publishedPrefix)).check(), {
+				what: 'What publishes skills',
+				isSafe: true,
+				timeoutMs: usualLimitMs,
+			}),
+	},
+} as const;
+
+/** Returns the Durable Objects that have no SQLite, as one problem with the lines that are missing in `wrangler.toml`. */
+export async function findObjectsWithoutSqlite(env: WorkerEnv): Promise<Problem[]> {
+	const settings = readConfig(env);
+	const { bindings = {}, hasOwnSkills = false } = findOrigin(env);
+	const found = Object.entries(objects).map(async ([name, { className, call }]) => {
+		if (name === 'PUBLISHERS' && hasOwnSkills) return [];
+		try {
+			await call(settings);
+			return [];
+		} catch (error) {
+			// Anything else is no fault of the setup: no such session, or an object that is busy.
+			return isMissingSqlite(error) ? [{ name: findOwnName(name, bindings), className }] : [];
+		}
+	});
+	const missing = (await Promise.all(found)).flat();
+	if (missing.length === 0) return [];
+	const classes = missing.map(({ className }) => `"${className}"`).join(', ');
+	const message = `no migration in wrangler.toml gives SQLite to ${missing.length === 1 ? 'its class' : 'their classes'}. Add: [[migrations]] with a tag that no other has, such as tag = "runlet", and new_sqlite_classes = [${classes}].`;
+	return [{ where: missing.map(({ name }) => name).join(', '), message }];
+}
+
+function findOwnName(name: string, bindings: object): string {
+	return String(Reflect.get(bindings, name) ?? name);
+}
