@@ -57,9 +57,6 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 		tls: options.tls,
 		onAnswer: options.json ? undefined : (line) => printLine(describeAnswer(line)),
 	});
-	const url = await listen(proxy.server, options);
-	prepare();
-	await publishSkills(options);
 	const types = options.checksTypes ? new TypeCheck({ print }) : undefined;
 	let isAnnounced = false;
 	let told = '';
@@ -102,6 +99,10 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 		},
 		onUp: ({ port }) => void show(port),
 	});
+	// From here on requests come, and wait for the Worker.
+	const url = await listen(proxy.server, options);
+	prepare();
+	await publishSkills(options);
 	for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.stop(signal));
 	onParentDeath(() => server.stop('SIGTERM'));
 	watchFiles({

@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startRunlet } from '../runlet.ts';
+import { freePort, startRunlet } from '../runlet.ts';
 
 let runlet: Awaited<ReturnType<typeof startRunlet>>;
 beforeAll(async () => {
@@ -21,6 +21,17 @@ test('npm start prints the address, and a curl line that works as printed', asyn
 	expect(events[0]).toBe('run.started');
 	expect(events.at(-1)).toBe('done');
 	expect(stdout).toContain('17 + 25 is 42.');
+});
+
+test('the first request that comes waits for the Worker', async () => {
+	const port = await freePort();
+	const starting = startRunlet('--port', String(port));
+	try {
+		const ask = (): Promise<Response> => fetch(`http://127.0.0.1:${port}/healthz`).catch(() => ask());
+		expect((await ask()).status).toBe(200);
+	} finally {
+		await (await starting).close();
+	}
 });
 
 test('no page can debug the Worker: neither Wrangler nor workerd opens an inspector', async () => {
