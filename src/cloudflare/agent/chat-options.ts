@@ -4,7 +4,8 @@ import type { Agent } from './define.ts';
 /** The options of the loop that an agent itself decides. Who runs it adds a model, skills and the context. */
 export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools'> {
 	const { system, tools, skillTools, outputSchema, mode, reasoningEffort, contextFull, timeouts } = agent;
-	const { maxIterations, maxToolCalls, maxReplyBytes, maxContextTokens, maxOutputTokens } = agent;
+	const { maxIterations, maxToolCalls, maxParallelToolCalls, maxSentTools } = agent;
+	const { maxReplyBytes, maxContextTokens, maxOutputTokens } = agent;
 	return {
 		system,
 		tools,
@@ -16,6 +17,8 @@ export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<A
 		timeouts,
 		maxIterations,
 		maxToolCalls,
+		maxParallelToolCalls,
+		maxSentTools,
 		maxReplyBytes,
 		maxContextTokens,
 		maxOutputTokens,

@@ -62,6 +62,8 @@ const definition = v.strictObject({
 	skillResolver: v.optional(skillSource),
 	maxIterations: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxToolCalls: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+	maxParallelToolCalls: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	maxSentTools: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	contextFull: v.optional(v.picklist(['fail', 'truncate', 'compact'])),
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
@@ -108,6 +110,10 @@ export interface AgentDefinition {
 	readonly maxIterations?: number;
 	/** The most tool calls of one run. 200 if it is missing. Further calls are not run, and the model is told so. */
 	readonly maxToolCalls?: number;
+	/** The most calls of a turn that run at a time. 10 if it is missing. They begin in their order. */
+	readonly maxParallelToolCalls?: number;
+	/** The most tools that its model is sent. 40 if it is missing. Of more, it finds some with `search_tools`. */
+	readonly maxSentTools?: number;
 	readonly maxContextTokens?: number;
 	/**
 	 * What happens to a conversation over the context limit: the run fails (the default), the oldest turns are left out,

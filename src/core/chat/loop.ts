@@ -9,7 +9,7 @@ import type { BegunTurn } from './resumption.ts';
 import { createReaders, createState, type LoopContext, type RunState } from './run-state.ts';
 import { toAbortError } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
-import { type CallsOutcome, findCallsBeyond, mostCalls, runCalls } from './tool-calls.ts';
+import { type CallsOutcome, findCallsBeyond, mostAtOnce, mostCalls, runCalls } from './tool-calls.ts';
 import { toCallReminder } from './tool-choice.ts';
 import { findTools, prepareTurns, type TurnSetting, takeTurn } from './turn.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
@@ -145,6 +145,7 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 		timeoutMs: options.timeouts?.toolMs,
 		emit,
 		onCall: options.onToolCall,
+		atOnce: Math.max(1, options.maxParallelToolCalls ?? mostAtOnce),
 		parallel: options.parallelToolCalls ?? true,
 		state,
 		ask: async (question, call, changes) => {

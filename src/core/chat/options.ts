@@ -74,11 +74,12 @@ export interface ChatOptions {
 	readonly skillContext?: SkillContext | (() => SkillContext);
 	/** The most model turns of a run. The default is 10. */
 	readonly maxIterations?: number;
-	/**
-	 * The most tool calls of a run. The default is 200. Further calls are not run, and the model is told so. Ten calls of
-	 * a turn run in parallel.
-	 */
+	/** The most tool calls of a run. The default is 200. Further calls are not run, and the model is told so. */
 	readonly maxToolCalls?: number;
+	/** The most calls of a turn that run at a time. The default is 10. They begin in their order. */
+	readonly maxParallelToolCalls?: number;
+	/** The most tools that a model is sent. The default is 40. Of more, it finds some with `search_tools`. */
+	readonly maxSentTools?: number;
 	readonly maxContextTokens?: number;
 	/**
 	 * What happens if the conversation is over the context limit, or if its provider says so. `fail` (the default): the
@@ -179,6 +180,8 @@ const names = Object.keys({
 	skillContext: true,
 	maxIterations: true,
 	maxToolCalls: true,
+	maxParallelToolCalls: true,
+	maxSentTools: true,
 	maxContextTokens: true,
 	contextFull: true,
 	modelContextWindow: true,

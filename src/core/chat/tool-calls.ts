@@ -35,6 +35,8 @@ export interface CallsRequest {
 	readonly asked: readonly Question[];
 	/** The reason if an earlier call of this turn stops the run. */
 	readonly haltedReason?: string;
+	/** How many calls run at a time. */
+	readonly atOnce: number;
 	/** Whether several calls may wait for somebody else. */
 	readonly parallel: boolean;
 	/** Called before a tool runs a call. */
@@ -62,8 +64,8 @@ export interface CallsOutcome {
 	readonly haltedReason?: string;
 }
 
-/** The most calls of a turn that run in parallel. */
-const mostAtOnce = 10;
+/** The default for the most calls of a turn that run in parallel. */
+export const mostAtOnce = 10;
 
 /** The default for the most calls of a run. */
 export const mostCalls = 200;
@@ -81,7 +83,7 @@ export function findCallsBeyond(messages: readonly Message[], from: number, limi
 }
 
 /**
- * Runs the open calls of a turn: parallel ones, ten at a time, then the sequential ones. Manual ones stay open. Each
+ * Runs the open calls of a turn: parallel ones, `atOnce` at a time, then the sequential ones. Manual ones stay open. Each
  * result is stored before it is shown. After a tool asked or halted, no further sequential call begins.
  */
 export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
@@ -128,7 +130,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 	const { together, alone, manual: waiting } = await partition(request);
 	const manual = request.parallel ? waiting : waiting.slice(0, 1);
 	for (const call of waiting.slice(manual.length)) await settle(call, { id: call.id, output: onlyOne, isError: true });
-	await runInPool(together, runOne);
+	await runInPool(together, request.atOnce, runOne);
 	for (const call of alone) {
 		if (outcome.question !== undefined || outcome.haltedReason !== undefined) break;
 		await runOne(call);
@@ -183,7 +185,7 @@ async function findWait(
  * Does the work with limited parallelism. After a failure no other piece begins. Throws the first failure after all
  * pieces have ended.
  */
-async function runInPool<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+async function runInPool<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
 	const waiting = [...items];
 	const worker = async (): Promise<void> => {
 		try {
@@ -193,7 +195,7 @@ async function runInPool<T>(items: readonly T[], work: (item: T) => Promise<void
 			throw thrown;
 		}
 	};
-	for (const settled of await Promise.allSettled(Array.from({ length: mostAtOnce }, worker))) {
+	for (const settled of await Promise.allSettled(Array.from({ length: Math.min(atOnce, items.length) }, worker))) {
 		if (settled.status === 'rejected') throw settled.reason;
 	}
 }

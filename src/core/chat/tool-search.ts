@@ -5,7 +5,7 @@ import type { Tool, ToolCall } from '../tool/index.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
 
-/** Tools of a run that a model is sent without a search. Of more, it is sent at most as many as it found. */
+/** The default for the most tools that a model is sent without a search. Of more, it is sent at most as many as it found. */
 export const mostSent = 40;
 
 /** Tools that one search gives. */
@@ -58,15 +58,15 @@ function rankTools(tools: readonly Tool[], query: string): readonly Tool[] {
 export function selectSentTools(
 	available: readonly Tool[],
 	own: ReadonlySet<string>,
-	{ toolChoice }: ChatOptions,
+	{ toolChoice, maxSentTools = mostSent }: ChatOptions,
 	messages: readonly Message[],
 ): readonly Tool[] {
-	const isMany = available.filter(({ name }) => own.has(name)).length > mostSent;
+	const isMany = available.filter(({ name }) => own.has(name)).length > maxSentTools;
 	if (!isMany) return available.filter(({ name }) => name !== searchName || own.has(name));
 	const chosen = typeof toolChoice !== 'object' ? [] : 'oneOf' in toolChoice ? toolChoice.oneOf : [toolChoice.name];
 	const known = new Set(chosen);
 	for (const name of listKnown(messages)) {
-		if (known.size >= mostSent) break;
+		if (known.size >= maxSentTools) break;
 		if (own.has(name)) known.add(name);
 	}
 	return available.filter(({ name }) => !own.has(name) || known.has(name));

@@ -56,7 +56,7 @@ export function prepareTurns(
 	const skills = resolver && new ActiveSkills({ resolver, offered, tools: () => tools, signal });
 	const builtins = resolver === undefined ? [] : createBuiltins(resolver, { bundle: (more) => skills?.bundle(more) });
 	const own = forAgent(options.tools ?? []);
-	const search = own.length > mostSent ? [createToolSearch(own)] : [];
+	const search = own.length > (options.maxSentTools ?? mostSent) ? [createToolSearch(own)] : [];
 	tools = forAgent([...own, ...builtins, ...search]);
 	const context = {
 		signal,

@@ -76,6 +76,38 @@ describe('calls of a turn', () => {
 		expect(seen).toEqual({ ran: 100, now: 0, most: 10 });
 	});
 
+	test.each([1, 3, 50])('run %i at a time if maxParallelToolCalls says so', async (most) => {
+		const { seen, work } = counting();
+		await finish([calling(...calls(60)), 'done'], { tools: [work], maxParallelToolCalls: most });
+		expect(seen).toEqual({ ran: 60, now: 0, most });
+	});
+
+	test('of a turn of 20 run ten at a time in order of start, and each sequential one alone after them', async () => {
+		const log: string[] = [];
+		let now = 0;
+		let most = 0;
+		const work = async (_: unknown, context: unknown): Promise<string> => {
+			log.push(String(Reflect.get(Object(context), 'callId')));
+			most = Math.max(most, ++now);
+			for (let n = 0; n < 5; n++) await null;
+			now--;
+			return 'ok';
+		};
+		let others = -1;
+		const alone = readTool(
+			'alone',
+			async (given, context) => {
+				others = Math.max(others, now);
+				return work(given, context);
+			},
+			{ sequential: true },
+		);
+		const mixed = [call('s1', 'alone'), ...calls(20), call('s2', 'alone')];
+		await finish([calling(...mixed), 'done'], { tools: [readTool('work', work), alone] });
+		expect(log).toEqual([...calls(20).map(({ id }) => id), 'cs1', 'cs2']);
+		expect({ most, others }).toEqual({ most: 10, others: 0 });
+	});
+
 	test('begin as others end: a slow one holds up none but its own place', async () => {
 		const slow = createDeferred<string>();
 		let ended = 0;

@@ -20,6 +20,15 @@ describe('a run with many tools', () => {
 		expect(sent(requests)).toEqual([numbered(40).map(({ name }) => name)]);
 	});
 
+	test('maxSentTools is the number above which they are searched, and the most that are sent', async () => {
+		const tools = numbered(6);
+		const few = await finish(['done'], { tools, maxSentTools: 6 });
+		expect(sent(few.requests)).toEqual([tools.map(({ name }) => name)]);
+		const many = await finish([search('a', 'thing'), 'done'], { tools, maxSentTools: 5 });
+		expect(sent(many.requests)[0]).toEqual(['search_tools']);
+		expect(sent(many.requests)[1]).toHaveLength(6);
+	});
+
 	test('of more, those that search_tools found are sent from the next turn on', async () => {
 		const { requests, result } = await finish(
 			[
