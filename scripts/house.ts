@@ -42,7 +42,7 @@ const only: Readonly<Record<string, readonly string[]>> = {
 	agents: [],
 	client: ['cloudflare/wire'],
 	page: ['client'],
-	testing: ['core', 'cloudflare/agent', 'cloudflare/rpc', 'cloudflare/session'],
+	testing: ['core', 'cloudflare/agent'],
 	'worker.ts': ['agents'],
 };
 

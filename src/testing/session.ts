@@ -2,8 +2,7 @@ import { toChatOptions } from '../cloudflare/agent/chat-options.ts';
 import type { Agent } from '../cloudflare/agent/define.ts';
 import { findNamed, joinSkills } from '../cloudflare/agent/resolver.ts';
 import { findResolver } from '../cloudflare/agent/skill-source.ts';
-import type { CallAnswer } from '../cloudflare/rpc/session.ts';
-import { readCallAnswers } from '../cloudflare/session/inbox/call-answers.ts';
+import { type CallAnswer, readCallAnswers } from '../core/chat/call-answers.ts';
 import {
 	chat,
 	type Env,

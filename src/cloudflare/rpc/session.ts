@@ -1,3 +1,4 @@
+import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
 import type { JsonSchema } from '../../core/tool/index.ts';
 import type { ClientTool } from '../compat/client-tool.ts';
@@ -82,11 +83,6 @@ export interface Input {
  * turn.
  */
 export type WhenBusy = 'queue' | 'reject' | 'steer';
-
-/** The answer to a waiting call: its result, or whether it may run. */
-export type CallAnswer =
-	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
-	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
 
 /** A post of a page that keeps its own messages (AI SDK): its last message, and what happened to those before. */
 export interface PagePost {

@@ -1,3 +1,4 @@
+import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { ProtocolContext } from '../compat/format.ts';
 import { readConfig } from '../config/config.ts';
@@ -8,7 +9,6 @@ import type { Limit } from '../rpc/budget.ts';
 import { type RpcResult, toJsonStream, toRpcResult } from '../rpc/result.ts';
 import type {
 	Bytes,
-	CallAnswer,
 	Caller,
 	ConversationUpdate,
 	CreateInput,

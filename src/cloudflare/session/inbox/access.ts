@@ -1,8 +1,9 @@
+import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { Agent } from '../../agent/define.ts';
 import { makeTokenId, refuseToken, signToken, verifyToken } from '../../auth/token.ts';
 import type { Config } from '../../config/config.ts';
-import type { CallAnswer, Caller, TokenRequest } from '../../rpc/session.ts';
+import type { Caller, TokenRequest } from '../../rpc/session.ts';
 import type { Shown } from '../../wire/shown.ts';
 import { defaultTokenScopes, type sessionToken, type TokenScope, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';

@@ -1,9 +1,10 @@
+import { type CallAnswer, findOpenAnswers } from '../../../core/chat/call-answers.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { createCrashPoints } from '../../agent/crash.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
-import type { CallAnswer, Caller, CreateInput, Once } from '../../rpc/session.ts';
+import type { Caller, CreateInput, Once } from '../../rpc/session.ts';
 import type { TokenScope } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
 import { createPastRun, type LiveRun } from '../run/run.ts';
@@ -13,7 +14,6 @@ import type { Outcome } from '../store/deliveries.ts';
 import { assertAllowed, type Operation } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Access, Pass } from './access.ts';
-import { findOpenAnswers } from './call-answers.ts';
 
 /** A request that may begin a run: who sends it, and whether it may come again. */
 export interface Entry {

@@ -1,15 +1,23 @@
+import { type CallAnswer, readCallAnswers } from '../../../core/chat/call-answers.ts';
 import type { Message, UserMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
-import type { CallAnswer, ConversationUpdate, CreateInput, Input, Once, PagePost } from '../../rpc/session.ts';
+import type { ConversationUpdate, CreateInput, Input, Once, PagePost } from '../../rpc/session.ts';
 import { createPastRun } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
 import { toInbound } from '../store/inbound.ts';
 import { canTakeNext, type Operation, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import { findPlace, isAnswered, isSameMessage, readRepeatedInput, repeatInbound } from './asked-message.ts';
-import { findNewResults, hasResults, readCallAnswers } from './call-answers.ts';
 import { type Decide, findRun, type Standing, type Step, type Stored } from './gate.ts';
+import {
+	findNewResults,
+	findPlace,
+	hasResults,
+	isAnswered,
+	isSameMessage,
+	readRepeatedInput,
+	repeatInbound,
+} from './posted.ts';
 
 /** Messages that may wait for a run to end. */
 const longestQueue = 16;

@@ -1,4 +1,5 @@
-import type { Message, Question, WaitingCall } from '../../../core/chat/index.ts';
+import type { Asked } from '../../../core/chat/call-answers.ts';
+import type { Question } from '../../../core/chat/index.ts';
 import { listOpenCalls } from '../../../core/chat/message.ts';
 import { hashText } from '../../../core/ground/hash.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
@@ -53,15 +54,9 @@ export class CallRows {
 	}
 }
 
-/** What a session waits for. */
-export interface Pending {
-	/** The last assistant message and the results behind it, or the last message. */
-	readonly turn: readonly Message[];
+/** What a session waits for: calls, or the answer to a question. */
+export interface Pending extends Asked {
 	readonly question: Question | undefined;
-	/** The calls that are still open; missing if the newest run left none. */
-	readonly calls: readonly WaitingCall[] | undefined;
-	/** When the run asked for them, in milliseconds since 1970. */
-	readonly askedAt: number;
 }
 
 /** The rows that say what a session waits for. */

@@ -3,7 +3,7 @@ import { joinBytes, toBase64 } from '../../../core/ground/bytes.ts';
 import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../compat/ui/message.ts';
 import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../../compat/ui/writer.ts';
 import { replay } from '../events/replay.ts';
-import { findAskedMessage, findInput, isFromOutside, toListedId } from '../inbox/asked-message.ts';
+import { findAskedMessage, findInput, isFromOutside, toListedId } from '../inbox/posted.ts';
 import { listApprovedCalls } from '../store/calls.ts';
 import { readAttachments } from '../store/inbound.ts';
 import { type MessageRecord, messageStride } from '../store/messages.ts';

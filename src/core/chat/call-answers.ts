@@ -1,10 +1,22 @@
-import { type Message, type ToolMessage, toolResultMessage, type WaitingCall } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
-import type { ToolCall } from '../../../core/tool/index.ts';
-import type { CallAnswer } from '../../rpc/session.ts';
-import { findOpenCalls, type Pending } from '../store/calls.ts';
-import { sessionStatus } from '../store/status.ts';
-import type { SessionStore } from '../store/store.ts';
+import { RunletError } from '../ground/errors.ts';
+import type { ToolCall } from '../tool/index.ts';
+import type { WaitingCall } from './event.ts';
+import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
+
+/** The answer to a waiting call: its result, or whether it may run. */
+export type CallAnswer =
+	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
+	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
+
+/** What a run asked for that nobody has answered yet. */
+export interface Asked {
+	/** The last assistant message and the results behind it. */
+	readonly turn: readonly Message[];
+	/** The calls that are still open. */
+	readonly calls?: readonly WaitingCall[];
+	/** When the run asked for them, in milliseconds since 1970. */
+	readonly askedAt: number;
+}
 
 /** Answers to open calls, read. */
 export interface ReadAnswers {
@@ -16,11 +28,11 @@ export interface ReadAnswers {
 }
 
 /**
- * Answers from outside, held against what the session itself asked. Throws before anything changes: `conflict` for a
- * call that has its answer, or whose time is over; `invalid_request` for one that was never asked, or not in this way.
+ * Reads answers from outside, held against what was asked. Throws before anything changes: `conflict` for a call that
+ * has its answer, or whose time is over; `invalid_request` for one that was never asked, or not in this way.
  */
 export function readCallAnswers(
-	{ turn, calls = [], askedAt }: Pick<Pending, 'turn' | 'calls' | 'askedAt'>,
+	{ turn, calls = [], askedAt }: Asked,
 	answers: readonly CallAnswer[],
 	{ approvalMs, everAsked }: { readonly approvalMs: number; readonly everAsked: ReadonlySet<string> },
 ): ReadAnswers {
@@ -48,7 +60,7 @@ export function readCallAnswers(
 	return { messages, approved, isLast: left.size === 0 };
 }
 
-/** Of answers that somebody posts again and again those to calls that still wait for just such an answer, the last to each. */
+/** Finds the answers to calls that still wait for just such an answer. Of several to one call the last counts. */
 export function findOpenAnswers(
 	calls: readonly WaitingCall[] = [],
 	answers: readonly CallAnswer[],
@@ -57,41 +69,6 @@ export function findOpenAnswers(
 		const given = answers.findLast((answer) => answer.id === id && 'approve' in answer === (kind === 'approval'));
 		return given ?? [];
 	});
-}
-
-/** The results that the session does not have yet. Throws `invalid_request` where a call stays open after them. */
-export function findNewResults(
-	store: SessionStore,
-	results: readonly ToolMessage[],
-	pending: Pending,
-): readonly ToolMessage[] {
-	if (results.length === 0) return [];
-	const run = store.runs.get();
-	if (run !== undefined && sessionStatus(run.status) === 'error') return [];
-	if (run === undefined) {
-		const open = new Set(findOpenCalls(store).map(({ call }) => call.id));
-		const isComplete = results.every(({ toolCallId }) => open.delete(toolCallId)) && open.size === 0;
-		if (isComplete) return results;
-		throw createUnmatched(
-			'the session is new, so its messages must hold the calls that these results answer, and all of them',
-		);
-	}
-	const answers = results.map(({ toolCallId: id, content: output, isError }) => ({ id, output, isError }));
-	const everAsked = store.calls.listAskedIds();
-	const { messages, isLast } = readCallAnswers(pending, answers, { approvalMs: 0, everAsked });
-	if (!isLast) throw createUnmatched('other calls of the newest answer have no result yet. Send all of them together');
-	return messages;
-}
-
-/** Whether all of these stand in the last turn already. */
-export function hasResults(store: SessionStore, results: readonly ToolMessage[]): boolean {
-	const { records } = store.messages.page({ from: store.messages.lastTurn() });
-	const taken = new Set(records.map(({ message }) => (message.role === 'tool' ? message.toolCallId : undefined)));
-	return results.every(({ toolCallId }) => taken.has(toolCallId));
-}
-
-function createUnmatched(why: string): RunletError {
-	return new RunletError('invalid_request', `messages: ${why}.`, { field: 'messages' });
 }
 
 function createDenial(id: string, reason: string | undefined): ToolMessage {

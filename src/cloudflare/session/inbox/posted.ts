@@ -1,7 +1,11 @@
-import type { Message, UserMessage } from '../../../core/chat/index.ts';
+import { readCallAnswers } from '../../../core/chat/call-answers.ts';
+import type { Message, ToolMessage, UserMessage } from '../../../core/chat/index.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { findOpenCalls, type Pending } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import { type MessageRecord, messageStride, toTurnPlace } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
+import { sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 
 /**
@@ -127,4 +131,39 @@ function findMessage(store: SessionStore, id: string | undefined): MessageRecord
 export function isSameMessage(a: Message, b: Message): boolean {
 	const said = (message: Message) => JSON.stringify([message.content, 'parts' in message ? message.parts : undefined]);
 	return said(a) === said(b);
+}
+
+/** Finds the results that the session does not have yet. Throws `invalid_request` if a call stays open after them. */
+export function findNewResults(
+	store: SessionStore,
+	results: readonly ToolMessage[],
+	pending: Pending,
+): readonly ToolMessage[] {
+	if (results.length === 0) return [];
+	const run = store.runs.get();
+	if (run !== undefined && sessionStatus(run.status) === 'error') return [];
+	if (run === undefined) {
+		const open = new Set(findOpenCalls(store).map(({ call }) => call.id));
+		const isComplete = results.every(({ toolCallId }) => open.delete(toolCallId)) && open.size === 0;
+		if (isComplete) return results;
+		throw createUnmatched(
+			'the session is new, so its messages must hold the calls that these results answer, and all of them',
+		);
+	}
+	const answers = results.map(({ toolCallId: id, content: output, isError }) => ({ id, output, isError }));
+	const everAsked = store.calls.listAskedIds();
+	const { messages, isLast } = readCallAnswers(pending, answers, { approvalMs: 0, everAsked });
+	if (!isLast) throw createUnmatched('other calls of the newest answer have no result yet. Send all of them together');
+	return messages;
+}
+
+/** Whether all these results are in the last turn already. */
+export function hasResults(store: SessionStore, results: readonly ToolMessage[]): boolean {
+	const { records } = store.messages.page({ from: store.messages.lastTurn() });
+	const taken = new Set(records.map(({ message }) => (message.role === 'tool' ? message.toolCallId : undefined)));
+	return results.every(({ toolCallId }) => taken.has(toolCallId));
+}
+
+function createUnmatched(why: string): RunletError {
+	return new RunletError('invalid_request', `messages: ${why}.`, { field: 'messages' });
 }
