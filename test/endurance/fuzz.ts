@@ -48,7 +48,7 @@ export async function fuzz({ count = 20_000, seed = createSeed() }: Options): Pr
 					throw new Error(`request ${n}: ${cause.message}\n${shown(request)}`);
 				});
 				const wrong = complaint(request, response);
-				if (wrong !== undefined) throw new Error(`request ${n}: ${wrong}\n${shown(request)}`);
+				if (wrong !== undefined) throw new Error(`request ${n}: ${wrong}\n${shown(request)}\n${server.errors()}`);
 				counted(readAnswer(request, response));
 			}
 		};

@@ -19,6 +19,7 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 	const options = await readWorkerOptions('test/endurance/worker.ts', folder, port);
 	const url = `http://127.0.0.1:${port}`;
 	let child: ChildProcess | undefined;
+	let output = '';
 	let up = Promise.withResolvers<void>();
 	let lives = 0;
 
@@ -26,7 +27,9 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 	process.on('exit', killNow);
 	const start = async (more: Variables = {}): Promise<void> => {
 		const bindings = { ...variables, ...more, LOCAL: 'true' };
-		child = await serve(JSON.stringify({ ...options, bindings }), heapMegabytes);
+		child = await serve(JSON.stringify({ ...options, bindings }), heapMegabytes, (text) => {
+			output = `${output}${text}`.slice(-20_000);
+		});
 		const health = await fetch(`${url}/healthz`);
 		if (!health.ok) throw new Error(`the server is up, but not well: ${health.status}`);
 		lives++;
@@ -60,6 +63,12 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 			await kill();
 			await start(more);
 		},
+		/** The end of what it wrote: what it logged of errors. */
+		errors: (): string =>
+			output
+				.split('\n')
+				.filter((line) => !line.startsWith('{"level":"info"'))
+				.join('\n'),
 		/** Memory of workerd, in bytes. */
 		memory: (): number =>
 			living(child?.pid).reduce(
@@ -76,7 +85,11 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-async function serve(options: string, heapMegabytes: number | undefined): Promise<ChildProcess> {
+async function serve(
+	options: string,
+	heapMegabytes: number | undefined,
+	onOutput: (text: string) => void,
+): Promise<ChildProcess> {
 	const heap = heapMegabytes && { MINIFLARE_WORKERD_V8_FLAGS: `--max-old-space-size=${heapMegabytes}` };
 	const child = spawn(process.execPath, [join(import.meta.dirname, 'serve.ts'), options], {
 		detached: true,
@@ -87,6 +100,7 @@ async function serve(options: string, heapMegabytes: number | undefined): Promis
 	for (const stream of [child.stdout, child.stderr]) {
 		stream?.setEncoding('utf8').on('data', (text: string) => {
 			output = `${output}${text}`.slice(-20_000);
+			onOutput(text);
 		});
 	}
 	const dead = once(child, 'exit').then(() => {

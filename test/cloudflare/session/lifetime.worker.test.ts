@@ -59,6 +59,16 @@ test('a message that comes while its session is deleted begins nothing', async (
 	expect(requests).toHaveLength(1);
 });
 
+test('a session that is deleted while it is read is not found', async () => {
+	const id = await createSession();
+	const asked = await runInDurableObject(readObject(id), (session, { storage }) => {
+		const state = Reflect.apply(Reflect.get(session, 'state'), session, [{ owner: 'local' }]);
+		storage.sql.exec('DELETE FROM session');
+		return state;
+	});
+	expect(asked).toMatchObject({ ok: false, error: { code: 'not_found' } });
+});
+
 describe('a session that expires', () => {
 	test('is gone, with everything of it, once its time after the last activity is over', async () => {
 		const id = await createSession('fleeting');

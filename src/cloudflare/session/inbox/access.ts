@@ -7,7 +7,7 @@ import type { Caller, TokenRequest } from '../../rpc/session.ts';
 import type { Shown } from '../../wire/shown.ts';
 import { defaultTokenScopes, type sessionToken, type TokenScope, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
-import type { SessionStore } from '../store/store.ts';
+import { noSuchSession, type SessionStore } from '../store/store.ts';
 import type { TokenRecord } from '../store/tokens.ts';
 
 /** The rights of a caller in a session. */
@@ -149,10 +149,6 @@ export class Access {
 		const tokenExpiresAt = new Date(expiresAt * 1_000).toISOString();
 		return { token, tokenId: id, tokenScopes: scopes, tokenExpiresAt };
 	}
-}
-
-function noSuchSession(): RunletError {
-	return new RunletError('not_found', 'There is no such session.');
 }
 
 function assertScope(scopes: readonly TokenScope[], scope: TokenScope): void {

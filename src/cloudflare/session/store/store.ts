@@ -1,4 +1,5 @@
 import type { Message } from '../../../core/chat/index.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
 import { makeTokenKey } from '../../auth/token.ts';
 import type { ClientTool } from '../../compat/client-tool.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
@@ -171,6 +172,7 @@ export class SessionStore {
 		this.noteActivity(true, createdAt);
 	}
 
+	/** Throws the error of an unknown session where it was deleted while a caller waited. */
 	session(): SessionRecord {
 		type Row = {
 			id: string;
@@ -184,7 +186,8 @@ export class SessionStore {
 			title: string | null;
 			created_at: number;
 		};
-		const row = this.#storage.sql.exec<Row>('SELECT * FROM session').one();
+		const [row] = this.#storage.sql.exec<Row>('SELECT * FROM session').toArray();
+		if (row === undefined) throw noSuchSession();
 		return {
 			id: row.id,
 			agent: row.agent,
@@ -282,4 +285,9 @@ export function ledgerId(runId: string, call: number): string {
 
 function toJsonText(value: object | undefined): string | null {
 	return value === undefined ? null : JSON.stringify(value);
+}
+
+/** The error of a session that is not there, or is not the caller's. */
+export function noSuchSession(): RunletError {
+	return new RunletError('not_found', 'There is no such session.');
 }
