@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { claimPort } from './port.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -18,7 +18,7 @@ export async function copyProject(): Promise<string> {
 }
 
 /**
- * Runs `npm start` like a user, on a free port, with its own storage and process group. End it with `close`. `options`
+ * Runs `npm start` like a user, on a port of its own, with its own storage and process group. End it with `close`. `options`
  * are further command-line options.
  */
 export function startRunlet(...options: readonly string[]) {
@@ -27,7 +27,7 @@ export function startRunlet(...options: readonly string[]) {
 
 /** Runs `npm start` in another folder. */
 export async function startRunletIn(project: string, ...options: readonly string[]) {
-	const port = await freePort();
+	const port = await claimPort();
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-'));
 	let server = await serve(project, port, folder, options);
 	const killNow = (): void => kill(server.group, 'SIGKILL');
@@ -113,14 +113,4 @@ function kill(group: number, signal: NodeJS.Signals): void {
 	} catch {
 		// The group has already ended.
 	}
-}
-
-/** Returns a free port. */
-export async function freePort(): Promise<number> {
-	const server = createServer().listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	const address = server.address();
-	server.close();
-	await once(server, 'close');
-	return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root } from '../../scripts/root.ts';
 import { packRunlet } from '../pack.ts';
-import { freePort } from '../runlet.ts';
+import { claimPort } from '../port.ts';
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
@@ -114,7 +114,7 @@ describe('the new project', () => {
 	});
 
 	test('npm start serves its agent: an answer by the command that is printed, and the page', async () => {
-		const url = `http://127.0.0.1:${await freePort()}`;
+		const url = `http://127.0.0.1:${await claimPort()}`;
 		const child = spawn('npm', ['start', '--', '--port', new URL(url).port], {
 			cwd: project,
 			env: terminal(),

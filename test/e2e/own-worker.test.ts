@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findWrangler, quietEnv } from '../../src/command/wrangler.ts';
 import { packRunlet } from '../pack.ts';
-import { freePort } from '../runlet.ts';
+import { claimPort } from '../port.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const wranglerPath = findWrangler();
@@ -68,7 +68,7 @@ test('it builds as Wrangler deploys it, without the schema libraries that nobody
 
 /** Serves the project as `wrangler dev` does, in a process group of its own. */
 async function serve(folder: string) {
-	const port = await freePort();
+	const port = await claimPort();
 	const args = [
 		'--no-warnings',
 		wranglerPath,

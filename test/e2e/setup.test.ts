@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
 import { wranglerNames } from '../../src/command/dev/options.ts';
 import { wrangler } from '../../src/command/wrangler.ts';
-import { copyProject, freePort } from '../runlet.ts';
+import { claimPort } from '../port.ts';
+import { copyProject } from '../runlet.ts';
 import { runScript } from './scripts.ts';
 
 let folder: string;
@@ -19,7 +20,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** What `npm start` prints up to the line that matches. */
 async function startUntil(expression: RegExp, ...options: readonly string[]): Promise<string> {
-	const args = ['scripts/start.ts', '--port', String(await freePort()), '--persist-to', folder, ...options];
+	const args = ['scripts/start.ts', '--port', String(await claimPort()), '--persist-to', folder, ...options];
 	const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
 	let output = '';
 	const matched = Promise.withResolvers<void>();

@@ -2,7 +2,8 @@ import { execFile, spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePort, startRunlet } from '../runlet.ts';
+import { claimPort } from '../port.ts';
+import { startRunlet } from '../runlet.ts';
 
 let runlet: Awaited<ReturnType<typeof startRunlet>>;
 beforeAll(async () => {
@@ -24,7 +25,7 @@ test('npm start prints the address, and a curl line that works as printed', asyn
 });
 
 test('the first request that comes waits for the Worker', async () => {
-	const port = await freePort();
+	const port = await claimPort();
 	const starting = startRunlet('--port', String(port));
 	try {
 		const ask = (): Promise<Response> => fetch(`http://127.0.0.1:${port}/healthz`).catch(() => ask());

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readWorkerOptions } from '../bundle.ts';
-import { freePort } from '../runlet.ts';
+import { claimPort } from '../port.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -15,7 +15,7 @@ type Variables = Readonly<Record<string, string>>;
  */
 export async function startServer(variables: Variables, heapMegabytes?: number) {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-endurance-'));
-	const port = await freePort();
+	const port = await claimPort();
 	const options = await readWorkerOptions('test/endurance/worker.ts', folder, port);
 	const url = `http://127.0.0.1:${port}`;
 	let child: ChildProcess | undefined;

@@ -6,7 +6,8 @@ import { build } from 'esbuild';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { findBlock } from '../docs.ts';
-import { freePort, startRunlet } from '../runlet.ts';
+import { claimPort } from '../port.ts';
+import { startRunlet } from '../runlet.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const args = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
@@ -19,7 +20,7 @@ let sitePort: number;
 let runlet: Awaited<ReturnType<typeof startRunlet>>;
 beforeAll(async () => {
 	if (!existsSync(executablePath)) throw new Error(`No Chromium at ${executablePath}: set CHROMIUM to where one is.`);
-	sitePort = await freePort();
+	sitePort = await claimPort();
 	[browser, runlet] = await Promise.all([
 		chromium.launch({ executablePath, args }),
 		startRunlet('--var', `CORS_ORIGINS:http://127.0.0.1:${sitePort}`),

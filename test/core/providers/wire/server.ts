@@ -1,4 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { claimPort } from '../../../port.ts';
 
 /** One request as the server saw it, and what a test may do with the answer. */
 export interface Exchange {
@@ -77,13 +78,9 @@ export async function startServer(): Promise<WireServer> {
 	};
 }
 
-/** A port on which nobody listens: it was free a moment ago. */
+/** An address at which nobody listens, until this process ends. */
 export async function deadUrl(): Promise<string> {
-	const server = createServer();
-	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	const port = readPort(server.address());
-	await new Promise((resolve) => server.close(resolve));
-	return `http://127.0.0.1:${port}`;
+	return `http://127.0.0.1:${await claimPort()}`;
 }
 
 function readExchange(request: IncomingMessage, response: ServerResponse, text: string): Exchange {
