@@ -8,7 +8,7 @@ import { Ledger as LedgerObject } from '../src/cloudflare/objects/ledger/object.
 import { Publisher as PublisherObject } from '../src/cloudflare/objects/publisher/object.ts';
 import { createApp } from '../src/cloudflare/routes/app.ts';
 import { bindSession } from '../src/cloudflare/session/object.ts';
-import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool } from '../src/core/index.ts';
+import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool, toolbox } from '../src/core/index.ts';
 import { demo } from '../src/core/providers/index.ts';
 import { now } from './clock.ts';
 import { crashPoint, die, makeMortal } from './crash.ts';
@@ -219,6 +219,12 @@ const runtime = {
 				reveal,
 				draw,
 			],
+		}),
+		defineAgent({
+			name: 'planner',
+			description: 'Keeps lists of tasks.',
+			model: 'scripted',
+			tools: [...Object.values(toolbox.withTask()), pay],
 		}),
 		defineAgent({
 			name: 'impatient',

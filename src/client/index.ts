@@ -20,6 +20,7 @@ export type {
 	RunEvent,
 	Session,
 	SessionBody,
+	TaskList,
 	Usage,
 	WaitingCall,
 } from './types.ts';

@@ -1,6 +1,16 @@
 import { type ClientOptions, createHttp, type Http, type SignalOption } from './http.ts';
 import { type RunEvents, streamRun } from './stream.ts';
-import type { Agent, AnswerBody, CallAnswer, Message, MessageBody, NewSession, Session, SessionBody } from './types.ts';
+import type {
+	Agent,
+	AnswerBody,
+	CallAnswer,
+	Message,
+	MessageBody,
+	NewSession,
+	Session,
+	SessionBody,
+	TaskList,
+} from './types.ts';
 
 export type SessionClient = ReturnType<typeof createSessionClient>;
 
@@ -100,6 +110,11 @@ function createReads(http: Http) {
 
 		getSession,
 		listMessages,
+
+		/** Lists the task lists of a session as they stand. An event `tasks` tells each later change. */
+		async listTasks(id: string, { signal }: SignalOption = {}): Promise<TaskList[]> {
+			return (await http.json<{ lists: TaskList[] }>(toPath(id, 'tasks'), { signal })).lists;
+		},
 
 		/**
 		 * Loads a session for display: its messages without those of the newest run that `followRun` repeats. A person's

@@ -6,6 +6,7 @@ import type { runEvent } from '../cloudflare/wire/event.ts';
 import type { answerBody, messageBody, shownMessage } from '../cloudflare/wire/message.ts';
 import type { acceptedRun } from '../cloudflare/wire/run.ts';
 import type { newSession, session, sessionBody } from '../cloudflare/wire/session.ts';
+import type { taskLists } from '../cloudflare/wire/tasks.ts';
 import type { usage } from '../cloudflare/wire/usage.ts';
 
 export type Agent = v.InferOutput<typeof agent>;
@@ -21,6 +22,9 @@ export type NewSession = v.InferOutput<typeof newSession> & Partial<v.InferOutpu
 export type Message = v.InferOutput<typeof shownMessage>;
 export type MessageBody = v.InferOutput<typeof messageBody>;
 export type Attachment = NonNullable<MessageBody['attachments']>[number];
+
+/** A list of tasks that tools of the session keep. A task is open until it has an outcome. */
+export type TaskList = v.InferOutput<typeof taskLists>['lists'][number];
 
 /** A tool call that waits for its result or, with the kind `approval`, for permission to run. */
 export type WaitingCall = v.InferOutput<typeof waitingCall>;

@@ -38,6 +38,8 @@ export {
 	type JsonSchema,
 	type Parts,
 	parts,
+	type Task,
+	type TaskList,
 	type Tool,
 	type ToolCall,
 	type ToolContext,

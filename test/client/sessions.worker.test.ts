@@ -216,3 +216,14 @@ test('an operation that the status does not allow throws the server’s error', 
 	await expect(runlet.answerQuestion(id, 'Hm').next()).rejects.toMatchObject({ code: 'conflict', status: 409 });
 	await expect(runlet.getSession('gone')).rejects.toMatchObject({ code: 'not_found', status: 404 });
 });
+
+test('task lists are read as they stand, and their changes as events', async () => {
+	play(call('create_task_list', { title: 'Release', tasks: ['build'] }), 'Begun.');
+	const runlet = create();
+	const { id } = await runlet.createSession({ agent: 'planner' });
+	expect(await runlet.listTasks(id)).toEqual([]);
+	const shown = await Array.fromAsync(runlet.sendMessage(id, 'Go'));
+	const lists = await runlet.listTasks(id);
+	expect(lists).toMatchObject([{ title: 'Release', tasks: [{ text: 'build' }] }]);
+	expect(shown.flatMap((event) => (event.type === 'tasks' ? [event.lists] : []))).toEqual([lists]);
+});

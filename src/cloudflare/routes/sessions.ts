@@ -78,6 +78,10 @@ export const sessions = new Hono<RouteEnv>()
 		toJson(await ask(c, (one) => one.message(findCallerOrAdmin(c), check(place, c.req.param('message'), 'message')))),
 	)
 	.all('/:id/messages/:message', refuseMethod('GET'))
+	.get('/:id/tasks', serveOperation(operations.listTasks), async (c) =>
+		toJson(await ask(c, (one) => one.tasks(findCallerOrAdmin(c)))),
+	)
+	.all('/:id/tasks', refuseMethod('GET'))
 	.post('/:id/answer', serveOperation(operations.answerQuestion), (c) => {
 		const input = c.req.valid('json');
 		return run(c, (one) => one.answer(findCaller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));

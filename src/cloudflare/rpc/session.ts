@@ -190,6 +190,8 @@ export interface SessionApi {
 	change(caller: Caller, to: { readonly budget: Limit }): Promise<RpcResult<SessionState>>;
 	/** Returns a page of the history as JSON. */
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>>;
+	/** Returns the task lists as JSON. */
+	tasks(caller: Caller): Promise<RpcResult<Bytes>>;
 	/** Makes a token for this session. Not with a token. */
 	token(caller: Caller, asked: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>>;
 	/** Revokes a token and ends the streams that it opened. Not with a token. */

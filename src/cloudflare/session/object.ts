@@ -35,7 +35,7 @@ import { runInBackground } from './run/owner.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
 import { SessionStore } from './store/store.ts';
-import { type ExportForm, exportStream, showMessages, showSession, showWholeMessage } from './ui/show.ts';
+import { type ExportForm, exportStream, showMessages, showSession, showTasks, showWholeMessage } from './ui/show.ts';
 import { findHead, uiMessages } from './ui/ui.ts';
 
 const messageScope: readonly TokenScope[] = ['message'];
@@ -127,6 +127,13 @@ class Session extends DurableObject<WorkerEnv> implements SessionApi {
 		return this.#answer(async () => {
 			await this.#access.open(caller, ['read']);
 			return toJsonStream(showWholeMessage(this.#store, seq));
+		});
+	}
+
+	tasks(caller: Caller): Promise<RpcResult<Bytes>> {
+		return this.#answer(async () => {
+			await this.#access.open(caller, ['read']);
+			return toJsonStream(await showTasks(this.#store));
 		});
 	}
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { KnownDelta, LoopEvent } from '../../core/chat/index.ts';
+import { tasksShown } from '../../core/tool/task-list.ts';
 import { budgetState } from './budget.ts';
 import { question, toolCall, waitingCall } from './call.ts';
 import { shownPart } from './part.ts';
@@ -37,6 +38,7 @@ export const runEvent = v.variant('type', [
 	v.object({ type: v.literal('stop'), reason: v.string(), usage: v.optional(usage) }),
 	v.object({ type: v.literal('tool_result'), ...toolResult.entries }),
 	v.object({ type: v.literal('note'), id, label: v.string(), detail: v.optional(v.string()) }),
+	v.object({ ...tasksShown.entries, id }),
 	v.object({
 		type: v.literal('step'),
 		iteration,

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { taskList } from '../../core/tool/task-list.ts';
 
 const id = v.string();
 const toolCallId = v.string();
@@ -29,6 +30,7 @@ export const uiChunk = v.variant('type', [
 		data,
 		transient: v.optional(v.literal(true)),
 	}),
+	v.object({ type: v.literal('data-tasks'), id, data: taskList }),
 	v.object({
 		type: v.literal('finish'),
 		finishReason: v.picklist(['stop', 'length', 'content-filter', 'tool-calls', 'other']),

@@ -1,4 +1,4 @@
-import type { ToolCall, ToolResult } from '../tool/index.ts';
+import type { TaskList, ToolCall, ToolResult } from '../tool/index.ts';
 import type { ReplyDelta } from './reply.ts';
 import type { ChatUsage } from './usage.ts';
 
@@ -53,13 +53,15 @@ export type LoopEvent =
 	| { readonly type: 'run.started'; readonly runId: string; readonly attempt: number }
 	| ({ readonly type: 'tool_result' } & ToolResult)
 	| { readonly type: 'note'; readonly id: string; readonly label: string; readonly detail?: string }
+	/** Lists of tasks that a call changed, each of them whole. */
+	| { readonly type: 'tasks'; readonly id: string; readonly lists: readonly TaskList[] }
 	| ({ readonly type: 'step' } & Step)
 	| { readonly type: 'warning'; readonly code: string; readonly message: string }
 	| { readonly type: 'turn.restarted'; readonly iteration: number }
 	| TerminalEvent;
 
 /** An event that is not part of a message. */
-export type SideEvent = Extract<LoopEvent, { readonly type: 'note' | 'warning' }>;
+export type SideEvent = Extract<LoopEvent, { readonly type: 'note' | 'tasks' | 'warning' }>;
 
 /** An event of a run. A `switch` on `type` needs no case for unknown kinds. */
 export type RunEvent = ReplyDelta | LoopEvent;
@@ -77,10 +79,13 @@ const terminal: ReadonlySet<string> = new Set<TerminalEvent['type']>([
 	'cancelled',
 	'error',
 ]);
+/** The kinds of events that are not part of a message. */
+const sideKinds: ReadonlySet<string> = new Set<SideEvent['type']>(['note', 'tasks', 'warning']);
 const loopKinds: ReadonlySet<string> = new Set<LoopEvent['type']>([
 	'run.started',
 	'tool_result',
 	'note',
+	'tasks',
 	'step',
 	'warning',
 	'turn.restarted',
@@ -92,7 +97,7 @@ const loopKinds: ReadonlySet<string> = new Set<LoopEvent['type']>([
 ]);
 
 export function isSideEvent(event: RunEvent): event is SideEvent {
-	return event.type === 'note' || event.type === 'warning';
+	return sideKinds.has(event.type);
 }
 
 export function isTerminal(event: RunEvent): event is TerminalEvent {

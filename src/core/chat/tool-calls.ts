@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { isRecord } from '../ground/json.ts';
 import { findByCall } from '../tool/define.ts';
 import { createResult, isAvailable } from '../tool/dispatch.ts';
@@ -7,6 +8,7 @@ import {
 	isAskUser,
 	isHalt,
 	type Note,
+	type TasksShown,
 	type Tool,
 	type ToolCall,
 	type ToolContext,
@@ -14,6 +16,7 @@ import {
 } from '../tool/index.ts';
 import { limitTime, readArguments } from '../tool/invoke.ts';
 import { draftState, type StateChanges, type StateStore } from '../tool/state.ts';
+import { tasksShown } from '../tool/task-list.ts';
 import type { Emit, Question, RunEvent, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 
@@ -101,9 +104,9 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		}
 		const tool = findByCall(tools, call.name);
 		if (tool !== undefined) await onCall?.(call, tool);
-		const emitNote = (note: Note): void => notes.show(toNoteEvent(call.id, note));
+		const show = (said: Note | TasksShown): void => notes.show(toSideEvent(call.id, said));
 		const draft = draftState(request.state);
-		const given = await dispatch(tools, call, { ...context, state: draft.state, emit: emitNote, timeoutMs });
+		const given = await dispatch(tools, call, { ...context, state: draft.state, emit: show, timeoutMs });
 		const changes = draft.close();
 		// A failed call changes nothing.
 		return settle(call, given, given.isError ? undefined : changes);
@@ -236,8 +239,9 @@ function toLimitResult({ id }: ToolCall): ToolResult {
 	return { id, output, isError: true };
 }
 
-function toNoteEvent(id: string, note: Note): RunEvent {
-	return typeof note === 'string'
-		? { type: 'note', id, label: note }
-		: { type: 'note', id, label: note[0], detail: note[1] };
+/** Creates the event for what a tool shows. Throws for lists of another form. */
+function toSideEvent(id: string, said: Note | TasksShown): RunEvent {
+	if (typeof said === 'string') return { type: 'note', id, label: said };
+	if ('type' in said) return { id, ...v.parse(tasksShown, said) };
+	return { type: 'note', id, label: said[0], detail: said[1] };
 }

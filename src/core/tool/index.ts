@@ -22,4 +22,5 @@ export { isParts, type Parts, parts } from './parts.ts';
 export { providerName } from './provider-name.ts';
 export type { AnySchema, JsonSchema } from './schema.ts';
 export { inMemoryState, type StateChanges, type StateStore, type ToolState } from './state.ts';
+export type { Task, TaskList, TasksShown } from './task-list.ts';
 export type { ConversationText, Note, Tool, ToolCall, ToolContext, ToolResult } from './tool.ts';

@@ -209,7 +209,7 @@ function asData(tool: Tool, value: unknown): Outcome {
 	}
 }
 
-function emitNote(emit: (note: Note) => void, make: () => Note | undefined): void {
+function emitNote(emit: ToolContext['emit'], make: () => Note | undefined): void {
 	try {
 		const said = make();
 		if (said !== undefined && said !== null && said !== '') emit(said);

@@ -3,6 +3,7 @@ import type { Workspace } from '../workspace/index.ts';
 import type { Env } from './env.ts';
 import type { JsonSchema } from './schema.ts';
 import type { ToolState } from './state.ts';
+import type { TasksShown } from './task-list.ts';
 
 /** A message to the reader while a tool works: a text, or a label with a detail. */
 export type Note = string | readonly [label: string, detail: string];
@@ -35,8 +36,8 @@ export interface ToolContext {
 	readonly workspace?: Workspace;
 	/** Reads the conversation, the newest message first. */
 	readonly readConversation?: () => Iterable<ConversationText>;
-	/** Shows a note to the readers of the run. Never throws. */
-	readonly emit: (note: Note) => void;
+	/** Shows a note or lists of tasks to the readers of the run. Never throws; what has another form is not shown. */
+	readonly emit: (shown: Note | TasksShown) => void;
 }
 
 /**

@@ -1,28 +1,12 @@
 import * as v from 'valibot';
 import { RunletError } from '../ground/errors.ts';
 import { define } from '../tool/define.ts';
-import type { Tool, ToolContext } from '../tool/index.ts';
+import type { StateStore, Task, TaskList, Tool, ToolContext } from '../tool/index.ts';
+import { mostLists, mostTasks, taskList, taskNote, taskText } from '../tool/task-list.ts';
 import { changeOnce } from './files.ts';
 
-/** Lists of a session, and tasks of a list. */
-const mostLists = 50;
-const mostTasks = 200;
-
-const text = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
 const listId = v.pipe(v.string(), v.description('The id of the list'));
-const tasks = v.pipe(v.array(text), v.maxLength(mostTasks), v.description('What is to be done, in order'));
-
-const task = v.object({
-	id: v.string(),
-	text: v.string(),
-	outcome: v.optional(v.picklist(['done', 'failed'])),
-	note: v.optional(v.string()),
-});
-const taskList = v.object({ id: v.string(), title: v.string(), tasks: v.array(task) });
-
-/** A list of tasks. */
-type TaskList = v.InferOutput<typeof taskList>;
-type Task = v.InferOutput<typeof task>;
+const tasks = v.pipe(v.array(taskText), v.maxLength(mostTasks), v.description('What is to be done, in order'));
 
 /** What all tools of task lists have in common. */
 const shared = {
@@ -38,7 +22,7 @@ export function createTaskListTool(): Tool {
 		passInput: true,
 		name: 'create_task_list',
 		description: 'Begin a list of tasks for work of several steps.',
-		inputSchema: v.object({ title: text, tasks: v.optional(tasks) }),
+		inputSchema: v.object({ title: taskText, tasks: v.optional(tasks) }),
 		onRequest: ({ title }) => ['New task list', title],
 		onResult: (_, list) => describe(list),
 		fn: ({ title, tasks: texts = [] }, context) =>
@@ -72,7 +56,7 @@ export function pushTaskTool(): Tool {
 		passInput: true,
 		name: 'push_task',
 		description: 'Put a task in front of a list: it comes next.',
-		inputSchema: v.object({ listId, task: text }),
+		inputSchema: v.object({ listId, task: taskText }),
 		onRequest: ({ task: one }) => ['Next task', one],
 		onResult: (_, list) => describe(list),
 		fn: ({ listId: id, task: one }, context) =>
@@ -94,7 +78,7 @@ export function resolveTaskTool(): Tool {
 			listId,
 			taskId: v.pipe(v.string(), v.description('The id of the task')),
 			outcome: v.picklist(['done', 'failed']),
-			note: v.optional(v.pipe(v.string(), v.maxLength(1_000), v.description('What came of it, or why it failed'))),
+			note: v.optional(v.pipe(taskNote, v.description('What came of it, or why it failed'))),
 		}),
 		onRequest: ({ taskId, outcome }) => [`Task ${outcome}`, taskId],
 		onResult: (_, list) => describe(list),
@@ -129,11 +113,9 @@ export function showTasksTool(): Tool {
 		inputSchema: v.object({ listId: v.optional(listId) }),
 		onRequest: ({ listId: id = 'all' }) => ['Looking at tasks', id],
 		onResult: (_, { lists }) => `${lists.length} ${lists.length === 1 ? 'list' : 'lists'}`,
-		fn: async ({ listId: id }, context) => {
-			const ids = await readIds(context);
-			const wanted = id === undefined ? ids : [id];
-			return { lists: await Promise.all(wanted.map((one) => readList(context, ids, one))) };
-		},
+		fn: async ({ listId: id }, context) => ({
+			lists: id === undefined ? await readTaskLists(context) : [await readList(context, await readIds(context), id)],
+		}),
 	});
 }
 
@@ -151,9 +133,9 @@ function addTasks(list: TaskList, texts: readonly string[]): TaskList {
 	return { ...list, tasks: [...list.tasks, ...added] };
 }
 
-/** Keeps a new list, or one that changed, once: in the workspace, else in the session's state. */
+/** Keeps a new list, or one that changed, once: in the workspace, else in the session's state. Then shows it. */
 async function keepList(context: ToolContext, make: (ids: readonly string[]) => Promise<TaskList>): Promise<TaskList> {
-	const { workspace, state } = context;
+	const { workspace, state, emit } = context;
 	const makeKept = async (): Promise<TaskList> => {
 		const ids = await readIds(context);
 		const list = await make(ids);
@@ -170,7 +152,18 @@ async function keepList(context: ToolContext, make: (ids: readonly string[]) => 
 		await workspace.change(notes, list);
 		return list;
 	};
-	return workspace === undefined ? makeKept() : changeOnce(workspace, makeKept);
+	const kept = await (workspace === undefined ? makeKept() : changeOnce(workspace, makeKept));
+	emit({ type: 'tasks', lists: [kept] });
+	return kept;
+}
+
+/** Where task lists are kept: in the workspace, else in the state. */
+type TaskStore = Pick<ToolContext, 'workspace'> & { readonly state: Pick<StateStore, 'get'> };
+
+/** Reads all task lists, in the order in which they were made. */
+export async function readTaskLists(store: TaskStore): Promise<readonly TaskList[]> {
+	const ids = await readIds(store);
+	return Promise.all(ids.map((id) => readList(store, ids, id)));
 }
 
 const idsKey = 'runlet.tasks';
@@ -179,16 +172,16 @@ function toKey(id: string): string {
 	return `${idsKey}/${id}`;
 }
 
-async function readIds(context: ToolContext): Promise<readonly string[]> {
-	return v.parse(v.optional(v.array(v.string()), []), await readKept(context, idsKey));
+async function readIds(store: TaskStore): Promise<readonly string[]> {
+	return v.parse(v.optional(v.array(v.string()), []), await readKept(store, idsKey));
 }
 
-async function readList(context: ToolContext, ids: readonly string[], id: string): Promise<TaskList> {
+async function readList(store: TaskStore, ids: readonly string[], id: string): Promise<TaskList> {
 	if (!ids.includes(id)) throw createUnknown('listId', id, ids);
-	return v.parse(taskList, await readKept(context, toKey(id)));
+	return v.parse(taskList, await readKept(store, toKey(id)));
 }
 
-function readKept({ workspace, state }: ToolContext, key: string): Promise<unknown> {
+async function readKept({ workspace, state }: TaskStore, key: string): Promise<unknown> {
 	return workspace === undefined ? state.get(key) : workspace.readNote(key);
 }
 

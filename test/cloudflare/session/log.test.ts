@@ -17,6 +17,7 @@ const toolCall = fc
 const sideEvents = fc.array(
 	fc.constantFrom<RunEvent>(
 		{ type: 'note', id: 'n', label: 'a' },
+		{ type: 'tasks', id: 't', lists: [] },
 		{ type: 'tool_result', id: 'r', output: 1, isError: false },
 	),
 	{
@@ -79,7 +80,7 @@ function parts(events: readonly RunEvent[]): unknown {
 	};
 }
 
-/** As the store gives it back: in each turn all reasoning, all text, the calls, the rest; notes before results. */
+/** As the store gives it back: in each turn all reasoning, all text, the calls, the rest; notes and task lists before results. */
 function rebuilt(events: readonly RunEvent[]): RunEvent[] {
 	const out: RunEvent[] = [];
 	let open: RunEvent[] = [];
@@ -92,7 +93,7 @@ function rebuilt(events: readonly RunEvent[]): RunEvent[] {
 			...of('reasoning'),
 			...of('text'),
 			...of('tool_use_start', 'tool_use_input', 'tool_use_end'),
-			...of('stop', 'note'),
+			...of('stop', 'note', 'tasks'),
 			...of('tool_result'),
 			...of('step', 'done'),
 		);

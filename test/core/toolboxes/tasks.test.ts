@@ -1,5 +1,6 @@
+import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { tool, toolbox, type Workspace, workspace } from '../../../src/core/index.ts';
+import { type TaskList, tool, toolbox, type Workspace, workspace } from '../../../src/core/index.ts';
 import { calling, finish, results } from '../chat/support.ts';
 import { snapshot } from '../workspace/contract.ts';
 import { callOn, correct } from './support.ts';
@@ -85,8 +86,12 @@ describe('task lists', () => {
 		const files = workspace.inMemory();
 		const own = files.forCall('c');
 		const again: Workspace = { ...files, forCall: () => own };
-		const first = await toolbox.perform('create_task_list', begin, box, { workspace: again });
-		expect(await toolbox.perform('create_task_list', begin, box, { workspace: again })).toEqual(first);
+		const shown: unknown[] = [];
+		const context = { workspace: again, emit: (said: unknown) => shown.push(said) };
+		const first = await toolbox.perform('create_task_list', begin, box, context);
+		expect(await toolbox.perform('create_task_list', begin, box, context)).toEqual(first);
+		const lists = shown.filter((said) => typeof said === 'object' && said !== null && 'type' in said);
+		expect(lists).toEqual(Array(2).fill({ type: 'tasks', lists: [first.ok && first.value] }));
 		expect(await toolbox.perform('show_tasks', {}, box, { workspace: files })).toMatchObject({
 			value: { lists: [{ id: 'list-1' }] },
 		});
@@ -135,6 +140,58 @@ describe('task lists', () => {
 			'Task done: task-1',
 			'Release: 1 of 2 tasks resolved',
 		]);
+	});
+
+	test('each change is an event with the whole list, in front of the result of its call', async () => {
+		const { events } = await finish(
+			[
+				calling({ id: 'a', name: 'create_task_list', input: begin }),
+				calling(
+					{
+						id: 'b',
+						name: 'resolve_task',
+						input: { listId: 'list-1', taskId: 'task-1', outcome: 'done', note: 'quick' },
+					},
+					{ id: 'c', name: 'resolve_task', input: { listId: 'list-1', taskId: 'none', outcome: 'done' } },
+					{ id: 'd', name: 'show_tasks', input: {} },
+				),
+				'done',
+			],
+			{ tools: box },
+		);
+		const told = events.flatMap<unknown>((event) => {
+			if (event.type === 'tool_result') return [event.id];
+			return event.type === 'tasks' ? [{ [event.id]: event.lists }] : [];
+		});
+		const build = { id: 'task-1', text: 'build' };
+		const list = (first: object) => [
+			{ id: 'list-1', title: 'Release', tasks: [first, { id: 'task-2', text: 'test' }] },
+		];
+		expect(told.filter((one) => one !== 'd' && one !== 'c')).toEqual([
+			{ a: list(build) },
+			'a',
+			{ b: list({ ...build, outcome: 'done', note: 'quick' }) },
+			'b',
+		]);
+		expect(told.filter((one) => one === 'd' || one === 'c')).toHaveLength(2);
+	});
+
+	test('a tool of your own shows lists by emit; what is no list is not shown, and its call goes on', async () => {
+		const list: TaskList = { id: 'mine', title: 'Steps', tasks: [{ id: '1', text: 'one', outcome: 'done' }] };
+		const own = tool.define({
+			name: 'own',
+			description: 'Shows its steps.',
+			inputSchema: v.object({}),
+			passInput: true,
+			fn: (_, { emit }) => {
+				emit({ type: 'tasks', lists: [list] });
+				emit({ type: 'tasks', lists: [{ ...list, title: 'x'.repeat(501) }] });
+				return 'fine';
+			},
+		});
+		const { events, result } = await finish([calling({ id: 'a', name: 'own', input: {} }), 'done'], { tools: [own] });
+		expect(events.filter(({ type }) => type === 'tasks')).toEqual([{ type: 'tasks', id: 'a', lists: [list] }]);
+		expect(results(result.messages)).toEqual([['a', 'fine']]);
 	});
 
 	test('are offered only where something keeps them', () => {

@@ -57,6 +57,9 @@ export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 			case 'data-warning':
 				if (chunk.transient !== true) parts.push({ type: chunk.type, data: chunk.data });
 				break;
+			case 'data-tasks':
+				showTasks(parts, chunk);
+				break;
 			default:
 				applyToCall(parts, chunk);
 		}
@@ -66,6 +69,13 @@ export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 	);
 	if (!shown.some(({ type }) => type !== 'step-start')) return undefined;
 	return { id, role: 'assistant', metadata, parts: shown };
+}
+
+/** Shows a task list at its first place in the message. */
+function showTasks(parts: UiPart[], chunk: Extract<UiChunk, { type: 'data-tasks' }>): void {
+	const at = parts.findIndex(({ type, id }) => type === chunk.type && id === chunk.id);
+	if (at === -1) parts.push(chunk);
+	else parts[at] = chunk;
 }
 
 function withoutLastStep(parts: readonly UiPart[]): UiPart[] {

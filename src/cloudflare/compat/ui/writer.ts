@@ -141,6 +141,9 @@ export class UiWriter {
 				this.#say({ type: 'data-note', data, transient: true });
 				break;
 			}
+			case 'tasks':
+				for (const data of event.lists) this.#say({ type: 'data-tasks', id: data.id, data });
+				break;
 			case 'warning':
 				this.#say({ type: 'data-warning', data: { code: event.code, message: event.message } });
 				break;

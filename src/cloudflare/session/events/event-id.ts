@@ -15,7 +15,7 @@ export interface EventId {
 	readonly restarts: number;
 	/** Events of the turn that are neither deltas nor notes. */
 	readonly items: number;
-	/** Notes and warnings of the turn. They are stored with the next message, so they are counted separately. */
+	/** Notes, task lists and warnings of the turn. They are stored with the next message, so they are counted separately. */
 	readonly notes: number;
 	/** Characters of reasoning and of text. */
 	readonly reasoning: number;
@@ -80,6 +80,7 @@ export function advance(id: EventId, event: RunEvent): EventId {
 		case 'tool_use_end':
 			return { ...id, ends: id.ends + 1 };
 		case 'note':
+		case 'tasks':
 		case 'warning':
 			return { ...id, notes: id.notes + 1 };
 		case 'step':
@@ -119,6 +120,7 @@ export function cutSeenPart(event: RunEvent, at: EventId, seen: EventId): RunEve
 		case 'tool_use_end':
 			return at.ends >= seen.ends ? event : undefined;
 		case 'note':
+		case 'tasks':
 		case 'warning':
 			return at.notes >= seen.notes ? event : undefined;
 		case 'step':

@@ -112,19 +112,19 @@ function tell(told: Told, { message, turn, input, before = [], restarts = 0, hal
 }
 
 /**
- * Adds the end of the open turn, if there is one, and the restarts of the next one. Notes come from tools, so they stand
+ * Adds the end of the open turn, if there is one, and the restarts of the next one. Notes and task lists come from tools, so they stand
  * before the end of the turn; warnings are about the next one.
  */
 function closeTurn(told: Told, before: readonly SideEvent[], restarts = 0, next = told.iteration + 1): void {
 	const { events, open } = told;
-	events.push(...before.filter(({ type }) => type === 'note'));
+	events.push(...before.filter(({ type }) => type !== 'warning'));
 	if (open !== undefined) {
 		events.push(toStep(told, open));
 		told.steps++;
 	}
 	told.open = undefined;
 	for (let n = 0; n < restarts; n++) events.push({ type: 'turn.restarted', iteration: next });
-	events.push(...before.filter(({ type }) => type !== 'note'));
+	events.push(...before.filter(({ type }) => type === 'warning'));
 }
 
 function toStep({ run, iteration, last }: Told, { calls, results }: OpenTurn): RunEvent {

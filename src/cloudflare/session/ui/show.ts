@@ -1,15 +1,18 @@
 import { close } from '../../../core/chat/sse.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import { readTaskLists } from '../../../core/toolboxes/tasks.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { BudgetState } from '../../rpc/budget.ts';
 import type { PageQuery, SessionState } from '../../rpc/session.ts';
 import type { exportedSession } from '../../wire/export.ts';
 import type { shownMessage } from '../../wire/message.ts';
 import type { Shown } from '../../wire/shown.ts';
+import type { taskLists } from '../../wire/tasks.ts';
 import { findPending } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
+import { createRunState } from '../store/state.ts';
 import type { SessionStore } from '../store/store.ts';
 
 /** Characters of messages in one page of the history, about. */
@@ -52,6 +55,11 @@ export function showMessages(store: SessionStore, { cursor, limit = 100 }: PageQ
 		return showMessage(record, runIds.get(record.run));
 	});
 	return { messages, cursor: next === undefined ? undefined : String(next) };
+}
+
+/** The task lists as they stand. */
+export async function showTasks({ state }: SessionStore): Promise<Shown<typeof taskLists>> {
+	return { lists: await readTaskLists({ state: createRunState(state) }) };
 }
 
 /** A message with the whole result of its tool. Throws `not_found` if there is none at this place. */

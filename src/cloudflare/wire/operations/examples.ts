@@ -51,6 +51,17 @@ export const sessionPage = {
 	sessions: [{ id, agent: 'assistant', title: 'What is 17 + 25?', createdAt, lastActivityAt: createdAt }],
 };
 
+export const taskLists = [
+	{
+		id: 'list-1',
+		title: 'Release',
+		tasks: [
+			{ id: 'task-1', text: 'Run the tests', outcome: 'done', note: 'All green.' },
+			{ id: 'task-2', text: 'Publish' },
+		],
+	},
+] as const;
+
 export const messages = [
 	{ id: '65536', runId, role: 'user', content: 'What is 17 + 25?', isInput: true, createdAt },
 	{

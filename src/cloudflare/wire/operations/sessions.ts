@@ -16,6 +16,7 @@ import {
 	sessionQuery,
 	startedSession,
 } from '../session.ts';
+import { taskLists } from '../tasks.ts';
 import { sessionToken, tokenBody } from '../token.ts';
 import * as example from './examples.ts';
 
@@ -231,6 +232,19 @@ export const getMessage = operation({
 	adminToo: true,
 	answers: { 200: { says: 'The message.', json: shownMessage, examples: { message: example.messages[1] } } },
 	errors: [400, 404],
+});
+
+export const listTasks = operation({
+	id: 'listTasks',
+	method: 'get',
+	path: '/v1/sessions/:id/tasks',
+	tag: 'Sessions',
+	summary: 'Read the task lists',
+	description: 'The lists of tasks that the tools of the session keep, as they stand. Each change is an event `tasks`.',
+	access: 'token',
+	adminToo: true,
+	answers: { 200: { says: 'The lists.', json: taskLists, examples: { lists: { lists: example.taskLists } } } },
+	errors: [404],
 });
 
 export const sendMessage = operation({

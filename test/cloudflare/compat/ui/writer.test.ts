@@ -73,6 +73,34 @@ describe('a run', () => {
 		expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' });
 	});
 
+	test('shows a task list as one part, which the newest state replaces, in every version', async () => {
+		const list = (id: string, ...outcomes: ('done' | 'failed' | undefined)[]) => ({
+			id,
+			title: 'Release',
+			tasks: outcomes.map((outcome, n) => ({ id: `task-${n}`, text: 'build', ...(outcome && { outcome }) })),
+		});
+		const chunks = readChunks([
+			started,
+			...readTurn(...call('c1', 'add_tasks', {})),
+			{ type: 'tasks', id: 'c1', lists: [list('list-1', undefined, undefined), list('list-2')] },
+			{ type: 'tool_result', id: 'c1', output: 1, isError: false },
+			step,
+			...readTurn(...call('c2', 'resolve_task', {})),
+			{ type: 'tasks', id: 'c2', lists: [list('list-1', 'done', undefined)] },
+			{ type: 'tool_result', id: 'c2', output: 2, isError: false },
+			step,
+			done,
+		]);
+		for (const read of Object.values(readings)) {
+			const message = await read(chunks);
+			expect(message?.parts.filter(({ type }) => type === 'data-tasks')).toEqual([
+				{ type: 'data-tasks', id: 'list-1', data: list('list-1', 'done', undefined) },
+				{ type: 'data-tasks', id: 'list-2', data: list('list-2') },
+			]);
+			expect(slim(toUiMessage(chunks))).toEqual(slim(message));
+		}
+	});
+
 	test('says a call only once its turn is over, so that a page carries out none that was cut off', () => {
 		const kinds = (events: RunEvent[]) => readChunks([started, ...events]).map(({ type }) => type);
 		const begun = call('c1', 'add', {});

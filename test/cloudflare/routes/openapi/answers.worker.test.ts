@@ -186,6 +186,14 @@ test('every event is described, and every message', async () => {
 	await ask(described.listMessages, { id: other });
 });
 
+test('task lists are described, and the event of each change', async () => {
+	const id = await create('planner');
+	expect(await ask(described.listTasks, { id })).toEqual({ lists: [] });
+	play({ toolCalls: [call('l', 'create_task_list', { title: 'Release', tasks: ['build'] })] }, 'done');
+	await say(id, { text: 'go' }, { accept: 'text/event-stream' });
+	expect(await ask(described.listTasks, { id })).toMatchObject({ lists: [{ title: 'Release' }] });
+});
+
 test('a completion is described, streamed and not, with calls and without, and so are the models', async () => {
 	const messages = [{ role: 'user', content: 'hello' }];
 	const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }];

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { allEvents, createSession, follow, request, restart, send } from '../../client.ts';
+import { play } from '../../script.ts';
+import { forever, readTo } from './stage.ts';
+
+const call = (id: string, name: string, input: unknown) => ({ id, name, input });
+const create = call('a', 'create_task_list', { title: 'Release', tasks: ['build', 'test'] });
+const resolve = call('b', 'resolve_task', { listId: 'list-1', taskId: 'task-1', outcome: 'done' });
+const before = {
+	id: 'list-1',
+	title: 'Release',
+	tasks: [
+		{ id: 'task-1', text: 'build' },
+		{ id: 'task-2', text: 'test' },
+	],
+};
+const after = { ...before, tasks: [{ id: 'task-1', text: 'build', outcome: 'done' }, before.tasks[1]] };
+
+const readLists = (events: readonly { type: string; data: object }[]) =>
+	events.flatMap(({ type, data }) => (type === 'tasks' ? [data] : []));
+
+describe('a run that changes lists of tasks', () => {
+	test('shows each change as an event, which readers that come back get exactly once', async () => {
+		const id = await createSession('planner');
+		play({ toolCalls: [create] }, { toolCalls: [resolve] }, 'Begun.');
+		const events = await allEvents(await send(id, 'go'));
+		expect(readLists(events)).toEqual([
+			{ type: 'tasks', id: 'a', lists: [before] },
+			{ type: 'tasks', id: 'b', lists: [after] },
+		]);
+		expect(await (await request(`/v1/sessions/${id}/tasks`)).json()).toEqual({ lists: [after] });
+		for (const isRestarted of [false, true]) {
+			if (isRestarted) await restart(id);
+			for (const [at, { id: seen }] of events.entries()) {
+				expect(await allEvents(await follow(id, seen)), `behind ${seen}`).toEqual(events.slice(at + 1));
+			}
+		}
+	});
+
+	test('makes each change once, and tells it once, where its object dies behind it', async () => {
+		const id = await createSession('planner');
+		play({ toolCalls: [create] }, () => forever(), { toolCalls: [resolve, call('c', 'show_tasks', {})] }, 'Begun.');
+		const seen = await readTo(await send(id, 'go'), { type: 'step' });
+		await restart(id);
+		const events = [...seen, ...(await allEvents(await follow(id, seen.at(-1)?.id)))];
+		expect(readLists(events)).toEqual([
+			{ type: 'tasks', id: 'a', lists: [before] },
+			{ type: 'tasks', id: 'b', lists: [after] },
+		]);
+	});
+
+	test('is a run like any other to an OpenAI client, which sees no list', async () => {
+		play({ toolCalls: [create] }, 'Begun.');
+		const body = { model: 'planner', stream: true, messages: [{ role: 'user', content: 'go' }] };
+		const text = await (await request('/v1/chat/completions', body)).text();
+		expect(text).toContain('Begun.');
+		expect(text).not.toContain('Release');
+	});
+
+	test('is a message with data-tasks parts to a page of the AI SDK, also when it is loaded again', async () => {
+		play({ toolCalls: [create] }, { toolCalls: [resolve] }, 'Begun.');
+		const chat = crypto.randomUUID();
+		const parts = [{ type: 'text', text: 'go' }];
+		const body = { id: chat, trigger: 'submit-message', messages: [{ id: 'm1', role: 'user', parts }] };
+		const streamed = await (await request('/v1/ui/planner', body)).text();
+		expect(streamed.match(/data: {"type":"data-tasks","id":"list-1"/g)).toHaveLength(2);
+		const { messages } = await (await request(`/v1/ui/planner/${chat}/messages`)).json<{
+			messages: { parts: { type: string }[] }[];
+		}>();
+		expect(messages.at(-1)?.parts.filter(({ type }) => type === 'data-tasks')).toEqual([
+			{ type: 'data-tasks', id: 'list-1', data: after },
+		]);
+	});
+});
