@@ -10,7 +10,7 @@ import type { Lease } from '../events/follow.ts';
 import { createPastRun, type LiveRun } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
 import { findPending, type Pending } from '../store/calls.ts';
-import type { Outcome } from '../store/deliveries.ts';
+import type { Outcome } from '../store/requests.ts';
 import { assertAllowed, type Operation } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Access, Pass } from './access.ts';
@@ -184,7 +184,7 @@ export function findRun(
 	{ run, waiting }: Outcome,
 ): LiveRun | Upcoming | undefined {
 	const waits = waiting === undefined ? undefined : store.queue.get(waiting);
-	if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: runner.queue.waitForRun(waits.id) };
+	if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: runner.waitForRun(waits.id) };
 	if (run === undefined) return undefined;
 	const { live } = runner;
 	return live?.record.n === run ? live : createPastRun(store, run);

@@ -3,7 +3,7 @@ import type { Message, UserMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import type { ConversationUpdate, CreateInput, Input, Once, PagePost } from '../../rpc/session.ts';
-import { createPastRun } from '../run/run.ts';
+import { createPastRun, createRunId } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
 import { toInbound } from '../store/inbound.ts';
 import { canTakeNext, type Operation, sessionStatus } from '../store/status.ts';
@@ -129,11 +129,12 @@ export class Inbox {
 			const text = `whenBusy: ${longestQueue} messages wait already. Send it when a run has ended, or cancel.`;
 			throw new RunletError('conflict', text, { field: 'whenBusy', waiting: longestQueue });
 		}
-		const { live, queue } = this.#runner;
+		const { live } = this.#runner;
 		const steers = whenBusy === 'steer';
-		const { id, runId } = queue.add(given, { model, steers, once, callback });
+		const runId = createRunId();
+		const { id } = this.#store.queue.add({ ...given, runId, model, steers, callback }, once, Date.now());
 		const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
-		return () => ({ record, begun: queue.waitForRun(id) });
+		return () => ({ record, begun: this.#runner.waitForRun(id) });
 	}
 
 	#decideSubmit(
@@ -166,14 +167,14 @@ export class Inbox {
 		const { input, model, answers = [], isAgain = false, messageId } = post;
 		if (input === undefined) return this.#decidePostedAnswers(answers, { once, model }, now);
 		const given = this.#toGiven(input);
-		const { queue } = this.#runner;
+		const { queue } = this.#store;
 		const waits = queue.findNamed(input.messageId);
 		if (waits !== undefined) {
 			const isEdited = !isAgain && !isSameMessage(waits.message, given.message);
-			const run = () => ({ record: { n: 0, id: waits.runId }, begun: queue.waitForRun(waits.id) });
+			const run = () => ({ record: { n: 0, id: waits.runId }, begun: this.#runner.waitForRun(waits.id) });
 			return {
 				store: () => {
-					if (isEdited) queue.edit({ ...waits, ...given });
+					if (isEdited) queue.edit({ ...waits, ...given }, Date.now());
 					return run;
 				},
 			};

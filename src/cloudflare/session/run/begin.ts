@@ -11,7 +11,7 @@ import type { Once, RunTerms } from '../../rpc/session.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
 import { findOpenCalls, type OpenCall } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
-import type { Waiting } from '../store/queue.ts';
+import type { Waiting } from '../store/requests.ts';
 import { type RunRecord, shortenRunEnd } from '../store/runs.ts';
 import { canTakeNext, sessionStatus, toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -72,7 +72,7 @@ export function storeRun(
 	for (const message of input)
 		messages.add(run.n, message, createdAt, { input: true, ...(message === given.at(-1) && { inbound, replaces }) });
 	if (once !== undefined) deliveries.add(once, { run: run.n }, createdAt);
-	if (how.waited !== undefined) store.takeFromQueue(how.waited, run.n);
+	if (how.waited !== undefined) store.queue.take(how.waited, run.n);
 	if (callback !== undefined) callbacks.add({ run: run.n, runId: run.id, url: callback });
 	return run;
 }
@@ -85,7 +85,7 @@ export function storeFailedRun(store: SessionStore, waited: Waiting, event: Term
 		const createdAt = Date.now();
 		const run = runs.begin({ n: store.nextRun, id: runId, boot, firstSeq: messages.nextPlace(), createdAt });
 		messages.add(run.n, message, createdAt, { input: true, inbound });
-		store.takeFromQueue(waited, run.n);
+		store.queue.take(waited, run.n);
 		runs.end(run.n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);
 		if (callback !== undefined) callbacks.add({ run: run.n, runId, url: callback });
 		return run;

@@ -143,7 +143,7 @@ export class Journal {
 			const waiting = store.queue.steering();
 			for (const one of waiting) {
 				const { message, inbound, callback } = one;
-				store.takeFromQueue(one, record.n);
+				store.queue.take(one, record.n);
 				store.messages.add(record.n, message, Date.now(), { input: true, inbound });
 				if (callback !== undefined) store.callbacks.add({ run: record.n, runId: record.id, url: callback });
 			}

@@ -88,6 +88,14 @@ export function prepareRun(
 	};
 }
 
+/** What a session runs with. */
+export interface RunnerOptions {
+	readonly runtime: Runtime;
+	readonly store: SessionStore;
+	/** The environment, read when it is needed: what is wrong with it is the failure of one run. */
+	readonly config: () => Config;
+}
+
 /** Creates the options of the loop from the session's agent. */
 export function createChatOptions(
 	runtime: Runtime,
@@ -112,6 +120,12 @@ export function createChatOptions(
 		...session.terms,
 		maxOutputTokens: takeShorter(agent.maxOutputTokens, session.maxOutputTokens),
 	};
+}
+
+/** Finds what a session may spend: its own budget, else its agent's, else that of every session. */
+export function findLimit({ runtime, store, config }: RunnerOptions): Limit {
+	const { budget, agent } = store.session();
+	return budget ?? runtime.agents.find(({ name }) => name === agent)?.budget ?? config().sessionBudget;
 }
 
 function takeShorter(a: number | undefined, b: number | undefined): number | undefined {

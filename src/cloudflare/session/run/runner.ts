@@ -1,10 +1,9 @@
 import type { Message, TerminalEvent } from '../../../core/chat/index.ts';
+import { createDeferred, type Deferred } from '../../../core/ground/deferred.ts';
 import { type RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import { type AtCrashPoint, createCrashPoints } from '../../agent/crash.ts';
-import type { Runtime } from '../../agent/runtime.ts';
-import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
-import type { BudgetState, Limit } from '../../rpc/budget.ts';
+import type { BudgetState } from '../../rpc/budget.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { isStorageError } from '../store/storage.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -14,24 +13,14 @@ import { readBudgetState } from './meter.ts';
 import { RunCounter, reportLostRun, reportRun } from './metrics.ts';
 import { Alarm, alarmAgainMs, decideNext, type Life, type Next, readFacts } from './next.ts';
 import { type Emptiable, Owner, runInBackground } from './owner.ts';
-import { createChatOptions, prepareRun } from './prepare.ts';
-import { Queue } from './queue.ts';
+import { createChatOptions, findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
 import { carryOut, createPastRun, createUnbegunRun, type LiveRun, type Work } from './run.ts';
-
-/** What a session runs with. */
-export interface RunnerOptions {
-	readonly runtime: Runtime;
-	readonly store: SessionStore;
-	/** The environment, read when it is needed: what is wrong with it is the failure of one run. */
-	readonly config: () => Config;
-}
 
 /**
  * Runs a session's runs, one at a time. What comes next is decided by what is stored (`decideNext`); in memory is only
  * the run that goes on.
  */
 export class Runner {
-	readonly queue: Queue;
 	readonly owner: Owner;
 	readonly alarm: Alarm;
 	readonly #options: RunnerOptions;
@@ -40,13 +29,14 @@ export class Runner {
 	/** Tells this life of the object from those before it. */
 	readonly #boot = crypto.randomUUID();
 	#live: LiveRun | undefined;
+	/** The requests that wait for the runs of messages in the queue. */
+	readonly #waiting = new Map<number, Deferred<LiveRun>>();
 
 	constructor(options: RunnerOptions) {
 		const { store, config } = options;
 		this.#options = options;
 		this.#store = store;
 		this.alarm = new Alarm(store, () => this.#decide().wakeAt);
-		this.queue = new Queue(store);
 		this.owner = new Owner(store, config);
 		this.#callbacks = new Callbacks(store, config);
 	}
@@ -98,6 +88,13 @@ export class Runner {
 		});
 	}
 
+	/** Resolves with the run that a message in the queue begins, or that takes it up. */
+	waitForRun(id: number): Promise<LiveRun> {
+		const reader = this.#waiting.get(id) ?? createDeferred<LiveRun>();
+		this.#waiting.set(id, reader);
+		return reader.promise;
+	}
+
 	/**
 	 * Stops the run that goes on, or that waits for somebody, and drops the messages that wait. Throws
 	 * `storage_unavailable` where that cannot be stored: what ran is stopped all the same.
@@ -107,7 +104,7 @@ export class Runner {
 		cancelling?.catch(() => {});
 		const tellDropped = this.#store.transaction(() => {
 			if (cancelling === undefined) this.#cancelWaiting();
-			return this.queue.drop();
+			return this.#drop();
 		});
 		tellDropped();
 		if (cancelling !== undefined) await cancelling;
@@ -131,7 +128,7 @@ export class Runner {
 		let next = this.goOn();
 		if (next.state === 'expired') {
 			// The end of dropped messages may have to be told first, and the session stays for that.
-			this.#store.transaction(() => this.queue.drop())();
+			this.#store.transaction(() => this.#drop())();
 			next = this.#decide();
 		}
 		if (next.action.type !== 'none' || !this.#store.exists()) return next;
@@ -151,7 +148,7 @@ export class Runner {
 
 	/** Returns the state of the session's budget. */
 	budget(): BudgetState {
-		return readBudgetState(this.#store, this.#limit());
+		return readBudgetState(this.#store, findLimit(this.#options));
 	}
 
 	#decide(): Next {
@@ -188,15 +185,36 @@ export class Runner {
 		if (waited === undefined) return;
 		const { id, message, inbound, model, callback } = waited;
 		try {
-			this.queue.begin(id, this.begin([message], { model, inbound, callback, waited }));
+			this.#showRun(id, this.begin([message], { model, inbound, callback, waited }));
 		} catch (thrown) {
 			if (isStorageError(thrown)) throw thrown;
 			const event = toFailure(toRunletError(thrown));
 			const run = storeFailedRun(this.#store, waited, event, this.#boot);
 			void this.alarm.set();
 			reportRun(this.#options, run, { event, tally: new RunCounter().tally, transport: inbound?.transport });
-			this.queue.begin(id, createPastRun(this.#store, run.n) ?? createUnbegunRun(run.n, run.id, event));
+			this.#showRun(id, createPastRun(this.#store, run.n) ?? createUnbegunRun(run.n, run.id, event));
 		}
+	}
+
+	/** Tells the waiting requests that their message has its run. */
+	#showRun(id: number, run: LiveRun): void {
+		this.#waiting.get(id)?.resolve(run);
+		this.#waiting.delete(id);
+	}
+
+	/**
+	 * Drops the messages that wait, in a transaction of the caller's. Call what it gives once that is committed: whoever
+	 * waits for their runs gets runs that were cancelled.
+	 */
+	#drop(): () => void {
+		const { queue, runs, callbacks } = this.#store;
+		const n = runs.get()?.n ?? 1;
+		const dropped = queue.drop();
+		for (const { runId, callback } of dropped)
+			if (callback !== undefined) callbacks.add({ run: 0, runId, url: callback });
+		return () => {
+			for (const { id, runId } of dropped) this.#showRun(id, createUnbegunRun(n, runId, { type: 'cancelled' }));
+		};
 	}
 
 	/** Ends a run that waits for somebody. The next run answers its open calls as not run. */
@@ -217,11 +235,11 @@ export class Runner {
 		const context = {
 			store: this.#store,
 			options,
-			limit: () => this.#limit(),
+			limit: () => findLimit(this.#options),
 			ledger: this.owner.ledger(),
 			atCrashPoint: this.#toCrashPoints(run.n),
 			onSteered: (id: number) => {
-				if (this.#live !== undefined) this.queue.begin(id, this.#live);
+				if (this.#live !== undefined) this.#showRun(id, this.#live);
 			},
 			onEnded: (ended: Parameters<typeof reportRun>[2]) => {
 				void this.alarm.set();
@@ -253,12 +271,6 @@ export class Runner {
 		const session = this.#store.session();
 		const about = { ...session, model: model ?? session.model, maxOutputTokens, toolChoice, terms };
 		return createChatOptions(this.#options.runtime, this.#options.config(), about);
-	}
-
-	#limit(): Limit {
-		const { budget, agent } = this.#store.session();
-		const own = budget ?? this.#options.runtime.agents.find(({ name }) => name === agent)?.budget;
-		return own ?? this.#options.config().sessionBudget;
 	}
 }
 

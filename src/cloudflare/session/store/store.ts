@@ -5,10 +5,9 @@ import type { ClientTool } from '../../compat/client-tool.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
 import type { Amount, Limit } from '../../rpc/budget.ts';
 import { CallRows } from './calls.ts';
-import { DeliveryRows } from './deliveries.ts';
 import { type MessageRecord, MessageRows, messageStride } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
-import { QueueRows, type Waiting } from './queue.ts';
+import { DeliveryRows, QueueRows } from './requests.ts';
 import { RunRows } from './runs.ts';
 import { migrations } from './schema.ts';
 import { type Charge, SpendingRows } from './spending.ts';
@@ -63,8 +62,8 @@ export class SessionStore {
 		this.runs = new RunRows(sql);
 		this.calls = new CallRows(sql);
 		this.spending = new SpendingRows(sql);
-		this.queue = new QueueRows(sql);
 		this.deliveries = new DeliveryRows(sql);
+		this.queue = new QueueRows(sql, this.deliveries);
 		this.callbacks = new CallbackRows(sql);
 		this.tokens = new TokenRows(sql);
 		this.outbox = new OutboxRows(sql);
@@ -146,12 +145,6 @@ export class SessionStore {
 		this.transaction(() => {
 			for (const outgoing of all) this.outbox.retry(outgoing, now);
 		});
-	}
-
-	/** Takes a message out of the queue, for a run. */
-	takeFromQueue({ id, key }: Pick<Waiting, 'id' | 'key'>, run: number): void {
-		this.queue.remove(id);
-		if (key !== undefined) this.deliveries.endWaiting(key, run);
 	}
 
 	transaction<T>(work: () => T): T {

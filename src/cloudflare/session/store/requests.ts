@@ -1,0 +1,203 @@
+import type { Message } from '../../../core/chat/index.ts';
+import type { Sql } from '../../objects/migrate.ts';
+import type { Once } from '../../rpc/session.ts';
+import type { Inbound } from './inbound.ts';
+import { splitRows } from './storage.ts';
+
+/** How long a webhook is remembered, and a request that its client may send again, in milliseconds. */
+const keptMs = 30 * 86_400_000;
+const resentMs = 86_400_000;
+
+/** What a request has begun: a run, a message that waits for one, or neither. */
+export interface Outcome {
+	/** The number of its run. */
+	readonly run?: number;
+	/** The place of its message in the queue. */
+	readonly waiting?: number;
+}
+
+interface Delivery extends Outcome {
+	/** A hash of what was asked. */
+	readonly request: string;
+}
+
+/** The requests with an `Idempotency-Key`, and the webhooks, that were accepted. */
+export class DeliveryRows {
+	readonly #sql: Sql;
+	#isPruned = false;
+
+	constructor(sql: Sql) {
+		this.#sql = sql;
+	}
+
+	/** Stores that a request was accepted, and what it has begun. */
+	add({ key, request, body }: Once, { run, waiting }: Outcome, createdAt: number): void {
+		this.#prune(createdAt);
+		this.#sql.exec(
+			`INSERT INTO delivery (key, request, run, waiting, created_at, body) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (key) DO UPDATE SET
+				request = excluded.request, run = excluded.run, waiting = excluded.waiting, created_at = excluded.created_at`,
+			...[key, request, run ?? null, waiting ?? null, createdAt, body ?? null],
+		);
+	}
+
+	/** Finds an earlier request with the same key or the same body. */
+	find({ key, body }: Pick<Once, 'key' | 'body'>, now: number): Delivery | undefined {
+		const byKey = this.#read('key = ?', key);
+		return byKey ?? (body === undefined ? undefined : this.#read('body = ? AND created_at > ?', body, now - keptMs));
+	}
+
+	#read(where: string, ...values: (string | number)[]): Delivery | undefined {
+		type Row = { request: string; run: number | null; waiting: number | null };
+		const query = `SELECT request, run, waiting FROM delivery WHERE ${where} LIMIT 1`;
+		const [row] = this.#sql.exec<Row>(query, ...values).toArray();
+		return row && { request: row.request, run: row.run ?? undefined, waiting: row.waiting ?? undefined };
+	}
+
+	/** Stores that a request's message waits no more: it has its run, or was dropped and has none. */
+	endWaiting(key: string, run: number | undefined): void {
+		this.#sql.exec('UPDATE delivery SET run = ?, waiting = NULL WHERE key = ?', run ?? null, key);
+	}
+
+	/** Removes what nobody sends again, once in the object's life. */
+	#prune(now: number): void {
+		if (this.#isPruned) return;
+		this.#isPruned = true;
+		this.#sql.exec(
+			"DELETE FROM delivery WHERE key >= 'webhook ' AND key < 'webhook!' AND created_at < ? AND waiting IS NULL",
+			now - keptMs,
+		);
+		this.#sql.exec(
+			"DELETE FROM delivery WHERE key >= 'resent ' AND key < 'resent!' AND created_at < ? AND waiting IS NULL",
+			now - resentMs,
+		);
+	}
+}
+
+/** A message that waits for the current run to end. */
+export interface Waiting {
+	/** Its place in the queue; smaller is earlier. */
+	readonly id: number;
+	/** The id of the run that it will begin. */
+	readonly runId: string;
+	readonly message: Message;
+	/** Where it came from. */
+	readonly inbound?: Inbound;
+	/** The model of the session from its run on. */
+	readonly model?: string;
+	/** Whether the current run may take it up. */
+	readonly steers: boolean;
+	/** The `Idempotency-Key` of its request. */
+	readonly key?: string;
+	/** The URL that is told how its run ends. */
+	readonly callback?: string;
+}
+
+/** Messages that came during a run, in order. Whoever sends one again under its key gets the run that it begins. */
+export class QueueRows {
+	readonly #sql: Sql;
+	readonly #deliveries: DeliveryRows;
+
+	constructor(sql: Sql, deliveries: DeliveryRows) {
+		this.#sql = sql;
+		this.#deliveries = deliveries;
+	}
+
+	/** Stores a message that waits for its run, or with `steers` for the current run to take it up. */
+	add(
+		{ inbound, ...waiting }: Omit<Waiting, 'id' | 'key'> & { readonly inbound: Inbound },
+		once: Once | undefined,
+		createdAt: number,
+	): Waiting {
+		const { last } = this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(id), 0) AS last FROM queue').one();
+		const id = last + 1;
+		if (once !== undefined) this.#deliveries.add(once, { waiting: id }, createdAt);
+		// A page sees the message under one id, before its run begins and after.
+		const named = { messageId: waiting.runId, ...inbound };
+		return this.#insert({ id, ...waiting, inbound: named, key: once?.key }, createdAt);
+	}
+
+	/** Replaces the text of a message, which keeps its place and its run. */
+	edit(waiting: Waiting, editedAt: number): void {
+		this.#remove(waiting.id);
+		this.#insert(waiting, editedAt);
+	}
+
+	/** Returns the oldest message. */
+	first(): Waiting | undefined {
+		return this.#read('id = (SELECT MIN(id) FROM queue)')[0];
+	}
+
+	/** Returns the next message behind a place. */
+	after(id: number): Waiting | undefined {
+		return this.#read('id = (SELECT MIN(id) FROM queue WHERE id > ?)', id)[0];
+	}
+
+	/** Finds a message by its sender's id. */
+	findNamed(id: string | undefined): Waiting | undefined {
+		return id === undefined ? undefined : this.#read('TRUE').find(({ inbound }) => inbound?.messageId === id);
+	}
+
+	get(id: number): Waiting | undefined {
+		return this.#read('id = ?', id)[0];
+	}
+
+	/** Returns the messages that the current run may take up. */
+	steering(): Waiting[] {
+		return this.#read('steers = 1');
+	}
+
+	all(): Waiting[] {
+		return this.#read('TRUE');
+	}
+
+	get size(): number {
+		return this.#sql.exec<{ size: number }>('SELECT COUNT(DISTINCT id) AS size FROM queue').one().size;
+	}
+
+	/** Returns when the newest message came or was edited. */
+	newestAt(): number | undefined {
+		return this.#sql.exec<{ at: number | null }>('SELECT MAX(created_at) AS at FROM queue').one().at ?? undefined;
+	}
+
+	/** Takes a message out of the queue, for a run. */
+	take({ id, key }: Pick<Waiting, 'id' | 'key'>, run: number | undefined): void {
+		this.#remove(id);
+		if (key !== undefined) this.#deliveries.endWaiting(key, run);
+	}
+
+	/** Takes all messages out of the queue, for no run, and returns them. */
+	drop(): Waiting[] {
+		const dropped = this.all();
+		// Another message may get the place of one. A repeated request must not get that one's run.
+		for (const waiting of dropped) this.take(waiting, undefined);
+		return dropped;
+	}
+
+	#remove(id: number): void {
+		this.#sql.exec('DELETE FROM queue WHERE id = ?', id);
+	}
+
+	#insert({ id, ...waiting }: Waiting, createdAt: number): Waiting {
+		for (const [part, text] of splitRows(JSON.stringify(waiting)).entries())
+			this.#sql.exec(
+				'INSERT INTO queue (id, part, steers, body, created_at) VALUES (?, ?, ?, ?, ?)',
+				...[id, part, waiting.steers ? 1 : 0, text, createdAt],
+			);
+		return { id, ...waiting };
+	}
+
+	#read(where: string, ...values: number[]): Waiting[] {
+		type Row = { id: number; body: string };
+		const bodies = new Map<number, string>();
+		for (const { id, body } of this.#sql.exec<Row>(
+			`SELECT id, body FROM queue WHERE ${where} ORDER BY id, part`,
+			...values,
+		))
+			bodies.set(id, (bodies.get(id) ?? '') + body);
+		return [...bodies].map(([id, body]) => {
+			const waiting: Omit<Waiting, 'id'> = JSON.parse(body);
+			return { id, ...waiting };
+		});
+	}
+}
