@@ -1,6 +1,6 @@
 /** Describes a run in words, for the page and the terminal. */
 
-import type { Agent, CallAnswer, Message, RunEvent, Usage } from '../client/types.ts';
+import type { Agent, CallAnswer, Message, RunEvent, TaskList, Usage } from '../client/types.ts';
 
 /** Returns the text of a message's content, which may be a list of parts. */
 export function toText(content: unknown): string {
@@ -22,6 +22,13 @@ export function describeSize(bytes: number): string {
 	if (bytes < 1_000) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
 	if (bytes < 999_500) return `${Math.round(bytes / 1_000)} KB`;
 	return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** Describes how far a list of tasks is, such as 2 of 3 done, 1 failed. */
+export function describeTasks({ tasks }: TaskList): string {
+	const count = (wanted: 'done' | 'failed') => tasks.filter(({ outcome }) => outcome === wanted).length;
+	if (tasks.length === 0) return 'no tasks yet';
+	return `${count('done')} of ${tasks.length} done${count('failed') > 0 ? `, ${count('failed')} failed` : ''}`;
 }
 
 /** Finds the skill that a call of a tool uses, if it uses one. */

@@ -5,6 +5,7 @@ import { createSessionClient } from '../client/sessions.ts';
 import type { Agent, CallAnswer, RunEvent } from '../client/types.ts';
 import { describeAnswer } from '../client/words.ts';
 import { createAttachments } from './attachments.ts';
+import { createDesk } from './desk.ts';
 import { find, withoutTurns } from './element.ts';
 import { listenForFiles } from './file-drop.ts';
 import { createKeyForm, readKey } from './key.ts';
@@ -35,6 +36,8 @@ const client = createSessionClient({
 	onRetry: () => setStatus('Connection lost. Trying again…'),
 });
 
+const desk = createDesk(client);
+
 let agents: readonly Agent[] = [];
 let sessionId: string | undefined;
 /** The call whose question the next message answers. */
@@ -50,6 +53,7 @@ async function open(): Promise<void> {
 	const { signal } = chat;
 	sessionId = new URL(location.href).searchParams.get('session') ?? undefined;
 	transcript.clear();
+	desk.clear();
 	asking = undefined;
 	hideWelcome();
 	page.send.disabled = true;
@@ -72,6 +76,7 @@ async function showSession(id: string, signal: AbortSignal): Promise<void> {
 		const { session, messages } = await client.loadSession(id, { signal });
 		pickAgent(session.agent);
 		transcript.addHistory(messages);
+		await desk.open(id, signal);
 		tail.toEnd();
 	} finally {
 		if (!signal.aborted) transcript.root.removeAttribute('aria-busy');
@@ -134,7 +139,10 @@ async function play(events: AsyncIterable<RunEvent>, signal: AbortSignal): Promi
 		frame = 0;
 		const events = queue;
 		queue = [];
-		for (const event of events) view.apply(event);
+		for (const event of events) {
+			view.apply(event);
+			desk.apply(event);
+		}
 		view.flush();
 		tail.keep();
 	}

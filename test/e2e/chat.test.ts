@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { RunEvent } from '../../src/client/index.ts';
+import type { RunEvent, TaskList } from '../../src/client/index.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const usage = { inputTokens: 1200, outputTokens: 7, totalTokens: 1207 };
@@ -51,6 +51,40 @@ describe('npm run chat', () => {
 		]);
 		expect(stdout).toBe('I am sorry.\n');
 		expect(server.bodies('POST /v1/sessions')).toEqual([{ agent: 'support' }]);
+	});
+
+	test('task lists are shown as they change, and not once more as results', async () => {
+		const list = (...tasks: object[]) => ({ id: 'list-1', title: 'Release', tasks }) as TaskList;
+		const [build, ship] = [
+			{ id: 'task-1', text: 'build' },
+			{ id: 'task-2', text: 'ship\u001b[2J it' },
+		];
+		const done = list({ ...build, outcome: 'done' }, { ...ship, outcome: 'failed', note: 'no\nnet' });
+		const long = list(
+			...Array.from({ length: 30 }, (_, n) => ({ id: `${n}`, text: `${n}`, ...(n < 9 && { outcome: 'done' }) })),
+		);
+		const change = (id: string, shown: TaskList, isError = false): RunEvent[] => {
+			const events = toolCall(id, 'resolve_task', [], isError ? 'broken' : shown, isError);
+			return events.toSpliced(-1, 0, { type: 'tasks', id, lists: [shown] });
+		};
+		const server = await startServer([
+			...change('c1', list(build, ship)),
+			...change('c2', done),
+			...change('c3', long, true),
+			{ type: 'done', text: '', usage: {} },
+		]);
+		const { stderr } = await run(server, ['Go']);
+		const between = Array.from({ length: 10 }, (_, n) => `  [ ] ${n + 9}`);
+		expect(stderr.split('\n')).toEqual([
+			'→ resolve_task {}',
+			...['· Release: 0 of 2 done', '  [ ] build', '  [ ] ship[2J it'],
+			'→ resolve_task {}',
+			...['· Release: 1 of 2 done, 1 failed', '  [x] build', '  [!] ship[2J it: no net'],
+			'→ resolve_task {}',
+			...['· Release: 9 of 30 done', '  … 7 before', '  [x] 7', '  [x] 8', ...between, '  … 11 more'],
+			'← broken',
+			'',
+		]);
 	});
 
 	test('each line of the input is a message of one session', async () => {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import { type Browser, chromium, type JSHandle, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Message, RunEvent } from '../../src/client/index.ts';
+import type { Message, RunEvent, TaskList } from '../../src/client/index.ts';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
 import { startRunlet } from '../runlet.ts';
 import { payloads, plain } from './payloads.ts';
@@ -433,8 +433,8 @@ describe('a chat', () => {
 });
 
 describe('what the wire may bring', () => {
-	/** Opens a session with these messages of earlier runs, whose newest run says `events`. */
-	async function open(events: RunEvent[], messages: Partial<Message>[] = []) {
+	/** Opens a session with these messages of earlier runs and task lists, whose newest run says `events`. */
+	async function open(events: RunEvent[], messages: Partial<Message>[] = [], lists: TaskList[] = []) {
 		const stream = events.map(
 			(event, index) => `id: 9.${index}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
 		);
@@ -444,6 +444,7 @@ describe('what the wire may bring', () => {
 			}),
 		);
 		await page.route('**/v1/sessions/played/messages', (route) => route.fulfill({ json: { messages } }));
+		await page.route('**/v1/sessions/played/tasks', (route) => route.fulfill({ json: { lists } }));
 		await page.route('**/v1/sessions/played/events', (route) =>
 			route.fulfill({ contentType: 'text/event-stream', body: stream.join('') }),
 		);
@@ -485,6 +486,39 @@ describe('what the wire may bring', () => {
 		expect(await readTexts('.warning')).toEqual(['Nearly full.', expect.stringContaining('cut off')]);
 		expect(await readTexts('.prose')).toEqual(['No.']);
 		expect(await readTexts('.usage')).toEqual(['1,200 tokens in · 34 out · $0.50']);
+	});
+
+	test('task lists stand beside the conversation, and change in their places', async () => {
+		const list = (id: string, title: string, ...outcomes: (string | undefined)[]) =>
+			({
+				id,
+				title,
+				tasks: outcomes.map((outcome, n) => ({ id: `${n}`, text: `${title} ${n}`, outcome })),
+			}) as TaskList;
+		const readLines = () => page.locator('.task').evaluateAll((lines) => lines.map((line) => `${line.textContent}`));
+		await open([done], [], [list('a', 'Old', 'done', 'done')]);
+		expect(await page.locator('#tasks').getAttribute('open')).toBe(null);
+		expect(await readTexts('#tasks summary')).toEqual(['TasksOld: 2 of 2 done']);
+
+		await open([{ type: 'tasks', id: 'c', lists: [list('a', 'Make', 'done', undefined, undefined)] }, done]);
+		expect(await page.locator('#tasks').getAttribute('open')).toBe('');
+		expect(await readLines()).toEqual(['Done: Make 0', 'Next: Make 1', 'Open: Make 2']);
+		expect(await page.getByRole('listitem').count()).toBe(3);
+
+		const failed = { id: '1', text: 'Make 1', outcome: 'failed', note: 'no net' } as const;
+		const changed = list('a', 'Make', 'done', undefined, undefined);
+		const first = { id: 'new', text: '<b>First</b>\u202e' };
+		await open([
+			{ type: 'tasks', id: 'c', lists: [changed] },
+			{ type: 'tasks', id: 'd', lists: [{ ...changed, tasks: [first, ...changed.tasks.slice(0, 1), failed] }] },
+			{ type: 'tasks', id: 'e', lists: [list('b', 'More')] },
+			done,
+		]);
+		expect(await readLines()).toEqual(['Next: <b>First</b>', 'Done: Make 0', 'Failed: Make 1 no net']);
+		expect(await readTexts('#tasks summary')).toEqual(['TasksMore: no tasks yet']);
+		expect(await readTexts('#tasks h3')).toEqual(['Make', 'More']);
+		await page.click('#new');
+		expect(await page.locator('#tasks').isVisible()).toBe(false);
 	});
 
 	test('a turn that starts again takes the place of its first try', async () => {

@@ -1,11 +1,12 @@
 /** Prints for `runlet chat`: the answer to standard output, everything else to standard error. */
 
 import { styleText } from 'node:util';
-import type { RunEvent } from '../../client/index.ts';
+import type { RunEvent, TaskList } from '../../client/index.ts';
 import {
 	describeAwaiting,
 	describeHalt,
 	describeStop,
+	describeTasks,
 	describeUsage,
 	findSkillName,
 	parseInput,
@@ -13,7 +14,7 @@ import {
 
 /** Prints the events of a run. */
 export function createWriter() {
-	const calls = new Map<string, { name: string; json: string[]; isSkill: boolean }>();
+	const calls = new Map<string, { name: string; json: string[]; isShown: boolean }>();
 	let hasFailed = false;
 
 	function endCall(id: string) {
@@ -21,14 +22,14 @@ export function createWriter() {
 		if (!call) return;
 		const input = parseInput(call.json.join(''));
 		const skill = findSkillName(call.name, input);
-		call.isSkill = skill !== undefined;
+		call.isShown = skill !== undefined;
 		print('dim', skill === undefined ? `→ ${call.name} ${toOneLine(input)}` : `→ skill ${skill}`);
 	}
 
 	function endResult(id: string, output: unknown, isError: boolean) {
 		const call = calls.get(id);
 		calls.delete(id);
-		if (call?.isSkill && !isError) return;
+		if (call?.isShown && !isError) return;
 		print(isError ? 'red' : 'dim', `← ${calls.size > 0 && call ? `${call.name}: ` : ''}${toOneLine(output)}`);
 	}
 
@@ -48,7 +49,7 @@ export function createWriter() {
 					isThinking = true;
 					return;
 				case 'tool_use_start':
-					calls.set(event.id, { name: event.name, json: [], isSkill: false });
+					calls.set(event.id, { name: event.name, json: [], isShown: false });
 					return;
 				case 'tool_use_input':
 					calls.get(event.id)?.json.push(event.partialInputJson);
@@ -59,6 +60,13 @@ export function createWriter() {
 					return endResult(event.id, event.output, event.isError === true);
 				case 'note':
 					return print('dim', `· ${event.label}${event.detail ? ` ${event.detail}` : ''}`);
+				case 'tasks': {
+					for (const list of event.lists) printTasks(list);
+					// The result would be the same once more.
+					const call = calls.get(event.id);
+					if (call) call.isShown = true;
+					return;
+				}
 				case 'warning':
 					return print('yellow', event.message);
 				case 'turn.restarted':
@@ -88,6 +96,27 @@ export function createWriter() {
 			}
 		},
 	};
+}
+
+/** The most tasks of a list that are printed. */
+const mostTasks = 12;
+
+const marks = { done: '[x]', failed: '[!]', open: '[ ]' };
+
+/** Prints a list of tasks: a long one from two tasks before the first open one on. */
+function printTasks(list: TaskList) {
+	const { title, tasks } = list;
+	print('bold', `· ${toOneLine(title)}: ${describeTasks(list)}`);
+	const next = tasks.findIndex(({ outcome }) => outcome === undefined);
+	const latest = Math.max(0, tasks.length - mostTasks);
+	const from = Math.min(latest, next === -1 ? latest : Math.max(0, next - 2));
+	if (from > 0) print('dim', `  … ${from} before`);
+	for (const [at, { text, outcome = 'open', note }] of tasks.slice(from, from + mostTasks).entries()) {
+		const style = outcome === 'failed' ? 'red' : from + at === next ? 'bold' : 'dim';
+		print(style, `  ${marks[outcome]} ${toOneLine(text)}${note ? `: ${toOneLine(note)}` : ''}`);
+	}
+	const after = tasks.length - from - mostTasks;
+	if (after > 0) print('dim', `  … ${after} more`);
 }
 
 /** Whether the current line has a part of the answer. */

@@ -1,0 +1,84 @@
+/** The task lists of a chat: each task a line, which changes in its place. */
+
+import type { TaskList } from '../client/types.ts';
+import { describeTasks } from '../client/words.ts';
+import { element, withoutTurns } from './element.ts';
+
+type Task = TaskList['tasks'][number];
+
+const words = { done: 'Done: ', failed: 'Failed: ', next: 'Next: ', open: 'Open: ' };
+
+/** Shows lists in `root`, which is hidden while there are none. It opens by itself when the first open task comes. */
+export function createTaskLists(root: HTMLDetailsElement) {
+	const summary = element('span', 'brief');
+	const body = element('div', 'lists');
+	root.replaceChildren(element('summary', '', element('b', '', 'Tasks'), summary), body);
+	const views = new Map<string, ReturnType<typeof createListView>>();
+
+	function clear() {
+		views.clear();
+		body.replaceChildren();
+		root.hidden = true;
+		root.open = false;
+	}
+	clear();
+
+	return {
+		clear,
+		/** Shows lists as they stand now. Those that were shown before change in their places. */
+		show(lists: readonly TaskList[]) {
+			for (const list of lists) {
+				const known = views.get(list.id);
+				const view = known ?? createListView();
+				views.set(list.id, view);
+				if (known === undefined) body.append(view.root);
+				view.update(list);
+				summary.textContent = withoutTurns(`${list.title}: ${describeTasks(list)}`);
+			}
+			if (lists.length === 0 || !root.hidden) return;
+			root.hidden = false;
+			root.open = lists.some(({ tasks }) => tasks.some(({ outcome }) => outcome === undefined));
+		},
+	};
+}
+
+function createListView() {
+	const title = element('h3');
+	const items = element('ul', 'tasks');
+	const lines = new Map<string, ReturnType<typeof createLine>>();
+	return {
+		root: element('section', '', title, items),
+		update(list: TaskList) {
+			title.textContent = withoutTurns(list.title);
+			const next = list.tasks.find(({ outcome }) => outcome === undefined);
+			for (const [at, task] of list.tasks.entries()) {
+				const line = lines.get(task.id) ?? createLine();
+				lines.set(task.id, line);
+				line.update(task, task === next);
+				if (items.children[at] !== line.root) items.insertBefore(line.root, items.children[at] ?? null);
+			}
+			for (const [id, { root }] of lines) {
+				if (list.tasks.some((task) => task.id === id)) continue;
+				root.remove();
+				lines.delete(id);
+			}
+		},
+	};
+}
+
+function createLine() {
+	const state = element('span', 'visually-hidden');
+	const text = element('span', 'task-text');
+	const note = element('span', 'task-note');
+	const root = element('li', 'task', state, text, note);
+	return {
+		root,
+		update(task: Task, isNext: boolean) {
+			const outcome = task.outcome ?? (isNext ? 'next' : 'open');
+			root.dataset.outcome = outcome;
+			state.textContent = words[outcome];
+			text.textContent = withoutTurns(task.text);
+			note.textContent = withoutTurns(task.note ? ` ${task.note}` : '');
+		},
+	};
+}
