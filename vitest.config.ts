@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { listSources } from './scripts/source-names.ts';
 import { sourceNames } from './src/cloudflare/webhooks/source.ts';
 import { callbackSecret, senders } from './test/cloudflare/webhooks/senders.ts';
+import { secretsKeys } from './test/secrets-keys.ts';
 
 /** Tests that need no platform; those of the loop, of tools and of addresses run in Node and in workerd. */
 const pure = ['test/{source,core,cloudflare,client,testing}/**/*.test.ts'];
@@ -29,6 +30,7 @@ class LongestFirst extends BaseSequencer {
 const secrets = {
 	...Object.fromEntries(sourceNames.map((name) => [`${name.toUpperCase()}_WEBHOOK_SECRET`, senders[name].secret])),
 	CALLBACK_SECRET: callbackSecret,
+	SECRETS_KEY: `${secretsKeys.newest} ${secretsKeys.older}`,
 };
 
 const inWorkerd = cloudflareTest({

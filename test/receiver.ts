@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { TestProject } from 'vitest/node';
 
 /** A received request. */
@@ -10,7 +10,9 @@ export interface Received {
 
 /**
  * Starts an HTTP server for tests in workerd. `POST /NAME` takes a webhook. `GET /NAME` returns all received webhooks.
- * `PUT /NAME` sets the statuses of the next answers (then `200`); 0 cuts the connection, -1 never answers.
+ * `PUT /NAME` sets the statuses of the next answers (then `200`); 0 cuts the connection, -1 never answers. Any request of
+ * `/echo/NAME` is answered by what was received; `status`, `type`, `to` (a redirect) and `encoding` in its query change that,
+ * and `GET /echoed/NAME` returns all that came.
  */
 export default async function setup(project: TestProject) {
 	const received = new Map<string, Received[]>();
@@ -20,6 +22,7 @@ export default async function setup(project: TestProject) {
 		const chunks: Uint8Array[] = [];
 		for await (const chunk of request) if (chunk instanceof Uint8Array) chunks.push(chunk);
 		const body = Buffer.concat(chunks).toString('utf8');
+		if (name.startsWith('/echo/')) return echo({ request, response, body, received });
 		if (request.method === 'GET') return response.end(JSON.stringify(received.get(name) ?? []));
 		if (request.method === 'PUT') {
 			statuses.set(name, JSON.parse(body));
@@ -42,6 +45,34 @@ export default async function setup(project: TestProject) {
 		server.close();
 		await once(server, 'close');
 	};
+}
+
+/** Answers a request by itself. */
+function echo({
+	request: { method, url = '', headers },
+	response,
+	body,
+	received,
+}: {
+	readonly request: IncomingMessage;
+	readonly response: ServerResponse;
+	readonly body: string;
+	readonly received: Map<string, Received[]>;
+}): void {
+	const { pathname, searchParams } = new URL(url, 'http://receiver');
+	const key = `/echoed/${pathname.split('/')[2]}`;
+	const sent = { method, url, headers, body };
+	const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+	received.set(key, [...(received.get(key) ?? []), { headers: own, body: JSON.stringify({ method, url, body }) }]);
+	const to = searchParams.get('to');
+	if (to !== null) return void response.writeHead(302, { location: to }).end();
+	const text = JSON.stringify(sent);
+	const encoding = searchParams.get('encoding');
+	const type = searchParams.get('type') ?? (encoding === null ? 'application/json' : 'text/plain');
+	response.writeHead(Number(searchParams.get('status') ?? 200), { 'content-type': type, 'x-echo': 'yes' });
+	response.end(
+		encoding === 'base64' ? Buffer.from(text).toString('base64') : encoding === 'uri' ? encodeURIComponent(text) : text,
+	);
 }
 
 declare module 'vitest' {

@@ -233,6 +233,14 @@ const runtime = {
 			maxRetries: 0,
 			timeouts: { firstEventMs: 300, idleMs: 300 },
 		}),
+		defineAgent({
+			name: 'extended',
+			description: 'Has the tools of its owner.',
+			model: 'scripted',
+			tools: [echo],
+			skills: [asking],
+			userTools: true,
+		}),
 		defineAgent({ name: 'skilled', description: 'Reads skills.', model: 'demo', skills: 'all' }),
 		defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),
 		defineAgent({

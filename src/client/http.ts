@@ -25,7 +25,7 @@ export interface SignalOption {
 }
 
 export interface RequestOptions extends SignalOption {
-	readonly method?: 'GET' | 'POST';
+	readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
 	readonly body?: unknown;
 	readonly headers?: Readonly<Record<string, string>>;
 }

@@ -1,14 +1,16 @@
 /** `runlet/client`: talks to a Runlet server (docs/client.md). */
 import { hc } from 'hono/client';
 import type { Api } from './api.ts';
-import { type ClientOptions, createAuthorization } from './http.ts';
+import { type ClientOptions, createAuthorization, createHttp } from './http.ts';
 import { createSessionClient, type SessionClient } from './sessions.ts';
+import { createToolClient, type ToolClient } from './tools.ts';
 
 export type { Api } from './api.ts';
 export { ClientError } from './error.ts';
 export type { ClientOptions, SignalOption } from './http.ts';
 export type { SessionClient } from './sessions.ts';
 export type { RunEvents } from './stream.ts';
+export type { ToolClient } from './tools.ts';
 export type {
 	Agent,
 	AnswerBody,
@@ -22,11 +24,13 @@ export type {
 	SessionBody,
 	TaskList,
 	Usage,
+	UserTool,
+	UserToolBody,
 	WaitingCall,
 } from './types.ts';
 
-/** A client of a server: its sessions, and every route under `v1` without retries. */
-export interface Client extends SessionClient {
+/** A client of a server: its sessions, the tools of its owner, and every route under `v1` without retries. */
+export interface Client extends SessionClient, ToolClient {
 	/** Hono's client, typed by the API: `v1.skills[':name'].$get({ param: { name } })`. */
 	readonly v1: ReturnType<typeof hc<Api>>['v1'];
 }
@@ -41,5 +45,9 @@ export function createClient(
 	const options = typeof given === 'string' ? { apiKey: key, ...more, baseUrl: given } : given;
 	const { baseUrl = '', apiKey, fetch } = options;
 	const headers = () => createAuthorization(apiKey);
-	return { ...createSessionClient(options), v1: hc<Api>(baseUrl, { headers, fetch }).v1 };
+	return {
+		...createSessionClient(options),
+		...createToolClient(createHttp(options)),
+		v1: hc<Api>(baseUrl, { headers, fetch }).v1,
+	};
 }

@@ -7,6 +7,7 @@ import type { answerBody, messageBody, shownMessage } from '../cloudflare/wire/m
 import type { acceptedRun } from '../cloudflare/wire/run.ts';
 import type { newSession, session, sessionBody } from '../cloudflare/wire/session.ts';
 import type { taskLists } from '../cloudflare/wire/tasks.ts';
+import type { shownTool, toolBody } from '../cloudflare/wire/tool.ts';
 import type { usage } from '../cloudflare/wire/usage.ts';
 
 export type Agent = v.InferOutput<typeof agent>;
@@ -31,6 +32,10 @@ export type WaitingCall = v.InferOutput<typeof waitingCall>;
 export type AnswerBody = v.InferOutput<typeof answerBody>;
 /** The answer to a waiting call: its result, or whether it may run. */
 export type CallAnswer = v.InferOutput<typeof resultsBody>[number];
+
+/** An HTTP tool that an owner has defined. */
+export type UserTool = v.InferOutput<typeof shownTool>;
+export type UserToolBody = v.InferInput<typeof toolBody>;
 
 type WireEvent = v.InferOutput<typeof runEvent>;
 /** The event after which the server sends nothing more, although the run continues. */

@@ -13,6 +13,7 @@ import { DevServer } from './dev/dev-server.ts';
 import { type DevOptions, readOptions, usage } from './dev/options.ts';
 import { describeAnswer } from './dev/output.ts';
 import { createProxy } from './dev/proxy.ts';
+import { secretsKeyOptions } from './dev/secrets-key.ts';
 import { TypeCheck } from './dev/types.ts';
 import { watchFiles } from './dev/watch.ts';
 import { readKeys, toSecret } from './keys/file.ts';
@@ -87,6 +88,7 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 			...(options.isPrivate ? ['--var', `LOCAL:${secret}`] : []),
 			...(options.tls === undefined ? [] : ['--upstream-protocol', 'https']),
 			...keys,
+			...secretsKeyOptions(options),
 			...options.rest,
 			...['--ip', '127.0.0.1', '--port', '0'],
 		],

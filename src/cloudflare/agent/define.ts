@@ -53,6 +53,7 @@ const definition = v.strictObject({
 	system: v.optional(v.union([v.string(), v.function()], 'must be a text, or a function that gives one')),
 	tools: toolList,
 	skillTools: toolList,
+	userTools: v.optional(v.boolean('must be true or false')),
 	skills: v.optional(
 		v.union(
 			[v.literal('all'), v.array(v.union([v.string(), v.custom<AnyFn | Skill>(isSkillEntry)]))],
@@ -102,6 +103,8 @@ export interface AgentDefinition {
 	readonly tools?: ToolEntries;
 	/** Tools that its model may call after it read a skill that names them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
+	/** Whether it also offers the tools that the session's owner has defined over HTTP. No if it is missing. */
+	readonly userTools?: boolean;
 	/** Names of published skills, skills written here, or `'all'` for every published one. */
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
 	/** Where its skills come from, in place of the Worker's. It has all of them, unless `skills` names some. */

@@ -1,3 +1,4 @@
+import { searchName } from '../../core/chat/tool-search.ts';
 import { builtinNames } from '../../core/skill/builtins.ts';
 import { forAgent } from '../../core/skill/index.ts';
 import { providerName } from '../../core/tool/index.ts';
@@ -5,10 +6,14 @@ import type { Agent } from './define.ts';
 
 /**
  * Lists the names of all tools that an agent's model may ever call, as a provider sees them: its own, those of its
- * skills and those that read skills. No client may use one of them for a tool of its own.
+ * skills, those that read skills, and the one that finds tools. No client may use one of them for a tool of its own.
  */
 export function listToolNames({ tools, skillTools, skills }: Agent): ReadonlySet<string> {
 	const own = skills === 'all' ? [] : forAgent(skills.filter((entry) => typeof entry !== 'string'));
 	const brought = own.flatMap((skill) => skill.tools ?? []);
-	return new Set([...builtinNames, ...[...tools, ...skillTools, ...brought].map(({ name }) => providerName(name))]);
+	return new Set([
+		...builtinNames,
+		searchName,
+		...[...tools, ...skillTools, ...brought].map(({ name }) => providerName(name)),
+	]);
 }

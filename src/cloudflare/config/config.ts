@@ -8,6 +8,7 @@ import { accountKeyId } from '../auth/account.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { isOver, type KeyRecord } from '../auth/key.ts';
 import type { LocalMode } from '../auth/local.ts';
+import type { SecretsBox } from '../auth/secrets-box.ts';
 import { defaultBudgets, type Limit } from '../rpc/budget.ts';
 import type { DirectoryNamespace } from '../rpc/directory.ts';
 import type { LedgerNamespace } from '../rpc/ledger.ts';
@@ -26,7 +27,16 @@ import {
 } from './env.ts';
 import { findOrigin } from './environment.ts';
 import { createLimitedKv } from './limited-kv.ts';
-import { assertSet, type Endpoint, readEndpoint, readGithub, readSecrets, toLimit, variables } from './variables.ts';
+import {
+	assertSet,
+	createBox,
+	type Endpoint,
+	readEndpoint,
+	readGithub,
+	readSecrets,
+	toLimit,
+	variables,
+} from './variables.ts';
 
 /** The environment, read and checked. */
 export interface Config {
@@ -68,6 +78,8 @@ export interface Config {
 	readonly findWebhookSecrets: (source: SourceName, agent: string) => readonly string[];
 	/** The secrets that sign callbacks, at least one. Throws `not_configured` if there is none. */
 	readonly findCallbackSecrets: () => readonly string[];
+	/** What seals the secrets of owners. Throws `not_configured` if `SECRETS_KEY` is not set. */
+	readonly findSecretsBox: () => SecretsBox;
 	/** How comments are posted to GitHub. */
 	readonly github: { readonly token: string | undefined; readonly baseURL: string };
 }
@@ -83,6 +95,7 @@ export function readConfig(env: WorkerEnv): Config {
 		API_KEYS: keys,
 		CORS_ORIGINS: corsOrigins,
 		LOCAL: local,
+		SECRETS_KEY: secretsKeys,
 		...caps
 	} = check(variables, env, 'env', 'not_configured');
 	const { given, bindings = {}, hasAccounts = false, hasOwnSkills = false } = findOrigin(env);
@@ -125,6 +138,7 @@ export function readConfig(env: WorkerEnv): Config {
 			return assertSet(secrets.get(source) ?? [], secretNames[source]);
 		},
 		findCallbackSecrets: () => assertSet(findCallbackSecrets, 'CALLBACK_SECRET'),
+		findSecretsBox: createBox(secretsKeys),
 		github: readGithub(env),
 	};
 	known.set(env, read);

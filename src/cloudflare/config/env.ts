@@ -54,6 +54,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly CORS_ORIGINS?: string;
 	/** Signs callbacks: `whsec_` and base64; may hold several. */
 	readonly CALLBACK_SECRET?: string;
+	/** Seals the secrets of owners: 32 bytes as base64. May hold several: the first seals, all open. */
+	readonly SECRETS_KEY?: string;
 	/** Posts comments on GitHub issues. It needs the permission to write issues, and no other. */
 	readonly GITHUB_TOKEN?: string;
 	/** The address of GitHub's API, for a GitHub of your own. `https://api.github.com` if it is not set. */

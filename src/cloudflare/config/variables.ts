@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { parseKeys } from '../auth/key.ts';
+import { createSecretsBox, parseSecretsKey, type SecretsBox } from '../auth/secrets-box.ts';
 import type { Limit } from '../rpc/budget.ts';
 import type { EndpointName, WorkerEnv } from './env.ts';
 
@@ -21,6 +22,9 @@ const budget = (form: RegExp, message: string) =>
 const noBudget = 'Set it under [vars] in wrangler.toml, or to none for no limit';
 const tokenBudget = budget(/^\d{1,16}$/, `must be a whole number above 0, such as 2000000. ${noBudget}`);
 const dollarBudget = budget(/^\d{1,16}(\.\d{1,16})?$/, `must be a number above 0, such as 2.50. ${noBudget}`);
+
+/** The command that makes a key for `SECRETS_KEY`. */
+const makesSecretsKey = `node -p "crypto.randomBytes(32).toString('base64')"`;
 
 /** The variables that are always read. */
 export const variables = v.object({
@@ -45,6 +49,18 @@ export const variables = v.object({
 			v.string(),
 			v.transform((text) => text.split(/[\s,]+/).filter((origin) => origin !== '')),
 			v.check((origins) => origins.every(isOrigin), 'expected origins such as https://app.example.com, with commas'),
+		),
+		'',
+	),
+	SECRETS_KEY: v.optional(
+		v.pipe(
+			v.string('must be a text'),
+			v.transform((text) => text.split(/[\s,]+/).filter((key) => key !== '')),
+			v.check(
+				(keys) => keys.every((key) => parseSecretsKey(key) !== undefined),
+				() => `must be 32 random bytes as base64, or several of them with spaces. Make one: ${makesSecretsKey}`,
+			),
+			v.transform((keys) => keys.flatMap((key) => parseSecretsKey(key) ?? [])),
 		),
 		'',
 	),
@@ -111,6 +127,20 @@ export function readGithub(env: WorkerEnv): { readonly token: string | undefined
 export function readSecrets(env: WorkerEnv, name: string): readonly string[] {
 	const all = check(v.object({ [name]: text }), env, name, 'not_configured')[name] ?? '';
 	return all.split(/[\s,]+/).filter((secret) => secret !== '');
+}
+
+/** Makes the box of `SECRETS_KEY`. Throws `not_configured`, which tells how to make a key, if it is not set. */
+export function createBox(keys: v.InferOutput<typeof variables>['SECRETS_KEY']): () => SecretsBox {
+	const [newest, ...older] = keys;
+	const box = newest && createSecretsBox([newest, ...older]);
+	return () => {
+		if (box !== undefined) return box;
+		const how = `${makesSecretsKey} | npx wrangler secret put SECRETS_KEY, or on your machine a line in .dev.vars`;
+		throw new RunletError(
+			'not_configured',
+			`SECRETS_KEY: not set, so no secret can be kept. Set it: ${how}. npm start makes one by itself.`,
+		);
+	};
 }
 
 /** Throws `not_configured` if there is no secret. */

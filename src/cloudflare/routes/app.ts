@@ -15,6 +15,7 @@ import { page } from './page.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sessions } from './sessions.ts';
 import { skills } from './skills.ts';
+import { tools } from './tools.ts';
 import { uiRoute } from './ui.ts';
 import { usage } from './usage.ts';
 import { webhooksRoute } from './webhooks.ts';
@@ -55,6 +56,7 @@ export function createApp(runtime: Runtime) {
 		.route('/v1/models', modelsRoute(runtime))
 		.route('/v1/sessions', sessions)
 		.route('/v1/skills', skills)
+		.route('/v1/tools', tools)
 		.route('/v1/ui', uiRoute(runtime))
 		.route('/v1/usage', usage);
 	return describe(routed.route('/', page), basePath);

@@ -1,6 +1,8 @@
 import { RunletError } from '../../core/ground/errors.ts';
 import { sessionCursor } from '../wire/page.ts';
 import { reach, usualLimitMs } from './reach.ts';
+import type { RegistryApi } from './registry.ts';
+
 /** A session as its owner's directory lists it. Times are milliseconds since 1970. */
 export interface Listed {
 	readonly id: string;
@@ -17,8 +19,8 @@ export interface DirectoryPage {
 	readonly cursor?: string;
 }
 
-/** The directory of one owner: the list of its sessions, by last activity. */
-export interface DirectoryApi {
+/** The directory of one owner: the list of its sessions, by last activity, and its registry. */
+export interface DirectoryApi extends RegistryApi {
 	/**
 	 * Lists a session, or replaces its entry unless that has a later activity. The first session of an owner puts the
 	 * owner on the list of owners; if that fails, the next one tries again.

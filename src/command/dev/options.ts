@@ -1,7 +1,7 @@
 /** The options of `runlet dev`: a few are its own, all others go to `wrangler dev`. */
 
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toMessageText } from '../../core/ground/errors.ts';
 import { findNearest } from '../../core/ground/nearest.ts';
@@ -68,6 +68,8 @@ export interface DevOptions {
 	/** Whether the types are checked in parallel. */
 	readonly checksTypes: boolean;
 	readonly config: string;
+	/** Where sessions and skills are kept. */
+	readonly stateFolder: string;
 	readonly env: string | undefined;
 	/** The options for `runlet skills`: the same storage. */
 	readonly target: readonly string[];
@@ -123,6 +125,7 @@ export function readOptions(args: readonly string[]): DevOptions {
 		json: values.json === true,
 		checksTypes: values['type-check'] !== false,
 		config: readText('config') ?? defaultConfig,
+		stateFolder: readText('persist-to') ?? join(root, '.wrangler', 'state'),
 		env: readText('env'),
 		target: ['persist-to', 'config', 'env', 'skills-binding'].flatMap((name) => {
 			const value = readText(name);

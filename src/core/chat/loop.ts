@@ -7,7 +7,7 @@ import type { ChatOptions, Turn } from './options.ts';
 import { type OutputOutcome, readOutput } from './output.ts';
 import type { BegunTurn } from './resumption.ts';
 import { createReaders, createState, type LoopContext, type RunState } from './run-state.ts';
-import { toAbortError } from './signal.ts';
+import { raceAbort, toAbortError } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { type CallsOutcome, findCallsBeyond, mostAtOnce, mostCalls, runCalls } from './tool-calls.ts';
 import { toCallReminder } from './tool-choice.ts';
@@ -43,7 +43,8 @@ export async function loop(options: ChatOptions, input: readonly Message[], cont
 	const { signal, stream, resume } = context;
 	const run = createState(options, input, context);
 	try {
-		const setting = prepareTurns(options, { stream, signal }, run.conversation.messages);
+		const loaded = options.loadTools === undefined ? [] : await raceAbort(options.loadTools(), signal);
+		const setting = prepareTurns(options, { stream, signal, loaded }, run.conversation.messages);
 		if (resume === undefined) await run.emit({ type: 'run.started', runId: setting.runId, attempt: 1 });
 		return await runTurns(run, setting);
 	} catch (thrown) {

@@ -63,6 +63,11 @@ export interface ChatOptions {
 	readonly system?: SystemPrompt;
 	/** Functions and records, or a toolbox. */
 	readonly tools?: ToolEntries;
+	/**
+	 * Loads further tools once, when the run begins or is continued. An error here ends the run. A duplicate name is an
+	 * error, as in `tools`.
+	 */
+	readonly loadTools?: () => Promise<readonly Tool[]>;
 	readonly skills?: readonly (AnyFn | Skill)[];
 	readonly skillResolver?: SkillResolver;
 	/** Tools that a skill may bring. They are offered after the model read a skill that names them in `allowed-tools`. */
@@ -174,6 +179,7 @@ const names = Object.keys({
 	fallbacks: true,
 	system: true,
 	tools: true,
+	loadTools: true,
 	skills: true,
 	skillResolver: true,
 	skillTools: true,

@@ -11,7 +11,8 @@ export const mostSent = 40;
 /** Tools that one search gives. */
 const mostFound = 10;
 
-const searchName = 'search_tools';
+/** The name of the tool that finds tools. */
+export const searchName = 'search_tools';
 const foundTools = v.object({ tools: v.array(v.object({ name: v.string() })) });
 
 /** Makes the tool `search_tools`, which finds tools of a run by words. What it finds is sent from the next turn on. */

@@ -39,7 +39,7 @@ export interface TurnSetting {
 /** Reads a run's options. Throws `invalid_request` if one is wrong. */
 export function prepareTurns(
 	options: ChatOptions,
-	{ stream, signal }: Pick<TurnSetting, 'stream' | 'signal'>,
+	{ stream, signal, loaded }: Pick<TurnSetting, 'stream' | 'signal'> & { readonly loaded: readonly Tool[] },
 	messages: readonly Message[],
 ): TurnSetting {
 	assertKnownOptions(options);
@@ -55,7 +55,7 @@ export function prepareTurns(
 	const offered = forAgent(options.skillTools ?? []);
 	const skills = resolver && new ActiveSkills({ resolver, offered, tools: () => tools, signal });
 	const builtins = resolver === undefined ? [] : createBuiltins(resolver, { bundle: (more) => skills?.bundle(more) });
-	const own = forAgent(options.tools ?? []);
+	const own = forAgent([...forAgent(options.tools ?? []), ...loaded]);
 	const search = own.length > (options.maxSentTools ?? mostSent) ? [createToolSearch(own)] : [];
 	tools = forAgent([...own, ...builtins, ...search]);
 	const context = {

@@ -49,8 +49,8 @@ interface Hop {
 	readonly init: RequestInit;
 }
 
-/** The headers that do not identify the caller. */
-const anonymousHeaders: ReadonlySet<string> = new Set([
+/** The headers that do not identify the caller. They follow a redirect to another origin. */
+export const anonymousHeaders: ReadonlySet<string> = new Set([
 	'accept',
 	'accept-language',
 	'content-language',

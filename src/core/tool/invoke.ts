@@ -168,8 +168,16 @@ async function callHandler(
 	}
 }
 
-/** Failures of the workspace that a model can do something about. They are no faults of the tool. */
-const expectedCodes: readonly string[] = ['invalid_argument', 'not_found', 'conflict', 'too_large'];
+/** Failures of files and of servers that a model can do something about. They are no faults of the tool. */
+const expectedCodes: readonly string[] = [
+	'invalid_argument',
+	'invalid_request',
+	'not_found',
+	'conflict',
+	'too_large',
+	'network',
+	'timeout',
+];
 
 function isExpected(error: unknown): boolean {
 	return error instanceof RunletError && expectedCodes.includes(error.code);

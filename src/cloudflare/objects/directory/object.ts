@@ -1,12 +1,15 @@
 import { readConfig } from '../../config/config.ts';
 import type { WorkerEnv } from '../../config/env.ts';
 import { askDirectory, type DirectoryApi, type DirectoryPage, everybody, type Listed } from '../../rpc/directory.ts';
+import type { Entry, EntryChange, EntryKind, EntryOutcome } from '../../rpc/registry.ts';
 import { DurableObject } from '../durable-object.ts';
+import { RegistryStore } from './registry.ts';
 import { DirectoryStore } from './store.ts';
 
 /** The Durable Object of an owner's directory. */
 export class Directory extends DurableObject<WorkerEnv> implements DirectoryApi {
 	readonly #store: DirectoryStore;
+	readonly #registry: RegistryStore;
 	readonly #now: () => number;
 
 	/** @param now the clock, in milliseconds since 1970. */
@@ -14,6 +17,7 @@ export class Directory extends DurableObject<WorkerEnv> implements DirectoryApi 
 		super(ctx, env);
 		this.#now = now;
 		this.#store = new DirectoryStore(ctx.storage);
+		this.#registry = new RegistryStore(ctx.storage);
 	}
 
 	async touch(entry: Listed, owner?: string): Promise<void> {
@@ -46,5 +50,21 @@ export class Directory extends DurableObject<WorkerEnv> implements DirectoryApi 
 
 	async listOwners(limit: number): Promise<string[]> {
 		return this.#store.listOwners(limit);
+	}
+
+	async putEntry(change: EntryChange): Promise<EntryOutcome> {
+		return this.#registry.put(change, this.#now());
+	}
+
+	async getEntry(kind: EntryKind, name: string): Promise<Entry | undefined> {
+		return this.#registry.get(kind, name);
+	}
+
+	async listEntries(kind: EntryKind): Promise<Entry[]> {
+		return this.#registry.list(kind);
+	}
+
+	async removeEntry(kind: EntryKind, name: string): Promise<boolean> {
+		return this.#registry.remove(kind, name);
 	}
 }

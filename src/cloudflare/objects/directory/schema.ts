@@ -4,7 +4,7 @@
  * `active_at` of a session that was `removed` is the time of that. The index is what lists are read from, and what finds
  * the removed ones that may be forgotten; in a table without row ids the key, `id`, stands at its end. `owner` has all
  * owners in the directory of everybody, and in that of one owner its name. `sent` says which session a request went to
- * whose client may send it again, by a hash of the request.
+ * whose client may send it again, by a hash of the request. `entry` is the owner's registry (`rpc/registry.ts`).
  */
 export const migrations: readonly string[] = [
 	`CREATE TABLE session (
@@ -15,4 +15,8 @@ export const migrations: readonly string[] = [
 	CREATE TABLE owner (name TEXT PRIMARY KEY) WITHOUT ROWID;
 	CREATE TABLE sent (request TEXT PRIMARY KEY, session TEXT NOT NULL, sent_at INTEGER NOT NULL) WITHOUT ROWID;
 	CREATE INDEX sent_by_time ON sent (sent_at);`,
+	`CREATE TABLE entry (
+		kind TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, definition TEXT NOT NULL, sealed TEXT,
+		created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (kind, name)
+	) WITHOUT ROWID;`,
 ];

@@ -33,6 +33,7 @@ const tags = [
 	{ name: 'AI SDK pages', description: 'What `useChat` of the AI SDK, versions 5, 6 and 7, posts to.' },
 	{ name: 'Webhooks', description: 'Events of other services, which begin runs.' },
 	{ name: 'Skills', description: 'Texts that agents read when they need them.' },
+	{ name: 'Tools', description: 'HTTP tools that an owner defines for its sessions.' },
 	{ name: 'OpenAI', description: 'For clients of OpenAI: an agent is a model.' },
 	{ name: 'Service', description: 'About the Worker itself.' },
 ];

@@ -1,10 +1,13 @@
 import { type ChatOptions, type RunEvent, resolveRegistration } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
+import { providerName } from '../../../core/tool/index.ts';
 import { toChatOptions } from '../../agent/chat-options.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import { type Agent, chooseModel, findAgent } from '../../agent/define.ts';
 import { createResolver } from '../../agent/resolver.ts';
 import type { Runtime } from '../../agent/runtime.ts';
+import { listToolNames } from '../../agent/tool-names.ts';
+import { loadUserTools } from '../../agent/user-tools/load.ts';
 import type { Config } from '../../config/config.ts';
 import { logThrown } from '../../log.ts';
 import type { Limit } from '../../rpc/budget.ts';
@@ -104,7 +107,7 @@ export function createChatOptions(
 		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
-	const { clientTools = [] } = session;
+	const { clientTools = [], owner } = session;
 	const model = chooseModel(agent, session.model, config.model);
 	const providers = runtime.providers(config);
 	return {
@@ -113,8 +116,14 @@ export function createChatOptions(
 		providers,
 		modelContextWindow: resolveRegistration({ model, providers })?.contextWindow,
 		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
+		...(agent.userTools === true && {
+			loadTools: () => {
+				const ofClient = clientTools.map(({ name }) => providerName(name));
+				return loadUserTools(config, owner, new Set([...listToolNames(agent), ...ofClient]));
+			},
+		}),
 		context: { env: config.env },
-		skillResolver: createResolver(agent, { runtime, config, providers, owner: session.owner }),
+		skillResolver: createResolver(agent, { runtime, config, providers, owner }),
 		onToolThrow: (tool, thrown) => logThrown('tool.threw', thrown, { tool, local: config.local !== undefined }),
 		toolChoice: session.toolChoice,
 		...session.terms,

@@ -3,5 +3,6 @@ export * from './keys.ts';
 export * from './service.ts';
 export * from './sessions.ts';
 export * from './skills.ts';
+export * from './tools.ts';
 export * from './ui.ts';
 export * from './usage.ts';

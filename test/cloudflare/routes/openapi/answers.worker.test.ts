@@ -273,6 +273,11 @@ test('skills, agents and the rest are described', async () => {
 	await ask({ ...described.listSkills, path: '/v1/skills?query=it' });
 	await ask(described.deleteSkill, { path: 'described' });
 	await ask(described.deleteSkill, { path: 'described' });
+	const json = described.putTool.examples.tool;
+	for (let times = 0; times < 2; times++) await ask(described.putTool, { path: 'described', json });
+	await ask(described.getTool, { path: 'described' });
+	await ask(described.listTools);
+	for (let times = 0; times < 2; times++) await ask(described.deleteTool, { path: 'described' });
 	await ask(described.listKeys);
 	for (const operation of [
 		described.listAgents,

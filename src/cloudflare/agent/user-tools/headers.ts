@@ -1,0 +1,66 @@
+import { RunletError } from '../../../core/ground/errors.ts';
+import { anonymousHeaders } from '../../../core/ground/public-fetch.ts';
+
+/** The most headers of a tool. */
+const most = 30;
+
+/** Headers that the connection decides, or that say who asks. */
+const reserved =
+	/^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|date|forwarded|via|x-real-ip|(proxy|sec|cf|x-forwarded)-.*)$/;
+
+const reference = /\$\{([^}]*)\}/g;
+
+/** Lists the secrets that headers name. */
+export function listSecretNames(headers: Readonly<Record<string, string>>): ReadonlySet<string> {
+	return new Set(
+		Object.values(headers).flatMap((value) => [...value.matchAll(reference)].map(([, name = '']) => name)),
+	);
+}
+
+/** Throws `invalid_request` for headers that a request may not have, or that name a secret that there is not. */
+export function assertHeaders(headers: Readonly<Record<string, string>>, secretNames: readonly string[]): void {
+	const names = Object.keys(headers);
+	if (names.length > most) throw createRefusal('headers', `${names.length}, and ${most} is the most`);
+	const seen = new Set<string>();
+	for (const [given, value] of Object.entries(headers)) {
+		const field = `headers.${given.slice(0, 100)}`;
+		const name = given.toLowerCase();
+		if (!/^[!#$%&'*+.^_`|~\w-]{1,100}$/.test(given)) throw createRefusal('headers', 'a name is no name of a header');
+		if (reserved.test(name)) throw createRefusal(field, 'this header is set by the connection. Take it out');
+		if (seen.has(name)) throw createRefusal(field, 'given twice. Give it once');
+		seen.add(name);
+		if (!/^[\x20-\x7e]{0,2000}$/.test(value))
+			throw createRefusal(field, 'expected at most 2,000 visible ASCII characters and spaces');
+		assertReferences(field, name, value, secretNames);
+	}
+}
+
+function assertReferences(field: string, name: string, value: string, secretNames: readonly string[]): void {
+	if (value.replace(reference, '').includes('${')) throw createRefusal(field, `\${ is not closed. Write \${NAME}`);
+	for (const [, secret = ''] of value.matchAll(reference)) {
+		if (!secretNames.includes(secret))
+			throw createRefusal(
+				field,
+				`\${${secret.slice(0, 64)}} is no secret of this tool. Give it in secrets; a tool whose URL changes needs all of them again`,
+			);
+		if (anonymousHeaders.has(name))
+			throw createRefusal(field, 'this header follows a redirect to another host. Put the secret into another one');
+	}
+}
+
+/** Writes the secrets into the headers. */
+export function fillHeaders(
+	headers: Readonly<Record<string, string>>,
+	secrets: Readonly<Record<string, string>>,
+): Record<string, string> {
+	return Object.fromEntries(
+		Object.entries(headers).map(([name, value]) => [
+			name,
+			value.replace(reference, (_, secret: string) => secrets[secret] ?? ''),
+		]),
+	);
+}
+
+function createRefusal(field: string, what: string): RunletError {
+	return new RunletError('invalid_request', `${field}: ${what}.`, { field });
+}

@@ -1,0 +1,52 @@
+import { check } from '../../../core/ground/check.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { providerName, type Tool } from '../../../core/tool/index.ts';
+import type { Config } from '../../config/config.ts';
+import { log, toFailureFields } from '../../log.ts';
+import { askRegistry, type Entry } from '../../rpc/registry.ts';
+import { storedTool } from '../../wire/tool.ts';
+import { openSecrets, type Registered, resealSecrets, type Secrets } from '../registered-secrets.ts';
+import type { StoredTool } from './definition.ts';
+import { createUserTool } from './tool.ts';
+
+/** Reads what is stored of a tool. */
+export function readStoredTool({ definition }: Pick<Entry, 'definition'>): StoredTool {
+	return check(storedTool, JSON.parse(definition), 'definition', 'internal');
+}
+
+/**
+ * Loads the tools that an owner has defined, without those whose names are taken. Throws `overloaded` if they cannot be
+ * read. One that is not usable any more is left out, and the log names it.
+ */
+export async function loadUserTools(
+	config: Config,
+	owner: string,
+	taken: ReadonlySet<string>,
+): Promise<readonly Tool[]> {
+	const entries = await askRegistry(config.directories, owner, (one) => one.listEntries('tool'));
+	const allowLoopback = config.local !== undefined;
+	const tools = entries.flatMap((entry) => {
+		const { name } = entry;
+		if (taken.has(providerName(name))) return [];
+		const about = { owner, kind: 'tool', name } as const;
+		try {
+			const open = () => openOrRefuse(config, about, entry);
+			return [createUserTool(name, readStoredTool(entry), { openSecrets: open, allowLoopback })];
+		} catch (error) {
+			log('warn', 'tool.not_usable', { 'gen_ai.tool.name': name, ...toFailureFields(error) });
+			return [];
+		}
+	});
+	await Promise.all(entries.map((entry) => resealSecrets(config, { owner, kind: 'tool', name: entry.name }, entry)));
+	return tools;
+}
+
+async function openOrRefuse(config: Config, about: Registered, entry: Entry): Promise<Secrets> {
+	const secrets = await openSecrets(config, about, entry);
+	if (secrets !== undefined) return secrets;
+	log('warn', 'tool.secrets_not_readable', { 'gen_ai.tool.name': about.name });
+	throw new RunletError(
+		'conflict',
+		`The secrets of ${about.name} cannot be read: SECRETS_KEY has no longer their key. Its owner has to define it again.`,
+	);
+}

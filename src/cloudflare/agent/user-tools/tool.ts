@@ -1,0 +1,133 @@
+import { RunletError } from '../../../core/ground/errors.ts';
+import { publicFetch } from '../../../core/ground/public-fetch.ts';
+import { createRedactor, redactJson } from '../../../core/ground/redact-values.ts';
+import { define, type Tool } from '../../../core/tool/index.ts';
+import type { Secrets } from '../registered-secrets.ts';
+import { requireFields, type StoredTool } from './definition.ts';
+import { fillHeaders } from './headers.ts';
+import { readTemplate, toText } from './template.ts';
+
+/** What a tool of an owner needs of the Worker. */
+export interface UserToolOptions {
+	/** Opens its secrets. It is called for each call, so that they are in memory no longer than needed. */
+	readonly openSecrets: () => Promise<Secrets>;
+	/** Whether it may reach this machine. Under `npm start` only. */
+	readonly allowLoopback: boolean;
+	/** Sends the requests. The default is the platform's `fetch`. */
+	readonly fetch?: (input: URL, init: RequestInit) => Promise<Response>;
+}
+
+/** The most redirects of a request. */
+const maxRedirects = 5;
+
+/** Characters of a failed answer that the model reads. */
+const longestFailure = 2_000;
+
+/** Makes the tool of a definition. Its secrets are in no result and in no message, not even if the server repeats them. */
+export function createUserTool(name: string, stored: StoredTool, options: UserToolOptions): Tool {
+	const { description, inputSchema, url, method } = stored;
+	const { allowLoopback } = options;
+	const { fields } = readTemplate(url, { allowLoopback });
+	const where = `${method} ${url}`;
+	return define({
+		name,
+		description,
+		inputSchema: requireFields(inputSchema, fields),
+		passInput: true,
+		// A request that reads may be made twice.
+		...(method === 'GET' ? { retry: 'safe' as const } : { sequential: true }),
+		onRequest: () => ['Calling', where],
+		fn: async (input, { signal }) => {
+			const request = createRequest(stored, input, allowLoopback);
+			const secrets = await options.openSecrets();
+			const redact = createRedactor(Object.values(secrets));
+			const headers = { ...request.headers, ...fillHeaders(stored.headers, secrets) };
+			const response = await publicFetch(
+				request.url,
+				{ method, headers, signal, ...(request.body !== undefined && { body: request.body }) },
+				{
+					maxBytes: stored.maxResponseBytes,
+					timeoutMs: stored.timeoutMs,
+					maxRedirects,
+					allowLoopback,
+					...(options.fetch !== undefined && { fetch: options.fetch }),
+				},
+			);
+			const { status } = response;
+			const contentType = redact(readMediaType(response));
+			const text = redact(await readText(response, contentType));
+			if (status >= 400) throw createFailure(`${where} answered ${status}`, text);
+			return { status, contentType, body: readBody(text, contentType, redact) };
+		},
+	});
+}
+
+interface UserRequest {
+	readonly url: URL;
+	readonly headers: Readonly<Record<string, string>>;
+	readonly body?: string;
+}
+
+/** Puts the input into the URL, and the rest of it into the query or a JSON body. */
+function createRequest(
+	{ url, method }: StoredTool,
+	input: Readonly<Record<string, unknown>>,
+	allowLoopback: boolean,
+): UserRequest {
+	const { fields, fill } = readTemplate(url, { allowLoopback });
+	const target = fill(input);
+	const rest = Object.entries(input).filter(([field, value]) => !fields.includes(field) && value !== undefined);
+	const accept = { accept: 'application/json, text/*;q=0.9, */*;q=0.1' };
+	if (method === 'GET') {
+		const added = rest.flatMap(([field, value]) =>
+			toQueryTexts(field, value).map((text) => `${encodeURIComponent(field)}=${encodeURIComponent(text)}`),
+		);
+		target.search = [target.search, ...added].filter((part) => part !== '').join('&');
+		return { url: target, headers: accept };
+	}
+	if (method === 'DELETE' && rest.length === 0) return { url: target, headers: accept };
+	const body = JSON.stringify(Object.fromEntries(rest));
+	return { url: target, headers: { ...accept, 'content-type': 'application/json' }, body };
+}
+
+/** A list is its items one by one, an object its JSON, and `null` nothing. */
+function toQueryTexts(field: string, value: unknown): readonly string[] {
+	if (value === null) return [];
+	if (Array.isArray(value)) return value.flatMap((item) => toQueryTexts(field, item));
+	return [typeof value === 'object' ? JSON.stringify(value) : toText(value, field)];
+}
+
+function readMediaType(response: Response): string {
+	return response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/** Reads the answer as text, in the encoding that it says. Throws for what is no text. */
+async function readText(response: Response, contentType: string): Promise<string> {
+	const bytes = new Uint8Array(await response.arrayBuffer());
+	const [, charset = 'utf-8'] = /charset="?([\w-]{1,40})/i.exec(response.headers.get('content-type') ?? '') ?? [];
+	try {
+		const text = new TextDecoder(charset, { fatal: true, ignoreBOM: false }).decode(bytes);
+		if (!text.includes('\0')) return text;
+	} catch {
+		// An unknown encoding, or bytes that are no text.
+	}
+	throw new RunletError(
+		'invalid_argument',
+		`The answer is no text: ${bytes.length} bytes of ${contentType || 'an unknown type'}.`,
+	);
+}
+
+/** JSON is data, anything else a text. What JSON escapes once more is searched for secrets again. */
+function readBody(text: string, contentType: string, redact: (text: string) => string): unknown {
+	if (!/[/+]json$/.test(contentType)) return text;
+	try {
+		return redactJson(JSON.parse(text), redact);
+	} catch {
+		return text;
+	}
+}
+
+function createFailure(what: string, text: string): RunletError {
+	const shown = text.length > longestFailure ? `${text.slice(0, longestFailure)}…` : text;
+	return new RunletError('network', shown.trim() === '' ? `${what}.` : `${what}: ${shown}`);
+}

@@ -1,0 +1,99 @@
+import { type Context, Hono } from 'hono';
+import { RunletError } from '../../core/ground/errors.ts';
+import { openSecrets, sealSecrets } from '../agent/registered-secrets.ts';
+import { assertToolName, listKeptSecrets, type ToolBody, toStoredTool } from '../agent/user-tools/definition.ts';
+import { readStoredTool } from '../agent/user-tools/load.ts';
+import { readConfig } from '../config/config.ts';
+import { askRegistry, type Entry, type RegistryApi } from '../rpc/registry.ts';
+import * as operations from '../wire/operations/tools.ts';
+import type { Shown } from '../wire/shown.ts';
+import type { shownTool } from '../wire/tool.ts';
+import { getOwner, type RouteEnv } from './identity.ts';
+import { serveOperation } from './operation.ts';
+import { refuseMethod } from './request.ts';
+
+type Ctx = Context<RouteEnv>;
+
+/** The most tools of an owner. */
+const mostTools = 100;
+
+/** How often a definition is tried again that somebody else changed meanwhile. */
+const mostTries = 5;
+
+/** `/v1/tools`: the HTTP tools that an owner defines (docs/user-tools.md). */
+export const tools = new Hono<RouteEnv>()
+	.get('/', serveOperation(operations.listTools), async (c) => {
+		const entries = await ask(c, (one) => one.listEntries('tool'));
+		return c.json({ tools: entries.map((entry) => toShown(entry)) });
+	})
+	.all('/', refuseMethod('GET'))
+	.get('/:name', serveOperation(operations.getTool), async (c) => {
+		const entry = await ask(c, (one) => one.getEntry('tool', c.req.param('name')));
+		if (entry === undefined) throw noSuchTool();
+		return c.json(toShown(entry));
+	})
+	.put('/:name', serveOperation(operations.putTool), async (c) => {
+		const name = c.req.param('name');
+		assertToolName(name);
+		const isNew = await putTool(c, name, c.req.valid('json'));
+		const entry = await ask(c, (one) => one.getEntry('tool', name));
+		if (entry === undefined) throw noSuchTool();
+		return c.json(toShown(entry), isNew ? 201 : 200);
+	})
+	.delete('/:name', serveOperation(operations.deleteTool), async (c) => {
+		if (!(await ask(c, (one) => one.removeEntry('tool', c.req.param('name'))))) throw noSuchTool();
+		return c.body(null, 204);
+	})
+	.all('/:name', refuseMethod('GET', 'PUT', 'DELETE'));
+
+function ask<T>(c: Ctx, call: (one: RegistryApi) => Promise<T>): Promise<T> {
+	return askRegistry(readConfig(c.env).directories, getOwner(c), call);
+}
+
+/** Stores a definition, and returns whether there was none of the name. Throws before anything is stored. */
+async function putTool(c: Ctx, name: string, body: ToolBody): Promise<boolean> {
+	const config = readConfig(c.env);
+	const about = { owner: getOwner(c), kind: 'tool', name } as const;
+	for (let tries = 1; tries <= mostTries; tries++) {
+		const before = await ask(c, (one) => one.getEntry('tool', name));
+		const kept = before === undefined ? {} : await readKept(c, about, before, body);
+		const secrets = { ...kept, ...body.secrets };
+		const stored = toStoredTool(name, body, { secrets, allowLoopback: config.local !== undefined });
+		const sealed = await sealSecrets(config, about, secrets);
+		const definition = JSON.stringify(stored);
+		const change = { kind: 'tool', name, definition, sealed, replaces: before?.version, most: mostTools } as const;
+		const outcome = await ask(c, (one) => one.putEntry(change));
+		if (outcome === 'stored') return before === undefined;
+		if (outcome === 'full')
+			throw new RunletError('conflict', `There are ${mostTools} tools, which is the most. Delete one first.`);
+	}
+	throw new RunletError('conflict', 'The tool was changed by somebody else at the same time. Read it, and try again.');
+}
+
+/** Reads the secrets that a definition leaves out and keeps. */
+async function readKept(
+	c: Ctx,
+	about: Parameters<typeof openSecrets>[1],
+	before: Entry,
+	body: ToolBody,
+): Promise<Readonly<Record<string, string>>> {
+	const wanted = listKeptSecrets(readStoredTool(before), body);
+	if (wanted.length === 0) return {};
+	const secrets = await openSecrets(readConfig(c.env), about, before);
+	return Object.fromEntries(Object.entries(secrets ?? {}).filter(([name]) => wanted.includes(name)));
+}
+
+/** Converts an entry to the form of the API, which has no secret. */
+function toShown(entry: Entry): Shown<typeof shownTool> {
+	const { name, createdAt, updatedAt } = entry;
+	return {
+		name,
+		...readStoredTool(entry),
+		createdAt: new Date(createdAt).toISOString(),
+		updatedAt: new Date(updatedAt).toISOString(),
+	};
+}
+
+function noSuchTool(): RunletError {
+	return new RunletError('not_found', 'There is no such tool.');
+}
