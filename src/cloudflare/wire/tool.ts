@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { shortText } from './length.ts';
 
 /** Methods of requests that a tool may make. */
-export const toolMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const toolMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** The most milliseconds of a request. The time limit of a tool is no longer by default. */
 const longestMs = 120_000;
@@ -53,7 +53,7 @@ const fields = {
 };
 
 /** The values of fields that a definition leaves out. */
-export const toolDefaults = { method: 'GET', headers: {}, timeoutMs: 30_000, maxResponseBytes: 100_000 } as const;
+const toolDefaults = { method: 'GET', headers: {}, timeoutMs: 30_000, maxResponseBytes: 100_000 } as const;
 
 /** The definition of a tool as its owner gives it. */
 export const toolBody = v.strictObject({
