@@ -16,9 +16,9 @@ const floors: readonly (readonly string[])[] = [
 	['core/index.ts'],
 	['cloudflare/version.ts', 'cloudflare/log.ts', 'cloudflare/auth', 'cloudflare/wire'],
 	['cloudflare/compat', 'cloudflare/webhooks'],
-	['cloudflare/rpc'],
+	['cloudflare/objects'],
 	['cloudflare/config'],
-	['cloudflare/agent', 'cloudflare/objects'],
+	['cloudflare/agent'],
 	['cloudflare/session'],
 	['cloudflare/routes'],
 	['cloudflare/runlet'],
@@ -30,7 +30,8 @@ const floors: readonly (readonly string[])[] = [
 /** The floors within a room, from the ground up. */
 const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 	'cloudflare/objects': [
-		['migrate.ts', 'durable-object.ts'],
+		['sqlite.ts', 'migrate.ts', 'durable-object.ts', 'budget.ts', 'result.ts'],
+		['storage.ts', 'reach.ts', 'session-api.ts'],
 		['directory', 'ledger', 'publisher'],
 	],
 	'cloudflare/session': [['store'], ['events'], ['run'], ['inbox'], ['ui'], ['object.ts']],

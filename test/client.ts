@@ -1,6 +1,6 @@
 import { env, runInDurableObject, SELF } from 'cloudflare:test';
 import { createSseParser } from '../src/client/sse.ts';
-import type { BudgetState } from '../src/cloudflare/rpc/budget.ts';
+import type { BudgetState } from '../src/cloudflare/objects/budget.ts';
 
 /** One event of a stream. */
 export interface WireEvent {

@@ -4,9 +4,9 @@ declare global {
 	namespace Cloudflare {
 		interface Env {
 			readonly SESSIONS: DurableObjectNamespace<Session>;
-			readonly LEDGERS: DurableObjectNamespace<Ledger>;
-			readonly DIRECTORIES: DurableObjectNamespace<Directory>;
-			readonly PUBLISHERS: DurableObjectNamespace<Publisher>;
+			readonly LEDGERS: DurableObjectNamespace<InstanceType<typeof Ledger>>;
+			readonly DIRECTORIES: DurableObjectNamespace<InstanceType<typeof Directory>>;
+			readonly PUBLISHERS: DurableObjectNamespace<InstanceType<typeof Publisher>>;
 			readonly SKILLS: KVNamespace;
 		}
 	}

@@ -3,11 +3,8 @@ import { triage } from '../src/agents/triage.ts';
 import { defineAgent } from '../src/cloudflare/agent/define.ts';
 import type { WebhookMapping, WebhookMessage } from '../src/cloudflare/agent/webhook-mapping.ts';
 import type { WorkerEnv } from '../src/cloudflare/config/env.ts';
-import { Directory as DirectoryObject } from '../src/cloudflare/objects/directory/object.ts';
-import { Ledger as LedgerObject } from '../src/cloudflare/objects/ledger/object.ts';
-import { Publisher as PublisherObject } from '../src/cloudflare/objects/publisher/object.ts';
 import { createApp } from '../src/cloudflare/routes/app.ts';
-import { bindSession } from '../src/cloudflare/session/object.ts';
+import { createObjects } from '../src/cloudflare/runlet/objects.ts';
 import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool, toolbox } from '../src/core/index.ts';
 import { demo } from '../src/core/providers/index.ts';
 import { now } from './clock.ts';
@@ -343,7 +340,9 @@ const runtime = {
 	crashPoint,
 };
 
-export class Session extends bindSession(runtime) {
+const objects = createObjects(runtime, { now, paceMs: 50 });
+
+export class Session extends objects.Session {
 	constructor(ctx: DurableObjectState, env: WorkerEnv) {
 		makeBreakable(ctx);
 		makeMortal(ctx);
@@ -351,22 +350,6 @@ export class Session extends bindSession(runtime) {
 	}
 }
 
-export class Ledger extends LedgerObject {
-	constructor(ctx: DurableObjectState, env: WorkerEnv) {
-		super(ctx, env, now);
-	}
-}
-
-export class Directory extends DirectoryObject {
-	constructor(ctx: DurableObjectState, env: WorkerEnv) {
-		super(ctx, env, now);
-	}
-}
-
-export class Publisher extends PublisherObject {
-	constructor(ctx: DurableObjectState, env: WorkerEnv) {
-		super(ctx, env, { paceMs: 50 });
-	}
-}
+export const { Ledger, Directory, Publisher } = objects;
 
 export default createApp(runtime);

@@ -4,7 +4,7 @@ import { agents } from '../../src/agents/index.ts';
 import { defineAgent } from '../../src/cloudflare/agent/define.ts';
 import type { WorkerEnv } from '../../src/cloudflare/config/env.ts';
 import { createApp } from '../../src/cloudflare/routes/app.ts';
-import { bindSession } from '../../src/cloudflare/session/object.ts';
+import { createObjects } from '../../src/cloudflare/runlet/objects.ts';
 import { providers, tool } from '../../src/core/index.ts';
 import { readAbortPoint } from './crash-points.ts';
 
@@ -82,18 +82,16 @@ const runtime = {
 	},
 };
 
+const classes = createObjects(runtime);
+export const { Ledger, Directory, Publisher } = classes;
+
 /** Sessions whose model and tools are outside, in the process of the programme. */
-export class Session extends bindSession(runtime) {
+export class Session extends classes.Session {
 	constructor(ctx: DurableObjectState, env: WorkerEnv) {
 		super(ctx, env);
 		objects.set(ctx.id.toString(), ctx);
 	}
 }
-
-export { Directory } from '../../src/cloudflare/objects/directory/object.ts';
-export { Ledger } from '../../src/cloudflare/objects/ledger/object.ts';
-
-export { Publisher } from '../../src/cloudflare/objects/publisher/object.ts';
 
 const app = createApp(runtime);
 

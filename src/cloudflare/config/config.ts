@@ -9,11 +9,11 @@ import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { isOver, type KeyRecord } from '../auth/key.ts';
 import type { LocalMode } from '../auth/local.ts';
 import type { SecretsBox } from '../auth/secrets-box.ts';
-import { defaultBudgets, type Limit } from '../rpc/budget.ts';
-import type { DirectoryNamespace } from '../rpc/directory.ts';
-import type { LedgerNamespace } from '../rpc/ledger.ts';
-import type { PublisherNamespace } from '../rpc/publisher.ts';
-import type { SessionNamespace } from '../rpc/session.ts';
+import { defaultBudgets, type Limit } from '../objects/budget.ts';
+import type { DirectoryNamespace } from '../objects/directory/api.ts';
+import type { LedgerNamespace } from '../objects/ledger/api.ts';
+import type { PublisherNamespace } from '../objects/publisher/api.ts';
+import type { SessionNamespace } from '../objects/session-api.ts';
 import { type SourceName, sourceNames } from '../webhooks/source.ts';
 import { type BindingName, bindingNames, findBinding, readBinding } from './bindings.ts';
 import {

@@ -1,10 +1,10 @@
 import type { AiBinding } from '../../core/providers/index.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
 import type { Env } from '../../core/tool/index.ts';
-import type { DirectoryNamespace } from '../rpc/directory.ts';
-import type { LedgerNamespace } from '../rpc/ledger.ts';
-import type { PublisherNamespace } from '../rpc/publisher.ts';
-import type { SessionNamespace } from '../rpc/session.ts';
+import type { DirectoryNamespace } from '../objects/directory/api.ts';
+import type { LedgerNamespace } from '../objects/ledger/api.ts';
+import type { PublisherNamespace } from '../objects/publisher/api.ts';
+import type { SessionNamespace } from '../objects/session-api.ts';
 import type { SourceName } from '../webhooks/source.ts';
 
 /** Providers with two variables each: `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or your own server. */

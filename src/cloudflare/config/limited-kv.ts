@@ -1,5 +1,5 @@
 import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
-import { reach, usualLimitMs } from '../rpc/reach.ts';
+import { reach, usualLimitMs } from '../objects/reach.ts';
 
 /** A KV namespace whose calls all end: a call that hangs fails with `overloaded`. */
 export function createLimitedKv(kv: SkillsNamespace, timeoutMs = usualLimitMs): SkillsNamespace {

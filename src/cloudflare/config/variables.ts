@@ -3,7 +3,7 @@ import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { parseKeys } from '../auth/key.ts';
 import { createSecretsBox, parseSecretsKey, type SecretsBox } from '../auth/secrets-box.ts';
-import type { Limit } from '../rpc/budget.ts';
+import type { Limit } from '../objects/budget.ts';
 import type { EndpointName, WorkerEnv } from './env.ts';
 
 const none = 'none';

@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import { readConfig } from '../config/config.ts';
-import { reach } from '../rpc/reach.ts';
-import { type RpcResult, takeValue } from '../rpc/result.ts';
-import type { SessionApi } from '../rpc/session.ts';
+import { reach } from '../objects/reach.ts';
+import { type RpcResult, takeValue } from '../objects/result.ts';
+import type { SessionApi } from '../objects/session-api.ts';
 import type { RouteEnv } from './identity.ts';
 
 /** Milliseconds in which a session must answer a read. */

@@ -11,7 +11,7 @@ import type { CompletionFormat } from '../compat/openai/protocol.ts';
 import type { CompletionRequest } from '../compat/openai/schema.ts';
 import { assertOwnCalls, readClientTools, readToolChoice } from '../compat/openai/tools.ts';
 import { readConfig } from '../config/config.ts';
-import type { ConversationUpdate, Handling, Once } from '../rpc/session.ts';
+import type { ConversationUpdate, Handling, Once } from '../objects/session-api.ts';
 import { askSession } from './ask-session.ts';
 import { getOwner, type RouteEnv } from './identity.ts';
 import { findModel } from './model-list.ts';

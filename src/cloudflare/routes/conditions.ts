@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { RunletError } from '../../core/ground/errors.ts';
-import type { Condition } from '../rpc/publisher.ts';
+import type { Condition } from '../objects/publisher/api.ts';
 
 const tag = /^\s*(W\/)?"([\x21\x23-\x7e]*)"\s*$/;
 

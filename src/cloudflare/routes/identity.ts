@@ -9,7 +9,7 @@ import { readConfig, readDoor } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { findOrigin } from '../config/environment.ts';
 import { logThrown } from '../log.ts';
-import type { Caller } from '../rpc/session.ts';
+import type { Caller } from '../objects/session-api.ts';
 import { assertRate, assertStrangerRate } from './rate.ts';
 
 /** The context of a route. */

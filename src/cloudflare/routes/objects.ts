@@ -1,12 +1,12 @@
 import { type Config, type Problem, readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { findOrigin } from '../config/environment.ts';
-import { askDirectory, everybody } from '../rpc/directory.ts';
-import { askLedger } from '../rpc/ledger.ts';
-import { publishedPrefix } from '../rpc/publisher.ts';
-import { reach, usualLimitMs } from '../rpc/reach.ts';
-import { takeValue } from '../rpc/result.ts';
-import { isMissingSqlite } from '../rpc/sqlite.ts';
+import { askDirectory, everybody } from '../objects/directory/api.ts';
+import { askLedger } from '../objects/ledger/api.ts';
+import { publishedPrefix } from '../objects/publisher/api.ts';
+import { reach, usualLimitMs } from '../objects/reach.ts';
+import { takeValue } from '../objects/result.ts';
+import { isMissingSqlite } from '../objects/sqlite.ts';
 
 /** How one object of each class is called without a change. No owner has the name. */
 const objects = {

@@ -7,7 +7,7 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { hashText } from '../../core/ground/hash.ts';
 import { parseJson } from '../../core/ground/json.ts';
 import { readConfig } from '../config/config.ts';
-import type { Delivery, Handling } from '../rpc/session.ts';
+import type { Delivery, Handling } from '../objects/session-api.ts';
 import { bodyTooLarge, maxBody } from '../wire/body.ts';
 import type { RouteEnv } from './identity.ts';
 

@@ -2,8 +2,8 @@ import type { Context } from 'hono';
 import { toBase64Url } from '../../core/ground/bytes.ts';
 import { readConfig } from '../config/config.ts';
 import { log, toFailureFields } from '../log.ts';
-import { askDirectory } from '../rpc/directory.ts';
-import type { Once } from '../rpc/session.ts';
+import { askDirectory } from '../objects/directory/api.ts';
+import type { Once } from '../objects/session-api.ts';
 import type { RouteEnv } from './identity.ts';
 
 /**

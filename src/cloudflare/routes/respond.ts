@@ -1,6 +1,6 @@
 import { type RunletError, toResponse } from '../../core/ground/errors.ts';
-import { toError } from '../rpc/result.ts';
-import type { Bytes, RunOutcome } from '../rpc/session.ts';
+import { toError } from '../objects/result.ts';
+import type { Bytes, RunOutcome } from '../objects/session-api.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -3,7 +3,7 @@ import type * as v from 'valibot';
 import { RunletError } from '../../core/ground/errors.ts';
 import { webhookOwner } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
-import { askDirectory, createCursor, type DirectoryPage, everybody, type Listed } from '../rpc/directory.ts';
+import { askDirectory, createCursor, type DirectoryPage, everybody, type Listed } from '../objects/directory/api.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import { assertScope, getOwner, type RouteEnv } from './identity.ts';

@@ -20,8 +20,8 @@ import {
 import { toEtag } from '../../core/skill/kv/prepare.ts';
 import { readConfig } from '../config/config.ts';
 import { log } from '../log.ts';
-import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../rpc/publisher.ts';
-import { reach } from '../rpc/reach.ts';
+import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../objects/publisher/api.ts';
+import { reach } from '../objects/reach.ts';
 import * as operations from '../wire/operations/skills.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { listedSkill } from '../wire/skill.ts';

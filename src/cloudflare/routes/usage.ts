@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { localIdentity } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
-import { askLedger } from '../rpc/ledger.ts';
+import { askLedger } from '../objects/ledger/api.ts';
 import { getUsage } from '../wire/operations/usage.ts';
 import { isOnlyLocal, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';

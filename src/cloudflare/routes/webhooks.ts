@@ -10,7 +10,7 @@ import type { WebhookMessage, WebhookOptions } from '../agent/webhook-mapping.ts
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
 import { logUnexpected } from '../log.ts';
-import { type Input, type SessionApi, webhookKey } from '../rpc/session.ts';
+import { type Input, type SessionApi, webhookKey } from '../objects/session-api.ts';
 import { assertSigned, sources, type Verified, verify, type WebhookEvent } from '../webhooks/index.ts';
 import { assertSlackUrl, formatReplyTarget } from '../webhooks/reply.ts';
 import { messageBody } from '../wire/message.ts';

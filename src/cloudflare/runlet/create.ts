@@ -1,4 +1,3 @@
-import type { DurableObject } from 'cloudflare:workers';
 import { type ExecutionContext, Hono } from 'hono';
 import type { ProviderRegistration } from '../../core/chat/index.ts';
 import { blameCaller } from '../../core/ground/caller-first.ts';
@@ -7,15 +6,9 @@ import type { Runtime } from '../agent/runtime.ts';
 import type { Config } from '../config/config.ts';
 import { createEnvironment } from '../config/environment.ts';
 import { createProviders } from '../config/models.ts';
-import { Directory } from '../objects/directory/object.ts';
-import { Ledger } from '../objects/ledger/object.ts';
-import { Publisher } from '../objects/publisher/object.ts';
 import { createApp } from '../routes/app.ts';
-import { bindSession } from '../session/object.ts';
+import { createObjects, type ObjectClass } from './objects.ts';
 import { assertOptions, type RunletOptions } from './options.ts';
-
-/** A class of Durable Objects, as a Worker exports it and `wrangler.toml` binds it. */
-export type ObjectClass = new (ctx: DurableObjectState, env: Env) => DurableObject<Env>;
 
 /** A Runlet: the default export of a Worker, and its Durable Objects. */
 export interface Runlet {
@@ -55,33 +48,7 @@ export function createRunlet(options: RunletOptions): Runlet {
 		fetch,
 		scheduled: async () => {},
 		app: new Hono<{ Bindings: Env }>().all('*', (c) => fetch(c.req.raw, c.env, findContext(c))),
-		...bindObjects(runtime, toEnvironment),
-	};
-}
-
-function bindObjects(runtime: Runtime, toEnvironment: ReturnType<typeof createEnvironment>) {
-	const BoundSession = bindSession(runtime);
-	return {
-		Session: class extends BoundSession {
-			constructor(ctx: DurableObjectState, env: Env) {
-				super(ctx, toEnvironment(env));
-			}
-		},
-		Ledger: class extends Ledger {
-			constructor(ctx: DurableObjectState, env: Env) {
-				super(ctx, toEnvironment(env));
-			}
-		},
-		Directory: class extends Directory {
-			constructor(ctx: DurableObjectState, env: Env) {
-				super(ctx, toEnvironment(env));
-			}
-		},
-		Publisher: class extends Publisher {
-			constructor(ctx: DurableObjectState, env: Env) {
-				super(ctx, toEnvironment(env));
-			}
-		},
+		...createObjects(runtime, { toEnvironment }),
 	};
 }
 

@@ -1,6 +1,6 @@
 import { type Published, publishFolders } from '../../core/skill/kv/publish.ts';
 import { type SkillsNamespace, toSkillsKv } from '../../core/skill/kv/store.ts';
-import { publishedPrefix } from '../rpc/publisher.ts';
+import { publishedPrefix } from '../objects/publisher/api.ts';
 
 /** Skills by their names: the text of each SKILL.md, or all text files of its folder by their paths. */
 export type SkillTexts = Readonly<Record<string, string | Readonly<Record<string, string>>>>;

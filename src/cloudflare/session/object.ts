@@ -1,12 +1,12 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
+import type { Env } from '../../core/tool/index.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { ProtocolContext } from '../compat/format.ts';
-import { readConfig } from '../config/config.ts';
-import type { WorkerEnv } from '../config/env.ts';
+import type { Config } from '../config/config.ts';
 import { log, toFailureFields } from '../log.ts';
+import type { Limit } from '../objects/budget.ts';
 import { DurableObject } from '../objects/durable-object.ts';
-import type { Limit } from '../rpc/budget.ts';
-import { type RpcResult, toJsonStream, toRpcResult } from '../rpc/result.ts';
+import { type RpcResult, toJsonStream, toRpcResult } from '../objects/result.ts';
 import type {
 	Bytes,
 	Caller,
@@ -23,7 +23,7 @@ import type {
 	SessionApi,
 	SessionState,
 	TokenRequest,
-} from '../rpc/session.ts';
+} from '../objects/session-api.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { sessionToken, TokenScope } from '../wire/token.ts';
 import { Access, toAnswerScopes } from './inbox/access.ts';
@@ -40,12 +40,20 @@ import { findHead, uiMessages } from './ui/ui.ts';
 
 const messageScope: readonly TokenScope[] = ['message'];
 
+/** What a session is made with. */
+export interface SessionOptions {
+	readonly runtime: Runtime;
+	/** The environment, read when it is needed. */
+	readonly config: () => Config;
+}
+
 /**
  * The Durable Object of a session, a method an operation. Each lets its caller in, calls, and returns a value or a stream.
  * The `Gate` lets in what may begin a run, the `Inbox` knows what that does, the `Runner` runs it.
  */
-class Session extends DurableObject<WorkerEnv> implements SessionApi {
+export class Session extends DurableObject<Env> implements SessionApi {
 	readonly #runtime: Runtime;
+	readonly #config: () => Config;
 	readonly #store: SessionStore;
 	readonly #runner: Runner;
 	readonly #access: Access;
@@ -56,18 +64,18 @@ class Session extends DurableObject<WorkerEnv> implements SessionApi {
 	/** Whether the alarm that the session needs is set, as far as this life of the object knows. */
 	#hasAlarm = false;
 
-	constructor(ctx: DurableObjectState, env: WorkerEnv, runtime: Runtime) {
+	constructor(ctx: DurableObjectState, env: Env, { runtime, config }: SessionOptions) {
 		super(ctx, env);
 		const id = ctx.id.toString();
-		const settings = () => readConfig(env);
 		const store = new SessionStore(ctx.storage);
-		const runner = new Runner({ runtime, store, config: settings });
-		const access = new Access(store, settings);
+		const runner = new Runner({ runtime, store, config });
+		const access = new Access(store, config);
 		this.#runtime = runtime;
+		this.#config = config;
 		this.#store = store;
 		this.#runner = runner;
 		this.#access = access;
-		this.#gate = new Gate({ id, store, runner, access, runtime, config: settings });
+		this.#gate = new Gate({ id, store, runner, access, runtime, config });
 		this.#inbox = new Inbox(store, runner, runtime.agents);
 		try {
 			this.#wake();
@@ -281,17 +289,6 @@ class Session extends DurableObject<WorkerEnv> implements SessionApi {
 
 	/** The session as its routes show it. */
 	#show(): SessionState {
-		return showSession(this.#store, this.#runner.budget(), this.#runtime, () => readConfig(this.env).model);
+		return showSession(this.#store, this.#runner.budget(), this.#runtime, () => this.#config().model);
 	}
-}
-
-type SessionClass = new (ctx: DurableObjectState, env: WorkerEnv) => DurableObject<WorkerEnv> & SessionApi;
-
-/** The class that `wrangler.toml` binds as `SESSIONS`: sessions of this runtime's agents. */
-export function bindSession(runtime: Runtime): SessionClass {
-	return class extends Session {
-		constructor(ctx: DurableObjectState, env: WorkerEnv) {
-			super(ctx, env, runtime);
-		}
-	};
 }

@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import type { SessionNamespace } from '../../../src/cloudflare/rpc/session.ts';
+import type { SessionNamespace } from '../../../src/cloudflare/objects/session-api.ts';
 import { allEvents, createSession, readHistory, readObject, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 

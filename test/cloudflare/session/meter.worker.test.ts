@@ -1,7 +1,7 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { budgetState } from '../../../src/cloudflare/rpc/budget.ts';
-import type { LedgerApi } from '../../../src/cloudflare/rpc/ledger.ts';
+import { budgetState } from '../../../src/cloudflare/objects/budget.ts';
+import type { LedgerApi } from '../../../src/cloudflare/objects/ledger/api.ts';
 import {
 	chargeLost,
 	createSessionMeter,

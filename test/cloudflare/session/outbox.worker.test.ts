@@ -1,8 +1,8 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
-import type { Cost } from '../../../src/cloudflare/rpc/ledger.ts';
-import { usualLimitMs } from '../../../src/cloudflare/rpc/reach.ts';
+import type { Cost } from '../../../src/cloudflare/objects/ledger/api.ts';
+import { usualLimitMs } from '../../../src/cloudflare/objects/reach.ts';
 import { Owner } from '../../../src/cloudflare/session/run/owner.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import { allEvents, createSession, readObject, readState, request, restart, send } from '../../client.ts';

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import type { WorkerEnv } from '../../../src/cloudflare/config/env.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
-import { bindSession } from '../../../src/cloudflare/session/object.ts';
+import { createObjects } from '../../../src/cloudflare/runlet/objects.ts';
 import type { ProviderRegistration } from '../../../src/core/chat/index.ts';
 import { askUser, fn, halt, tool } from '../../../src/core/index.ts';
 
@@ -96,12 +96,7 @@ const runtime = {
 	providers: () => [staged],
 };
 
-export class Session extends bindSession(runtime) {}
-
-export { Directory } from '../../../src/cloudflare/objects/directory/object.ts';
-export { Ledger } from '../../../src/cloudflare/objects/ledger/object.ts';
-
-export { Publisher } from '../../../src/cloudflare/objects/publisher/object.ts';
+export const { Session, Ledger, Directory, Publisher } = createObjects(runtime);
 
 const app = createApp(runtime);
 

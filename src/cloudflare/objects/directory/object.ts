@@ -1,20 +1,35 @@
-import { readConfig } from '../../config/config.ts';
-import type { WorkerEnv } from '../../config/env.ts';
-import { askDirectory, type DirectoryApi, type DirectoryPage, everybody, type Listed } from '../../rpc/directory.ts';
-import type { Entry, EntryChange, EntryKind, EntryOutcome } from '../../rpc/registry.ts';
+import type { Env } from '../../../core/tool/index.ts';
 import { DurableObject } from '../durable-object.ts';
+import {
+	askDirectory,
+	type DirectoryApi,
+	type DirectoryNamespace,
+	type DirectoryPage,
+	everybody,
+	type Listed,
+} from './api.ts';
 import { RegistryStore } from './registry.ts';
+import type { Entry, EntryChange, EntryKind, EntryOutcome } from './registry-api.ts';
 import { DirectoryStore } from './store.ts';
 
+/** What a directory is made with. */
+export interface DirectoryOptions {
+	/** Finds the directories of others. Throws `not_configured` if they are not bound. */
+	readonly directories: () => DirectoryNamespace;
+	/** The clock, in milliseconds since 1970. */
+	readonly now?: () => number;
+}
+
 /** The Durable Object of an owner's directory. */
-export class Directory extends DurableObject<WorkerEnv> implements DirectoryApi {
+export class Directory extends DurableObject<Env> implements DirectoryApi {
 	readonly #store: DirectoryStore;
 	readonly #registry: RegistryStore;
+	readonly #directories: () => DirectoryNamespace;
 	readonly #now: () => number;
 
-	/** @param now the clock, in milliseconds since 1970. */
-	constructor(ctx: DurableObjectState, env: WorkerEnv, now: () => number = Date.now) {
+	constructor(ctx: DurableObjectState, env: Env, { directories, now = Date.now }: DirectoryOptions) {
 		super(ctx, env);
+		this.#directories = directories;
 		this.#now = now;
 		this.#store = new DirectoryStore(ctx.storage);
 		this.#registry = new RegistryStore(ctx.storage);
@@ -23,8 +38,7 @@ export class Directory extends DurableObject<WorkerEnv> implements DirectoryApi 
 	async touch(entry: Listed, owner?: string): Promise<void> {
 		this.#store.touch(entry);
 		if (owner === undefined || this.#store.hasOwner(owner)) return;
-		const { directories } = readConfig(this.env);
-		await askDirectory(directories, everybody, (one) => one.addOwner(owner));
+		await askDirectory(this.#directories(), everybody, (one) => one.addOwner(owner));
 		this.#store.addOwner(owner);
 	}
 

@@ -1,5 +1,5 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import type { Entry, EntryChange, EntryKind, EntryOutcome } from '../../rpc/registry.ts';
+import type { Entry, EntryChange, EntryKind, EntryOutcome } from './registry-api.ts';
 
 type Row = {
 	name: string;

@@ -4,7 +4,7 @@
  * `active_at` of a session that was `removed` is the time of that. The index is what lists are read from, and what finds
  * the removed ones that may be forgotten; in a table without row ids the key, `id`, stands at its end. `owner` has all
  * owners in the directory of everybody, and in that of one owner its name. `sent` says which session a request went to
- * whose client may send it again, by a hash of the request. `entry` is the owner's registry (`rpc/registry.ts`).
+ * whose client may send it again, by a hash of the request. `entry` is the owner's registry (`registry-api.ts`).
  */
 export const migrations: readonly string[] = [
 	`CREATE TABLE session (

@@ -1,7 +1,7 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import type { DirectoryPage, Listed } from '../../rpc/directory.ts';
-import { createCursor, parseCursor } from '../../rpc/directory.ts';
 import { migrate } from '../migrate.ts';
+import type { DirectoryPage, Listed } from './api.ts';
+import { createCursor, parseCursor } from './api.ts';
 import { migrations } from './schema.ts';
 
 /** How long a removed session is remembered, in milliseconds. */

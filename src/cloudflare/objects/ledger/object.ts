@@ -1,16 +1,16 @@
-import type { WorkerEnv } from '../../config/env.ts';
-import type { Amount, BudgetState, Limit } from '../../rpc/budget.ts';
-import type { Cost, Day, LedgerApi, Reserved } from '../../rpc/ledger.ts';
+import type { Env } from '../../../core/tool/index.ts';
+import type { Amount, BudgetState, Limit } from '../budget.ts';
 import { DurableObject } from '../durable-object.ts';
+import type { Cost, Day, LedgerApi, Reserved } from './api.ts';
 import { LedgerStore, toDay } from './store.ts';
 
 /** The Durable Object of an owner's ledger. */
-export class Ledger extends DurableObject<WorkerEnv> implements LedgerApi {
+export class Ledger extends DurableObject<Env> implements LedgerApi {
 	readonly #store: LedgerStore;
 	readonly #now: () => number;
 
 	/** @param now the clock, in milliseconds since 1970. */
-	constructor(ctx: DurableObjectState, env: WorkerEnv, now: () => number = Date.now) {
+	constructor(ctx: DurableObjectState, env: Env, { now = Date.now }: { readonly now?: () => number }) {
 		super(ctx, env);
 		this.#now = now;
 		this.#store = new LedgerStore(ctx.storage);

@@ -9,9 +9,9 @@ import {
 	minus,
 	nothing,
 	plus,
-} from '../../rpc/budget.ts';
-import type { Cost, Day, Reserved } from '../../rpc/ledger.ts';
+} from '../budget.ts';
 import { migrate } from '../migrate.ts';
+import type { Cost, Day, Reserved } from './api.ts';
 import { migrations } from './schema.ts';
 
 /** Days before today that are remembered. */

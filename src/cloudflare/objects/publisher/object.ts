@@ -1,28 +1,28 @@
-import { readConfig } from '../../config/config.ts';
-import type { WorkerEnv } from '../../config/env.ts';
-import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../../rpc/publisher.ts';
+import type { SkillsNamespace } from '../../../core/skill/kv/store.ts';
+import type { Env } from '../../../core/tool/index.ts';
 import { DurableObject } from '../durable-object.ts';
+import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from './api.ts';
 import { PublisherStore } from './store.ts';
 import { SkillWriter } from './writer.ts';
 
+/** What a publisher is made with. */
 export interface PublisherOptions {
+	/** Where skills are published. */
+	readonly skills: SkillsNamespace;
+	/** How long after its last write its own copy counts, in milliseconds. Two minutes if it is missing. */
+	readonly trustMs?: number;
 	/** Milliseconds from one write of the index to the next; KV takes one a second. */
 	readonly paceMs?: number;
 }
 
 /** The Durable Object that publishes skills. */
-export class Publisher extends DurableObject<WorkerEnv> implements PublisherApi {
+export class Publisher extends DurableObject<Env> implements PublisherApi {
 	readonly #writer: SkillWriter;
 
-	constructor(ctx: DurableObjectState, env: WorkerEnv, { paceMs = 1_100 }: PublisherOptions = {}) {
+	constructor(ctx: DurableObjectState, env: Env, { skills, trustMs, paceMs = 1_100 }: PublisherOptions) {
 		super(ctx, env);
-		const { skills, local } = readConfig(env);
-		this.#writer = new SkillWriter(skills, new PublisherStore(ctx.storage), {
-			prefix: publishedPrefix,
-			paceMs,
-			// KV on a laptop is never stale, and `npm run skills` may write it, too.
-			trustMs: local ? 0 : undefined,
-		});
+		const store = new PublisherStore(ctx.storage);
+		this.#writer = new SkillWriter(skills, store, { prefix: publishedPrefix, paceMs, trustMs });
 	}
 
 	put(name: string, markdown: string, condition: Condition): Promise<Outcome> {

@@ -1,6 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import { splitText } from '../../../core/ground/text.ts';
 import { migrate } from '../migrate.ts';
+import { splitRows } from '../storage.ts';
 import { migrations } from './schema.ts';
 
 /** The documents in KV that change in place. */
@@ -14,9 +14,6 @@ export interface Written extends Documents {
 	readonly at: number;
 	readonly pending: boolean;
 }
-
-/** Characters of a row: at most 1.5 MB in UTF-8, and a row may have 2. */
-const pieceLength = 500_000;
 
 /** The rows of a publisher: its own copy of what it wrote. Every method is synchronous and writes all or nothing. */
 export class PublisherStore {
@@ -42,7 +39,7 @@ export class PublisherStore {
 			if (written === undefined) return;
 			const { index, retired, at, pending } = written;
 			for (const [document, text] of Object.entries({ index, retired })) {
-				for (const [position, piece] of splitText(text ?? '', pieceLength).entries())
+				for (const [position, piece] of splitRows(text ?? '').entries())
 					sql.exec('INSERT INTO part VALUES (?, ?, ?)', document, position, piece);
 			}
 			sql.exec('INSERT INTO written VALUES (0, ?, ?)', at, pending ? 1 : 0);

@@ -18,7 +18,7 @@ import { type SkillsNamespace, toSkillsKv } from '../../../core/skill/kv/store.t
 import { filterVectors, toEmbeddedText } from '../../../core/skill/kv/vectors.ts';
 import { writePlan } from '../../../core/skill/kv/write.ts';
 import { log, toFailureFields } from '../../log.ts';
-import type { Condition, Outcome } from '../../rpc/publisher.ts';
+import type { Condition, Outcome } from './api.ts';
 import type { Documents, PublisherStore } from './store.ts';
 
 /** A skill to be put. Without `markdown` it is to be removed. */

@@ -3,7 +3,7 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import type { Agent } from '../../agent/define.ts';
 import { makeTokenId, refuseToken, signToken, verifyToken } from '../../auth/token.ts';
 import type { Config } from '../../config/config.ts';
-import type { Caller, TokenRequest } from '../../rpc/session.ts';
+import type { Caller, TokenRequest } from '../../objects/session-api.ts';
 import type { Shown } from '../../wire/shown.ts';
 import { defaultTokenScopes, type sessionToken, type TokenScope, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';

@@ -4,7 +4,7 @@ import { createCrashPoints } from '../../agent/crash.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
-import type { Caller, CreateInput, Once } from '../../rpc/session.ts';
+import type { Caller, CreateInput, Once } from '../../objects/session-api.ts';
 import type { TokenScope } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
 import { createPastRun, type LiveRun } from '../run/run.ts';

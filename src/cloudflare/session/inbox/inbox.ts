@@ -2,7 +2,7 @@ import { type CallAnswer, readCallAnswers } from '../../../core/chat/call-answer
 import type { Message, UserMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
-import type { ConversationUpdate, CreateInput, Input, Once, PagePost } from '../../rpc/session.ts';
+import type { ConversationUpdate, CreateInput, Input, Once, PagePost } from '../../objects/session-api.ts';
 import { createPastRun, createRunId } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
 import { toInbound } from '../store/inbound.ts';

@@ -1,8 +1,16 @@
 import type { TerminalEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { createProtocol, type ProtocolContext } from '../../compat/format.ts';
-import { toFailure } from '../../rpc/result.ts';
-import type { Bytes, Handling, NewSession, RunOutcome, RunResult, RunStream, SessionState } from '../../rpc/session.ts';
+import { toFailure } from '../../objects/result.ts';
+import type {
+	Bytes,
+	Handling,
+	NewSession,
+	RunOutcome,
+	RunResult,
+	RunStream,
+	SessionState,
+} from '../../objects/session-api.ts';
 import { createNoSuchEvent, isEnd, parseEventId, toStart } from '../events/event-id.ts';
 import { follow, type Lease } from '../events/follow.ts';
 import { createPastLog } from '../events/replay.ts';

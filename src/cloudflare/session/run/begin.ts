@@ -7,7 +7,7 @@ import {
 	toolResultMessage,
 } from '../../../core/chat/index.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
-import type { Once, RunTerms } from '../../rpc/session.ts';
+import type { Once, RunTerms } from '../../objects/session-api.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
 import { findOpenCalls, type OpenCall } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';

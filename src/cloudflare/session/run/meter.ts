@@ -13,8 +13,8 @@ import {
 	isBounded,
 	type Limit,
 	nothing,
-} from '../../rpc/budget.ts';
-import { askLedger, type LedgerApi } from '../../rpc/ledger.ts';
+} from '../../objects/budget.ts';
+import { askLedger, type LedgerApi } from '../../objects/ledger/api.ts';
 import { type Draft, draftMs, type RunRecord } from '../store/runs.ts';
 import type { Charge, Estimate } from '../store/spending.ts';
 import { ledgerId, type SessionStore } from '../store/store.ts';

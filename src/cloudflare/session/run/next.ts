@@ -1,8 +1,8 @@
 import type { Agent } from '../../agent/define.ts';
 import { log, toFailureFields } from '../../log.ts';
+import { isStorageError } from '../../objects/storage.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { canTakeNext, sessionStatus } from '../store/status.ts';
-import { isStorageError } from '../store/storage.ts';
 import type { SessionStore } from '../store/store.ts';
 
 /** While a run is open its object wakes this often, in milliseconds: it finds a run that died, and is not evicted. */

@@ -10,7 +10,7 @@ import { listToolNames } from '../../agent/tool-names.ts';
 import { loadUserTools } from '../../agent/user-tools/load.ts';
 import type { Config } from '../../config/config.ts';
 import { logThrown } from '../../log.ts';
-import type { Limit } from '../../rpc/budget.ts';
+import type { Limit } from '../../objects/budget.ts';
 import { RunLog } from '../events/log.ts';
 import { listApprovedCalls, listQuestions } from '../store/calls.ts';
 import { InboundContext } from '../store/inbound.ts';

@@ -3,9 +3,9 @@ import { createDeferred, type Deferred } from '../../../core/ground/deferred.ts'
 import { type RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import { type AtCrashPoint, createCrashPoints } from '../../agent/crash.ts';
 import { log, toFailureFields } from '../../log.ts';
-import type { BudgetState } from '../../rpc/budget.ts';
+import type { BudgetState } from '../../objects/budget.ts';
+import { isStorageError } from '../../objects/storage.ts';
 import type { RunRecord } from '../store/runs.ts';
-import { isStorageError } from '../store/storage.ts';
 import type { SessionStore } from '../store/store.ts';
 import { type BeginOptions, createInterruption, giveUp, storeFailedRun, storeRun, takeUp } from './begin.ts';
 import { Callbacks } from './callbacks.ts';

@@ -1,7 +1,7 @@
 import { type Message, type MessagePart, textPart, type UserMessage, userMessage } from '../../../core/chat/index.ts';
 import { fromBase64 } from '../../../core/ground/bytes.ts';
 import type { SkillContext } from '../../../core/skill/index.ts';
-import type { Input } from '../../rpc/session.ts';
+import type { Input } from '../../objects/session-api.ts';
 import type { Attachment } from '../../wire/attachment.ts';
 
 /** Where a message came from, and what came with it. */

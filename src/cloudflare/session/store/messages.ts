@@ -1,7 +1,7 @@
 import { cutOutput, type Message, type SideEvent, type Turn } from '../../../core/chat/index.ts';
 import type { Sql } from '../../objects/migrate.ts';
+import { splitRows } from '../../objects/storage.ts';
 import type { Inbound } from './inbound.ts';
-import { splitRows } from './storage.ts';
 
 /** The distance between the places of two messages. A turn may have one call less than that. */
 export const messageStride = 65_536;

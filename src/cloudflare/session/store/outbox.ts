@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import type { Amount } from '../../objects/budget.ts';
 import type { Sql } from '../../objects/migrate.ts';
-import type { Amount } from '../../rpc/budget.ts';
 
 const amount = { tokens: v.number(), usd: v.number() };
 

@@ -1,8 +1,8 @@
 import type { Message } from '../../../core/chat/index.ts';
 import type { Sql } from '../../objects/migrate.ts';
-import type { Once } from '../../rpc/session.ts';
+import type { Once } from '../../objects/session-api.ts';
+import { splitRows } from '../../objects/storage.ts';
 import type { Inbound } from './inbound.ts';
-import { splitRows } from './storage.ts';
 
 /** How long a webhook is remembered, and a request that its client may send again, in milliseconds. */
 const keptMs = 30 * 86_400_000;

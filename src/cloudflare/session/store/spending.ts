@@ -1,6 +1,6 @@
 import { roundDollars } from '../../../core/chat/usage.ts';
+import type { Amount } from '../../objects/budget.ts';
 import type { Sql } from '../../objects/migrate.ts';
-import type { Amount } from '../../rpc/budget.ts';
 
 /** A request to a model and its cost. */
 export interface Charge {

@@ -2,8 +2,9 @@ import type { Message } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { makeTokenKey } from '../../auth/token.ts';
 import type { ClientTool } from '../../compat/client-tool.ts';
+import type { Amount, Limit } from '../../objects/budget.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
-import type { Amount, Limit } from '../../rpc/budget.ts';
+import { guardStorage, type Storage } from '../../objects/storage.ts';
 import { CallRows } from './calls.ts';
 import { type MessageRecord, MessageRows, messageStride } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
@@ -13,7 +14,6 @@ import { migrations } from './schema.ts';
 import { type Charge, SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
-import { guardStorage, type Storage } from './storage.ts';
 import { TokenRows } from './tokens.ts';
 
 /** A session as it is stored. */

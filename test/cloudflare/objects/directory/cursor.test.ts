@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createCursor, parseCursor } from '../../../../src/cloudflare/rpc/directory.ts';
+import { createCursor, parseCursor } from '../../../../src/cloudflare/objects/directory/api.ts';
 
 test('a cursor says which session it stands behind', () => {
 	const place = fc.record({ activeAt: fc.nat(8.64e15), id: fc.stringMatching(/^[\w-]{1,128}$/) });

@@ -1,8 +1,8 @@
 import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
+import type { DirectoryPage, Listed } from '../../../../src/cloudflare/objects/directory/api.ts';
 import { DirectoryStore } from '../../../../src/cloudflare/objects/directory/store.ts';
-import type { DirectoryPage, Listed } from '../../../../src/cloudflare/rpc/directory.ts';
 import { setClock } from '../../../clock.ts';
 import { counted } from '../../../rows.ts';
 

@@ -8,7 +8,7 @@ import {
 	minus,
 	nothing,
 	plus,
-} from '../../../../src/cloudflare/rpc/budget.ts';
+} from '../../../../src/cloudflare/objects/budget.ts';
 
 const amount = fc
 	.record({ tokens: fc.nat(2_000_000), usd: fc.double({ min: 0, max: 50, noNaN: true }) })

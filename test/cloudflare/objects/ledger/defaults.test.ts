@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultBudgets } from '../../../../src/cloudflare/rpc/budget.ts';
+import { defaultBudgets } from '../../../../src/cloudflare/objects/budget.ts';
 import { budgetLine } from '../../../../src/command/budget-line.ts';
 
 test('the banner says what may be spent by itself, and how to lift it', () => {

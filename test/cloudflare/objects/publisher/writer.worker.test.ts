@@ -1,8 +1,8 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { expect, test, vi } from 'vitest';
+import type { Outcome } from '../../../../src/cloudflare/objects/publisher/api.ts';
 import { PublisherStore } from '../../../../src/cloudflare/objects/publisher/store.ts';
 import { SkillWriter } from '../../../../src/cloudflare/objects/publisher/writer.ts';
-import type { Outcome } from '../../../../src/cloudflare/rpc/publisher.ts';
 import { hashContent } from '../../../../src/core/skill/kv/content-hash.ts';
 import { planSkills } from '../../../../src/core/skill/kv/plan.ts';
 import { prepareSkill } from '../../../../src/core/skill/kv/prepare.ts';

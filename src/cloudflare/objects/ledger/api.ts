@@ -1,5 +1,5 @@
-import type { Amount, BudgetState, Limit } from './budget.ts';
-import { reach, usualLimitMs } from './reach.ts';
+import type { Amount, BudgetState, Limit } from '../budget.ts';
+import { reach, usualLimitMs } from '../reach.ts';
 
 /** Whether an amount was reserved. If not, the state of the budget. */
 export type Reserved = { readonly ok: true } | { readonly ok: false; readonly state: BudgetState };

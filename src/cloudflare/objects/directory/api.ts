@@ -1,7 +1,7 @@
-import { RunletError } from '../../core/ground/errors.ts';
-import { sessionCursor } from '../wire/page.ts';
-import { reach, usualLimitMs } from './reach.ts';
-import type { RegistryApi } from './registry.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { sessionCursor } from '../../wire/page.ts';
+import { reach, usualLimitMs } from '../reach.ts';
+import type { RegistryApi } from './registry-api.ts';
 
 /** A session as its owner's directory lists it. Times are milliseconds since 1970. */
 export interface Listed {

@@ -1,4 +1,4 @@
-import { reach, usualLimitMs } from './reach.ts';
+import { reach, usualLimitMs } from '../reach.ts';
 
 /** What an owner may register. */
 export type EntryKind = 'tool';

@@ -1,8 +1,8 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import { RunletError } from '../../../core/ground/errors.ts';
-import { splitText } from '../../../core/ground/text.ts';
-import type { Sql } from '../../objects/migrate.ts';
-import { findMissingSqlite } from '../../rpc/sqlite.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { splitText } from '../../core/ground/text.ts';
+import type { Sql } from './migrate.ts';
+import { findMissingSqlite } from './sqlite.ts';
 
 /** Seconds after which a client may retry when the storage has failed. */
 const retryAfter = 2;
