@@ -1,7 +1,7 @@
 import type { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../core/tool/index.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { type Config, readConfig } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { createEnvironment } from '../config/environment.ts';
 import { Directory } from '../objects/directory/object.ts';
@@ -23,36 +23,33 @@ export interface ObjectsOptions extends Pick<PublisherOptions, 'paceMs'> {
 /** Makes the classes of a Worker's Durable Objects. Each is given what it needs of the environment. */
 export function createObjects(runtime: Runtime, options: ObjectsOptions = {}) {
 	const { toEnvironment = createEnvironment({}), now, paceMs } = options;
-	const read = (env: Env): Config => readConfig(toEnvironment(env));
 	return {
-		Session: bind(Session, (env) => ({ runtime, config: () => read(env) })),
-		Ledger: bind(Ledger, () => ({ now })),
-		Directory: bind(Directory, (env) => ({ directories: () => read(env).directories, now })),
-		Publisher: bind(Publisher, (env) => {
-			const { skills, local } = read(env);
+		Session: bind(Session, toEnvironment, (env) => ({ runtime, config: () => readConfig(env) })),
+		Ledger: bind(Ledger, toEnvironment, () => ({ now })),
+		Directory: bind(Directory, toEnvironment, (env) => ({ directories: () => readConfig(env).directories, now })),
+		Publisher: bind(Publisher, toEnvironment, (env) => {
+			const { skills, local } = readConfig(env);
 			// KV on a laptop is never stale, and `npm run skills` may write it, too.
 			return { skills, trustMs: local ? 0 : undefined, paceMs };
 		}),
 	};
 }
 
+type Constructor<T, Rest extends readonly unknown[]> = new (ctx: DurableObjectState, env: Env, ...rest: Rest) => T;
+
 /** Makes a class that the platform can construct of one that wants more than the platform gives. */
 function bind<T extends DurableObject<Env>, Options>(
-	Base: new (ctx: DurableObjectState, env: Env, options: Options) => T,
-	toOptions: (env: Env) => Options,
-): new (
-	ctx: DurableObjectState,
-	env: Env,
-) => T {
-	const Wanting: new (ctx: DurableObjectState, env: Env, options: Options) => DurableObject<Env> = Base;
+	Base: Constructor<T, [Options]>,
+	toEnvironment: (env: Env) => WorkerEnv,
+	toOptions: (env: WorkerEnv) => Options,
+): Constructor<T, []> {
+	const Wanting: Constructor<DurableObject<Env>, [Options]> = Base;
 	const Bound: ObjectClass = class extends Wanting {
-		constructor(ctx: DurableObjectState, env: Env) {
+		constructor(ctx: DurableObjectState, given: Env) {
+			const env = toEnvironment(given);
 			super(ctx, env, toOptions(env));
 		}
 	};
 	// SAFETY: It extends `Base`, whose instances are `T`. TypeScript has no class that extends a type parameter.
-	return Bound as new (
-		ctx: DurableObjectState,
-		env: Env,
-	) => T;
+	return Bound as Constructor<T, []>;
 }
