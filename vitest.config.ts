@@ -9,6 +9,13 @@ import { secretsKeys } from './test/secrets-keys.ts';
 /** Tests that need no platform; those of the loop, of tools and of addresses run in Node and in workerd. */
 const pure = ['test/{source,core,cloudflare,client,testing}/**/*.test.ts'];
 const worker = ['test/**/*.worker.test.ts'];
+/** Those that look at all that a workerd stores, or let objects die at each of their writes, have a workerd each. */
+const alone = [
+	'test/cloudflare/routes/{admin,attachments,list,resend,usage}.worker.test.ts',
+	'test/cloudflare/runlet/accounts.worker.test.ts',
+	'test/cloudflare/session/{answers,bounds,budget,creation,deaths-property,drops}.worker.test.ts',
+	'test/cloudflare/session/{outage,outbox,pairs,property,run,state,tasks}.worker.test.ts',
+];
 const both = [
 	'test/core/{chat,tool,workspace}/**/*.test.ts',
 	'test/core/toolboxes/{change,look,patch,plan,query-json,search,tasks}.test.ts',
@@ -19,7 +26,7 @@ const both = [
 /** What takes long begins first, so that nothing is waited for at the end; what shares a process comes together. */
 class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-		const names = ['e2e', 'page', 'workerd', 'loop', 'node'];
+		const names = ['e2e', 'page', 'alone', 'workerd', 'loop', 'node'];
 		const toRank = ({ moduleId, project }: TestSpecification) =>
 			/endurance|mistakes/.test(moduleId) ? -1 : names.indexOf(project.name);
 		return (await super.sort(files)).toSorted((one, other) => toRank(one) - toRank(other));
@@ -74,10 +81,22 @@ export default defineConfig(({ mode }) => ({
 			},
 			// One workerd runs them all: nothing of these stays in it.
 			{ extends: true, plugins: [inWorkerd], test: { name: 'loop', include: both, isolate: false } },
+			// So does one workerd here: each test has sessions of its own.
 			{
 				extends: true,
 				plugins: [inWorkerd],
-				test: { name: 'workerd', globalSetup: './test/receiver.ts', include: mode === 'fast' ? first : worker },
+				test: {
+					name: 'workerd',
+					globalSetup: './test/receiver.ts',
+					include: mode === 'fast' ? first : worker,
+					exclude: mode === 'fast' ? [] : alone,
+					isolate: false,
+				},
+			},
+			{
+				extends: true,
+				plugins: [inWorkerd],
+				test: { name: 'alone', globalSetup: './test/receiver.ts', include: alone },
 			},
 			{
 				extends: true,

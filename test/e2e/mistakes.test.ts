@@ -11,7 +11,7 @@ let project: string;
 let runlet: Awaited<ReturnType<typeof startRunletIn>>;
 beforeAll(async () => {
 	project = await copyProject();
-	runlet = await startRunletIn(project, '--type-check');
+	runlet = await startRunletIn(project);
 });
 afterAll(async () => {
 	await runlet?.close();
@@ -176,25 +176,6 @@ test('an error of a tool is printed with a stack in the sources and hidden from 
 	await runlet.says(/tool \S+ threw RangeError: out of range\n\s+at .*explode.*src\/agents\/assistant\.ts:\d+:\d+/);
 	expect(events).toContain('out of range');
 	expect(events).not.toMatch(/assistant\.ts|worker\.js/);
-	await writeFile(path, good);
-});
-
-test('a wrong type is a warning with its line, while the Worker runs what was saved; once it is right, a line says so', async () => {
-	const path = join(project, file);
-	const good = await readFile(path, 'utf8');
-	runlet.forget();
-	await writeFile(path, `${good}\nexport const wrong: number = 'text';\n`);
-	const line = good.split('\n').length + 1;
-	await runlet.says(
-		new RegExp(`src/agents/assistant\\.ts:${line}:14 Type 'string' is not assignable to type 'number'`),
-	);
-	expect(runlet.printed(/(A type error)/)).toBeDefined();
-	expect((await agents()).status).toBe(200);
-	await writeFile(path, good);
-	// While that is being checked, it is saved again.
-	await expect.poll(() => find('tsc').length, { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
-	await writeFile(path, `${good}\n`);
-	await runlet.says(/The types are right again\./);
 	await writeFile(path, good);
 });
 

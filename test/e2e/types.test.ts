@@ -1,0 +1,45 @@
+/** The types of what is saved while `npm start` serves it. */
+import { spawnSync } from 'node:child_process';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { copyProject, startRunletIn } from '../runlet.ts';
+
+/** The compiler runs at low priority: on a busy machine it has what others leave. */
+vi.setConfig({ testTimeout: 300_000 });
+
+let project: string;
+let runlet: Awaited<ReturnType<typeof startRunletIn>>;
+beforeAll(async () => {
+	project = await copyProject();
+	runlet = await startRunletIn(project, '--type-check');
+});
+afterAll(async () => {
+	await runlet?.close();
+	await rm(project, { recursive: true, force: true });
+});
+
+/** How many compilers run in the server's process group. */
+function countCompilers(): number {
+	const { stdout } = spawnSync('ps', ['-o', 'args=', '-g', String(runlet.group)], { encoding: 'utf8' });
+	return stdout.split('\n').filter((line) => line.split(' ')[0]?.endsWith('tsc')).length;
+}
+
+test('a wrong type is a warning with its line, while the Worker runs what was saved; once it is right, a line says so', async () => {
+	const path = join(project, 'src/agents/assistant.ts');
+	const good = await readFile(path, 'utf8');
+	runlet.forget();
+	await writeFile(path, `${good}\nexport const wrong: number = 'text';\n`);
+	const line = good.split('\n').length + 1;
+	await runlet.says(
+		new RegExp(`src/agents/assistant\\.ts:${line}:14 Type 'string' is not assignable to type 'number'`),
+	);
+	expect(runlet.printed(/(A type error)/)).toBeDefined();
+	expect((await fetch(`${runlet.url}/v1/agents`)).status).toBe(200);
+	await writeFile(path, good);
+	// While that is being checked, it is saved again.
+	await expect.poll(countCompilers, { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
+	await writeFile(path, `${good}\n`);
+	await runlet.says(/The types are right again\./);
+	await writeFile(path, good);
+});
