@@ -8,8 +8,7 @@ export type { WebhookMapping, WebhookMappings, WebhookMessage, WebhookOptions } 
 export type { Account, Authenticate } from './auth/account.ts';
 export { findKey } from './auth/find-key.ts';
 export { createKey, formatKeys, type KeyOptions, type KeyRecord, type NewKey, parseKeys } from './auth/key.ts';
-export { createRunlet, type Runlet } from './runlet/create.ts';
-export type { ObjectClass } from './runlet/objects.ts';
+export { createRunlet, type ObjectClass, type Runlet } from './runlet/create.ts';
 export type { RunletOptions } from './runlet/options.ts';
 export { publishSkills, type SkillTexts } from './runlet/publish-skills.ts';
 export {

@@ -1,3 +1,4 @@
+import type { DurableObject } from 'cloudflare:workers';
 import { type ExecutionContext, Hono } from 'hono';
 import type { ProviderRegistration } from '../../core/chat/index.ts';
 import { blameCaller } from '../../core/ground/caller-first.ts';
@@ -7,8 +8,11 @@ import type { Config } from '../config/config.ts';
 import { createEnvironment } from '../config/environment.ts';
 import { createProviders } from '../config/models.ts';
 import { createApp } from '../routes/app.ts';
-import { createObjects, type ObjectClass } from './objects.ts';
+import { createObjects } from './objects.ts';
 import { assertOptions, type RunletOptions } from './options.ts';
+
+/** A class of Durable Objects, as a Worker exports it and `wrangler.toml` binds it. */
+export type ObjectClass = new (ctx: DurableObjectState, env: Env) => DurableObject<Env>;
 
 /** A Runlet: the default export of a Worker, and its Durable Objects. */
 export interface Runlet {

@@ -9,9 +9,6 @@ import { Ledger } from '../objects/ledger/object.ts';
 import { Publisher, type PublisherOptions } from '../objects/publisher/object.ts';
 import { Session } from '../session/object.ts';
 
-/** A class of Durable Objects, as a Worker exports it and `wrangler.toml` binds it. */
-export type ObjectClass = new (ctx: DurableObjectState, env: Env) => DurableObject<Env>;
-
 /** What the objects of a Worker have in common. */
 export interface ObjectsOptions extends Pick<PublisherOptions, 'paceMs'> {
 	/** Gives the environment under Runlet's own names. As it is if this is missing. */
@@ -44,7 +41,7 @@ function bind<T extends DurableObject<Env>, Options>(
 	toOptions: (env: WorkerEnv) => Options,
 ): Constructor<T, []> {
 	const Wanting: Constructor<DurableObject<Env>, [Options]> = Base;
-	const Bound: ObjectClass = class extends Wanting {
+	const Bound: Constructor<DurableObject<Env>, []> = class extends Wanting {
 		constructor(ctx: DurableObjectState, given: Env) {
 			const env = toEnvironment(given);
 			super(ctx, env, toOptions(env));
