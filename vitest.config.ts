@@ -19,6 +19,7 @@ const alone = [
 const both = [
 	'test/core/{chat,tool,workspace}/**/*.test.ts',
 	'test/core/toolboxes/{change,look,patch,plan,query-json,search,tasks}.test.ts',
+	'test/core/toolboxes/web/*.test.ts',
 	'test/cloudflare/webhooks/**/*.test.ts',
 	'test/core/ground/{public-url,public-fetch}.test.ts',
 ];

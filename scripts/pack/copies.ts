@@ -7,12 +7,13 @@ import { root } from '../root.ts';
 /**
  * The modules of `dist` that hold a copy of other packages, so that nobody has to install those: the SDKs of Anthropic
  * and OpenAI take 62 MB, of which two files are used; hono-openapi brings libraries that nothing here calls;
- * eventsource-parser asks for a newer Node than Runlet.
+ * eventsource-parser and htmlparser2 ask for a newer Node than Runlet.
  */
 const copies = [
 	'core/providers/adapter/anthropic-sdk',
 	'core/providers/adapter/event-parser',
 	'core/providers/adapter/openai-sdk',
+	'core/toolboxes/web/libraries',
 	'cloudflare/routes/openapi/hono-openapi',
 ] as const;
 

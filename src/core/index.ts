@@ -46,7 +46,7 @@ export {
 	type ToolResult,
 	type ToolState,
 } from './tool/index.ts';
-export type { Toolbox } from './toolboxes/index.ts';
+export type { Toolbox, WebOptions } from './toolboxes/index.ts';
 export * as toolbox from './toolboxes/index.ts';
 export type { Workspace } from './workspace/index.ts';
 export * as workspace from './workspace/index.ts';

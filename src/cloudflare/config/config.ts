@@ -3,7 +3,7 @@ import { check } from '../../core/ground/check.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
 import type { AiBinding } from '../../core/providers/index.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
-import type { Env } from '../../core/tool/index.ts';
+import type { Env, WebAccess } from '../../core/tool/index.ts';
 import { accountKeyId } from '../auth/account.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { isOver, type KeyRecord } from '../auth/key.ts';
@@ -27,6 +27,7 @@ import {
 } from './env.ts';
 import { findOrigin } from './environment.ts';
 import { createLimitedKv } from './limited-kv.ts';
+import { readSearch } from './search.ts';
 import {
 	assertSet,
 	createBox,
@@ -80,6 +81,8 @@ export interface Config {
 	readonly findCallbackSecrets: () => readonly string[];
 	/** What seals the secrets of owners. Throws `not_configured` if `SECRETS_KEY` is not set. */
 	readonly findSecretsBox: () => SecretsBox;
+	/** What the tools that read the web may reach. */
+	readonly web: WebAccess;
 	/** How comments are posted to GitHub. */
 	readonly github: { readonly token: string | undefined; readonly baseURL: string };
 }
@@ -139,6 +142,7 @@ export function readConfig(env: WorkerEnv): Config {
 		},
 		findCallbackSecrets: () => assertSet(findCallbackSecrets, 'CALLBACK_SECRET'),
 		findSecretsBox: createBox(secretsKeys),
+		web: { allowLoopback: local !== undefined, search: readSearch(env) },
 		github: readGithub(env),
 	};
 	known.set(env, read);
@@ -175,6 +179,7 @@ export function findConfigProblems(env: WorkerEnv): readonly Problem[] {
 		...bindingNames.map((name) => () => (required.includes(name) ? readBinding : findBinding)(env, name, bindings)),
 		...endpointNames.map((name) => () => readEndpoint(env, name)),
 		...[...Object.values(secretNames), 'CALLBACK_SECRET' as const].map((name) => () => readSecrets(env, name)),
+		() => readSearch(env),
 	];
 	return checks.flatMap((run) => {
 		try {

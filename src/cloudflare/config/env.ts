@@ -60,6 +60,18 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly GITHUB_TOKEN?: string;
 	/** The address of GitHub's API, for a GitHub of your own. `https://api.github.com` if it is not set. */
 	readonly GITHUB_API_URL?: string;
+	/** The key of Brave Search, or of Tavily, for `web_search`. */
+	readonly BRAVE_API_KEY?: string;
+	readonly TAVILY_API_KEY?: string;
+	/** Another service for `web_search`: its address with `{query}` in it. It comes before the two. */
+	readonly SEARCH_URL?: string;
+	/** Its key, and the header for the key: `authorization`, as a bearer, if it is not set. */
+	readonly SEARCH_API_KEY?: string;
+	readonly SEARCH_HEADER?: string;
+	/** A JSON body with `{query}` in it, for a service that takes a POST. */
+	readonly SEARCH_BODY?: string;
+	/** Where its answer has the results: `LIST: TITLE, URL, SNIPPET`. */
+	readonly SEARCH_FIELDS?: string;
 	/**
 	 * Requests that carry this secret need no API key. Each `npm start` makes a new one for its proxy. `true`, for tests,
 	 * lets in every request that names this machine as its host.

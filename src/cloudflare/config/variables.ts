@@ -78,7 +78,7 @@ export const variables = v.object({
 });
 
 /** An empty variable counts as not set: a `.dev.vars` may have lines that wait for their keys. */
-const text = v.optional(
+export const optionalText = v.optional(
 	v.pipe(
 		v.string(),
 		v.trim(),
@@ -86,7 +86,7 @@ const text = v.optional(
 	),
 );
 const url = v.pipe(
-	text,
+	optionalText,
 	v.check((value) => value === undefined || URL.canParse(value), 'must be a URL, such as https://gateway.example.com'),
 );
 
@@ -112,20 +112,25 @@ function isOrigin(text: string): boolean {
 export function readEndpoint(env: WorkerEnv, name: EndpointName): Endpoint {
 	const [key, base] = [`${name}_API_KEY`, `${name}_BASE_URL`] as const;
 	return {
-		apiKey: check(v.object({ [key]: text }), env, key, 'not_configured')[key],
+		apiKey: check(v.object({ [key]: optionalText }), env, key, 'not_configured')[key],
 		baseURL: check(v.object({ [base]: url }), env, base, 'not_configured')[base],
 	};
 }
 
 export function readGithub(env: WorkerEnv): { readonly token: string | undefined; readonly baseURL: string } {
-	const { GITHUB_TOKEN: token } = check(v.object({ GITHUB_TOKEN: text }), env, 'GITHUB_TOKEN', 'not_configured');
+	const { GITHUB_TOKEN: token } = check(
+		v.object({ GITHUB_TOKEN: optionalText }),
+		env,
+		'GITHUB_TOKEN',
+		'not_configured',
+	);
 	const { GITHUB_API_URL: base } = check(v.object({ GITHUB_API_URL: url }), env, 'GITHUB_API_URL', 'not_configured');
 	return { token, baseURL: (base ?? 'https://api.github.com').replace(/\/$/, '') };
 }
 
 /** The secrets in a variable, with spaces or commas between them. */
 export function readSecrets(env: WorkerEnv, name: string): readonly string[] {
-	const all = check(v.object({ [name]: text }), env, name, 'not_configured')[name] ?? '';
+	const all = check(v.object({ [name]: optionalText }), env, name, 'not_configured')[name] ?? '';
 	return all.split(/[\s,]+/).filter((secret) => secret !== '');
 }
 

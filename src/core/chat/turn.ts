@@ -48,7 +48,7 @@ export function prepareTurns(
 	}
 	assertReadable(options.outputSchema);
 	assertEffort(options.reasoningEffort);
-	const { sessionId, runId = crypto.randomUUID(), workspace } = options.context ?? {};
+	const { sessionId, runId = crypto.randomUUID(), workspace, fetch, web } = options.context ?? {};
 	const { env = noEnv, state = inMemoryState() } = options.context ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);
 	let tools: readonly Tool[] = [];
@@ -64,6 +64,8 @@ export function prepareTurns(
 		sessionId,
 		env,
 		workspace,
+		fetch,
+		web,
 		readConversation: () => listTexts(messages),
 		onThrow: options.onToolThrow,
 		get skillContext(): SkillContext {

@@ -9,6 +9,8 @@ export interface PublicFetchOptions extends PublicUrlOptions {
 	readonly timeoutMs: number;
 	/** The most redirects. With 0 a redirect is an error. */
 	readonly maxRedirects: number;
+	/** Called with each address before its request, the last time with that of the answer. What it throws ends the fetch. */
+	readonly onHop?: (url: URL) => void | Promise<void>;
 	/** Sends the requests. The default is the platform's `fetch`. */
 	readonly fetch?: (input: URL, init: RequestInit) => Promise<Response>;
 }
@@ -25,11 +27,20 @@ export interface PublicFetchOptions extends PublicUrlOptions {
 export async function publicFetch(
 	url: string | URL,
 	init: RequestInit,
-	{ maxBytes, timeoutMs, maxRedirects, allowLoopback, field = 'url', fetch: send = platformFetch }: PublicFetchOptions,
+	{
+		maxBytes,
+		timeoutMs,
+		maxRedirects,
+		allowLoopback,
+		field = 'url',
+		onHop,
+		fetch: send = platformFetch,
+	}: PublicFetchOptions,
 ): Promise<Response> {
 	const bounds = { field, maxBytes, timeoutMs, ...createDeadline(timeoutMs, init.signal) };
 	let hop: Hop = { url: assertPublicUrl(url, { allowLoopback, field }), init };
 	for (let left = maxRedirects; ; left--) {
+		await onHop?.(hop.url);
 		const response = await limitTime(send(hop.url, { ...hop.init, redirect: 'manual', signal: bounds.signal }), bounds);
 		const location = readLocation(response, field);
 		if (location === undefined) return boundResponse(response, bounds);

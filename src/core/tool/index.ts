@@ -23,4 +23,13 @@ export { providerName } from './provider-name.ts';
 export type { AnySchema, JsonSchema } from './schema.ts';
 export { inMemoryState, type StateChanges, type StateStore, type ToolState } from './state.ts';
 export type { Task, TaskList, TasksShown } from './task-list.ts';
-export type { ConversationText, Note, Tool, ToolCall, ToolContext, ToolResult } from './tool.ts';
+export type {
+	ConversationText,
+	Note,
+	SearchService,
+	Tool,
+	ToolCall,
+	ToolContext,
+	ToolResult,
+	WebAccess,
+} from './tool.ts';

@@ -18,6 +18,29 @@ export interface ConversationText {
 	readonly text: string;
 }
 
+/** What tools may reach in the web. */
+export interface WebAccess {
+	/** Also this machine, for the local mode. */
+	readonly allowLoopback?: boolean;
+	/** The service that searches. */
+	readonly search?: SearchService;
+}
+
+/**
+ * An API that searches the web. `{query}` and `{limit}` in the address and in the texts of `body` are filled in; a text
+ * that is `{limit}` becomes a number.
+ */
+export interface SearchService {
+	readonly url: string;
+	readonly headers?: Readonly<Record<string, string>>;
+	/** With a body the request is a POST of JSON, else a GET. */
+	readonly body?: Readonly<Record<string, unknown>>;
+	/** Where the answer has the list of results, with dots between names. The default is `results`. */
+	readonly results?: string;
+	/** The names of a result's fields, with dots between names. The defaults are `title`, `url` and `snippet`. */
+	readonly fields?: { readonly title?: string; readonly url?: string; readonly snippet?: string };
+}
+
 /** The context of a tool call. */
 export interface ToolContext {
 	/** The id of the call. It stays the same after a crash, so it is a good idempotency key for effects outside. */
@@ -34,6 +57,10 @@ export interface ToolContext {
 	readonly state: ToolState;
 	/** The files of the session. What a call changes there is one step. In the library this is `options.context.workspace`. */
 	readonly workspace?: Workspace;
+	/** Sends the requests of the tools that read the web. The default is the platform's `fetch`. */
+	readonly fetch?: typeof globalThis.fetch;
+	/** What the tools that read the web may reach. */
+	readonly web?: WebAccess;
 	/** Reads the conversation, the newest message first. */
 	readonly readConversation?: () => Iterable<ConversationText>;
 	/** Shows a note or lists of tasks to the readers of the run. Never throws; what has another form is not shown. */

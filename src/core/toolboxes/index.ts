@@ -13,6 +13,7 @@ import { queryJsonTool } from './query-json.ts';
 import { searchFilesTool } from './search-files.ts';
 import { addTasksTool, createTaskListTool, pushTaskTool, resolveTaskTool, showTasksTool } from './tasks.ts';
 import { timeTool } from './time.ts';
+import { webTools } from './web/index.ts';
 
 export {
 	type Args,
@@ -32,6 +33,10 @@ export {
 	validateRequired,
 	withArgs,
 } from '../tool/toolbox.ts';
+
+export type { DocumentReader } from './web/document.ts';
+export { type WebOptions, webTools } from './web/index.ts';
+export { braveSearch, tavilySearch } from './web/services.ts';
 
 /** The tools that change nothing: time, arithmetic, JSON, the conversation, and files as far as they are read. */
 export function basic(context?: InvokeContext): Toolbox {
@@ -53,7 +58,7 @@ export function basic(context?: InvokeContext): Toolbox {
 
 /** All boxes together, with the tools that change things. */
 export function all(context?: InvokeContext): Toolbox {
-	return withCoding(withFiles(withWeb(withTask(basic(context), context)), context), context);
+	return withCoding(withFiles(withWeb(withTask(basic(context), context), context), context), context);
 }
 
 /** Adds the tools for task lists. */
@@ -62,9 +67,9 @@ export function withTask(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, tools, context);
 }
 
-/** Adds the tools that read the web. */
-export function withWeb(box: Toolbox = {}): Toolbox {
-	return { ...box };
+/** Adds the tools that read the web. `webTools` makes them with options. */
+export function withWeb(box: Toolbox = {}, context?: InvokeContext): Toolbox {
+	return addTools(box, webTools(), context);
 }
 
 /** Adds the tools that change files of the workspace. */

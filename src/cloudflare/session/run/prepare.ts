@@ -122,7 +122,7 @@ export function createChatOptions(
 				return loadUserTools(config, owner, new Set([...listToolNames(agent), ...ofClient]));
 			},
 		}),
-		context: { env: config.env },
+		context: { env: config.env, web: config.web },
 		skillResolver: createResolver(agent, { runtime, config, providers, owner }),
 		onToolThrow: (tool, thrown) => logThrown('tool.threw', thrown, { tool, local: config.local !== undefined }),
 		toolChoice: session.toolChoice,

@@ -1,0 +1,107 @@
+import type {
+	BlockContent,
+	Blockquote,
+	Code,
+	Heading,
+	List,
+	ListItem,
+	Paragraph,
+	PhrasingContent,
+	Root,
+	TableCell,
+} from 'mdast';
+import { type Cell, GrowingTable } from './table.ts';
+
+/** What opens a block. A `box` only keeps its text apart from what is around it. */
+export type Block =
+	| { readonly type: 'box' | 'quote' | 'item' | 'table' | 'caption' | 'row' }
+	| { readonly type: 'list'; readonly start?: number }
+	| { readonly type: 'heading'; readonly depth: Heading['depth'] }
+	| { readonly type: 'code'; readonly language?: string }
+	| ({ readonly type: 'cell' } & Cell);
+
+/** An open block that is in the tree. */
+export type Target =
+	| { readonly type: 'flow'; readonly node: Flow }
+	| { readonly type: 'list'; readonly node: List }
+	| { readonly type: 'line'; readonly node: Heading | Paragraph | TableCell }
+	| { readonly type: 'code'; readonly node: Code }
+	| { readonly type: 'table'; readonly table: GrowingTable };
+
+/** An open block. A `box` is not in the tree; its text goes to the block around it. */
+export type Open = Target | { readonly type: 'box'; readonly around: Target };
+
+/** A node with blocks in it. */
+export type Flow = Root | Blockquote | ListItem;
+
+/** Puts a block into an open one. Where it cannot be, it is a box. */
+export function enterBlock(block: Block, target: Target): Open {
+	const box: Open = { type: 'box', around: target };
+	if (target.type === 'table') return enterTable(block, target.table) ?? box;
+	if (target.type === 'list') return block.type === 'item' ? { type: 'flow', node: addItem(target.node) } : box;
+	return target.type === 'flow' ? (enterFlow(block, target.node) ?? box) : box;
+}
+
+function enterTable(block: Block, table: GrowingTable): Open | undefined {
+	if (block.type === 'row') table.addRow();
+	return block.type === 'cell' ? { type: 'line', node: table.addCell(block) } : undefined;
+}
+
+function enterFlow(block: Block, flow: Flow): Open | undefined {
+	switch (block.type) {
+		case 'heading':
+			return { type: 'line', node: addBlock(flow, { type: 'heading', depth: block.depth, children: [] }) };
+		case 'code':
+			return { type: 'code', node: addBlock(flow, { type: 'code', lang: block.language, value: '' }) };
+		case 'quote':
+			return { type: 'flow', node: addBlock(flow, { type: 'blockquote', children: [] }) };
+		case 'list': {
+			const { start } = block;
+			return {
+				type: 'list',
+				node: addBlock(flow, { type: 'list', ordered: start !== undefined, start, spread: false, children: [] }),
+			};
+		}
+		case 'table': {
+			const table = new GrowingTable();
+			addBlock(flow, table.node);
+			return { type: 'table', table };
+		}
+		default:
+			return undefined;
+	}
+}
+
+export function addBlock<N extends BlockContent>(flow: Flow, node: N): N {
+	flow.children.push(node);
+	return node;
+}
+
+export function addParagraph(flow: Flow, children: PhrasingContent[] = []): Paragraph {
+	return addBlock(flow, { type: 'paragraph', children });
+}
+
+export function addItem(list: List): ListItem {
+	const item: ListItem = { type: 'listItem', spread: false, children: [] };
+	list.children.push(item);
+	return item;
+}
+
+/** Puts an open block into another tree without its content. A list goes on counting. */
+export function continueBlock(open: Open, target: Target): Open {
+	if (open.type === 'box') return { type: 'box', around: target };
+	if (open.type === 'table') return enterBlock({ type: 'table' }, target);
+	if (open.type === 'code') return enterBlock({ type: 'code', language: open.node.lang ?? undefined }, target);
+	if (open.type === 'list') {
+		const { ordered, start, children } = open.node;
+		return enterBlock(
+			{ type: 'list', start: ordered ? (start ?? 1) + Math.max(0, children.length - 1) : undefined },
+			target,
+		);
+	}
+	const { node } = open;
+	if (node.type === 'tableCell') return enterBlock({ type: 'cell', columns: 1, rows: 1, isHead: false }, target);
+	if (node.type === 'heading') return enterBlock({ type: 'heading', depth: node.depth }, target);
+	if (node.type === 'paragraph') return { type: 'box', around: target };
+	return enterBlock({ type: node.type === 'blockquote' ? 'quote' : 'item' }, target);
+}

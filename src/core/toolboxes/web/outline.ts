@@ -1,0 +1,225 @@
+import type { Code, Paragraph, Root } from 'mdast';
+import { RunletError } from '../../ground/errors.ts';
+import { splitText } from '../../ground/text.ts';
+import {
+	addBlock,
+	addItem,
+	addParagraph,
+	type Block,
+	continueBlock,
+	enterBlock,
+	type Open,
+	type Target,
+} from './blocks.ts';
+import { Line, type LineParent, type Mark } from './line.ts';
+import { writeMarkdown } from './markdown.ts';
+import type { GrowingTable } from './table.ts';
+
+/** Nodes of a piece. */
+const mostNodes = 4_000;
+/** Characters of a piece. */
+const mostCharacters = 100_000;
+/** Cells of a table in a piece. A short row counts as if it were as long as the longest. */
+const mostCells = 20_000;
+/** Characters of a whole text. */
+const mostText = 10_000_000;
+/** Lists, their items and quotations within each other. What is deeper is written as if it were not. */
+const mostNested = 20;
+
+/**
+ * Writes markdown while blocks open and close. What is complete enough is written and let go: a piece has a limited
+ * size, so the work for all of them grows with their number, and how deep blocks nest costs nothing.
+ */
+export class Outline {
+	readonly #written: string[] = [];
+	readonly #line = new Line();
+	#root: Root = { type: 'root', children: [] };
+	#open: Open[] = [{ type: 'flow', node: this.#root }];
+	/** The paragraph that text goes to, unless a heading, a cell or code is open. */
+	#paragraph: Paragraph | undefined;
+	#nodes = 0;
+	#characters = 0;
+	/** Characters that are written. */
+	#length = 0;
+	/** Whether the newest line of code is empty. */
+	#isLineStart = true;
+
+	openBlock(block: Block): void {
+		if (this.#nodes >= mostNodes || (block.type === 'row' && this.#isTableLarge())) this.#cut();
+		// A table with another one or a heading in it arranges the page.
+		if (block.type === 'table' || block.type === 'heading') this.#dissolveTable();
+		this.#endLine();
+		this.#nodes++;
+		this.#open.push(this.#enter(block));
+	}
+
+	closeBlock(): void {
+		this.#endLine();
+		const closed = this.#open.pop();
+		if (closed?.type !== 'box') this.#line.end();
+		if (closed?.type === 'code') closed.node.value = closed.node.value.replace(/^\n/, '').replace(/\n$/, '');
+	}
+
+	/** Says something of all text until `closeMark`. */
+	openMark(mark: Mark): void {
+		this.#line.openMark(mark);
+	}
+
+	closeMark(): void {
+		this.#line.closeMark();
+	}
+
+	/** Adds text. Blanks that follow each other are one, but for those of code. */
+	addText(text: string): void {
+		for (const part of splitText(text, mostCharacters / 2)) {
+			if (this.#nodes >= mostNodes || this.#characters + part.length > mostCharacters) this.#cut();
+			this.#characters += part.length;
+			const target = this.#target;
+			if (target.type === 'code') this.#addCode(target.node, part);
+			else this.#nodes += this.#line.addText(part, () => this.#startLine(target));
+		}
+	}
+
+	/** Says in which language the open code is. */
+	setLanguage(language: string | undefined): void {
+		const target = this.#target;
+		if (target.type === 'code') target.node.lang ??= language;
+	}
+
+	addBreak(): void {
+		if (this.#target.type === 'code') this.addText('\n');
+		else if (this.#target.type === 'line') this.#line.separate();
+		else if (this.#paragraph !== undefined) this.#nodes += this.#line.addNode({ type: 'break' }, this.#paragraph);
+	}
+
+	addImage(url: string, alt: string): void {
+		const target = this.#target;
+		if (target.type === 'code') this.addText(alt);
+		else this.#nodes += this.#line.addNode({ type: 'image', url, alt }, this.#startLine(target));
+	}
+
+	addRule(): void {
+		this.#endLine();
+		const target = this.#target;
+		if (target.type === 'flow') addBlock(target.node, { type: 'thematicBreak' });
+	}
+
+	/** Writes what is left, and returns the whole text. */
+	finish(): string {
+		this.#write();
+		return this.#written.join('\n\n');
+	}
+
+	/** The innermost open block that is in the tree. */
+	get #target(): Target {
+		const open = this.#open.at(-1) ?? { type: 'flow', node: this.#root };
+		return open.type === 'box' ? open.around : open;
+	}
+
+	#enter(block: Block): Open {
+		const target = this.#target;
+		if (block.type === 'caption' && target.type === 'table') return this.#enterCaption();
+		// An end tag was left out: the row, or the cell, belongs to the table and not into a cell.
+		const table = target.type === 'line' ? this.#findTable() : undefined;
+		if (table !== undefined && (block.type === 'row' || block.type === 'cell')) {
+			this.#line.end();
+			return enterBlock(block, { type: 'table', table });
+		}
+		if (block.type === 'item' && target.type === 'line') this.#line.addText('• ', () => target.node);
+		const isNesting = block.type === 'list' || block.type === 'quote';
+		const nested = isNesting ? this.#open.filter(({ type }) => type === 'list' || type === 'flow').length : 0;
+		return nested > mostNested ? { type: 'box', around: target } : enterBlock(block, target);
+	}
+
+	/** Puts a paragraph in front of the innermost table. */
+	#enterCaption(): Open {
+		const around = this.#findAround(this.#open.findLastIndex(({ type }) => type === 'table'));
+		const table = this.#findTable();
+		if (around === undefined || table === undefined) return { type: 'box', around: this.#target };
+		around.node.children.pop();
+		const node = addParagraph(around.node);
+		addBlock(around.node, table.node);
+		return { type: 'line', node };
+	}
+
+	/** Returns the node with the blocks that a table stands among. */
+	#findAround(at: number): Extract<Target, { type: 'flow' }> | undefined {
+		const around = this.#open.slice(0, Math.max(0, at)).findLast(({ type }) => type !== 'box');
+		return around?.type === 'flow' ? around : undefined;
+	}
+
+	#isTableLarge(): boolean {
+		return (this.#findTable()?.size ?? 0) > mostCells;
+	}
+
+	/** Returns what the text of a line is put into. */
+	#startLine(target: Exclude<Target, { type: 'code' }>): LineParent {
+		if (target.type === 'line') return target.node;
+		// Text that is in a table or a list, but in none of its cells or items.
+		if (target.type === 'table') return target.table.addCell({ columns: 1, rows: 1, isHead: false });
+		this.#paragraph ??= addParagraph(target.type === 'list' ? addItem(target.node) : target.node);
+		return this.#paragraph;
+	}
+
+	#endLine(): void {
+		const target = this.#target;
+		if (target.type === 'line') this.#line.separate();
+		else {
+			if (target.type === 'code' && !this.#isLineStart) this.#addCode(target.node, '\n');
+			this.#paragraph = undefined;
+			this.#line.end();
+		}
+	}
+
+	#addCode(node: Code, text: string): void {
+		if (text === '') return;
+		node.value += text;
+		this.#isLineStart = text.endsWith('\n');
+	}
+
+	#findTable(): GrowingTable | undefined {
+		const open = this.#open.findLast(({ type }) => type === 'table');
+		return open?.type === 'table' ? open.table : undefined;
+	}
+
+	/** Makes paragraphs of the cells of the innermost table, and writes what follows in it as if there were no table. */
+	#dissolveTable(): void {
+		const at = this.#open.findLastIndex(({ type }) => type === 'table');
+		const table = this.#findTable();
+		const around = this.#findAround(at);
+		if (table === undefined || around === undefined) return;
+		around.node.children.pop();
+		for (const content of table.listContents()) addParagraph(around.node, content);
+		this.#open = this.#open.map((open, n) => (n < at ? open : { type: 'box', around }));
+		this.#paragraph = undefined;
+		this.#line.end();
+	}
+
+	/** Writes the tree so far, and begins another one with the same open blocks. */
+	#cut(): void {
+		const [, ...open] = this.#open;
+		this.#write();
+		this.#root = { type: 'root', children: [] };
+		this.#open = [{ type: 'flow', node: this.#root }];
+		this.#nodes = 0;
+		this.#characters = 0;
+		this.#paragraph = undefined;
+		this.#line.end();
+		for (const block of open) this.#open.push(continueBlock(block, this.#target));
+	}
+
+	#write(): void {
+		const text = writeMarkdown(this.#root);
+		this.#length += text.length;
+		if (this.#length > mostText)
+			throw new RunletError(
+				'too_large',
+				`url: the page has more than ${mostText} characters of text. Read another page.`,
+				{
+					field: 'url',
+					limit: mostText,
+				},
+			);
+		if (text !== '') this.#written.push(text);
+	}
+}

@@ -1,0 +1,249 @@
+import { RunletError } from '../../ground/errors.ts';
+import { truncateText } from '../../ground/text.ts';
+import type { Block } from './blocks.ts';
+import type { Mark } from './line.ts';
+import { Outline } from './outline.ts';
+import { readSpan } from './table.ts';
+
+/** The part of a page that is read: one element, the body without what stands beside its text, or everything. */
+export type Part = 'main' | 'article' | 'body' | 'all';
+
+/** A page as a reader sees it. */
+export interface PageText {
+	readonly title?: string;
+	/** Markdown with absolute links. */
+	readonly text: string;
+}
+
+/** What a tag opened: a block, a mark, or a block whose text is bold. */
+type Opened = 'block' | 'mark' | 'bold' | undefined;
+
+type Attributes = Readonly<Record<string, string>>;
+
+/** How deep tags may nest. Browsers stop at 512. */
+const mostLevels = 500;
+const longestUrl = 2_000;
+/** Characters of a title or a description. */
+const longestLine = 300;
+
+/** What is no text, or is not shown. */
+const dropped: ReadonlySet<string> = new Set([
+	...['script', 'style', 'template', 'svg', 'canvas', 'object', 'embed'],
+	...['noframes', 'noembed', 'button', 'select', 'option', 'input', 'textarea', 'datalist', 'keygen'],
+]);
+/** What stands beside the text of a page, unless it is part of an article. */
+const besides: ReadonlySet<string> = new Set(['nav', 'footer', 'aside']);
+const besidesByRole: ReadonlySet<string> = new Set(['navigation', 'contentinfo', 'complementary', 'search']);
+/** Elements within a line of text that mean nothing in markdown. All others that it does not know are boxes. */
+const inline: ReadonlySet<string> = new Set([
+	...[
+		'a',
+		'abbr',
+		'acronym',
+		'bdi',
+		'bdo',
+		'big',
+		'cite',
+		'data',
+		'dfn',
+		'font',
+		'ins',
+		'label',
+		'mark',
+		'math',
+		'nobr',
+	],
+	...['output', 'q', 'rb', 'rp', 'rt', 'ruby', 'slot', 'small', 'span', 'sub', 'sup', 'time', 'u', 'var', 'wbr'],
+]);
+const marks: Readonly<Record<string, Exclude<Mark['type'], 'link'>>> = {
+	...{ b: 'strong', strong: 'strong', i: 'emphasis', em: 'emphasis', del: 'delete', s: 'delete', strike: 'delete' },
+	...{ code: 'inlineCode', kbd: 'inlineCode', samp: 'inlineCode', tt: 'inlineCode' },
+};
+
+/** Takes the tags of a page one by one, and keeps what a reader sees. */
+export class Page {
+	readonly #part: Part;
+	readonly #outline = new Outline();
+	/** For each open tag, what it opened. */
+	readonly #open: Opened[] = [];
+	#base: URL;
+	#hasBase = false;
+	#title: string | undefined;
+	/** The levels of the open tags that say how their content is read. */
+	#levels: { dropped?: number; part?: number; title?: number; article?: number; head?: number } = {};
+
+	constructor(url: URL, part: Part) {
+		this.#base = url;
+		this.#part = part;
+		if (part === 'body' || part === 'all') this.#levels.part = 0;
+	}
+
+	/** Takes a start tag. Every one has its `close`, also where the page has no end tag. */
+	open(name: string, attributes: Attributes): void {
+		const level = this.#open.push(undefined);
+		if (level > mostLevels) throw createTooDeep();
+		const { dropped: isDropped, title } = this.#levels;
+		if (isDropped !== undefined || title !== undefined) return;
+		if (name === 'base' && !this.#hasBase) this.#setBase(attributes.href);
+		if (name === 'title' && this.#title === undefined) {
+			this.#title = '';
+			this.#levels.title = level;
+		} else if (name === 'title' || this.#isLeftOut(name, attributes)) {
+			this.#levels.dropped = level;
+		} else if (this.#levels.part !== undefined || this.#isPart(name, attributes)) {
+			this.#levels.part ??= level;
+			if (name === 'article' || name === 'main') this.#levels.article ??= level;
+			if (name === 'thead') this.#levels.head ??= level;
+			this.#add(name, attributes);
+		}
+	}
+
+	addText(text: string): void {
+		const { dropped: isDropped, part, title } = this.#levels;
+		if (title !== undefined) this.#title = truncateText(`${this.#title}${text}`, 10 * longestLine);
+		else if (isDropped === undefined && part !== undefined) this.#outline.addText(text);
+	}
+
+	/** Closes the innermost tag. */
+	close(): void {
+		const level = this.#open.length;
+		const opened = this.#open.pop();
+		if (opened === 'mark' || opened === 'bold') this.#outline.closeMark();
+		if (opened === 'block' || opened === 'bold') this.#outline.closeBlock();
+		for (const which of ['dropped', 'part', 'title', 'article', 'head'] as const)
+			if (this.#levels[which] === level) delete this.#levels[which];
+	}
+
+	finish(): PageText {
+		const title = toLine(this.#title ?? '');
+		return { ...(title !== '' && { title }), text: this.#outline.finish() };
+	}
+
+	#isPart(name: string, { role }: Attributes): boolean {
+		return name === this.#part || (this.#part === 'main' && role === 'main');
+	}
+
+	#isLeftOut(name: string, { hidden, style = '', role = '', class: classes = '', ...rest }: Attributes): boolean {
+		if (dropped.has(name) || (name === 'dialog' && rest.open === undefined)) return true;
+		if (hidden !== undefined && hidden !== 'until-found') return true;
+		if (rest['aria-hidden'] === 'true' || /display:\s*none|visibility:\s*hidden/i.test(style)) return true;
+		// The sign beside a heading that links to itself.
+		if (name === 'a' && /\b(?:anchor|headerlink|hash-link|permalink)\b/.test(classes)) return true;
+		const isBeside = besides.has(name) || besidesByRole.has(role);
+		return isBeside && this.#part === 'body' && this.#levels.article === undefined;
+	}
+
+	#add(name: string, attributes: Attributes): void {
+		if (name === 'br') this.#outline.addBreak();
+		else if (name === 'hr') this.#outline.addRule();
+		else if (name === 'img' || name === 'image') this.#addImage(attributes);
+		else if (name === 'frame' || name === 'iframe') this.#addFrame(attributes);
+		else this.#open[this.#open.length - 1] = this.#addElement(name, attributes);
+	}
+
+	/** Opens a block or a mark, and returns what has to be closed. */
+	#addElement(name: string, attributes: Attributes): Opened {
+		const mark = this.#readMark(name, attributes);
+		if (mark !== undefined) this.#outline.openMark(mark);
+		if (mark !== undefined) return 'mark';
+		if (inline.has(name) || name.includes('-')) return undefined;
+		this.#outline.openBlock(readBlock(name, attributes, this.#levels.head !== undefined));
+		if (name !== 'dt' && name !== 'caption') return 'block';
+		this.#outline.openMark({ type: 'strong' });
+		return 'bold';
+	}
+
+	/** A frame is a link to its page. */
+	#addFrame({ src, title = '' }: Attributes): void {
+		this.#levels.dropped = this.#open.length;
+		const url = this.#resolve(src);
+		if (url === undefined) return;
+		this.#outline.openBlock({ type: 'box' });
+		this.#outline.openMark({ type: 'link', url });
+		this.#outline.addText(`Frame: ${toLine(title) || url}`);
+		this.#outline.closeMark();
+		this.#outline.closeBlock();
+	}
+
+	/** An image is shown by its description. One without a description adds nothing to a text. */
+	#addImage({ src, alt = '' }: Attributes): void {
+		const description = toLine(alt);
+		const url = this.#resolve(src);
+		if (description === '') return;
+		if (url === undefined) this.#outline.addText(description);
+		else this.#outline.addImage(url, description);
+	}
+
+	#readMark(name: string, { href, class: classes = '' }: Attributes): Mark | undefined {
+		if (name === 'a') {
+			const url = this.#resolve(href);
+			return url === undefined ? undefined : { type: 'link', url };
+		}
+		const type = Object.hasOwn(marks, name) ? marks[name] : undefined;
+		if (type === 'inlineCode') this.#outline.setLanguage(/\blanguage-([\w+#.-]+)/.exec(classes)?.[1]);
+		return type && { type };
+	}
+
+	#setBase(href: string | undefined): void {
+		if (href === undefined) return;
+		this.#hasBase = true;
+		if (URL.canParse(href, this.#base)) this.#base = new URL(href, this.#base);
+	}
+
+	/** Makes an address absolute. What is no address of the web or of mail is left out. */
+	#resolve(address: string | undefined): string | undefined {
+		if (address === undefined || address.length > longestUrl || !URL.canParse(address, this.#base)) return undefined;
+		const { href, protocol } = new URL(address, this.#base);
+		return /^(https?|mailto):$/.test(protocol) && href.length <= longestUrl ? href : undefined;
+	}
+}
+
+function readBlock(name: string, { start, colspan, rowspan }: Attributes, isHead: boolean): Block {
+	if (/^h[1-6]$/.test(name)) return { type: 'heading', depth: toDepth(name) };
+	switch (name) {
+		case 'ul':
+		case 'menu':
+		case 'dir':
+			return { type: 'list' };
+		case 'ol':
+			return { type: 'list', start: /^\d{1,9}$/.test(start ?? '') ? Number(start) : 1 };
+		case 'li':
+			return { type: 'item' };
+		case 'blockquote':
+			return { type: 'quote' };
+		case 'pre':
+		case 'listing':
+		case 'xmp':
+		case 'plaintext':
+			return { type: 'code' };
+		case 'table':
+			return { type: 'table' };
+		case 'caption':
+			return { type: 'caption' };
+		case 'tr':
+			return { type: 'row' };
+		case 'td':
+		case 'th':
+			return { type: 'cell', isHead: isHead || name === 'th', columns: readSpan(colspan), rows: readSpan(rowspan) };
+		default:
+			return { type: 'box' };
+	}
+}
+
+function toDepth(name: string): 1 | 2 | 3 | 4 | 5 | 6 {
+	const depths = { h1: 1, h2: 2, h3: 3, h4: 4, h5: 5 } as const;
+	return name === 'h1' || name === 'h2' || name === 'h3' || name === 'h4' || name === 'h5' ? depths[name] : 6;
+}
+
+/** Makes a short line of an attribute. */
+function toLine(text: string): string {
+	return truncateText(text.replace(/\s+/g, ' ').trim(), longestLine);
+}
+
+function createTooDeep(): RunletError {
+	return new RunletError(
+		'invalid_argument',
+		`url: the page nests more than ${mostLevels} levels deep and cannot be read. Read another page.`,
+		{ field: 'url' },
+	);
+}

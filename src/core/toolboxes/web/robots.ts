@@ -1,0 +1,55 @@
+import { RunletError } from '../../ground/errors.ts';
+import { type PublicFetchOptions, publicFetch } from '../../ground/public-fetch.ts';
+import { robotsParser } from './libraries.ts';
+
+/** The name in `user-agent`, and in the rules of a site. */
+export const agentName = 'runlet';
+
+/** Bytes of rules that are read (RFC 9309, 2.5). */
+const maxBytes = 512_000;
+
+/**
+ * Throws `invalid_argument` if the rules of a site forbid robots an address (RFC 9309). A site without rules allows
+ * everything; one whose rules cannot be read allows nothing.
+ */
+export async function assertRobotsAllowed(
+	url: URL,
+	{
+		signal,
+		...options
+	}: Omit<PublicFetchOptions, 'maxBytes' | 'maxRedirects' | 'field'> & { readonly signal: AbortSignal },
+): Promise<void> {
+	const address = new URL('/robots.txt', url);
+	if (url.href === address.href) return;
+	const rules = await readRules(address, { ...options, signal });
+	if (rules === undefined)
+		throw createRefusal(
+			`url: the rules for robots of ${url.host} could not be read. Try it later, or read another site.`,
+		);
+	const isAllowed = robotsParser(address.href, rules).isAllowed(url.href, agentName) ?? true;
+	if (!isAllowed) throw createRefusal(`url: ${address.href} forbids robots to read it. Read another page.`);
+}
+
+async function readRules(
+	address: URL,
+	{ signal, ...options }: Parameters<typeof assertRobotsAllowed>[1],
+): Promise<string | undefined> {
+	try {
+		const headers = { 'user-agent': agentName };
+		const response = await publicFetch(
+			address,
+			{ headers, signal },
+			{ ...options, maxBytes, maxRedirects: 5, field: 'url' },
+		);
+		if (response.ok) return await response.text();
+		await response.body?.cancel();
+		return response.status >= 400 && response.status < 500 ? '' : undefined;
+	} catch {
+		signal.throwIfAborted();
+		return undefined;
+	}
+}
+
+function createRefusal(message: string): RunletError {
+	return new RunletError('invalid_argument', message, { field: 'url' });
+}
