@@ -101,7 +101,13 @@ export default defineConfig(({ mode }) => ({
 			},
 			{
 				extends: true,
-				test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 },
+				test: {
+					name: 'e2e',
+					globalSetup: './test/pack.ts',
+					include: ['test/e2e/**/*.test.ts'],
+					testTimeout: 120_000,
+					hookTimeout: 120_000,
+				},
 			},
 			{ extends: true, test: { name: 'page', include: ['test/page/**/*.test.ts'], hookTimeout: 120_000 } },
 		],

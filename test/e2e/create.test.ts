@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root } from '../../scripts/root.ts';
-import { packRunlet } from '../pack.ts';
+import { findPacked } from '../packed.ts';
 import { claimPort } from '../port.ts';
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -48,7 +48,7 @@ async function create(cwd: string, ...args: readonly string[]) {
 
 beforeAll(async () => {
 	folder = await mkdtemp(join(tmpdir(), 'runlet-create-'));
-	runlet = packRunlet(folder).file;
+	runlet = (await findPacked()).file;
 	const from = join(root, 'packages/create-runlet');
 	const { stdout } = await promisify(execFile)('npm', ['pack', '--silent', '--pack-destination', folder], {
 		cwd: from,

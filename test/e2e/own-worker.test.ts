@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findWrangler, quietEnv } from '../../src/command/wrangler.ts';
-import { packRunlet } from '../pack.ts';
+import { findPacked } from '../packed.ts';
 import { claimPort } from '../port.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -16,9 +16,9 @@ const project = mkdtempSync(join(tmpdir(), 'runlet-own-worker-'));
 const run = (command: string, args: readonly string[]): string =>
 	execFileSync(command, args, { cwd: project, encoding: 'utf8', env: quietEnv, stdio: ['ignore', 'pipe', 'inherit'] });
 
-beforeAll(() => {
+beforeAll(async () => {
 	cpSync(join(root, 'test/fixtures/own-worker'), project, { recursive: true });
-	const { file } = packRunlet(project);
+	const { file } = await findPacked();
 	writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'own-worker', private: true, type: 'module' }));
 	const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
 	run('npm', ['install', ...quiet, file, 'typescript@5.6.3']);

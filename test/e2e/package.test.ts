@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Block, listBlocks, pages, toFile } from '../docs.ts';
-import { packRunlet } from '../pack.ts';
+import { findPacked } from '../packed.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const project = mkdtempSync(join(tmpdir(), 'runlet-package-'));
@@ -36,9 +36,9 @@ function compile(folder: string, types: readonly string[], lib: readonly string[
 	expect(spawnSync(command, ['-p', folder], { cwd: project, encoding: 'utf8' }).stdout).toBe('');
 }
 
-let packed: ReturnType<typeof packRunlet>;
-beforeAll(() => {
-	packed = packRunlet(project);
+let packed: Awaited<ReturnType<typeof findPacked>>;
+beforeAll(async () => {
+	packed = await findPacked();
 	writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'fresh', private: true, type: 'module' }));
 	run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', packed.file]);
 });
