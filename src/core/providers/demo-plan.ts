@@ -1,6 +1,7 @@
 import { isRecord } from '../ground/json.ts';
 import type { Tool } from '../tool/index.ts';
 import { getProperties, getRequired } from '../tool/schema.ts';
+import { type Done, planFiles } from './demo-files.ts';
 import { findSum } from './demo-sum.ts';
 
 /** An action for a message: a call, or a question if an argument is missing. */
@@ -13,9 +14,11 @@ export const askMark = 'I still need';
 export const skillTools = new Set(['list_skills', 'read_skill', 'apply_skill', 'search_skills', 'read_skill_file']);
 
 /** Decides by fixed rules what a message asks for. */
-export function planActions(message: string, system: string, tools: readonly Tool[]): Action[] {
+export function planActions(message: string, system: string, tools: readonly Tool[], done: readonly Done[]): Action[] {
 	// Reads only the first lines: these rules are not made for a book.
 	const text = message.slice(0, 2_000);
+	const files = planFiles(message, tools, done);
+	if (files.length > 0) return [...planSkillReads(text, system, tools), ...files];
 	const sums = planSum(text, tools);
 	const used = new Set(sums.flatMap((action) => ('tool' in action ? [action.tool] : [])));
 	const others = tools

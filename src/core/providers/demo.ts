@@ -13,6 +13,7 @@ import {
 import { isRecord } from '../ground/json.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { demoEmbedding } from './demo-embedding.ts';
+import { type Done, reportFiles } from './demo-files.ts';
 import { toForm } from './demo-output.ts';
 import { askMark, findSign, planActions, skillTools } from './demo-plan.ts';
 
@@ -72,20 +73,19 @@ function answer(
 	tools: readonly Tool[],
 ): { text: string; toolCalls: ToolCall[] } {
 	const { text, done } = readTurn(messages);
-	const actions = planActions(text, system, tools);
+	const actions = planActions(text, system, tools, done);
 	const todo = actions.find((action) => 'tool' in action && !done.some(({ call }) => isSameCall(call, action)));
 	if (todo !== undefined && 'tool' in todo) {
 		const id = `demo_${messages.length}_${done.length + 1}`;
 		return { text: announce(todo.tool, todo.input), toolCalls: [{ id, name: todo.tool, input: todo.input }] };
 	}
-	const parts = [...done.map(report), ...actions.flatMap((action) => ('ask' in action ? [action.ask] : []))];
+	const hasFiles = actions.some((action) => 'tool' in action && /^(plan_changes|write_file)$/.test(action.tool));
+	const said = done.map((one) => (hasFiles ? reportFiles(one) : undefined) ?? report(one));
+	const parts = [
+		...said.filter((text) => text !== ''),
+		...actions.flatMap((action) => ('ask' in action ? [action.ask] : [])),
+	];
 	return { text: parts.length > 0 ? parts.join('\n\n') : introduce(system, tools), toolCalls: [] };
-}
-
-interface Done {
-	readonly call: ToolCall;
-	readonly output: string;
-	readonly isError: boolean;
 }
 
 /**

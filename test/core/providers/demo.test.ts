@@ -7,7 +7,9 @@ import {
 	type Message,
 	providers,
 	type RunEvent,
+	skill,
 	toolbox,
+	workspace,
 } from '../../../src/core/index.ts';
 
 const integer = v.pipe(v.number(), v.integer());
@@ -220,4 +222,50 @@ test('a form that goes in circles is filled in as far as it is short', async () 
 		chat.userMessage('Hi'),
 	]).result;
 	expect(JSON.stringify(output).length).toBeLessThan(200_000);
+});
+
+describe('files that a text gives in fenced blocks', () => {
+	const block = (path: string, text: string) => `\`\`\`txt ${path}\n${text}\n\`\`\``;
+	const recipe = skill.fromMarkdown(
+		`---\nname: recipe\ndescription: Two files.\nmetadata:\n  when: two files\n---\n${block('a.txt', 'one')}\n${block('b.txt', 'two')}\n`,
+	);
+
+	test('are written through a plan, with a task each', async () => {
+		const files = workspace.inMemory({ 'b.txt': 'old\n' });
+		const box = toolbox.withCoding(toolbox.withTask());
+		const run = chat.run(demo({ tools: Object.values(box), skills: [recipe], context: { workspace: files } }), [
+			chat.userMessage('Make the two files.'),
+		]);
+		const events: RunEvent[] = [];
+		for await (const event of run.events) events.push(event);
+		const names = events.flatMap((event) => (event.type === 'tool_use_start' ? [event.name] : []));
+		expect(names).toEqual([
+			...['read_skill', 'create_task_list', 'plan_changes', 'apply_plan', 'resolve_task', 'resolve_task'],
+		]);
+		expect(events.flatMap((event) => (event.type === 'tasks' ? event.lists : [])).at(-1)?.tasks).toMatchObject([
+			{ text: 'Write a.txt', outcome: 'done' },
+			{ text: 'Write b.txt', outcome: 'done' },
+		]);
+		expect((await run.result).text).toBe('Done: created a.txt, changed b.txt.');
+		expect(await Promise.all(['a.txt', 'b.txt'].map(async (path) => (await files.readLines(path)).text))).toEqual([
+			'one\n',
+			'two\n',
+		]);
+	});
+
+	test('are written one by one where there is no plan, and a failure is told', async () => {
+		const files = workspace.inMemory({ 'a.txt/x': '' });
+		const tools = Object.values(toolbox.withFiles(toolbox.withTask()));
+		const text = `Please:\n${block('a.txt', 'one')}\n${block('c/d.txt', 'two')}`;
+		const { text: answer, messages } = await chat.run(demo({ tools, context: { workspace: files } }), [
+			chat.userMessage(text),
+		]).result;
+		expect(answer).toContain('write_file failed: ');
+		expect((await files.readLines('c/d.txt')).text).toBe('two\n');
+		const outcomes = messages.flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : []));
+		expect(outcomes.flatMap(({ name, input }) => (name === 'resolve_task' ? [input] : []))).toMatchObject([
+			{ taskId: 'task-1', outcome: 'failed' },
+			{ taskId: 'task-2', outcome: 'done' },
+		]);
+	});
 });

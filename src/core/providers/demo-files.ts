@@ -1,0 +1,101 @@
+import { isRecord } from '../ground/json.ts';
+import type { Tool, ToolCall } from '../tool/index.ts';
+import { parseToolInput } from '../tool/input.ts';
+
+/** A call of the demo model that was answered. */
+export interface Done {
+	readonly call: ToolCall;
+	readonly output: string;
+	readonly isError: boolean;
+}
+
+interface Call {
+	readonly tool: string;
+	readonly input: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Plans the calls that write the files of a text: fenced blocks with a path behind the language, in the message or in a
+ * skill that was read. They go through a plan if there are the tools for one, and a task list says how far it is.
+ */
+export function planFiles(message: string, tools: readonly Tool[], done: readonly Done[]): readonly Call[] {
+	const skills = done.filter(({ call, isError }) => call.name === 'read_skill' && !isError);
+	const files = findFiles([message, ...skills.map(({ output }) => output)].join('\n'));
+	const has = (name: string) => tools.some((tool) => tool.name === name);
+	const isPlanned = has('plan_changes') && has('apply_plan');
+	if (files.length === 0 || !(isPlanned || has('write_file'))) return [];
+	const names = files.map(({ path }) => path).join(', ');
+	const tasks = files.map(({ path }) => `Write ${path}`);
+	const edits = files.map(({ path, text }) => ({ path, newText: text }));
+	const planId = findField(done, 'plan_changes', 'planId');
+	const writes: readonly Call[] = isPlanned
+		? [
+				{ tool: 'plan_changes', input: { summary: `Write ${names}`, edits } },
+				...(planId === undefined ? [] : [{ tool: 'apply_plan', input: { planId } }]),
+			]
+		: files.map((file) => ({ tool: 'write_file', input: { ...file } }));
+	return [
+		...(has('create_task_list') ? [{ tool: 'create_task_list', input: { title: `Write ${names}`, tasks } }] : []),
+		...writes,
+		...planOutcomes(files, tools, done),
+	];
+}
+
+/** Resolves the tasks of files whose change was answered. */
+function planOutcomes(files: readonly GivenFile[], tools: readonly Tool[], done: readonly Done[]): readonly Call[] {
+	const listId = findField(done, 'create_task_list', 'id');
+	if (listId === undefined || !tools.some(({ name }) => name === 'resolve_task')) return [];
+	return files.flatMap(({ path }, at) => {
+		const change = done.findLast(
+			({ call, isError }) =>
+				call.name === 'apply_plan' ||
+				(call.name === 'plan_changes' && isError) ||
+				(call.name === 'write_file' && isRecord(call.input) && call.input.path === path),
+		);
+		if (change === undefined) return [];
+		const outcome = change.isError ? 'failed' : 'done';
+		return [{ tool: 'resolve_task', input: { listId, taskId: `task-${at + 1}`, outcome } }];
+	});
+}
+
+/** What the model says of its calls for files: their outcome, or nothing for those that need no word. */
+export function reportFiles({ call, output, isError }: Done): string | undefined {
+	if (isError) return undefined;
+	if (call.name === 'apply_plan') return `Done: ${listChanged(output)}.`;
+	return ['read_skill', 'plan_changes', 'create_task_list', 'resolve_task'].includes(call.name) ? '' : undefined;
+}
+
+interface GivenFile {
+	readonly path: string;
+	readonly text: string;
+}
+
+/** Finds fenced blocks whose first line names a language and a path, such as "css style.css". */
+function findFiles(text: string): readonly GivenFile[] {
+	const files = new Map<string, string>();
+	let open: { readonly path: string; readonly lines: string[] } | undefined;
+	for (const line of text.slice(0, 200_000).split('\n')) {
+		if (open === undefined) {
+			const [fence = '', path = ''] = line.trim().split(' ');
+			if (fence.startsWith('```') && /^[\w./-]+\.\w+$/.test(path)) open = { path, lines: [] };
+		} else if (line.trim() === '```') {
+			files.set(open.path, open.lines.map((one) => `${one}\n`).join(''));
+			open = undefined;
+		} else open.lines.push(line);
+	}
+	return [...files].slice(0, 20).map(([path, content]) => ({ path, text: content }));
+}
+
+/** Finds a text in the newest result of a tool. */
+function findField(done: readonly Done[], tool: string, field: string): string | undefined {
+	const result = done.findLast(({ call, isError }) => call.name === tool && !isError);
+	const output = result === undefined ? undefined : parseToolInput(result.output);
+	const value = isRecord(output) ? output[field] : undefined;
+	return typeof value === 'string' ? value : undefined;
+}
+
+function listChanged(output: string): string {
+	const parsed = parseToolInput(output);
+	const changed: readonly unknown[] = isRecord(parsed) && Array.isArray(parsed.changed) ? parsed.changed : [];
+	return changed.flatMap((one) => (isRecord(one) ? [`${one.kind} ${one.path}`] : [])).join(', ');
+}
