@@ -38,6 +38,7 @@ export {
 	type JsonSchema,
 	type Parts,
 	parts,
+	type SearchService,
 	type Task,
 	type TaskList,
 	type Tool,
@@ -45,6 +46,7 @@ export {
 	type ToolContext,
 	type ToolResult,
 	type ToolState,
+	type WebAccess,
 } from './tool/index.ts';
 export type { Toolbox, WebOptions } from './toolboxes/index.ts';
 export * as toolbox from './toolboxes/index.ts';

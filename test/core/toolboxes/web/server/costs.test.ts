@@ -1,0 +1,51 @@
+import { Session } from 'node:inspector/promises';
+import { expect, test } from 'vitest';
+import { readHtml } from '../../../../../src/core/toolboxes/web/html.ts';
+
+const address = new URL('https://a.example/');
+
+/** Counts how often every block of code is run by a piece of work. */
+async function countSteps(work: () => void): Promise<number> {
+	const session = new Session();
+	session.connect();
+	await session.post('Profiler.enable');
+	await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
+	work();
+	const { result } = await session.post('Profiler.takePreciseCoverage');
+	await session.post('Profiler.stopPreciseCoverage');
+	session.disconnect();
+	const ranges = result.flatMap(({ functions }) => functions.flatMap((one) => one.ranges));
+	return ranges.reduce((sum, { count }) => sum + count, 0);
+}
+
+const levels = (tag: string) => `<${tag}>`.repeat(300);
+
+/** Pages that grow by a piece, where a reader that looks back or around would do more and more. */
+const growing: readonly (readonly [name: string, start: string, piece: string])[] = [
+	['empty elements', '', '<span></span>'],
+	['blanks', '', ' <b> </b>'],
+	['headings', '', '<h2>x'],
+	['breaks', '', '<p>x<br>'],
+	['links', '', '<a href=y>x</a> '],
+	['items', '<ul>', '<li>x</li>'],
+	['spans over cells', '<table>', '<tr><td colspan=10 rowspan=10>x'],
+	['a long row', '<table><tr>', '<td>'],
+	['lines of code', '<pre>', '<div>x</div>'],
+	['backticks in code', '<p><code>', '` `` '],
+	['boxes in boxes', levels('div'), '<p>x'],
+	['marks in marks', levels('b'), '<i>x</i>'],
+	['quotations in quotations', levels('blockquote'), '<p>x'],
+	['end tags without a start', levels('i'), '</b>'],
+	['comments without an end', '', '<!--'],
+	['tags without an end', '', '<a b=c <'],
+	['entities without an end', '', '&amp;&#'],
+];
+
+test.each(growing)('the work for a page of %s grows with its length', async (_, start, piece) => {
+	const count = (characters: number) =>
+		countSteps(() => readHtml(start + piece.repeat(characters / piece.length), address));
+	await count(1_000);
+	const [once, fourTimes] = [await count(40_000), await count(160_000)];
+	// Four times as much, and what else runs in the process meanwhile; by the square it would be sixteen times.
+	expect(fourTimes / once).toBeLessThan(6);
+});
