@@ -52,7 +52,7 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 		emitNote(emit, () => tool.onRequest?.(args()));
 		const state = shown.state ?? inMemoryState();
 		const { callId = '' } = shown;
-		const workspace = shown.workspace?.forCall(callId);
+		const workspace = shown.workspace?.forCall(callId, signal);
 		const own = { skillContext: {}, env: noEnv, ...shown, callId, state, workspace, emit, signal };
 		const outcome = await callHandler(tool, args(), own, onThrow);
 		if (outcome.ok) emitNote(emit, () => createResultNote(tool, args(), outcome.value));

@@ -18,16 +18,38 @@ const piece = 1_048_576;
 
 /** Looks once at the bytes of a file: whether they are text, and where its lines are. */
 export function describeContent(bytes: Uint8Array): ContentInfo {
-	const size = bytes.length;
-	if (!isText(bytes)) return { size, marks: [] };
+	const describer = createDescriber();
+	describer.add(bytes);
+	return describer.end();
+}
+
+/** Looks at the bytes of a file as they come. */
+export function createDescriber() {
+	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 	const marks: number[] = [];
+	let size = 0;
 	let lines = 0;
-	for (let at = 0; at < size; lines++) {
-		if (lines % markedLines === 0) marks.push(at);
-		const end = bytes.indexOf(newline, at);
-		at = end === -1 ? size : end + 1;
-	}
-	return { size, lines, marks };
+	let isText = true;
+	let beginsLine = true;
+	const addLines = (bytes: Uint8Array): void => {
+		for (let at = 0; at < bytes.length; ) {
+			if (beginsLine && lines++ % markedLines === 0) marks.push(size + at);
+			const end = bytes.indexOf(newline, at);
+			beginsLine = end !== -1;
+			at = end === -1 ? bytes.length : end + 1;
+		}
+	};
+	return {
+		add: (bytes: Uint8Array): void => {
+			for (let at = 0; at < bytes.length; at += piece) {
+				const part = bytes.subarray(at, at + piece);
+				isText &&= isTextPart(decoder, part);
+				if (isText) addLines(part);
+				size += part.length;
+			}
+		},
+		end: (): ContentInfo => (isText && isTextPart(decoder) ? { size, lines, marks } : { size, marks: [] }),
+	};
 }
 
 /**
@@ -55,12 +77,11 @@ export function findMime(path: string, { lines }: Pick<ContentInfo, 'lines'>): s
 	return byName.startsWith('text/') ? 'application/octet-stream' : byName;
 }
 
-function isText(bytes: Uint8Array): boolean {
-	if (bytes.includes(0)) return false;
-	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Whether bytes go on with a text, or end it. */
+function isTextPart(decoder: TextDecoder, bytes?: Uint8Array): boolean {
+	if (bytes?.includes(0)) return false;
 	try {
-		for (let at = 0; at < bytes.length; at += piece) decoder.decode(bytes.subarray(at, at + piece), { stream: true });
-		decoder.decode();
+		decoder.decode(bytes, { stream: bytes !== undefined });
 		return true;
 	} catch {
 		return false;

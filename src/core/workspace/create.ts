@@ -22,7 +22,10 @@ const longestKey = 256;
 /** Makes a workspace of a store: paths and ranges are checked, and errors say what to do. */
 export function createWorkspace(store: WorkspaceStore, caller?: Caller): Workspace {
 	const change = async (edits: readonly Edit[], result?: unknown): Promise<readonly ChangedFile[]> =>
-		explainMissing(store, () => store.change(checkEdits(edits), caller, result));
+		explainMissing(store, () => {
+			assertOpen(caller);
+			return store.change(checkEdits(edits), caller, result);
+		});
 	const changeOne = async (edit: Edit): Promise<ChangedFile> => {
 		const [changed] = await change([edit]);
 		if (changed === undefined) throw new RunletError('internal', 'The change of a file was not told.');
@@ -56,11 +59,20 @@ export function createWorkspace(store: WorkspaceStore, caller?: Caller): Workspa
 			const last = changes.length > most ? changes[most - 1]?.id : undefined;
 			return { changes: changes.slice(0, most), ...(last !== undefined && { cursor: last }) };
 		},
-		undo: async (steps = 1) => store.undo(checkCount(steps, 'steps', mostEdits), caller),
+		undo: async (steps = 1) => {
+			assertOpen(caller);
+			return store.undo(checkCount(steps, 'steps', mostEdits), caller);
+		},
 		readNote: async (key) => store.readNote(checkKey(key)),
-		forCall: (callId) => createWorkspace(store, { callId, run: Symbol(callId) }),
+		forCall: (callId, signal) => createWorkspace(store, { callId, step: store.nameStep(callId), signal }),
 		recall: async () => (caller === undefined ? undefined : store.recall(caller)),
 	};
+}
+
+/** Throws `cancelled` once a call has ended: its result is told, and a later change would be in none. */
+export function assertOpen(caller: Caller | undefined): void {
+	if (caller?.signal?.aborted !== true) return;
+	throw new RunletError('cancelled', 'workspace: this call has ended, and can change files no more.');
 }
 
 /** Text becomes UTF-8. Bytes are copied, because their owner may change them. */

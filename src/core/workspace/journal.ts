@@ -50,7 +50,7 @@ export function planUndo<C, E extends Entry<C>>(
 		}
 	}
 	const undone = entries.flatMap(({ changed }) => changed.toReversed());
-	const replaced = [...files.values()].filter((one) => one.before !== one.after);
+	const replaced = [...files.values()].filter((one) => one.before?.version !== one.after?.version);
 	const back = new Map(undone.flatMap(({ path, from }) => (from === undefined ? [] : [[from, path]])));
 	return { entries, files: replaced, undone, changed: describeChanges(replaced, back) };
 }

@@ -50,7 +50,7 @@ class MemoryStore implements WorkspaceStore {
 	readonly #notes = new Map<string, string>();
 	/** The newest last. */
 	readonly #journal: MemoryEntry[] = [];
-	readonly #results = new WeakMap<symbol, string>();
+	readonly #results = new WeakMap<Caller, string>();
 	readonly #quota: Quota;
 	#usage: Usage = { files: 0, bytes: 0 };
 	#version = 0;
@@ -58,6 +58,10 @@ class MemoryStore implements WorkspaceStore {
 
 	constructor(quota: Quota) {
 		this.#quota = quota;
+	}
+
+	nameStep(callId: string): symbol {
+		return Symbol(callId);
 	}
 
 	find(path: string): StoredFile<Content> | 'folder' | undefined {
@@ -91,7 +95,7 @@ class MemoryStore implements WorkspaceStore {
 			const { marks, ...info } = describeContent(content);
 			return { ...info, content: { bytes: content, marks }, version: ++this.#version, modifiedAt: Date.now() };
 		});
-		this.#apply(plan.files, { changed: plan.changed, caller, step: caller?.run });
+		this.#apply(plan.files, { changed: plan.changed, caller, step: caller?.step });
 		for (const [key, value] of plan.notes) {
 			if (value === undefined) this.#notes.delete(key);
 			else this.#notes.set(key, JSON.stringify(value));
@@ -133,15 +137,15 @@ class MemoryStore implements WorkspaceStore {
 		return json === undefined ? undefined : JSON.parse(json);
 	}
 
-	recall({ run }: Caller): unknown {
-		const json = this.#results.get(run);
+	recall(caller: Caller): unknown {
+		const json = this.#results.get(caller);
 		return json === undefined ? undefined : JSON.parse(json);
 	}
 
 	/** Makes a change whose parts are all checked, and writes it into the journal. */
 	#apply(
 		files: readonly Replacement<Content>[],
-		{ changed, caller, step }: { changed: readonly ChangedFile[]; caller?: Caller; step?: symbol },
+		{ changed, caller, step }: { changed: readonly ChangedFile[]; caller?: Caller; step?: Caller['step'] },
 	): void {
 		this.#usage = addUsage(this.#usage, files, this.#quota);
 		// First what goes: a file may take the place of a folder.
@@ -162,7 +166,7 @@ class MemoryStore implements WorkspaceStore {
 	}
 
 	#remember(caller: Caller | undefined, result: unknown): void {
-		if (caller !== undefined && result !== undefined) this.#results.set(caller.run, JSON.stringify(result));
+		if (caller !== undefined && result !== undefined) this.#results.set(caller, JSON.stringify(result));
 	}
 }
 

@@ -63,6 +63,22 @@ function hasLookalike(name: string): boolean {
 	return Array.from(name).some((one) => one.charCodeAt(0) > 127 && /[./\\:]/.test(one.normalize('NFKC')));
 }
 
+/** Bytes of a made name. A number still fits behind it. */
+const longestMade = 240;
+
+/** Makes a name that may stand in a path out of any text, as like it as possible. */
+export function toSafeName(text: string): string {
+	const letters = Array.from(text.normalize('NFC'), (one) =>
+		/[\p{Cs}/\\]/u.test(one) || hidden.test(one) || hasLookalike(one) ? '_' : one,
+	);
+	let short = '';
+	for (const one of letters) if (countBytes(short + one) <= longestMade) short += one;
+	let name = short.trim();
+	while (name.endsWith('.')) name = name.slice(0, -1).trim();
+	const made = device.test(name) ? `_${name}` : name;
+	return made !== '' && findProblem(made) === undefined ? made : 'file';
+}
+
 /** The folders that a path stands in, the outermost first. */
 export function listFolders(path: string): readonly string[] {
 	const names = path.split('/');

@@ -85,7 +85,7 @@ export function planEdits<C>(edits: readonly CheckedEdit[], files: Files<C>, pre
 		}
 	}
 	const replaced = [...after].map(([path, file]) => ({ path, before: findBase(path), after: file }));
-	const changes = replaced.filter((one) => one.before !== one.after);
+	const changes = replaced.filter((one) => one.before?.version !== one.after?.version);
 	assertTree(changes, files);
 	return { files: changes, changed: describeChanges(changes, cameFrom), notes };
 }

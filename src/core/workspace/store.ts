@@ -14,8 +14,10 @@ export interface StoredFile<C = unknown> extends Omit<ContentInfo, 'marks'> {
 /** Who makes a change: a call of a tool. */
 export interface Caller {
 	readonly callId: string;
-	/** Another one each time a tool runs. It tells the steps of calls apart that have the same id. */
-	readonly run: symbol;
+	/** What the store has named it. It tells the steps of calls apart that have the same id. */
+	readonly step: string | symbol;
+	/** Aborts when the call has ended. From then on it changes nothing. */
+	readonly signal?: AbortSignal;
 }
 
 /** An edit whose paths and bytes are checked. */
@@ -37,6 +39,8 @@ export interface ListQuery {
  * what it returns, and not what there is.
  */
 export interface WorkspaceStore {
+	/** The name of a call's step. A call that runs again because the process died has the same, if the store outlives it. */
+	nameStep(callId: string): Caller['step'];
 	/** What is at a path: a file, `'folder'`, or nothing. */
 	find(path: string): Awaitable<StoredFile | 'folder' | undefined>;
 	/** At most `limit` entries, sorted by path. */
@@ -44,7 +48,7 @@ export interface WorkspaceStore {
 	read(file: StoredFile, from: number, to: number): Awaitable<Uint8Array>;
 	/** The place where a line of a text begins. Lines count from 1; the one behind the last begins at the end. */
 	findLine(file: StoredFile, line: number): Awaitable<number>;
-	/** Makes all edits or none, with the entry in the journal: see `planEdits`. A call that made its change makes it once. */
+	/** Makes all edits or none, with the entry in the journal and the result that `recall` gives: see `planEdits`. */
 	change(edits: readonly CheckedEdit[], caller?: Caller, result?: unknown): Awaitable<readonly ChangedFile[]>;
 	/** Undoes steps: see `planUndo`. The call's result is `{ undone }`. */
 	undo(steps: number, caller?: Caller): Awaitable<readonly ChangedFile[]>;

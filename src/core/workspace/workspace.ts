@@ -142,8 +142,8 @@ export interface Workspace {
 	undo(steps?: number): Promise<readonly ChangedFile[]>;
 	/** A value that a `note` keeps: JSON. */
 	readNote(key: string): Promise<unknown>;
-	/** The same files for one call of a tool: what changes through it is one step. */
-	forCall(callId: string): Workspace;
+	/** The same files for one call of a tool: what changes through it is one step. Once `signal` aborts, nothing does. */
+	forCall(callId: string, signal?: AbortSignal): Workspace;
 	/**
 	 * The `result` of the change that this call made, if the process died between the change and the call's result. It asks
 	 * before it changes something, so that a call which runs again changes nothing twice.

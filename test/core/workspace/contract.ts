@@ -317,6 +317,17 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 			expect(await workspace.forCall('c2').recall()).toBeUndefined();
 			expect(await workspace.recall()).toBeUndefined();
 		});
+
+		test('a call that has ended changes nothing more', async () => {
+			const workspace = await create({ a: 'a' });
+			const ended = new AbortController();
+			const call = workspace.forCall('c1', ended.signal);
+			await call.write('a', 'A');
+			ended.abort();
+			for (const work of [() => call.write('a', 'late'), () => call.undo()])
+				expect(await refusal(work())).toMatchObject({ code: 'cancelled', message: /this call has ended/ });
+			expect(await snapshot(workspace)).toEqual({ a: 'A' });
+		});
 	});
 }
 
