@@ -34,7 +34,7 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['storage.ts', 'reach.ts', 'session-api.ts'],
 		['directory', 'ledger', 'publisher'],
 	],
-	'cloudflare/session': [['store'], ['events'], ['run'], ['inbox'], ['ui'], ['object.ts']],
+	'cloudflare/session': [['store'], ['events', 'files'], ['run'], ['inbox'], ['ui'], ['object.ts']],
 };
 
 /** What a wing may import from other wings, if that is less than everything below it. */

@@ -40,9 +40,8 @@ async function writeBundle(entry: string): Promise<string> {
 /** The bindings of `wrangler.toml` without the page. All data is stored in `folder`. */
 export async function readWorkerOptions(entry: string, folder: string, port = 0) {
 	const modulesRoot = await bundleWorker(entry);
-	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces } = unstable_getMiniflareWorkerOptions(
-		join(root, 'wrangler.toml'),
-	).workerOptions;
+	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces, r2Buckets } =
+		unstable_getMiniflareWorkerOptions(join(root, 'wrangler.toml')).workerOptions;
 	return {
 		// Listed by name, so that optional imports (a validator that is not installed) are not searched.
 		modules: [{ type: 'ESModule' as const, path: join(modulesRoot, 'worker.js') }],
@@ -51,9 +50,11 @@ export async function readWorkerOptions(entry: string, folder: string, port = 0)
 		compatibilityFlags,
 		durableObjects,
 		kvNamespaces,
+		r2Buckets,
 		defaultPersistRoot: join(folder, 'state'),
 		durableObjectsPersist: join(folder, 'objects'),
 		kvPersist: join(folder, 'kv'),
+		r2Persist: join(folder, 'r2'),
 		host: '127.0.0.1',
 		port,
 		// Tests send many requests from one address.

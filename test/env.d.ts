@@ -8,6 +8,7 @@ declare global {
 			readonly DIRECTORIES: DurableObjectNamespace<InstanceType<typeof Directory>>;
 			readonly PUBLISHERS: DurableObjectNamespace<InstanceType<typeof Publisher>>;
 			readonly SKILLS: KVNamespace;
+			readonly FILES: R2Bucket;
 		}
 	}
 }

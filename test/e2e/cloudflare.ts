@@ -26,11 +26,12 @@ async function readChunks(request: IncomingMessage): Promise<Uint8Array[]> {
 
 /**
  * Cloudflare's API (https://developers.cloudflare.com/api/), as far as Wrangler asks it to deploy a Worker with secrets,
- * static assets and a KV namespace that it makes. Forgets nothing but what it is told to.
+ * static assets, a KV namespace and a bucket that it makes. Forgets nothing but what it is told to.
  */
 export async function fakeCloudflare() {
 	const scripts = new Map<string, FakeWorker>();
 	const namespaces = new Map<string, { readonly title: string; readonly values: Map<string, string> }>();
+	const buckets = new Set<string>();
 	/** What was asked, as `METHOD path`; and what of it is not here. */
 	const requests: string[] = [];
 	const unknown: string[] = [];
@@ -145,6 +146,15 @@ export async function fakeCloudflare() {
 			return value === undefined
 				? { status: 404, result: { code: 10009, message: 'get: key not found' } }
 				: { text: value };
+		}
+		if (/^\/r2\/buckets\/[\w-]+$/.test(path) && request.method === 'GET')
+			return buckets.has(path)
+				? { result: { name: path.split('/').at(-1) } }
+				: { status: 404, result: { code: 10006, message: 'The specified bucket does not exist.' } };
+		if (asked === 'POST /r2/buckets') {
+			const { name: bucket } = v.parse(v.object({ name: v.string() }), await json());
+			buckets.add(`/r2/buckets/${bucket}`);
+			return { result: { name: bucket } };
 		}
 		unknown.push(asked);
 		return { status: 404, result: { code: 7003, message: `no such thing: ${asked}` } };

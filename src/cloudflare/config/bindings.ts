@@ -26,6 +26,11 @@ const kinds = {
 		methods: ['fetch'],
 		toml: (name) => `[assets] with directory = "node_modules/runlet/dist/page", binding = "${name}"`,
 	},
+	FILES: {
+		what: 'an R2 bucket',
+		methods: ['get', 'put', 'createMultipartUpload'],
+		toml: (name) => `[[r2_buckets]] with binding = "${name}", bucket_name = "runlet-files"`,
+	},
 	AI: { what: 'Workers AI', methods: ['run'], toml: (name) => `[ai] with binding = "${name}"` },
 	METRICS: {
 		what: 'a dataset of Analytics Engine',

@@ -4,6 +4,7 @@ import { toMessageText } from '../../core/ground/errors.ts';
 import type { AiBinding } from '../../core/providers/index.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
 import type { Env, WebAccess } from '../../core/tool/index.ts';
+import type { Quota } from '../../core/workspace/index.ts';
 import { accountKeyId } from '../auth/account.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { isOver, type KeyRecord } from '../auth/key.ts';
@@ -19,6 +20,7 @@ import { type BindingName, bindingNames, findBinding, readBinding } from './bind
 import {
 	type EndpointName,
 	endpointNames,
+	type FileBucket,
 	type MetricsDataset,
 	type PageFiles,
 	type RateLimiter,
@@ -70,6 +72,10 @@ export interface Config {
 	readonly metrics: MetricsDataset | undefined;
 	/** The address of a provider and the key for it, as far as they are set. */
 	readonly findEndpoint: (name: EndpointName) => Endpoint;
+	/** Where files of over 1 MB are kept. Without it they are in the sessions' objects, and may have 4 MB. */
+	readonly files: FileBucket | undefined;
+	/** How much the workspace of a session may hold. */
+	readonly workspaceQuota: Quota;
 	readonly ai: AiBinding | undefined;
 	readonly page: PageFiles | undefined;
 	/**
@@ -87,6 +93,9 @@ export interface Config {
 	readonly github: { readonly token: string | undefined; readonly baseURL: string };
 }
 
+/** Bytes of a file, without a bucket and with one. */
+const [mostInObject, mostInBucket] = [4_194_304, 104_857_600];
+
 const known = new WeakMap<WorkerEnv, Config>();
 
 /** The only reader of `env`. Throws `not_configured`, which names the variable or binding and says where to set it. */
@@ -99,6 +108,8 @@ export function readConfig(env: WorkerEnv): Config {
 		CORS_ORIGINS: corsOrigins,
 		LOCAL: local,
 		SECRETS_KEY: secretsKeys,
+		WORKSPACE_FILES: mostFiles,
+		WORKSPACE_BYTES: mostBytes,
 		...caps
 	} = check(variables, env, 'env', 'not_configured');
 	const { given, bindings = {}, hasAccounts = false, hasOwnSkills = false } = findOrigin(env);
@@ -107,6 +118,7 @@ export function readConfig(env: WorkerEnv): Config {
 	const skills = kv && createLimitedKv(kv);
 	const dayBudget = toLimit(caps.DAY_BUDGET_TOKENS, caps.DAY_BUDGET_USD, defaultBudgets.day);
 	const sessionBudget = toLimit(caps.SESSION_BUDGET_TOKENS, caps.SESSION_BUDGET_USD, defaultBudgets.session);
+	const files = findBinding(env, 'FILES', bindings);
 	const endpoints = new Map(endpointNames.map((name) => [name, readEndpoint(env, name)]));
 	const secrets = new Map(sourceNames.map((source) => [source, readSecrets(env, secretNames[source])]));
 	const findCallbackSecrets = readSecrets(env, 'CALLBACK_SECRET');
@@ -133,6 +145,12 @@ export function readConfig(env: WorkerEnv): Config {
 		local,
 		metrics: findBinding(env, 'METRICS', bindings),
 		findEndpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
+		files,
+		workspaceQuota: {
+			files: mostFiles,
+			bytes: mostBytes,
+			fileBytes: files === undefined ? mostInObject : mostInBucket,
+		},
 		ai: findBinding(env, 'AI', bindings),
 		page: findBinding(env, 'PAGE', bindings),
 		findWebhookSecrets: (source, agent) => {

@@ -34,6 +34,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly PUBLISHERS?: PublisherNamespace;
 	/** The files of the page, for a Worker that serves it itself. */
 	readonly PAGE?: PageFiles;
+	/** The larger files of sessions. */
+	readonly FILES?: FileBucket;
 	/** Workers AI. */
 	readonly AI?: AiBinding;
 	/** Analytics Engine: one point for each run. */
@@ -48,6 +50,9 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	/** The most that a session may spend if its agent has no budget. */
 	readonly SESSION_BUDGET_TOKENS?: string | number;
 	readonly SESSION_BUDGET_USD?: string | number;
+	/** The most files of a session, and their most bytes together. */
+	readonly WORKSPACE_FILES?: string | number;
+	readonly WORKSPACE_BYTES?: string | number;
 	/** The hashes of the API keys, as `npm run keys` writes them. */
 	readonly API_KEYS?: string;
 	/** Origins of pages on other hosts that may call this Worker, such as `https://app.example.com`, with commas. */
@@ -82,6 +87,32 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 /** A binding of static assets, as far as it is used. */
 export interface PageFiles {
 	fetch(request: Request): Promise<Response>;
+}
+
+/** An R2 bucket, as far as it is used. */
+export interface FileBucket {
+	get(
+		key: string,
+		options: { readonly range: { readonly offset: number; readonly length: number } },
+	): Promise<{ readonly body: ReadableStream<Uint8Array>; arrayBuffer(): Promise<ArrayBuffer> } | null>;
+	put(key: string, value: Uint8Array): Promise<unknown>;
+	delete(keys: string[]): Promise<void>;
+	list(options: { readonly prefix: string }): Promise<{ readonly objects: readonly { readonly key: string }[] }>;
+	createMultipartUpload(key: string): Promise<BucketUpload>;
+}
+
+/** An object of a bucket that is written part by part. It is there once it is complete. */
+export interface BucketUpload {
+	/** Parts count from 1. All but the last have the same size. */
+	uploadPart(part: number, value: Uint8Array): Promise<UploadedPart>;
+	complete(parts: UploadedPart[]): Promise<unknown>;
+	abort(): Promise<void>;
+}
+
+/** A part of an upload. */
+export interface UploadedPart {
+	partNumber: number;
+	etag: string;
 }
 
 /** The Rate Limiting binding, as far as it is used. */

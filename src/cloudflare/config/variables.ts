@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
+import { usualQuota } from '../../core/workspace/quota.ts';
 import { parseKeys } from '../auth/key.ts';
 import { createSecretsBox, parseSecretsKey, type SecretsBox } from '../auth/secrets-box.ts';
 import type { Limit } from '../objects/budget.ts';
@@ -19,6 +20,18 @@ const budget = (form: RegExp, message: string) =>
 			v.check((value) => value === none || (value > 0 && value <= Number.MAX_SAFE_INTEGER), message),
 		),
 	);
+const quota = (byDefault: number) => {
+	const message = `must be a whole number above 0, such as ${byDefault}. Set it under [vars] in wrangler.toml`;
+	return v.optional(
+		v.pipe(
+			v.union([v.string(), v.number()], message),
+			v.transform((value) => String(value).trim()),
+			v.regex(/^[1-9]\d{0,14}$/, message),
+			v.transform(Number),
+		),
+		byDefault,
+	);
+};
 const noBudget = 'Set it under [vars] in wrangler.toml, or to none for no limit';
 const tokenBudget = budget(/^\d{1,16}$/, `must be a whole number above 0, such as 2000000. ${noBudget}`);
 const dollarBudget = budget(/^\d{1,16}(\.\d{1,16})?$/, `must be a number above 0, such as 2.50. ${noBudget}`);
@@ -36,6 +49,8 @@ export const variables = v.object({
 	DAY_BUDGET_USD: dollarBudget,
 	SESSION_BUDGET_TOKENS: tokenBudget,
 	SESSION_BUDGET_USD: dollarBudget,
+	WORKSPACE_FILES: quota(usualQuota.files),
+	WORKSPACE_BYTES: quota(usualQuota.bytes),
 	API_KEYS: v.optional(
 		v.pipe(
 			v.string(),

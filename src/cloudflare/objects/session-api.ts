@@ -5,6 +5,7 @@ import type { ClientTool } from '../compat/client-tool.ts';
 import type { Format } from '../compat/format.ts';
 import type { Completion } from '../compat/openai/schema.ts';
 import type { Attachment } from '../wire/attachment.ts';
+import type { filePage } from '../wire/file.ts';
 import type { runResult } from '../wire/run.ts';
 import type { newSession, session } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
@@ -226,8 +227,55 @@ export interface SessionApi {
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>>;
 	/** Exports the session. Not with a token. */
 	export(caller: Caller, form: 'json' | 'ndjson'): Promise<RpcResult<Bytes>>;
+	/** Lists the files, sorted by path. */
+	files(caller: Caller, page: FilePageQuery): Promise<RpcResult<FilePage>>;
+	readFile(caller: Caller, path: string, request: FileRequest): Promise<RpcResult<FileDownload>>;
+	/** Takes in a file of any size that the session may hold. What stands at its path is replaced. */
+	writeFile(caller: Caller, path: string, body: Bytes): Promise<RpcResult<WrittenFile>>;
+	removeFile(caller: Caller, path: string): Promise<RpcResult<void>>;
+	/** Returns a page of what changed in the files as JSON, the newest first. */
+	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>>;
 	/** Stops the run and removes the session. Not with a token. */
 	delete(caller: Caller): Promise<RpcResult<void>>;
+}
+
+/** The requested files or changes. */
+export interface FilePageQuery {
+	readonly cursor?: string;
+	readonly limit?: number;
+}
+
+export type FilePage = Shown<typeof filePage>;
+
+/** The requested bytes of a file: from a place on, up to another that is included, or the last ones. */
+export type FileRange = { readonly from: number; readonly to?: number } | { readonly last: number };
+
+/** The request for a file. */
+export interface FileRequest {
+	readonly range?: FileRange;
+	/** The entity tags of the versions that the client has. */
+	readonly known?: readonly string[];
+	/** Whether the client wants to know of the file only. */
+	readonly isHead?: boolean;
+}
+
+/** A file on its way to a client. */
+export type FileDownload = FilePage['files'][number] & {
+	/** The entity tag of this version. */
+	readonly tag: string;
+	/** The bytes of the body: from the first up to the last, which is not included. */
+	readonly from: number;
+	readonly to: number;
+	/** Missing if the client does not need it. */
+	readonly body?: Bytes;
+};
+
+/** A file that was taken in. */
+export interface WrittenFile {
+	readonly file: FilePage['files'][number];
+	readonly tag: string;
+	/** Whether there was no file at its path. */
+	readonly isNew: boolean;
 }
 
 /** The requested messages. */

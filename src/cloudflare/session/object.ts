@@ -3,7 +3,6 @@ import type { Env } from '../../core/tool/index.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { ProtocolContext } from '../compat/format.ts';
 import type { Config } from '../config/config.ts';
-import { log, toFailureFields } from '../log.ts';
 import type { Limit } from '../objects/budget.ts';
 import { DurableObject } from '../objects/durable-object.ts';
 import { type RpcResult, toJsonStream, toRpcResult } from '../objects/result.ts';
@@ -12,6 +11,10 @@ import type {
 	Caller,
 	ConversationUpdate,
 	CreateInput,
+	FileDownload,
+	FilePage,
+	FilePageQuery,
+	FileRequest,
 	Handling,
 	Input,
 	NothingNew,
@@ -23,21 +26,22 @@ import type {
 	SessionApi,
 	SessionState,
 	TokenRequest,
+	WrittenFile,
 } from '../objects/session-api.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { sessionToken, TokenScope } from '../wire/token.ts';
 import { Access, toAnswerScopes } from './inbox/access.ts';
 import { type Decide, type Entry, Gate, type Standing } from './inbox/gate.ts';
 import { Inbox } from './inbox/inbox.ts';
+import { ObjectLife } from './inbox/life.ts';
 import { streamEvents, streamRun, toRunOutcome } from './inbox/outcome.ts';
-import { toPauseMs } from './run/next.ts';
-import { runInBackground } from './run/owner.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
 import { SessionStore } from './store/store.ts';
 import { type ExportForm, exportStream, showMessages, showSession, showTasks, showWholeMessage } from './ui/show.ts';
 import { findHead, uiMessages } from './ui/ui.ts';
 
+const readScope: readonly TokenScope[] = ['read'];
 const messageScope: readonly TokenScope[] = ['message'];
 
 /** What a session is made with. */
@@ -59,10 +63,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	readonly #access: Access;
 	readonly #gate: Gate;
 	readonly #inbox: Inbox;
-	/** Whether what an earlier life of the object left was taken up. */
-	#isAwake = false;
-	/** Whether the alarm that the session needs is set, as far as this life of the object knows. */
-	#hasAlarm = false;
+	readonly #life: ObjectLife;
 
 	constructor(ctx: DurableObjectState, env: Env, { runtime, config }: SessionOptions) {
 		super(ctx, env);
@@ -77,18 +78,13 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		this.#access = access;
 		this.#gate = new Gate({ id, store, runner, access, runtime, config });
 		this.#inbox = new Inbox(store, runner, runtime.agents);
-		try {
-			this.#wake();
-		} catch (cause) {
-			// Each request and the alarm try it again.
-			log('error', 'session.not_awake', toFailureFields(cause));
-		}
+		this.#life = new ObjectLife({ storage: ctx.storage, store, runner, access });
 	}
 
 	create(create: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>> {
 		const { owner, keyId = '' } = create;
 		const decide = this.#inbox.create(create, how.once, () => this.#access.addFirstToken(keyId));
-		return this.#answer(async () => {
+		return this.#life.answer(async () => {
 			const taken = await this.#gate.take({ caller: { owner }, scopes: [], create, once: how.once }, decide);
 			const token = await this.#access.showFirstToken(keyId);
 			return toRunOutcome(taken, how, { created: () => ({ ...this.#show(), ...token }) });
@@ -96,7 +92,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	state(caller: Caller): Promise<RpcResult<SessionState>> {
-		return this.#answer(async () => {
+		return this.#life.answer(async () => {
 			await this.#access.open(caller, ['read']);
 			// What the owner's other sessions spend is nothing to who holds a token of this one.
 			const dayBudget = 'owner' in caller ? await this.#runner.owner.day() : undefined;
@@ -106,7 +102,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	change(caller: Caller, { budget }: { readonly budget: Limit }): Promise<RpcResult<SessionState>> {
-		return this.#answer(async () => {
+		return this.#life.answer(async () => {
 			await this.#access.openForOwner(caller);
 			this.#store.setBudget(budget);
 			return this.#show();
@@ -114,35 +110,28 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	token(caller: Caller, asked: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>> {
-		return this.#answer(async () => this.#access.makeToken(await this.#access.openForOwner(caller), asked));
+		return this.#life.answer(async () => this.#access.makeToken(await this.#access.openForOwner(caller), asked));
 	}
 
 	revokeToken(caller: Caller, id: string): Promise<RpcResult<void>> {
-		return this.#answer(async () => {
+		return this.#life.answer(async () => {
 			await this.#access.openForOwner(caller);
 			this.#access.revokeToken(id);
 		});
 	}
 
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>> {
-		return this.#answer(async () => {
-			await this.#access.open(caller, ['read']);
-			return toJsonStream(showMessages(this.#store, page));
-		});
+		return this.#life.enter(caller, readScope, () => toJsonStream(showMessages(this.#store, page)));
 	}
 
 	message(caller: Caller, seq: number): Promise<RpcResult<Bytes>> {
-		return this.#answer(async () => {
-			await this.#access.open(caller, ['read']);
-			return toJsonStream(showWholeMessage(this.#store, seq));
-		});
+		return this.#life.enter(caller, readScope, () => toJsonStream(showWholeMessage(this.#store, seq)));
 	}
 
 	tasks(caller: Caller): Promise<RpcResult<Bytes>> {
-		return this.#answer(async () => {
-			await this.#access.open(caller, ['read']);
-			return toJsonStream(await showTasks(this.#store));
-		});
+		return this.#life.enter(caller, readScope, async () =>
+			toJsonStream(await showTasks(this.#store, this.#runner.files)),
+		);
 	}
 
 	send(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>> {
@@ -168,17 +157,16 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	events(caller: Caller, lastEventId: string | undefined): Promise<RpcResult<Bytes | undefined>> {
-		return this.#answer(async () => {
-			const { lease } = await this.#access.open(caller, ['read']);
-			return streamEvents(this.#store, this.#runner.live, lastEventId, lease);
-		});
+		return this.#life.enter(caller, readScope, ({ lease }) =>
+			streamEvents(this.#store, this.#runner.live, lastEventId, lease),
+		);
 	}
 
 	post(caller: Caller, post: PagePost, { once }: Handling): Promise<RpcResult<RunStream | NothingNew>> {
 		const { agent, input, answers = [] } = post;
 		const scopes = (now: Standing) =>
 			input === undefined ? toAnswerScopes(now.findOpenAnswers(answers)) : messageScope;
-		return this.#answer(async () => {
+		return this.#life.answer(async () => {
 			const entry = { caller, agent, scopes, create: input?.create, once };
 			const { run, lease } = await this.#gate.take(entry, this.#inbox.post(post, once));
 			if (run === undefined)
@@ -189,7 +177,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | undefined>> {
-		return this.#answer(async () => {
+		return this.#life.answer(async () => {
 			const { lease } = await this.#access.open(caller, ['read'], agent);
 			const { live } = this.#runner;
 			if (live === undefined) return undefined;
@@ -198,15 +186,14 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>> {
-		return this.#answer(async () => {
+		return this.#life.answer(async () => {
 			await this.#access.open(caller, ['read'], agent);
 			return toJsonStream({ messages: uiMessages(this.#store) });
 		});
 	}
 
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>> {
-		return this.#answer(async () => {
-			await this.#access.open(caller, messageScope);
+		return this.#life.enter(caller, messageScope, async () => {
 			await this.#gate.cancel(once);
 			return this.#show();
 		});
@@ -221,63 +208,44 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		});
 	}
 
+	files(caller: Caller, page: FilePageQuery): Promise<RpcResult<FilePage>> {
+		return this.#life.enter(caller, readScope, () => this.#runner.files.list(page));
+	}
+
+	readFile(caller: Caller, path: string, request: FileRequest): Promise<RpcResult<FileDownload>> {
+		return this.#life.enter(caller, readScope, () => this.#runner.files.read(path, request));
+	}
+
+	writeFile(caller: Caller, path: string, body: Bytes): Promise<RpcResult<WrittenFile>> {
+		return this.#life.enter(caller, messageScope, () =>
+			this.#runner.files.write(path, body).finally(() => this.#runner.tellOwner()),
+		);
+	}
+
+	removeFile(caller: Caller, path: string): Promise<RpcResult<void>> {
+		return this.#life.enter(caller, messageScope, () => {
+			this.#runner.files.remove(path);
+			this.#runner.tellOwner();
+		});
+	}
+
+	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>> {
+		return this.#life.enter(caller, readScope, async () => toJsonStream(await this.#runner.files.listChanges(page)));
+	}
+
 	delete(caller: Caller): Promise<RpcResult<void>> {
-		return this.#answer(async () => {
+		return this.#life.answer(async () => {
 			await this.#access.openForOwner(caller);
-			await this.#remove();
+			await this.#life.remove();
 		});
 	}
 
-	override async alarm(): Promise<void> {
-		try {
-			this.#wake();
-			const { action } = await this.#runner.handleAlarm();
-			if (action.type === 'remove') await this.#remove();
-			if (action.type === 'clear') await this.#runner.owner.outbox.sendRest(this.ctx.storage);
-		} catch (cause) {
-			// An alarm that throws is tried a few times only; this one has to come again.
-			log('error', 'session.alarm_failed', toFailureFields(cause));
-			// Where this fails, too, the platform tries this one a few times more; then the next request sets it again.
-			this.#hasAlarm = false;
-			await this.#store.setAlarm(Date.now() + toPauseMs(cause));
-		}
-	}
-
-	/** Takes up what an earlier life of the object left, once. Throws where the storage fails. */
-	#wake(): void {
-		if (this.#isAwake) return;
-		this.#store.open();
-		this.#runner.goOn();
-		this.#isAwake = true;
-	}
-
-	#renewAlarm(): void {
-		if (this.#hasAlarm) return;
-		this.#hasAlarm = true;
-		runInBackground(async () => {
-			this.#hasAlarm = await this.#runner.alarm.renew();
-		});
-	}
-
-	#answer<T>(work: () => Promise<T>): Promise<RpcResult<T>> {
-		return toRpcResult(async () => {
-			this.#wake();
-			this.#renewAlarm();
-			return work();
-		});
-	}
-
-	async #remove(): Promise<void> {
-		this.#access.isClosed = true;
-		try {
-			await this.#runner.remove(this.ctx.storage);
-		} finally {
-			this.#access.isClosed = false;
-		}
+	override alarm(): Promise<void> {
+		return this.#life.handleAlarm();
 	}
 
 	#run(entry: Omit<Entry, 'once'>, decide: Decide, how: Handling): Promise<RpcResult<RunOutcome>> {
-		return this.#answer(async () => {
+		return this.#life.answer(async () => {
 			const taken = await this.#gate.take({ ...entry, once: how.once }, decide);
 			return toRunOutcome(taken, how, { session: () => this.#show() });
 		});

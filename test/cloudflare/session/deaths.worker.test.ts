@@ -225,7 +225,8 @@ describe('a model that never ends', () => {
 			const late = async (record: RunRecord) => {
 				const meter = { reserve: () => undefined, lost: () => {}, settle: () => {}, call: undefined };
 				const inbound = new InboundContext([], 'local');
-				const options = { store, record, meter, inbound, onSteered: () => {}, atCrashPoint: () => {} };
+				const files = { keepAttachments: () => {} };
+				const options = { store, record, meter, inbound, files, onSteered: () => {}, atCrashPoint: () => {} };
 				const { hooks } = new Journal({ ...options, sync: () => storage.sync() });
 				const message = { role: 'assistant', content: 'late' } as const;
 				const writes = [

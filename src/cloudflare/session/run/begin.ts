@@ -9,6 +9,7 @@ import {
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Once, RunTerms } from '../../objects/session-api.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
+import type { SessionFiles } from '../files/session-files.ts';
 import { findOpenCalls, type OpenCall } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { Waiting } from '../store/requests.ts';
@@ -44,6 +45,12 @@ export interface BeginOptions {
 	readonly waited?: Waiting;
 }
 
+/** Who carries a run out: this life of the object, with the session's files. */
+interface Carrier {
+	readonly boot: string;
+	readonly files: Pick<SessionFiles, 'keepAttachments'>;
+}
+
 /**
  * Stores a run and the messages that it begins with, in a transaction of the caller's. Calls that an earlier run had
  * begun when it was cut off are answered as unknown.
@@ -52,7 +59,7 @@ export function storeRun(
 	store: SessionStore,
 	given: readonly Message[],
 	how: BeginOptions,
-	{ boot, model }: { readonly boot: string; readonly model: string },
+	{ boot, model, files }: Carrier & { readonly model: string },
 ): RunRecord {
 	const { messages, calls, runs, deliveries, callbacks } = store;
 	const { stopAfter, maxOutputTokens, toolChoice, terms, once, approved = [], inbound, replaces, callback } = how;
@@ -71,6 +78,8 @@ export function storeRun(
 	for (const call of approved) calls.note(messages.lastTurn(), call, 'allowed', createdAt);
 	for (const message of input)
 		messages.add(run.n, message, createdAt, { input: true, ...(message === given.at(-1) && { inbound, replaces }) });
+	const last = given.at(-1);
+	if (last !== undefined) files.keepAttachments(last, inbound);
 	if (once !== undefined) deliveries.add(once, { run: run.n }, createdAt);
 	if (how.waited !== undefined) store.queue.take(how.waited, run.n);
 	if (callback !== undefined) callbacks.add({ run: run.n, runId: run.id, url: callback });
@@ -78,13 +87,19 @@ export function storeRun(
 }
 
 /** Stores a message that waited and cannot begin a run. It was accepted, so it is kept, and its run has failed. */
-export function storeFailedRun(store: SessionStore, waited: Waiting, event: TerminalEvent, boot: string): RunRecord {
+export function storeFailedRun(
+	store: SessionStore,
+	waited: Waiting,
+	event: TerminalEvent,
+	{ boot, files }: Carrier,
+): RunRecord {
 	const { messages, runs, callbacks } = store;
 	const { runId, message, inbound, callback } = waited;
 	return store.transaction(() => {
 		const createdAt = Date.now();
 		const run = runs.begin({ n: store.nextRun, id: runId, boot, firstSeq: messages.nextPlace(), createdAt });
 		messages.add(run.n, message, createdAt, { input: true, inbound });
+		files.keepAttachments(message, inbound);
 		store.queue.take(waited, run.n);
 		runs.end(run.n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);
 		if (callback !== undefined) callbacks.add({ run: run.n, runId, url: callback });

@@ -5,6 +5,7 @@ import type { Tool, ToolCall } from '../../../core/tool/index.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
 import type { RunLog } from '../events/log.ts';
+import type { SessionFiles } from '../files/session-files.ts';
 import type { InboundContext } from '../store/inbound.ts';
 import { draftMs, longestPart, type RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -28,6 +29,8 @@ export interface JournalOptions {
 	readonly meter: SessionMeter;
 	/** Takes the messages that the run takes up later. */
 	readonly inbound: InboundContext;
+	/** Takes the attachments of those messages. */
+	readonly files: Pick<SessionFiles, 'keepAttachments'>;
 	/** Called when the run takes up a message that waited. */
 	readonly onSteered: (id: number) => void;
 	readonly atCrashPoint: AtCrashPoint;
@@ -138,13 +141,14 @@ export class Journal {
 
 	/** Takes up the messages that wait to steer the run. */
 	#takeWaiting(): readonly Message[] {
-		const { record, inbound: context, onSteered } = this.#options;
+		const { record, inbound: context, files, onSteered } = this.#options;
 		const taken = this.#write((store) => {
 			const waiting = store.queue.steering();
 			for (const one of waiting) {
 				const { message, inbound, callback } = one;
 				store.queue.take(one, record.n);
 				store.messages.add(record.n, message, Date.now(), { input: true, inbound });
+				files.keepAttachments(message, inbound);
 				if (callback !== undefined) store.callbacks.add({ run: record.n, runId: record.id, url: callback });
 			}
 			return waiting;

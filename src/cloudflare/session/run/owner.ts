@@ -1,6 +1,7 @@
 import { RunletError } from '../../../core/ground/errors.ts';
 import { withTimeLimit } from '../../../core/ground/time-limit.ts';
 import type { Config } from '../../config/config.ts';
+import type { FileBucket } from '../../config/env.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { type BudgetState, isBounded } from '../../objects/budget.ts';
 import { askDirectory } from '../../objects/directory/api.ts';
@@ -70,13 +71,15 @@ export function runInBackground(work: () => Promise<void>): void {
 export type Emptiable = Pick<DurableObjectStorage, 'deleteAll'>;
 
 /** An object that a session tells something. */
-type Receiver = 'ledger' | 'directory';
+type Receiver = 'ledger' | 'directory' | 'bucket';
 
-const receivers = ['ledger', 'directory'] as const;
+const receivers = ['ledger', 'directory', 'bucket'] as const;
 const receiverOf: Readonly<Record<OutboxMessage['to'], Receiver>> = {
 	ledger: 'ledger',
 	list: 'directory',
 	unlist: 'directory',
+	bucket: 'bucket',
+	'bucket-folder': 'bucket',
 };
 
 /**
@@ -136,6 +139,12 @@ export class Outbox {
 		}
 	}
 
+	get #bucket(): FileBucket {
+		const { files } = this.#config();
+		if (files !== undefined) return files;
+		throw new RunletError('not_configured', 'FILES: not bound, but files of a session are in it. Bind it again.');
+	}
+
 	/** Delivers a message, with the parcel that goes in the same call. Returns whether the object answered. */
 	async #tell(message: OutboxMessage, parcel: readonly Outgoing[]): Promise<boolean> {
 		try {
@@ -157,6 +166,12 @@ export class Outbox {
 				case 'unlist':
 					await askDirectory(directories, message.owner, (one) => one.remove(message.session));
 					return true;
+				case 'bucket':
+					await this.#bucket.delete(toKeys(parcel));
+					return true;
+				case 'bucket-folder':
+					await removeFolder(this.#bucket, message.prefix);
+					return true;
 				default:
 					return message satisfies never;
 			}
@@ -167,17 +182,33 @@ export class Outbox {
 	}
 }
 
-/** Groups messages by call: all costs for one ledger together, anything else by itself. */
+/** Keys that a bucket removes in one call. */
+const keysAtOnce = 1_000;
+
+/** Removes everything whose key begins so. */
+async function removeFolder(bucket: FileBucket, prefix: string): Promise<void> {
+	for (;;) {
+		const keys = (await bucket.list({ prefix })).objects.map(({ key }) => key);
+		if (keys.length === 0) return;
+		await bucket.delete(keys);
+	}
+}
+
+/** Groups messages by call: all costs for one ledger together, keys of the bucket, anything else by itself. */
 function toParcels(due: readonly Outgoing[]): readonly (readonly [Outgoing, ...Outgoing[]])[] {
 	const parcels = new Map<string, [Outgoing, ...Outgoing[]]>();
 	for (const outgoing of due) {
 		const { id, message } = outgoing;
-		const name = message.to === 'ledger' ? `ledger of ${message.owner}` : id;
+		const name = message.to === 'ledger' ? `ledger of ${message.owner}` : message.to === 'bucket' ? 'bucket' : id;
 		const parcel = parcels.get(name);
-		if (parcel === undefined) parcels.set(name, [outgoing]);
-		else parcel.push(outgoing);
+		if (parcel !== undefined && parcel.length < keysAtOnce) parcel.push(outgoing);
+		else parcels.set(parcel === undefined ? name : `${name} ${id}`, [outgoing]);
 	}
 	return [...parcels.values()];
+}
+
+function toKeys(parcel: readonly Outgoing[]): string[] {
+	return parcel.flatMap(({ message }) => (message.to === 'bucket' ? [message.key] : []));
 }
 
 function toCosts(parcel: readonly Outgoing[]): readonly Cost[] {

@@ -12,6 +12,7 @@ import type { Config } from '../../config/config.ts';
 import { logThrown } from '../../log.ts';
 import type { Limit } from '../../objects/budget.ts';
 import { RunLog } from '../events/log.ts';
+import type { SessionFiles } from '../files/session-files.ts';
 import { listApprovedCalls, listQuestions } from '../store/calls.ts';
 import { InboundContext } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/messages.ts';
@@ -25,6 +26,7 @@ import type { Work } from './run.ts';
 /** What a session lends each of its runs. */
 export interface RunContext {
 	readonly store: SessionStore;
+	readonly files: SessionFiles;
 	readonly options: ReturnType<typeof createChatOptions>;
 	/** What the session may spend. It is read each time, because it may be raised. */
 	readonly limit: () => Limit;
@@ -45,7 +47,7 @@ export function prepareRun(
 	record: RunRecord,
 	taken: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
 ): Work {
-	const { store, options, limit, ledger, atCrashPoint, onSteered, onEnded } = context;
+	const { store, files, options, limit, ledger, atCrashPoint, onSteered, onEnded } = context;
 	const { id: sessionId, owner, metadata } = store.session();
 	const counter = new RunCounter(taken.events);
 	const history = readHistory(store, options);
@@ -57,11 +59,19 @@ export function prepareRun(
 		counter,
 		resume: taken.resume,
 		inbound,
+		files,
 		sync: () => store.sync(),
 		atCrashPoint,
 		options: {
 			...options,
-			context: { ...options.context, sessionId, runId: record.id, metadata, state: createRunState(store.state) },
+			context: {
+				...options.context,
+				sessionId,
+				runId: record.id,
+				metadata,
+				state: createRunState(store.state),
+				workspace: files.openForRun(record),
+			},
 			skillContext: () => inbound.current,
 			stopAfter: record.stopAfter,
 			approved: listApprovedCalls(store),

@@ -5,6 +5,7 @@ import { type AtCrashPoint, createCrashPoints } from '../../agent/crash.ts';
 import { log, toFailureFields } from '../../log.ts';
 import type { BudgetState } from '../../objects/budget.ts';
 import { isStorageError } from '../../objects/storage.ts';
+import { SessionFiles } from '../files/session-files.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { type BeginOptions, createInterruption, giveUp, storeFailedRun, storeRun, takeUp } from './begin.ts';
@@ -23,6 +24,7 @@ import { carryOut, createPastRun, createUnbegunRun, type LiveRun, type Work } fr
 export class Runner {
 	readonly owner: Owner;
 	readonly alarm: Alarm;
+	readonly files: SessionFiles;
 	readonly #options: RunnerOptions;
 	readonly #store: SessionStore;
 	readonly #callbacks: Callbacks;
@@ -38,6 +40,7 @@ export class Runner {
 		this.#store = store;
 		this.alarm = new Alarm(store, () => this.#decide().wakeAt);
 		this.owner = new Owner(store, config);
+		this.files = new SessionFiles(store, config);
 		this.#callbacks = new Callbacks(store, config);
 	}
 
@@ -77,7 +80,7 @@ export class Runner {
 	storeRun(given: readonly Message[], how: BeginOptions = {}): () => LiveRun {
 		return this.#store.transaction(() => {
 			const options = this.#toChatOptions(how);
-			const run = storeRun(this.#store, given, how, { boot: this.#boot, model: options.model });
+			const run = storeRun(this.#store, given, how, { ...this.#carrier, model: options.model });
 			const work = this.#prepare(run, options);
 			return () => {
 				const live = this.#carryOut(work);
@@ -151,6 +154,10 @@ export class Runner {
 		return readBudgetState(this.#store, findLimit(this.#options));
 	}
 
+	get #carrier() {
+		return { boot: this.#boot, files: this.files };
+	}
+
 	#decide(): Next {
 		return decideNext(readFacts(this.#store, this.#options.runtime.agents, this.#live !== undefined), Date.now());
 	}
@@ -189,7 +196,7 @@ export class Runner {
 		} catch (thrown) {
 			if (isStorageError(thrown)) throw thrown;
 			const event = toFailure(toRunletError(thrown));
-			const run = storeFailedRun(this.#store, waited, event, this.#boot);
+			const run = storeFailedRun(this.#store, waited, event, this.#carrier);
 			void this.alarm.set();
 			reportRun(this.#options, run, { event, tally: new RunCounter().tally, transport: inbound?.transport });
 			this.#showRun(id, createPastRun(this.#store, run.n) ?? createUnbegunRun(run.n, run.id, event));
@@ -234,6 +241,7 @@ export class Runner {
 	): Work {
 		const context = {
 			store: this.#store,
+			files: this.files,
 			options,
 			limit: () => findLimit(this.#options),
 			ledger: this.owner.ledger(),

@@ -4,11 +4,16 @@ import type { Sql } from '../../objects/migrate.ts';
 
 const amount = { tokens: v.number(), usd: v.number() };
 
-/** A message to the owner's ledger (a call's cost) or directory (the session's activity or end). */
+/**
+ * A message to the owner's ledger (a call's cost) or directory (the session's activity or end), or to the bucket: a file, or
+ * all files of a session, that nobody needs any more.
+ */
 const message = v.variant('to', [
 	v.object({ to: v.literal('ledger'), owner: v.string(), call: v.string(), amount: v.object(amount) }),
 	v.object({ to: v.literal('list'), activeAt: v.number(), title: v.optional(v.string()) }),
 	v.object({ to: v.literal('unlist'), owner: v.string(), session: v.string() }),
+	v.object({ to: v.literal('bucket'), key: v.string() }),
+	v.object({ to: v.literal('bucket-folder'), prefix: v.string() }),
 ]);
 
 export type OutboxMessage = v.InferOutput<typeof message>;
@@ -30,6 +35,8 @@ const longestRetryMs = 600_000;
 /** Messages to other objects that were not delivered yet. They outlive the session. */
 export class OutboxRows {
 	readonly #sql: Sql;
+	/** Keys that this life of the object is writing to the bucket. */
+	readonly #written = new Set<string>();
 
 	constructor(sql: Sql) {
 		this.#sql = sql;
@@ -51,11 +58,40 @@ export class OutboxRows {
 		this.#put('unlist', { to: 'unlist', owner, session }, now);
 	}
 
+	/**
+	 * Stores that a key is about to be written to the bucket, where it is removed again unless `keepKey` is called: after a
+	 * crash, or after `endWriting`.
+	 */
+	beginWriting(key: string, now: number): void {
+		this.#written.add(key);
+		this.dropKey(key, now);
+	}
+
+	endWriting(key: string): void {
+		this.#written.delete(key);
+	}
+
+	/** Stores that a file holds what is under a key. */
+	keepKey(key: string): void {
+		this.remove(toKeyId(key));
+	}
+
+	/** Stores that no file holds what is under a key any more. */
+	dropKey(key: string, now: number): void {
+		this.#put(toKeyId(key), { to: 'bucket', key }, now);
+	}
+
+	/** Stores that nothing of a session's folder in the bucket is needed any more. */
+	dropFolder(prefix: string, now: number): void {
+		this.#put(`bucket-folder ${prefix}`, { to: 'bucket-folder', prefix }, now);
+	}
+
 	/** Lists the messages that are due, oldest first. */
 	listDue(now: number): Outgoing[] {
 		type Row = { id: string; body: string; failed: number };
 		const rows = this.#sql.exec<Row>('SELECT id, body, failed FROM outbox WHERE due_at <= ? ORDER BY due_at', now);
-		return rows.toArray().map((row) => ({ ...row, message: v.parse(message, JSON.parse(row.body)) }));
+		const due = rows.toArray().map((row) => ({ ...row, message: v.parse(message, JSON.parse(row.body)) }));
+		return due.filter(({ message: one }) => one.to !== 'bucket' || !this.#written.has(one.key));
 	}
 
 	/** Returns when the next one is due; nothing if there is none. */
@@ -89,6 +125,10 @@ export class OutboxRows {
 			...[id, JSON.stringify(content), now + firstRetryMs],
 		);
 	}
+}
+
+function toKeyId(key: string): string {
+	return `bucket ${key}`;
 }
 
 /** A URL that is told how a run ends. */

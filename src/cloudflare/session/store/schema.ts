@@ -21,6 +21,12 @@
  * - `token`: the tokens that open the session.
  * - `run.tail`: how the run ended.
  * - `state`: what tools of the session remember.
+ * - `file`: the paths of the workspace, and their folders, which have no content.
+ * - `content`: what files hold or held: never changed, and gone when neither a file nor the journal needs it (`refs`). Its
+ *   bytes are `piece`s, or in the bucket under `bucket_key`. `mark` has the places of every 256th line.
+ * - `change`: the journal of the workspace, a row for each file of a change. `recall`: the results of changes of the
+ *   newest turn's calls. `note`: what tools keep beside the files.
+ * - `workspace`: one row, with how much there is and the last numbers.
  */
 export const migrations: readonly string[] = [
 	`CREATE TABLE session (
@@ -71,4 +77,31 @@ export const migrations: readonly string[] = [
 		id TEXT PRIMARY KEY, body TEXT NOT NULL, failed INTEGER NOT NULL, due_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
 	'CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;',
+	`CREATE TABLE file (path TEXT PRIMARY KEY, folder TEXT NOT NULL, content INTEGER) WITHOUT ROWID;
+	CREATE INDEX file_folder ON file (folder, path);
+	CREATE TABLE content (
+		id INTEGER PRIMARY KEY, size INTEGER NOT NULL, lines INTEGER, bucket_key TEXT, refs INTEGER NOT NULL,
+		modified_at INTEGER NOT NULL
+	);
+	CREATE TABLE piece (
+		content INTEGER NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (content, part)
+	) WITHOUT ROWID;
+	CREATE TABLE mark (
+		content INTEGER NOT NULL, part INTEGER NOT NULL, places BLOB NOT NULL, PRIMARY KEY (content, part)
+	) WITHOUT ROWID;
+	CREATE TABLE change (
+		change INTEGER NOT NULL, place INTEGER NOT NULL, step TEXT, call TEXT, path TEXT NOT NULL, before INTEGER,
+		after INTEGER, kind TEXT, moved_from TEXT, undone INTEGER NOT NULL DEFAULT 0, created_at INTEGER NOT NULL,
+		PRIMARY KEY (change DESC, place)
+	) WITHOUT ROWID;
+	CREATE TABLE recall (
+		step TEXT NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (step, part)
+	) WITHOUT ROWID;
+	CREATE TABLE note (
+		key TEXT NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (key, part)
+	) WITHOUT ROWID;
+	CREATE TABLE workspace (
+		one INTEGER PRIMARY KEY, files INTEGER NOT NULL, bytes INTEGER NOT NULL, kept_bytes INTEGER NOT NULL,
+		changes INTEGER NOT NULL, last_change INTEGER NOT NULL, last_content INTEGER NOT NULL
+	);`,
 ];

@@ -15,6 +15,7 @@ import { type Charge, SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
 import { TokenRows } from './tokens.ts';
+import { WorkspaceRows } from './workspace.ts';
 
 /** A session as it is stored. */
 export interface SessionRecord {
@@ -52,6 +53,7 @@ export class SessionStore {
 	readonly tokens: TokenRows;
 	readonly outbox: OutboxRows;
 	readonly state: StateRows;
+	readonly workspace: WorkspaceRows;
 	readonly #storage: Storage;
 
 	constructor(given: Storage) {
@@ -68,6 +70,7 @@ export class SessionStore {
 		this.tokens = new TokenRows(sql);
 		this.outbox = new OutboxRows(sql);
 		this.state = new StateRows(sql);
+		this.workspace = new WorkspaceRows(sql, this.outbox);
 	}
 
 	/** Updates the tables of an earlier version. Call it before anything else. */
@@ -103,11 +106,13 @@ export class SessionStore {
 	/** Removes everything but the outbox, to which it adds that the session is gone. */
 	erase(now: number): void {
 		const { id, owner } = this.session();
+		const folder = this.workspace.usesBucket ? this.bucketFolder : undefined;
 		type Row = { name: string };
 		const tables = this.#storage.sql.exec<Row>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
 		this.transaction(() => {
 			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.exec(`DELETE FROM "${name}"`);
 			this.outbox.unlist(owner, id, now);
+			if (folder !== undefined) this.outbox.dropFolder(folder, now);
 		});
 	}
 
@@ -193,6 +198,12 @@ export class SessionStore {
 			title: row.title ?? undefined,
 			createdAt: row.created_at,
 		};
+	}
+
+	/** What its keys in the bucket begin with. A session that is created again under its id has another. */
+	get bucketFolder(): string {
+		const { id, createdAt } = this.session();
+		return `sessions/${id}/${createdAt}/`;
 	}
 
 	/** Returns the messages of a run that begins at a place, and those of its neighbours in the same turn. */

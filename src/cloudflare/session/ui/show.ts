@@ -8,6 +8,7 @@ import type { exportedSession } from '../../wire/export.ts';
 import type { shownMessage } from '../../wire/message.ts';
 import type { Shown } from '../../wire/shown.ts';
 import type { taskLists } from '../../wire/tasks.ts';
+import type { SessionFiles } from '../files/session-files.ts';
 import { findPending } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/messages.ts';
@@ -58,8 +59,11 @@ export function showMessages(store: SessionStore, { cursor, limit = 100 }: PageQ
 }
 
 /** The task lists as they stand. */
-export async function showTasks({ state }: SessionStore): Promise<Shown<typeof taskLists>> {
-	return { lists: await readTaskLists({ state: createRunState(state) }) };
+export async function showTasks(
+	{ state }: SessionStore,
+	{ workspace }: Pick<SessionFiles, 'workspace'>,
+): Promise<Shown<typeof taskLists>> {
+	return { lists: await readTaskLists({ state: createRunState(state), workspace }) };
 }
 
 /** A message with the whole result of its tool. Throws `not_found` if there is none at this place. */

@@ -1,0 +1,155 @@
+import type { Message } from '../../../core/chat/index.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { findMime } from '../../../core/workspace/content.ts';
+import { createWorkspace } from '../../../core/workspace/create.ts';
+import type { FileChanges, Workspace } from '../../../core/workspace/index.ts';
+import { checkPath } from '../../../core/workspace/path.ts';
+import { createMissing } from '../../../core/workspace/plan.ts';
+import type { CheckedEdit } from '../../../core/workspace/store.ts';
+import type { Config } from '../../config/config.ts';
+import type { Bytes, FileDownload, FilePage, FileRange, FileRequest, WrittenFile } from '../../objects/session-api.ts';
+import type { SessionFile } from '../store/contents.ts';
+import type { PlacedFile } from '../store/files.ts';
+import type { Inbound } from '../store/inbound.ts';
+import type { RunRecord } from '../store/runs.ts';
+import type { SessionStore } from '../store/store.ts';
+import { keepAttachments } from './attachments.ts';
+import { readObject, receiveContent } from './bucket.ts';
+import { FileStore } from './file-store.ts';
+
+/** Bytes that a reader of a file gets at a time. */
+const bytesAtOnce = 262_144;
+
+/** The files of a session, for its runs and for people. */
+export class SessionFiles {
+	readonly #store: SessionStore;
+	readonly #config: () => Config;
+
+	constructor(store: SessionStore, config: () => Config) {
+		this.#store = store;
+		this.#config = config;
+	}
+
+	/** The workspace of the session. What changes through it is no step. */
+	get workspace(): Workspace {
+		return createWorkspace(this.#openForPeople());
+	}
+
+	/** The workspace of a run's tools. It changes nothing once this life of the run is over. */
+	openForRun(record: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): Workspace {
+		return createWorkspace(this.#open(() => this.#store.runs.assertOpen(record)));
+	}
+
+	/** A page of the files, sorted by path. */
+	list({ cursor = '', limit = 100 }: { readonly cursor?: string; readonly limit?: number }): FilePage {
+		const found = this.#store.workspace.files.listFiles(cursor, limit + 1);
+		const files = found.slice(0, limit);
+		return { files: files.map(showFile), cursor: found.length > limit ? files.at(-1)?.path : undefined };
+	}
+
+	/** A page of the changes, the newest first. */
+	listChanges({ cursor, limit }: { readonly cursor?: string; readonly limit?: number }): Promise<FileChanges> {
+		return this.workspace.changes({ cursor, limit });
+	}
+
+	/** Opens a file for a reader, who gets no bytes of a version that it has already. */
+	async read(given: string, { range, known = [], isHead }: FileRequest): Promise<FileDownload> {
+		const path = checkPath(given);
+		const file = this.#find(path);
+		const tag = toTag(file);
+		const { from, to } = resolveRange(range, file.size);
+		const about = { ...showFile({ path, file }), tag, from, to };
+		if (isHead === true || known.includes(tag) || known.includes('*')) return about;
+		return { ...about, body: await this.#stream(file, from, to) };
+	}
+
+	/** Takes in a file. What stands at its path is replaced. */
+	async write(given: string, body: Bytes): Promise<WrittenFile> {
+		const path = checkPath(given);
+		const { files: bucket, workspaceQuota } = this.#config();
+		const files = this.#openForPeople();
+		const edit: CheckedEdit = { type: 'write', path, content: new Uint8Array() };
+		// What cannot be done is told before anything is taken in.
+		this.#store.workspace.assertPossible([edit], workspaceQuota);
+		const keys: string[] = [];
+		const beginKey = (): string => {
+			const key = files.beginKey();
+			keys.push(key);
+			return key;
+		};
+		try {
+			const content = await receiveContent(body, { bucket, limit: workspaceQuota.fileBytes, beginKey });
+			const [changed] = files.commit([edit], { uploads: new Map([[edit, content]]) });
+			const file = this.#find(path);
+			return { file: showFile({ path, file }), tag: toTag(file), isNew: changed?.kind === 'created' };
+		} finally {
+			files.endKeys(keys);
+		}
+	}
+
+	remove(given: string): void {
+		const path = checkPath(given);
+		this.#find(path);
+		this.#openForPeople().commit([{ type: 'delete', path }]);
+	}
+
+	/** Puts the attachments of a message into the workspace, in the transaction that stores the message. */
+	keepAttachments(message: Message, inbound: Inbound | undefined): void {
+		if (inbound?.attachments !== undefined)
+			keepAttachments(this.#store, this.#config().workspaceQuota, message, inbound);
+	}
+
+	#find(path: string): SessionFile {
+		const found = this.#store.workspace.files.find(path);
+		if (found === undefined || found === 'folder') throw createMissing(path);
+		return found;
+	}
+
+	/** Files as people change them, as long as the session is there. */
+	#openForPeople(): FileStore {
+		const { createdAt } = this.#store.session();
+		return this.#open(() => {
+			if (this.#store.exists() && this.#store.session().createdAt === createdAt) return;
+			throw new RunletError('not_found', 'There is no such session.');
+		});
+	}
+
+	#open(assertMayChange: () => void): FileStore {
+		return new FileStore({ store: this.#store, config: this.#config, assertMayChange });
+	}
+
+	async #stream(file: SessionFile, from: number, to: number): Promise<Bytes> {
+		const { id, key } = file.content;
+		if (key !== undefined && from < to) return (await readObject(this.#config().files, key, from, to)).body;
+		const { contents } = this.#store.workspace;
+		let at = from;
+		return new ReadableStream({
+			type: 'bytes',
+			pull: (controller) => {
+				const end = Math.min(at + bytesAtOnce, to);
+				if (at < end) controller.enqueue(contents.read(id, at, end));
+				at = end;
+				if (at === to) controller.close();
+			},
+		});
+	}
+}
+
+/** A file as the routes show it. */
+function showFile({ path, file }: PlacedFile): FilePage['files'][number] {
+	return { path, size: file.size, mime: findMime(path, file), modifiedAt: new Date(file.modifiedAt).toISOString() };
+}
+
+/** The entity tag of a file: versions begin anew where a session is created again under its id. */
+function toTag({ version, modifiedAt }: SessionFile): string {
+	return `${version}-${modifiedAt.toString(36)}`;
+}
+
+/** The bytes that are asked for; all of them where the range is outside of the file (RFC 9110, 14.2). */
+function resolveRange(range: FileRange | undefined, size: number): { readonly from: number; readonly to: number } {
+	const all = { from: 0, to: size };
+	if (range === undefined) return all;
+	const from = 'last' in range ? Math.max(0, size - range.last) : range.from;
+	const to = 'last' in range ? size : Math.min(size, (range.to ?? size) + (range.to === undefined ? 0 : 1));
+	return from < to ? { from, to } : all;
+}

@@ -1,0 +1,94 @@
+import { log, toFailureFields } from '../../log.ts';
+import { type RpcResult, toRpcResult } from '../../objects/result.ts';
+import type { Caller } from '../../objects/session-api.ts';
+import type { TokenScope } from '../../wire/token.ts';
+import { toPauseMs } from '../run/next.ts';
+import { type Emptiable, runInBackground } from '../run/owner.ts';
+import type { Runner } from '../run/runner.ts';
+import type { SessionStore } from '../store/store.ts';
+import type { Access, Pass } from './access.ts';
+
+/** What a life of a session's object is made of. */
+interface LifeOptions {
+	readonly storage: Emptiable;
+	readonly store: SessionStore;
+	readonly runner: Runner;
+	readonly access: Access;
+}
+
+/** One life of a session's object: takes up what an earlier one left, keeps its alarm, and ends with the session. */
+export class ObjectLife {
+	readonly #options: LifeOptions;
+	/** Whether what an earlier life of the object left was taken up. */
+	#isAwake = false;
+	/** Whether the alarm that the session needs is set, as far as this life of the object knows. */
+	#hasAlarm = false;
+
+	constructor(options: LifeOptions) {
+		this.#options = options;
+		try {
+			this.#wake();
+		} catch (cause) {
+			// Each request and the alarm try it again.
+			log('error', 'session.not_awake', toFailureFields(cause));
+		}
+	}
+
+	/** Answers a request. Throws nothing. */
+	answer<T>(work: () => Promise<T>): Promise<RpcResult<T>> {
+		return toRpcResult(async () => {
+			this.#wake();
+			this.#renewAlarm();
+			return work();
+		});
+	}
+
+	/** Answers a caller who may enter with these scopes. */
+	enter<T>(caller: Caller, scopes: readonly TokenScope[], work: (pass: Pass) => T | Promise<T>): Promise<RpcResult<T>> {
+		return this.answer(async () => work(await this.#options.access.open(caller, scopes)));
+	}
+
+	/** Stops what runs and removes the session. Nobody may enter meanwhile. */
+	async remove(): Promise<void> {
+		const { access, runner, storage } = this.#options;
+		access.isClosed = true;
+		try {
+			await runner.remove(storage);
+		} finally {
+			access.isClosed = false;
+		}
+	}
+
+	/** Does what the alarm is for. It comes again if that fails. */
+	async handleAlarm(): Promise<void> {
+		const { runner, store, storage } = this.#options;
+		try {
+			this.#wake();
+			const { action } = await runner.handleAlarm();
+			if (action.type === 'remove') await this.remove();
+			if (action.type === 'clear') await runner.owner.outbox.sendRest(storage);
+		} catch (cause) {
+			// An alarm that throws is tried a few times only; this one has to come again.
+			log('error', 'session.alarm_failed', toFailureFields(cause));
+			// Where this fails, too, the platform tries this one a few times more; then the next request sets it again.
+			this.#hasAlarm = false;
+			await store.setAlarm(Date.now() + toPauseMs(cause));
+		}
+	}
+
+	/** Takes up what an earlier life of the object left, once. Throws where the storage fails. */
+	#wake(): void {
+		if (this.#isAwake) return;
+		this.#options.store.open();
+		this.#options.runner.goOn();
+		this.#isAwake = true;
+	}
+
+	#renewAlarm(): void {
+		if (this.#hasAlarm) return;
+		this.#hasAlarm = true;
+		runInBackground(async () => {
+			this.#hasAlarm = await this.#options.runner.alarm.renew();
+		});
+	}
+}

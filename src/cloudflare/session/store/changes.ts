@@ -1,0 +1,149 @@
+import { RunletError } from '../../../core/ground/errors.ts';
+import type { Entry } from '../../../core/workspace/journal.ts';
+import type { Replacement } from '../../../core/workspace/plan.ts';
+import type { ChangedFile } from '../../../core/workspace/workspace.ts';
+import type { Sql } from '../../objects/migrate.ts';
+import type { ContentRef, ContentRows, SessionFile } from './contents.ts';
+
+/** A change of the workspace, with all its files. */
+export interface StoredChange extends Entry<ContentRef> {
+	readonly id: number;
+}
+
+/** A change that is about to be stored. */
+export interface NewChange {
+	readonly id: number;
+	readonly files: readonly Replacement<ContentRef>[];
+	readonly changed: readonly ChangedFile[];
+	/** Missing for what people did and for an undo. */
+	readonly step?: string;
+	/** The call that made it. */
+	readonly callId?: string;
+	readonly at: number;
+}
+
+/** What a change did to one file. */
+export interface FileChangeRecord extends ChangedFile {
+	readonly id: string;
+	readonly callId?: string;
+	readonly at: number;
+	readonly before?: SessionFile;
+	readonly after?: SessionFile;
+}
+
+type Row = {
+	change: number;
+	place: number;
+	step: string | null;
+	call: string | null;
+	path: string;
+	before: number | null;
+	after: number | null;
+	kind: ChangedFile['kind'] | null;
+	moved_from: string | null;
+	undone: number;
+	created_at: number;
+};
+
+/** The journal of the workspace. A row is what a change did to a file; one that moved away has no kind of its own. */
+export class ChangeRows {
+	readonly #sql: Sql;
+	readonly #contents: ContentRows;
+
+	constructor(sql: Sql, contents: ContentRows) {
+		this.#sql = sql;
+		this.#contents = contents;
+	}
+
+	add({ id, files, changed, step, callId, at }: NewChange): void {
+		const byPath = new Map(changed.map((one) => [one.path, one]));
+		for (const [place, { path, before, after }] of files.entries()) {
+			const { kind, from } = byPath.get(path) ?? {};
+			this.#sql.exec(
+				`INSERT INTO change (change, place, step, call, path, before, after, kind, moved_from, created_at)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				...[id, place, step ?? null, callId ?? null, path, before?.version ?? null, after?.version ?? null],
+				...[kind ?? null, from ?? null, at],
+			);
+		}
+	}
+
+	/** The changes that are steps and were not undone, the newest first. */
+	*listSteps(): Generator<StoredChange> {
+		const query = 'SELECT DISTINCT change FROM change WHERE step IS NOT NULL AND undone = 0 ORDER BY change DESC';
+		for (const { change } of this.#sql.exec<{ change: number }>(query).toArray()) yield this.#get(change);
+	}
+
+	markUndone(id: number): void {
+		this.#sql.exec('UPDATE change SET undone = 1 WHERE change = ?', id);
+	}
+
+	/** What was done to files in front of an entry, the newest change first. */
+	page(limit: number, before?: string): readonly FileChangeRecord[] {
+		const [change, place] = before === undefined ? [Number.MAX_SAFE_INTEGER, 0] : toPosition(before);
+		const select = 'SELECT * FROM change WHERE kind IS NOT NULL AND';
+		const rest = `${select} change = ? AND place > ? ORDER BY place LIMIT ?`;
+		const older = `${select} change < ? ORDER BY change DESC, place LIMIT ?`;
+		const rows = this.#sql.exec<Row>(rest, change, place, limit).toArray();
+		rows.push(...this.#sql.exec<Row>(older, change, limit - rows.length).toArray());
+		return rows.flatMap((row) => this.#toRecord(row));
+	}
+
+	/** Removes the oldest change. Returns the contents that its files had before and after. */
+	removeOldest(): readonly number[] {
+		const [oldest] = this.#sql.exec<{ id: number | null }>('SELECT MIN(change) AS id FROM change').toArray();
+		if (oldest === undefined || oldest.id === null) return [];
+		const rows = this.#sql.exec<Row>('DELETE FROM change WHERE change = ? RETURNING *', oldest.id).toArray();
+		return rows.flatMap(({ before, after }) => [before, after].filter((id) => id !== null));
+	}
+
+	#get(id: number): StoredChange {
+		const rows = this.#sql.exec<Row>('SELECT * FROM change WHERE change = ? ORDER BY place', id).toArray();
+		return {
+			id,
+			step: rows[0]?.step ?? undefined,
+			isUndone: rows[0]?.undone === 1,
+			changed: rows.flatMap(toChanged),
+			files: rows.map(({ path, before, after }) => {
+				return { path, before: this.#find(before), after: this.#find(after) };
+			}),
+		};
+	}
+
+	#toRecord(row: Row): readonly FileChangeRecord[] {
+		const { change, place, call, before, created_at: at } = row;
+		// A file that moved was at its old place.
+		const old = row.moved_from === null ? before : this.#findBefore(change, row.moved_from);
+		return toChanged(row).map((changed) => ({
+			...changed,
+			id: `${change}.${place}`,
+			at,
+			...(call !== null && { callId: call }),
+			before: this.#find(old),
+			after: this.#find(row.after),
+		}));
+	}
+
+	#findBefore(change: number, path: string): number | null {
+		const query = 'SELECT before FROM change WHERE change = ? AND path = ?';
+		return this.#sql.exec<{ before: number | null }>(query, change, path).toArray()[0]?.before ?? null;
+	}
+
+	#find(id: number | null): SessionFile | undefined {
+		return id === null ? undefined : this.#contents.get(id);
+	}
+}
+
+function toChanged({ path, kind, moved_from: from }: Row): readonly ChangedFile[] {
+	return kind === null ? [] : [{ path, kind, ...(from !== null && { from }) }];
+}
+
+/** The place of an entry, for a query of those behind it. */
+function toPosition(id: string): readonly [change: number, place: number] {
+	const [, change, place] = /^(\d{1,15})\.(\d{1,6})$/.exec(id) ?? [];
+	if (change === undefined)
+		throw new RunletError('invalid_request', 'cursor: not one of this list. Begin again without it.', {
+			field: 'cursor',
+		});
+	return [Number(change), Number(place)];
+}

@@ -1,0 +1,164 @@
+import { env, runInDurableObject } from 'cloudflare:test';
+import { describe, expect, test } from 'vitest';
+import type { FileBucket } from '../../../src/cloudflare/config/env.ts';
+import { FileStore } from '../../../src/cloudflare/session/files/file-store.ts';
+import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+import { nameStep } from '../../../src/cloudflare/session/store/workspace.ts';
+import { createWorkspace, toBytes } from '../../../src/core/workspace/create.ts';
+import { type Quota, usualQuota } from '../../../src/core/workspace/quota.ts';
+import type { Caller, WorkspaceStore } from '../../../src/core/workspace/store.ts';
+import { refusal } from '../../core/chat/support.ts';
+import { type CreateWorkspace, describeWorkspace, snapshot } from '../../core/workspace/contract.ts';
+import { counted } from '../../rows.ts';
+
+interface Setting {
+	readonly bucket?: FileBucket;
+	readonly quota?: Partial<Quota>;
+}
+
+/** A session in an object of its own. Each call reads what is stored, as if it were the first of a life. */
+async function createSession({ bucket, quota }: Setting = {}) {
+	const object = env.SESSIONS.get(env.SESSIONS.newUniqueId());
+	const config = () => ({ files: bucket, workspaceQuota: { ...usualQuota, ...quota } });
+	const use = <T>(work: (store: SessionStore, files: FileStore, storage: DurableObjectStorage) => T | Promise<T>) =>
+		runInDurableObject(object, async (_, { storage }) => {
+			const store = new SessionStore(storage);
+			return work(store, new FileStore({ store, config, assertMayChange: () => {} }), storage);
+		});
+	await use((store) => store.create({ id: object.id.toString(), agent: 'scripted', owner: 'local', createdAt: 1 }));
+	let turn = 0;
+	const store: WorkspaceStore = {
+		// Each call of a test is one of a later turn.
+		nameStep: (callId) => nameStep(turn++, callId),
+		find: (path) => use((_, files) => files.find(path)),
+		list: (query) => use((_, files) => files.list(query)),
+		read: (file, from, to) => use((_, files) => files.read(file, from, to)),
+		findLine: (file, line) => use((_, files) => files.findLine(file, line)),
+		// A signal belongs to the object that made it.
+		change: (edits, caller, result) => use((_, files) => files.change(edits, withoutSignal(caller), result)),
+		undo: (steps, caller) => use((_, files) => files.undo(steps, withoutSignal(caller))),
+		changes: (limit, before) => use((_, files) => files.changes(limit, before)),
+		readNote: (key) => use((_, files) => files.readNote(key)),
+		recall: (caller) => use((_, files) => files.recall(caller)),
+	};
+	return { workspace: createWorkspace(store), use };
+}
+
+const withoutSignal = (caller: Caller | undefined) => caller && { callId: caller.callId, step: caller.step };
+
+const createIn =
+	(setting: Setting): CreateWorkspace =>
+	async (files = {}) => {
+		const { workspace } = await createSession(setting);
+		const edits = Object.entries(files).map(([path, content]) => {
+			return { type: 'write', path, content: toBytes(content, path) } as const;
+		});
+		if (edits.length > 0) await workspace.change(edits);
+		return workspace;
+	};
+
+describeWorkspace('in a session', createIn({ bucket: env.FILES }));
+describeWorkspace('in a session without a bucket', createIn({}));
+
+describe('the workspace of a session', () => {
+	test('list, stat and read cost what they return, among 10,000 files of 200 MB', async () => {
+		const { use } = await createSession({ bucket: env.FILES });
+		const content = new Uint8Array(20_000).fill(120);
+		for (let n = 0; n < 10_000; n += 1_000)
+			await use((_, files) =>
+				files.change(
+					Array.from({ length: 1_000 }, (__, at) => {
+						return { type: 'write', path: `d${(n + at) % 100}/f${n + at}.txt`, content } as const;
+					}),
+				),
+			);
+		await use(async (_, __, storage) => {
+			const { storage: counting, rows } = counted(storage);
+			const store = new SessionStore(counting);
+			const config = () => ({ files: env.FILES, workspaceQuota: usualQuota });
+			const own = new FileStore({ store, config, assertMayChange: () => {} });
+			const large = createWorkspace(own);
+			const cost = async (work: () => unknown): Promise<number> => {
+				rows();
+				await work();
+				return rows().read;
+			};
+			// A file's row, that of its content, and that of the index.
+			expect(await cost(() => large.list({ path: 'd7', limit: 10 }))).toBeLessThanOrEqual(40);
+			expect(await cost(() => large.list({ limit: 10 }))).toBeLessThanOrEqual(40);
+			expect(await cost(() => large.list({ recursive: true, limit: 10 }))).toBeLessThanOrEqual(30);
+			expect(await cost(() => store.workspace.files.listFiles('d50', 10))).toBeLessThanOrEqual(30);
+			expect(await cost(() => large.stat('d7/f7.txt'))).toBeLessThanOrEqual(3);
+			expect(await cost(() => large.read('d7/f7.txt', { to: 10 }))).toBeLessThanOrEqual(6);
+			expect(await cost(() => large.readLines('d7/f7.txt'))).toBeLessThanOrEqual(6);
+			expect(await cost(() => large.changes({ limit: 10 }))).toBeLessThanOrEqual(50);
+			expect(await cost(() => large.write('d7/f7.txt', 'new'))).toBeLessThanOrEqual(40);
+		});
+	});
+
+	test('a call that runs again in its turn recalls its change; the same id in a later turn is another call', async () => {
+		const { use } = await createSession();
+		const ask = (role: 'user' | 'assistant') =>
+			use((store) => store.messages.add(1, role === 'user' ? { role, content: 'go' } : { role, content: 'yes' }, 1));
+		await ask('user');
+		await ask('assistant');
+		const call = () =>
+			use(async (_, files) => {
+				const workspace = createWorkspace(files).forCall('call_1');
+				const before = await workspace.recall();
+				if (before === undefined) await workspace.change([{ type: 'write', path: 'a', content: 'x' }], { size: 1 });
+				return before;
+			});
+		expect([await call(), await call()]).toEqual([undefined, { size: 1 }]);
+		await ask('assistant');
+		expect([await call(), await call()]).toEqual([undefined, { size: 1 }]);
+	});
+
+	test('what the bucket has and no file needs is removed from it', async () => {
+		const { use } = await createSession({ bucket: env.FILES, quota: { bytes: 3_000_000 } });
+		const large = new Uint8Array(2_000_000);
+		const prefix = await use((store) => store.bucketFolder);
+		const count = async () => (await env.FILES.list({ prefix })).objects.length;
+		const due = () =>
+			use(
+				(store) =>
+					store.outbox.listDue(Number.POSITIVE_INFINITY).filter(({ message }) => message.to === 'bucket').length,
+			);
+		await use((_, files) => files.change([{ type: 'write', path: 'a', content: large }]));
+		expect([await count(), await due()]).toEqual([1, 0]);
+		// The journal keeps it for a while.
+		await use((_, files) => files.change([{ type: 'write', path: 'a', content: new Uint8Array(10) }]));
+		expect([await count(), await due()]).toEqual([1, 0]);
+		// Two of them are more than the quota.
+		await use((_, files) => files.change([{ type: 'write', path: 'a', content: large }]));
+		await use((_, files) => files.change([{ type: 'write', path: 'a', content: new Uint8Array(10) }]));
+		expect([await count(), await due()]).toEqual([2, 1]);
+		// A change that is refused leaves nothing.
+		const refused = await use((_, files) =>
+			refusal(files.change([{ type: 'write', path: 'a', content: large, ifVersion: -1 }])),
+		);
+		expect([refused.code, await count(), await due()]).toEqual(['conflict', 2, 1]);
+	});
+
+	test('the journal keeps a thousand changes, and what they need', async () => {
+		const { use } = await createSession();
+		await use(async (store, files) => {
+			for (let n = 0; n < 1_010; n++)
+				await files.change([{ type: 'write', path: 'a', content: new TextEncoder().encode(`${n}`) }]);
+			const kept = store.workspace.journal.page(2_000);
+			expect([kept.length, kept[0]?.id, kept.at(-1)?.id]).toEqual([1_000, '1010.0', '11.0']);
+		});
+		const contents = await use((_, __, { sql }) => sql.exec('SELECT COUNT(*) AS n FROM content').one().n);
+		expect(contents).toBe(1_001);
+	});
+
+	test('a quota is kept, and without a bucket a file has 4 MB', async () => {
+		const { workspace } = await createSession({ quota: { files: 2, bytes: 100, fileBytes: 60 } });
+		expect((await refusal(workspace.write('a', 'x'.repeat(61)))).message).toMatch(/a file at most 60/);
+		await workspace.write('a', 'x'.repeat(60));
+		expect((await refusal(workspace.write('b', 'x'.repeat(50)))).message).toMatch(/at most 100 bytes/);
+		await workspace.write('b', '');
+		expect((await refusal(workspace.write('c', ''))).message).toMatch(/at most 2 files/);
+		expect(await snapshot(workspace)).toEqual({ a: 'x'.repeat(60), b: '' });
+	});
+});
