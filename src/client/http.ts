@@ -26,7 +26,10 @@ export interface SignalOption {
 
 export interface RequestOptions extends SignalOption {
 	readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+	/** What is sent as JSON. */
 	readonly body?: unknown;
+	/** What is sent as it is. It may take as long as it takes. */
+	readonly content?: BodyInit;
 	readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -58,19 +61,20 @@ export function createHttp({
 	/** Makes a request once. Throws a `ClientError` if it fails, and the reason of the signal if it is aborted. */
 	async function open(
 		path: string,
-		{ method = 'GET', body, headers, signal }: RequestOptions = {},
+		{ method = 'GET', body, content, headers, signal }: RequestOptions = {},
 	): Promise<Connection> {
 		const silence = watchSilence(idleMs, signal);
-		silence.begin();
+		if (content === undefined) silence.begin();
 		try {
 			const response = await fetch(`${origin}${path}`, {
 				method,
 				headers: {
 					...createAuthorization(apiKey),
 					...(body !== undefined && { 'content-type': 'application/json' }),
+					...(content !== undefined && { 'content-type': 'application/octet-stream' }),
 					...headers,
 				},
-				body: body === undefined ? null : JSON.stringify(body),
+				body: content ?? (body === undefined ? null : JSON.stringify(body)),
 				signal: silence.signal,
 			});
 			if (!response.ok) throw await readError(response);

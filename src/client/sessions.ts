@@ -1,3 +1,4 @@
+import { createFileMethods } from './files.ts';
 import { type ClientOptions, createHttp, type Http, type SignalOption } from './http.ts';
 import { type RunEvents, streamRun } from './stream.ts';
 import type {
@@ -40,6 +41,7 @@ export function createSessionClient(options: ClientOptions = {}) {
 
 	return {
 		...createReads(http),
+		...createFileMethods(http),
 
 		/** Creates a session. With a `text`, `parts` or `attachments` it starts a run; `followRun` reads it. */
 		createSession(body: SessionBody, { signal }: SignalOption = {}): Promise<NewSession> {

@@ -3,6 +3,7 @@ import type * as v from 'valibot';
 import type { agent } from '../cloudflare/wire/agent.ts';
 import type { resultsBody, waitingCall } from '../cloudflare/wire/call.ts';
 import type { runEvent } from '../cloudflare/wire/event.ts';
+import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts';
 import type { answerBody, messageBody, shownMessage } from '../cloudflare/wire/message.ts';
 import type { acceptedRun } from '../cloudflare/wire/run.ts';
 import type { newSession, session, sessionBody } from '../cloudflare/wire/session.ts';
@@ -36,6 +37,13 @@ export type CallAnswer = v.InferOutput<typeof resultsBody>[number];
 /** An HTTP tool that an owner has defined. */
 export type UserTool = v.InferOutput<typeof shownTool>;
 export type UserToolBody = v.InferInput<typeof toolBody>;
+
+/** A file of a session's workspace. */
+export type SessionFile = v.InferOutput<typeof file>;
+export type FilePage = v.InferOutput<typeof filePage>;
+export type FileChangePage = v.InferOutput<typeof fileChangePage>;
+/** What a change did to a file. */
+export type FileChange = FileChangePage['changes'][number];
 
 type WireEvent = v.InferOutput<typeof runEvent>;
 /** The event after which the server sends nothing more, although the run continues. */

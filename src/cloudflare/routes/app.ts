@@ -6,6 +6,7 @@ import { accessLog } from './access-log.ts';
 import { agentsRoute } from './agents.ts';
 import { chatCompletionsRoute } from './chat-completions.ts';
 import { allowOrigins } from './cors.ts';
+import { files } from './files.ts';
 import { healthRoute } from './health.ts';
 import { assertMayAnswer, authenticate, limitStrangers, type RouteEnv, setOptions } from './identity.ts';
 import { keys } from './keys.ts';
@@ -55,6 +56,7 @@ export function createApp(runtime: Runtime) {
 		.route('/v1/keys', keys)
 		.route('/v1/models', modelsRoute(runtime))
 		.route('/v1/sessions', sessions)
+		.route('/v1/sessions', files)
 		.route('/v1/skills', skills)
 		.route('/v1/tools', tools)
 		.route('/v1/ui', uiRoute(runtime))

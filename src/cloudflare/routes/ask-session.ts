@@ -1,9 +1,10 @@
 import type { Context } from 'hono';
+import { RunletError } from '../../core/ground/errors.ts';
 import { readConfig } from '../config/config.ts';
 import { reach } from '../objects/reach.ts';
 import { type RpcResult, takeValue } from '../objects/result.ts';
-import type { SessionApi } from '../objects/session-api.ts';
-import type { RouteEnv } from './identity.ts';
+import type { Caller, SessionApi } from '../objects/session-api.ts';
+import { getCaller, getCallerOrAdmin, type RouteEnv } from './identity.ts';
 
 /** Milliseconds in which a session must answer a read. */
 const readLimitMs = 20_000;
@@ -22,4 +23,33 @@ export async function askSession<T>(
 	const { sessions } = readConfig(c.env);
 	const timeoutMs = c.req.method === 'GET' ? readLimitMs : undefined;
 	return takeValue(await reach(() => ask(sessions.get(id)), { what: 'This session', isSafe, timeoutMs }));
+}
+
+/** Returns the caller of the session in the path. */
+export function findCaller(c: Context<RouteEnv>): Caller {
+	return getCaller(c, c.req.param('id') ?? '');
+}
+
+/** Returns the caller. A key with the scope admin may be the caller of any owner's session. */
+export function findCallerOrAdmin(c: Context<RouteEnv>): Caller {
+	return getCallerOrAdmin(c, c.req.param('id') ?? '');
+}
+
+/** Asks the session in the path. An id that Runlet did not create reaches no object. */
+export function askSessionInPath<T>(
+	c: Context<RouteEnv>,
+	call: (one: SessionApi) => Promise<RpcResult<T>>,
+	isSafe?: boolean,
+): Promise<T> {
+	return askSession(c, findSessionId(c), call, isSafe);
+}
+
+/** Returns the id of the session in the path. */
+export function findSessionId(c: Context<RouteEnv>) {
+	const { sessions } = readConfig(c.env);
+	try {
+		return sessions.idFromString(c.req.param('id') ?? '');
+	} catch {
+		throw new RunletError('not_found', 'There is no such session.');
+	}
 }

@@ -1,13 +1,11 @@
 import { type Context, Hono } from 'hono';
 import { check } from '../../core/ground/check.ts';
-import { RunletError } from '../../core/ground/errors.ts';
-import { readConfig } from '../config/config.ts';
 import type { RpcResult } from '../objects/result.ts';
-import type { Caller, RunOutcome, SessionApi } from '../objects/session-api.ts';
+import type { RunOutcome, SessionApi } from '../objects/session-api.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
-import { askSession } from './ask-session.ts';
-import { getCaller, getCallerOrAdmin, getOwner, type RouteEnv } from './identity.ts';
+import { askSession, askSessionInPath, findCaller, findCallerOrAdmin, findSessionId } from './ask-session.ts';
+import { getOwner, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { accepts, createSessionId, readHandling, refuseMethod } from './request.ts';
 import { toEventStream, toJson, toRunResponse } from './respond.ts';
@@ -32,19 +30,19 @@ export const sessions = new Hono<RouteEnv>()
 	.get('/', serveOperation(operations.listSessions), async (c) => c.json(await listSessions(c, c.req.valid('query'))))
 	.all('/', refuseMethod('GET', 'POST'))
 	.get('/:id', serveOperation(operations.getSession), async (c) =>
-		Response.json(await ask(c, (one) => one.state(findCallerOrAdmin(c)))),
+		Response.json(await askSessionInPath(c, (one) => one.state(findCallerOrAdmin(c)))),
 	)
 	.patch('/:id', serveOperation(operations.changeSession), async (c) =>
-		Response.json(await ask(c, (one) => one.change(findCaller(c), c.req.valid('json')))),
+		Response.json(await askSessionInPath(c, (one) => one.change(findCaller(c), c.req.valid('json')))),
 	)
 	.delete('/:id', serveOperation(operations.deleteSession), async (c) => {
-		await ask(c, (one) => one.delete(findCallerOrAdmin(c)));
+		await askSessionInPath(c, (one) => one.delete(findCallerOrAdmin(c)));
 		return c.body(null, 204);
 	})
 	.all('/:id', refuseMethod('GET', 'PATCH', 'DELETE'))
 	.get('/:id/export', serveOperation(operations.exportSession), async (c) => {
 		const form = accepts(c, 'application/x-ndjson') ? 'ndjson' : 'json';
-		const body = await ask(c, (one) => one.export(findCallerOrAdmin(c), form));
+		const body = await askSessionInPath(c, (one) => one.export(findCallerOrAdmin(c), form));
 		return new Response(body, {
 			headers: {
 				'content-type': form === 'json' ? 'application/json' : 'application/x-ndjson',
@@ -57,17 +55,17 @@ export const sessions = new Hono<RouteEnv>()
 	})
 	.all('/:id/export', refuseMethod('GET'))
 	.post('/:id/token', serveOperation(operations.createToken), async (c) => {
-		const token = await ask(c, (one) => one.token(findCaller(c), c.req.valid('json')), true);
+		const token = await askSessionInPath(c, (one) => one.token(findCaller(c), c.req.valid('json')), true);
 		return Response.json(token, { status: 201, headers: { 'cache-control': 'no-store' } });
 	})
 	.all('/:id/token', refuseMethod('POST'))
 	.delete('/:id/token/:tokenId', serveOperation(operations.revokeToken), async (c) => {
-		await ask(c, (one) => one.revokeToken(findCaller(c), c.req.param('tokenId')));
+		await askSessionInPath(c, (one) => one.revokeToken(findCaller(c), c.req.param('tokenId')));
 		return c.body(null, 204);
 	})
 	.all('/:id/token/:tokenId', refuseMethod('DELETE'))
 	.get('/:id/messages', serveOperation(operations.listMessages), async (c) =>
-		toJson(await ask(c, (one) => one.messages(findCallerOrAdmin(c), c.req.valid('query')))),
+		toJson(await askSessionInPath(c, (one) => one.messages(findCallerOrAdmin(c), c.req.valid('query')))),
 	)
 	.post('/:id/messages', serveOperation(operations.sendMessage), (c) => {
 		const input = c.req.valid('json');
@@ -75,11 +73,15 @@ export const sessions = new Hono<RouteEnv>()
 	})
 	.all('/:id/messages', refuseMethod('GET', 'POST'))
 	.get('/:id/messages/:message', serveOperation(operations.getMessage), async (c) =>
-		toJson(await ask(c, (one) => one.message(findCallerOrAdmin(c), check(place, c.req.param('message'), 'message')))),
+		toJson(
+			await askSessionInPath(c, (one) =>
+				one.message(findCallerOrAdmin(c), check(place, c.req.param('message'), 'message')),
+			),
+		),
 	)
 	.all('/:id/messages/:message', refuseMethod('GET'))
 	.get('/:id/tasks', serveOperation(operations.listTasks), async (c) =>
-		toJson(await ask(c, (one) => one.tasks(findCallerOrAdmin(c)))),
+		toJson(await askSessionInPath(c, (one) => one.tasks(findCallerOrAdmin(c)))),
 	)
 	.all('/:id/tasks', refuseMethod('GET'))
 	.post('/:id/answer', serveOperation(operations.answerQuestion), (c) => {
@@ -101,12 +103,12 @@ export const sessions = new Hono<RouteEnv>()
 	)
 	.all('/:id/step', refuseMethod('POST'))
 	.get('/:id/events', serveOperation(operations.followRun), async (c) => {
-		const events = await ask(c, (one) => one.events(findCallerOrAdmin(c), c.req.header('last-event-id')));
+		const events = await askSessionInPath(c, (one) => one.events(findCallerOrAdmin(c), c.req.header('last-event-id')));
 		return events === undefined ? c.body(null, 204) : toEventStream(events);
 	})
 	.all('/:id/events', refuseMethod('GET'))
 	.post('/:id/cancel', serveOperation(operations.cancelRun), async (c) =>
-		Response.json(await ask(c, (one) => one.cancel(findCaller(c), readHandling(c).once), true)),
+		Response.json(await askSessionInPath(c, (one) => one.cancel(findCaller(c), readHandling(c).once), true)),
 	)
 	.all('/:id/cancel', refuseMethod('POST'));
 
@@ -116,29 +118,6 @@ function readOrigin(c: Context<RouteEnv>): { readonly sender?: string; readonly 
 	return { ...(identity.kind === 'key' && { sender: identity.owner }), transport: 'http' };
 }
 
-function findCaller(c: Context<RouteEnv>): Caller {
-	return getCaller(c, c.req.param('id') ?? '');
-}
-
-/** Returns the caller. A key with the scope admin may be the caller of any owner's session. */
-function findCallerOrAdmin(c: Context<RouteEnv>): Caller {
-	return getCallerOrAdmin(c, c.req.param('id') ?? '');
-}
-
-/** Asks the session in the path. An id that Runlet did not create reaches no object. */
-function ask<T>(c: Context<RouteEnv>, call: (one: SessionApi) => Promise<RpcResult<T>>, isSafe?: boolean): Promise<T> {
-	return askSession(c, findSessionId(c), call, isSafe);
-}
-
 async function run(c: Context<RouteEnv>, call: (one: SessionApi) => Promise<RpcResult<RunOutcome>>): Promise<Response> {
-	return toRunResponse(await ask(c, call));
-}
-
-function findSessionId(c: Context<RouteEnv>) {
-	const { sessions } = readConfig(c.env);
-	try {
-		return sessions.idFromString(c.req.param('id') ?? '');
-	} catch {
-		throw new RunletError('not_found', 'There is no such session.');
-	}
+	return toRunResponse(await askSessionInPath(c, call));
 }

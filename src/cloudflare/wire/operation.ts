@@ -31,6 +31,10 @@ export const requestHeaders = {
 		says: 'On GET an entity tag that the client has: the answer is 304 if it is the newest. On PUT only *: the skill is created, never replaced.',
 		example: '*',
 	},
+	range: {
+		says: 'The bytes that the client wants: one range. A range outside of the file, or several, return all of it.',
+		example: 'bytes=0-1023',
+	},
 } as const;
 
 export type RequestHeader = keyof typeof requestHeaders;
@@ -39,7 +43,9 @@ export type RequestHeader = keyof typeof requestHeaders;
 export const answerHeaders = {
 	location: 'The path of the session.',
 	'runlet-session': 'The id of the session.',
-	etag: 'The entity tag of the newest version of the skill.',
+	etag: 'The entity tag of the newest version of the skill or the file.',
+	'content-disposition': 'Tells a browser to save the file under its name.',
+	'content-range': 'The bytes that the answer has, and how many the file has.',
 } as const;
 
 export type AnswerHeader = keyof typeof answerHeaders;
@@ -100,7 +106,7 @@ export interface Operation {
 	/** A body that the route parses itself. */
 	readonly body?: Readonly<Record<string, OtherMedia>>;
 	/** The answers, by status. */
-	readonly answers: { readonly [status in 200 | 201 | 202 | 204 | 304]?: Answer };
+	readonly answers: { readonly [status in 200 | 201 | 202 | 204 | 206 | 304]?: Answer };
 	/** Error statuses beyond those that follow from the other fields. */
 	readonly errors?: readonly FailureStatus[];
 	/** Errors that only this operation has: a sentence for each status. */
@@ -121,6 +127,7 @@ export const pathParameters: Readonly<Record<string, { readonly says: string; re
 	id: { says: 'The session’s id.', example: '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708' },
 	tokenId: { says: 'The token’s id.', example: '4f0c9b1e2a7d8356' },
 	message: { says: 'The message’s id.', example: '65536' },
+	path: { says: 'The path of the file, with / between names.', example: 'notes/plan.md' },
 	agent: { says: 'The agent’s name.', example: 'assistant' },
 	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },
 	model: { says: 'The agent’s name.', example: 'assistant' },

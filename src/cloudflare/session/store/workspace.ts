@@ -6,11 +6,11 @@ import { addUsage, type Quota } from '../../../core/workspace/quota.ts';
 import type { Caller, CheckedEdit } from '../../../core/workspace/store.ts';
 import type { ChangedFile } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
+import { splitRows } from '../../objects/storage.ts';
 import { ChangeRows, type NewChange, type StoredChange } from './changes.ts';
 import { type ContentRef, ContentRows, type NewContent, type SessionFile } from './contents.ts';
 import { FileRows } from './files.ts';
 import type { OutboxRows } from './outbox.ts';
-import { splitRows } from '../../objects/storage.ts';
 
 /** Changes that the journal keeps. */
 const mostChanges = 1_000;

@@ -57,7 +57,7 @@ async function ask(
 	}
 	if (media !== 'application/json') {
 		const text = await response.text();
-		if (text !== '') expect(Object.keys(answer.also ?? {}), where).toContain(media);
+		if (text !== '') expect(Object.keys(answer.also ?? {}), where).toContain(answer.also?.['*/*'] ? '*/*' : media);
 		return {};
 	}
 	if (answer.json === undefined) throw new Error(`${where}: JSON is not described`);
@@ -236,6 +236,21 @@ test('every answer to a webhook is described', async () => {
 	expect(await deliver('opened', 'three', 'wrong')).toHaveProperty('error.code', 'auth');
 	await ask({ ...described.receiveWebhook, path: '/v1/webhooks/scripted/stripe' }, { body: '{}', fetch });
 	await ask(described.followRun, { id: String(sessionId) });
+});
+
+test('files are described', async () => {
+	const id = await create();
+	const at = (operation: Operation) => ({ ...operation, path: operation.path.replace(':path', 'notes/plan.md') });
+	await ask(at(described.putFile), { id, body: 'Begin.' });
+	await ask(at(described.putFile), { id, body: 'Begin on Friday.' });
+	const { headers } = await SELF.fetch(`http://localhost/v1/sessions/${id}/files/notes/plan.md`);
+	await ask(at(described.getFile), { id });
+	await ask(at(described.getFile), { id, headers: { range: 'bytes=0-4' } });
+	await ask(at(described.getFile), { id, headers: { 'if-none-match': headers.get('etag') ?? '' } });
+	await ask(described.listFiles, { id });
+	await ask(described.listChanges, { id });
+	await ask(at(described.deleteFile), { id });
+	await ask(at(described.getFile), { id });
 });
 
 test('AI SDK pages are described', async () => {

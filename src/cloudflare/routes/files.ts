@@ -1,0 +1,102 @@
+import { type Context, Hono } from 'hono';
+import { readConfig } from '../config/config.ts';
+import type { FileDownload, FileRange } from '../objects/session-api.ts';
+import * as operations from '../wire/operations/files.ts';
+import { askSessionInPath, findCaller, findCallerOrAdmin } from './ask-session.ts';
+import type { RouteEnv } from './identity.ts';
+import { serveOperation } from './operation.ts';
+import { refuseMethod } from './request.ts';
+import { toJson } from './respond.ts';
+import { passBody } from './upload.ts';
+
+/** `/v1/sessions/:id/files` and `/changes`: the workspace of a session (docs/files.md). */
+export const files = new Hono<RouteEnv>()
+	.get('/:id/files', serveOperation(operations.listFiles), async (c) =>
+		Response.json(await askSessionInPath(c, (one) => one.files(findCallerOrAdmin(c), c.req.valid('query')))),
+	)
+	.all('/:id/files', refuseMethod('GET'))
+	.get('/:id/files/:path{[\\s\\S]+}', serveOperation(operations.getFile), async (c) => {
+		const wanted = { range: readRange(c), known: listKnownTags(c), isHead: c.req.raw.method === 'HEAD' };
+		const file = await askSessionInPath(c, (one) => one.readFile(findCallerOrAdmin(c), getPath(c), wanted));
+		return toDownload(c, file, wanted.isHead);
+	})
+	.put('/:id/files/:path{[\\s\\S]+}', serveOperation(operations.putFile), async (c) => {
+		const { fileBytes } = readConfig(c.env).workspaceQuota;
+		const { file, tag, isNew } = await passBody(c.req.raw, fileBytes, (body) =>
+			askSessionInPath(c, (one) => one.writeFile(findCaller(c), getPath(c), body), false),
+		);
+		return Response.json(file, { status: isNew ? 201 : 200, headers: { etag: `"${tag}"` } });
+	})
+	.delete('/:id/files/:path{[\\s\\S]+}', serveOperation(operations.deleteFile), async (c) => {
+		await askSessionInPath(c, (one) => one.removeFile(findCaller(c), getPath(c)), false);
+		return c.body(null, 204);
+	})
+	.all('/:id/files/:path{[\\s\\S]+}', refuseMethod('GET', 'PUT', 'DELETE'))
+	.get('/:id/changes', serveOperation(operations.listChanges), async (c) =>
+		toJson(await askSessionInPath(c, (one) => one.changes(findCallerOrAdmin(c), c.req.valid('query')))),
+	)
+	.all('/:id/changes', refuseMethod('GET'));
+
+function getPath(c: Context<RouteEnv>): string {
+	return c.req.param('path') ?? '';
+}
+
+/** Types that a browser shows, and never runs. */
+const inert =
+	/^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[\w.+-]+|video\/[\w.+-]+|font\/[\w.+-]+|application\/(?:json|pdf|zip|gzip))$/;
+const inertText = /^text\/(?:plain|csv|markdown|tab-separated-values)$|^application\/json$/;
+
+/** The type that a file is served as: its own if that is harmless, else that of plain text or of mere bytes. */
+function toServedType(mime: string): string {
+	if (inertText.test(mime)) return `${mime}; charset=utf-8`;
+	if (inert.test(mime)) return mime;
+	const isText = /^text\/|^application\/(?:[\w.-]+\+)?(?:xml|json|javascript|ecmascript|yaml|toml|sql)$|\+xml$/.test(
+		mime,
+	);
+	return isText ? 'text/plain; charset=utf-8' : 'application/octet-stream';
+}
+
+/** A file for a client. In a browser nothing of it runs, and none of it is taken for a page of this address. */
+function toDownload(c: Context<RouteEnv>, file: FileDownload, isHead: boolean): Response {
+	const { path, size, mime, modifiedAt, tag, from, to, body } = file;
+	const isPart = to - from < size;
+	c.header(
+		'content-security-policy',
+		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
+	);
+	const headers = {
+		etag: `"${tag}"`,
+		'last-modified': new Date(modifiedAt).toUTCString(),
+		'cache-control': 'private, no-cache',
+		'accept-ranges': 'bytes',
+		'content-disposition': toDisposition(path),
+		...(isPart && { 'content-range': `bytes ${from}-${to - 1}/${size}` }),
+	};
+	if (body === undefined && !isHead) return new Response(null, { status: 304, headers });
+	return new Response(body?.pipeThrough(new FixedLengthStream(to - from)) ?? null, {
+		status: isPart ? 206 : 200,
+		headers: { ...headers, 'content-type': toServedType(mime) },
+	});
+}
+
+/** Tells a browser to save a file under its name (RFC 6266). */
+function toDisposition(path: string): string {
+	const name = path.slice(path.lastIndexOf('/') + 1);
+	const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
+	const encoded = encodeURIComponent(name).replace(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+	return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+}
+
+/** The one range that a client asks for. Other ranges are not answered as such (RFC 9110, 14.2). */
+function readRange(c: Context<RouteEnv>): FileRange | undefined {
+	const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(c.req.header('range') ?? '') ?? [];
+	if (from === undefined || to === undefined || c.req.header('if-range') !== undefined) return undefined;
+	if (from === '') return to === '' ? undefined : { last: Number(to) };
+	return { from: Number(from), ...(to !== '' && { to: Number(to) }) };
+}
+
+/** The entity tags of the versions that the client has. */
+function listKnownTags(c: Context<RouteEnv>): readonly string[] {
+	const given = (c.req.header('if-none-match') ?? '').slice(0, 8_192).split(',');
+	return given.map((one) => one.trim().replace(/^(?:W\/)?"([^"]*)"$/, '$1')).filter((one) => one !== '');
+}
