@@ -1,7 +1,7 @@
 /** What `import … from 'runlet/cloudflare'` gives: Runlet as a Worker on Cloudflare, or as a part of one. */
 
 // By `*`, so that a project can add to the interface: `declare module 'runlet/cloudflare' { interface Env { … } }`.
-export * from '../core/tool/env.ts';
+export * from '../core/ground/env.ts';
 export { type Agent, type AgentDefinition, defineAgent } from './agent/define.ts';
 export type { SkillSource } from './agent/skill-source.ts';
 export type { WebhookMapping, WebhookMappings, WebhookMessage, WebhookOptions } from './agent/webhook-mapping.ts';

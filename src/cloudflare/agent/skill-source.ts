@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import type { Env } from '../../core/ground/env.ts';
 import { isRecord } from '../../core/ground/json.ts';
 import type { SkillResolver } from '../../core/skill/index.ts';
-import type { Env } from '../../core/tool/index.ts';
 
 /**
  * Where skills come from in place of KV: a resolver for everybody, or a function that gives one for an owner. It is

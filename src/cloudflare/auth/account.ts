@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
+import type { Env } from '../../core/ground/env.ts';
 import { RunletError, toMessageText } from '../../core/ground/errors.ts';
 import { withTimeLimit } from '../../core/ground/time-limit.ts';
-import type { Env } from '../../core/tool/index.ts';
 import { type Identity, localIdentity, webhookOwner } from './identity.ts';
 import { type Scope, scopes } from './key.ts';
 

@@ -2,7 +2,7 @@ import type { DurableObject } from 'cloudflare:workers';
 import { type ExecutionContext, Hono } from 'hono';
 import type { ProviderRegistration } from '../../core/chat/index.ts';
 import { blameCaller } from '../../core/ground/caller-first.ts';
-import type { Env } from '../../core/tool/index.ts';
+import type { Env } from '../../core/ground/env.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { Config } from '../config/config.ts';
 import { createEnvironment } from '../config/environment.ts';

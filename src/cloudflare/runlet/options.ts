@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { ProviderRegistration } from '../../core/chat/index.ts';
 import { assertKnownFields, check } from '../../core/ground/check.ts';
+import type { Env } from '../../core/ground/env.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';
-import type { Env } from '../../core/tool/index.ts';
 import { type Agent, assertNoNamesakes } from '../agent/define.ts';
 import { type SkillSource, skillSource } from '../agent/skill-source.ts';
 import type { Authenticate } from '../auth/account.ts';

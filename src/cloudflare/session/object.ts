@@ -1,5 +1,5 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
-import type { Env } from '../../core/tool/index.ts';
+import type { Env } from '../../core/ground/env.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { ProtocolContext } from '../compat/format.ts';
 import type { Config } from '../config/config.ts';

@@ -1,10 +1,10 @@
 /** `tool`: functions and records that a model may call. */
 
+export type { Env } from '../ground/env.ts';
 export { type AskUser, askUser, type Halt, halt, isAskUser, isHalt } from './control.ts';
 export { attach, type Handler, type ToolData, toData } from './data.ts';
 export { define, findByName, forAgent, fromFn, type ToolEntries, type ToolRecord } from './define.ts';
 export { dispatch } from './dispatch.ts';
-export type { Env } from './env.ts';
 export {
 	type AnyFn,
 	type Fn,

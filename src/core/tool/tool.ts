@@ -1,6 +1,6 @@
+import type { Env } from '../ground/env.ts';
 import type { MessagePart } from '../ground/part.ts';
 import type { Workspace } from '../workspace/index.ts';
-import type { Env } from './env.ts';
 import type { JsonSchema } from './schema.ts';
 import type { ToolState } from './state.ts';
 import type { TasksShown } from './task-list.ts';

@@ -1,4 +1,4 @@
-import type { Env } from '../../../core/tool/index.ts';
+import type { Env } from '../../../core/ground/env.ts';
 import { DurableObject } from '../durable-object.ts';
 import {
 	askDirectory,

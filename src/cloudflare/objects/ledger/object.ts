@@ -1,4 +1,4 @@
-import type { Env } from '../../../core/tool/index.ts';
+import type { Env } from '../../../core/ground/env.ts';
 import type { Amount, BudgetState, Limit } from '../budget.ts';
 import { DurableObject } from '../durable-object.ts';
 import type { Cost, Day, LedgerApi, Reserved } from './api.ts';

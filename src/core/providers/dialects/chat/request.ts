@@ -10,10 +10,10 @@ import {
 } from '../../../chat/index.ts';
 import { hashText } from '../../../ground/hash.ts';
 import { isRecord } from '../../../ground/json.ts';
+import { decodeText, isImage, toDataUrl, toMedia } from '../../../ground/media.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { decodeText, isImage, toDataUrl, toMedia } from '../../adapter/parts.ts';
 import { isStrict } from '../../adapter/schema.ts';
 
 export { createChatReader } from './reader.ts';

@@ -8,11 +8,11 @@ import {
 	type ToolMessage,
 } from '../../../chat/index.ts';
 import { isRecord } from '../../../ground/json.ts';
+import { type Media, toMedia } from '../../../ground/media.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { type Media, toMedia } from '../../adapter/parts.ts';
 
 /** Creates the body of a `generateContent` request. */
 export function toGeminiBody(request: ModelRequest): Json {

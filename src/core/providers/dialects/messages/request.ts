@@ -9,12 +9,12 @@ import {
 } from '../../../chat/index.ts';
 import { RunletError, toMessageText } from '../../../ground/errors.ts';
 import { isRecord } from '../../../ground/json.ts';
+import { decodeText, isImage, toMedia } from '../../../ground/media.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import { mapInner } from '../../../tool/json-schema/keywords.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { decodeText, isImage, toMedia } from '../../adapter/parts.ts';
 
 /** Creates the body of a Messages API request. `cache` is how long the marked prompt stays in the cache. */
 export async function toMessagesBody(request: ModelRequest, cache: '5m' | '1h' | false) {

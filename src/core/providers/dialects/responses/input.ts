@@ -8,9 +8,9 @@ import {
 	type UserMessage,
 } from '../../../chat/index.ts';
 import { isRecord } from '../../../ground/json.ts';
+import { decodeText, isImage, toDataUrl, toMedia } from '../../../ground/media.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { decodeText, isImage, toDataUrl, toMedia } from '../../adapter/parts.ts';
 
 /** The differences between the Responses APIs of providers. */
 export interface ResponsesDialect {

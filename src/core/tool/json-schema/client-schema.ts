@@ -1,7 +1,7 @@
-import { RunletError, toMessageText } from '../../core/ground/errors.ts';
-import { assertNotTooDeep, compileSchema, type SchemaLimits } from '../../core/tool/json-schema/compile.ts';
-import { toCurrentDraft } from '../../core/tool/json-schema/draft.ts';
-import type { JsonSchema } from '../../core/tool/json-schema/keywords.ts';
+import { RunletError, toMessageText } from '../../ground/errors.ts';
+import { assertNotTooDeep, compileSchema, type SchemaLimits } from './compile.ts';
+import { toCurrentDraft } from './draft.ts';
+import type { JsonSchema } from './keywords.ts';
 
 /** The largest schema of a client. */
 const most: SchemaLimits = { length: 100_000, schemas: 2_000, patterns: 5_000 };

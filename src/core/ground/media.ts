@@ -1,5 +1,5 @@
-import type { MessagePart } from '../../chat/index.ts';
-import { fromBase64 } from '../../ground/bytes.ts';
+import { fromBase64 } from './bytes.ts';
+import type { MessagePart } from './part.ts';
 
 /** The content of a part for a request: bytes in base64, or a URL. */
 export type Media = {
