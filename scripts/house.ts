@@ -14,7 +14,7 @@ const floors: readonly (readonly string[])[] = [
 	['core/chat'],
 	['core/providers'],
 	['core/index.ts'],
-	['cloudflare/version.ts', 'cloudflare/log.ts', 'cloudflare/auth', 'cloudflare/wire'],
+	['cloudflare/log.ts', 'cloudflare/auth', 'cloudflare/wire'],
 	['cloudflare/compat', 'cloudflare/webhooks'],
 	['cloudflare/objects'],
 	['cloudflare/config'],

@@ -13,23 +13,23 @@ import {
 	RunletError,
 	type RunResult,
 	type Skill,
+	type SkillResolver,
+	skill,
 	type ToolCall,
 	type ToolState,
 	tool,
 } from '../core/index.ts';
-import type { ScriptedProvider, ScriptedTurn } from '../core/providers/index.ts';
-import { inMemoryResolver, type SkillContext, type SkillResolver } from '../core/skill/index.ts';
 import { noEnv } from '../core/tool/tool.ts';
 
 /** What a session of a test is made of. */
 export interface TestSessionOptions {
 	/** What the model answers, one entry a turn: a text, `callTool(…)`, a reply, an error, or a function of the request. */
-	readonly script: readonly ScriptedTurn[];
+	readonly script: readonly providers.ScriptedTurn[];
 	/** Bindings and variables for the tools, as far as the test needs them. */
 	readonly env?: Partial<Env>;
 	readonly metadata?: Readonly<Record<string, string>>;
 	/** What tools and skills are told of a message: sender, transport, attachments. */
-	readonly skillContext?: SkillContext;
+	readonly skillContext?: skill.SkillContext;
 	/** Skills that the agent names and that are published elsewhere. */
 	readonly skills?: readonly Skill[];
 	/** What the tools remember already, by key. */
@@ -47,7 +47,7 @@ export interface TestSession {
 	/** The events of all runs. */
 	readonly events: readonly RunEvent[];
 	/** What the model was sent, turn by turn. */
-	readonly requests: ScriptedProvider['requests'];
+	readonly requests: providers.ScriptedProvider['requests'];
 	/** What the tools remember. */
 	readonly state: ToolState;
 }
@@ -64,7 +64,7 @@ class MemorySession implements TestSession {
 	readonly state: ToolState;
 	readonly #agent: Agent;
 	readonly #options: TestSessionOptions;
-	readonly #model: ScriptedProvider;
+	readonly #model: providers.ScriptedProvider;
 	readonly #events: RunEvent[] = [];
 	readonly #askedIds = new Set<string>();
 	#messages: readonly Message[] = [];
@@ -86,7 +86,7 @@ class MemorySession implements TestSession {
 		return this.#events;
 	}
 
-	get requests(): ScriptedProvider['requests'] {
+	get requests(): providers.ScriptedProvider['requests'] {
 		return this.#model.requests;
 	}
 
@@ -153,7 +153,7 @@ class MemorySession implements TestSession {
 
 	#createResolver(): SkillResolver | undefined {
 		const { skills = [] } = this.#options;
-		const source = this.#agent.skillResolver ?? inMemoryResolver(skills);
+		const source = this.#agent.skillResolver ?? skill.inMemoryResolver(skills);
 		return joinSkills(this.#agent, (names) => findNamed(findResolver(source, this.#env, 'test'), names));
 	}
 }

@@ -54,7 +54,7 @@ test.each([
 	['client/index.ts', '../command/options.ts'],
 	['cloudflare/routes/app.ts', '../../worker.ts'],
 	['core/tool/fn.ts', '../../../package.json'],
-	['cloudflare/version.ts', '../../package.json'],
+	['cloudflare/log.ts', '../../package.json'],
 ])('%s may not import %s', (file, specifier) => {
 	expect(judge(file, specifier)).toEqual([expect.stringContaining(`src/${file}: imports ${specifier}: `)]);
 });
@@ -62,7 +62,7 @@ test.each([
 test.each([
 	['cloudflare/session/run/agent.ts', '../../agent/define.ts'],
 	['cloudflare/session/run/runner.ts', '../events/log.ts'],
-	['cloudflare/routes/openapi/document.ts', '../../version.ts'],
+	['cloudflare/routes/openapi/document.ts', '../../log.ts'],
 	['cloudflare/session/events/log.ts', './event-id.ts'],
 	['cloudflare/session/object.ts', './ui/show.ts'],
 	['cloudflare/routes/sessions.ts', '../session/store/store.ts'],

@@ -1,5 +1,4 @@
 import type { ProviderRegistration } from '../../core/chat/index.ts';
-import type { Authenticate } from '../auth/account.ts';
 import type { Config } from '../config/config.ts';
 import type { CrashPoint } from './crash.ts';
 import type { Agent } from './define.ts';
@@ -9,12 +8,8 @@ import type { SkillSource } from './skill-source.ts';
 export interface Runtime {
 	readonly agents: readonly Agent[];
 	readonly providers: (config: Config) => readonly ProviderRegistration[];
-	/** The path that the Worker's routes stand under, such as `/ai`. Empty, or missing, for none. */
-	readonly basePath?: string;
 	/** Where the skills come from that agents name; KV if it is missing. */
 	readonly skills?: SkillSource;
-	/** Says which account of the product a request comes from. Without it there are only API keys. */
-	readonly authenticate?: Authenticate;
 	/** Where a test ends the process. A Worker has none. */
 	readonly crashPoint?: CrashPoint;
 }

@@ -8,7 +8,14 @@ import { chatCompletionsRoute } from './chat-completions.ts';
 import { allowOrigins } from './cors.ts';
 import { files } from './files.ts';
 import { healthRoute } from './health.ts';
-import { assertMayAnswer, authenticate, limitStrangers, type RouteEnv, setOptions } from './identity.ts';
+import {
+	assertMayAnswer,
+	authenticate,
+	limitStrangers,
+	type RouteEnv,
+	type RouteOptions,
+	setOptions,
+} from './identity.ts';
 import { keys } from './keys.ts';
 import { modelsRoute } from './model-list.ts';
 import { describe } from './openapi/mount.ts';
@@ -25,7 +32,7 @@ import { webhooksRoute } from './webhooks.ts';
  * The Worker's HTTP app: mounts the routes and turns every error into a response. A request comes without the base path,
  * which stands only in the addresses that the app gives.
  */
-export function createApp(runtime: Runtime) {
+export function createApp(runtime: Runtime & RouteOptions) {
 	const { basePath = '' } = runtime;
 	const app = new Hono<RouteEnv>();
 	app.onError((error, c) => {

@@ -1,13 +1,12 @@
 import type { Context } from 'hono';
 import { cors } from 'hono/cors';
-import type { Runtime } from '../agent/runtime.ts';
-import { isAllowedPage, type RouteEnv } from './identity.ts';
+import { isAllowedPage, type RouteEnv, type RouteOptions } from './identity.ts';
 
 /**
  * Lets pages call if `CORS_ORIGINS` has their origin. Runlet itself uses no cookies. With accounts those of the product
  * are allowed, because `authenticate` may read them.
  */
-export function allowOrigins({ authenticate }: Pick<Runtime, 'authenticate'>) {
+export function allowOrigins({ authenticate }: RouteOptions) {
 	return cors({
 		credentials: authenticate !== undefined,
 		origin: (origin, c: Context<RouteEnv>) => (isAllowedPage(c, origin) ? origin : null),

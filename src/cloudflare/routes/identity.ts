@@ -1,6 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { RunletError } from '../../core/ground/errors.ts';
-import type { Runtime } from '../agent/runtime.ts';
 import { type Authenticate, identifyAccount, isAccount } from '../auth/account.ts';
 import { type Identity, identify, isOwnCredential, localIdentity } from '../auth/identity.ts';
 import type { Scope } from '../auth/key.ts';
@@ -25,8 +24,16 @@ export type RouteEnv = {
 	};
 };
 
+/** What `createRunlet` is told of the routes. */
+export interface RouteOptions {
+	/** The path that the Worker's routes stand under, such as `/ai`. Empty, or missing, for none. */
+	readonly basePath?: string;
+	/** Says which account of the product a request comes from. Without it there are only API keys. */
+	readonly authenticate?: Authenticate;
+}
+
 /** Tells the routes what `createRunlet` was told of them. */
-export function setOptions({ basePath = '', authenticate }: Runtime): MiddlewareHandler<RouteEnv> {
+export function setOptions({ basePath = '', authenticate }: RouteOptions): MiddlewareHandler<RouteEnv> {
 	return async (c, next) => {
 		c.set('basePath', basePath);
 		c.set('accounts', authenticate);

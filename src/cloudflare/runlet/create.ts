@@ -44,8 +44,8 @@ export function createRunlet(options: RunletOptions): Runlet {
 		hasAccounts: authenticate !== undefined,
 		hasOwnSkills: skills !== undefined,
 	});
-	const runtime: Runtime = { agents, providers: toProviders(providers), skills, authenticate, basePath };
-	const routes = createApp(runtime);
+	const runtime: Runtime = { agents, providers: toProviders(providers), skills };
+	const routes = createApp({ ...runtime, authenticate, basePath });
 	const fetch: Runlet['fetch'] = async (request, env, context) =>
 		routes.fetch(takeOff(basePath, request), toEnvironment(env), context);
 	return {

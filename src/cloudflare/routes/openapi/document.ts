@@ -1,10 +1,10 @@
 import type { Hono, Env as HonoEnv, Schema } from 'hono';
-import { version } from '../../version.ts';
 import { failures } from '../../wire/error.ts';
 import { type RequestHeader, requestHeaders } from '../../wire/operation.ts';
 import { generateSpecs } from './hono-openapi.ts';
 import { type JsonSchema, toNamedSchemas } from './json-schema.ts';
 import { anyError, nameFailure, parameterName, type Spec, toExamples, toRef } from './spec.ts';
+import { version } from './version.ts';
 
 /** Creates the OpenAPI 3.1 document of the API: https://spec.openapis.org/oas/v3.1.1 */
 export interface Document {
