@@ -1,5 +1,5 @@
 /** The short forms of `npm run endurance`. */
-import { describe, expect, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { budget } from '../endurance/budget.ts';
 import { crowd } from '../endurance/crowd.ts';
 import { cuts } from '../endurance/cuts.ts';
@@ -7,21 +7,9 @@ import { fuzz } from '../endurance/fuzz.ts';
 import { kills } from '../endurance/kills.ts';
 import { leave } from '../endurance/leave.ts';
 import { points } from '../endurance/points.ts';
-import { report } from '../endurance/programmes.ts';
-import { slow } from '../endurance/slow.ts';
-import type { Figures } from '../endurance/stage.ts';
+import { show, timeout } from '../endurance/short.ts';
 import { stops } from '../endurance/stops.ts';
 import { webhooks } from '../endurance/webhooks.ts';
-
-const timeout = 600_000;
-
-/** Shows what a programme measured; it throws where its promise is broken. */
-async function show(name: string, programme: Promise<Figures>): Promise<void> {
-	const begun = performance.now();
-	const figures = await programme;
-	report(name, figures, performance.now() - begun);
-	expect(figures.seed).toBeTypeOf('number');
-}
 
 // Each has a server of its own, and waits more than it works.
 describe.concurrent('at once', () => {
@@ -57,8 +45,3 @@ describe.concurrent('at once', () => {
 		show('webhooks', webhooks({ count: 500, kills: 3 })),
 	);
 });
-
-// Measures memory and speed.
-test('slow readers cost neither the server its memory nor the model its speed', { timeout }, () =>
-	show('slow', slow({ count: 20 })),
-);

@@ -28,9 +28,17 @@ export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figur
 		}
 		const sent = await Promise.all(runs);
 		await untilQuiet(stage, sent);
+		let found = await outcomes(stage, sent);
+		// Kills may end runs before they spend all of it. Then further runs do, one after the other.
+		while (found.refused === 0 && sent.length < 3 * count) {
+			const tag = `run-${sent.length}`;
+			sent.push({ tag, session: await client.begin(tag, { agent: 'thrifty' }) });
+			await untilQuiet(stage, sent);
+			found = await outcomes(stage, sent);
+		}
 		const spent = outside.upstream.spent();
 		if (spent > cap) throw new Error(`${spent} tokens were spent of ${cap}`);
-		const { completed, refused, interrupted } = await outcomes(stage, sent);
+		const { completed, refused, interrupted } = found;
 		// What is charged says when to refuse. For a call that a kill cut off, or that it kept from beginning, it is an estimate.
 		const charged = await sumCharges(stage.client, sent);
 		if (refused === 0 || charged < cap / 2)
@@ -38,6 +46,7 @@ export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figur
 		return {
 			seed: stage.seed,
 			'runs at once': count,
+			'runs after them': sent.length - count,
 			kills,
 			'budget, tokens': cap,
 			'billed, tokens': spent,
