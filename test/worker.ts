@@ -7,6 +7,7 @@ import { createApp } from '../src/cloudflare/routes/app.ts';
 import { createObjects } from '../src/cloudflare/runlet/objects.ts';
 import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool, toolbox } from '../src/core/index.ts';
 import { demo } from '../src/core/providers/index.ts';
+import type { ToolContext } from '../src/core/tool/index.ts';
 import { now } from './clock.ts';
 import { crashPoint, die, makeMortal } from './crash.ts';
 import { doneOnce } from './effects.ts';
@@ -128,6 +129,16 @@ const remember = tool.define({
 		return how === 'halts' ? halt('halted', count) : count;
 	},
 });
+/** What the tools of `hands` wait for when their work is done, before they give its result. */
+export const handling: { hold: (sessionId: string) => Promise<unknown> } = { hold: async () => {} };
+const hands = Object.values(toolbox.withCoding(toolbox.withFiles(toolbox.basic()))).map((one) => ({
+	...one,
+	fn: async (input: unknown, context: ToolContext) => {
+		const result = await one.fn?.(input, context);
+		await handling.hold(context.sessionId ?? '');
+		return result;
+	},
+}));
 const draw = tool.define({
 	name: 'draw',
 	description: 'Gives a text, an image and a file.',
@@ -223,6 +234,7 @@ const runtime = {
 			model: 'scripted',
 			tools: [...Object.values(toolbox.withTask()), pay],
 		}),
+		defineAgent({ name: 'hands', description: 'Works on files.', model: 'scripted', tools: hands, maxIterations: 40 }),
 		defineAgent({
 			name: 'impatient',
 			description: 'Waits a moment for its model.',

@@ -191,6 +191,10 @@ async function deploy(folder: string, target: Target, keys: Keys | undefined): P
 /** Adds the remedy to a failure of Wrangler, if Wrangler does not say it. */
 function explainError(error: unknown): unknown {
 	if (!(error instanceof WranglerError)) return error;
+	if (/\b10042\b/.test(error.output))
+		return new Error(
+			'Your account has no R2 yet. Enable it (dash.cloudflare.com, R2), or take [[r2_buckets]] out of wrangler.toml: then a file of a session may have 4 MB. Then again.',
+		);
 	if (/\b10089\b/.test(error.output))
 		return new Error(
 			'Your account has no Analytics Engine yet. Enable it (dash.cloudflare.com, Workers & Pages, Analytics Engine), or take [[analytics_engine_datasets]] out of wrangler.toml: then no metrics are kept. Then again.',

@@ -151,6 +151,8 @@ export async function fakeCloudflare() {
 			return buckets.has(path)
 				? { result: { name: path.split('/').at(-1) } }
 				: { status: 404, result: { code: 10006, message: 'The specified bucket does not exist.' } };
+		if (asked === 'GET /r2/buckets')
+			return { result: { buckets: [...buckets].map((one) => ({ name: one.split('/').at(-1) })) } };
 		if (asked === 'POST /r2/buckets') {
 			const { name: bucket } = v.parse(v.object({ name: v.string() }), await json());
 			buckets.add(`/r2/buckets/${bucket}`);

@@ -93,6 +93,12 @@ describe('npm run deploy', () => {
 		expect(cloudflare.scripts.get('runlet')?.secrets).toEqual({ API_KEYS: 'theirs' });
 	});
 
+	test('says what to do where the account has no R2', async () => {
+		cloudflare.refusal.next = { code: 10042, message: 'Please enable R2 through the Cloudflare Dashboard.' };
+		const ended = await deploy('--yes');
+		expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('[[r2_buckets]]') });
+	});
+
 	test('says what to do where the account has no Analytics Engine', async () => {
 		cloudflare.refusal.next = { code: 10089, message: 'workers.api.error.no_access_to_analytics_engine' };
 		const ended = await deploy('--yes');

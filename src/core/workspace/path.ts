@@ -65,15 +65,20 @@ function hasLookalike(name: string): boolean {
 
 /** Bytes of a made name. A number still fits behind it. */
 const longestMade = 240;
+/** Characters of an extension that is kept when a name is cut. */
+const longestExtension = 16;
 
 /** Makes a name that may stand in a path out of any text, as like it as possible. */
 export function toSafeName(text: string): string {
 	const letters = Array.from(text.normalize('NFC'), (one) =>
 		/[\p{Cs}/\\]/u.test(one) || hidden.test(one) || hasLookalike(one) ? '_' : one,
 	);
+	const dot = letters.lastIndexOf('.');
+	const extension = dot > 0 && letters.length - dot <= longestExtension ? letters.slice(dot).join('') : '';
 	let short = '';
-	for (const one of letters) if (countBytes(short + one) <= longestMade) short += one;
-	let name = short.trim();
+	for (const one of extension === '' ? letters : letters.slice(0, dot))
+		if (countBytes(short + one + extension) <= longestMade) short += one;
+	let name = `${short}${extension}`.trim();
 	while (name.endsWith('.')) name = name.slice(0, -1).trim();
 	const made = device.test(name) ? `_${name}` : name;
 	return made !== '' && findProblem(made) === undefined ? made : 'file';

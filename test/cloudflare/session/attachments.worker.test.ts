@@ -54,6 +54,66 @@ describe('attachments of a message', () => {
 		expect(await toldTo(id, 'b')).toEqual({ topic: 'mine', ...harness(note('Hello'), image) });
 	});
 
+	test('are files of the workspace, once each, and replace none', async () => {
+		const id = await createSession();
+		const readFiles = async () => {
+			const { files } = await (await request(`/v1/sessions/${id}/files`)).json<{ files: { path: string }[] }>();
+			const read = async ({ path }: { path: string }) =>
+				[path, await (await request(`/v1/sessions/${id}/files/${path}`)).text()] as const;
+			return Object.fromEntries(await Promise.all(files.map(read)));
+		};
+		play('1', '2', '3', '4');
+		await allEvents(await say(id, 'See.', [note('one'), note('two'), image]));
+		await allEvents(
+			await say(id, 'The same again, and a link.', [
+				note('one'),
+				{ ...note(''), contentText: undefined, contentUrl: 'https://example.com/x' },
+			]),
+		);
+		const odd = ['NUL.txt', 'ends.', ' . ', 'a\u200bb\uff0fc.txt', `${'ü'.repeat(200)}.txt`];
+		await allEvents(
+			await say(
+				id,
+				'Odd names.',
+				odd.map((name) => note('odd', name)),
+			),
+		);
+		const files = await readFiles();
+		expect(Object.keys(files).toSorted()).toEqual(
+			[
+				'attachments/note.txt',
+				'attachments/note-2.txt',
+				'attachments/a.png',
+				'attachments/_NUL.txt',
+				'attachments/ends',
+				'attachments/file',
+				'attachments/a_b_c.txt',
+				`attachments/${'ü'.repeat(118)}.txt`,
+			].toSorted(),
+		);
+		expect([files['attachments/note.txt'], files['attachments/note-2.txt']]).toEqual(['one', 'two']);
+		const { changes } = await (await request(`/v1/sessions/${id}/changes`)).json<{ changes: { callId?: string }[] }>();
+		expect(changes.some(({ callId }) => callId !== undefined)).toBe(false);
+	});
+
+	test('that wait, or that steer a run, are files once their message is taken up', async () => {
+		const id = await createSession('hands');
+		const read = (path: string) => request(`/v1/sessions/${id}/files/attachments/${path}`);
+		const release = Promise.withResolvers<string>();
+		play(async () => ({ text: await release.promise, ...call('a', 'list_files') }), 'First.', 'Second.');
+		await say(id, 'Go.', [], async);
+		await request(
+			`/v1/sessions/${id}/messages`,
+			{ text: 'Look.', attachments: [note('now', 'steers.txt')], whenBusy: 'steer' },
+			async,
+		);
+		await request(`/v1/sessions/${id}/messages`, { text: 'Then.', attachments: [note('later', 'waits.txt')] }, async);
+		expect([(await read('steers.txt')).status, (await read('waits.txt')).status]).toEqual([404, 404]);
+		release.resolve('Working.');
+		await expect.poll(async () => (await read('waits.txt')).status, { timeout: 20_000 }).toBe(200);
+		expect(await (await read('steers.txt')).text()).toBe('now');
+	});
+
 	test('of the first message, made with the session, are there as well', async () => {
 		play(spoofing('a'), 'Done.');
 		const response = await request('/v1/sessions', { agent: 'equipped', attachments: [image] });
