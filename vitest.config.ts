@@ -47,6 +47,7 @@ const inWorkerd = cloudflareTest({
 	miniflare: {
 		// Tests of budgets bring their own.
 		bindings: { LOCAL: 'true', SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none', ...secrets },
+		workerLoaders: { LOADER: {} },
 		analyticsEngineDatasets: { METRICS: { dataset: 'runlet' } },
 		// Tests ask as fast as they can; that of the rate brings its own.
 		ratelimits: { RATE_LIMITER: { namespace_id: '8787', simple: { limit: 1_000_000, period: 10 } } },

@@ -24,7 +24,7 @@ const floors: readonly (readonly string[])[] = [
 	['cloudflare/runlet'],
 	['cloudflare/index.ts'],
 	['client', 'agents', 'testing'],
-	['page', 'command', 'worker.ts'],
+	['page', 'command', 'shell', 'worker.ts'],
 ];
 
 /** The floors within a room, from the ground up. */
@@ -43,6 +43,7 @@ const only: Readonly<Record<string, readonly string[]>> = {
 	agents: [],
 	client: ['cloudflare/wire'],
 	page: ['client'],
+	shell: ['core/workspace'],
 	testing: ['core', 'cloudflare/agent'],
 	'worker.ts': ['agents'],
 };

@@ -1,4 +1,7 @@
-/** Builds `src/page` into `build/page`, which `wrangler.toml` serves. The modules become one script. */
+/**
+ * Builds `src/page` into `build/page`, which `wrangler.toml` serves. The modules become one script. Beside it lies the
+ * code of the shell (`src/shell`), which the Worker reads when it needs it.
+ */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
@@ -28,8 +31,30 @@ export function buildPage(target = join(root, 'build/page')): void {
 		logLevel: 'silent',
 	});
 	for (const { contents } of built.outputFiles) write('app.js', contents);
+	write('shell.js', buildShell());
+	const made = ['app.js', 'shell.js', ...files];
 	for (const name of readdirSync(target))
-		if (name !== 'app.js' && !files.includes(name) && !name.endsWith('.new')) rmSync(join(target, name));
+		if (!made.includes(name) && !name.endsWith('.new')) rmSync(join(target, name));
+}
+
+/** Builds the Worker in which a shell runs. It is short, because the Worker keeps it in memory. */
+function buildShell(): Uint8Array {
+	const { outputFiles } = buildSync({
+		entryPoints: [join(root, 'src/shell/isolate.ts')],
+		absWorkingDir: root,
+		bundle: true,
+		minify: true,
+		format: 'esm',
+		target: 'es2022',
+		platform: 'browser',
+		external: ['cloudflare:*', 'node:*'],
+		legalComments: 'none',
+		write: false,
+		logLevel: 'silent',
+	});
+	const [{ contents } = { contents: new Uint8Array() }] = outputFiles;
+	const notice = '// just-bash, under the Apache License 2.0: https://www.npmjs.com/package/just-bash\n';
+	return Buffer.concat([Buffer.from(notice), contents]);
 }
 
 /** Writes a file only if it changed: several commands may build at once, and a server may watch the folder. */

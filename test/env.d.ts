@@ -9,6 +9,7 @@ declare global {
 			readonly PUBLISHERS: DurableObjectNamespace<InstanceType<typeof Publisher>>;
 			readonly SKILLS: KVNamespace;
 			readonly FILES: R2Bucket;
+			readonly LOADER: WorkerLoader;
 		}
 	}
 }

@@ -1,6 +1,10 @@
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { buildPage } from '../scripts/page.ts';
 
 /** A received request. */
 export interface Received {
@@ -12,16 +16,19 @@ export interface Received {
  * Starts an HTTP server for tests in workerd. `POST /NAME` takes a webhook. `GET /NAME` returns all received webhooks.
  * `PUT /NAME` sets the statuses of the next answers (then `200`); 0 cuts the connection, -1 never answers. Any request of
  * `/echo/NAME` is answered by what was received; `status`, `type`, `to` (a redirect) and `encoding` in its query change that,
- * and `GET /echoed/NAME` returns all that came.
+ * and `GET /echoed/NAME` returns all that came. `/shell.js` is the code of the shell.
  */
 export default async function setup(project: TestProject) {
 	const received = new Map<string, Received[]>();
 	const statuses = new Map<string, number[]>();
+	const page = mkdtempSync(join(tmpdir(), 'runlet-page-'));
+	buildPage(page);
 	const server = createServer(async (request, response) => {
 		const name = request.url ?? '';
 		const chunks: Uint8Array[] = [];
 		for await (const chunk of request) if (chunk instanceof Uint8Array) chunks.push(chunk);
 		const body = Buffer.concat(chunks).toString('utf8');
+		if (name === '/shell.js') return response.end(readFileSync(join(page, 'shell.js')));
 		if (name.startsWith('/echo/')) return echo({ request, response, body, received });
 		if (request.method === 'GET') return response.end(JSON.stringify(received.get(name) ?? []));
 		if (request.method === 'PUT') {
@@ -41,6 +48,7 @@ export default async function setup(project: TestProject) {
 	if (address === null || typeof address === 'string') throw new Error('the receiver has no port');
 	project.provide('receiver', `http://127.0.0.1:${address.port}`);
 	return async () => {
+		rmSync(page, { recursive: true, force: true });
 		server.closeAllConnections();
 		server.close();
 		await once(server, 'close');

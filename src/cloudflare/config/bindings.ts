@@ -31,6 +31,11 @@ const kinds = {
 		methods: ['get', 'put', 'createMultipartUpload'],
 		toml: (name) => `[[r2_buckets]] with binding = "${name}", bucket_name = "runlet-files"`,
 	},
+	LOADER: {
+		what: 'a Worker Loader',
+		methods: ['load'],
+		toml: (name) => `[[worker_loaders]] with binding = "${name}"`,
+	},
 	AI: { what: 'Workers AI', methods: ['run'], toml: (name) => `[ai] with binding = "${name}"` },
 	METRICS: {
 		what: 'a dataset of Analytics Engine',

@@ -79,6 +79,7 @@ export interface Config {
 	readonly workspaceQuota: Quota;
 	readonly ai: AiBinding | undefined;
 	readonly page: PageFiles | undefined;
+	readonly loader: WorkerLoader | undefined;
 	/**
 	 * The active secrets of a source, at least one. Throws `not_configured` if there is none. An agent with secrets of its
 	 * own takes no others: a delivery that was signed for another agent is refused.
@@ -154,6 +155,7 @@ export function readConfig(env: WorkerEnv): Config {
 		},
 		ai: findBinding(env, 'AI', bindings),
 		page: findBinding(env, 'PAGE', bindings),
+		loader: findBinding(env, 'LOADER', bindings),
 		findWebhookSecrets: (source, agent) => {
 			const own = `${secretNames[source]}_${agent.toUpperCase().replaceAll('-', '_')}` as const;
 			if (env[own] !== undefined) return assertSet(readSecrets(env, own), own);

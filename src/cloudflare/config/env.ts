@@ -36,6 +36,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly PAGE?: PageFiles;
 	/** The larger files of sessions. */
 	readonly FILES?: FileBucket;
+	/** Makes the isolates in which `run_shell` runs commands. */
+	readonly LOADER?: WorkerLoader;
 	/** Workers AI. */
 	readonly AI?: AiBinding;
 	/** Analytics Engine: one point for each run. */

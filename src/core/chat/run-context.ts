@@ -2,7 +2,9 @@ import type { StateStore, ToolContext } from '../tool/index.ts';
 
 /** The context of a run's tools. */
 export interface RunContext
-	extends Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext' | 'env' | 'workspace' | 'fetch' | 'web'>> {
+	extends Partial<
+		Pick<ToolContext, 'sessionId' | 'runId' | 'skillContext' | 'env' | 'workspace' | 'shell' | 'fetch' | 'web'>
+	> {
 	/** Passed to the function `system`. */
 	readonly metadata?: Readonly<Record<string, string>>;
 	/** The state of the session. Without it the state lasts for this run. */

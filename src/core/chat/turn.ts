@@ -48,7 +48,7 @@ export function prepareTurns(
 	}
 	assertReadable(options.outputSchema);
 	assertEffort(options.reasoningEffort);
-	const { sessionId, runId = crypto.randomUUID(), workspace, fetch, web } = options.context ?? {};
+	const { sessionId, runId = crypto.randomUUID(), workspace, shell, fetch, web } = options.context ?? {};
 	const { env = noEnv, state = inMemoryState() } = options.context ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);
 	let tools: readonly Tool[] = [];
@@ -66,6 +66,7 @@ export function prepareTurns(
 		workspace,
 		fetch,
 		web,
+		shell,
 		readConversation: () => listTexts(messages),
 		onThrow: options.onToolThrow,
 		get skillContext(): SkillContext {

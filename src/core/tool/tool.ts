@@ -1,6 +1,6 @@
 import type { Env } from '../ground/env.ts';
 import type { MessagePart } from '../ground/part.ts';
-import type { Workspace } from '../workspace/index.ts';
+import type { Shell, Workspace } from '../workspace/index.ts';
 import type { JsonSchema } from './schema.ts';
 import type { ToolState } from './state.ts';
 import type { TasksShown } from './task-list.ts';
@@ -61,6 +61,8 @@ export interface ToolContext {
 	readonly fetch?: typeof globalThis.fetch;
 	/** What the tools that read the web may reach. */
 	readonly web?: WebAccess;
+	/** Runs commands over the files. In a Worker it is there if `LOADER` and `PAGE` are bound. */
+	readonly shell?: Shell;
 	/** Reads the conversation, the newest message first. */
 	readonly readConversation?: () => Iterable<ConversationText>;
 	/** Shows a note or lists of tasks to the readers of the run. Never throws; what has another form is not shown. */

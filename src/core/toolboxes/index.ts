@@ -11,6 +11,7 @@ import { applyPatchTool } from './patch/tool.ts';
 import { applyPlanTool, planChangesTool } from './plan.ts';
 import { queryJsonTool } from './query-json.ts';
 import { searchFilesTool } from './search-files.ts';
+import { runShellTool } from './shell.ts';
 import { addTasksTool, createTaskListTool, pushTaskTool, resolveTaskTool, showTasksTool } from './tasks.ts';
 import { timeTool } from './time.ts';
 import { webTools } from './web/index.ts';
@@ -83,6 +84,11 @@ export function withFiles(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 		undoChangesTool(),
 	];
 	return addTools(box, tools, context);
+}
+
+/** Adds `run_shell`. No other box has it: whoever wants a shell says so. */
+export function withShell(box: Toolbox = {}, context?: InvokeContext): Toolbox {
+	return addTools(box, [runShellTool()], context);
 }
 
 /** Adds the tools that make a planned change to several files. */

@@ -2,6 +2,7 @@
 
 export { type InMemoryOptions, inMemory } from './memory.ts';
 export type { Quota } from './quota.ts';
+export type { Shell, ShellOutcome, ShellRequest } from './shell.ts';
 export type {
 	ByteRange,
 	ChangedFile,

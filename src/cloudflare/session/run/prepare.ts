@@ -6,6 +6,7 @@ import type { AtCrashPoint } from '../../agent/crash.ts';
 import { type Agent, chooseModel, findAgent } from '../../agent/define.ts';
 import { createResolver } from '../../agent/resolver.ts';
 import type { Runtime } from '../../agent/runtime.ts';
+import { createShell } from '../../agent/shell.ts';
 import { listToolNames } from '../../agent/tool-names.ts';
 import { loadUserTools } from '../../agent/user-tools/load.ts';
 import type { Config } from '../../config/config.ts';
@@ -132,7 +133,7 @@ export function createChatOptions(
 				return loadUserTools(config, owner, new Set([...listToolNames(agent), ...ofClient]));
 			},
 		}),
-		context: { env: config.env, web: config.web },
+		context: { env: config.env, web: config.web, shell: createShell(config) },
 		skillResolver: createResolver(agent, { runtime, config, providers, owner }),
 		onToolThrow: (tool, thrown) => logThrown('tool.threw', thrown, { tool, local: config.local !== undefined }),
 		toolChoice: session.toolChoice,

@@ -1,0 +1,76 @@
+import { RunletError } from '../../core/ground/errors.ts';
+import { withTimeLimit } from '../../core/ground/time-limit.ts';
+import type { Shell, ShellOutcome, ShellRequest } from '../../core/workspace/shell.ts';
+import type { Config } from '../config/config.ts';
+import type { PageFiles } from '../config/env.ts';
+
+/** The file of the page's folder with the code of the isolate. It is no part of the Worker. */
+const file = 'shell.js';
+
+/** Milliseconds that an isolate may take beyond the time of its command: to start, and to give back its files. */
+const extraMs = 5_000;
+
+/** The most processor time of a command, in milliseconds. */
+const mostCpuMs = 30_000;
+
+/** What the isolate offers. */
+interface Isolate extends Rpc.WorkerEntrypointBranded {
+	run(request: ShellRequest): Promise<ShellOutcome>;
+}
+
+/** The code of the isolate, by the files that it was read from. */
+const codes = new WeakMap<PageFiles, Promise<string>>();
+
+/**
+ * Makes the shell of a Worker with the bindings `LOADER` and `PAGE`; nothing without them. Each command runs in an
+ * isolate of its own, which has no network and no bindings, and which nothing else ever uses.
+ */
+export function createShell({ loader, page }: Pick<Config, 'loader' | 'page'>): Shell | undefined {
+	if (loader === undefined || page === undefined) return undefined;
+	return {
+		run: async (request) => {
+			const cpuMs = Math.min(request.timeoutMs, mostCpuMs);
+			const worker = loader.load({
+				compatibilityDate: '2026-07-30',
+				// For the commands that pack and unpack.
+				compatibilityFlags: ['nodejs_compat'],
+				mainModule: file,
+				modules: { [file]: await readCode(page) },
+				globalOutbound: null,
+				env: {},
+				limits: { cpuMs, subRequests: 10_000 },
+			});
+			const isolate = worker.getEntrypoint<Isolate>();
+			try {
+				return await withTimeLimit(isolate.run(request), request.timeoutMs + extraMs, 'The command');
+			} catch (cause) {
+				throw toFailure(cause);
+			}
+		},
+	};
+}
+
+function readCode(page: PageFiles): Promise<string> {
+	const known = codes.get(page);
+	if (known !== undefined) return known;
+	const code = fetchCode(page);
+	codes.set(page, code);
+	code.catch(() => codes.delete(page));
+	return code;
+}
+
+async function fetchCode(page: PageFiles): Promise<string> {
+	const response = await page.fetch(new Request(`https://page/${file}`));
+	if (response.ok) return response.text();
+	throw new RunletError(
+		'not_configured',
+		`PAGE: has no ${file}. Bind the folder of the page of this version: node_modules/runlet/dist/page.`,
+	);
+}
+
+/** A failure of the isolate as the model reads it. One of the workspace keeps its message. */
+function toFailure(cause: unknown): RunletError {
+	if (cause instanceof RunletError) return cause;
+	const message = 'The command was stopped: it took too much time or memory. Nothing was changed. Do less at a time.';
+	return new RunletError('timeout', message, undefined, { cause });
+}
