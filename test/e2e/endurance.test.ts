@@ -3,6 +3,7 @@ import { describe, test } from 'vitest';
 import { budget } from '../endurance/budget.ts';
 import { crowd } from '../endurance/crowd.ts';
 import { cuts } from '../endurance/cuts.ts';
+import { files } from '../endurance/files.ts';
 import { fuzz } from '../endurance/fuzz.ts';
 import { kills } from '../endurance/kills.ts';
 import { leave } from '../endurance/leave.ts';
@@ -37,6 +38,10 @@ describe.concurrent('at once', () => {
 
 	test('runs at once on one budget never pass it, also when they are killed', { timeout }, () =>
 		show('budget', budget({ count: 10, kills: 3 })),
+	);
+
+	test('no change of files is half made or made twice, wherever the server is killed', { timeout }, () =>
+		show('files', files({ count: 5 })),
 	);
 
 	test('no request makes the Worker fail, however it is made', { timeout }, () => show('fuzz', fuzz({ count: 1_000 })));

@@ -16,10 +16,15 @@ const storedMessage = v.looseObject({
 });
 const page = v.object({ messages: v.array(storedMessage), cursor: v.optional(v.string()) });
 const list = v.object({ sessions: v.array(v.looseObject({ id: v.string() })), cursor: v.optional(v.string()) });
+const fileList = v.object({ files: v.array(v.looseObject({ path: v.string() })) });
+const fileChange = v.looseObject({ path: v.string(), kind: v.string(), callId: v.optional(v.string()) });
+const changeList = v.object({ changes: v.array(fileChange), cursor: v.optional(v.string()) });
 const created = v.looseObject({ id: v.string() });
 
 export type SessionState = v.InferOutput<typeof state>;
 export type StoredMessage = v.InferOutput<typeof storedMessage>;
+
+export type FileChange = v.InferOutput<typeof fileChange>;
 
 /** How a session is created: with its agent, and its budget if it has one. */
 export interface SessionFields {
@@ -91,6 +96,44 @@ export function createClient(server: Server, retries = 0) {
 				next = cursor;
 			}
 			return ids;
+		},
+		/** A session without a message. */
+		create: async (agent: string): Promise<string> => {
+			const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
+			const init = { method: 'POST', body: JSON.stringify({ agent }), headers };
+			return v.parse(created, await request('/v1/sessions', init, whole)).id;
+		},
+		/** Sends a further message. Once it is acknowledged, its run goes on by itself. */
+		send: (session: string, text: string): Promise<unknown> => {
+			const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID(), prefer: 'respond-async' };
+			return request(
+				`/v1/sessions/${session}/messages`,
+				{ method: 'POST', body: JSON.stringify({ text }), headers },
+				whole,
+			);
+		},
+		/** Takes up a run that was given up. */
+		continue: (session: string): Promise<unknown> => {
+			const headers = { 'idempotency-key': randomUUID(), prefer: 'respond-async' };
+			return request(`/v1/sessions/${session}/continue`, { method: 'POST', headers }, whole);
+		},
+		putFile: (session: string, path: string, text: string): Promise<unknown> =>
+			request(`/v1/sessions/${session}/files/${path}`, { method: 'PUT', body: text }, whole),
+		readFile: (session: string, path: string): Promise<string> =>
+			request(`/v1/sessions/${session}/files/${path}`, {}, (response) => response.text()),
+		listFiles: async (session: string): Promise<readonly string[]> =>
+			v.parse(fileList, await request(`/v1/sessions/${session}/files`, {}, whole)).files.map(({ path }) => path),
+		/** What changed in the files, as far as the journal goes. */
+		changes: async (session: string): Promise<readonly FileChange[]> => {
+			const all: FileChange[] = [];
+			for (let next: string | undefined = ''; next !== undefined; ) {
+				const query: string = next === '' ? '' : `&cursor=${next}`;
+				const asked = request(`/v1/sessions/${session}/changes?limit=200${query}`, {}, whole);
+				const { changes, cursor } = v.parse(changeList, await asked);
+				all.push(...changes);
+				next = cursor;
+			}
+			return all;
 		},
 		/** What was spent today. */
 		usage: (): Promise<unknown> => request('/v1/usage?days=1', {}, whole),

@@ -1,6 +1,7 @@
 import { budget } from './budget.ts';
 import { crowd } from './crowd.ts';
 import { cuts } from './cuts.ts';
+import { files } from './files.ts';
 import { fuzz } from './fuzz.ts';
 import { growth } from './growth.ts';
 import { kills } from './kills.ts';
@@ -25,6 +26,7 @@ export const programmes = {
 	growth,
 	budget,
 	webhooks,
+	files,
 	fuzz,
 } satisfies Readonly<Record<string, (options: Options) => Promise<Figures>>>;
 

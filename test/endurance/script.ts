@@ -6,11 +6,15 @@ export interface Asked {
 	readonly turn: number;
 	/** 1 unless this turn was asked before. */
 	readonly time: number;
+	/** The results of tools since that message. */
+	readonly results: readonly string[];
 }
 
 export interface Call {
 	readonly id: string;
-	readonly tool: 'keyed' | 'unsafe' | 'lookup';
+	readonly tool: string;
+	/** Its arguments; the intent that it is if they are missing. */
+	readonly input?: object;
 }
 
 export interface Answer {
@@ -41,7 +45,7 @@ export function oneReply(length: number): Script {
 /** Characters of one to four bytes. */
 const filler = 'plain text, Füllung, 填充 — and a 🎈. ';
 
-function readText({ tag, turn, time }: Asked, length: number): string {
+function readText({ tag, turn, time }: Omit<Asked, 'results'>, length: number): string {
 	const head = `${tag}, turn ${turn}, attempt ${time}: `;
 	const rest = Math.max(0, length - head.length);
 	return `${head}${filler.repeat(Math.ceil(rest / filler.length)).slice(0, rest)}.`;

@@ -57,9 +57,10 @@ export function createUpstream({ script, pieceLength, paceMs }: UpstreamOptions)
 			const { model, messages, ...rest } = v.parse(requestBody, body);
 			const question = messages.findLastIndex(({ role }) => role === 'user');
 			const tag = v.parse(v.string(), messages[question]?.content);
+			const results = messages.slice(question).flatMap((one) => (one.role === 'tool' ? [String(one.content)] : []));
 			const turn = messages.slice(question).filter(({ role }) => role === 'assistant').length;
 			const time = asks.filter((ask) => ask.tag === tag && ask.turn === turn).length + 1;
-			const answer = script({ tag, turn, time });
+			const answer = script({ tag, turn, time, results });
 			const promptTokens = readTokens(JSON.stringify([messages, rest.tools ?? []]));
 			const ask: Ask = { tag, turn, answer, promptTokens, completionTokens: 0, state: 'open', at, ms: 0 };
 			asks.push(ask);
@@ -87,8 +88,8 @@ async function stream(ask: Ask, model: string, response: ServerResponse, length:
 	});
 
 	for (const content of readPieces(text, length)) await send(choice({ content }), content);
-	for (const [index, { id, tool }] of calls.entries()) {
-		const json = JSON.stringify({ intent: id });
+	for (const [index, { id, tool, input = { intent: id } }] of calls.entries()) {
+		const json = JSON.stringify(input);
 		await send(
 			choice({ tool_calls: [{ index, id, type: 'function', function: { name: tool, arguments: '' } }] }),
 			tool,

@@ -5,7 +5,7 @@ import { defineAgent } from '../../src/cloudflare/agent/define.ts';
 import type { WorkerEnv } from '../../src/cloudflare/config/env.ts';
 import { createApp } from '../../src/cloudflare/routes/app.ts';
 import { createObjects } from '../../src/cloudflare/runlet/objects.ts';
-import { providers, tool } from '../../src/core/index.ts';
+import { providers, type Tool, type ToolContext, tool, toolbox } from '../../src/core/index.ts';
 import { readAbortPoint } from './crash-points.ts';
 
 declare global {
@@ -39,6 +39,17 @@ function effect(name: string, about: { readonly retry?: 'safe' } = {}) {
 }
 
 const tools = [effect('keyed', { retry: 'safe' }), effect('unsafe'), effect('lookup', { retry: 'safe' })];
+/** A tool whose result is told outside before it is stored. */
+const slowDown = (one: Tool) => ({
+	...one,
+	fn: async (input: unknown, context: ToolContext) => {
+		const result = await one.fn?.(input, context);
+		const { sessionId: session, runId, callId: key, signal } = context;
+		await post('/effect', { tool: one.name, key, intent: `${session} ${runId} ${key}`, session }, signal);
+		return result;
+	},
+});
+const fileTools = Object.values(toolbox.withCoding(toolbox.withFiles(toolbox.basic()))).map(slowDown);
 const model = 'fake/model';
 
 /** Objects of this process by their id, and how often they came to where they are aborted. */
@@ -57,6 +68,7 @@ const runtime = {
 			maxContextTokens: 250,
 			contextFull: 'truncate',
 		}),
+		defineAgent({ name: 'editor', description: 'Works on files.', model, tools: fileTools, maxOutputTokens: 1_000 }),
 		defineAgent({ name: 'writer', description: 'Writes much.', model }),
 		defineAgent({
 			name: 'hooked',
