@@ -2,8 +2,8 @@ import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { listSources } from './scripts/source-names.ts';
-import { sourceNames } from './src/cloudflare/webhooks/source.ts';
-import { callbackSecret, senders } from './test/cloudflare/webhooks/senders.ts';
+import { sourceNames } from './src/cloudflare/protocols/webhooks/source.ts';
+import { callbackSecret, senders } from './test/cloudflare/protocols/webhooks/senders.ts';
 import { secretsKeys } from './test/secrets-keys.ts';
 
 /** Tests that need no platform; those of the loop, of tools and of addresses run in Node and in workerd. */
@@ -20,7 +20,7 @@ const both = [
 	'test/core/{chat,tool,workspace}/**/*.test.ts',
 	'test/core/toolboxes/{change,look,patch,plan,query-json,search,tasks}.test.ts',
 	'test/core/toolboxes/web/*.test.ts',
-	'test/cloudflare/webhooks/**/*.test.ts',
+	'test/cloudflare/protocols/webhooks/**/*.test.ts',
 	'test/core/ground/{public-url,public-fetch}.test.ts',
 ];
 

@@ -15,7 +15,7 @@ const floors: readonly (readonly string[])[] = [
 	['core/providers'],
 	['core/index.ts'],
 	['cloudflare/log.ts', 'cloudflare/auth', 'cloudflare/wire'],
-	['cloudflare/compat', 'cloudflare/webhooks'],
+	['cloudflare/protocols'],
 	['cloudflare/objects'],
 	['cloudflare/config'],
 	['cloudflare/agent'],
@@ -29,6 +29,12 @@ const floors: readonly (readonly string[])[] = [
 
 /** The floors within a room, from the ground up. */
 const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
+	'cloudflare/protocols': [
+		['openai/schema.ts', 'client-tool.ts', 'webhooks'],
+		['protocol.ts'],
+		['openai', 'ui'],
+		['format.ts'],
+	],
 	'cloudflare/objects': [
 		['sqlite.ts', 'migrate.ts', 'durable-object.ts', 'budget.ts', 'result.ts'],
 		['storage.ts', 'reach.ts', 'session-api.ts'],

@@ -8,6 +8,7 @@ export type { WebhookMapping, WebhookMappings, WebhookMessage, WebhookOptions } 
 export type { Account, Authenticate } from './auth/account.ts';
 export { findKey } from './auth/find-key.ts';
 export { createKey, formatKeys, type KeyOptions, type KeyRecord, type NewKey, parseKeys } from './auth/key.ts';
+export { commentMark, type WebhookEvent } from './protocols/webhooks/index.ts';
 export { createRunlet, type ObjectClass, type Runlet } from './runlet/create.ts';
 export type { RunletOptions } from './runlet/options.ts';
 export { publishSkills, type SkillTexts } from './runlet/publish-skills.ts';
@@ -18,4 +19,3 @@ export {
 	type UiResponseOptions,
 } from './runlet/translate.ts';
 export { type VerifyWebhookOptions, verifyWebhook } from './runlet/webhook.ts';
-export { commentMark, type WebhookEvent } from './webhooks/index.ts';

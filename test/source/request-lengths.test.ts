@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
-import { createCompletion } from '../../src/cloudflare/compat/openai/operations.ts';
-import { answeredPart, filePart, textPart } from '../../src/cloudflare/compat/ui/request.ts';
+import { createCompletion } from '../../src/cloudflare/protocols/openai/operations.ts';
+import { answeredPart, filePart, textPart } from '../../src/cloudflare/protocols/ui/request.ts';
 import type { Operation } from '../../src/cloudflare/wire/operation.ts';
 import * as service from '../../src/cloudflare/wire/operations/service.ts';
 import * as sessions from '../../src/cloudflare/wire/operations/sessions.ts';

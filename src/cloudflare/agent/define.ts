@@ -16,7 +16,7 @@ import {
 	type Tool,
 	type ToolEntries,
 } from '../../core/tool/index.ts';
-import { sourceNames } from '../webhooks/index.ts';
+import { sourceNames } from '../protocols/webhooks/index.ts';
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
 import { type SkillSource, skillSource } from './skill-source.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { MessagePart } from '../../core/chat/index.ts';
-import type { SourceName, WebhookEvent } from '../webhooks/index.ts';
+import type { SourceName, WebhookEvent } from '../protocols/webhooks/index.ts';
 import type { Attachment } from '../wire/attachment.ts';
 import { maxWebhookBody } from '../wire/body.ts';
 

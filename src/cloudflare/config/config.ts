@@ -16,7 +16,7 @@ import type { DirectoryNamespace } from '../objects/directory/api.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
-import { type SourceName, sourceNames } from '../webhooks/source.ts';
+import { type SourceName, sourceNames } from '../protocols/webhooks/source.ts';
 import { type BindingName, bindingNames, findBinding, readBinding } from './bindings.ts';
 import {
 	type EndpointName,

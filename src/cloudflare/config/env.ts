@@ -5,7 +5,7 @@ import type { DirectoryNamespace } from '../objects/directory/api.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
-import type { SourceName } from '../webhooks/source.ts';
+import type { SourceName } from '../protocols/webhooks/source.ts';
 
 /** Providers with two variables each: `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or your own server. */
 export const endpointNames = ['ANTHROPIC', 'OPENAI', 'XAI', 'GEMINI', 'GROQ', 'DEEPSEEK', 'MISTRAL', 'OLLAMA'] as const;

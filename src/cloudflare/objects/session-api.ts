@@ -1,9 +1,9 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
 import type { JsonSchema } from '../../core/tool/index.ts';
-import type { ClientTool } from '../compat/client-tool.ts';
-import type { Format } from '../compat/format.ts';
-import type { Completion } from '../compat/openai/schema.ts';
+import type { ClientTool } from '../protocols/client-tool.ts';
+import type { Format } from '../protocols/format.ts';
+import type { Completion } from '../protocols/openai/schema.ts';
 import type { Attachment } from '../wire/attachment.ts';
 import type { filePage } from '../wire/file.ts';
 import type { runResult } from '../wire/run.ts';

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { RunletError } from '../../core/ground/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { toFailureAt } from '../compat/format.ts';
+import { toFailureAt } from '../protocols/format.ts';
 import { accessLog } from './access-log.ts';
 import { agentsRoute } from './agents.ts';
 import { chatCompletionsRoute } from './chat-completions.ts';

@@ -1,9 +1,9 @@
 import type { Run, RunEvent } from '../../core/chat/index.ts';
 import { RunletError } from '../../core/ground/errors.ts';
-import { runFailureResponse } from '../compat/openai/error.ts';
-import { chatCompletions } from '../compat/openai/protocol.ts';
-import type { Protocol } from '../compat/protocol.ts';
-import { uiProtocol } from '../compat/ui/protocol.ts';
+import { runFailureResponse } from '../protocols/openai/error.ts';
+import { chatCompletions } from '../protocols/openai/protocol.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import { uiProtocol } from '../protocols/ui/protocol.ts';
 import { toEventStream } from '../routes/respond.ts';
 
 export interface UiResponseOptions {

@@ -1,7 +1,6 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { Env } from '../../core/ground/env.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import type { ProtocolContext } from '../compat/format.ts';
 import type { Config } from '../config/config.ts';
 import type { Limit } from '../objects/budget.ts';
 import { DurableObject } from '../objects/durable-object.ts';
@@ -28,6 +27,7 @@ import type {
 	TokenRequest,
 	WrittenFile,
 } from '../objects/session-api.ts';
+import type { ProtocolContext } from '../protocols/format.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { sessionToken, TokenScope } from '../wire/token.ts';
 import { Access, toAnswerScopes } from './inbox/access.ts';

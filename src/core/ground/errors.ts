@@ -1,6 +1,6 @@
 /**
  * The error class of Runlet. Any code throws it. The app and the session convert it for the client: `toResponse` in
- * Runlet's form, a protocol's `failure` (`compat`) in the protocol's form.
+ * Runlet's form, a protocol's `failure` (`protocols`) in the protocol's form.
  */
 
 import { redactSecrets } from './redact.ts';

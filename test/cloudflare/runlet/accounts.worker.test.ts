@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Authenticate, createRunlet, defineAgent, type Runlet } from '../../../src/cloudflare/index.ts';
 import { RunletError } from '../../../src/core/ground/errors.ts';
 import { createKeys } from '../../credentials.ts';
-import { senders } from '../webhooks/senders.ts';
+import { senders } from '../protocols/webhooks/senders.ts';
 
 const agents = [
 	defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),

@@ -12,9 +12,9 @@ import {
 	toUiResponse,
 	verifyWebhook,
 } from '../../../src/cloudflare/index.ts';
-import { sourceNames } from '../../../src/cloudflare/webhooks/index.ts';
+import { sourceNames } from '../../../src/cloudflare/protocols/webhooks/index.ts';
 import { chat, providers } from '../../../src/core/index.ts';
-import { senders } from '../webhooks/senders.ts';
+import { senders } from '../protocols/webhooks/senders.ts';
 
 /** A delivery of a source, signed with its secret. */
 function sign(source: (typeof sourceNames)[number], body = JSON.stringify({ type: 'paid', action: 'opened' })) {

@@ -5,7 +5,7 @@ import {
 	completionSchema,
 	errorSchema,
 	messageSchema,
-} from '../../compat/openai/schema.ts';
+} from '../../protocols/openai/schema.ts';
 import { agent } from '../../wire/agent.ts';
 import { attachment } from '../../wire/attachment.ts';
 import { budgetSchema, budgetState } from '../../wire/budget.ts';

@@ -1,6 +1,5 @@
 import type { TerminalEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { createProtocol, type ProtocolContext } from '../../compat/format.ts';
 import { toFailure } from '../../objects/result.ts';
 import type {
 	Bytes,
@@ -11,6 +10,7 @@ import type {
 	RunStream,
 	SessionState,
 } from '../../objects/session-api.ts';
+import { createProtocol, type ProtocolContext } from '../../protocols/format.ts';
 import { createNoSuchEvent, isEnd, parseEventId, toStart } from '../events/event-id.ts';
 import { follow, type Lease } from '../events/follow.ts';
 import { createPastLog } from '../events/replay.ts';

@@ -1,10 +1,10 @@
 import type { Message } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { makeTokenKey } from '../../auth/token.ts';
-import type { ClientTool } from '../../compat/client-tool.ts';
 import type { Amount, Limit } from '../../objects/budget.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
 import { guardStorage, type Storage } from '../../objects/storage.ts';
+import type { ClientTool } from '../../protocols/client-tool.ts';
 import { CallRows } from './calls.ts';
 import { type MessageRecord, MessageRows, messageStride } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';

@@ -7,7 +7,7 @@ import { errorBody, failures } from '../../../../src/cloudflare/wire/error.ts';
 import type { Answer, Operation } from '../../../../src/cloudflare/wire/operation.ts';
 import { request } from '../../../client.ts';
 import { play } from '../../../script.ts';
-import { senders } from '../../webhooks/senders.ts';
+import { senders } from '../../protocols/webhooks/senders.ts';
 import * as described from './operations.ts';
 
 const operations = new Map(Object.entries<Operation>(described));

@@ -1,6 +1,6 @@
-import { joinBytes, toHex } from '../../core/ground/bytes.ts';
-import { RunletError } from '../../core/ground/errors.ts';
-import { isRecord, parseJson } from '../../core/ground/json.ts';
+import { joinBytes, toHex } from '../../../core/ground/bytes.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { isRecord, parseJson } from '../../../core/ground/json.ts';
 import { isSigned } from './signature.ts';
 import type { RawDelivery, Signed, Source, WebhookEvent } from './source.ts';
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
-import type { SourceName } from '../../../src/cloudflare/webhooks/index.ts';
-import worker from '../../worker.ts';
+import type { SourceName } from '../../../../src/cloudflare/protocols/webhooks/index.ts';
+import worker from '../../../worker.ts';
 import { senders } from './senders.ts';
 
 /** A delivery to an agent of the Worker under test. */

@@ -1,7 +1,7 @@
 import * as ai5 from 'ai5';
 import * as ai6 from 'ai6';
 import * as ai7 from 'ai7';
-import type { UiChunk } from '../../../../src/cloudflare/compat/ui/chunk.ts';
+import type { UiChunk } from '../../../../src/cloudflare/protocols/ui/chunk.ts';
 
 /** A message as a client holds it, as far as tests look into it. */
 export interface SeenMessage {

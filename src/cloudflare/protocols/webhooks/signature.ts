@@ -1,4 +1,4 @@
-import { parseDigest } from '../../core/ground/bytes.ts';
+import { parseDigest } from '../../../core/ground/bytes.ts';
 
 /** HMAC-SHA256, which all sources sign with, by WebCrypto. */
 const algorithm = { name: 'HMAC', hash: 'SHA-256' };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { toConversation } from '../../../../src/cloudflare/compat/openai/conversation.ts';
-import { type ClientMessage, completionRequest } from '../../../../src/cloudflare/compat/openai/schema.ts';
+import { toConversation } from '../../../../src/cloudflare/protocols/openai/conversation.ts';
+import { type ClientMessage, completionRequest } from '../../../../src/cloudflare/protocols/openai/schema.ts';
 import { listOpenCalls, toSendable } from '../../../../src/core/chat/message.ts';
 import { check } from '../../../../src/core/ground/check.ts';
 import { RunletError } from '../../../../src/core/ground/errors.ts';

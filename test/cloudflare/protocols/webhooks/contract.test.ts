@@ -2,8 +2,8 @@ import { sign as octokitSign } from '@octokit/webhooks-methods';
 import * as fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { sourceNames, sources, verify } from '../../../src/cloudflare/webhooks/index.ts';
-import { isAuthentic } from '../../../src/cloudflare/webhooks/verify.ts';
+import { sourceNames, sources, verify } from '../../../../src/cloudflare/protocols/webhooks/index.ts';
+import { isAuthentic } from '../../../../src/cloudflare/protocols/webhooks/verify.ts';
 import { delivery, senders } from './senders.ts';
 
 const at = 1_614_265_330;

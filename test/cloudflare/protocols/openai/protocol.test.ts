@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
-import { refusalResponse, runFailureResponse } from '../../../../src/cloudflare/compat/openai/error.ts';
-import { chatCompletions } from '../../../../src/cloudflare/compat/openai/protocol.ts';
-import type { Completion } from '../../../../src/cloudflare/compat/openai/schema.ts';
+import { refusalResponse, runFailureResponse } from '../../../../src/cloudflare/protocols/openai/error.ts';
+import { chatCompletions } from '../../../../src/cloudflare/protocols/openai/protocol.ts';
+import type { Completion } from '../../../../src/cloudflare/protocols/openai/schema.ts';
 import type { RunEvent, TerminalEvent } from '../../../../src/core/chat/index.ts';
 import { RunletError } from '../../../../src/core/ground/errors.ts';
 

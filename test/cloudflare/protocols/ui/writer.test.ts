@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { UiChunk } from '../../../../src/cloudflare/compat/ui/chunk.ts';
-import { toUiMessage } from '../../../../src/cloudflare/compat/ui/message.ts';
-import { type UiMessageHead, UiWriter } from '../../../../src/cloudflare/compat/ui/writer.ts';
+import type { UiChunk } from '../../../../src/cloudflare/protocols/ui/chunk.ts';
+import { toUiMessage } from '../../../../src/cloudflare/protocols/ui/message.ts';
+import { type UiMessageHead, UiWriter } from '../../../../src/cloudflare/protocols/ui/writer.ts';
 import type { RunEvent, TerminalEvent } from '../../../../src/core/chat/index.ts';
 import { readings, type SeenMessage } from './clients.ts';
 
