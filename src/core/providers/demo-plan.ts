@@ -3,6 +3,7 @@ import type { Tool } from '../tool/index.ts';
 import { getProperties, getRequired } from '../tool/schema.ts';
 import { type Done, planFiles } from './demo-files.ts';
 import { findSum } from './demo-sum.ts';
+import { planReading } from './demo-web.ts';
 
 /** An action for a message: a call, or a question if an argument is missing. */
 export type Action =
@@ -19,6 +20,8 @@ export function planActions(message: string, system: string, tools: readonly Too
 	const text = message.slice(0, 2_000);
 	const files = planFiles(message, tools, done);
 	if (files.length > 0) return [...planSkillReads(text, system, tools), ...files];
+	const pages = planReading(text, tools, done);
+	if (pages.length > 0) return [...planSkillReads(text, system, tools), ...pages];
 	const sums = planSum(text, tools);
 	const used = new Set(sums.flatMap((action) => ('tool' in action ? [action.tool] : [])));
 	const others = tools

@@ -16,6 +16,7 @@ import { demoEmbedding } from './demo-embedding.ts';
 import { type Done, reportFiles } from './demo-files.ts';
 import { toForm } from './demo-output.ts';
 import { askMark, findSign, planActions, skillTools } from './demo-plan.ts';
+import { reportReading } from './demo-web.ts';
 
 export interface DemoOptions {
 	/** The pause between two deltas in milliseconds, so that a person sees the stream. The default is 0. */
@@ -80,7 +81,10 @@ function answer(
 		return { text: announce(todo.tool, todo.input), toolCalls: [{ id, name: todo.tool, input: todo.input }] };
 	}
 	const hasFiles = actions.some((action) => 'tool' in action && /^(plan_changes|write_file)$/.test(action.tool));
-	const said = done.map((one) => (hasFiles ? reportFiles(one) : undefined) ?? report(one));
+	const hasPages = actions.some((action) => 'tool' in action && action.tool === 'web_fetch');
+	const said = done.map(
+		(one) => (hasPages ? reportReading(one) : hasFiles ? reportFiles(one) : undefined) ?? report(one),
+	);
 	const parts = [
 		...said.filter((text) => text !== ''),
 		...actions.flatMap((action) => ('ask' in action ? [action.ask] : [])),
