@@ -18,6 +18,8 @@ import {
 	type ToolCall,
 	type ToolState,
 	tool,
+	type Workspace,
+	workspace,
 } from '../core/index.ts';
 import { noEnv } from '../core/tool/tool.ts';
 
@@ -34,6 +36,8 @@ export interface TestSessionOptions {
 	readonly skills?: readonly Skill[];
 	/** What the tools remember already, by key. */
 	readonly state?: Readonly<Record<string, unknown>>;
+	/** The files that are there already, by their paths. */
+	readonly files?: Readonly<Record<string, string | Uint8Array>>;
 }
 
 /** A session in memory: an agent, a scripted model, and everything else as it is. */
@@ -50,6 +54,8 @@ export interface TestSession {
 	readonly requests: providers.ScriptedProvider['requests'];
 	/** What the tools remember. */
 	readonly state: ToolState;
+	/** The files that the tools work on. */
+	readonly workspace: Workspace;
 }
 
 /**
@@ -62,6 +68,7 @@ export function createTestSession(agent: Agent, options: TestSessionOptions): Te
 
 class MemorySession implements TestSession {
 	readonly state: ToolState;
+	readonly workspace: Workspace;
 	readonly #agent: Agent;
 	readonly #options: TestSessionOptions;
 	readonly #model: providers.ScriptedProvider;
@@ -76,6 +83,7 @@ class MemorySession implements TestSession {
 		this.#options = options;
 		this.#model = providers.scripted(options.script);
 		this.state = tool.inMemoryState(options.state);
+		this.workspace = workspace.inMemory(options.files);
 	}
 
 	get messages(): readonly Message[] {
@@ -133,7 +141,14 @@ class MemorySession implements TestSession {
 				chatFn,
 				chatStreamFn,
 				skillResolver: this.#createResolver(),
-				context: { sessionId: 'test', env: this.#env, metadata, skillContext, state: this.state },
+				context: {
+					sessionId: 'test',
+					env: this.#env,
+					metadata,
+					skillContext,
+					state: this.state,
+					workspace: this.workspace,
+				},
 				approved: this.#approved.map(({ id }) => id),
 				asked: question === undefined ? [] : [question],
 				onMessage: (message) => {

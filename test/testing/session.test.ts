@@ -1,4 +1,4 @@
-import { askUser, chat, parts, tool } from 'runlet';
+import { askUser, chat, parts, tool, toolbox } from 'runlet';
 import { defineAgent } from 'runlet/cloudflare';
 import { callTool, callTools, createTestSession } from 'runlet/testing';
 import * as v from 'valibot';
@@ -53,6 +53,17 @@ test('a test of an agent is ten lines', async () => {
 });
 
 describe('a session in memory', () => {
+	test('has files for its tools', async () => {
+		const tools = Object.values(toolbox.withFiles(toolbox.basic()));
+		const clerk = defineAgent({ name: 'clerk', description: 'Files things.', model: 'demo', tools });
+		const session = createTestSession(clerk, {
+			script: [callTool('edit_file', { path: 'a.txt', oldText: 'one', newText: 'two' }), 'Done.'],
+			files: { 'a.txt': 'one' },
+		});
+		await session.send('Change it.');
+		expect((await session.workspace.readLines('a.txt')).text).toBe('two');
+	});
+
 	test('keeps its conversation, and shows what the model was sent', async () => {
 		const session = createTestSession(desk, {
 			script: ['Hello.', 'Yes.'],
