@@ -1,10 +1,13 @@
 /** What `npm start` does with a Wrangler that ends slowly: a small program acts as Wrangler. */
+import type { ChildProcess } from 'node:child_process';
+import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as v from 'valibot';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { DevServer } from '../../src/command/dev/dev-server.ts';
 
 let folder: string;
@@ -12,6 +15,11 @@ beforeAll(async () => {
 	folder = await mkdtemp(join(tmpdir(), 'runlet-'));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The processes that were started. Node tells of each. */
+const children: ChildProcess[] = [];
+const started = v.object({ process: v.custom<ChildProcess>((one) => typeof one === 'object') });
+subscribe('child_process', (message) => children.push(v.parse(started, message).process));
 
 /** It asks the test for a URL what it shall do. */
 const program = `
@@ -22,8 +30,18 @@ const does = await ask('does');
 if (does === 'fail') {
 	process.send(JSON.stringify({ event: 'worker', port: 2 }));
 	await ask('up');
+	await new Promise((sent) => process.send(JSON.stringify({ event: 'replacing', at: Date.now() }), sent));
 	console.error('✘ [ERROR] Uncaught TypeError: at load\\n\\n    at null.<anonymous> (agent.ts:1:1)\\n');
 	await ask('end');
+	process.exit(1);
+}
+if (does === 'reload') {
+	process.send(JSON.stringify({ event: 'worker', port: 2 }));
+	await ask('up');
+	await ask('later');
+	process.send(JSON.stringify({ event: 'replacing', at: Date.now() }));
+	process.send(JSON.stringify({ event: 'worker', port: 3 }));
+	await ask('reloaded');
 	process.exit(1);
 }
 if (does === 'watch nothing')
@@ -32,22 +50,31 @@ else process.send(JSON.stringify({ event: 'worker', port: 1 }));
 setInterval(() => {}, 1_000);
 `;
 
-/** Starts a server whose first Wrangler does as it is told, and whose second one runs. */
-async function startServer(first: 'fail' | 'watch nothing') {
+/** Starts a server whose Wranglers do as they are told until the last of them, which runs. */
+async function startServer(
+	first: 'fail' | 'watch nothing' | 'reload',
+	{ lives: mostLives = 2, onLater = () => {} }: { readonly lives?: number; readonly onLater?: () => void } = {},
+) {
 	const file = join(folder, 'wrangler.mjs');
 	await writeFile(file, program);
 	let lives = 0;
-	const [mistake, ending, wasUp, up, over] = [
+	let [wasUp, wasReloaded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+	const [mistake, ending, up, over] = [
 		Promise.withResolvers<void>(),
 		Promise.withResolvers<() => void>(),
-		Promise.withResolvers<void>(),
 		Promise.withResolvers<number>(),
 		Promise.withResolvers<number>(),
 	];
 	const control = createServer((req, res) => {
-		if (req.url === '/does') res.end(lives++ === 0 ? first : 'run');
-		else if (req.url === '/up') void wasUp.promise.then(() => res.end());
-		else ending.resolve(() => void res.end());
+		if (req.url === '/does') {
+			[wasUp, wasReloaded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+			res.end(++lives < mostLives ? first : 'run');
+		} else if (req.url === '/up') void wasUp.promise.then(() => res.end());
+		else if (req.url === '/reloaded') void wasReloaded.promise.then(() => res.end());
+		else if (req.url === '/later') {
+			onLater();
+			res.end();
+		} else ending.resolve(() => void res.end());
 	});
 	control.listen(0, '127.0.0.1');
 	await once(control, 'listening');
@@ -57,7 +84,7 @@ async function startServer(first: 'fail' | 'watch nothing') {
 		args: [`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`],
 		json: false,
 		print: () => {},
-		onUp: ({ port }) => (port === 1 ? up.resolve(port) : wasUp.resolve()),
+		onUp: ({ port }) => (port === 1 ? up.resolve(port) : port === 2 ? wasUp.resolve() : wasReloaded.resolve()),
 		onMistake: () => mistake.resolve(),
 		onEnd: over.resolve,
 	});
@@ -67,10 +94,10 @@ async function startServer(first: 'fail' | 'watch nothing') {
 		mistake: mistake.promise,
 		/** Resolves when the first Wrangler ends, with what lets it. */
 		ending: ending.promise,
-		/** Expects that the second Wrangler runs, and ends all. */
-		async expectSecond() {
+		/** Expects that the last Wrangler runs, and ends all. */
+		async expectLast() {
 			expect(await up.promise).toBe(1);
-			expect([lives, await server.findAddress()]).toEqual([2, { port: 1, isSecure: false }]);
+			expect([lives, await server.findAddress()]).toEqual([mostLives, { port: 1, isSecure: false }]);
 			server.stop('SIGTERM');
 			expect(await over.promise).toBe(0);
 			control.close();
@@ -79,25 +106,50 @@ async function startServer(first: 'fail' | 'watch nothing') {
 }
 
 test('a file that is saved while Wrangler still ends because of an error is not lost: it is started again', async () => {
-	const { server, mistake, ending, expectSecond } = await startServer('fail');
+	const { server, mistake, ending, expectLast } = await startServer('fail');
 	const [letEnd] = await Promise.all([ending, mistake]);
 	await expect(server.findAddress()).rejects.toThrow('The Worker does not run: agent.ts:1:1: TypeError: at load');
 	server.retry(Date.now() + 1);
 	letEnd();
-	await expectSecond();
+	await expectLast();
 });
 
 test('a file that is saved after the first build of a Wrangler failed starts another', async () => {
-	const { server, mistake, expectSecond } = await startServer('watch nothing');
+	const { server, mistake, expectLast } = await startServer('watch nothing');
 	await mistake;
 	await expect(server.findAddress()).rejects.toThrow('The Worker does not run: agent.ts:1:10: Unexpected ";"');
 	server.retry(Date.now() + 1);
-	await expectSecond();
+	await expectLast();
 });
 
 test('a file that is saved during a first build that fails is not lost: another Wrangler is started', async () => {
-	const { server, mistake, expectSecond } = await startServer('watch nothing');
+	const { server, mistake, expectLast } = await startServer('watch nothing');
 	server.retry(Date.now() + 1);
 	await mistake;
-	await expectSecond();
+	await expectLast();
+});
+
+test('a build that had read what was saved and ended Wrangler is not tried again until another file is saved', async () => {
+	const { server, mistake, ending, expectLast } = await startServer('fail');
+	const wrangler = children.at(-1);
+	const before = children.length;
+	server.retry();
+	const [letEnd] = await Promise.all([ending, mistake]);
+	const closed = wrangler && once(wrangler, 'close');
+	letEnd();
+	await closed;
+	expect(children).toHaveLength(before);
+	await expect(server.findAddress()).rejects.toThrow('The Worker does not run');
+	server.retry();
+	await expectLast();
+});
+
+test('a Wrangler that ends just after a reload has run since its Worker first answered, so it is started again each time', async () => {
+	const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+	const { expectLast } = await startServer('reload', {
+		lives: 6,
+		onLater: () => clock.mockReturnValue(performance.now() + 2_000),
+	});
+	await expectLast();
+	clock.mockRestore();
 });
