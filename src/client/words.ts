@@ -38,6 +38,13 @@ export function findSkillName(name: string, input: unknown): string | undefined 
 	return typeof skill === 'string' ? skill : undefined;
 }
 
+/** Takes the diff out of a tool's result, if it has one. `rest` is the result without it. */
+export function splitDiff(output: unknown): { readonly diff?: string; readonly rest: unknown } {
+	if (typeof output !== 'object' || output === null || !('diff' in output)) return { rest: output };
+	const { diff, ...rest } = output;
+	return typeof diff === 'string' && diff !== '' ? { diff, rest } : { rest: output };
+}
+
 /** Parses the streamed input of a tool call. Returns the text itself if it is not JSON, and `{}` for nothing. */
 export function parseInput(json: string): unknown {
 	if (json.trim() === '') return {};

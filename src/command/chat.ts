@@ -12,6 +12,7 @@ import {
 } from '../client/index.ts';
 import { toText } from '../client/words.ts';
 import { toMessageText } from '../core/ground/errors.ts';
+import { commandUsage, findCommand } from './chat/commands.ts';
 import { createWriter, endLine, print, toOneLine } from './chat/terminal.ts';
 import { UsageError } from './command.ts';
 import { assertNotTakenByNpm } from './npm-options.ts';
@@ -29,6 +30,9 @@ no terminal, each line of it is a message.
   --key KEY       an API key, where Runlet wants one (default: RUNLET_API_KEY)
   --url URL       where Runlet is (default: RUNLET_URL, else http://127.0.0.1:8787)
   --help          this text
+
+In a conversation these lines are no messages:
+${commandUsage}
 
 Ctrl-C stops an answer; at the prompt, or pressed again, it leaves.
 The answer goes to standard output, everything else to standard error.`;
@@ -103,7 +107,7 @@ async function sayAll(chat: Chat, messages: Iterable<string> | AsyncIterable<str
 	process.on('SIGINT', onInterrupt(chat));
 	for await (const message of messages) {
 		if (message.trim() === '') continue;
-		if (!(await show(chat, sayLine(chat, message)))) return 1;
+		if (!(await carryOut(chat, message))) return 1;
 	}
 	return 0;
 }
@@ -130,7 +134,23 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 		input.prompt();
 		const { done, value } = await lines.next();
 		if (done) return leave(chat, 0);
-		if (value.trim() !== '') await show(chat, sayLine(chat, value));
+		if (value.trim() !== '') await carryOut(chat, value);
+	}
+}
+
+/** Carries out a line: a command, or something to say. Returns false, and shows the reason, if that failed. */
+async function carryOut(chat: Chat, line: string): Promise<boolean> {
+	const command = findCommand(line, chat.client, chat.session.id);
+	if (command === undefined) return show(chat, sayLine(chat, line));
+	try {
+		await command();
+		return true;
+	} catch (error) {
+		if (!(error instanceof ClientError)) throw error;
+		print('red', describeError(error, chat.url));
+		return false;
+	} finally {
+		endLine();
 	}
 }
 

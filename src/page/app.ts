@@ -76,8 +76,8 @@ async function showSession(id: string, signal: AbortSignal): Promise<void> {
 		const { session, messages } = await client.loadSession(id, { signal });
 		pickAgent(session.agent);
 		transcript.addHistory(messages);
-		await desk.open(id, signal);
 		tail.toEnd();
+		void desk.open(id, signal);
 	} finally {
 		if (!signal.aborted) transcript.root.removeAttribute('aria-busy');
 	}
@@ -104,6 +104,7 @@ async function send(text: string): Promise<void> {
 		if (sessionId === undefined) {
 			sessionId = (await client.createSession({ agent: page.agent.value }, { signal })).id;
 			history.pushState(null, '', `?session=${encodeURIComponent(sessionId)}`);
+			desk.use(sessionId, signal);
 		}
 		const message = { text: said, attachments: files.length > 0 ? files : undefined };
 		await play(client.sendMessage(sessionId, message, { signal }), signal);

@@ -1,25 +1,40 @@
-/** What a chat works on, beside its conversation: its task lists. */
+/** What a chat works on, beside its conversation: its task lists and its files. */
 
 import type { SessionClient } from '../client/sessions.ts';
 import type { RunEvent } from '../client/types.ts';
 import { find } from './element.ts';
 import { createTaskLists } from './task-lists.ts';
+import { createWorkspaceView, type FileClient } from './workspace.ts';
 
 /** Keeps the desk as the session has it. It is an aid: where it cannot be read, the chat goes on without it. */
-export function createDesk(client: Pick<SessionClient, 'listTasks'>) {
+export function createDesk(client: Pick<SessionClient, 'listTasks'> & FileClient) {
 	const tasks = createTaskLists(find('#tasks', HTMLDetailsElement));
+	const files = createWorkspaceView(find('#workspace', HTMLDetailsElement), client);
+	/** The lists that events have shown. They are newer than what is read meanwhile. */
+	const told = new Set<string>();
 	return {
 		clear() {
+			told.clear();
 			tasks.clear();
+			files.clear();
 		},
+		/** Shows the desk of a new session, which has nothing on it yet. */
+		use: files.use,
 		/** Shows the desk of a session. */
 		async open(id: string, signal: AbortSignal) {
+			files.use(id, signal);
+			void files.refresh();
 			const lists = await client.listTasks(id, { signal }).catch(() => []);
-			if (!signal.aborted) tasks.show(lists);
+			if (!signal.aborted) tasks.show(lists.filter((list) => !told.has(list.id)));
 		},
 		/** Takes the events of its runs. */
 		apply(event: RunEvent) {
-			if (event.type === 'tasks') tasks.show(event.lists);
+			if (event.type === 'tasks') {
+				tasks.show(event.lists);
+				for (const { id } of event.lists) told.add(id);
+			}
+			const mayHaveFiles = event.type === 'run.started' || (event.type === 'step' && event.toolResults.length > 0);
+			if (mayHaveFiles) void files.refresh();
 		},
 	};
 }

@@ -19,6 +19,11 @@ export function createTail(node: HTMLElement) {
 		{ passive: true },
 	);
 
+	// Its height changes with what stands beside it.
+	new ResizeObserver(() => {
+		if (isAtEnd) toEnd();
+	}).observe(node);
+
 	return {
 		toEnd,
 		/** To be called after the element has grown. */

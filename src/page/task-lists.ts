@@ -33,7 +33,7 @@ export function createTaskLists(root: HTMLDetailsElement) {
 				views.set(list.id, view);
 				if (known === undefined) body.append(view.root);
 				view.update(list);
-				summary.textContent = withoutTurns(`${list.title}: ${describeTasks(list)}`);
+				summary.textContent = withoutTurns(`${describeTasks(list)} · ${list.title}`);
 			}
 			if (lists.length === 0 || !root.hidden) return;
 			root.hidden = false;

@@ -1,8 +1,9 @@
 /** A tool call on the page: a line that says what was asked and answered, which opens to show all of it. */
 
 import type { RunEvent } from '../client/types.ts';
-import { findSkillName, parseInput } from '../client/words.ts';
+import { findSkillName, parseInput, splitDiff } from '../client/words.ts';
 import { shownTypes } from './attachments.ts';
+import { createDiff } from './diff.ts';
 import { element, withoutTurns } from './element.ts';
 
 const wordsOfState = {
@@ -54,15 +55,16 @@ export function createToolCall(name: string) {
 
 		setResult(value: unknown, isError: boolean, parts: readonly ResultPart[] = []) {
 			setState(isError ? 'failed' : 'done');
-			const text = toFullText(value);
+			const { diff, rest } = splitDiff(value);
+			const text = toFullText(rest);
 			output.textContent = text;
 			const isShort = text.length <= 80 && !text.includes('\n');
 			answer.textContent = isError || (isShort && !root.classList.contains('skill')) ? text.slice(0, 200) : '';
-			body.querySelector('.images')?.remove();
+			for (const old of body.querySelectorAll('.images, .diff')) old.remove();
 			const images = parts.flatMap(createImage);
-			if (images.length === 0) return;
-			body.append(element('div', 'images', ...images));
-			root.open = true;
+			if (images.length > 0) body.append(element('div', 'images', ...images));
+			if (diff !== undefined) body.append(createDiff(diff));
+			if (images.length > 0 || diff !== undefined) root.open = true;
 		},
 
 		/** It was allowed, so its result is to come. */

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import { type Browser, chromium, type JSHandle, type Page } from 'playwright-core';
@@ -100,6 +101,14 @@ async function load<M>(name: string): Promise<JSHandle<M>> {
 
 const prose = () => page.locator('.prose').last();
 const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
+const shotIn = process.env.SHOTS;
+const shoot = async (name: string) => {
+	if (shotIn === undefined) return;
+	for (const colorScheme of ['light', 'dark'] as const) {
+		await page.emulateMedia({ colorScheme });
+		await page.screenshot({ path: `${shotIn}/${name}-${colorScheme}.png` });
+	}
+};
 const runEnds = () => page.locator('#send').waitFor();
 const readTexts = (selector: string) => page.locator(selector).allTextContents();
 
@@ -432,6 +441,76 @@ describe('a chat', () => {
 	});
 });
 
+describe('the agent coder', () => {
+	test('shows the diff of its plan, changes the files once that is allowed, and they are there to download', async () => {
+		await page.goto(server.url);
+		await page.locator('#agent option[value="coder"]').waitFor({ state: 'attached' });
+		await page.selectOption('#agent', 'coder');
+		await page.click('#examples >> text=Make a greeting page.');
+		await sees('.open-call', 'apply_plan');
+		expect(await page.locator('.call .diff .added', { hasText: '<h1 id="greeting">Hello</h1>' }).isVisible()).toBe(
+			true,
+		);
+		expect(await readTexts('.task')).toEqual([
+			...['Next: Write index.html', 'Open: Write style.css', 'Open: Write greeting.js'],
+		]);
+		expect(await page.locator('#workspace').isVisible()).toBe(false);
+		await page.locator('.call .diff').scrollIntoViewIfNeeded();
+		await shoot('coder-plan');
+
+		await page.click('.open-call >> text=Allow');
+		await sees('.prose', 'Done: created index.html, created style.css, created greeting.js.');
+		for (const isReloaded of [false, true]) {
+			if (isReloaded) await page.reload();
+			await sees('#tasks summary', '3 of 3 done');
+			await sees('#workspace summary', '3, ');
+			if ((await page.locator('#workspace').getAttribute('open')) === null) await page.click('#workspace > summary');
+			await page.locator('.change').nth(2).waitFor();
+			expect(await readTexts('.file-row .path')).toEqual(['greeting.js', 'index.html', 'style.css']);
+			expect((await readTexts('.change > summary')).map((text) => text.slice(0, 12)).sort()).toEqual([
+				...['createdgreet', 'createdindex', 'createdstyle'],
+			]);
+			await page.locator('.change > summary', { hasText: 'style.css' }).click();
+			expect(await page.locator('.change .added', { hasText: 'place-items: center;' }).isVisible()).toBe(true);
+			await page.locator('.change > summary', { hasText: 'style.css' }).click();
+		}
+		await shoot('coder-files');
+		const coming = page.waitForEvent('download');
+		await page.getByRole('button', { name: 'Download greeting.js' }).click();
+		const download = await coming;
+		expect(download.suggestedFilename()).toBe('greeting.js');
+		expect(await readFile(await download.path(), 'utf8')).toMatch(/^const hour = [\s\S]*Good \$\{time\}!`;\n$/);
+
+		await page.setViewportSize({ width: 420, height: 800 });
+		await page.locator('.change > summary', { hasText: 'index.html' }).click();
+		expect(await page.getByRole('button', { name: 'Download index.html' }).isVisible()).toBe(true);
+		const right = await page
+			.locator('.download')
+			.first()
+			.evaluate((one) => one.getBoundingClientRect().right);
+		expect(right).toBeLessThanOrEqual(420);
+		const width = await page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth));
+		expect(width).toBeLessThanOrEqual(420);
+		await shoot('coder-narrow');
+	});
+
+	test('leaves the files as they are where its plan is denied', async () => {
+		await page.goto(server.url);
+		await page.locator('#agent option[value="coder"]').waitFor({ state: 'attached' });
+		await page.selectOption('#agent', 'coder');
+		await page.click('#examples >> text=Make a greeting page.');
+		await sees('.open-call', 'apply_plan');
+		await page.fill('.open-call input', 'Not today');
+		await page.click('.open-call >> text=Deny');
+		await sees('.prose', 'Not today');
+		await runEnds();
+		expect(await page.locator('#workspace').isVisible()).toBe(false);
+		expect(await readTexts('.task')).toEqual([
+			...['Failed: Write index.html', 'Failed: Write style.css', 'Failed: Write greeting.js'],
+		]);
+	});
+});
+
 describe('what the wire may bring', () => {
 	/** Opens a session with these messages of earlier runs and task lists, whose newest run says `events`. */
 	async function open(events: RunEvent[], messages: Partial<Message>[] = [], lists: TaskList[] = []) {
@@ -445,6 +524,7 @@ describe('what the wire may bring', () => {
 		);
 		await page.route('**/v1/sessions/played/messages', (route) => route.fulfill({ json: { messages } }));
 		await page.route('**/v1/sessions/played/tasks', (route) => route.fulfill({ json: { lists } }));
+		await page.route('**/v1/sessions/played/files?*', (route) => route.fulfill({ json: { files: [] } }));
 		await page.route('**/v1/sessions/played/events', (route) =>
 			route.fulfill({ contentType: 'text/event-stream', body: stream.join('') }),
 		);
@@ -497,8 +577,8 @@ describe('what the wire may bring', () => {
 			}) as TaskList;
 		const readLines = () => page.locator('.task').evaluateAll((lines) => lines.map((line) => `${line.textContent}`));
 		await open([done], [], [list('a', 'Old', 'done', 'done')]);
+		await sees('#tasks summary', 'Tasks2 of 2 done · Old');
 		expect(await page.locator('#tasks').getAttribute('open')).toBe(null);
-		expect(await readTexts('#tasks summary')).toEqual(['TasksOld: 2 of 2 done']);
 
 		await open([{ type: 'tasks', id: 'c', lists: [list('a', 'Make', 'done', undefined, undefined)] }, done]);
 		expect(await page.locator('#tasks').getAttribute('open')).toBe('');
@@ -515,7 +595,7 @@ describe('what the wire may bring', () => {
 			done,
 		]);
 		expect(await readLines()).toEqual(['Next: <b>First</b>', 'Done: Make 0', 'Failed: Make 1 no net']);
-		expect(await readTexts('#tasks summary')).toEqual(['TasksMore: no tasks yet']);
+		expect(await readTexts('#tasks summary')).toEqual(['Tasksno tasks yet · More']);
 		expect(await readTexts('#tasks h3')).toEqual(['Make', 'More']);
 		await page.click('#new');
 		expect(await page.locator('#tasks').isVisible()).toBe(false);

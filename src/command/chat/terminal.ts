@@ -10,6 +10,7 @@ import {
 	describeUsage,
 	findSkillName,
 	parseInput,
+	splitDiff,
 } from '../../client/words.ts';
 
 /** Prints the events of a run. */
@@ -30,7 +31,9 @@ export function createWriter() {
 		const call = calls.get(id);
 		calls.delete(id);
 		if (call?.isShown && !isError) return;
-		print(isError ? 'red' : 'dim', `← ${calls.size > 0 && call ? `${call.name}: ` : ''}${toOneLine(output)}`);
+		const { diff, rest } = splitDiff(output);
+		print(isError ? 'red' : 'dim', `← ${calls.size > 0 && call ? `${call.name}: ` : ''}${toOneLine(rest)}`);
+		if (diff !== undefined) printDiff(diff);
 	}
 
 	let isThinking = false;
@@ -38,12 +41,8 @@ export function createWriter() {
 		hasFailed: () => hasFailed,
 		write(event: RunEvent) {
 			switch (event.type) {
-				case 'text': {
-					const text = toPrintable(event.text);
-					process.stdout.write(text);
-					if (text !== '') isInLine = !text.endsWith('\n');
-					return;
-				}
+				case 'text':
+					return printText(event.text);
 				case 'reasoning':
 					if (!isThinking) print('dim', '· thinking');
 					isThinking = true;
@@ -98,13 +97,26 @@ export function createWriter() {
 	};
 }
 
+/** The most lines of a diff that are printed. */
+const mostLines = 200;
+
+/** Prints a unified diff. */
+export function printDiff(diff: string) {
+	const lines = diff.trimEnd().split('\n');
+	for (const line of lines.slice(0, mostLines)) {
+		const isHead = /^(\+\+\+|---|@@) /.test(line);
+		print(isHead ? 'dim' : line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'dim', `  ${line}`);
+	}
+	if (lines.length > mostLines) print('dim', `  … ${lines.length - mostLines} more lines`);
+}
+
 /** The most tasks of a list that are printed. */
 const mostTasks = 12;
 
 const marks = { done: '[x]', failed: '[!]', open: '[ ]' };
 
 /** Prints a list of tasks: a long one from two tasks before the first open one on. */
-function printTasks(list: TaskList) {
+export function printTasks(list: TaskList) {
 	const { title, tasks } = list;
 	print('bold', `· ${toOneLine(title)}: ${describeTasks(list)}`);
 	const next = tasks.findIndex(({ outcome }) => outcome === undefined);
@@ -122,13 +134,20 @@ function printTasks(list: TaskList) {
 /** Whether the current line has a part of the answer. */
 let isInLine = false;
 
+/** Writes text to standard output. */
+export function printText(given: string) {
+	const text = toPrintable(given);
+	process.stdout.write(text);
+	if (text !== '') isInLine = !text.endsWith('\n');
+}
+
 export function endLine() {
 	if (isInLine) process.stdout.write('\n');
 	isInLine = false;
 }
 
 /** Writes a line to standard error. */
-export function print(style: 'dim' | 'bold' | 'red' | 'yellow', text: string) {
+export function print(style: 'dim' | 'bold' | 'red' | 'green' | 'yellow', text: string) {
 	endLine();
 	process.stderr.write(`${styleText(style, toPrintable(text), { stream: process.stderr })}\n`);
 }
