@@ -1,8 +1,9 @@
 /** The agents that this Worker serves. Add yours: one file, one line here. */
 
 import { assistant } from './assistant.ts';
+import { coder } from './coder.ts';
 import { researcher } from './researcher.ts';
 import { support } from './support.ts';
 import { triage } from './triage.ts';
 
-export const agents = [assistant, researcher, support, triage];
+export const agents = [assistant, support, triage, coder, researcher];

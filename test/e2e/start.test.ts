@@ -2,6 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createClient, type RunEvent } from '../../src/client/index.ts';
 import { claimPort } from '../port.ts';
 import { startRunlet } from '../runlet.ts';
 
@@ -88,6 +89,67 @@ test('npm run chat asks for the result that a run waits for, and goes on with it
 	expect(stdout).toContain('issue_refund answered: receipt 77');
 });
 
+test('coder plans a change of three files, and makes it once a person allowed it', async () => {
+	const client = createClient(runlet.url);
+	const { id } = await client.createSession({ agent: 'coder' });
+	const readChange = async (message: string) => {
+		const asked = await Array.fromAsync(client.sendMessage(id, message));
+		const before = (await client.listFiles(id)).files;
+		const [call] = (await client.getSession(id)).toolCalls ?? [];
+		expect(call).toMatchObject({ name: 'apply_plan', kind: 'approval' });
+		const events = await Array.fromAsync(client.submitResults(id, [{ id: call?.id ?? '', approve: true }]));
+		return { plan: readOutput(asked, 'diff'), before, end: events.at(-1) };
+	};
+	const paths = ['greeting.js', 'index.html', 'style.css'];
+	const made = await readChange('Make a greeting page.');
+	expect(made.before).toEqual([]);
+	expect(made.plan.match(/^\+\+\+ b\/.*$/gm)?.sort()).toEqual(paths.map((path) => `+++ b/${path}`));
+	expect(made.end).toMatchObject({ type: 'done', text: expect.stringMatching(/^Done: created index.html, /) });
+	expect((await client.listFiles(id)).files.map(({ path }) => path)).toEqual(paths);
+
+	const blocks = paths.map((path) => `\`\`\`txt ${path}\nnew ${path}\n\`\`\``).join('\n');
+	const changed = await readChange(`Change all of them:\n${blocks}`);
+	expect(changed.plan).toContain('+new style.css');
+	expect(changed.plan).toContain('-\t\t<h1 id="greeting">Hello</h1>');
+	expect(await Promise.all(paths.map(async (path) => (await client.readFile(id, path)).text()))).toEqual(
+		paths.map((path) => `new ${path}\n`),
+	);
+	const { changes } = await client.listChanges(id);
+	expect(changes.map(({ kind }) => kind)).toEqual([...Array(3).fill('changed'), ...Array(3).fill('created')]);
+	expect((await client.listTasks(id)).flatMap(({ tasks }) => tasks.map(({ outcome }) => outcome))).toEqual(
+		Array(6).fill('done'),
+	);
+});
+
+test('in the terminal, coder’s plan is shown as a diff and allowed by a word; files, changes and tasks are printed', async () => {
+	const lines = ['Make a greeting page.', 'yes', '/files', '/files style.css', '/changes', '/tasks', '/files none.txt'];
+	const input = lines.map((line) => `'${line}'`).join(' ');
+	const said = await shell(
+		`printf '%s\\n' ${input} | NO_COLOR=1 npm run -s chat -- --url ${runlet.url} --agent coder 2>&1 || true`,
+	);
+	expect(said.stdout.split('\n')).toEqual(
+		expect.arrayContaining([
+			'  +++ b/style.css',
+			'The run waits for somebody to allow apply_plan.',
+			'Done: created index.html, created style.css, created greeting.js.',
+			expect.stringMatching(/^style\.css {4}\d+ bytes$/),
+			'	place-items: center;',
+			'created style.css',
+			'  [x] Write style.css',
+			expect.stringMatching(/none\.txt.*\(not_found\)$/),
+		]),
+	);
+});
+
+function readOutput(events: readonly RunEvent[], field: string): string {
+	const found = events.flatMap((event) =>
+		event.type === 'tool_result' && typeof event.output === 'object' && event.output !== null
+			? Object.entries(event.output).flatMap(([name, value]) => (name === field ? [String(value)] : []))
+			: [],
+	);
+	return found.join('');
+}
+
 test('the page is served, under a policy that lets it load nothing but itself', async () => {
 	const page = await fetch(`${runlet.url}/`);
 	expect(page.headers.get('content-type')).toContain('text/html');
@@ -100,7 +162,7 @@ test('the example skills are published, and the agents see those that they name'
 		await (await fetch(`${runlet.url}/v1/agents`)).text(),
 	);
 	const readSkills = (name: string) => agents.find((agent) => agent.name === name)?.skills.map((skill) => skill.name);
-	expect(readSkills('assistant')).toEqual(['customer-tone', 'escalation', 'receipts']);
+	expect(readSkills('assistant')).toEqual(['customer-tone', 'escalation', 'greeting-page', 'receipts']);
 	expect(readSkills('support')).toEqual(['customer-tone', 'escalation']);
 });
 

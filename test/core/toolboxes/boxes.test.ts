@@ -48,10 +48,31 @@ describe('the boxes', () => {
 		}
 	});
 
+	const read = (path: string) => readFileSync(join(import.meta.dirname, '../../..', path), 'utf8');
+	const boxes = [
+		['Look', toolbox.basic()],
+		['Lists of tasks', toolbox.withTask()],
+		['Read the web', toolbox.withWeb()],
+		['Change files', toolbox.withFiles()],
+		['Plan changes', toolbox.withCoding()],
+	] as const;
+
 	test('docs/tools.md lists every tool of all boxes, with its description', () => {
-		const page = readFileSync(join(import.meta.dirname, '../../../docs/tools.md'), 'utf8');
-		const rows = Object.values(toolbox.all()).map(({ name, description }) => `| \`${name}\` | ${description} |`);
-		expect(page).toContain(rows.join('\n'));
+		expect(boxes.flatMap(([, box]) => Object.keys(box)).sort()).toEqual(Object.keys(toolbox.all()).sort());
+		const page = read('docs/tools.md');
+		for (const [title, box] of boxes) {
+			const rows = Object.values(box).map(({ name, description }) => `| \`${name}\` | ${description} |`);
+			expect(page.split(`### ${title}\n`)[1]?.split('\n### ')[0]).toContain(rows.join('\n'));
+		}
+	});
+
+	test('README names every tool of all boxes, with a link to where it is described', () => {
+		const lines = read('README.md').split('\n');
+		for (const [title, box] of boxes) {
+			const anchor = title.toLowerCase().replaceAll(' ', '-');
+			const line = lines.find((one) => one.includes(`(docs/tools.md#${anchor})`));
+			for (const name of Object.keys(box)) expect(line).toContain(`\`${name}\``);
+		}
 	});
 
 	test('every tool of all boxes has a strict, closed specification', () => {
