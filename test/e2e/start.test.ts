@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -62,6 +63,18 @@ test('a request goes straight to the Worker: Wrangler’s own proxy, which loses
 	} finally {
 		process.kill(proxy, 'SIGCONT');
 	}
+});
+
+test('a file of 5 MB comes back byte for byte, and one that is too large is refused', async () => {
+	const at = `${runlet.url}/v1/sessions`;
+	const headers = { 'content-type': 'application/json' };
+	const made = await fetch(at, { method: 'POST', headers, body: JSON.stringify({ agent: 'assistant' }) });
+	const file = `${runlet.url}${made.headers.get('location')}/files/data/five.bin`;
+	const bytes = randomBytes(5_000_000);
+	expect((await fetch(file, { method: 'PUT', body: bytes })).status).toBe(201);
+	expect(Buffer.from(await (await fetch(file)).arrayBuffer()).equals(bytes)).toBe(true);
+	expect((await fetch(file, { method: 'PUT', body: Buffer.alloc(110_000_000) })).status).toBe(413);
+	expect((await fetch(`${runlet.url}/healthz`)).status).toBe(200);
 });
 
 test('the first event of the stream arrives before the last one is produced', async () => {

@@ -17,6 +17,7 @@ import type { LedgerNamespace } from '../objects/ledger/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
 import { type SourceName, sourceNames } from '../protocols/webhooks/source.ts';
+import { maxFile } from '../wire/body.ts';
 import { type BindingName, bindingNames, findBinding, readBinding } from './bindings.ts';
 import {
 	type EndpointName,
@@ -95,8 +96,8 @@ export interface Config {
 	readonly github: { readonly token: string | undefined; readonly baseURL: string };
 }
 
-/** Bytes of a file, without a bucket and with one. */
-const [mostInObject, mostInBucket] = [4_194_304, 104_857_600];
+/** Bytes of a file where no bucket is bound. */
+const mostInObject = 4_194_304;
 
 const known = new WeakMap<WorkerEnv, Config>();
 
@@ -151,7 +152,7 @@ export function readConfig(env: WorkerEnv): Config {
 		workspaceQuota: {
 			files: mostFiles,
 			bytes: mostBytes,
-			fileBytes: files === undefined ? mostInObject : mostInBucket,
+			fileBytes: files === undefined ? mostInObject : maxFile,
 		},
 		ai: findBinding(env, 'AI', bindings),
 		page: findBinding(env, 'PAGE', bindings),

@@ -12,6 +12,8 @@ export function allowOrigins({ authenticate }: RouteOptions) {
 		origin: (origin, c: Context<RouteEnv>) => (isAllowedPage(c, origin) ? origin : null),
 		allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
 		exposeHeaders: [
+			'Content-Disposition',
+			'Content-Range',
 			'ETag',
 			'Idempotent-Replayed',
 			'Location',

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { bodyTooLarge, maxBody, maxWebhookBody } from '../../cloudflare/wire/body.ts';
+import { bodyTooLarge, maxBody, maxFile, maxWebhookBody } from '../../cloudflare/wire/body.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 
 /** The body of a request. */
@@ -50,7 +50,7 @@ export function createUploads(given: Partial<UploadLimits> = {}, basePath = '') 
 	return async (req: IncomingMessage): Promise<Upload | undefined> => {
 		const isGiven = req.headers['content-length'] !== undefined || req.headers['transfer-encoding'] !== undefined;
 		if (!isGiven) return { ...noBody, isGiven };
-		const { bytes = req.url?.startsWith(`${basePath}/v1/webhooks/`) ? maxWebhookBody : maxBody } = limits;
+		const { bytes = findLimit(req.url?.slice(basePath.length) ?? '') } = limits;
 		if (Number(req.headers['content-length'] ?? 0) > bytes) throw bodyTooLarge(bytes);
 		if (count >= limits.count) throw tooMany();
 		const { promise, resolve, reject } = Promise.withResolvers<Upload | undefined>();
@@ -89,6 +89,12 @@ export function createUploads(given: Partial<UploadLimits> = {}, basePath = '') 
 			req.off('data', take);
 		}
 	};
+}
+
+/** The most bytes of a body by the path of its route. */
+function findLimit(path: string): number {
+	if (path.startsWith('/v1/webhooks/')) return maxWebhookBody;
+	return /^\/v1\/sessions\/[^/]+\/files\//.test(path) ? maxFile : maxBody;
 }
 
 function tooMany(): RunletError {
