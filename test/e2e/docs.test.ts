@@ -68,7 +68,7 @@ afterAll(async () => {
 	await rm(project, { recursive: true, force: true });
 });
 
-test('all code compiles', async () => {
+test('all code of the docs compiles', async () => {
 	const { stdout } = await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project]).catch(
 		(error: { stdout: string }) => error,
 	);

@@ -74,12 +74,12 @@ describe('what was typed wrong is told in our own words, before anything is star
 		expect(names.filter((name) => !known.has(name) && !known.has(name.replace(/^no-/, '')))).toEqual([]);
 	});
 
-	test('--help is ours', async () => {
+	test('--help is the text of runlet and not of Wrangler', async () => {
 		const { code, stdout } = await runScript('start', ['--help']);
 		expect([code, stdout]).toEqual([0, expect.stringContaining('npm start -- [OPTIONS]')]);
 	});
 
-	test('a port that somebody has', async () => {
+	test('a port that another program has is told before anything is started', async () => {
 		const { createServer } = await import('node:net');
 		const server = createServer().listen(0, '127.0.0.1');
 		await once(server, 'listening');
@@ -111,7 +111,7 @@ describe('npm run deploy -- --dry-run runs what would be deployed, and says what
 		return [status, stderr];
 	}
 
-	test('variables and models', async () => {
+	test('it names variables and models that are wrong', async () => {
 		const [status, stderr] = await dryRun('wrangler.toml', (text) =>
 			text.replace('[assets]', '[vars]\nDAY_BUDGET_USD = "lots"\nMODEL = "gtp-5"\n\n[assets]'),
 		);

@@ -178,7 +178,7 @@ describe('an abort', () => {
 describe('the usage that was seen is kept on abort', () => {
 	const usage = { inputTokens: 10 };
 
-	test('that of the turns before', async () => {
+	test('the usage of the turns before is kept', async () => {
 		const { error } = await aborting((begun) => ({
 			script: [{ ...calling(echoCall('a')), usage }],
 			options: { tools: [readTool('echo', begun)] },
@@ -186,7 +186,7 @@ describe('the usage that was seen is kept on abort', () => {
 		expect(error).toMatchObject({ code: 'cancelled', data: { usage } });
 	});
 
-	test('that of the turn that was cut off, as its provider says it when it is aborted', async () => {
+	test('the usage of the cut-off turn is kept as its provider tells it on abort', async () => {
 		const { error } = await aborting((begun) => ({
 			script: [
 				{ ...calling(echoCall('a')), usage },

@@ -13,7 +13,7 @@ describe('estimates', () => {
 		).toBe(20);
 	});
 
-	test('calls and results count', () => {
+	test('calls and results of tools count as their JSON', () => {
 		const call = { id: 'a', name: 'echo', input: { text: 'x'.repeat(400) } };
 		expect(chat.countTokensHeuristic([chat.assistantMessage('', [call])], 'm')).toBeGreaterThan(100);
 		const result = chat.toolResultMessage({ id: 'a', output: { rows: 'x'.repeat(400) }, isError: false });
@@ -98,11 +98,11 @@ describe('the loop', () => {
 		expect(result.text).toBe('fine');
 	});
 
-	test('below it there is none', async () => {
+	test('a conversation below the threshold gives no warning', async () => {
 		expect(only((await finish(['fine'], { maxContextTokens: 1_300 }, thousand)).events, 'warning')).toEqual([]);
 	});
 
-	test('warnContextPct says from where', async () => {
+	test('warnContextPct sets the threshold of the warning', async () => {
 		const options = { maxContextTokens: 10_000, warnContextPct: 0.05 };
 		expect(only((await finish(['fine'], options, thousand)).events, 'warning')).toHaveLength(1);
 	});

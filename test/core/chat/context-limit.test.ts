@@ -21,7 +21,7 @@ describe('truncate', () => {
 		expect(names(requests[0]?.messages)).toEqual(['q8', 'a8', 'q9', 'a9', 'now']);
 	});
 
-	test('within the limit nothing is left out', async () => {
+	test('leaves nothing out of a conversation within the limit', async () => {
 		const { requests, events } = await finish(['fine'], truncate(5_000), history);
 		expect(requests[0]?.messages).toEqual(history);
 		expect(only(events, 'warning')).toEqual([]);
@@ -51,7 +51,7 @@ describe('truncate', () => {
 		expect(error.data).toMatchObject({ limit: 300, total: 504 });
 	});
 
-	test('countTokensFn decides what fits', async () => {
+	test('leaves out what does not fit by countTokensFn', async () => {
 		const countTokensFn = async (messages: readonly Message[]) => 100 * messages.length;
 		const { requests } = await finish(['fine'], { ...truncate(1_000), countTokensFn }, history);
 		expect(names(requests[0]?.messages)).toEqual(['q8', 'a8', 'q9', 'a9', 'now']);

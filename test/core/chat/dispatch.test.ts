@@ -26,13 +26,13 @@ describe('dispatchChat', () => {
 		expect((await chat.dispatchChat(options, messages, tools))?.text).toBe('explicit');
 	});
 
-	test('else the provider of the model is asked', async () => {
+	test('without a function of its own the provider of the model is asked', async () => {
 		expect((await chat.dispatchChat({ model: 'mine', providers: [registered] }, messages, tools))?.text).toBe(
 			'registered',
 		);
 	});
 
-	test('else it is unknown_model', async () => {
+	test('without a provider that knows the model it rejects with unknown_model', async () => {
 		expect((await refusal(chat.dispatchChat({ model: 'claude-x' }, messages))).code).toBe('unknown_model');
 	});
 
@@ -81,7 +81,7 @@ describe('dispatchChatStream', () => {
 		expect(reply?.text).toBe('registered');
 	});
 
-	test('else it is unknown_model', async () => {
+	test('without a provider that knows the model it rejects with unknown_model', async () => {
 		expect((await refusal(chat.dispatchChatStream({ model: 'claude-x' }, messages, []))).code).toBe('unknown_model');
 	});
 

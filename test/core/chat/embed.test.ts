@@ -14,7 +14,7 @@ describe('chat.embed', () => {
 		expect(given).toEqual([[1], [3], [2]]);
 	});
 
-	test('asks nobody for no texts', async () => {
+	test('asks no provider if there are no texts', async () => {
 		const embedFn = (): never => {
 			throw new Error('asked');
 		};

@@ -63,7 +63,7 @@ describe('a model function that gives a text', () => {
 	});
 });
 
-test('no parts are no text', () => {
+test('flattenParts gives an empty text for no parts', () => {
 	expect(chat.flattenParts(undefined)).toBe('');
 	expect(chat.flattenParts([])).toBe('');
 });

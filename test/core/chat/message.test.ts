@@ -63,13 +63,13 @@ describe('parts', () => {
 });
 
 describe('messageText', () => {
-	test('it is the content', () => {
+	test('gives the content of a message', () => {
 		expect(chat.messageText(chat.userMessage('Hi'))).toBe('Hi');
 		expect(chat.messageText(chat.assistantMessage('Hello!'))).toBe('Hello!');
 		expect(chat.messageText({ role: 'system', content: 'Be brief.' })).toBe('Be brief.');
 	});
 
-	test('it is the flattened parts where there are any', () => {
+	test('gives the flattened parts of a message that has parts', () => {
 		const parts = [chat.textPart('a'), chat.textPart('b')];
 		expect(chat.messageText({ role: 'user', content: 'old', parts })).toBe('a\n\nb');
 	});

@@ -104,7 +104,7 @@ describe('the bound', () => {
 		expect(readText(events)).toBe('Half of');
 	});
 
-	test('passed, a fallback is asked', async () => {
+	test('once it is passed, a fallback is asked', async () => {
 		const options = { maxRetries: 0, fallbacks: ['scripted-b'] };
 		const { result, events, requests } = await played([cut(reset), 'Whole.'], options);
 		expect(result?.text).toBe('Whole.');

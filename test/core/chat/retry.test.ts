@@ -71,7 +71,7 @@ describe('a failure that stays is not retried', () => {
 describe('the number of retries', () => {
 	const busy = httpError(503);
 
-	test('is 2', async () => {
+	test('is 2 if nothing else is said', async () => {
 		expect((await timed([busy, busy, 'Hi'])).result?.text).toBe('Hi');
 		const { error, requests } = await timed([busy, busy, busy, 'never']);
 		expect(error?.code).toBe('overloaded');
@@ -90,7 +90,7 @@ describe('the number of retries', () => {
 });
 
 describe('the wait before a retry', () => {
-	test('grows', async () => {
+	test('grows with each retry', async () => {
 		const busy = httpError(503);
 		const random = vi.spyOn(Math, 'random').mockReturnValue(0.5);
 		const one = (await timed([busy, 'Hi'])).waited;

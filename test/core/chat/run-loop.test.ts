@@ -140,7 +140,7 @@ describe('the cap on turns', () => {
 		expect(turns).toBe(10);
 	});
 
-	test('is maxIterations where given', async () => {
+	test('is maxIterations if that is set', async () => {
 		let turns = 0;
 		const chatStreamFn = (): ChatReply => {
 			turns++;

@@ -64,7 +64,7 @@ describe('skills in the loop', () => {
 });
 
 describe('a skill resolver in the loop', () => {
-	test('wins over skills', async () => {
+	test('wins over options.skills', async () => {
 		const skillResolver = skill.inMemoryResolver([refund]);
 		const { requests } = await finish(['Hi'], { skills: [greet], skillResolver });
 		expect(requests[0]?.system).toBe(skill.buildIndex([refund]));

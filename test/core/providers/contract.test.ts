@@ -656,7 +656,7 @@ describe('workers-ai with an older model, beside the contract', () => {
 	const dialect = dialects.find(({ name }) => name === 'workers-ai') ?? dialects[0];
 	if (dialect === undefined) throw new Error('there are no dialects');
 
-	test('a text', async () => {
+	test('answers a text, streamed and whole, as the others do', async () => {
 		const { streamedReply, wholeReply, deltas } = await both(dialect, {
 			events: plainEvents('Grüße from the model.'),
 			body: plainBody('Grüße from the model.'),

@@ -178,7 +178,7 @@ describe.each(dialects)('$name', (dialect) => {
 		});
 
 		describe('an abort closes the connection, as the server sees it:', () => {
-			test('in the middle', async () => {
+			test('in the middle of its answer', async () => {
 				const controller = new AbortController();
 				const { shown, onDelta } = firstText();
 				server.play(async (exchange) => {

@@ -352,7 +352,7 @@ describe('openai: a request', () => {
 	describe('takes nothing from the environment', () => {
 		afterEach(() => vi.unstubAllEnvs());
 
-		test('but what the settings say', async () => {
+		test('and goes by its settings, though the environment says something else', async () => {
 			vi.stubEnv('OPENAI_API_KEY', 'sk-environment');
 			vi.stubEnv('OPENAI_ORG_ID', 'org-environment');
 			vi.stubEnv('OPENAI_BASE_URL', 'https://environment.example');

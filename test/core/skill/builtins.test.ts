@@ -95,7 +95,7 @@ describe('apply_skill', () => {
 	const apply = (ctx: unknown, skillContext?: Record<string, unknown>, context = {}) =>
 		output(skill.builtinApplySkill(skills, skillContext), 'apply_skill', { name: 'echo', ctx }, context);
 
-	test("the model's ctx reaches bodyFn", async () => {
+	test("gives bodyFn the model's ctx", async () => {
 		expect(await apply({ topic: 'refund' })).toBe('{"topic":"refund"}');
 	});
 

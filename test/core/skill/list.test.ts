@@ -21,7 +21,7 @@ describe('indexLine', () => {
 });
 
 describe('buildIndex', () => {
-	test('nothing gives an empty text', () => {
+	test('gives an empty text for no skills', () => {
 		expect(skill.buildIndex([])).toBe('');
 	});
 

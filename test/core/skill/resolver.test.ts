@@ -22,7 +22,7 @@ describe('inMemoryResolver', () => {
 		expect(await resolver.readFn('constructor')).toBeUndefined();
 	});
 
-	test('cannot search', () => {
+	test('has no search of its own', () => {
 		expect(resolver.searchFn).toBeUndefined();
 	});
 
@@ -68,7 +68,7 @@ describe('effectiveResolver', () => {
 		expect(await skill.effectiveResolver(undefined, all)?.listFn(turn)).toEqual(all);
 	});
 
-	test('undefined and [] give undefined', () => {
+	test('gives undefined for undefined and for no skills', () => {
 		expect(skill.effectiveResolver(undefined, undefined)).toBeUndefined();
 		expect(skill.effectiveResolver(undefined, [])).toBeUndefined();
 	});

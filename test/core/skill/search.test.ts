@@ -40,7 +40,7 @@ describe('searchSkillsOf', () => {
 		);
 	});
 
-	test('minScore leaves weaker hits out', () => {
+	test('leaves out hits below minScore', () => {
 		fc.assert(
 			fc.property(skills, query, fc.integer({ min: 1, max: 9 }), (all, needle, minScore) => {
 				const whole = skill.searchSkillsOf(all, needle, { limit: 1_000 });
@@ -50,7 +50,7 @@ describe('searchSkillsOf', () => {
 		);
 	});
 
-	test('an empty query finds nothing', () => {
+	test('finds nothing for an empty query', () => {
 		fc.assert(fc.property(skills, (all) => skill.searchSkillsOf(all, '', { minScore: 0 }).length === 0));
 	});
 

@@ -129,7 +129,7 @@ describe('loadBody', () => {
 		},
 	);
 
-	test('what bodyFn throws is thrown', async () => {
+	test('rejects with what bodyFn throws', async () => {
 		const bodyFn = () => {
 			throw new Error('no data');
 		};

@@ -194,7 +194,7 @@ describe('isAvailable', () => {
 		expect(await tool.dispatch([own], call, { sessionId: 's2' })).toMatchObject({ isError: true });
 	});
 
-	test('one that throws says no', async () => {
+	test('a function that throws makes its tool unavailable', async () => {
 		const own = record(() => 'ran', {
 			isAvailable: () => {
 				throw new Error('no');

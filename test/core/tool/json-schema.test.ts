@@ -55,7 +55,7 @@ describe('a schema that no input can be checked by is refused by define, with it
 		);
 	});
 
-	test('what a tool gives, too', () => {
+	test('a schema of the output is refused, too', () => {
 		const record = { name: 'it', description: 'd', inputSchema: { type: 'object' }, outputSchema: { pattern: '(' } };
 		expect(() => tool.define(record)).toThrow(/^outputSchema: pattern: /);
 	});
@@ -149,7 +149,7 @@ describe('input that is nested deep', () => {
 		expect(await call(schema, wrong)).toMatchObject({ isError: true, output: expect.stringMatching(/^(a\.){89}a: /) });
 	});
 
-	test('toolbox.perform says so', async () => {
+	test('is an invalid_argument to toolbox.perform', async () => {
 		const box = toolbox.build([take({ type: 'object' })]);
 		expect(await toolbox.perform('it', { a: deepInput(5_000) }, box)).toMatchObject({
 			ok: false,

@@ -40,7 +40,7 @@ describe('forAgent', () => {
 		expect(tools.map(({ name }) => name)).toEqual(['myapp/search', 'web', 'last']);
 	});
 
-	test('nothing gives nothing', () => {
+	test('gives no tools for no entries', () => {
 		expect(tool.forAgent([])).toEqual([]);
 	});
 
@@ -64,7 +64,7 @@ describe('forAgent', () => {
 });
 
 describe('findByName', () => {
-	test('finds a tool', () => {
+	test('finds a tool by its name', () => {
 		const tools = tool.forAgent([search, weather]);
 		expect(tool.findByName(tools, 'weather')).toBe(tools[1]);
 	});

@@ -80,7 +80,7 @@ describe('the boxes', () => {
 			expect(spec).toMatchObject({ strict: true, parameters: { type: 'object', additionalProperties: false } });
 	});
 
-	test('what changes something runs alone', () => {
+	test('have only sequential tools among those that change something', () => {
 		const harmless = [...Object.keys(toolbox.basic()), ...Object.keys(toolbox.withWeb()), 'show_tasks'];
 		for (const [name, tool] of Object.entries(toolbox.all()))
 			expect([name, tool.sequential ?? false]).toEqual([name, !harmless.includes(name)]);

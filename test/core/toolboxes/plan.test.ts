@@ -90,7 +90,7 @@ describe('a plan', () => {
 		expect(message).not.toContain('edits.7');
 	});
 
-	test('is used once', async () => {
+	test('is carried out at most once', async () => {
 		const { call, fail } = callOn(box, files);
 		const { planId } = Object(await call('plan_changes', { summary: 's', edits }));
 		await call('apply_plan', { planId });

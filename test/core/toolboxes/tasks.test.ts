@@ -97,7 +97,7 @@ describe('task lists', () => {
 		});
 	});
 
-	test('have bounds', async () => {
+	test('refuse more lists and tasks than their bounds', async () => {
 		const { call, fail } = callOn(box);
 		await call('create_task_list', { title: 'Long', tasks: Array.from({ length: 200 }, (_, n) => `${n}`) });
 		expect(await fail('push_task', { listId: 'list-1', task: 'more' })).toMatch(/at most 200 tasks/);

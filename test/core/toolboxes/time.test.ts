@@ -26,12 +26,12 @@ describe('get_time', () => {
 		expect((await ask({ timeZone: 'Pacific/Auckland' })).output).toContain('22 November 2026');
 	});
 
-	test('summer time counts', async () => {
+	test('gives the time of a zone in summer, too', async () => {
 		expect((await ask({ timeZone: 'Europe/Paris' })).output).toContain('13:34:56');
 		expect((await ask({ timeZone: 'Europe/Paris' }, new Date('2026-07-01T12:00:00Z'))).output).toContain('14:00:00');
 	});
 
-	test('midnight is 00, not 24', async () => {
+	test('gives midnight as 00, not 24', async () => {
 		expect((await ask({}, new Date('2026-11-21T00:00:00Z'))).output).toContain('00:00:00');
 	});
 

@@ -70,7 +70,7 @@ describe('find and isSequential', () => {
 });
 
 describe('perform', () => {
-	test('gives the value', async () => {
+	test('gives the value of the tool', async () => {
 		expect(await toolbox.perform('rename', { from: 'a', to: 'b' }, box)).toEqual({ ok: true, value: 'a b undefined' });
 	});
 
@@ -98,7 +98,7 @@ describe('perform', () => {
 		},
 	);
 
-	test('invalid_argument, by name', async () => {
+	test('an argument that the schema refuses is invalid_argument, and the message names it', async () => {
 		const outcome = await toolbox.perform('rename', { from: 'a', to: 7 }, box);
 		expect(outcome).toMatchObject({
 			ok: false,
@@ -106,12 +106,12 @@ describe('perform', () => {
 		});
 	});
 
-	test('invalid_argument: a readArgs that throws', async () => {
+	test('a readArgs that throws is invalid_argument', async () => {
 		const outcome = await toolbox.perform('log', {}, { log: { ...log, readArgs: broken } });
 		expect(outcome).toMatchObject({ ok: false, error: { kind: 'invalid_argument', message: 'hook broke' } });
 	});
 
-	test('failed: the tool threw', async () => {
+	test('a tool that throws is failed', async () => {
 		const outcome = await toolbox.perform('log', {}, { log: { ...log, fn: broken } });
 		expect(outcome).toEqual({ ok: false, error: { kind: 'failed', message: 'hook broke' } });
 	});

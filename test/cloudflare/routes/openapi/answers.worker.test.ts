@@ -238,7 +238,7 @@ test('every answer to a webhook is described', async () => {
 	await ask(described.followRun, { id: String(sessionId) });
 });
 
-test('files are described', async () => {
+test('the answers of the routes of files are as described', async () => {
 	const id = await create();
 	const at = (operation: Operation) => ({ ...operation, path: operation.path.replace(':path', 'notes/plan.md') });
 	await ask(at(described.putFile), { id, body: 'Begin.' });
@@ -253,7 +253,7 @@ test('files are described', async () => {
 	await ask(at(described.getFile), { id });
 });
 
-test('AI SDK pages are described', async () => {
+test('the answers of the routes of AI SDK pages are as described', async () => {
 	const chat = { messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] };
 	const at = (operation: Operation, id: string) => ({
 		...operation,

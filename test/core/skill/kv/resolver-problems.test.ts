@@ -108,7 +108,7 @@ describe('how much is listed', () => {
 		expect(await resolver.moreFn?.(turn)).toBe(1);
 	});
 
-	test('nothing beyond listLimit without alwaysOn', async () => {
+	test('a set beyond listLimit without alwaysOn lists nothing', async () => {
 		const { resolver } = store(two, { listLimit: 10 });
 		expect(await resolver.listFn(turn)).toEqual([]);
 		expect(await resolver.moreFn?.(turn)).toBe(2);

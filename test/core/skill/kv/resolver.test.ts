@@ -130,7 +130,7 @@ describe('what searchFn goes by', () => {
 		expect(reads).toEqual(['skill:index', 'skill:search:s1']);
 	});
 
-	test('limit and minScore hold', async () => {
+	test('gives no more hits than limit, and none below minScore', async () => {
 		const { resolver } = searchable();
 		expect(names(await resolver.searchFn?.('books customers', { limit: 1 }))).toHaveLength(1);
 		expect(await resolver.searchFn?.('books customers', { minScore: 1_000 })).toEqual([]);
