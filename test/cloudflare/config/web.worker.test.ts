@@ -1,0 +1,37 @@
+/** What the tools that read the web may reach in a Worker. */
+import { env } from 'cloudflare:test';
+import { expect, inject, test } from 'vitest';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
+import { toolbox } from '../../../src/core/index.ts';
+
+const receiver = inject('receiver');
+const { port } = new URL(receiver);
+const read = (url: string, { LOCAL }: { readonly LOCAL: string }) =>
+	toolbox.perform('web_fetch', { url }, toolbox.withWeb(), { web: readConfig({ ...env, LOCAL }).web });
+const hosts = [
+	'127.0.0.1',
+	'127.1',
+	'0x7f.1',
+	'2130706433',
+	'[::ffff:127.0.0.1]',
+	'[::1]',
+	'localhost',
+	'foo.localhost',
+];
+
+test.each(hosts)('deployed, %s is never asked', async (host) => {
+	const outcome = await read(`http://${host}:${port}/echo/web-deployed`, { LOCAL: 'false' });
+	expect(outcome).toMatchObject({ ok: false, error: { kind: 'invalid_argument' } });
+	expect(await (await fetch(`${receiver}/echoed/web-deployed`)).json()).toEqual([]);
+});
+
+test('under npm start this machine is read, and a redirect stays on it', async () => {
+	const outcome = await read(`${receiver}/echo/web-local?type=text/plain`, { LOCAL: 'true' });
+	expect(outcome).toMatchObject({
+		ok: true,
+		value: { contentType: 'text/plain', text: expect.stringContaining('web-local') },
+	});
+	const to = encodeURIComponent('http://169.254.169.254/latest/meta-data');
+	const away = await read(`${receiver}/echo/web-away?status=302&to=${to}`, { LOCAL: 'true' });
+	expect(away).toMatchObject({ ok: false, error: { message: expect.stringMatching(/^url: /) } });
+});
