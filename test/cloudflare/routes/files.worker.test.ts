@@ -1,7 +1,8 @@
 /** The files of a session over HTTP. */
-import { env, SELF } from 'cloudflare:test';
+import { env, runInDurableObject, SELF } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { createSession, request, restart } from '../../client.ts';
+import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+import { createSession, readObject, readState, request, restart } from '../../client.ts';
 
 interface Page {
 	readonly files: readonly { readonly path: string; readonly size: number; readonly mime: string }[];
@@ -86,6 +87,18 @@ describe('files over HTTP', () => {
 		expect(new Uint8Array(await part.arrayBuffer())).toEqual(bytes.slice(9_000_000, 9_000_010));
 		expect((await SELF.fetch(`http://localhost/v1/sessions/${id}`, { method: 'DELETE' })).status).toBe(204);
 		await expect.poll(async () => (await env.FILES.list({ prefix: `sessions/${id}/` })).objects).toEqual([]);
+	});
+
+	test('what reached the bucket before the object died, and no file names, is removed from it', async () => {
+		const id = await createSession();
+		const key = `sessions/${id}/orphan`;
+		await runInDurableObject(readObject(id), (_, { storage }) =>
+			new SessionStore(storage).outbox.beginWriting(key, Date.now()),
+		);
+		await env.FILES.put(key, 'bytes');
+		await restart(id);
+		await readState(id);
+		await expect.poll(() => env.FILES.head(key)).toBeNull();
 	});
 
 	test('a client that has the newest version gets no bytes, and a range of a small file is answered', async () => {

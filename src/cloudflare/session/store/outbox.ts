@@ -29,6 +29,8 @@ export interface Outgoing {
 
 /** The pause before the first retry, in milliseconds. */
 const firstRetryMs = 5_000;
+/** How long a write to the bucket may take before the alarm looks after it. A new life of the object does so at once. */
+const writingMs = 3_600_000;
 /** The longest pause between two attempts. */
 const longestRetryMs = 600_000;
 
@@ -64,7 +66,7 @@ export class OutboxRows {
 	 */
 	beginWriting(key: string, now: number): void {
 		this.#written.add(key);
-		this.dropKey(key, now);
+		this.#put(toKeyId(key), { to: 'bucket', key }, now, writingMs);
 	}
 
 	endWriting(key: string): void {
@@ -119,10 +121,10 @@ export class OutboxRows {
 		this.#sql.exec('DELETE FROM outbox WHERE id = ?', id);
 	}
 
-	#put(id: string, content: OutboxMessage, now: number): void {
+	#put(id: string, content: OutboxMessage, now: number, delayMs = firstRetryMs): void {
 		this.#sql.exec(
 			'INSERT OR REPLACE INTO outbox (id, body, failed, due_at) VALUES (?, ?, 0, ?)',
-			...[id, JSON.stringify(content), now + firstRetryMs],
+			...[id, JSON.stringify(content), now + delayMs],
 		);
 	}
 }
