@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -29,7 +30,7 @@ class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
 		const names = ['e2e', 'page', 'alone', 'workerd', 'loop', 'node'];
 		const toRank = ({ moduleId, project }: TestSpecification) =>
-			/endurance|mistakes/.test(moduleId) ? -1 : names.indexOf(project.name);
+			/(endurance|mistakes|types|page|create)\.test/.test(moduleId) ? -1 : names.indexOf(project.name);
 		return (await super.sort(files)).toSorted((one, other) => toRank(one) - toRank(other));
 	}
 }
@@ -66,14 +67,17 @@ const first = [
 /** The parts of the package, by their names, are the sources. */
 const alias = [...listSources()].map(([name, replacement]) => ({ find: new RegExp(`^${name}$`), replacement }));
 
+// Tests start hundreds of processes of the same few programs: each is compiled once.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
+
 export default defineConfig(({ mode }) => ({
 	resolve: { alias },
 	test: {
 		// What the Worker writes of each request and run; warnings and errors are shown.
 		onConsoleLog: (text) => !text.startsWith('{"level":"info"'),
 		sequence: { sequencer: LongestFirst },
-		// One more than the two processors of a small machine: tests of servers wait most of their time.
-		maxWorkers: 3,
+		// Twice the processors of a small machine: tests of servers wait half of their time.
+		maxWorkers: 4,
 		// A machine that is busy is slow, and that is no failure.
 		testTimeout: 60_000,
 		projects: [
