@@ -30,7 +30,7 @@ class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
 		const names = ['e2e', 'page', 'alone', 'workerd', 'loop', 'node'];
 		const toRank = ({ moduleId, project }: TestSpecification) =>
-			/(endurance|mistakes|types|page|create)\.test/.test(moduleId) ? -1 : names.indexOf(project.name);
+			/e2e\/(endurance|mistakes|types|create)|page\/page\./.test(moduleId) ? -1 : names.indexOf(project.name);
 		return (await super.sort(files)).toSorted((one, other) => toRank(one) - toRank(other));
 	}
 }
@@ -111,10 +111,10 @@ export default defineConfig(({ mode }) => ({
 					globalSetup: './test/pack.ts',
 					include: ['test/e2e/**/*.test.ts'],
 					testTimeout: 120_000,
-					hookTimeout: 120_000,
+					hookTimeout: 300_000,
 				},
 			},
-			{ extends: true, test: { name: 'page', include: ['test/page/**/*.test.ts'], hookTimeout: 120_000 } },
+			{ extends: true, test: { name: 'page', include: ['test/page/**/*.test.ts'], hookTimeout: 300_000 } },
 		],
 	},
 }));
