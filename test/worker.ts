@@ -29,6 +29,20 @@ const noisy = tool.define({
 		return times;
 	},
 });
+const stuck = tool.define({
+	name: 'stuck',
+	description: 'Changes something and shows a list; its first run then never ends.',
+	inputSchema: v.object({}),
+	passInput: true,
+	sequential: true,
+	retry: 'safe',
+	fn: async (_, { emit, workspace }) => {
+		const before = await workspace?.recall();
+		if (before === undefined) await workspace?.change([{ type: 'note', key: 'stuck', value: true }], 'changed');
+		emit({ type: 'tasks', lists: [{ id: 'own', title: 'Stuck', tasks: [] }] });
+		return before ?? new Promise(() => {});
+	},
+});
 const byHand = tool.define({
 	name: 'by_hand',
 	description: 'Somebody else does it.',
@@ -232,7 +246,7 @@ const runtime = {
 			name: 'planner',
 			description: 'Keeps lists of tasks.',
 			model: 'scripted',
-			tools: [...Object.values(toolbox.withTask()), pay],
+			tools: [...Object.values(toolbox.withTask()), stuck],
 		}),
 		defineAgent({ name: 'hands', description: 'Works on files.', model: 'scripted', tools: hands, maxIterations: 40 }),
 		defineAgent({

@@ -49,6 +49,31 @@ describe('a run that changes lists of tasks', () => {
 		]);
 	});
 
+	test('shows a list once where its object dies between the change and the result', async () => {
+		const id = await createSession('planner');
+		play({ toolCalls: [call('s', 'stuck', {})] }, 'Over.');
+		const seen = await readTo(await send(id, 'go'), { type: 'tasks' });
+		await restart(id);
+		const rest = await allEvents(await follow(id, seen.at(-1)?.id));
+		expect(rest.map(({ type }) => type)).toEqual(['tool_result', 'step', 'text', 'stop', 'step', 'done']);
+		expect(rest[0]?.data).toMatchObject({ id: 's', output: 'changed', isError: false });
+		const whole = await allEvents(await follow(id));
+		expect(readLists(whole)).toEqual(readLists(seen));
+	});
+
+	test('keeps the list that it has shown where it is stopped before the result of the call', async () => {
+		const id = await createSession('planner');
+		play({ toolCalls: [call('s', 'stuck', {})] });
+		const seen = await readTo(await send(id, 'go'), { type: 'tasks' });
+		await request(`/v1/sessions/${id}/cancel`, {});
+		for (const isRestarted of [false, true]) {
+			if (isRestarted) await restart(id);
+			const whole = await allEvents(await follow(id));
+			expect(whole.at(-1)?.type).toBe('cancelled');
+			expect(readLists(whole)).toEqual(readLists(seen));
+		}
+	});
+
 	test('is a run like any other to an OpenAI client, which sees no list', async () => {
 		play({ toolCalls: [create] }, 'Begun.');
 		const body = { model: 'planner', stream: true, messages: [{ role: 'user', content: 'go' }] };
