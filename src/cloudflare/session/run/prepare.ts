@@ -98,7 +98,8 @@ export function prepareRun(
 			// A request is still open only if its message could not be stored.
 			chargeLost(store, store.runs.get(record.n)?.draft);
 		},
-		onEnded: (event, firstAt) => onEnded({ event, tally: counter.tally, transport: inbound.transport, firstAt }),
+		onEnded: (event, firstAt) =>
+			onEnded({ event, tally: counter.tally, transport: inbound.current.transport, firstAt }),
 	};
 }
 

@@ -1,6 +1,5 @@
 import { type Message, type MessagePart, textPart, type UserMessage, userMessage } from '../../../core/chat/index.ts';
 import { fromBase64 } from '../../../core/ground/bytes.ts';
-import type { SkillContext } from '../../../core/skill/index.ts';
 import type { Input } from '../../objects/session-api.ts';
 import type { Attachment } from '../../wire/attachment.ts';
 
@@ -25,34 +24,33 @@ export function toInbound({ sender, transport = 'http', messageId, ...input }: I
 	return { message, inbound };
 }
 
+/** What tools and skills are told of a message from outside. */
+type Told = Pick<Inbound, 'sender' | 'transport'> & {
+	/** With their contents. */
+	readonly attachments: readonly Attachment[];
+};
+
 /** What tools and skills are told of the newest message from outside. */
 export class InboundContext {
-	#context: SkillContext;
-	#transport = 'http';
+	#told: Told;
 
 	/** @param owner whose session it is: the sender of messages that were stored without one. */
 	constructor(records: readonly { readonly message: Message; readonly inbound?: Inbound }[], owner: string) {
-		this.#context = { sender: owner, transport: 'http', attachments: [] };
+		this.#told = { sender: owner, transport: 'http', attachments: [] };
 		const newest = records.findLast(({ inbound }) => inbound !== undefined);
 		if (newest !== undefined) this.accept(newest.message, newest.inbound);
 	}
 
-	get current(): SkillContext {
-		return this.#context;
-	}
-
-	/** The way that the message came. */
-	get transport(): string {
-		return this.#transport;
+	get current(): Told {
+		return this.#told;
 	}
 
 	/** Takes a newer message, if it came from outside. */
 	accept(message: Message, inbound: Inbound | undefined): void {
 		if (inbound === undefined) return;
 		const { sender, transport, attachments } = inbound;
-		this.#transport = transport;
 		const parts = 'parts' in message ? message.parts : undefined;
-		this.#context = { sender, transport, attachments: readAttachments(parts, attachments) };
+		this.#told = { sender, transport, attachments: readAttachments(parts, attachments) };
 	}
 }
 
