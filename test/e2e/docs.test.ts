@@ -60,7 +60,7 @@ beforeAll(async () => {
 	const index = await readFile(join(root, 'src/agents/index.ts'), 'utf8');
 	const imports = defined.map(({ name, file }) => `import { ${name} } from '${file}';\n`).join('');
 	const names = defined.map(({ name }) => `, ${name}`).join('');
-	await writeFile(join(project, 'src/agents/index.ts'), imports + index.replace('triage]', `triage${names}]`));
+	await writeFile(join(project, 'src/agents/index.ts'), imports + index.replace('];', `${names}];`));
 	runlet = await startRunletIn(project, '--var', 'GITHUB_WEBHOOK_SECRET:change-me');
 });
 afterAll(async () => {

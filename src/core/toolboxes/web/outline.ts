@@ -19,8 +19,6 @@ import type { GrowingTable } from './table.ts';
 const mostNodes = 4_000;
 /** Characters of a piece. */
 const mostCharacters = 100_000;
-/** Cells of a table in a piece. A short row counts as if it were as long as the longest. */
-const mostCells = 20_000;
 /** Characters of a whole text. */
 const mostText = 10_000_000;
 /** Lists, their items and quotations within each other. What is deeper is written as if it were not. */
@@ -45,7 +43,7 @@ export class Outline {
 	#isLineStart = true;
 
 	openBlock(block: Block): void {
-		if (this.#nodes >= mostNodes || (block.type === 'row' && this.#isTableLarge())) this.#cut();
+		if (this.#nodes >= mostNodes) this.#cut();
 		// A table with another one or a heading in it arranges the page.
 		if (block.type === 'table' || block.type === 'heading') this.#dissolveTable();
 		this.#endLine();
@@ -146,10 +144,6 @@ export class Outline {
 	#findAround(at: number): Extract<Target, { type: 'flow' }> | undefined {
 		const around = this.#open.slice(0, Math.max(0, at)).findLast(({ type }) => type !== 'box');
 		return around?.type === 'flow' ? around : undefined;
-	}
-
-	#isTableLarge(): boolean {
-		return (this.#findTable()?.size ?? 0) > mostCells;
 	}
 
 	/** Returns what the text of a line is put into. */

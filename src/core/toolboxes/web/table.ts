@@ -16,12 +16,6 @@ export class GrowingTable {
 	/** For each column, how many more rows a cell above takes. */
 	readonly #taken: number[] = [];
 	#row: TableRow | undefined;
-	#width = 0;
-
-	/** How many cells it has if all rows are as long as the longest. */
-	get size(): number {
-		return this.#width * this.node.children.length;
-	}
 
 	addRow(): void {
 		this.#row = { type: 'tableRow', children: [] };
@@ -37,7 +31,6 @@ export class GrowingTable {
 		const add = (): TableCell => {
 			const cell: TableCell = { type: 'tableCell', children: [] };
 			cells.push(cell);
-			this.#width = Math.max(this.#width, cells.length);
 			return cell;
 		};
 		for (let left = this.#taken[cells.length] ?? 0; left > 0; left = this.#taken[cells.length] ?? 0) {
