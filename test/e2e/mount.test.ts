@@ -63,7 +63,7 @@ describe('a Worker with accounts of its own, and another name for SKILLS', () =>
 	test('runlet dev publishes the skills there, and says that requests sign in', async () => {
 		const shop = await startRunletIn(project, ...own, '--base-path', '/ai');
 		try {
-			await shop.says(/3 published/);
+			await shop.says(/[1-9]\d* published/);
 			await shop.says(/Requests sign in as authenticate of createRunlet wants it/);
 			expect((await fetch(`${shop.url}/ai/v1/agents`)).status).toBe(401);
 		} finally {

@@ -35,7 +35,7 @@ describe('npm run skills -- --check', () => {
 	test('the skills of this repository have no problems', async () => {
 		expect(await check(join(import.meta.dirname, '../../skills'))).toMatchObject({
 			code: 0,
-			stdout: 'skills: 3 checked, no problems\n',
+			stdout: expect.stringMatching(/^skills: [1-9]\d* checked, no problems\n$/),
 			stderr: '',
 		});
 	});

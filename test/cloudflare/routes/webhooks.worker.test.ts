@@ -697,7 +697,7 @@ function altered(text: string, random: (low: number, high: number) => number): s
 		const letter = text[at] ?? '';
 		if (!/[0-9a-z]/i.test(letter)) continue;
 		// Of a sender's other schemes nothing counts.
-		if (/v0=0*$/.test(text.slice(0, at + 1)) && text.includes(',')) continue;
+		if (text.includes(',') && text.startsWith('v0=', text.lastIndexOf(',', at) + 1)) continue;
 		const digits = '0123456789abcdef';
 		return `${text.slice(0, at)}${digits[(digits.indexOf(letter.toLowerCase()) + 1) % 16]}${text.slice(at + 1)}`;
 	}
