@@ -6,6 +6,7 @@ import { type Browser, chromium, type JSHandle, type Page } from 'playwright-cor
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Message, RunEvent, TaskList } from '../../src/client/index.ts';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
+import { startSite } from '../core/toolboxes/web/server/site.ts';
 import { startRunlet } from '../runlet.ts';
 import { payloads, plain } from './payloads.ts';
 import { startProxy } from './proxy.ts';
@@ -508,6 +509,67 @@ describe('the agent coder', () => {
 		expect(await readTexts('.task')).toEqual([
 			...['Failed: Write index.html', 'Failed: Write style.css', 'Failed: Write greeting.js'],
 		]);
+	});
+});
+
+test('the agent researcher reads two pages of a site, and its report is there to download', async () => {
+	const site = await startSite();
+	try {
+		await page.goto(server.url);
+		await page.locator('#agent option[value="researcher"]').waitFor({ state: 'attached' });
+		await page.selectOption('#agent', 'researcher');
+		await say(`Read ${site.url}/tea and ${site.url}/milk, and write notes/report.md about them.`);
+		await sees('.prose', 'I have written notes/report.md.');
+		await runEnds();
+		await page.click('#workspace > summary');
+		expect(await readTexts('.file-row .path')).toEqual(['notes/report.md']);
+		const coming = page.waitForEvent('download');
+		await page.getByRole('button', { name: 'Download notes/report.md' }).click();
+		const report = await readFile(await (await coming).path(), 'utf8');
+		for (const part of ['## Tea', `${site.url}/tea`, '## Milk', `${site.url}/milk`]) expect(report).toContain(part);
+		await shoot('researcher');
+	} finally {
+		await site.close();
+	}
+});
+
+describe('a file of a session', () => {
+	const code = "fetch('/ran')";
+	const active = {
+		'page.html': `<!doctype html><script>${code}</script><img src="x" onerror="${code}">`,
+		'page.xhtml': `<html xmlns="http://www.w3.org/1999/xhtml"><script>${code}</script></html>`,
+		'image.svg': `<svg xmlns="http://www.w3.org/2000/svg" onload="${code}"><script>${code}</script></svg>`,
+		'code.js': code,
+	};
+
+	test('never runs what it holds: opened by its address it is downloaded, and as a script it is refused', async () => {
+		const made = await fetch(`${server.url}/v1/sessions`, {
+			method: 'POST',
+			headers: { 'content-type': 'application/json' },
+			body: JSON.stringify({ agent: 'assistant' }),
+		});
+		const files = `${server.url}${made.headers.get('location')}/files`;
+		const asked: string[] = [];
+		page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+		for (const [name, content] of Object.entries(active)) {
+			expect((await fetch(`${files}/${name}`, { method: 'PUT', body: content })).status).toBe(201);
+			const coming = page.waitForEvent('download');
+			await expect(page.goto(`${files}/${name}`)).rejects.toThrow('Download is starting');
+			expect(await readFile(await (await coming).path(), 'utf8')).toBe(content);
+		}
+		await page.goto(server.url);
+		const run = (src: string) => {
+			const script = Object.assign(document.createElement('script'), { src });
+			const ended = new Promise((resolve) => {
+				script.onload = () => resolve('ran');
+				script.onerror = () => resolve('refused');
+			});
+			document.head.append(script);
+			return ended;
+		};
+		expect(await page.evaluate(run, `${files}/code.js`)).toBe('refused');
+		expect(complaints.splice(0)).toEqual([expect.stringContaining('strict MIME type checking')]);
+		expect(asked).not.toContain('/ran');
 	});
 });
 
