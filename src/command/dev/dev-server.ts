@@ -15,7 +15,7 @@ import { createOutput } from './output.ts';
 import { SourceLines } from './stack.ts';
 
 /** Milliseconds that a request waits for a starting server. */
-const patienceMs = 20_000;
+const patienceMs = 60_000;
 /** Milliseconds until a stopping Wrangler is killed. */
 const stopMs = 5_000;
 /** A server that ran for a shorter time died at once. After several of these in a row `runlet dev` gives up. */
