@@ -1,19 +1,27 @@
 import { Session } from 'node:inspector/promises';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readHtml } from '../../../../../src/core/toolboxes/web/html.ts';
 
 const address = new URL('https://a.example/');
 
-/** Counts how often every block of code is run by a piece of work. */
-async function countSteps(work: () => void): Promise<number> {
-	const session = new Session();
+const session = new Session();
+// Once for all pages: what is compiled while nobody counts has no blocks, and what is compiled again later has some.
+beforeAll(async () => {
 	session.connect();
 	await session.post('Profiler.enable');
 	await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
-	work();
-	const { result } = await session.post('Profiler.takePreciseCoverage');
+});
+afterAll(async () => {
 	await session.post('Profiler.stopPreciseCoverage');
 	session.disconnect();
+});
+
+/** Counts how often every block of code is run by a piece of work. */
+async function countSteps(work: () => void): Promise<number> {
+	// Counts from zero on.
+	await session.post('Profiler.takePreciseCoverage');
+	work();
+	const { result } = await session.post('Profiler.takePreciseCoverage');
 	const ranges = result.flatMap(({ functions }) => functions.flatMap((one) => one.ranges));
 	return ranges.reduce((sum, { count }) => sum + count, 0);
 }
