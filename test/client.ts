@@ -66,6 +66,14 @@ export async function readState(id: string): Promise<WireSession> {
 	return (await request(`/v1/sessions/${id}`)).json();
 }
 
+/** The status of a session, or `dead` where its object dies while it is asked. */
+export function readStatusUnlessDead(id: string): Promise<string> {
+	return readState(id).then(
+		({ status }) => status,
+		() => 'dead',
+	);
+}
+
 /** A message of a session's history. */
 export interface WireMessage {
 	readonly role: string;

@@ -138,6 +138,13 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 	}
 }
 
+/** Shows why a request failed, and returns false. Throws what is no failure of a request. */
+function showFailure({ url }: Chat, error: unknown): false {
+	if (!(error instanceof ClientError)) throw error;
+	print('red', describeError(error, url));
+	return false;
+}
+
 /** Carries out a line: a command, or something to say. Returns false, and shows the reason, if that failed. */
 async function carryOut(chat: Chat, line: string): Promise<boolean> {
 	const command = findCommand(line, chat.client, chat.session.id);
@@ -146,9 +153,7 @@ async function carryOut(chat: Chat, line: string): Promise<boolean> {
 		await command();
 		return true;
 	} catch (error) {
-		if (!(error instanceof ClientError)) throw error;
-		print('red', describeError(error, chat.url));
-		return false;
+		return showFailure(chat, error);
 	} finally {
 		endLine();
 	}
@@ -206,9 +211,7 @@ async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolea
 		}
 		return !writer.hasFailed();
 	} catch (error) {
-		if (!(error instanceof ClientError)) throw error;
-		print('red', describeError(error, chat.url));
-		return false;
+		return showFailure(chat, error);
 	} finally {
 		endLine();
 		chat.state = 'idle';

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { CrashPointName } from '../../../src/cloudflare/agent/crash.ts';
 import type { Message, ToolCall } from '../../../src/core/index.ts';
-import { createSession, readHistory, readState, request } from '../../client.ts';
+import { createSession, readHistory, readStatusUnlessDead, request } from '../../client.ts';
 import { atCrashPoint, die } from '../../crash.ts';
 import { play } from '../../script.ts';
 import { handling } from '../../worker.ts';
@@ -97,12 +97,7 @@ describe('files of a session whose object dies', () => {
 			handling.hold = async (session) => (session === id ? dieOnce('held') : undefined);
 			play(...Array.from({ length: 40 }, () => answer));
 			await post(id);
-			const status = () =>
-				readState(id).then(
-					(state) => state.status,
-					() => 'dead',
-				);
-			await expect.poll(status, { timeout: 30_000 }).toBe('completed');
+			await expect.poll(() => readStatusUnlessDead(id), { timeout: 30_000 }).toBe('completed');
 			expect(left).toBeLessThanOrEqual(0);
 			const history = await readHistory(id);
 			expect(history.filter(({ isError }) => isError)).toEqual([]);

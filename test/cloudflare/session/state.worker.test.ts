@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { CrashPointName } from '../../../src/cloudflare/agent/crash.ts';
-import { createSession, readHistory, readState, request, restart } from '../../client.ts';
+import { createSession, readHistory, readState, readStatusUnlessDead, request, restart } from '../../client.ts';
 import { atCrashPoint, die } from '../../crash.ts';
 import { play } from '../../script.ts';
 import { remembering } from '../../worker.ts';
@@ -98,12 +98,7 @@ test('each change is made exactly once, wherever the object dies between the cha
 			};
 			play(...Array.from({ length: 40 }, () => turn));
 			await post(id);
-			const status = () =>
-				readState(id).then(
-					(state) => state.status,
-					() => 'dead',
-				);
-			await expect.poll(status, { timeout: 30_000 }).toBe('completed');
+			await expect.poll(() => readStatusUnlessDead(id), { timeout: 30_000 }).toBe('completed');
 			const model = new Map<string, number>();
 			const expected = steps.flatMap(({ key, how }) => {
 				const count = (model.get(key) ?? 0) + 1;
