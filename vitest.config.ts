@@ -3,8 +3,8 @@ import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { listSources } from './scripts/source-names.ts';
-import { sourceNames } from './src/cloudflare/protocols/webhooks/source.ts';
-import { callbackSecret, senders } from './test/cloudflare/protocols/webhooks/senders.ts';
+import { sourceNames } from './src/cloudflare/wire/protocols/webhooks/source.ts';
+import { callbackSecret, senders } from './test/cloudflare/wire/protocols/webhooks/senders.ts';
 import { secretsKeys } from './test/secrets-keys.ts';
 
 /** Tests that need no platform; those of the loop, of tools and of addresses run in Node and in workerd. */
@@ -21,7 +21,7 @@ const both = [
 	'test/core/{chat,tool,workspace}/**/*.test.ts',
 	'test/core/toolboxes/{change,look,patch,plan,query-json,search,tasks}.test.ts',
 	'test/core/toolboxes/web/*.test.ts',
-	'test/cloudflare/protocols/webhooks/**/*.test.ts',
+	'test/cloudflare/wire/protocols/webhooks/**/*.test.ts',
 	'test/core/ground/{public-url,public-fetch}.test.ts',
 ];
 
@@ -40,6 +40,7 @@ const secrets = {
 	...Object.fromEntries(sourceNames.map((name) => [`${name.toUpperCase()}_WEBHOOK_SECRET`, senders[name].secret])),
 	CALLBACK_SECRET: callbackSecret,
 	SECRETS_KEY: `${secretsKeys.newest} ${secretsKeys.older}`,
+	TRACKER_KEY: 'key-of-the-tracker',
 };
 
 const inWorkerd = cloudflareTest({
@@ -47,7 +48,13 @@ const inWorkerd = cloudflareTest({
 	wrangler: { configPath: './wrangler.toml' },
 	miniflare: {
 		// Tests of budgets bring their own.
-		bindings: { LOCAL: 'true', SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none', ...secrets },
+		bindings: {
+			LOCAL: 'true',
+			SESSION_BUDGET_TOKENS: 'none',
+			DAY_BUDGET_TOKENS: 'none',
+			PUBLIC_URL: 'https://runlet.example.com',
+			...secrets,
+		},
 		workerLoaders: { LOADER: {} },
 		analyticsEngineDatasets: { METRICS: { dataset: 'runlet' } },
 		// Tests ask as fast as they can; that of the rate brings its own.
@@ -69,6 +76,8 @@ const alias = [...listSources()].map(([name, replacement]) => ({ find: new RegEx
 
 // Tests start hundreds of processes of the same few programs: each is compiled once.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
+// esbuild and the compiler are written in Go, and spend a fifth of their time on collecting garbage of a second's life.
+process.env.GOGC ??= '200';
 
 export default defineConfig(({ mode }) => ({
 	resolve: { alias },

@@ -11,6 +11,7 @@ import * as v from 'valibot';
 import { toMessageText } from '../src/core/ground/errors.ts';
 import { writeCopies } from './pack/copies.ts';
 import { finishDeclarations } from './pack/declarations.ts';
+import { findStrangeImports } from './pack/imports.ts';
 import { buildPage } from './page.ts';
 import { root } from './root.ts';
 import { isAsked } from './usage.ts';
@@ -21,6 +22,7 @@ const usage = `npm run build: makes the package in dist/ (ESM, declarations, the
 const dist = join(root, 'dist');
 const target = v.object({ types: v.string(), default: v.string() });
 const manifest = v.object({
+	bin: v.record(v.string(), v.string()),
 	exports: v.record(v.string(), v.union([v.string(), target])),
 	dependencies: v.record(v.string(), v.string()),
 });
@@ -40,18 +42,29 @@ async function build(): Promise<void> {
 function compile(): boolean {
 	const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 	const run = (config: string) =>
-		spawnSync(process.execPath, [tsc, '-p', config], { cwd: root, stdio: 'inherit' }).status === 0;
+		spawnSync(process.execPath, [tsc, '-p', config, '--singleThreaded'], { cwd: root, stdio: 'inherit' }).status === 0;
 	return ['tsconfig.command.json', 'tsconfig.worker.json', 'tsconfig.build.json'].every(run);
 }
 
 async function finish(): Promise<readonly string[]> {
-	const { exports, dependencies } = v.parse(manifest, JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
+	const { bin, exports, dependencies } = v.parse(
+		manifest,
+		JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')),
+	);
 	const packages = Object.keys(dependencies);
 	await writeCopies(dist, packages);
 	buildPage(join(dist, 'page'));
-	const entries = Object.values(exports).flatMap((paths) => (typeof paths === 'string' ? [] : join(root, paths.types)));
-	const unknown = finishDeclarations(dist, { entries, allowed: [...packages, 'runlet', 'cloudflare:workers'] });
-	return [...unknown, ...(await checkExports(exports))];
+	const parts = Object.values(exports).filter((paths) => typeof paths !== 'string');
+	const allowed = [...packages, 'runlet'];
+	const declared = finishDeclarations(dist, {
+		entries: parts.map(({ types }) => join(root, types)),
+		allowed: [...allowed, 'cloudflare:workers'],
+	});
+	const imported = await findStrangeImports(dist, {
+		entries: [...Object.values(bin), ...parts.map((paths) => paths.default)].map((path) => join(root, path)),
+		allowed,
+	});
+	return [...declared, ...imported, ...(await checkExports(exports))];
 }
 
 async function checkExports(exports: v.InferOutput<typeof manifest>['exports']): Promise<string[]> {

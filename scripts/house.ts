@@ -1,6 +1,7 @@
 /**
  * The import rules of `src` (CONTRIBUTING, "The house"). Every file belongs to one room. A file may import from its own
  * room and from lower floors, and from nowhere else. A room may have rooms of its own, with the same rule between them.
+ * `node scripts/house.ts --count` prints who imports from whom, and how many names.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -8,36 +9,31 @@ import { dirname, join, resolve } from 'node:path';
 /** The floors, from the ground up. Rooms of one floor do not import each other. */
 const floors: readonly (readonly string[])[] = [
 	['core/ground'],
-	['core/workspace'],
+	['core/workspace', 'cloudflare/auth', 'cloudflare/log.ts'],
 	['core/tool'],
-	['core/skill', 'core/toolboxes'],
+	['core/skill', 'core/toolboxes', 'core/mcp'],
 	['core/chat'],
-	['core/providers'],
-	['core/index.ts'],
-	['cloudflare/log.ts', 'cloudflare/auth', 'cloudflare/wire'],
-	['cloudflare/protocols'],
-	['cloudflare/objects'],
-	['cloudflare/config'],
+	['core/providers', 'cloudflare/wire'],
+	['core/index.ts', 'cloudflare/objects', 'client'],
+	['cloudflare/config', 'page'],
 	['cloudflare/agent'],
-	['cloudflare/session'],
-	['cloudflare/routes'],
-	['cloudflare/runlet'],
-	['cloudflare/index.ts'],
-	['client', 'agents', 'testing'],
-	['page', 'command', 'shell', 'worker.ts'],
+	['cloudflare/session', 'cloudflare/routes', 'cloudflare/mcp', 'testing', 'agents'],
+	['cloudflare/runlet', 'command', 'worker.ts'],
 ];
 
-/** The floors within a room, from the ground up. */
+/** The floors within a room, from the ground up. `.` is what stands in none of its rooms. */
 const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
-	'cloudflare/protocols': [
-		['openai/schema.ts', 'client-tool.ts', 'webhooks'],
-		['protocol.ts'],
-		['openai', 'ui'],
-		['format.ts'],
+	'cloudflare/wire': [
+		['.'],
+		['protocols/openai/schema.ts', 'protocols/client-terms.ts', 'protocols/webhooks'],
+		['protocols/protocol.ts'],
+		['protocols/openai', 'protocols/ui', 'protocols/mcp'],
+		['protocols/format.ts'],
 	],
 	'cloudflare/objects': [
 		['sqlite.ts', 'migrate.ts', 'durable-object.ts', 'budget.ts', 'result.ts'],
-		['storage.ts', 'reach.ts', 'session-api.ts'],
+		['storage.ts', 'reach.ts', 'file-api.ts', 'outside-call.ts'],
+		['session-api.ts'],
 		['directory', 'ledger', 'publisher'],
 	],
 	'cloudflare/session': [['store'], ['events', 'files'], ['run'], ['inbox'], ['ui'], ['object.ts']],
@@ -46,10 +42,12 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 /** What a wing may import from other wings, if that is less than everything below it. */
 const only: Readonly<Record<string, readonly string[]>> = {
 	core: ['core'],
+	'cloudflare/agent/shell-isolate.ts': ['core/tool'],
+	cloudflare: ['core'],
 	agents: [],
 	client: ['cloudflare/wire'],
 	page: ['client'],
-	shell: ['core/workspace'],
+	command: ['core', 'client', 'cloudflare/auth', 'cloudflare/wire'],
 	testing: ['core', 'cloudflare/agent'],
 	'worker.ts': ['agents'],
 };
@@ -63,8 +61,7 @@ const typesOnly: Readonly<Record<string, readonly string[]>> = { client: ['cloud
 /** Returns the violations in a folder with a `src`, one line each. */
 export function findViolations(root: string): readonly string[] {
 	const source = join(root, 'src');
-	const files = globSync('**/*.{ts,tsx,js}', { cwd: source }).sort();
-	return files.flatMap((file) => {
+	return listFiles(source).flatMap((file) => {
 		const from = findFloor(file);
 		if (from === undefined) return [`src/${file}: has no room. Name its room in scripts/house.ts.`];
 		const text = readFileSync(join(source, file), 'utf8');
@@ -79,18 +76,39 @@ export function findViolations(root: string): readonly string[] {
 	});
 }
 
+/** Counts the arrows between the rooms of `floors`: what a room imports from another, and how many names. */
+export function countArrows(root: string): readonly (readonly [arrow: string, names: number])[] {
+	const source = join(root, 'src');
+	const arrows = new Map<string, Set<string>>();
+	for (const file of listFiles(source))
+		for (const { specifier, names } of listImports(readFileSync(join(source, file), 'utf8'))) {
+			const target = join(dirname(file), specifier);
+			const [from, to] = [findFloor(file)?.house, findFloor(target)?.house];
+			if (from === undefined || to === undefined || from === to) continue;
+			const known = arrows.get(`${from} -> ${to}`) ?? new Set();
+			for (const name of names) known.add(`${target} ${name}`);
+			arrows.set(`${from} -> ${to}`, known);
+		}
+	return [...arrows].map(([arrow, names]) => [arrow, names.size] as const).sort(([, a], [, b]) => a - b);
+}
+
+function listFiles(source: string): readonly string[] {
+	return globSync('**/*.{ts,tsx,js}', { cwd: source }).sort();
+}
+
 function findProblem(file: string, from: Place, target: string): string | undefined {
 	const to = findFloor(target);
 	if (to === undefined) return 'this is in no room of src.';
+	const wing = Object.keys(only).find((name) => isWithin(file, name));
+	const allowed = wing === undefined ? undefined : [wing, ...(only[wing] ?? [])];
+	if (allowed !== undefined && !allowed.some((room) => isWithin(target, room))) {
+		const names = byName.some((room) => isWithin(file, room)) ? ["the package's parts by their names"] : [];
+		return `${wing} imports ${[...allowed.slice(1), ...names].join(', ')} and nothing else.`;
+	}
 	if (to.room === from.room) return undefined;
 	if (to.house === from.house ? to.inner >= from.inner : to.floor >= from.floor)
 		return `${from.room} stands below ${to.room}, or beside it.`;
-	if (to.house === from.house) return undefined;
-	const wing = Object.keys(only).find((name) => isWithin(file, name));
-	const allowed = wing === undefined ? undefined : [wing, ...(only[wing] ?? [])];
-	if (allowed === undefined || allowed.some((room) => isWithin(target, room))) return undefined;
-	const names = byName.some((room) => isWithin(file, room)) ? ["the package's parts by their names"] : [];
-	return `${wing} imports ${[...allowed.slice(1), ...names].join(', ')} and nothing else.`;
+	return undefined;
 }
 
 function findCode(file: string, target: string, isType: boolean): string | undefined {
@@ -112,14 +130,16 @@ interface Place {
 function findFloor(file: string): Place | undefined {
 	const [house, floor] = findIn(floors, file) ?? [];
 	if (house === undefined || floor === undefined) return undefined;
-	const within = floorsWithin[house]?.map((rooms) => rooms.map((room) => `${house}/${room}`));
+	const within = floorsWithin[house]?.map((rooms) => rooms.map((room) => (room === '.' ? house : `${house}/${room}`)));
 	const [room, inner] = within === undefined ? [house, 0] : (findIn(within, file) ?? []);
 	return room === undefined || inner === undefined ? undefined : { room, house, floor, inner };
 }
 
 function findIn(list: readonly (readonly string[])[], file: string): [room: string, floor: number] | undefined {
-	for (const [floor, rooms] of list.entries()) for (const room of rooms) if (isWithin(file, room)) return [room, floor];
-	return undefined;
+	const found = list.flatMap((rooms, floor) =>
+		rooms.flatMap((room): [[string, number]] | [] => (isWithin(file, room) ? [[room, floor]] : [])),
+	);
+	return found.toSorted(([one], [other]) => other.length - one.length)[0];
 }
 
 function isWithin(file: string, room: string): boolean {
@@ -130,6 +150,8 @@ interface Import {
 	readonly specifier: string;
 	/** Whether the import is an `import type` or `export type`. */
 	readonly isType: boolean;
+	/** What it names, or `*`. */
+	readonly names: readonly string[];
 }
 
 /** Finds the relative specifiers after `from` or `import`. */
@@ -138,18 +160,26 @@ function listImports(text: string): readonly Import[] {
 	return [...found].map(({ 1: word, 3: specifier = '', index }) => {
 		const before = text.slice(0, index);
 		const statement = before.slice(Math.max(before.lastIndexOf('import'), before.lastIndexOf('export')));
-		return { specifier, isType: word === 'from' && /^\w+\s+type\b/.test(statement) };
+		const [, list] = /\{([^}]*)\}/.exec(statement) ?? [];
+		const names = list?.match(/\w+(?=\s*(?:,|$| as ))(?<!\bas \w+)/g) ?? ['*'];
+		return { specifier, isType: word === 'from' && /^\w+\s+type\b/.test(statement), names };
 	});
 }
 
 /** Finds the parts of the package that are imported by their names. */
 function listNames(text: string): readonly string[] {
-	const found = text.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s*["'](runlet(?:\/[\w-]+)?)["']/gm);
+	const found = text.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s*["'](runlet(?:\/[\w-]+)*)["']/gm);
 	return [...found].map(({ 1: name = '' }) => name);
 }
 
 if (process.argv[1] === import.meta.filename) {
-	const violations = findViolations(resolve(import.meta.dirname, '..'));
+	const root = resolve(import.meta.dirname, '..');
+	if (process.argv[2] === '--count') {
+		const arrows = countArrows(root);
+		for (const [arrow, names] of arrows) console.log(`${arrow} (${names})`);
+		console.log(`${floors.flat().length} rooms on ${floors.length} floors, ${arrows.length} arrows between them`);
+	}
+	const violations = findViolations(root);
 	for (const line of violations) console.error(line);
 	if (violations.length > 0) process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 /**
  * Builds `src/page` into `build/page`, which `wrangler.toml` serves. The modules become one script. Beside it lies the
- * code of the shell (`src/shell`), which the Worker reads when it needs it.
+ * code of the shell (`src/cloudflare/agent/shell-isolate.ts`), which the Worker reads when it needs it.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ export function buildPage(target = join(root, 'build/page')): void {
 /** Builds the Worker in which a shell runs. It is short, because the Worker keeps it in memory. */
 function buildShell(): Uint8Array {
 	const { outputFiles } = buildSync({
-		entryPoints: [join(root, 'src/shell/isolate.ts')],
+		entryPoints: [join(root, 'src/cloudflare/agent/shell-isolate.ts')],
 		absWorkingDir: root,
 		bundle: true,
 		minify: true,

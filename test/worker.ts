@@ -3,6 +3,7 @@ import { triage } from '../src/agents/triage.ts';
 import { defineAgent } from '../src/cloudflare/agent/define.ts';
 import type { WebhookMapping, WebhookMessage } from '../src/cloudflare/agent/webhook-mapping.ts';
 import type { WorkerEnv } from '../src/cloudflare/config/env.ts';
+import { mcp } from '../src/cloudflare/mcp/index.ts';
 import { createApp } from '../src/cloudflare/routes/app.ts';
 import { createObjects } from '../src/cloudflare/runlet/objects.ts';
 import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool, toolbox } from '../src/core/index.ts';
@@ -143,6 +144,22 @@ const remember = tool.define({
 		return how === 'halts' ? halt('halted', count) : count;
 	},
 });
+/** What `order` waits for when it has the answers, and how often it had them. */
+export const ordering: { taken: string[]; hold: () => Promise<unknown> } = { taken: [], hold: async () => {} };
+const order = tool.define({
+	name: 'order',
+	description: 'Asks for a size and a colour, and orders that.',
+	inputSchema: v.object({ thing: v.string() }),
+	passInput: true,
+	fn: ({ thing }) => askUser(`Which size of ${thing}?`, { choices: ['S', 'M'] }, { secret: 'kept for the tool' }),
+	onAnswer: async (answer, { args: { thing }, resume }) => {
+		const { size, secret } = v.parse(v.object({ size: v.optional(v.string()), secret: v.string() }), resume);
+		if (size === undefined) return askUser('Which colour?', undefined, { size: answer, secret });
+		ordering.taken.push(answer);
+		await ordering.hold();
+		return `${thing}, ${size}, ${answer}`;
+	},
+});
 /** What the tools of `hands` wait for when their work is done, before they give its result. */
 export const handling: { hold: (sessionId: string) => Promise<unknown> } = { hold: async () => {} };
 const hands = Object.values(toolbox.withCoding(toolbox.withFiles(toolbox.basic()))).map((one) => ({
@@ -201,6 +218,34 @@ const told: Skill = {
 	bodyFn: (context: Readonly<Record<string, unknown>>) => JSON.stringify(context),
 };
 
+/** A skill with parameters. */
+const greeting = fn(
+	{
+		name: 'greeting',
+		params: [
+			['name', v.string()],
+			['tone', v.picklist(['warm', 'cool'])],
+		],
+		skill: { description: 'Greets somebody.' },
+	},
+	(name, tone) => `Greet ${name}, ${tone}.`,
+);
+
+/** The keys of the calls of `waits` that were aborted. */
+export const aborted = new Set<string>();
+const waits = tool.define({
+	name: 'waits',
+	description: 'Says that it waits, until it is aborted.',
+	inputSchema: v.object({ key: v.string() }),
+	passInput: true,
+	fn: ({ key }, { signal, emit }) => {
+		emit('waiting');
+		return new Promise((_, fail) => {
+			signal.addEventListener('abort', () => fail(aborted.add(key)), { once: true });
+		});
+	},
+});
+
 /** What the mapping of a `slow` event waits for. */
 export const slowMapping: { wait: Promise<string> } = { wait: Promise.resolve('') };
 
@@ -240,6 +285,7 @@ const runtime = {
 				remember,
 				reveal,
 				draw,
+				waits,
 			],
 		}),
 		defineAgent({
@@ -248,6 +294,7 @@ const runtime = {
 			model: 'scripted',
 			tools: [...Object.values(toolbox.withTask()), stuck],
 		}),
+		defineAgent({ name: 'ordering', description: 'Orders things.', model: 'scripted', tools: [order] }),
 		defineAgent({ name: 'hands', description: 'Works on files.', model: 'scripted', tools: hands, maxIterations: 40 }),
 		defineAgent({
 			name: 'impatient',
@@ -327,7 +374,7 @@ const runtime = {
 				description: 'Has skills with tools.',
 				model: 'scripted',
 				tools: [look, echo],
-				skills: [bringing, asking, told],
+				skills: [bringing, asking, told, greeting],
 				...(contextFull !== undefined && { contextFull, maxContextTokens: 3_000 }),
 			}),
 		),
@@ -361,9 +408,29 @@ const runtime = {
 				`${metadata.customer} writes by ${skillContext.transport} to ${sessionId} in ${Reflect.get(env, 'LOCAL')}.`,
 		}),
 		triage,
+		defineAgent({
+			name: 'connected',
+			description: 'Has the MCP servers of its owner.',
+			model: 'scripted',
+			userMcp: true,
+		}),
+		defineAgent({
+			name: 'tracking',
+			description: 'Has MCP servers.',
+			model: 'scripted',
+			mcp: [
+				{ name: 'tracker', url: 'https://tracker.example.com/mcp', auth: 'oauth', safe: ['find'] },
+				{
+					name: 'plain',
+					url: 'https://plain.example.com/mcp',
+					headers: { authorization: `Bearer \${TRACKER_KEY}` },
+				},
+			],
+		}),
 	],
 	providers: () => [demo(), scriptedProvider],
 	crashPoint,
+	mcp,
 };
 
 const objects = createObjects(runtime, { now, paceMs: 50 });

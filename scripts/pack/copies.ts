@@ -6,29 +6,49 @@ import { root } from '../root.ts';
 
 /**
  * The modules of `dist` that hold a copy of other packages, so that nobody has to install those: the SDKs of Anthropic
- * and OpenAI take 62 MB, of which two files are used; hono-openapi brings libraries that nothing here calls;
- * eventsource-parser and htmlparser2 ask for a newer Node than Runlet.
+ * and OpenAI take 62 MB, of which two files are used, and those of MCP with theirs 26 MB; hono-openapi brings libraries
+ * that nothing here calls; eventsource-parser and htmlparser2 ask for a newer Node than Runlet.
  */
 const copies = [
-	'core/providers/adapter/anthropic-sdk',
-	'core/providers/adapter/event-parser',
-	'core/providers/adapter/openai-sdk',
-	'core/toolboxes/web/libraries',
-	'cloudflare/routes/openapi/hono-openapi',
+	['core/providers/adapter/anthropic-sdk'],
+	['core/providers/adapter/event-parser'],
+	['core/providers/adapter/openai-sdk'],
+	['core/toolboxes/web/libraries'],
+	['cloudflare/routes/openapi/hono-openapi'],
+	// What both hold, such as Zod, stands once, in files beside the first.
+	['core/mcp/sdk', 'cloudflare/mcp/serve/sdk'],
 ] as const;
 
-/** What hono-openapi loads for the schemas of other libraries is left out, as in wrangler.toml. */
-const noVendors = join(root, 'src/cloudflare/routes/openapi/no-vendors.ts');
-const vendors = ['@standard-community/standard-json', '@standard-community/standard-openapi'];
+/** What is left out of the copies, with what stands there instead, as in wrangler.toml. */
+const replaced = {
+	'@standard-community/standard-json': 'cloudflare/routes/openapi/no-vendors',
+	'@standard-community/standard-openapi': 'cloudflare/routes/openapi/no-vendors',
+	'@modelcontextprotocol/client/_shims': 'core/mcp/sdk-shims',
+	'@modelcontextprotocol/server/_shims': 'core/mcp/sdk-shims',
+};
 
 /** Writes the copies into a built `dist`, and the licences of what is in them. */
 export async function writeCopies(dist: string, external: readonly string[]): Promise<void> {
+	const inputs = await Promise.all(copies.map((names) => writeGroup(names, dist, external)));
+	const paths = inputs.flat().map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
+	const packages = [...new Set(paths.filter((path) => path !== undefined))].sort();
+	writeFileSync(join(dist, 'LICENSES.txt'), packages.map(describeLicense).join(`\n${'-'.repeat(80)}\n\n`));
+}
+
+/** Writes copies that share what they have in common. Returns the files that are in them. */
+async function writeGroup(
+	names: readonly string[],
+	dist: string,
+	external: readonly string[],
+): Promise<readonly string[]> {
 	const { metafile } = await build({
-		entryPoints: copies.map((name) => join(dist, `${name}.js`)),
+		entryPoints: names.map((name) => join(dist, `${name}.js`)),
 		outdir: dist,
 		outbase: dist,
 		allowOverwrite: true,
 		bundle: true,
+		splitting: names.length > 1,
+		chunkNames: `${names[0]}-[hash]`,
 		format: 'esm',
 		// As Wrangler takes them: what needs Node is left out.
 		platform: 'browser',
@@ -37,12 +57,11 @@ export async function writeCopies(dist: string, external: readonly string[]): Pr
 		charset: 'utf8',
 		metafile: true,
 		logLevel: 'warning',
-		external: external.flatMap((name) => [name, `${name}/*`]),
-		alias: Object.fromEntries(vendors.map((name) => [name, noVendors])),
+		// Only parts of MCP's client that are not taken load jose.
+		external: [...external.flatMap((name) => [name, `${name}/*`]), 'jose'],
+		alias: Object.fromEntries(Object.entries(replaced).map(([name, path]) => [name, join(root, 'src', `${path}.ts`)])),
 	});
-	const paths = Object.keys(metafile.inputs).map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
-	const packages = [...new Set(paths.filter((path) => path !== undefined))].sort();
-	writeFileSync(join(dist, 'LICENSES.txt'), packages.map(describeLicense).join(`\n${'-'.repeat(80)}\n\n`));
+	return Object.keys(metafile.inputs);
 }
 
 const manifest = v.object({ name: v.string(), version: v.string(), license: v.string() });

@@ -113,7 +113,15 @@ export function createHttp({
 		return sleep(Math.max(delayMs, wantedMs), signal);
 	}
 
-	return { open, json, retry, pause, streamRetries };
+	/** Sends a `DELETE`, and reads nothing of the answer. */
+	function remove(path: string, signal?: AbortSignal): Promise<void> {
+		return retry(async () => {
+			const { silence } = await open(path, { method: 'DELETE', signal });
+			silence.end();
+		}, signal);
+	}
+
+	return { open, json, retry, remove, pause, streamRetries };
 }
 
 export function createAuthorization(apiKey: ClientOptions['apiKey']): Record<string, string> {

@@ -2,12 +2,14 @@
 import { hc } from 'hono/client';
 import type { Api } from './api.ts';
 import { type ClientOptions, createAuthorization, createHttp } from './http.ts';
+import { createMcpClient, type McpClient } from './mcp.ts';
 import { createSessionClient, type SessionClient } from './sessions.ts';
 import { createToolClient, type ToolClient } from './tools.ts';
 
 export type { Api } from './api.ts';
 export { ClientError } from './error.ts';
 export type { ClientOptions, SignalOption } from './http.ts';
+export type { McpClient } from './mcp.ts';
 export type { SessionClient } from './sessions.ts';
 export type { RunEvents } from './stream.ts';
 export type { ToolClient } from './tools.ts';
@@ -19,6 +21,9 @@ export type {
 	FileChange,
 	FileChangePage,
 	FilePage,
+	McpServer,
+	McpServerBody,
+	McpServerDetails,
 	Message,
 	MessageBody,
 	NewSession,
@@ -33,8 +38,8 @@ export type {
 	WaitingCall,
 } from './types.ts';
 
-/** A client of a server: its sessions, the tools of its owner, and every route under `v1` without retries. */
-export interface Client extends SessionClient, ToolClient {
+/** A client of a server: its sessions, the tools and MCP servers of its owner, and every route under `v1` without retries. */
+export interface Client extends SessionClient, ToolClient, McpClient {
 	/** Hono's client, typed by the API: `v1.skills[':name'].$get({ param: { name } })`. */
 	readonly v1: ReturnType<typeof hc<Api>>['v1'];
 }
@@ -49,9 +54,11 @@ export function createClient(
 	const options = typeof given === 'string' ? { apiKey: key, ...more, baseUrl: given } : given;
 	const { baseUrl = '', apiKey, fetch } = options;
 	const headers = () => createAuthorization(apiKey);
+	const http = createHttp(options);
 	return {
 		...createSessionClient(options),
-		...createToolClient(createHttp(options)),
+		...createToolClient(http),
+		...createMcpClient(http),
 		v1: hc<Api>(baseUrl, { headers, fetch }).v1,
 	};
 }

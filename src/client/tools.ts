@@ -21,11 +21,8 @@ export function createToolClient(http: Http) {
 		},
 
 		/** Removes a tool and its secrets. */
-		async deleteTool(name: string, { signal }: SignalOption = {}): Promise<void> {
-			await http.retry(async () => {
-				const { silence } = await http.open(toPath(name), { method: 'DELETE', signal });
-				silence.end();
-			}, signal);
+		deleteTool(name: string, { signal }: SignalOption = {}): Promise<void> {
+			return http.remove(toPath(name), signal);
 		},
 	};
 }

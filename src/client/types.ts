@@ -4,6 +4,7 @@ import type { agent } from '../cloudflare/wire/agent.ts';
 import type { resultsBody, waitingCall } from '../cloudflare/wire/call.ts';
 import type { runEvent } from '../cloudflare/wire/event.ts';
 import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts';
+import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
 import type { answerBody, messageBody, shownMessage } from '../cloudflare/wire/message.ts';
 import type { acceptedRun } from '../cloudflare/wire/run.ts';
 import type { newSession, session, sessionBody } from '../cloudflare/wire/session.ts';
@@ -37,6 +38,12 @@ export type CallAnswer = v.InferOutput<typeof resultsBody>[number];
 /** An HTTP tool that an owner has defined. */
 export type UserTool = v.InferOutput<typeof shownTool>;
 export type UserToolBody = v.InferInput<typeof toolBody>;
+
+/** An MCP server of an owner or of agents. */
+export type McpServer = v.InferOutput<typeof shownServer>;
+export type McpServerBody = v.InferInput<typeof serverBody>;
+/** A server with its tools, or with why they could not be listed. */
+export type McpServerDetails = v.InferOutput<typeof shownServerDetails>;
 
 /** A file of a session's workspace. */
 export type SessionFile = v.InferOutput<typeof file>;

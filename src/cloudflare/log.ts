@@ -47,6 +47,7 @@ const strings = {
 	'http.request.method': /^[A-Z_]{1,16}$/,
 	'http.route': /^\/[\w/:.{}*-]{0,128}$/,
 	'runlet.key.id': id,
+	'runlet.mcp.server': id,
 	'runlet.owner': id,
 	'runlet.request.id': id,
 	'runlet.run.id': id,

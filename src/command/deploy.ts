@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import * as v from 'valibot';
-import { defaultBudgets } from '../cloudflare/objects/budget.ts';
+import { defaultBudgets } from '../cloudflare/wire/budget.ts';
 import { toBasePath } from './base-path.ts';
 import { budgetLine } from './budget-line.ts';
 import type { CommandOptions } from './command.ts';

@@ -13,6 +13,7 @@ import { DevServer } from './dev/dev-server.ts';
 import { type DevOptions, readOptions, usage } from './dev/options.ts';
 import { describeAnswer } from './dev/output.ts';
 import { createProxy } from './dev/proxy.ts';
+import { publicUrlOptions } from './dev/public-url.ts';
 import { secretsKeyOptions } from './dev/secrets-key.ts';
 import { TypeCheck } from './dev/types.ts';
 import { watchFiles } from './dev/watch.ts';
@@ -82,6 +83,8 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 		isAnnounced ||= found.answers;
 		told = problems;
 	};
+	// From here on requests come, and wait for the Worker.
+	const url = await listen(proxy.server, options);
 	const server = new DevServer({
 		program: wrangler,
 		args: [
@@ -89,6 +92,7 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 			...(options.tls === undefined ? [] : ['--upstream-protocol', 'https']),
 			...keys,
 			...secretsKeyOptions(options),
+			...publicUrlOptions(options, `${url}${basePath}`),
 			...options.rest,
 			...['--ip', '127.0.0.1', '--port', '0'],
 		],
@@ -101,8 +105,6 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 		},
 		onUp: ({ port }) => void show(port),
 	});
-	// From here on requests come, and wait for the Worker.
-	const url = await listen(proxy.server, options);
 	prepare();
 	await publishSkills(options);
 	for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.stop(signal));

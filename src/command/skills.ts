@@ -1,7 +1,6 @@
 /** `runlet skills`: publishes the folder skills/ to Workers KV (docs/skills.md). */
 
 import { join, relative } from 'node:path';
-import { providers } from '../core/index.ts';
 import { readSkills } from '../core/skill/kv/folder.ts';
 import type { SkillProblem } from '../core/skill/kv/plan.ts';
 import type { Published } from '../core/skill/kv/publish.ts';
@@ -69,7 +68,7 @@ export async function run(args: readonly string[]): Promise<number> {
 		const onProgress = (what: string, done: number, total: number) => {
 			if (total > 100) console.error(`skills: ${done} of ${total} ${what}`);
 		};
-		const embed = values.embed === undefined ? undefined : createEmbedder(values.embed);
+		const embed = values.embed === undefined ? undefined : await createEmbedder(values.embed);
 		const { published, unchanged, removed, problems, warnings } = values['dry-run']
 			? await publishSkills(dry, { directory })
 			: await publishSkills(kv, { directory, embed, onProgress });
@@ -86,8 +85,9 @@ export async function run(args: readonly string[]): Promise<number> {
 	}
 }
 
-/** The providers for vectors, with keys and addresses from the environment. */
-function createEmbedder(model: string): Embedder {
+/** The providers for vectors, with keys and addresses from the environment. They are loaded only for vectors. */
+async function createEmbedder(model: string): Promise<Embedder> {
+	const { providers } = await import('../core/index.ts');
 	const { OPENAI_API_KEY, OPENAI_BASE_URL, GEMINI_API_KEY, GEMINI_BASE_URL, MISTRAL_API_KEY, MISTRAL_BASE_URL } =
 		process.env;
 	const { demo, openai, gemini, mistral, ollama } = providers;

@@ -108,7 +108,9 @@ class MemorySession implements TestSession {
 			throw new RunletError('conflict', 'The session waits for calls: answer them by submit first.');
 		const said = chat.userMessage(message);
 		if (metadata?.question === undefined) return this.#run([said]);
-		const { callId: id } = metadata.question;
+		const { answerTo, question } = metadata;
+		if (answerTo !== undefined) return this.#run([], [{ ...answerTo, text: chat.messageText(said) }]);
+		const { callId: id } = question;
 		const { parts } = said;
 		return this.#run([chat.toolResultMessage({ id, output: said.content, isError: false, ...(parts && { parts }) })]);
 	}
@@ -129,7 +131,7 @@ class MemorySession implements TestSession {
 		return this.#last;
 	}
 
-	async #run(input: readonly Message[]): Promise<RunResult> {
+	async #run(input: readonly Message[], answers: readonly chat.QuestionAnswer[] = []): Promise<RunResult> {
 		const { metadata, skillContext } = this.#options;
 		const agent = toChatOptions(this.#agent);
 		const { chatFn, chatStreamFn } = this.#model;
@@ -151,6 +153,7 @@ class MemorySession implements TestSession {
 				},
 				approved: this.#approved.map(({ id }) => id),
 				asked: question === undefined ? [] : [question],
+				answers,
 				onMessage: (message) => {
 					this.#messages = [...this.#messages, message];
 				},

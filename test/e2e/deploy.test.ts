@@ -27,7 +27,8 @@ describe('npm run deploy -- --dry-run', () => {
 		expect(ended.code, ended.stderr).toBe(0);
 		expect(ended.stdout).toContain('Nothing was deployed.');
 		const worker = await readFile(join(outdir, 'worker.js'));
-		const exported = /export \{([^}]*)\};?\s*(?:\/\/.*\s*)?$/.exec(worker.toString())?.[1] ?? '';
+		// Notices of licences follow it.
+		const exported = [...worker.toString().matchAll(/^export \{([^}]*)\};?$/gm)].at(-1)?.[1] ?? '';
 		const names = exported.split(',').map((name) => name.trim().split(' as ').at(-1));
 		const configured = await readFile(join(import.meta.dirname, '../../wrangler.toml'), 'utf8');
 		const classes = [...configured.matchAll(/^class_name = "(\w+)"/gm)].map(([, name]) => name);

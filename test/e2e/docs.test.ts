@@ -61,7 +61,7 @@ beforeAll(async () => {
 	const imports = defined.map(({ name, file }) => `import { ${name} } from '${file}';\n`).join('');
 	const names = defined.map(({ name }) => `, ${name}`).join('');
 	await writeFile(join(project, 'src/agents/index.ts'), imports + index.replace('];', `${names}];`));
-	runlet = await startRunletIn(project, '--var', 'GITHUB_WEBHOOK_SECRET:change-me');
+	runlet = await startRunletIn(project, '--var', 'GITHUB_WEBHOOK_SECRET:change-me', '--var', 'WIKI_KEY:change-me');
 });
 afterAll(async () => {
 	await runlet?.close();
@@ -69,9 +69,8 @@ afterAll(async () => {
 });
 
 test('all code of the docs compiles', async () => {
-	const { stdout } = await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project]).catch(
-		(error: { stdout: string }) => error,
-	);
+	const compiler = [join(root, 'node_modules/typescript/bin/tsc'), '--singleThreaded', '-p', project];
+	const { stdout } = await run(process.execPath, compiler).catch((error: { stdout: string }) => error);
 	expect(stdout).toBe('');
 });
 
@@ -101,7 +100,7 @@ function listExpected(code: string): readonly RegExp[] {
 }
 
 describe('every program runs, and prints what its comments say', () => {
-	test.each(programs.map((block) => [nameOf(block), block] as const))('%s', async (_, block) => {
+	test.each(programs.map((block) => [nameOf(block), block] as const))('%s runs', async (_, block) => {
 		const outfile = join(project, `${toFile(block)}.mjs`);
 		await build({
 			stdin: { contents: block.code.replaceAll(address, runlet.url), loader: 'ts', resolveDir: join(project, 'pages') },
@@ -131,7 +130,7 @@ async function readWrangler(toml: string) {
 }
 
 describe('every Worker starts with the bindings of its page, and answers', () => {
-	test.each(workers.map((block) => [nameOf(block), block] as const))('%s', async (_, block) => {
+	test.each(workers.map((block) => [nameOf(block), block] as const))('%s starts and answers', async (_, block) => {
 		const { outputFiles } = await build({
 			entryPoints: [join(project, toFile(block))],
 			bundle: true,
@@ -200,7 +199,7 @@ const isHere = ({ code }: Block): boolean => code.includes(address);
 
 describe('every request is answered', () => {
 	test.each(shells.filter((block) => isCurl(block) && isHere(block)).map((block) => [nameOf(block), block] as const))(
-		'%s',
+		'%s is answered',
 		async (_, { code }) => {
 			const env = { ...process.env, ...(await createWaiting()) };
 			const script = code
@@ -239,12 +238,13 @@ function readHelp(command: readonly string[]): Promise<string> {
 	return help;
 }
 
-/** A line of a shell as a command that shows its help; empty for one that npm brings. */
+/** A line of a shell as a command that shows its help; empty for one that npm brings, or fetches under a scope. */
 function toCommand(line: string): readonly string[] {
 	const [, script] = /^npm (?:run )?([\w:]+)/.exec(line) ?? [];
 	if (script !== undefined && /^(install|i|pack|create|ci|test)$/.test(script)) return [];
 	if (script !== undefined) return ['npm', 'run', '--silent', script, '--'];
-	const [, tool = '', words = ''] = /^npx (\w+)((?: [a-z]+)*)/.exec(line) ?? [];
+	const [, tool, words = ''] = /^npx (\w+)((?: [a-z]+)*)/.exec(line) ?? [];
+	if (tool === undefined) return [];
 	const own = tool === 'runlet' ? [process.execPath, 'src/command/bin.ts'] : [join(root, 'node_modules/.bin', tool)];
 	return [...own, ...words.split(' ').filter((word) => word !== '')];
 }
@@ -260,7 +260,7 @@ describe('every command is there, with its options', () => {
 
 describe('every file is valid', () => {
 	const files = blocks.filter(({ language }) => /^(json|toml|md)$/.test(language));
-	test.each(files.map((block) => [nameOf(block), block] as const))('%s', async (_, { language, code }) => {
+	test.each(files.map((block) => [nameOf(block), block] as const))('%s is valid', async (_, { language, code }) => {
 		if (language === 'toml') await readWrangler(code);
 		else if (language === 'json') JSON.parse(code);
 		else expect(skill.validateMarkdown(code)).toEqual([]);

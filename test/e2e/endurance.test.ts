@@ -1,5 +1,6 @@
 /** The short forms of `npm run endurance`. */
 import { describe, test } from 'vitest';
+import { answers } from '../endurance/answers.ts';
 import { budget } from '../endurance/budget.ts';
 import { crowd } from '../endurance/crowd.ts';
 import { cuts } from '../endurance/cuts.ts';
@@ -8,6 +9,7 @@ import { fuzz } from '../endurance/fuzz.ts';
 import { kills } from '../endurance/kills.ts';
 import { leave } from '../endurance/leave.ts';
 import { points } from '../endurance/points.ts';
+import { served } from '../endurance/served.ts';
 import { show, timeout } from '../endurance/short.ts';
 import { stops } from '../endurance/stops.ts';
 import { webhooks } from '../endurance/webhooks.ts';
@@ -18,8 +20,18 @@ describe.concurrent('at once', () => {
 		show('kills', kills({ count: 20 })),
 	);
 
+	test(
+		'runs with tools of an MCP server survive kills, and no tool that is not safe is called twice',
+		{ timeout },
+		() => show('served', served({ count: 4 })),
+	);
+
 	test('answers that are stopped are charged what they cost, with and without a budget', { timeout }, () =>
 		show('stops', stops({ count: 10 })),
+	);
+
+	test('a tool that takes an answer has its effect once, also when it is killed', { timeout }, () =>
+		show('answers', answers({ count: 2 })),
 	);
 
 	test('runs survive a crash right after each of their writes', { timeout }, () =>

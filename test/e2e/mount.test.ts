@@ -30,10 +30,8 @@ test('an existing Worker keeps its routes, and has agents, their page and their 
 	}
 });
 
-test('a dry run of its deploy asks Runlet there, and says what to do where it is not', async () => {
+test('a dry run of its deploy says what to do where Runlet is not found', async () => {
 	const keys = ['--keys-file', join(root, 'build/none.json')];
-	const right = await runScript('deploy', ['--dry-run', '--config', config, '--base-path', '/ai', ...keys]);
-	expect(right.code, right.stderr).toBe(0);
 	const wrong = await runScript('deploy', ['--dry-run', '--config', config, ...keys]);
 	expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--base-path /ai')]);
 });
@@ -71,7 +69,7 @@ describe('a Worker with accounts of its own, and another name for SKILLS', () =>
 		}
 	});
 
-	test('runlet deploy tries the Worker with the skills there', async () => {
+	test('runlet deploy tries the Worker with the skills there, under its base path', async () => {
 		const keys = ['--keys-file', join(project, 'none.json')];
 		const { stdout, stderr } = await run('deploy', '--dry-run', ...own, '--base-path', '/ai', ...keys);
 		expect([stdout, stderr]).toEqual([expect.stringContaining('Nothing was deployed.'), '']);

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashKey, makeKey, scopes } from '../../src/cloudflare/auth/key.ts';
-import { senders } from '../cloudflare/protocols/webhooks/senders.ts';
+import { senders } from '../cloudflare/wire/protocols/webhooks/senders.ts';
 import { startRunlet } from '../runlet.ts';
 
 const root = resolve(import.meta.dirname, '../..');

@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findWrangler, quietEnv } from '../../src/command/wrangler.ts';
 import { findPacked } from '../packed.ts';
@@ -45,7 +47,7 @@ test("a name that context.env does not have is an error, in the words of the pro
 		"import { tool } from 'runlet';\ntool.define({ name: 'x', description: 'X.', inputSchema: {}, passInput: true, fn: (_, { env }) => env.CRM_KYE });\n",
 	);
 	const compile = () =>
-		execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', '.'], {
+		execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--singleThreaded', '-p', '.'], {
 			cwd: project,
 			stdio: 'pipe',
 			encoding: 'utf8',
@@ -55,15 +57,33 @@ test("a name that context.env does not have is an error, in the words of the pro
 	);
 });
 
+/** Builds a Worker as Wrangler deploys it. Returns its code. */
+function build(entry: string, ...more: readonly string[]): string {
+	const out = mkdtempSync(join(project, 'out-'));
+	run(process.execPath, ['--no-warnings', wranglerPath, 'deploy', entry, '--dry-run', '--outdir', out, ...more]);
+	return readFileSync(join(out, 'index.js'), 'utf8');
+}
+
 test('it builds as Wrangler deploys it, without the schema libraries that nobody needs', () => {
-	const out = join(project, 'out');
-	run(process.execPath, ['--no-warnings', wranglerPath, 'deploy', '--dry-run', '--outdir', out]);
-	const built = readFileSync(join(out, 'index.js'), 'utf8');
+	const built = build('src/index.ts');
 	expect(built.length).toBeLessThan(6_000_000);
 	const taken = new Set([...built.matchAll(/node_modules\/((?:@[\w-]+\/)?[\w.-]+)\//g)].map(([, name]) => name));
 	expect(taken).toContain('runlet');
 	for (const name of ['zod', 'effect', 'arktype', '@standard-community/standard-json'])
 		expect(taken).not.toContain(name);
+});
+
+test('without MCP it carries nothing of it, and with it 190 KB more at most', () => {
+	const index = readFileSync(join(project, 'src/index.ts'), 'utf8');
+	const without = join(project, 'src/without');
+	mkdirSync(without);
+	onTestFinished(() => rmSync(without, { recursive: true }));
+	writeFileSync(join(without, 'index.ts'), index.replace(/^.*\bmcp\b.*\n/gm, ''));
+	const [small, large] = [build('src/without/index.ts', '--minify'), build('src/index.ts', '--minify')];
+	expect(large).toContain('notifications/cancelled');
+	expect(small).not.toContain('notifications/cancelled');
+	const [less, more] = [small, large].map((code) => gzipSync(code).length);
+	expect(Number(more) - Number(less)).toBeLessThan(190_000);
 });
 
 /** Serves the project as `wrangler dev` does, in a process group of its own. */
@@ -136,6 +156,13 @@ test('it runs: a session lasts over a restart with the state of its tools, and i
 	expect((await ask(`${location}/messages`, 'bob', { text: 'Hi' })).status).toBe(404);
 	expect((await ask(location)).status).toBe(401);
 	expect((await ask('/ai/v1/sessions', undefined, { agent: 'desk' })).status).toBe(401);
+
+	const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+	const requestInit = { headers: { 'x-user': 'ada' } };
+	await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/ai/mcp/desk`), { requestInit }));
+	const called = await client.callTool({ name: 'remember', arguments: { word: 'hello' } });
+	expect(called).toMatchObject({ content: [{ type: 'text', text: 'hello 1 SECRET' }] });
+	await client.close();
 
 	const { agents }: { agents: { skills: object }[] } = await (await ask('/ai/v1/agents', 'bob')).json();
 	expect(agents[0]?.skills).toEqual([{ name: 'handbook', description: 'user:handbook of user:bob.' }]);

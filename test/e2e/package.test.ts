@@ -5,7 +5,9 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { McpServer } from '@modelcontextprotocol/server';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { serveStateless } from '../core/mcp/serve.ts';
 import { type Block, listBlocks, pages, toFile } from '../docs.ts';
 import { findPacked } from '../packed.ts';
 
@@ -33,7 +35,7 @@ function compile(folder: string, types: readonly string[], lib: readonly string[
 	const config = JSON.stringify({ compilerOptions, include: ['**/*.ts'] });
 	writeFileSync(join(project, folder, 'tsconfig.json'), config);
 	const command = join(root, 'node_modules/.bin/tsc');
-	expect(spawnSync(command, ['-p', folder], { cwd: project, encoding: 'utf8' }).stdout).toBe('');
+	expect(spawnSync(command, ['--singleThreaded', '-p', folder], { cwd: project, encoding: 'utf8' }).stdout).toBe('');
 }
 
 let packed: Awaited<ReturnType<typeof findPacked>>;
@@ -54,7 +56,9 @@ test('a fresh project imports every part of the package, and every public name i
 		import * as chat from 'runlet/chat';
 		import * as toolbox from 'runlet/toolbox';
 		import * as providers from 'runlet/providers';
+		import { fromServer } from 'runlet/mcp';
 		import { createClient } from 'runlet/client';
+		await fromServer({ name: 'x', url: 'http://10.0.0.1/' }).then(() => { throw new Error('mcp'); }, ({ code }) => { if (code !== 'invalid_request') throw new Error(code); });
 		createClient('http://127.0.0.1').v1.sessions.$url();
 		createClient({ baseUrl: 'http://127.0.0.1', apiKey: 'k' }).followRun('s');
 		const same = { tool, skill, chat, toolbox, providers };
@@ -108,8 +112,30 @@ test('the SDKs that the package holds a copy of ask their APIs, and their licenc
 	expect(stdout).toBe('auth\nauth\n');
 	expect(asked).toEqual(['POST /v1/messages Bearer a', 'POST /v1/responses Bearer o']);
 	const licenses = readFileSync(join(project, 'node_modules/runlet/dist/LICENSES.txt'), 'utf8');
-	for (const name of ['@anthropic-ai/sdk', 'openai', 'hono-openapi', 'eventsource-parser'])
+	const modelContext = ['@modelcontextprotocol/client', '@modelcontextprotocol/server', 'zod'];
+	for (const name of ['@anthropic-ai/sdk', 'openai', 'hono-openapi', 'eventsource-parser', ...modelContext])
 		expect(licenses).toMatch(new RegExp(`^${name} `, 'm'));
+});
+
+test('the copy of the client of MCP calls the tools of a server', async () => {
+	const served = await serveStateless(() => {
+		const server = new McpServer({ name: 'clock', version: '1' });
+		server.registerTool('now', { description: 'The time.' }, () => ({ content: [{ type: 'text', text: 'noon' }] }));
+		return server;
+	});
+	onTestFinished(() => served.close());
+	writeFileSync(
+		join(project, 'mcp.mjs'),
+		`import { chat, providers } from 'runlet';
+		import { fromServer } from 'runlet/mcp';
+		const { tools, close } = await fromServer({ name: 'clock', url: '${served.url}' });
+		const model = providers.scripted([{ toolCalls: [{ id: 'a', name: 'clock_now', input: {} }] }, 'It is noon.']);
+		await chat.runLoop({ model: 'scripted', providers: [model], tools }, 'What time is it?');
+		console.log(model.requests[1].messages.find(({ role }) => role === 'tool').content);
+		await close();`,
+	);
+	const { stdout } = await promisify(execFile)(process.execPath, ['mcp.mjs'], { cwd: project });
+	expect(stdout).toBe('noon\n');
 });
 
 test('the package holds no test and no script', () => {

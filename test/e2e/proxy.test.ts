@@ -232,7 +232,7 @@ describe('an upload that cannot become an answer is refused while it is sent, an
 		expect(reached).toEqual([]);
 	});
 
-	test('one under a foreign name', async () => {
+	test('one under a foreign name is refused', async () => {
 		const { port } = await stand();
 		const head = 'POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 99\r\n\r\n';
 		expect(await raw(port, head)).toMatch(/^HTTP\/1.1 403 /);

@@ -20,7 +20,8 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** What `npm start` prints up to the line that matches. */
 async function startUntil(expression: RegExp, ...options: readonly string[]): Promise<string> {
-	const args = ['scripts/start.ts', '--port', String(await claimPort()), '--persist-to', folder, ...options];
+	const own = ['--port', String(await claimPort()), '--persist-to', folder, '--no-type-check'];
+	const args = ['scripts/start.ts', ...own, ...options];
 	const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
 	let output = '';
 	const matched = Promise.withResolvers<void>();
@@ -60,7 +61,7 @@ describe('what was typed wrong is told in our own words, before anything is star
 		[['--prot', '8799'], /--prot: there is no such option. Did you mean --port\?/],
 		[['--local-protocol', 'https'], /--https-key-path FILE/],
 		[['8799'], /npm start -- --port 8799/],
-	])('%j', async (args, words) => {
+	])('%j is told', async (args, words) => {
 		const { code, stderr } = await runScript('start', args);
 		expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);
 		expect(stderr).not.toMatch(/\n {4}at /);
@@ -98,60 +99,60 @@ describe('npm run deploy -- --dry-run runs what would be deployed, and says what
 	});
 	afterAll(() => rm(project, { recursive: true, force: true }));
 
-	/** What it says of the project with one file changed. */
-	async function dryRun(file: string, change: (text: string) => string): Promise<readonly [number | null, string]> {
-		const path = join(project, file);
-		const before = await readFile(path, 'utf8');
-		await writeFile(path, change(before));
+	/** What it says of the project with these files changed. */
+	async function dryRun(changes: Readonly<Record<string, (text: string) => string>>) {
+		const before: [path: string, text: string][] = [];
+		for (const [file, change] of Object.entries(changes)) {
+			const path = join(project, file);
+			const text = await readFile(path, 'utf8');
+			before.push([path, text]);
+			await writeFile(path, change(text));
+		}
 		const { status, stderr } = spawnSync(process.execPath, ['scripts/deploy.ts', '--dry-run'], {
 			cwd: project,
 			encoding: 'utf8',
 		});
-		await writeFile(path, before);
-		return [status, stderr];
+		for (const [path, text] of before) await writeFile(path, text);
+		return [status, stderr] as const;
 	}
 
-	test('it names variables and models that are wrong', async () => {
-		const [status, stderr] = await dryRun('wrangler.toml', (text) =>
-			text.replace('[assets]', '[vars]\nDAY_BUDGET_USD = "lots"\nMODEL = "gtp-5"\n\n[assets]'),
-		);
+	test('it names all of these at once: variables and models that are wrong, and a skill that no folder has', async () => {
+		const [status, stderr] = await dryRun({
+			'wrangler.toml': (text) =>
+				text.replace('[assets]', '[vars]\nDAY_BUDGET_USD = "lots"\nMODEL = "gtp-5"\n\n[assets]'),
+			'src/agents/support.ts': (text) => text.replace("'escalation'", "'escalations'"),
+		});
 		expect(status).toBe(1);
 		expect(stderr).toMatch(/^DAY_BUDGET_USD: must be a number above 0/m);
 		expect(stderr).toMatch(/^MODEL: "gtp-5" is no model/m);
+		expect(stderr).toMatch(/^agent support: .*skills\/escalations\/SKILL\.md/m);
 	});
 
-	test('Durable Objects that no migration gives SQLite, with the line that is missing', async () => {
-		const [status, stderr] = await dryRun('wrangler.toml', (text) =>
-			text.replace('["Session"]', '[]').replace('["Ledger", "Directory"]', '["Directory"]'),
-		);
+	test('it names Durable Objects that no migration gives SQLite, and the line that is missing', async () => {
+		const [status, stderr] = await dryRun({
+			'wrangler.toml': (text) => text.replace('["Session"]', '[]').replace('["Ledger", "Directory"]', '["Directory"]'),
+		});
 		expect([status, stderr]).toEqual([
 			1,
 			expect.stringMatching(/^SESSIONS, LEDGERS: no migration .* new_sqlite_classes = \["Session", "Ledger"\]/m),
 		]);
 	});
 
-	test('an agent that is listed twice, with the line of createRunlet', async () => {
-		const [status, stderr] = await dryRun('src/agents/index.ts', (text) =>
-			text.replace('[assistant, ', '[assistant, assistant, '),
-		);
+	test('it names an agent that is listed twice, and the line of createRunlet', async () => {
+		const [status, stderr] = await dryRun({
+			'src/agents/index.ts': (text) => text.replace('[assistant, ', '[assistant, assistant, '),
+		});
 		expect(status).toBe(1);
 		expect(stderr).toMatch(/src\/worker\.ts:\d+:\d+.*the agent assistant is in the list twice/);
 	});
 
-	test('an option that createRunlet does not have, with its line and the one that was meant', async () => {
-		const [status, stderr] = await dryRun('src/worker.ts', (text) =>
-			text.replace('createRunlet({ agents })', "createRunlet({ agents, basepath: '/ai' })"),
-		);
+	test('it names an option that createRunlet does not have, its line, and the option that was meant', async () => {
+		const [status, stderr] = await dryRun({
+			'src/worker.ts': (text) => text.replace('createRunlet({ agents', "createRunlet({ basepath: '/ai', agents"),
+		});
 		expect(status).toBe(1);
 		expect(stderr).toMatch(
 			/src\/worker\.ts:\d+:\d+.*basepath: no such field \(createRunlet\)\. Did you mean basePath\?/,
 		);
-	});
-
-	test('a skill that no folder has', async () => {
-		const [status, stderr] = await dryRun('src/agents/support.ts', (text) =>
-			text.replace("'escalation'", "'escalations'"),
-		);
-		expect([status, stderr]).toEqual([1, expect.stringMatching(/^agent support: .*skills\/escalations\/SKILL\.md/m)]);
 	});
 });

@@ -37,3 +37,17 @@ test('npm start keeps the secrets of tools without any setup, over a restart, an
 	expect(seen).toEqual([]);
 	shop.close();
 });
+
+test('npm start says where it is reached, so that the login of an MCP server of an agent comes back to it', async () => {
+	const client = createClient({ baseUrl: server.url });
+	await client.putMcpServer('tracker', { url: 'https://mcp.example.com/mcp', auth: 'oauth' });
+	expect(await client.listMcpServers()).toMatchObject([{ name: 'tracker', isLoggedIn: false }]);
+	// The document of a client is for the web: without an address of its own this would be not_configured.
+	const response = await fetch(`${server.url}/v1/mcp/client.json`);
+	expect({ status: response.status, text: await response.text() }).toMatchObject({
+		status: 404,
+		text: expect.stringContaining('on a laptop'),
+	});
+	await client.deleteMcpServer('tracker');
+	expect(await client.listMcpServers()).toEqual([]);
+});

@@ -2,6 +2,8 @@ import * as v from 'valibot';
 
 const effect = v.object({ tool: v.string(), key: v.string(), intent: v.string(), session: v.string() });
 
+export type Effects = ReturnType<typeof createEffects>;
+
 /** What tools did, recorded outside of the process that is killed. A keyed effect that comes again is not applied again. */
 export function createEffects() {
 	const arrivals: v.InferOutput<typeof effect>[] = [];
@@ -10,6 +12,10 @@ export function createEffects() {
 	const count = (tool: string, intent: string): number =>
 		arrivals.filter((one) => one.tool === tool && one.intent === intent).length;
 	return {
+		/** All calls that came here. */
+		get total(): number {
+			return arrivals.length;
+		},
 		take: (body: unknown): void => {
 			const arrival = v.parse(effect, body);
 			arrivals.push(arrival);

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { checkCharges } from './charges.ts';
+import type { Effects } from './effects.ts';
 import { checkReading } from './history.ts';
 import { type Reading, read } from './reader.ts';
 import { threeTools } from './script.ts';
@@ -15,6 +16,15 @@ const cuts = [20, 4_000] as const;
 /** A run that was cut off makes room for a new one after so long, in milliseconds. */
 const roomMs = 5_000;
 
+/** Who has the tools. */
+interface Tooling {
+	readonly agent?: string;
+	/** What the names of its tools begin with. */
+	readonly prefix?: string;
+	/** Where their effects are counted. */
+	readonly effects?: Effects;
+}
+
 /** A run that is followed through all lives of its object. */
 interface Followed extends Sent {
 	readonly readings: readonly Promise<Reading>[];
@@ -29,8 +39,9 @@ interface Followed extends Sent {
 export function kills(
 	{ count = 200, seed }: Options,
 	variables: Readonly<Record<string, string>> = {},
+	{ agent = 'worker', prefix = '', effects }: Tooling = {},
 ): Promise<Figures> {
-	const world = { script: threeTools(400), pieceLength: 20, paceMs: 20, toolMs: 300, seed, variables };
+	const world = { script: threeTools(400, prefix), pieceLength: 20, paceMs: 20, toolMs: 300, seed, variables, effects };
 	return onStage(world, async (stage) => {
 		const { server, random, outside } = stage;
 		const sent: Sent[] = [];
@@ -39,7 +50,7 @@ export function kills(
 		const clients = Array.from({ length: inFlight }, async (_, n) => {
 			for (let round = 0; !isOver; round++) {
 				const tag = `run-${n}-${round}`;
-				const session = await stage.client.begin(tag);
+				const session = await stage.client.begin(tag, { agent });
 				sent.push({ tag, session });
 				if (round % 2 === 0) followed.push({ tag, session, readings: follow(stage, session) });
 				await untilRoom(stage, tag);

@@ -2,13 +2,15 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as v from 'valibot';
-import { createEffects } from './effects.ts';
+import { createEffects, type Effects } from './effects.ts';
 import { createSignals } from './signals.ts';
 import { createUpstream, type UpstreamOptions } from './upstream.ts';
 
 export interface OutsideOptions extends UpstreamOptions {
 	/** How long a tool's work takes, in milliseconds. */
 	readonly toolMs: number;
+	/** Where effects are counted, if somebody else counts some of them, too. */
+	readonly effects?: Effects;
 }
 
 const point = v.object({ point: v.string(), session: v.string() });
@@ -20,9 +22,8 @@ export type Point = v.InferOutput<typeof point>;
  * Everything that is outside of the Worker, on a port of its own in this process, so that it survives the kills: the
  * model, what the tools do, and whom the crash points ask.
  */
-export async function startOutside({ toolMs, ...options }: OutsideOptions) {
+export async function startOutside({ toolMs, effects = createEffects(), ...options }: OutsideOptions) {
 	const upstream = createUpstream(options);
-	const effects = createEffects();
 	const ends = createSignals();
 	let onPoint: (point: Point) => void | Promise<void> = () => {};
 

@@ -1,3 +1,4 @@
+import { answers } from './answers.ts';
 import { budget } from './budget.ts';
 import { crowd } from './crowd.ts';
 import { cuts } from './cuts.ts';
@@ -7,6 +8,7 @@ import { growth } from './growth.ts';
 import { kills } from './kills.ts';
 import { leave } from './leave.ts';
 import { points } from './points.ts';
+import { served } from './served.ts';
 import { slow } from './slow.ts';
 import type { Figures, Options } from './stage.ts';
 import { stops } from './stops.ts';
@@ -17,7 +19,9 @@ export const programmes = {
 	kills,
 	/** The same where nothing has a cap. */
 	uncapped: (options: Options) => kills(options, { SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' }),
+	served,
 	stops,
+	answers,
 	points,
 	cuts,
 	leave,

@@ -28,12 +28,24 @@ export interface Answer {
  */
 export type Script = (asked: Asked) => Answer;
 
-/** Three tools at once, then one more, then the end, each with a text of about that many characters. */
-export function threeTools(length: number): Script {
+/**
+ * Three tools at once, then one more, then the end, each with a text of about that many characters.
+ *
+ * @param prefix what the names of the tools begin with
+ */
+export function threeTools(length: number, prefix = ''): Script {
 	const tools: readonly (readonly Call['tool'][])[] = [['keyed', 'unsafe', 'lookup'], ['keyed']];
 	return ({ tag, turn, time }) => ({
 		text: readText({ tag, turn, time }, length),
-		calls: (tools[turn] ?? []).map((tool) => ({ id: `${tag}.${turn}.${tool}`, tool })),
+		calls: (tools[turn] ?? []).map((tool) => ({ id: `${tag}.${turn}.${tool}`, tool: `${prefix}${tool}` })),
+	});
+}
+
+/** One call of a tool, then the end. */
+export function oneCall(tool: Call['tool']): Script {
+	return (asked) => ({
+		text: readText(asked, 100),
+		calls: asked.turn === 0 ? [{ id: `${asked.tag}.${tool}`, tool }] : [],
 	});
 }
 

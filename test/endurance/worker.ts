@@ -3,9 +3,10 @@ import * as v from 'valibot';
 import { agents } from '../../src/agents/index.ts';
 import { defineAgent } from '../../src/cloudflare/agent/define.ts';
 import type { WorkerEnv } from '../../src/cloudflare/config/env.ts';
+import { mcp } from '../../src/cloudflare/mcp/index.ts';
 import { createApp } from '../../src/cloudflare/routes/app.ts';
 import { createObjects } from '../../src/cloudflare/runlet/objects.ts';
-import { providers, type Tool, type ToolContext, tool, toolbox } from '../../src/core/index.ts';
+import { askUser, providers, type Tool, type ToolContext, tool, toolbox } from '../../src/core/index.ts';
 import { readAbortPoint } from './crash-points.ts';
 
 declare global {
@@ -13,6 +14,8 @@ declare global {
 		interface Env {
 			/** Where the programmes listen: the model, the tools' effects, the crash points. */
 			readonly OUTSIDE: string;
+			/** Where the MCP server of a programme listens. */
+			readonly MCP?: string;
 			/**
 			 * At a crash point: `ask` whether to go on, or `abort` the object before the write is durable, once, where its id says.
 			 * Missing: only tell of a run's end.
@@ -38,6 +41,18 @@ function effect(name: string, about: { readonly retry?: 'safe' } = {}) {
 	});
 }
 
+/** A tool that asks first. It has its effect when it gets the answer. */
+const order = tool.define({
+	name: 'unsafe',
+	description: 'Asks, then has an effect outside.',
+	inputSchema: v.object({ intent: v.string() }),
+	passInput: true,
+	fn: ({ intent }) => askUser(`${intent}?`, undefined, { kept: intent }),
+	onAnswer: async (answer, { args: { intent } }, { callId, sessionId, signal }) => {
+		await post('/effect', { tool: 'unsafe', key: callId, intent, session: sessionId }, signal);
+		return answer;
+	},
+});
 const tools = [effect('keyed', { retry: 'safe' }), effect('unsafe'), effect('lookup', { retry: 'safe' })];
 /** A tool whose result is told outside before it is stored. */
 const slowDown = (one: Tool) => ({
@@ -69,6 +84,20 @@ const runtime = {
 			contextFull: 'truncate',
 		}),
 		defineAgent({ name: 'editor', description: 'Works on files.', model, tools: fileTools, maxOutputTokens: 1_000 }),
+		defineAgent({
+			name: 'connected',
+			description: 'Has the tools of a server.',
+			model,
+			mcp: [{ name: 'out', url: env.MCP ?? env.OUTSIDE, safe: ['keyed', 'lookup'] }],
+			maxOutputTokens: 1_000,
+		}),
+		defineAgent({
+			name: 'asker',
+			description: 'Asks before it orders.',
+			model,
+			tools: [order],
+			maxOutputTokens: 1_000,
+		}),
 		defineAgent({ name: 'writer', description: 'Writes much.', model }),
 		defineAgent({
 			name: 'hooked',
@@ -78,6 +107,7 @@ const runtime = {
 		}),
 		...agents,
 	],
+	mcp,
 	providers: () => [
 		providers.demo(),
 		providers.openaiChat({ name: 'fake', prefix: 'fake/', baseURL: `${env.OUTSIDE}/v1`, apiKey: 'sk-fake' }),

@@ -2,7 +2,7 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findViolations } from '../../scripts/house.ts';
+import { countArrows, findViolations } from '../../scripts/house.ts';
 
 let house: string;
 
@@ -27,12 +27,14 @@ test.each([
 	['cloudflare/objects/publisher/writer.ts', '../../session/object.ts'],
 	['cloudflare/objects/ledger/store.ts', '../directory/object.ts'],
 	['cloudflare/objects/ledger/object.ts', '../../config/config.ts'],
-	['cloudflare/protocols/openai/protocol.ts', '../ui/protocol.ts'],
-	['cloudflare/protocols/webhooks/verify.ts', '../format.ts'],
+	['cloudflare/wire/protocols/openai/protocol.ts', '../ui/protocol.ts'],
+	['cloudflare/wire/protocols/webhooks/verify.ts', '../format.ts'],
 	['cloudflare/session/object.ts', '../routes/operation.ts'],
 	['cloudflare/config/config.ts', '../session/object.ts'],
 	['cloudflare/config/config.ts', '../agent/define.ts'],
 	['cloudflare/wire/session.ts', '../objects/session-api.ts'],
+	['cloudflare/wire/session.ts', './protocols/format.ts'],
+	['cloudflare/agent/shell-isolate.ts', './shell.ts'],
 	['cloudflare/agent/define.ts', '../routes/operation.ts'],
 	['cloudflare/session/run/agent.ts', '../../../agents/index.ts'],
 	['cloudflare/session/store/runs.ts', '../events/log.ts'],
@@ -41,14 +43,17 @@ test.each([
 	['cloudflare/session/run/runner.ts', '../object.ts'],
 	['cloudflare/session/inbox/inbox.ts', '../ui/show.ts'],
 	['cloudflare/session/store/store.ts', '../../routes/operation.ts'],
+	['cloudflare/routes/sessions.ts', '../session/store/store.ts'],
+	['cloudflare/session/object.ts', '../../client/index.ts'],
+	['command/keys.ts', '../cloudflare/objects/budget.ts'],
 	['core/tool/fn.ts', '../skill/index.ts'],
 	['core/chat/loop.ts', '../providers/demo.ts'],
 	['core/toolboxes/time.ts', '../skill/index.ts'],
 	['core/ground/errors.ts', '../tool/schema.ts'],
 	['core/ground/public-fetch.ts', '../../cloudflare/log.ts'],
-	['agents/mine.ts', '../cloudflare/index.ts'],
+	['agents/mine.ts', '../cloudflare/runlet/index.ts'],
 	['agents/mine.ts', '../core/index.ts'],
-	['worker.ts', './cloudflare/index.ts'],
+	['worker.ts', './cloudflare/runlet/index.ts'],
 	['cloudflare/routes/app.ts', '../runlet/create.ts'],
 	['client/index.ts', '../cloudflare/objects/session-api.ts'],
 	['page/app.ts', '../cloudflare/wire/event.ts'],
@@ -67,10 +72,10 @@ test.each([
 	['cloudflare/routes/openapi/document.ts', '../../log.ts'],
 	['cloudflare/session/events/log.ts', './event-id.ts'],
 	['cloudflare/session/object.ts', './ui/show.ts'],
-	['cloudflare/routes/sessions.ts', '../session/store/store.ts'],
 	['cloudflare/routes/sessions.ts', '../objects/session-api.ts'],
-	['cloudflare/protocols/format.ts', '../../core/chat/index.ts'],
-	['cloudflare/protocols/format.ts', './openai/protocol.ts'],
+	['cloudflare/wire/protocols/format.ts', '../../../core/chat/index.ts'],
+	['cloudflare/wire/protocols/format.ts', './openai/protocol.ts'],
+	['cloudflare/wire/protocols/webhooks/source.ts', '../../body.ts'],
 	['core/chat/loop.ts', './turn.ts'],
 	['command/chat.ts', '../client/index.ts'],
 	['command/keys.ts', '../cloudflare/auth/key.ts'],
@@ -99,6 +104,14 @@ test.each([
 	expect(judge(file, name, `import {\n\ta,\n} from '${name}';`)).toEqual([
 		`src/${file}: imports ${name}: write its path in src.`,
 	]);
+});
+
+test('an arrow between two rooms is counted once, with the names that it carries', () => {
+	const form = "import { a, type B, c as d } from '../ground/one.ts';\nimport type { B } from '../ground/one.ts';";
+	judge('core/tool/one.ts', '', form);
+	judge('core/tool/two.ts', '../ground/two.ts');
+	judge('core/tool/three.ts', './one.ts');
+	expect(countArrows(house)).toEqual([['core/tool -> core/ground', 4]]);
 });
 
 test('a file or folder without a room is refused', () => {

@@ -3,7 +3,7 @@ import { join, relative, resolve } from 'node:path';
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
 import { listSources } from '../../scripts/source-names.ts';
-import { version } from '../../src/cloudflare/routes/openapi/version.ts';
+import { version } from '../../src/cloudflare/wire/version.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const manifest = v.parse(

@@ -1,16 +1,17 @@
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
-import { createCompletion } from '../../src/cloudflare/protocols/openai/operations.ts';
-import { answeredPart, filePart, textPart } from '../../src/cloudflare/protocols/ui/request.ts';
 import type { Operation } from '../../src/cloudflare/wire/operation.ts';
+import * as messages from '../../src/cloudflare/wire/operations/messages.ts';
 import * as service from '../../src/cloudflare/wire/operations/service.ts';
 import * as sessions from '../../src/cloudflare/wire/operations/sessions.ts';
 import * as skills from '../../src/cloudflare/wire/operations/skills.ts';
 import * as ui from '../../src/cloudflare/wire/operations/ui.ts';
 import * as webhooks from '../../src/cloudflare/wire/operations/webhooks.ts';
+import { createCompletion } from '../../src/cloudflare/wire/protocols/openai/operations.ts';
+import { answeredPart, filePart, textPart } from '../../src/cloudflare/wire/protocols/ui/request.ts';
 import { postedMessage } from '../../src/cloudflare/wire/ui.ts';
 
-const modules = [service, sessions, skills, ui, webhooks, { createCompletion }];
+const modules = [service, messages, sessions, skills, ui, webhooks, { createCompletion }];
 const operations: Operation[] = modules.flatMap((one) => Object.values(one).filter(isOperation));
 const schemas: [string, unknown][] = [
 	...operations.flatMap(({ id, json, query }): [string, unknown][] => [

@@ -16,9 +16,10 @@ import {
 	type Tool,
 	type ToolEntries,
 } from '../../core/tool/index.ts';
-import { sourceNames } from '../protocols/webhooks/index.ts';
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
+import { sourceNames } from '../wire/protocols/webhooks/index.ts';
+import { type AgentMcpServer, assertDeclared, declaredServers } from './mcp-servers/declared.ts';
 import { type SkillSource, skillSource } from './skill-source.ts';
 import { mappingSchema, type WebhookMappings } from './webhook-mapping.ts';
 
@@ -54,6 +55,8 @@ const definition = v.strictObject({
 	tools: toolList,
 	skillTools: toolList,
 	userTools: v.optional(v.boolean('must be true or false')),
+	mcp: declaredServers,
+	userMcp: v.optional(v.boolean('must be true or false')),
 	skills: v.optional(
 		v.union(
 			[v.literal('all'), v.array(v.union([v.string(), v.custom<AnyFn | Skill>(isSkillEntry)]))],
@@ -105,6 +108,10 @@ export interface AgentDefinition {
 	readonly skillTools?: ToolEntries;
 	/** Whether it also offers the tools that the session's owner has defined over HTTP. No if it is missing. */
 	readonly userTools?: boolean;
+	/** MCP servers whose tools it offers (docs/mcp.md). The Worker needs `createRunlet({ mcp })` for it. */
+	readonly mcp?: readonly AgentMcpServer[];
+	/** Whether it also offers the tools of the MCP servers that the session's owner has registered. No if it is missing. */
+	readonly userMcp?: boolean;
 	/** Names of published skills, skills written here, or `'all'` for every published one. */
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
 	/** Where its skills come from, in place of the Worker's. It has all of them, unless `skills` names some. */
@@ -176,6 +183,7 @@ export function defineAgent(given: AgentDefinition): Agent {
 function toAgent(given: AgentDefinition): Agent {
 	check(definition, given, 'agent', 'invalid_agent');
 	assertOutputSchema(given.outputSchema);
+	assertDeclared(given.mcp ?? []);
 	const tools = forAgent(given.tools ?? []);
 	const skillTools = forAgent(given.skillTools ?? []);
 	// If two have one name, only the first could ever be called.

@@ -2,6 +2,7 @@ import type { ProviderRegistration } from '../../core/chat/index.ts';
 import type { Config } from '../config/config.ts';
 import type { CrashPoint } from './crash.ts';
 import type { Agent } from './define.ts';
+import type { McpSupport } from './mcp.ts';
 import type { SkillSource } from './skill-source.ts';
 
 /** What a Worker serves: its agents, and the providers that its configuration makes possible. */
@@ -10,6 +11,8 @@ export interface Runtime {
 	readonly providers: (config: Config) => readonly ProviderRegistration[];
 	/** Where the skills come from that agents name; KV if it is missing. */
 	readonly skills?: SkillSource;
+	/** The Model Context Protocol, if the Worker has it. */
+	readonly mcp?: McpSupport;
 	/** Where a test ends the process. A Worker has none. */
 	readonly crashPoint?: CrashPoint;
 }

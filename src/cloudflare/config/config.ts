@@ -11,13 +11,14 @@ import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { isOver, type KeyRecord } from '../auth/key.ts';
 import type { LocalMode } from '../auth/local.ts';
 import type { SecretsBox } from '../auth/secrets-box.ts';
-import { defaultBudgets, type Limit } from '../objects/budget.ts';
+import type { Limit } from '../objects/budget.ts';
 import type { DirectoryNamespace } from '../objects/directory/api.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
-import { type SourceName, sourceNames } from '../protocols/webhooks/source.ts';
 import { maxFile } from '../wire/body.ts';
+import { defaultBudgets } from '../wire/budget.ts';
+import { type SourceName, sourceNames } from '../wire/protocols/webhooks/source.ts';
 import { type BindingName, bindingNames, findBinding, readBinding } from './bindings.ts';
 import {
 	type EndpointName,
@@ -33,12 +34,14 @@ import { findOrigin } from './environment.ts';
 import { createLimitedKv } from './limited-kv.ts';
 import { readSearch } from './search.ts';
 import {
+	assertPublicBase,
 	assertSet,
 	createBox,
 	type Endpoint,
 	readEndpoint,
 	readGithub,
 	readSecrets,
+	readText,
 	toLimit,
 	variables,
 } from './variables.ts';
@@ -90,6 +93,12 @@ export interface Config {
 	readonly findCallbackSecrets: () => readonly string[];
 	/** What seals the secrets of owners. Throws `not_configured` if `SECRETS_KEY` is not set. */
 	readonly findSecretsBox: () => SecretsBox;
+	/** Reads a variable that an agent names. Throws `not_configured`, which names it, if it is not set. */
+	readonly readText: (name: string) => string;
+	/** Where people reach this Worker, if `PUBLIC_URL` says it. */
+	readonly publicUrl: string | undefined;
+	/** The same. Throws `not_configured` if it is not set. */
+	readonly findPublicUrl: () => string;
 	/** What the tools that read the web may reach. */
 	readonly web: WebAccess;
 	/** How comments are posted to GitHub. */
@@ -111,6 +120,7 @@ export function readConfig(env: WorkerEnv): Config {
 		CORS_ORIGINS: corsOrigins,
 		LOCAL: local,
 		SECRETS_KEY: secretsKeys,
+		PUBLIC_URL: publicUrl,
 		WORKSPACE_FILES: mostFiles,
 		WORKSPACE_BYTES: mostBytes,
 		...caps
@@ -164,6 +174,9 @@ export function readConfig(env: WorkerEnv): Config {
 		},
 		findCallbackSecrets: () => assertSet(findCallbackSecrets, 'CALLBACK_SECRET'),
 		findSecretsBox: createBox(secretsKeys),
+		readText: (name) => readText(given, name),
+		publicUrl,
+		findPublicUrl: () => assertPublicBase(publicUrl),
 		web: { allowLoopback: local !== undefined, search: readSearch(env) },
 		github: readGithub(env),
 	};

@@ -5,7 +5,7 @@ import type { DirectoryNamespace } from '../objects/directory/api.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
-import type { SourceName } from '../protocols/webhooks/source.ts';
+import type { SourceName } from '../wire/protocols/webhooks/source.ts';
 
 /** Providers with two variables each: `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or your own server. */
 export const endpointNames = ['ANTHROPIC', 'OPENAI', 'XAI', 'GEMINI', 'GROQ', 'DEEPSEEK', 'MISTRAL', 'OLLAMA'] as const;
@@ -63,6 +63,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly CALLBACK_SECRET?: string;
 	/** Seals the secrets of owners: 32 bytes as base64. May hold several: the first seals, all open. */
 	readonly SECRETS_KEY?: string;
+	/** Where people reach this Worker, with its base path: logins of MCP servers come back there. */
+	readonly PUBLIC_URL?: string;
 	/** Posts comments on GitHub issues. It needs the permission to write issues, and no other. */
 	readonly GITHUB_TOKEN?: string;
 	/** The address of GitHub's API, for a GitHub of your own. `https://api.github.com` if it is not set. */

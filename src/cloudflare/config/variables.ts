@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
+import { isLoopback } from '../../core/ground/public-url.ts';
 import { usualQuota } from '../../core/workspace/quota.ts';
 import { parseKeys } from '../auth/key.ts';
 import { createSecretsBox, parseSecretsKey, type SecretsBox } from '../auth/secrets-box.ts';
@@ -79,6 +80,17 @@ export const variables = v.object({
 		),
 		'',
 	),
+	PUBLIC_URL: v.optional(
+		v.pipe(
+			v.string(),
+			v.trim(),
+			v.check(
+				(text) => text === '' || isPublicBase(text),
+				'must be the https address of this Worker, such as https://agents.example.com, without / at its end',
+			),
+			v.transform((text) => text || undefined),
+		),
+	),
 	LOCAL: v.optional(
 		v.pipe(
 			v.string(),
@@ -118,6 +130,13 @@ export function toLimit(
 export interface Endpoint {
 	readonly apiKey: string | undefined;
 	readonly baseURL: string | undefined;
+}
+
+/** Whether a text is where people may reach a Worker: https, or http on this machine. A path is its base path. */
+function isPublicBase(text: string): boolean {
+	if (!URL.canParse(text) || /[?#]|\/$/.test(text)) return false;
+	const parsed = new URL(text);
+	return parsed.username === '' && (parsed.protocol === 'https:' || isLoopback(parsed));
 }
 
 function isOrigin(text: string): boolean {
@@ -161,6 +180,23 @@ export function createBox(keys: v.InferOutput<typeof variables>['SECRETS_KEY']):
 			`SECRETS_KEY: not set, so no secret can be kept. Set it: ${how}. npm start makes one by itself.`,
 		);
 	};
+}
+
+/** Reads a variable of the project. Throws `not_configured`, which names it, if it is not set. */
+export function readText(env: object, name: string): string {
+	const value: unknown = Reflect.get(env, name);
+	if (typeof value === 'string' && value.trim() !== '') return value.trim();
+	const how = `npx wrangler secret put ${name}, or on your machine a line in .dev.vars`;
+	throw new RunletError('not_configured', `${name}: not set, and an MCP server of an agent needs it. Set it: ${how}.`);
+}
+
+/** Throws `not_configured` if the Worker does not know its own address. */
+export function assertPublicBase(url: string | undefined): string {
+	if (url !== undefined) return url;
+	throw new RunletError(
+		'not_configured',
+		'PUBLIC_URL: not set, so no login can come back to this Worker. Set it to its address, such as https://agents.example.com, under [vars] in wrangler.toml. npm start does it by itself.',
+	);
 }
 
 /** Throws `not_configured` if there is no secret. */

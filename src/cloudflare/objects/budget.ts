@@ -74,14 +74,3 @@ export function exceedsLimit({ limit, spent, reserved }: Omit<BudgetState, 'left
 function isPast(total: number, cap: number | undefined): boolean {
 	return cap !== undefined && !(total <= cap);
 }
-
-/**
- * Caps that hold if no variable is set: tokens of all calls, input and output together. They are in tokens because not
- * every model has a known price. A cap of any kind replaces them.
- */
-export const defaultBudgets = {
-	/** About a long day's work of one agent, with the history that is sent again. */
-	session: { tokens: 2_000_000 },
-	/** For one owner: ten such sessions. */
-	day: { tokens: 20_000_000 },
-} as const;

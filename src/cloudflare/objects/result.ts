@@ -28,12 +28,15 @@ export function takeValue<T>(result: RpcResult<T>): T {
 	throw toError(result.error);
 }
 
+/** Bytes from an object to the client, or from the client to it. No JavaScript of the Worker reads them in between. */
+export type Bytes = ReadableStream<Uint8Array>;
+
 /** A text as bytes that go to the client as they are. */
-export function toByteStream(text: string): ReadableStream<Uint8Array> {
+export function toByteStream(text: string): Bytes {
 	return new Blob([text]).stream();
 }
 
-export function toJsonStream(value: object): ReadableStream<Uint8Array> {
+export function toJsonStream(value: object): Bytes {
 	return toByteStream(JSON.stringify(value));
 }
 

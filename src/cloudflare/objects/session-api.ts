@@ -1,17 +1,17 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
-import type { JsonSchema } from '../../core/tool/index.ts';
-import type { ClientTool } from '../protocols/client-tool.ts';
-import type { Format } from '../protocols/format.ts';
-import type { Completion } from '../protocols/openai/schema.ts';
 import type { Attachment } from '../wire/attachment.ts';
-import type { filePage } from '../wire/file.ts';
+import type { ClientTool, RunTerms } from '../wire/protocols/client-terms.ts';
+import type { Format } from '../wire/protocols/format.ts';
+import type { Completion } from '../wire/protocols/openai/schema.ts';
 import type { runResult } from '../wire/run.ts';
 import type { newSession, session } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { sessionToken, TokenScope } from '../wire/token.ts';
 import type { Limit } from './budget.ts';
-import type { Failure, RpcResult } from './result.ts';
+import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from './file-api.ts';
+import type { ListedTool, OutsideCall } from './outside-call.ts';
+import type { Bytes, Failure, RpcResult } from './result.ts';
 
 /** The form of the answer to a run: its events, its result, or only that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';
@@ -177,9 +177,6 @@ export interface NothingNew {
 	readonly isWaiting: boolean;
 }
 
-/** Bytes from the object to the client. No JavaScript of the Worker reads them in between. */
-export type Bytes = ReadableStream<Uint8Array>;
-
 /**
  * The methods of a session's Durable Object. Each call names its caller. For anyone except its owner and the holders of
  * its tokens, the session does not exist. Large values are streams, because an RPC value has at most 32 MiB.
@@ -202,6 +199,8 @@ export interface SessionApi {
 	send(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>>;
 	/** Answers a tool's question. */
 	answer(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>>;
+	/** Tells the session that its owner logged in to an MCP server. A run that waits for that goes on. */
+	loggedIn(caller: Caller, server: string): Promise<RpcResult<void>>;
 	/** Takes the new part of a conversation. Refused during a run. */
 	converse(caller: Caller, update: ConversationUpdate, how: Handling): Promise<RpcResult<RunOutcome>>;
 	/** Answers open calls: all of the list, or none. After the last open call the run continues. */
@@ -213,7 +212,11 @@ export interface SessionApi {
 	 *
 	 * @param lastEventId the `Last-Event-ID` of a returning reader
 	 */
-	events(caller: Caller, lastEventId: string | undefined): Promise<RpcResult<Bytes | undefined>>;
+	events(
+		caller: Caller,
+		lastEventId: string | undefined,
+		format?: Handling['format'],
+	): Promise<RpcResult<Bytes | undefined>>;
 	/**
 	 * Takes a page's post. A known message gets its earlier answer. An answer to a closed call changes nothing. An edited
 	 * message replaces the original and everything after it.
@@ -235,47 +238,12 @@ export interface SessionApi {
 	removeFile(caller: Caller, path: string): Promise<RpcResult<void>>;
 	/** Returns a page of what changed in the files as JSON, the newest first. */
 	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>>;
+	/** Lists the tools that may be called from outside of a run. With `create` the session need not exist. */
+	tools(caller: Caller, agent: string, create?: CreateInput): Promise<RpcResult<readonly ListedTool[]>>;
+	/** Runs one call of a tool outside of a run. Returns lines of JSON (`OutsideLine`). Leaving them aborts the call. */
+	callTool(caller: Caller, call: OutsideCall, create?: CreateInput): Promise<RpcResult<Bytes>>;
 	/** Stops the run and removes the session. Not with a token. */
 	delete(caller: Caller): Promise<RpcResult<void>>;
-}
-
-/** The requested files or changes. */
-export interface FilePageQuery {
-	readonly cursor?: string;
-	readonly limit?: number;
-}
-
-export type FilePage = Shown<typeof filePage>;
-
-/** The requested bytes of a file: from a place on, up to another that is included, or the last ones. */
-export type FileRange = { readonly from: number; readonly to?: number } | { readonly last: number };
-
-/** The request for a file. */
-export interface FileRequest {
-	readonly range?: FileRange;
-	/** The entity tags of the versions that the client has. */
-	readonly known?: readonly string[];
-	/** Whether the client wants to know of the file only. */
-	readonly isHead?: boolean;
-}
-
-/** A file on its way to a client. */
-export type FileDownload = FilePage['files'][number] & {
-	/** The entity tag of this version. */
-	readonly tag: string;
-	/** The bytes of the body: from the first up to the last, which is not included. */
-	readonly from: number;
-	readonly to: number;
-	/** Missing if the client does not need it. */
-	readonly body?: Bytes;
-};
-
-/** A file that was taken in. */
-export interface WrittenFile {
-	readonly file: FilePage['files'][number];
-	readonly tag: string;
-	/** Whether there was no file at its path. */
-	readonly isNew: boolean;
 }
 
 /** The requested messages. */
@@ -292,14 +260,6 @@ export interface SessionNamespace {
 	/** Throws if the text is not an id of this namespace. */
 	idFromString(id: string): DurableObjectId;
 	get(id: DurableObjectId): SessionApi;
-}
-
-/** The wishes of a client for a run besides its message. */
-export interface RunTerms {
-	/** The schema of the answer, which is then JSON. */
-	readonly outputSchema?: JsonSchema;
-	/** With `false` the client gets at most one call at a time. */
-	readonly parallelToolCalls?: boolean;
 }
 
 /** The request for a token. */

@@ -1,10 +1,10 @@
 import { Hono } from 'hono';
-import { canTalk, type ProviderRegistration, resolveRegistration } from '../../core/chat/index.ts';
 import { chooseModel } from '../agent/define.ts';
+import { describeReadiness } from '../agent/readiness.ts';
 import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { readConfig } from '../config/config.ts';
-import type { agent as agentSchema, readiness as readinessSchema } from '../wire/agent.ts';
+import type { agent as agentSchema } from '../wire/agent.ts';
 import { listAgents } from '../wire/operations/service.ts';
 import type { Shown } from '../wire/shown.ts';
 import { getKeyOwner, type RouteEnv } from './identity.ts';
@@ -38,16 +38,4 @@ export function agentsRoute(runtime: Runtime) {
 			return c.json({ agents: await Promise.all(described) });
 		})
 		.all('/', refuseMethod('GET'));
-}
-
-/** Whether a model is ready. If not, `needs` is the variable to set, if setting it helps. */
-function describeReadiness(name: string, providers: readonly ProviderRegistration[]): Shown<typeof readinessSchema> {
-	const found = resolveRegistration({ model: name, providers });
-	const ready = found !== undefined && canTalk(found);
-	return {
-		name,
-		...(found !== undefined && { provider: found.displayName }),
-		ready,
-		...(!ready && found?.needs !== undefined && { needs: found.needs }),
-	};
 }

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { RunletError } from '../../core/ground/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { toFailureAt } from '../protocols/format.ts';
+import { toFailureAt } from '../wire/protocols/format.ts';
 import { accessLog } from './access-log.ts';
 import { agentsRoute } from './agents.ts';
 import { chatCompletionsRoute } from './chat-completions.ts';
@@ -17,6 +17,9 @@ import {
 	setOptions,
 } from './identity.ts';
 import { keys } from './keys.ts';
+import { mcpRoute } from './mcp.ts';
+import { mcpLoginRoute } from './mcp-login.ts';
+import { mcpServersRoute } from './mcp-servers.ts';
 import { modelsRoute } from './model-list.ts';
 import { describe } from './openapi/mount.ts';
 import { page } from './page.ts';
@@ -43,7 +46,7 @@ export function createApp(runtime: Runtime & RouteOptions) {
 	});
 	app.notFound((c) => {
 		const path = `${basePath}${c.req.path}`;
-		const [, under] = /^(\/.{1,200}?)\/(?:v1|docs|healthz|openapi\.json)(?:\/|$)/.exec(path) ?? [];
+		const [, under] = /^(\/.{1,200}?)\/(?:v1|mcp|docs|healthz|openapi\.json)(?:\/|$)/.exec(path) ?? [];
 		const remedy =
 			under === undefined || under === basePath
 				? `${basePath}/docs has the routes.`
@@ -51,16 +54,20 @@ export function createApp(runtime: Runtime & RouteOptions) {
 		return toFailureAt(c.req.path, new RunletError('not_found', `There is nothing at ${path}. ${remedy}`));
 	});
 	app.use(setOptions(runtime), accessLog, securityHeaders, limitStrangers);
-	app.use('/v1/*', allowOrigins(runtime), assertMayAnswer);
+	for (const path of ['/v1/*', '/mcp/*']) app.use(path, allowOrigins(runtime), assertMayAnswer);
 	// Authenticated by the senders' signatures.
 	app.route('/v1/webhooks', webhooksRoute(runtime));
+	// A browser comes back from a login page without a key.
+	app.route('/v1/mcp', mcpLoginRoute(runtime));
 	// From here on every caller is identified. Routes with another authentication are mounted above.
-	app.use('/v1/*', authenticate);
+	for (const path of ['/v1/*', '/mcp/*']) app.use(path, authenticate);
 	const routed = app
 		.route('/healthz', healthRoute(runtime))
+		.route('/mcp', mcpRoute(runtime))
 		.route('/v1/agents', agentsRoute(runtime))
 		.route('/v1/chat/completions', chatCompletionsRoute(runtime))
 		.route('/v1/keys', keys)
+		.route('/v1/mcp', mcpServersRoute(runtime))
 		.route('/v1/models', modelsRoute(runtime))
 		.route('/v1/sessions', sessions)
 		.route('/v1/sessions', files)

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { readConfig } from '../config/config.ts';
-import type { FileDownload, FileRange } from '../objects/session-api.ts';
+import type { FileDownload, FileRange } from '../objects/file-api.ts';
 import * as operations from '../wire/operations/files.ts';
 import { askSessionInPath, findCaller, findCallerOrAdmin } from './ask-session.ts';
 import type { RouteEnv } from './identity.ts';

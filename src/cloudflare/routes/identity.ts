@@ -153,7 +153,7 @@ export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 
 /** Counts requests that need no key: CORS preflights and paths outside the API. */
 export const limitStrangers: MiddlewareHandler<RouteEnv> = async (c, next) => {
-	const isOpen = c.req.method === 'OPTIONS' || !c.req.path.startsWith('/v1/');
+	const isOpen = c.req.method === 'OPTIONS' || !/^\/(v1|mcp)\//.test(c.req.path);
 	if (isOpen && !isOnlyLocal(c)) await assertStrangerRate(c);
 	await next();
 };

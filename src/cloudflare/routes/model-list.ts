@@ -3,7 +3,7 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { type Agent, chooseModel } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { readConfig } from '../config/config.ts';
-import { getModel, listModels } from '../protocols/openai/operations.ts';
+import { getModel, listModels } from '../wire/protocols/openai/operations.ts';
 import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';

@@ -1,6 +1,7 @@
-import { type ProviderRegistration, resolveRegistration } from '../../core/chat/index.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
+import { listVariables } from '../agent/mcp-servers/find.ts';
+import { describeReadiness } from '../agent/readiness.ts';
 import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { type Config, findConfigProblems, type Problem, readConfig } from '../config/config.ts';
@@ -19,9 +20,9 @@ export async function findProblems(runtime: Runtime, env: WorkerEnv): Promise<re
 	);
 	if (findConfigProblems(rest).length > 0) return problems;
 	const settings = readConfig(rest);
-	const providers = runtime.providers(settings);
 	const found = runtime.agents.map(async (agent) => [
-		...findUnknownModels(agent, settings, providers),
+		...findUnknownModels(agent, settings, runtime),
+		...findMissingVariables(agent, settings),
 		...(await findMissingSkills(agent, runtime, settings)),
 	]);
 	const [objects, ...ofAgents] = await Promise.all([findObjectsWithoutSqlite(rest), ...found]);
@@ -34,15 +35,33 @@ function findNamesakes(agents: readonly Agent[]): Problem[] {
 	return [...twice].map((name) => ({ where: `agent ${name}`, message: `two agents have this name. Rename one.` }));
 }
 
-function findUnknownModels(agent: Agent, { model }: Config, providers: readonly ProviderRegistration[]): Problem[] {
+function findUnknownModels(agent: Agent, config: Config, runtime: Runtime): Problem[] {
+	const { model } = config;
+	const providers = runtime.providers(config);
 	const own = [agent.model ?? [], agent.models ?? [], agent.fallbacks ?? []].flat();
-	const createUnknown = (name: string) => resolveRegistration({ model: name, providers }) === undefined;
+	const isUnknown = (name: string) => describeReadiness(name, providers).provider === undefined;
 	const message = (name: string) =>
 		`"${name}" is no model that a provider here knows. Take one of docs/models.md, or add its provider in src/cloudflare/config/models.ts.`;
 	return [
-		...(agent.model === undefined && createUnknown(model) ? [{ where: 'MODEL', message: message(model) }] : []),
-		...own.filter(createUnknown).map((name) => ({ where: `agent ${agent.name}`, message: message(name) })),
+		...(agent.model === undefined && isUnknown(model) ? [{ where: 'MODEL', message: message(model) }] : []),
+		...own.filter(isUnknown).map((name) => ({ where: `agent ${agent.name}`, message: message(name) })),
 	];
+}
+
+/** Returns the variables that the MCP servers of an agent need and that are not set. */
+function findMissingVariables({ name, mcp = [] }: Agent, settings: Config): Problem[] {
+	const reads = mcp.flatMap((server) => [
+		...listVariables(server).map((variable) => () => settings.readText(variable)),
+		...(server.auth === undefined ? [] : [settings.findPublicUrl, settings.findSecretsBox]),
+	]);
+	return reads.flatMap((read) => {
+		try {
+			read();
+			return [];
+		} catch (error) {
+			return [{ where: `agent ${name}`, message: toMessageText(error) }];
+		}
+	});
 }
 
 /** Returns the skills that an agent names but that are not published. */

@@ -1,6 +1,7 @@
 import { type RunletError, toResponse } from '../../core/ground/errors.ts';
+import type { Bytes } from '../objects/result.ts';
 import { toError } from '../objects/result.ts';
-import type { Bytes, RunOutcome } from '../objects/session-api.ts';
+import type { RunOutcome } from '../objects/session-api.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import { check } from '../../core/ground/check.ts';
 import type { RpcResult } from '../objects/result.ts';
 import type { RunOutcome, SessionApi } from '../objects/session-api.ts';
+import * as messages from '../wire/operations/messages.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
 import { askSession, askSessionInPath, findCaller, findCallerOrAdmin, findSessionId } from './ask-session.ts';
@@ -64,15 +65,15 @@ export const sessions = new Hono<RouteEnv>()
 		return c.body(null, 204);
 	})
 	.all('/:id/token/:tokenId', refuseMethod('DELETE'))
-	.get('/:id/messages', serveOperation(operations.listMessages), async (c) =>
+	.get('/:id/messages', serveOperation(messages.listMessages), async (c) =>
 		toJson(await askSessionInPath(c, (one) => one.messages(findCallerOrAdmin(c), c.req.valid('query')))),
 	)
-	.post('/:id/messages', serveOperation(operations.sendMessage), (c) => {
+	.post('/:id/messages', serveOperation(messages.sendMessage), (c) => {
 		const input = c.req.valid('json');
 		return run(c, (one) => one.send(findCaller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
 	})
 	.all('/:id/messages', refuseMethod('GET', 'POST'))
-	.get('/:id/messages/:message', serveOperation(operations.getMessage), async (c) =>
+	.get('/:id/messages/:message', serveOperation(messages.getMessage), async (c) =>
 		toJson(
 			await askSessionInPath(c, (one) =>
 				one.message(findCallerOrAdmin(c), check(place, c.req.param('message'), 'message')),
@@ -84,30 +85,30 @@ export const sessions = new Hono<RouteEnv>()
 		toJson(await askSessionInPath(c, (one) => one.tasks(findCallerOrAdmin(c)))),
 	)
 	.all('/:id/tasks', refuseMethod('GET'))
-	.post('/:id/answer', serveOperation(operations.answerQuestion), (c) => {
+	.post('/:id/answer', serveOperation(messages.answerQuestion), (c) => {
 		const input = c.req.valid('json');
 		return run(c, (one) => one.answer(findCaller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
 	})
 	.all('/:id/answer', refuseMethod('POST'))
-	.post('/:id/tool-results', serveOperation(operations.submitResults), (c) => {
+	.post('/:id/tool-results', serveOperation(messages.submitResults), (c) => {
 		const answers = c.req.valid('json');
 		return run(c, (one) => one.submit(findCaller(c), answers, readHandling(c, answers)));
 	})
 	.all('/:id/tool-results', refuseMethod('POST'))
-	.post('/:id/continue', serveOperation(operations.continueRun), (c) =>
+	.post('/:id/continue', serveOperation(messages.continueRun), (c) =>
 		run(c, (one) => one.continue(findCaller(c), readHandling(c))),
 	)
 	.all('/:id/continue', refuseMethod('POST'))
-	.post('/:id/step', serveOperation(operations.stepRun), (c) =>
+	.post('/:id/step', serveOperation(messages.stepRun), (c) =>
 		run(c, (one) => one.continue(findCaller(c), readHandling(c), 'step')),
 	)
 	.all('/:id/step', refuseMethod('POST'))
-	.get('/:id/events', serveOperation(operations.followRun), async (c) => {
+	.get('/:id/events', serveOperation(messages.followRun), async (c) => {
 		const events = await askSessionInPath(c, (one) => one.events(findCallerOrAdmin(c), c.req.header('last-event-id')));
 		return events === undefined ? c.body(null, 204) : toEventStream(events);
 	})
 	.all('/:id/events', refuseMethod('GET'))
-	.post('/:id/cancel', serveOperation(operations.cancelRun), async (c) =>
+	.post('/:id/cancel', serveOperation(messages.cancelRun), async (c) =>
 		Response.json(await askSessionInPath(c, (one) => one.cancel(findCaller(c), readHandling(c).once), true)),
 	)
 	.all('/:id/cancel', refuseMethod('POST'));

@@ -1,4 +1,4 @@
-import type { Bytes } from '../objects/session-api.ts';
+import type { Bytes } from '../objects/result.ts';
 import { bodyTooLarge } from '../wire/body.ts';
 
 /** Bytes of a refused body that are read all the same. */

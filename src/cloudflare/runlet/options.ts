@@ -5,6 +5,8 @@ import type { Env } from '../../core/ground/env.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';
 import { type Agent, assertNoNamesakes } from '../agent/define.ts';
+import type { McpSupport } from '../agent/mcp.ts';
+import { assertServersAgree } from '../agent/mcp-servers/declared.ts';
 import { type SkillSource, skillSource } from '../agent/skill-source.ts';
 import type { Authenticate } from '../auth/account.ts';
 import { type BindingNames, bindingNames } from '../config/bindings.ts';
@@ -23,6 +25,8 @@ export interface RunletOptions {
 	 * gives one. By default they are those that were published to KV. If this is set, `SKILLS` and `PUBLISHERS` need not be bound.
 	 */
 	readonly skills?: SkillSource;
+	/** Servers of the Model Context Protocol, and agents as such servers: `mcp` of `runlet/cloudflare/mcp`. */
+	readonly mcp?: McpSupport;
 	/**
 	 * Says which account of your product a request comes from: `{ owner, scopes? }`, or `undefined` for none, which is
 	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work beside it.
@@ -38,6 +42,7 @@ const optionNames = [
 	'agents',
 	'providers',
 	'skills',
+	'mcp',
 	'authenticate',
 	'basePath',
 	'bindings',
@@ -48,6 +53,10 @@ const agent = v.custom<Agent>(
 	'must be made by defineAgent',
 );
 const provider = v.custom<ProviderRegistration>((value) => isRecord(value) && typeof value.detect === 'function');
+const mcpSupport = v.custom<McpSupport>(
+	(value) => isRecord(value) && isFunction(value.serve),
+	"must be mcp of 'runlet/cloudflare/mcp'",
+);
 const basePath = v.pipe(v.string(), v.regex(/^(\/[\w.~-]+)+$/, 'must begin with / and not end with it, such as /ai'));
 const ownName = v.optional(
 	v.pipe(v.string(), v.regex(/^[A-Za-z_]\w*$/, 'must be the name of a binding, such as CHATS')),
@@ -65,6 +74,7 @@ const schema = v.object({
 		),
 	),
 	skills: v.optional(skillSource),
+	mcp: v.optional(mcpSupport),
 	authenticate: v.optional(v.custom<Authenticate>(isFunction, 'must be a function of the request and the environment')),
 	basePath: v.optional(basePath),
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
@@ -77,6 +87,21 @@ export function assertOptions(options: RunletOptions): void {
 	assertKnownFields(options, optionNames, { code: 'not_configured', owner });
 	check(schema, options, owner, 'not_configured');
 	assertNoNamesakes(options.agents);
+	assertServersAgree(options.agents);
+	assertHasMcp(options);
+}
+
+/** Throws `invalid_agent` for an agent with MCP servers in a Worker that cannot reach them. */
+function assertHasMcp({ agents, mcp }: RunletOptions): void {
+	if (mcp !== undefined) return;
+	const agent = agents.find((one) => (one.mcp ?? []).length > 0 || one.userMcp === true);
+	if (agent === undefined) return;
+	const field = agent.userMcp === true ? 'userMcp' : 'mcp';
+	throw new RunletError(
+		'invalid_agent',
+		`${field}: the agent ${agent.name} has MCP servers, and this Worker has no MCP. Add to src/worker.ts: import { mcp } from 'runlet/cloudflare/mcp'; and createRunlet({ agents, mcp }).`,
+		{ field },
+	);
 }
 
 function isFunction(value: unknown): boolean {

@@ -1,10 +1,10 @@
 import type { Run, RunEvent } from '../../core/chat/index.ts';
 import { RunletError } from '../../core/ground/errors.ts';
-import { runFailureResponse } from '../protocols/openai/error.ts';
-import { chatCompletions } from '../protocols/openai/protocol.ts';
-import type { Protocol } from '../protocols/protocol.ts';
-import { uiProtocol } from '../protocols/ui/protocol.ts';
 import { toEventStream } from '../routes/respond.ts';
+import { runFailureResponse } from '../wire/protocols/openai/error.ts';
+import { chatCompletions } from '../wire/protocols/openai/protocol.ts';
+import type { Protocol } from '../wire/protocols/protocol.ts';
+import { uiProtocol } from '../wire/protocols/ui/protocol.ts';
 
 export interface UiResponseOptions {
 	/** The id of the message that the run writes. A new one if it is missing. */

@@ -1,6 +1,6 @@
 import { RunletError } from '../../core/ground/errors.ts';
-import { type SourceName, sourceNames, sources, type Verified, verify } from '../protocols/webhooks/index.ts';
 import { readBytes } from '../routes/request.ts';
+import { type SourceName, sourceNames, sources, type Verified, verify } from '../wire/protocols/webhooks/index.ts';
 
 export interface VerifyWebhookOptions {
 	/** The secret that the sender signs with, or several while it changes. */

@@ -1,19 +1,17 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { Env } from '../../core/ground/env.ts';
+import { findAgent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { Config } from '../config/config.ts';
 import type { Limit } from '../objects/budget.ts';
 import { DurableObject } from '../objects/durable-object.ts';
-import { type RpcResult, toJsonStream, toRpcResult } from '../objects/result.ts';
+import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from '../objects/file-api.ts';
+import type { ListedTool, OutsideCall } from '../objects/outside-call.ts';
+import { type Bytes, type RpcResult, toJsonStream, toRpcResult } from '../objects/result.ts';
 import type {
-	Bytes,
 	Caller,
 	ConversationUpdate,
 	CreateInput,
-	FileDownload,
-	FilePage,
-	FilePageQuery,
-	FileRequest,
 	Handling,
 	Input,
 	NothingNew,
@@ -25,9 +23,8 @@ import type {
 	SessionApi,
 	SessionState,
 	TokenRequest,
-	WrittenFile,
 } from '../objects/session-api.ts';
-import type { ProtocolContext } from '../protocols/format.ts';
+import type { ProtocolContext } from '../wire/protocols/format.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { sessionToken, TokenScope } from '../wire/token.ts';
 import { Access, toAnswerScopes } from './inbox/access.ts';
@@ -35,6 +32,7 @@ import { type Decide, type Entry, Gate, type Standing } from './inbox/gate.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { ObjectLife } from './inbox/life.ts';
 import { streamEvents, streamRun, toRunOutcome } from './inbox/outcome.ts';
+import { hasServers } from './run/connections.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
 import { SessionStore } from './store/store.ts';
@@ -143,6 +141,12 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#run({ caller, scopes: messageScope }, this.#inbox.answer(input, how.once), how);
 	}
 
+	loggedIn(caller: Caller, server: string): Promise<RpcResult<void>> {
+		return this.#life.answer(async () => {
+			await this.#gate.take({ caller, scopes: messageScope }, this.#inbox.finishLogin(server));
+		});
+	}
+
 	converse(caller: Caller, update: ConversationUpdate, how: Handling): Promise<RpcResult<RunOutcome>> {
 		const entry = { caller, scopes: messageScope, create: update.create };
 		return this.#run(entry, this.#inbox.converse(update, how.once), how);
@@ -156,9 +160,13 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#run({ caller, scopes: messageScope }, this.#inbox.continue(operation, how.once), how);
 	}
 
-	events(caller: Caller, lastEventId: string | undefined): Promise<RpcResult<Bytes | undefined>> {
+	events(
+		caller: Caller,
+		lastEventId: string | undefined,
+		format?: Handling['format'],
+	): Promise<RpcResult<Bytes | undefined>> {
 		return this.#life.enter(caller, readScope, ({ lease }) =>
-			streamEvents(this.#store, this.#runner.live, lastEventId, lease),
+			streamEvents(this.#store, this.#runner.live, lastEventId, { format, lease }),
 		);
 	}
 
@@ -231,6 +239,24 @@ export class Session extends DurableObject<Env> implements SessionApi {
 
 	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>> {
 		return this.#life.enter(caller, readScope, async () => toJsonStream(await this.#runner.files.listChanges(page)));
+	}
+
+	tools(caller: Caller, agent: string, create?: CreateInput): Promise<RpcResult<readonly ListedTool[]>> {
+		return this.#life.answer(async () => {
+			// Servers know the session that asks them.
+			if (hasServers(findAgent(this.#runtime.agents, agent)))
+				await this.#gate.take({ caller, agent, scopes: messageScope, create }, this.#inbox.visit());
+			else if (create !== undefined && this.#access.isMissing()) return this.#runner.outside.list(create);
+			await this.#access.open(caller, messageScope, agent);
+			return this.#runner.outside.list(this.#store.session());
+		});
+	}
+
+	callTool(caller: Caller, call: OutsideCall, create?: CreateInput): Promise<RpcResult<Bytes>> {
+		return this.#life.answer(async () => {
+			await this.#gate.take({ caller, agent: call.agent, scopes: messageScope, create }, this.#inbox.visit());
+			return this.#runner.outside.begin(call);
+		});
 	}
 
 	delete(caller: Caller): Promise<RpcResult<void>> {

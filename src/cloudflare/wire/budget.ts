@@ -21,3 +21,14 @@ export const budgetState = v.object({
 	reserved: v.pipe(amount, v.description('Reserved for the call that is running.')),
 	left: v.pipe(limit, v.description('What is neither spent nor reserved. Only for fields with a cap.')),
 });
+
+/**
+ * Caps that hold if no variable is set: tokens of all calls, input and output together. They are in tokens because not
+ * every model has a known price. A cap of any kind replaces them.
+ */
+export const defaultBudgets = {
+	/** About a long day's work of one agent, with the history that is sent again. */
+	session: { tokens: 2_000_000 },
+	/** For one owner: ten such sessions. */
+	day: { tokens: 20_000_000 },
+} as const;

@@ -131,6 +131,6 @@ export const pathParameters: Readonly<Record<string, { readonly says: string; re
 	agent: { says: 'The agent’s name.', example: 'assistant' },
 	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },
 	model: { says: 'The agent’s name.', example: 'assistant' },
-	name: { says: 'The name of the skill or the tool.', example: 'customer-tone' },
+	name: { says: 'The name of the skill, the tool or the server.', example: 'customer-tone' },
 	source: { says: 'The sender: standard (Standard Webhooks), github, stripe, slack or hmac.', example: 'github' },
 };

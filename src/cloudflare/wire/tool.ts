@@ -15,13 +15,13 @@ const whole = (most: number) => {
 };
 
 /** The name of a secret, as `${NAME}` in a header has it. */
-const secretName = v.pipe(
+export const secretName = v.pipe(
 	v.string(),
 	v.regex(/^[A-Za-z_]\w{0,63}$/, 'a name has letters, digits and underscores, 64 at most'),
 );
 
 /** The value of a secret. No message repeats it. Shorter ones cannot be kept out of answers without harm to those. */
-const secretValue = v.pipe(
+export const secretValue = v.pipe(
 	v.string('must be a text'),
 	v.regex(/^[\x21-\x7e]{4,4096}$/, 'must be 4 to 4,096 visible ASCII characters without spaces'),
 );

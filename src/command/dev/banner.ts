@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describeModel } from '../../client/words.ts';
 import { localHeader } from '../../cloudflare/auth/local.ts';
-import { defaultBudgets } from '../../cloudflare/objects/budget.ts';
+import { defaultBudgets } from '../../cloudflare/wire/budget.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
 import { describeLost } from '../base-path.ts';
 import { budgetLine, limitSchema } from '../budget-line.ts';

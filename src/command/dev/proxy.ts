@@ -7,8 +7,8 @@ import { Agent, createServer, type IncomingMessage, request, type Server, type S
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { localHeader } from '../../cloudflare/auth/local.ts';
-import { sources } from '../../cloudflare/protocols/webhooks/index.ts';
-import { assertSigned } from '../../cloudflare/protocols/webhooks/verify.ts';
+import { sources } from '../../cloudflare/wire/protocols/webhooks/index.ts';
+import { assertSigned } from '../../cloudflare/wire/protocols/webhooks/verify.ts';
 import { RunletError, toResponse } from '../../core/ground/errors.ts';
 import { toCommand } from '../project.ts';
 import type { Address } from './dev-server.ts';

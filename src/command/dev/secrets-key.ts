@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DevOptions } from './options.ts';
+import { readText, setsVariable } from './own-variables.ts';
 
 const name = 'SECRETS_KEY';
 
@@ -10,11 +11,8 @@ const name = 'SECRETS_KEY';
  * because a new one opens none of the old secrets. There are none if the project itself sets the variable.
  */
 export function secretsKeyOptions({ rest, config, stateFolder }: Pick<DevOptions, 'rest' | 'config' | 'stateFolder'>) {
-	if (rest.some((option) => option.includes(`${name}:`)) || rest.includes('--remote')) return [];
-	const folder = dirname(config);
-	const files = [config, ...globSync(['.dev.vars*', '.env*'], { cwd: folder }).map((file) => join(folder, file))];
-	const isSet = files.some((file) => new RegExp(`^\\s*(export\\s+)?"?${name}"?\\s*[=:]`, 'm').test(readText(file)));
-	return isSet ? [] : ['--var', `${name}:${readOrMakeKey(stateFolder)}`];
+	if (rest.includes('--remote') || setsVariable({ rest, config }, name)) return [];
+	return ['--var', `${name}:${readOrMakeKey(stateFolder)}`];
 }
 
 function readOrMakeKey(folder: string): string {
@@ -26,13 +24,4 @@ function readOrMakeKey(folder: string): string {
 	// Only the person who made it can read it.
 	writeFileSync(file, `${key}\n`, { mode: 0o600 });
 	return key;
-}
-
-/** Returns the text of a file. Empty if it cannot be read. */
-function readText(file: string): string {
-	try {
-		return readFileSync(file, 'utf8');
-	} catch {
-		return '';
-	}
 }

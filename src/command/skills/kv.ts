@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { toMessageText } from '../../core/ground/errors.ts';
 import { type SkillsKv, toSkillsKv } from '../../core/skill/kv/store.ts';
-import { findWrangler, loadMiniflare, loadWrangler, quietEnv } from '../wrangler.ts';
+import { findWrangler, loadMiniflare, quietEnv } from '../wrangler.ts';
+import { findNamespace } from './namespace.ts';
 
 /** An opened namespace. */
 export interface OpenedKv {
@@ -24,18 +25,13 @@ export interface Where {
 	readonly persistTo: string;
 }
 
-interface Settings {
-	readonly kv_namespaces: readonly { readonly binding: string; readonly id?: string }[];
-}
-
 /**
  * Opens the KV that `wrangler dev --persist-to DIR` serves, without the rest of the Worker. `getPlatformProxy` would
  * set up every binding and warn about Durable Objects.
  */
 export async function openLocal({ config, env, binding: name, persistTo }: Where): Promise<OpenedKv> {
-	const [{ Miniflare }, { unstable_readConfig }] = await Promise.all([loadMiniflare(), loadWrangler()]);
-	const settings: Settings = unstable_readConfig({ config, ...(env && { env }) }, { hideWarnings: true });
-	const namespace = settings.kv_namespaces.find(({ binding }) => binding === name);
+	const { Miniflare } = await loadMiniflare();
+	const namespace = await findNamespace(name, { config, env });
 	if (namespace === undefined)
 		throw new Error(
 			`${config} has no KV namespace with the binding ${name}. Add it, or name yours: --skills-binding NAME`,
@@ -44,7 +40,7 @@ export async function openLocal({ config, env, binding: name, persistTo }: Where
 		modules: true,
 		script: '',
 		cf: false,
-		kvNamespaces: { [name]: namespace.id ?? namespace.binding },
+		kvNamespaces: { [name]: namespace },
 		kvPersist: resolve(persistTo, 'v3', 'kv'),
 	});
 	const kv = toSkillsKv(await miniflare.getKVNamespace(name));

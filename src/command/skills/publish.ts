@@ -5,7 +5,7 @@ import {
 	publishFolders,
 } from '../../core/skill/kv/publish.ts';
 import type { SkillsKv } from '../../core/skill/kv/store.ts';
-import { type Embedder, embedSkills } from './embed.ts';
+import type { Embedder } from './embed.ts';
 import { readSkillFolders } from './folder.ts';
 
 export interface PublishOptions extends Omit<PublishFoldersOptions, 'embed'> {
@@ -25,7 +25,10 @@ export async function publishSkills(
 		prefix,
 		onProgress,
 		...(embed && {
-			embed: (skills) => embedSkills(kv, prefix, skills, embed, (done, total) => onProgress('embedded', done, total)),
+			embed: async (skills) => {
+				const { embedSkills } = await import('./embed.ts');
+				return embedSkills(kv, prefix, skills, embed, (done, total) => onProgress('embedded', done, total));
+			},
 		}),
 	});
 }

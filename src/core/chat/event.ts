@@ -24,6 +24,12 @@ export interface Question {
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
+/** A question whose answer goes back to its tool (`onAnswer`), and what the tool keeps for that. No reader is shown it. */
+export interface AnswerTo {
+	readonly callId: string;
+	readonly resume: unknown;
+}
+
 /** The end of a run: exactly one of these, last, on every path. */
 export type TerminalEvent =
 	| {

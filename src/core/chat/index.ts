@@ -14,7 +14,7 @@ export { cutOutput } from './cut.ts';
 export { dispatchChat, dispatchChatStream, noopOnDelta } from './dispatch.ts';
 export type { ReasoningEffort } from './effort.ts';
 export { embed } from './embed.ts';
-export type { LoopEvent, Question, RunEvent, SideEvent, Step, TerminalEvent, WaitingCall } from './event.ts';
+export type { AnswerTo, LoopEvent, Question, RunEvent, SideEvent, Step, TerminalEvent, WaitingCall } from './event.ts';
 export type { RunResult } from './loop.ts';
 export {
 	type AssistantMessage,
@@ -28,7 +28,7 @@ export {
 	userMessage,
 } from './message.ts';
 export type { Meter, MeteredRequest } from './meter.ts';
-export type { ChatOptions, MessageContext, Turn } from './options.ts';
+export type { ChatOptions, MessageContext, QuestionAnswer, Turn } from './options.ts';
 export type {
 	CallOptions,
 	ChatFn,

@@ -1,13 +1,13 @@
 import { RunletError, toRunletError } from '../ground/errors.ts';
 import { storeChanges } from '../tool/state.ts';
-import type { Question, Step, WaitingCall } from './event.ts';
+import type { AnswerTo, Question, Step, WaitingCall } from './event.ts';
 import { type AssistantMessage, insertResult, listOpenCalls, type Message } from './message.ts';
 import { readUsage, withUsage } from './model-error.ts';
 import type { ChatOptions, Turn } from './options.ts';
 import { type OutputOutcome, readOutput } from './output.ts';
 import type { BegunTurn } from './resumption.ts';
 import { createReaders, createState, type LoopContext, type RunState } from './run-state.ts';
-import { raceAbort, toAbortError } from './signal.ts';
+import { toAbortError } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { type CallsOutcome, findCallsBeyond, mostAtOnce, mostCalls, runCalls } from './tool-calls.ts';
 import { toCallReminder } from './tool-choice.ts';
@@ -26,6 +26,8 @@ export interface RunResult<Output = unknown> {
 		readonly stopReason?: string;
 		readonly manualToolCalls?: readonly WaitingCall[];
 		readonly question?: Question;
+		/** Of a question whose tool takes the answer: pass it on with the answer as `options.answers`. */
+		readonly answerTo?: AnswerTo;
 		readonly [key: string]: unknown;
 	};
 	readonly usage: ChatUsage;
@@ -43,9 +45,10 @@ export async function loop(options: ChatOptions, input: readonly Message[], cont
 	const { signal, stream, resume } = context;
 	const run = createState(options, input, context);
 	try {
-		const loaded = options.loadTools === undefined ? [] : await raceAbort(options.loadTools(), signal);
-		const setting = prepareTurns(options, { stream, signal, loaded }, run.conversation.messages);
+		const setting = prepareTurns(options, { stream, signal }, run.conversation.messages);
+		await setting.catalog.load();
 		if (resume === undefined) await run.emit({ type: 'run.started', runId: setting.runId, attempt: 1 });
+		await emitWarnings(run, setting);
 		return await runTurns(run, setting);
 	} catch (thrown) {
 		const error = toRunletError(thrown);
@@ -94,6 +97,7 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	const { conversation } = run;
 	run.iteration++;
 	run.tools = await findTools(setting, conversation, conversation.messages.length);
+	await emitWarnings(run, setting);
 	const reply = await takeTurn(setting, conversation, run.tools, createReaders(run, setting.options));
 	run.last = reply;
 	run.usage = addUsage(run.usage, reply.usage);
@@ -102,6 +106,11 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	await conversation.store(message, { turn: toTurn(reply, run.iteration), spent: reply.requestUsage });
 	await run.emit({ type: 'stop', reason: reply.stopReason, usage: reply.usage ?? {} });
 	run.begun = { calls: message.toolCalls ?? [], results: [] };
+}
+
+/** Emits what `loadTools` warned of since the last time. */
+async function emitWarnings(run: RunState, { catalog }: TurnSetting): Promise<void> {
+	for (const warning of catalog.takeWarnings()) await run.emit({ type: 'warning', ...warning });
 }
 
 /** Runs the open calls of a turn and emits its step. Returns why the run stops here, if it does. */
@@ -143,14 +152,15 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 		context,
 		approved: new Set(isResumed ? options.approved : []),
 		asked: (isResumed ? options.asked : undefined) ?? [],
+		answers: (isResumed ? options.answers : undefined) ?? [],
 		timeoutMs: options.timeouts?.toolMs,
 		emit,
 		onCall: options.onToolCall,
 		atOnce: Math.max(1, options.maxParallelToolCalls ?? mostAtOnce),
 		parallel: options.parallelToolCalls ?? true,
 		state,
-		ask: async (question, call, changes) => {
-			await options.onQuestion?.(question, call, changes);
+		ask: async (question, call, changes, answerTo) => {
+			await options.onQuestion?.(question, call, changes, answerTo);
 			await storeChanges(state, changes);
 		},
 		store: async (message, about) => {
@@ -192,10 +202,13 @@ function toResult({ conversation, last, usage, steps }: RunState, stop: Stop): R
 	return { text: last?.text ?? '', messages: conversation.messages, usage, steps, ...stop, metadata };
 }
 
-function toStop({ question, haltedReason, manual }: CallsOutcome): Stop | undefined {
+function toStop({ question, answerTo, haltedReason, manual }: CallsOutcome): Stop | undefined {
 	const open = manual.length > 0 ? { manualToolCalls: manual } : {};
 	if (haltedReason !== undefined) return { status: 'halted', haltedReason, metadata: open };
-	if (question !== undefined) return { status: 'awaiting_user', metadata: { question, ...open } };
+	if (question !== undefined) {
+		const kept = answerTo === undefined ? {} : { answerTo };
+		return { status: 'awaiting_user', metadata: { question, ...kept, ...open } };
+	}
 	if (manual.length > 0) return { status: 'awaiting_tools', haltedReason: 'manual_tool_calls', metadata: open };
 	return undefined;
 }

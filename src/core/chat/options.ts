@@ -2,7 +2,7 @@ import { assertKnownFields } from '../ground/check.ts';
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
 import type { AnyFn, AnySchema, JsonSchema, StateChanges, Tool, ToolCall, ToolEntries } from '../tool/index.ts';
 import type { ReasoningEffort } from './effort.ts';
-import type { Question, SideEvent } from './event.ts';
+import type { AnswerTo, Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
 import type { ProviderRegistration, TextChatFn, TextChatStreamFn, ToolChoice } from './provider.ts';
@@ -49,6 +49,14 @@ export interface MessageContext {
 	readonly changes?: StateChanges;
 }
 
+/** A person's answer to a question whose tool takes it. */
+export interface QuestionAnswer extends AnswerTo {
+	readonly text: string;
+}
+
+/** Warns the readers of a run. */
+export type Warn = (code: string, message: string) => void;
+
 /** The options of a run. Only `model` is required. */
 export interface ChatOptions {
 	readonly model: string;
@@ -64,10 +72,10 @@ export interface ChatOptions {
 	/** Functions and records, or a toolbox. */
 	readonly tools?: ToolEntries;
 	/**
-	 * Loads further tools once, when the run begins or is continued. An error here ends the run. A duplicate name is an
-	 * error, as in `tools`.
+	 * Returns further tools. It is called before each turn, so it should return the same list as long as nothing changed.
+	 * An error here ends the run. A duplicate name is an error, as in `tools`. What it warns of, the run's readers are shown.
 	 */
-	readonly loadTools?: () => Promise<readonly Tool[]>;
+	readonly loadTools?: (warn: Warn) => readonly Tool[] | Promise<readonly Tool[]>;
 	readonly skills?: readonly (AnyFn | Skill)[];
 	readonly skillResolver?: SkillResolver;
 	/** Tools that a skill may bring. They are offered after the model read a skill that names them in `allowed-tools`. */
@@ -133,6 +141,8 @@ export interface ChatOptions {
 	readonly approved?: readonly string[];
 	/** The questions that open calls have asked. These calls do not run again. */
 	readonly asked?: readonly Question[];
+	/** Answers to questions of open calls, for their tools (`onAnswer`). A result has `metadata.answerTo` for such a one. */
+	readonly answers?: readonly QuestionAnswer[];
 	/** Used ids. A new call with one of them gets a suffix. */
 	readonly takenIds?: ReadonlySet<string>;
 	/**
@@ -152,8 +162,16 @@ export interface ChatOptions {
 	readonly onMessage?: (message: Message, about: MessageContext) => void | Promise<void>;
 	/** Called before a tool runs a call. An error here ends the run. */
 	readonly onToolCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Called with a question of a call and its changes in the state. An error here ends the run. */
-	readonly onQuestion?: (question: Question, call: ToolCall, changes: StateChanges) => void | Promise<void>;
+	/**
+	 * Called with a question of a call and its changes in the state, and with what its tool keeps if it takes the answer.
+	 * An error here ends the run.
+	 */
+	readonly onQuestion?: (
+		question: Question,
+		call: ToolCall,
+		changes: StateChanges,
+		answerTo?: AnswerTo,
+	) => void | Promise<void>;
 	/**
 	 * Called before a turn is asked again after a part of it was shown. `repeated` are its notes and warnings, which are
 	 * shown again. An error here ends the run.
@@ -207,6 +225,7 @@ const names = Object.keys({
 	mode: true,
 	approved: true,
 	asked: true,
+	answers: true,
 	takenIds: true,
 	stopAfter: true,
 	signal: true,

@@ -17,8 +17,9 @@ import {
 import { limitTime, readArguments } from '../tool/invoke.ts';
 import { draftState, type StateChanges, type StateStore } from '../tool/state.ts';
 import { tasksShown } from '../tool/task-list.ts';
-import type { Emit, Question, RunEvent, WaitingCall } from './event.ts';
+import type { AnswerTo, Emit, Question, RunEvent, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
+import type { QuestionAnswer } from './options.ts';
 
 /** The settings for the calls of a turn. */
 export interface CallsRequest {
@@ -36,6 +37,8 @@ export interface CallsRequest {
 	readonly emit: Emit;
 	/** The questions that calls of this turn have asked. These calls do not run again. */
 	readonly asked: readonly Question[];
+	/** Answers for the tools of calls that have asked. */
+	readonly answers: readonly QuestionAnswer[];
 	/** The reason if an earlier call of this turn stops the run. */
 	readonly haltedReason?: string;
 	/** How many calls run at a time. */
@@ -44,8 +47,8 @@ export interface CallsRequest {
 	readonly parallel: boolean;
 	/** Called before a tool runs a call. */
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Called with a question of a call and its changes. */
-	readonly ask: (question: Question, call: ToolCall, changes: StateChanges) => Promise<void>;
+	/** Called with a question of a call and its changes, and with what its tool keeps if it takes the answer. */
+	readonly ask: (question: Question, call: ToolCall, changes: StateChanges, answerTo?: AnswerTo) => Promise<void>;
 	/** Adds a result to the history, with the reason if it stops the run. Resolves once it is stored. */
 	readonly store: (message: ToolMessage, about: ResultContext) => Promise<void>;
 }
@@ -64,6 +67,8 @@ export interface CallsOutcome {
 	/** The calls that somebody else must answer or approve. */
 	readonly manual: readonly WaitingCall[];
 	readonly question?: Question;
+	/** What the tool of the question keeps, if it takes the answer. */
+	readonly answerTo?: AnswerTo;
 	readonly haltedReason?: string;
 }
 
@@ -92,13 +97,16 @@ export function findCallsBeyond(messages: readonly Message[], from: number, limi
 export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 	const { calls, tools, context, timeoutMs, emit, onCall, ask, store } = request;
 	const results = new Map<string, ToolResult>();
-	const outcome: { question?: Question; haltedReason?: string } = { haltedReason: request.haltedReason };
+	const outcome: Pick<Writable<CallsOutcome>, 'question' | 'answerTo' | 'haltedReason'> = {
+		haltedReason: request.haltedReason,
+	};
 	const notes = createNoteGate(emit);
 
 	const runOne = async (call: ToolCall): Promise<void> => {
 		if (request.beyondLimit.has(call.id)) return settle(call, toLimitResult(call));
+		const answer = request.answers.find(({ callId }) => callId === call.id);
 		const before = request.asked.find(({ callId }) => callId === call.id);
-		if (before !== undefined) {
+		if (before !== undefined && answer === undefined) {
 			outcome.question ??= before;
 			return;
 		}
@@ -106,17 +114,19 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		if (tool !== undefined) await onCall?.(call, tool);
 		const show = (said: Note | TasksShown): void => notes.show(toSideEvent(call.id, said));
 		const draft = draftState(request.state);
-		const given = await dispatch(tools, call, { ...context, state: draft.state, emit: show, timeoutMs });
+		const given = await dispatch(tools, call, { ...context, state: draft.state, emit: show, timeoutMs, answer });
 		const changes = draft.close();
 		// A failed call changes nothing.
 		return settle(call, given, given.isError ? undefined : changes);
 	};
 	const settle = async (call: ToolCall, given: ToolResult, changes: StateChanges = new Map()): Promise<void> => {
 		if (isAskUser(given.output)) {
-			const { question, options } = given.output;
+			const { question, options, resume } = given.output;
 			const asks: Question = { callId: call.id, question, ...(options !== undefined && { options }) };
-			await ask(asks, call, changes);
-			outcome.question ??= asks;
+			const takesAnswer = findByCall(tools, call.name)?.onAnswer !== undefined;
+			const answerTo = takesAnswer ? { callId: call.id, resume: resume ?? null } : undefined;
+			await ask(asks, call, changes, answerTo);
+			if (outcome.question === undefined) [outcome.question, outcome.answerTo] = [asks, answerTo];
 			return;
 		}
 		const halted = isHalt(given.output) ? given.output : undefined;
@@ -141,10 +151,14 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 	return { ...outcome, manual, results: calls.flatMap(({ id }) => results.get(id) ?? []) };
 }
 
+type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
+
 const onlyOne = 'Not run: one call at a time is possible here. Call it again when the other one is answered.';
 
 /** Sorts calls by the way they run. A call that cannot run is refused and never shown to a person. */
-async function partition({ calls, tools, context, timeoutMs, approved, beyondLimit }: CallsRequest) {
+async function partition({ calls, tools, context, timeoutMs, beyondLimit, ...request }: CallsRequest) {
+	// A call whose question is answered has begun, so it was allowed.
+	const approved = new Set([...request.approved, ...request.answers.map(({ callId }) => callId)]);
 	const together: ToolCall[] = [];
 	const alone: ToolCall[] = [];
 	const manual: WaitingCall[] = [];

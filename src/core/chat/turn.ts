@@ -17,17 +17,16 @@ import { anyObjectWords, assertReadable, isAnyObject } from './output.ts';
 import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { writeSystem } from './system-prompt.ts';
+import { createCatalog, type ToolCatalog } from './tool-catalog.ts';
 import { selectOfferedTools } from './tool-choice.ts';
-import { createToolSearch, mostSent, selectSentTools } from './tool-search.ts';
+import { selectSentTools } from './tool-search.ts';
 
 /** The common settings of all turns of a run. */
 export interface TurnSetting {
 	readonly options: ChatOptions;
 	readonly runId: string;
 	/** The tools that are callable without reading a skill. */
-	readonly tools: readonly Tool[];
-	/** The names of the tools that the options give. */
-	readonly ownNames: ReadonlySet<string>;
+	readonly catalog: ToolCatalog;
 	readonly resolver?: SkillResolver;
 	readonly skills?: ActiveSkills;
 	readonly context: Omit<ToolContext, 'callId' | 'emit' | 'state'>;
@@ -39,7 +38,7 @@ export interface TurnSetting {
 /** Reads a run's options. Throws `invalid_request` if one is wrong. */
 export function prepareTurns(
 	options: ChatOptions,
-	{ stream, signal, loaded }: Pick<TurnSetting, 'stream' | 'signal'> & { readonly loaded: readonly Tool[] },
+	{ stream, signal }: Pick<TurnSetting, 'stream' | 'signal'>,
 	messages: readonly Message[],
 ): TurnSetting {
 	assertKnownOptions(options);
@@ -51,13 +50,10 @@ export function prepareTurns(
 	const { sessionId, runId = crypto.randomUUID(), workspace, shell, fetch, web } = options.context ?? {};
 	const { env = noEnv, state = inMemoryState() } = options.context ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);
-	let tools: readonly Tool[] = [];
 	const offered = forAgent(options.skillTools ?? []);
-	const skills = resolver && new ActiveSkills({ resolver, offered, tools: () => tools, signal });
+	const skills = resolver && new ActiveSkills({ resolver, offered, tools: () => catalog.tools, signal });
 	const builtins = resolver === undefined ? [] : createBuiltins(resolver, { bundle: (more) => skills?.bundle(more) });
-	const own = forAgent([...forAgent(options.tools ?? []), ...loaded]);
-	const search = own.length > (options.maxSentTools ?? mostSent) ? [createToolSearch(own)] : [];
-	tools = forAgent([...own, ...builtins, ...search]);
+	const catalog = createCatalog(options, builtins, signal);
 	const context = {
 		signal,
 		runId,
@@ -74,22 +70,23 @@ export function prepareTurns(
 			return typeof skillContext === 'function' ? skillContext() : skillContext;
 		},
 	};
-	const ownNames = new Set(own.map(({ name }) => name));
-	return { options, runId, resolver, skills, tools, ownNames, context, state, stream, signal };
+	return { options, runId, resolver, skills, catalog, context, state, stream, signal };
 }
 
-/** Finds all tools that a turn may call. Its messages end at `end`. */
+/** Finds all tools that a turn may call, as they are now. Its messages end at `end`. */
 export async function findTools(
-	{ tools, skills }: TurnSetting,
+	{ catalog, skills }: TurnSetting,
 	conversation: Conversation,
 	end: number,
 ): Promise<readonly Tool[]> {
+	await catalog.load();
+	const { tools } = catalog;
 	return skills === undefined ? tools : skills.toolsAt(conversation, end);
 }
 
 /** Asks the model for one turn with the current system prompt, skills and tools. */
 export async function takeTurn(
-	{ options, resolver, skills, ownNames, context, state, stream, signal }: TurnSetting,
+	{ options, resolver, skills, catalog, context, state, stream, signal }: TurnSetting,
 	conversation: Conversation,
 	tools: readonly Tool[],
 	readers: TurnReaders,
@@ -102,7 +99,7 @@ export async function takeTurn(
 		timeoutMs: options.timeouts?.toolMs,
 	});
 	const callable = selectOfferedTools(available, options, messages);
-	const offered = selectSentTools(callable, ownNames, options, messages.slice(conversation.window.from));
+	const offered = selectSentTools(callable, catalog.ownNames, options, messages.slice(conversation.window.from));
 	return askWithinContext(
 		{
 			options,

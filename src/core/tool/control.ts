@@ -7,6 +7,8 @@ export interface AskUser {
 	readonly [control]: 'ask_user';
 	readonly question: string;
 	readonly options?: Readonly<Record<string, unknown>>;
+	/** What the tool needs when the answer comes. Nobody is shown it. */
+	readonly resume?: unknown;
 }
 
 /** The end of a run. A tool makes it with `halt`. */
@@ -18,12 +20,18 @@ export interface Halt {
 
 /**
  * A tool returns this to ask the person. The run stops as `awaiting_user` with the question. The answer becomes the
- * result of this call.
+ * result of this call, or goes to the tool's `onAnswer`.
  *
  * @param options free data for the program that shows the question, such as the choices to offer
+ * @param resume JSON that the tool's `onAnswer` gets with the answer. It is stored, and shown to nobody.
  */
-export function askUser(question: string, options?: Readonly<Record<string, unknown>>): AskUser {
-	return options === undefined ? { [control]: 'ask_user', question } : { [control]: 'ask_user', question, options };
+export function askUser(question: string, options?: Readonly<Record<string, unknown>>, resume?: unknown): AskUser {
+	return {
+		[control]: 'ask_user',
+		question,
+		...(options !== undefined && { options }),
+		...(resume !== undefined && { resume }),
+	};
 }
 
 /**

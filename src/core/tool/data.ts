@@ -23,7 +23,7 @@ export type ToolData = v.InferOutput<typeof toolData>;
 /** The functions that `attach` gives back to a tool: its handler alone, or a record of several functions. */
 export type Handler =
 	| Tool['fn']
-	| Pick<Tool, 'fn' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult' | 'onError' | 'needsApproval'>;
+	| Pick<Tool, 'fn' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult' | 'onError' | 'onAnswer' | 'needsApproval'>;
 
 /** Returns the tools as data, without their functions. */
 export function toData(tools: readonly Tool[]): ToolData[] {

@@ -17,7 +17,7 @@ import {
 	rememberCheck,
 	toJsonSchema,
 } from './schema.ts';
-import type { Note, Tool, ToolContext } from './tool.ts';
+import type { AnsweredCall, Note, Tool, ToolContext } from './tool.ts';
 
 /**
  * A record for `define`: a `Tool` with a required `description`. Its `inputSchema` may be any Standard Schema. The
@@ -35,12 +35,13 @@ export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema
 	onRequest?(args: NoInfer<A>): Note | undefined;
 	onResult?(args: NoInfer<A>, result: Exclude<Awaited<NoInfer<R>>, AskUser | Halt>): Note | undefined;
 	onError?(args: NoInfer<A>, reason: string): ReturnType<NonNullable<Tool['onError']>>;
+	onAnswer?(answer: string, about: AnsweredCall & { readonly args: NoInfer<A> }, context: ToolContext): unknown;
 } & (
 		| { readonly passInput: true; fn?(input: NoInfer<A>, context: ToolContext): R }
 		| { readonly passInput?: false; fn?(...args: unknown[]): R }
 	);
 
-type Hook = 'readArgs' | 'needsApproval' | 'onRequest' | 'onResult' | 'onError';
+type Hook = 'readArgs' | 'needsApproval' | 'onRequest' | 'onResult' | 'onError' | 'onAnswer';
 
 /**
  * Makes a tool from a record. `name`, `description` and `inputSchema` are required. `manual`, if present, must be a
@@ -147,6 +148,7 @@ const forms = {
 	onRequest: hook,
 	onResult: hook,
 	onError: hook,
+	onAnswer: hook,
 	retry: ["'safe' or 'never'", (value) => value === 'safe' || value === 'never'],
 	needsApproval: ['true, false or a function', (value) => flag[1](value) || hook[1](value)],
 } satisfies Record<Exclude<keyof Tool, 'name' | 'inputSchema' | 'outputSchema'>, Form>;

@@ -40,7 +40,7 @@ async function invokeCall(tools: readonly Tool[], call: ToolCall, context: Invok
 /** Whether a tool may be used now. The answer is no if `isAvailable` throws or takes too long. */
 export async function isAvailable(tool: Tool, context: InvokeContext): Promise<boolean> {
 	if (tool.isAvailable === undefined) return true;
-	const { timeoutMs: _, ...shown } = context;
+	const { timeoutMs: _, answer: __, ...shown } = context;
 	const said = await limitTime(tool.name, context, async () => {
 		try {
 			return { ok: true, value: await tool.isAvailable?.(shown) };

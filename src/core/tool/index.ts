@@ -21,9 +21,11 @@ export type { FromAnySchema, FromJsonSchema } from './json-schema/infer.ts';
 export { isParts, type Parts, parts } from './parts.ts';
 export { providerName } from './provider-name.ts';
 export type { AnySchema, JsonSchema } from './schema.ts';
+export type { Shell, ShellOutcome, ShellRequest } from './shell.ts';
 export { inMemoryState, type StateChanges, type StateStore, type ToolState } from './state.ts';
 export type { Task, TaskList, TasksShown } from './task-list.ts';
 export type {
+	AnsweredCall,
 	ConversationText,
 	Note,
 	SearchService,

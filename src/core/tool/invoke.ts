@@ -28,6 +28,8 @@ export type InvokeContext = Partial<ToolContext> & {
 	readonly timeoutMs?: number;
 	/** Receives what a tool's function threw. The result has only its message. It must not throw. */
 	readonly onThrow?: (tool: string, thrown: unknown) => void;
+	/** The answer to the question that the call asked. With it `onAnswer` runs, and not the function. */
+	readonly answer?: { readonly text: string; readonly resume: unknown };
 };
 
 /**
@@ -36,7 +38,7 @@ export type InvokeContext = Partial<ToolContext> & {
  */
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
 	return limitTime(tool.name, context, async (signal) => {
-		const { timeoutMs: _, onThrow, ...shown } = context;
+		const { timeoutMs: _, onThrow, answer, ...shown } = context;
 		const emit = guardEmit(context.emit, signal);
 		const read = await readArguments(tool, input);
 		if (!read.ok) {
@@ -49,12 +51,12 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 		const args = (): unknown => (tool.readArgs === undefined ? copyData(read.value) : read.value);
 		if (tool.fn === undefined)
 			return createFailure('failed', `${tool.name} has no function: its result comes from outside.`);
-		emitNote(emit, () => tool.onRequest?.(args()));
+		emitNote(emit, () => (answer === undefined ? tool.onRequest?.(args()) : ['Answer', answer.text]));
 		const state = shown.state ?? inMemoryState();
 		const { callId = '' } = shown;
 		const workspace = shown.workspace?.forCall(callId, signal);
 		const own = { skillContext: {}, env: noEnv, ...shown, callId, state, workspace, emit, signal };
-		const outcome = await callHandler(tool, args(), own, onThrow);
+		const outcome = await callHandler(tool, args(), own, { onThrow, answer });
 		if (outcome.ok) emitNote(emit, () => createResultNote(tool, args(), outcome.value));
 		else emitNote(emit, () => createErrorNote(tool, args(), outcome.error.message));
 		return outcome;
@@ -154,10 +156,11 @@ async function callHandler(
 	tool: Tool,
 	args: unknown,
 	context: ToolContext,
-	onThrow: InvokeContext['onThrow'],
+	{ onThrow, answer }: Pick<InvokeContext, 'onThrow' | 'answer'>,
 ): Promise<Outcome> {
 	try {
-		const value = await call(tool, args, context);
+		const value =
+			answer === undefined ? await call(tool, args, context) : await takeAnswer(tool, args, answer, context);
 		throwIfAborted(context.signal);
 		return asData(tool, value);
 	} catch (error) {
@@ -190,6 +193,19 @@ async function call(tool: Tool, args: unknown, context: ToolContext): Promise<un
 	return applyByName(tool.fn.bind(tool), names, isRecord(args) ? args : {});
 }
 
+/** Gives a tool the answer to its question. Without `onAnswer` the answer is the result. */
+function takeAnswer(
+	tool: Tool,
+	args: unknown,
+	{ text, resume }: NonNullable<InvokeContext['answer']>,
+	context: ToolContext,
+): unknown {
+	return tool.onAnswer === undefined ? text : tool.onAnswer(text, { args, resume }, context);
+}
+
+/** The most characters that a tool keeps with a question, as JSON. */
+const longestResume = 262_144;
+
 /**
  * Converts the return value of a tool to JSON data, as `JSON.stringify` writes it (with `toJSON`). The history stores
  * exactly this copy, so the tool cannot change it later. Fails if JSON cannot hold the value.
@@ -198,7 +214,14 @@ function asData(tool: Tool, value: unknown): Outcome {
 	if (isAskUser(value)) {
 		const options = asData(tool, value.options);
 		if (!options.ok) return options;
-		return { ok: true, value: askUser(value.question, isRecord(options.value) ? options.value : undefined) };
+		const resume = value.resume === undefined ? { ok: true as const, value: undefined } : asData(tool, value.resume);
+		if (!resume.ok) return resume;
+		if (JSON.stringify(resume.value ?? null).length > longestResume)
+			return createFailure('failed', `${tool.name} keeps more than ${longestResume} characters with its question.`);
+		return {
+			ok: true,
+			value: askUser(value.question, isRecord(options.value) ? options.value : undefined, resume.value),
+		};
 	}
 	if (isHalt(value)) {
 		const result = asData(tool, value.result);

@@ -1,7 +1,8 @@
 import type { Env } from '../ground/env.ts';
 import type { MessagePart } from '../ground/part.ts';
-import type { Shell, Workspace } from '../workspace/index.ts';
+import type { Workspace } from '../workspace/index.ts';
 import type { JsonSchema } from './schema.ts';
+import type { Shell } from './shell.ts';
 import type { ToolState } from './state.ts';
 import type { TasksShown } from './task-list.ts';
 
@@ -94,10 +95,23 @@ export interface Tool {
 	onRequest?(args: unknown): Note | undefined;
 	onResult?(args: unknown, result: unknown): Note | undefined;
 	onError?(args: unknown, reason: string): 'default' | 'ignore' | Note;
+	/**
+	 * Takes the answer to a question that a call of this tool asked with `askUser`. What it returns is the result of the
+	 * call, or the next question. Without it the answer itself is the result.
+	 */
+	onAnswer?(answer: string, about: AnsweredCall, context: ToolContext): unknown;
 	/** Whether the tool may run again after a crash that hid its outcome. The default is `never`. */
 	readonly retry?: 'safe' | 'never';
 	/** The run stops before the call, as for a manual tool, until a person has decided. */
 	needsApproval?: boolean | ((args: Record<string, unknown>) => boolean | Promise<boolean>);
+}
+
+/** The call that asked a question, when its answer comes. */
+export interface AnsweredCall {
+	/** The arguments, as the handler got them. */
+	readonly args: unknown;
+	/** What the tool gave `askUser` for this. */
+	readonly resume: unknown;
 }
 
 /** A model's request to run a tool. `input` is the parsed arguments, or the text if it was not JSON. */

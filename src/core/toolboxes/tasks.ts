@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { RunletError } from '../ground/errors.ts';
 import { define } from '../tool/define.ts';
-import type { StateStore, Task, TaskList, Tool, ToolContext } from '../tool/index.ts';
+import type { Task, TaskList, Tool, ToolContext } from '../tool/index.ts';
 import { mostLists, mostTasks, taskList, taskNote, taskText } from '../tool/task-list.ts';
+import { createUnknownId, keepTaskList, readListIds, readTaskList, readTaskLists } from '../tool/task-store.ts';
 import { changeOnce } from './files.ts';
 
 const listId = v.pipe(v.string(), v.description('The id of the list'));
@@ -45,7 +46,7 @@ export function addTasksTool(): Tool {
 		onRequest: ({ tasks: texts }) => ['Adding tasks', texts.join(', ')],
 		onResult: (_, list) => describe(list),
 		fn: ({ listId: id, tasks: texts }, context) =>
-			keepList(context, async (ids) => addTasks(await readList(context, ids, id), texts)),
+			keepList(context, async (ids) => addTasks(await readTaskList(context, ids, id), texts)),
 	});
 }
 
@@ -61,7 +62,7 @@ export function pushTaskTool(): Tool {
 		onResult: (_, list) => describe(list),
 		fn: ({ listId: id, task: one }, context) =>
 			keepList(context, async (ids) => {
-				const list = addTasks(await readList(context, ids, id), [one]);
+				const list = addTasks(await readTaskList(context, ids, id), [one]);
 				return { ...list, tasks: [...list.tasks.slice(-1), ...list.tasks.slice(0, -1)] };
 			}),
 	});
@@ -84,9 +85,9 @@ export function resolveTaskTool(): Tool {
 		onResult: (_, list) => describe(list),
 		fn: ({ listId: id, taskId, outcome, note }, context) =>
 			keepList(context, async (ids) => {
-				const list = await readList(context, ids, id);
+				const list = await readTaskList(context, ids, id);
 				if (!list.tasks.some((one) => one.id === taskId))
-					throw createUnknown(
+					throw createUnknownId(
 						'taskId',
 						taskId,
 						list.tasks.map((one) => `${one.id} (${one.text})`),
@@ -114,7 +115,8 @@ export function showTasksTool(): Tool {
 		onRequest: ({ listId: id = 'all' }) => ['Looking at tasks', id],
 		onResult: (_, { lists }) => `${lists.length} ${lists.length === 1 ? 'list' : 'lists'}`,
 		fn: async ({ listId: id }, context) => ({
-			lists: id === undefined ? await readTaskLists(context) : [await readList(context, await readIds(context), id)],
+			lists:
+				id === undefined ? await readTaskLists(context) : [await readTaskList(context, await readListIds(context), id)],
 		}),
 	});
 }
@@ -135,57 +137,14 @@ function addTasks(list: TaskList, texts: readonly string[]): TaskList {
 
 /** Keeps a new list, or one that changed, once: in the workspace, else in the session's state. Then shows it. */
 async function keepList(context: ToolContext, make: (ids: readonly string[]) => Promise<TaskList>): Promise<TaskList> {
-	const { workspace, state, emit } = context;
+	const { workspace, emit } = context;
 	const makeKept = async (): Promise<TaskList> => {
-		const ids = await readIds(context);
+		const ids = await readListIds(context);
 		const list = await make(ids);
-		const all = ids.includes(list.id) ? ids : [...ids, list.id];
-		if (workspace === undefined) {
-			await state.set(idsKey, all);
-			await state.set(toKey(list.id), list);
-			return list;
-		}
-		const notes = [
-			{ type: 'note', key: idsKey, value: all },
-			{ type: 'note', key: toKey(list.id), value: list },
-		] as const;
-		await workspace.change(notes, list);
+		await keepTaskList(context, ids.includes(list.id) ? ids : [...ids, list.id], list);
 		return list;
 	};
 	const kept = await (workspace === undefined ? makeKept() : changeOnce(workspace, makeKept));
 	emit({ type: 'tasks', lists: [kept] });
 	return kept;
-}
-
-/** Where task lists are kept: in the workspace, else in the state. */
-type TaskStore = Pick<ToolContext, 'workspace'> & { readonly state: Pick<StateStore, 'get'> };
-
-/** Reads all task lists, in the order in which they were made. */
-export async function readTaskLists(store: TaskStore): Promise<readonly TaskList[]> {
-	const ids = await readIds(store);
-	return Promise.all(ids.map((id) => readList(store, ids, id)));
-}
-
-const idsKey = 'runlet.tasks';
-
-function toKey(id: string): string {
-	return `${idsKey}/${id}`;
-}
-
-async function readIds(store: TaskStore): Promise<readonly string[]> {
-	return v.parse(v.optional(v.array(v.string()), []), await readKept(store, idsKey));
-}
-
-async function readList(store: TaskStore, ids: readonly string[], id: string): Promise<TaskList> {
-	if (!ids.includes(id)) throw createUnknown('listId', id, ids);
-	return v.parse(taskList, await readKept(store, toKey(id)));
-}
-
-async function readKept({ workspace, state }: TaskStore, key: string): Promise<unknown> {
-	return workspace === undefined ? state.get(key) : workspace.readNote(key);
-}
-
-function createUnknown(field: string, id: string, known: readonly string[]): RunletError {
-	const remedy = known.length === 0 ? 'There is none: make one first.' : `Known: ${known.slice(0, 20).join(', ')}.`;
-	return new RunletError('invalid_argument', `${field}: there is no ${id.slice(0, 100)}. ${remedy}`, { field });
 }

@@ -2,7 +2,6 @@
 
 export { type InMemoryOptions, inMemory } from './memory.ts';
 export type { Quota } from './quota.ts';
-export type { Shell, ShellOutcome, ShellRequest } from './shell.ts';
 export type {
 	ByteRange,
 	ChangedFile,

@@ -151,7 +151,7 @@ describe('a command ends within its limits', () => {
 		['a huge query', "jq -n '[range(1e9)]|length'", /limit exceeded/],
 		['a backtracking pattern', "echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab | grep -E '^(a+)+$'", /^$/],
 		['sleep', 'echo x > notes.txt; sleep 100', /Stopped after 1000 ms\. Nothing was changed/, 1_000],
-	])('%s', async (_, command, says, timeoutMs = 60_000) => {
+	])('%s ends and changes nothing', async (_, command, says, timeoutMs = 60_000) => {
 		const files = workspace.inMemory(someFiles);
 		const result = await call(command, files, { timeoutMs });
 		expect(result.stderr ?? result.text).toMatch(says);
@@ -159,7 +159,7 @@ describe('a command ends within its limits', () => {
 		expect(await readAll(files)).toEqual(someFiles);
 	});
 
-	test('files that grow without end', async () => {
+	test('files that grow without end stay within 16 MB', async () => {
 		const files = workspace.inMemory({});
 		const { exitCode } = await call('x=$(printf %01000000d 1); while true; do echo $x >> big; done', files, {
 			timeoutMs: 60_000,
@@ -185,7 +185,7 @@ describe('a command reaches nothing outside', () => {
 		['node', 'node -e 1', /not found/],
 		['python', 'python3 -c 1', /not available|not found/],
 		['the environment of a process', 'cat /proc/self/environ', /No such file/],
-	])('%s', async (_, command, says) => {
+	])('a command cannot use %s', async (_, command, says) => {
 		expect((await call(command, workspace.inMemory({}))).stderr).toMatch(says);
 	});
 

@@ -57,20 +57,20 @@ describe('an attachment is refused, and the field named,', () => {
 			{ contentText: undefined, contentUrl },
 			/^attachments\.0\.contentUrl: Expected an https URL/,
 		]),
-	])('%s', async ([_, change, says]) => {
+	])('one %s is refused', async ([_, change, says]) => {
 		expect(await refusedWith([{ ...good, ...change }])).toMatch(says);
 	});
 
-	test('that is the seventeenth', async () => {
+	test('the seventeenth is refused', async () => {
 		expect(await refusedWith(Array(17).fill(good))).toMatch(/^attachments: at most 16/);
 	});
 
-	test('where nobody may say who sends it', async () => {
+	test('one beside a sender that nobody may name is refused', async () => {
 		expect(await refusedWith([good], { text: 'Hi', sender: 'root' })).toMatch(/^sender: no such field/);
 		expect(await refusedWith([good], { text: 'Hi', transport: 'console' })).toMatch(/^transport: no such field/);
 	});
 
-	test('with a session that is not made then', async () => {
+	test('one that is refused leaves no session behind', async () => {
 		const response = await request('/v1/sessions', { agent: 'scripted', attachments: [{ ...good, size: 1 }] });
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({ error: { data: { field: 'attachments.0.size' } } });

@@ -11,6 +11,8 @@ const open = [
 	/^\/openapi\.json$/,
 	/^\/docs/,
 	/^\/v1\/webhooks\//,
+	// A server's login page asks for the first, and sends a browser to the second with a link that is checked.
+	/^\/v1\/mcp\/(client\.json|callback)$/,
 ];
 
 const routes = worker.routes

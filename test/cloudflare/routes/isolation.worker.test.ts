@@ -258,7 +258,9 @@ test('a token does at its own session what needs no key, and nothing of what nee
 	}
 	const elsewhere = worker.routes.filter(
 		({ path, method }) =>
-			path.startsWith('/v1/') && !/^\/v1\/(sessions\/:id|webhooks\/)/.test(path) && method !== 'ALL',
+			path.startsWith('/v1/') &&
+			!/^\/v1\/(sessions\/:id|webhooks\/|mcp\/(client\.json|callback)$)/.test(path) &&
+			method !== 'ALL',
 	);
 	expect(elsewhere.map(({ method, path }) => `${method} ${path}`)).toContain('POST /v1/sessions');
 	const said = [{ role: 'user', content: 'Hello', parts: [{ type: 'text', text: 'Hello' }] }];

@@ -42,6 +42,7 @@ test('every route refuses a query parameter that it does not know, but those who
 			...['createCompletion', 'getModel', 'listModels'],
 			...['listChat', 'postChat', 'resumeChat', 'stopChat'],
 			...['getDocs', 'receiveWebhook'],
+			...['finishLogin', 'getClientMetadata'],
 		].sort(),
 	);
 });

@@ -40,7 +40,7 @@ describe('a request that is refused says what it wants', () => {
 			);
 	});
 
-	test('also of the token of a session, and of a key that lacks a scope', async () => {
+	test('a token of a session and a key that lacks a scope are told so, too', async () => {
 		const made = await worker.request(
 			'https://runlet.example.com/v1/sessions',
 			{
@@ -86,7 +86,7 @@ describe('who cannot say who they are is counted by address', () => {
 		expect([await readStatus(one), await readStatus(two), await readStatus(one)]).toEqual([first, first, 429]);
 	});
 
-	test('also where something else is wrong with the setup: that the Worker is alive is answered', async () => {
+	test('they are counted where the setup is wrong, too; that the Worker is alive is answered all the same', async () => {
 		const { own } = readLimiter(1);
 		const broken = { ...own, CORS_ORIGINS: 'no origin' };
 		const statusOf = async () => (await ask('/healthz', { 'cf-connecting-ip': '203.0.113.10' }, broken)).status;
@@ -149,7 +149,7 @@ describe('who cannot say who they are is counted by address', () => {
 		expect((await ask('/v1/sessions', { 'cf-connecting-ip': ip, ...bearer(keys.alice) })).status).toBe(200);
 	});
 
-	test('a page that asks what it may is, too', async () => {
+	test('a page that asks what it may is counted, too', async () => {
 		const { own } = readLimiter(1);
 		const preflight = async () =>
 			(

@@ -4,14 +4,14 @@ import * as v from 'valibot';
 import { describe, expect, test, vi } from 'vitest';
 import { hashKey, makeKey } from '../../../src/cloudflare/auth/key.ts';
 import { webhookKey } from '../../../src/cloudflare/objects/session-api.ts';
-import { type SourceName, sourceNames } from '../../../src/cloudflare/protocols/webhooks/index.ts';
+import { type SourceName, sourceNames } from '../../../src/cloudflare/wire/protocols/webhooks/index.ts';
 import { allEvents, follow, readHistory, readObject, readState, request, restart } from '../../client.ts';
 import { createKeys } from '../../credentials.ts';
 import { createRandom } from '../../endurance/random.ts';
 import { play } from '../../script.ts';
 import worker, { slowMapping } from '../../worker.ts';
-import { deliver, post, type Taken } from '../protocols/webhooks/deliver.ts';
-import { senders } from '../protocols/webhooks/senders.ts';
+import { deliver, post, type Taken } from '../wire/protocols/webhooks/deliver.ts';
+import { senders } from '../wire/protocols/webhooks/senders.ts';
 
 const unique = () => crypto.randomUUID();
 const taken = async (response: Pick<Response, 'json'>): Promise<Taken> => v.parse(takenBody, await response.json());

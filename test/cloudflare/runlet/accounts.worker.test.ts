@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type Authenticate, createRunlet, defineAgent, type Runlet } from '../../../src/cloudflare/index.ts';
+import { type Authenticate, createRunlet, defineAgent, type Runlet } from '../../../src/cloudflare/runlet/index.ts';
 import { RunletError } from '../../../src/core/ground/errors.ts';
 import { createKeys } from '../../credentials.ts';
-import { senders } from '../protocols/webhooks/senders.ts';
+import { senders } from '../wire/protocols/webhooks/senders.ts';
 
 const agents = [
 	defineAgent({ name: 'plain', description: 'On the model of the Worker.' }),

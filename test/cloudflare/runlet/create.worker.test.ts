@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { createRunlet, defineAgent, type Env, type RunletOptions } from '../../../src/cloudflare/index.ts';
+import { createRunlet, defineAgent, type Env, type RunletOptions } from '../../../src/cloudflare/runlet/index.ts';
 import { providers, RunletError } from '../../../src/core/index.ts';
 
 const agent = defineAgent({ name: 'plain', description: 'On the model of the Worker.' });

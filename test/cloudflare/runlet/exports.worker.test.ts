@@ -11,10 +11,10 @@ import {
 	toCompletionResponse,
 	toUiResponse,
 	verifyWebhook,
-} from '../../../src/cloudflare/index.ts';
-import { sourceNames } from '../../../src/cloudflare/protocols/webhooks/index.ts';
+} from '../../../src/cloudflare/runlet/index.ts';
+import { sourceNames } from '../../../src/cloudflare/wire/protocols/webhooks/index.ts';
 import { chat, providers } from '../../../src/core/index.ts';
-import { senders } from '../protocols/webhooks/senders.ts';
+import { senders } from '../wire/protocols/webhooks/senders.ts';
 
 /** A delivery of a source, signed with its secret. */
 function sign(source: (typeof sourceNames)[number], body = JSON.stringify({ type: 'paid', action: 'opened' })) {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
-import { createRunlet, defineAgent } from '../../../src/cloudflare/index.ts';
+import { createRunlet, defineAgent } from '../../../src/cloudflare/runlet/index.ts';
 
 const agents = [defineAgent({ name: 'plain', description: 'On the model of the Worker.' })];
 const runlet = createRunlet({ agents, basePath: '/ai' });

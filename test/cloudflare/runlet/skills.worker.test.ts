@@ -2,7 +2,12 @@ import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { createResolver } from '../../../src/cloudflare/agent/resolver.ts';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
-import { createRunlet, defineAgent, type RunletOptions, type SkillSource } from '../../../src/cloudflare/index.ts';
+import {
+	createRunlet,
+	defineAgent,
+	type RunletOptions,
+	type SkillSource,
+} from '../../../src/cloudflare/runlet/index.ts';
 import { type Skill, skill } from '../../../src/core/index.ts';
 
 const create = (name: string): Skill => ({ name, description: `About ${name}.`, body: `The text of ${name}.` });

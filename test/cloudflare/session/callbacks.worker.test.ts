@@ -3,12 +3,12 @@ import { Webhook } from 'standardwebhooks';
 import * as v from 'valibot';
 import { describe, expect, inject, test } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
-import { retryDelay } from '../../../src/cloudflare/protocols/webhooks/callback.ts';
+import { retryDelay } from '../../../src/cloudflare/wire/protocols/webhooks/callback.ts';
 import { allEvents, follow, readObject, request, restart } from '../../client.ts';
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
-import { deliver } from '../protocols/webhooks/deliver.ts';
-import { callbackSecret, senders } from '../protocols/webhooks/senders.ts';
+import { deliver } from '../wire/protocols/webhooks/deliver.ts';
+import { callbackSecret, senders } from '../wire/protocols/webhooks/senders.ts';
 
 const received = v.array(v.object({ headers: v.record(v.string(), v.string()), body: v.string() }));
 const takenBody = v.object({ sessionId: v.string(), runId: v.string() });
@@ -255,7 +255,7 @@ test('a callback goes to the public, and on a laptop to the laptop; where nothin
 });
 
 test('a callback is signed with every secret, and the schedule spans three days', async () => {
-	const { signHeaders } = await import('../../../src/cloudflare/protocols/webhooks/callback.ts');
+	const { signHeaders } = await import('../../../src/cloudflare/wire/protocols/webhooks/callback.ts');
 	const secrets = [callbackSecret, 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'];
 	const headers = await signHeaders('{"test": 2432232314}', { id: 'msg_1', secrets, now: Date.now() });
 	for (const secret of secrets) new Webhook(secret).verify('{"test": 2432232314}', headers);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readHistory, readObject, readState, request } from '../../client.ts';
 import { play } from '../../script.ts';
 import { breakStorage, mendStorage } from '../../storage.ts';
-import { deliver } from '../protocols/webhooks/deliver.ts';
+import { deliver } from '../wire/protocols/webhooks/deliver.ts';
 
 const idOf = (...name: readonly string[]) => env.SESSIONS.idFromName(name.join(' ')).toString();
 

@@ -79,7 +79,9 @@ describe('a session that expires', () => {
 		await runDurableObjectAlarm(readObject(id));
 		expect((await request(`/v1/sessions/${id}`)).status).toBe(200);
 		await runInDurableObject(readObject(id), (_, { storage }) =>
-			storage.sql.exec('UPDATE run SET ended_at = ended_at - 3600000'),
+			storage.sql.exec(
+				'UPDATE run SET ended_at = ended_at - 3600000; UPDATE session SET listed_at = listed_at - 3600000;',
+			),
 		);
 		expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
 		expect((await request(`/v1/sessions/${id}`)).status).toBe(404);

@@ -8,6 +8,7 @@ import {
 	readBudgetState,
 	type SessionMeter,
 } from '../../../src/cloudflare/session/run/meter.ts';
+import { draftMs } from '../../../src/cloudflare/session/store/runs.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 
 const nothing = { tokens: 0, usd: 0 };
@@ -182,22 +183,29 @@ describe('a call that was cut off', () => {
 		expect(await charges((meter) => meter.settle(zero, message))).toEqual([1_236, 1_236]);
 	});
 
-	test('by a crash is charged what its draft holds, and what that may lack', async () => {
+	test('by a crash is charged what its draft holds, and all that it may lack', async () => {
 		const events = [{ type: 'text', text: 'some text' }] as const;
 		const draft = { iteration: 1, restarts: 0, events, tokens: 200, ms: 1_000 };
-		const [spent = 0, same] = await charges(({ call }, store) => {
-			chargeLost(store, { ...draft, call });
-		});
-		expect(spent).toBe(same);
-		expect(spent).toBeGreaterThan(1_030 + 200);
-		expect(spent).toBeLessThan(1_030 + 2 * 200);
-		const [early = 0] = await charges((_, store) => {
-			// The draft of another call says nothing of this one.
-			chargeLost(store, { ...draft, call: 99 });
-		});
-		expect(early).toBeGreaterThan(1_030);
-		expect(early).toBeLessThan(1_030 + 150);
+		expect(await charges(({ call }, store) => void chargeLost(store, { ...draft, call }))).toEqual([1_442, 1_442]);
+		// The draft of another call says nothing of this one.
+		expect(await charges((_, store) => void chargeLost(store, { ...draft, call: 99 }))).toEqual([1_185, 1_185]);
 	});
+
+	test.each([20, 75, 150])(
+		'by a crash at any moment costs no more than is charged, at %i tokens a second',
+		async (pace) => {
+			for (let diedAt = 50; diedAt < 4_000; diedAt += 450) {
+				const ms = Math.floor(diedAt / draftMs) * draftMs;
+				const tokens = (pace * ms) / 1_000;
+				const billed = 1_000 + (pace * diedAt) / 1_000;
+				const [spent = 0] = await charges(({ call }, store) => {
+					chargeLost(store, { iteration: 1, restarts: 0, events: [], ...(ms > 0 && { call, tokens, ms }) });
+				});
+				expect(spent).toBeGreaterThanOrEqual(billed);
+				expect(spent).toBeLessThan(billed * 1.25);
+			}
+		},
+	);
 
 	test('costs dollars by the price of its input and of what was streamed', async () => {
 		const computePrice = (_: string, usage: { inputTokens?: number; outputTokens?: number }) =>

@@ -118,7 +118,9 @@ describe('a session whose alarm failed, and could not be set again', () => {
 		const id = await createSession('fleeting');
 		await expect.poll(async () => (await alarmOf(id)) ?? 0).toBeGreaterThan(Date.now() + 60_000);
 		await runInDurableObject(readObject(id), (__, { storage }) => {
-			storage.sql.exec('UPDATE session SET created_at = created_at - 3600001').toArray();
+			storage.sql
+				.exec('UPDATE session SET created_at = created_at - 3600001, listed_at = listed_at - 3600001')
+				.toArray();
 		});
 		await loseAlarm(id);
 		await before(id);

@@ -203,7 +203,7 @@ describe('what a provider needs to go on', () => {
 		expect(requests[1]?.messages[1]).toEqual(kept);
 	});
 
-	test('and after a trip through JSON', async () => {
+	test('it is sent again after a trip through JSON', async () => {
 		const first = await finish([{ text: 'Hi', reasoning: 'Hm', providerMetadata }]);
 		const history: Message[] = JSON.parse(JSON.stringify(first.result.messages));
 		const { requests } = await finish(['Bye'], {}, [...history, user('2')]);

@@ -32,7 +32,7 @@ function endless(make: (n: number) => { type: string; [field: string]: unknown }
 }
 
 describe('a reply of 400 MB is broken off', () => {
-	test.each(Object.entries(kinds))('of %s', async (_, make) => {
+	test.each(Object.entries(kinds))('a reply of %s is broken off at its limit', async (_, make) => {
 		const { seen, turn } = endless(make);
 		const { error, events, requests } = await fail([turn, 'never'], { fallbacks: ['scripted-b'] });
 		expect(error.code).toBe('reply_too_large');
@@ -44,7 +44,7 @@ describe('a reply of 400 MB is broken off', () => {
 		expect(events.at(-1)?.type).toBe('error');
 	});
 
-	test('that does not heed its signal', async () => {
+	test('a reply that does not heed its signal is left', async () => {
 		const chatStreamFn: ChatOptions['chatStreamFn'] = async (_model, _messages, _system, _tools, onDelta) => {
 			for (let n = 0; n < 400; n++) await onDelta({ type: 'text', text: piece });
 			return { text: 'late', stopReason: 'end_turn' };
@@ -56,7 +56,7 @@ describe('a reply of 400 MB is broken off', () => {
 		expect(shown).toBeLessThan(9_000_000);
 	});
 
-	test('that comes at once', async () => {
+	test('a reply that comes at once is refused', async () => {
 		const usage = { inputTokens: 3, outputTokens: 5 };
 		const long = 'x'.repeat(9_000_000);
 		for (const reply of [

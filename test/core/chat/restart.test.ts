@@ -49,7 +49,7 @@ describe('a stream that drops in the middle of an answer is asked again', () => 
 		expect(result?.messages.map(chat.messageText)).toEqual(['Hello', 'The whole answer.']);
 	});
 
-	test('after a silence', async () => {
+	test('a stream that falls silent is asked again', async () => {
 		const silent = async (_: unknown, onDelta: Take) => {
 			await onDelta({ type: 'text', text: 'Half' });
 			return new Promise<never>(() => {});
@@ -59,7 +59,7 @@ describe('a stream that drops in the middle of an answer is asked again', () => 
 		expect(shownBy(events)).toBe('Whole.');
 	});
 
-	test('also in a later turn, and in the middle of a call, which is not run', async () => {
+	test('a later turn is asked again, too, and a call that broke off in it is not run', async () => {
 		const ran: unknown[] = [];
 		const half = async (_: unknown, onDelta: Take) => {
 			await onDelta({ type: 'tool_use_start', id: 'b', name: 'echo' });

@@ -5,7 +5,7 @@ import { byHand, calling, echo, echoCall, finish, only, readTool, results } from
 const hello = chat.userMessage('Hello');
 
 describe('RunResult', () => {
-	test('completed: text, the whole conversation with its input, usage and steps', async () => {
+	test('a completed run gives its text, the whole conversation with its input, its usage and its steps', async () => {
 		const input = [{ role: 'system', content: 'Be brief.' } as const, hello];
 		const { result } = await finish(
 			[{ text: 'I look.', ...calling(echoCall('a')) }, 'Seen.'],

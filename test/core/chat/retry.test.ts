@@ -32,7 +32,7 @@ describe('a failure that may pass is retried, before anything was shown', () => 
 		['network', new RunletError('network', 'lost')],
 		['interrupted', new RunletError('interrupted', 'cut')],
 		['a stream that broke off', undefined],
-	])('%s', async (_, failure) => {
+	])('%s is retried', async (_, failure) => {
 		const { result, requests, waited } = await timed([failure, 'Hi']);
 		expect(result?.text).toBe('Hi');
 		expect(requests).toHaveLength(2);
@@ -61,7 +61,7 @@ describe('a failure that stays is not retried', () => {
 		['content_filtered', new RunletError('content_filtered', 'no'), 'content_filtered'],
 		['a spent quota, by its code', httpError(429, { code: 'insufficient_quota' }), 'rate_limited'],
 		['a bug', new TypeError('x is not a function'), undefined],
-	])('%s', async (_, failure, code) => {
+	])('%s is not retried', async (_, failure, code) => {
 		const { error, requests } = await timed([failure, 'never'], { fallbacks: ['scripted-2'] });
 		expect(requests).toHaveLength(1);
 		if (code !== undefined) expect(error?.code).toBe(code);

@@ -66,7 +66,7 @@ describe('events', () => {
 		expect((await refusal(run.result)).code).toBe('cancelled');
 	});
 
-	test('of nobody: the result settles all the same', async () => {
+	test('of nobody are dropped, and the result settles all the same', async () => {
 		expect((await start(script()).result).text).toBe('Seen.');
 		expect((await refusal(start([new Error('boom')]).result)).code).toBe('provider_error');
 	});

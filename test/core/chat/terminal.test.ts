@@ -59,7 +59,7 @@ const paths: Record<string, Path> = {
 };
 
 describe('exactly one terminal event, the last one', () => {
-	test.each(Object.entries(paths))('on %s', async (_, { script, ends, options }) => {
+	test.each(Object.entries(paths))('a run ends once on %s', async (_, { script, ends, options }) => {
 		const { events, result, error } = await play(script, { tools, ...options });
 		expect(endings(events).map(({ type }) => type)).toEqual([ends]);
 		expect(events.at(-1)?.type).toBe(ends);

@@ -38,7 +38,7 @@ describe('what goes wrong in a call becomes an isError result, and the run goes 
 		['a missing argument', call('a', 'add', { x: 1 }), /y/],
 		['an unknown tool', call('a', 'subtract'), /subtract[\s\S]*add/],
 		['a tool that throws', call('a', 'broken'), /no route to the warehouse/],
-	])('%s', async (_, bad, says) => {
+	])('%s becomes an isError result', async (_, bad, says) => {
 		const { result, requests, events } = await finish([calling(bad), 'I see.'], { tools: [add, broken] });
 		const [answer] = result.messages.filter(({ role }) => role === 'tool');
 		expect(answer).toMatchObject({ toolCallId: 'a', isError: true, content: expect.stringMatching(says) });

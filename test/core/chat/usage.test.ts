@@ -29,7 +29,7 @@ describe('makeUsage', () => {
 		});
 	});
 
-	test('OpenAI Responses: the same from its own keys', () => {
+	test('OpenAI Responses gives the same from its own keys', () => {
 		const raw = {
 			input_tokens: 120,
 			input_tokens_details: { cached_tokens: 64 },

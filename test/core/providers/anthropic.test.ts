@@ -67,7 +67,7 @@ describe('how much a model thinks', () => {
 		['claude-haiku-4-5-20251001', 'none', { type: 'disabled' }, undefined],
 		['claude-haiku-4-5-20251001', 'low', { type: 'enabled', budget_tokens: 2_048 }, undefined],
 		['claude-3-5-haiku-20241022', 'high', undefined, undefined],
-	] as const)('%s with the effort %s', async (name, reasoningEffort, thinking, effort) => {
+	] as const)('%s is asked for the effort %s in its own words', async (name, reasoningEffort, thinking, effort) => {
 		const body = await sent(hello, { model: name, options: { reasoningEffort } });
 		expect(body.thinking).toEqual(thinking);
 		expect(body.output_config).toEqual(effort && { effort });

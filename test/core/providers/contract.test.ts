@@ -199,7 +199,7 @@ describe.each(dialects)('$name', (dialect) => {
 
 	describe('streamed and whole, a reply is the same, and its deltas add up to it:', () => {
 		test.each(cases.filter(({ needs }) => needs === undefined || dialect.can[needs]))(
-			'$name',
+			'$name comes the same both ways',
 			async ({ sent, expected }) => {
 				const { streamedReply, wholeReply, deltas } = await both(dialect, {
 					events: dialect.events(sent),

@@ -85,8 +85,8 @@ describe.each(dialects)('$name', (dialect) => {
 	};
 
 	describe.each(streams)('through $way', (way) => {
-		describe('a stream that fails keeps what was spent and closes its connection:', () => {
-			test('a connection reset in the middle', async () => {
+		describe('a stream that fails keeps what was spent and closes its connection', () => {
+			test('a connection that is reset in the middle fails it', async () => {
 				const { shown, onDelta } = firstText();
 				server.play(async (exchange) => {
 					await exchange.write(cut(dialect)[0].join(''));
@@ -102,7 +102,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await theExchange().closed;
 			});
 
-			test('an end in the middle', async () => {
+			test('an end in the middle interrupts it', async () => {
 				server.play(playing(cut(dialect)[0]));
 				const outcome = await ask(way);
 				expect(readError(outcome).code).toBe('interrupted');
@@ -110,14 +110,14 @@ describe.each(dialects)('$name', (dialect) => {
 				expectUsage(readError(outcome));
 			});
 
-			test('an end without the event that says so', async () => {
+			test('an end without the event that says so interrupts it', async () => {
 				server.play(playing(dialect.events(story).slice(0, -dialect.ending)));
 				const outcome = await ask(way);
 				expect(readError(outcome).code).toBe('interrupted');
 				expectUsage(readError(outcome));
 			});
 
-			test('an end before the first event', async () => {
+			test('an end before the first event interrupts it', async () => {
 				server.play(playing([]));
 				expect(readError(await ask(way)).code).toBe('interrupted');
 			});
@@ -125,7 +125,7 @@ describe.each(dialects)('$name', (dialect) => {
 			test.each([
 				['overloaded', 'overloaded'],
 				['rate_limit', 'rate_limited'],
-			] as const)('an event that says %s', async (kind, code) => {
+			] as const)('an event that says %s fails it so', async (kind, code) => {
 				server.play((exchange) => exchange.write([...cut(dialect)[0], dialect.errorEvent(kind)].join('')));
 				const outcome = await ask(way);
 				const error = readError(outcome);
@@ -135,14 +135,14 @@ describe.each(dialects)('$name', (dialect) => {
 				await theExchange().closed;
 			});
 
-			test('an event that says so before anything else', async () => {
+			test('an error before any other event fails it', async () => {
 				server.play((exchange) => exchange.write(dialect.errorEvent('overloaded')));
 				const error = readError(await ask(way));
 				expect(dialect.codes?.overloaded ?? ['overloaded']).toContain(error.code);
 				await theExchange().closed;
 			});
 
-			test('an event that is no JSON', async () => {
+			test('an event that is no JSON interrupts it', async () => {
 				const [head, [broken = '']] = cut(dialect);
 				server.play((exchange) => exchange.write([...head, `${broken.trimEnd().slice(0, -9)}\n\n`].join('')));
 				const error = readError(await ask(way));
@@ -151,7 +151,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await theExchange().closed;
 			});
 
-			test('silence before the head', async () => {
+			test('silence before the head ends in a timeout', async () => {
 				server.play(() => {});
 				const error = readError(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
 				expect(error.code).toBe('timeout');
@@ -159,7 +159,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await server.requests[0]?.closed;
 			});
 
-			test('silence before the first event', async () => {
+			test('silence before the first event ends in a timeout', async () => {
 				server.play((exchange) => exchange.stream());
 				const error = readError(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
 				expect(error.code).toBe('timeout');
@@ -167,7 +167,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await server.requests[0]?.closed;
 			});
 
-			test('silence between two events', async () => {
+			test('silence between two events ends in a timeout', async () => {
 				server.play((exchange) => exchange.write(cut(dialect)[0].join('')));
 				const outcome = await ask(way, {}, { timeouts: { firstEventMs: 60_000, idleMs: 50 } });
 				expect(readError(outcome).code).toBe('timeout');
@@ -177,8 +177,8 @@ describe.each(dialects)('$name', (dialect) => {
 			});
 		});
 
-		describe('an abort closes the connection, as the server sees it:', () => {
-			test('in the middle of its answer', async () => {
+		describe('an abort closes the connection, as the server sees it', () => {
+			test('it ends an answer in its middle', async () => {
 				const controller = new AbortController();
 				const { shown, onDelta } = firstText();
 				server.play(async (exchange) => {
@@ -192,7 +192,7 @@ describe.each(dialects)('$name', (dialect) => {
 				expectUsage(readError(outcome));
 			});
 
-			test('before the first byte', async () => {
+			test('it ends a request before the first byte', async () => {
 				const controller = new AbortController();
 				server.play(() => {
 					controller.abort();
@@ -202,7 +202,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await theExchange().closed;
 			});
 
-			test('before the request, which is then not made', async () => {
+			test('it keeps a request from being made', async () => {
 				server.play(playing(dialect.events(story)));
 				const outcome = await ask(way, { options: { signal: AbortSignal.abort() } });
 				expect(readError(outcome).code).toBe('cancelled');
@@ -219,7 +219,7 @@ describe.each(dialects)('$name', (dialect) => {
 			},
 		);
 
-		describe('a stream that looks odd is read all the same:', () => {
+		describe('a stream that looks odd is read all the same', () => {
 			const events = dialect.events(story);
 			const utf8 = new TextEncoder();
 			test.each([
@@ -238,7 +238,7 @@ describe.each(dialects)('$name', (dialect) => {
 						events.at(-1) ?? '',
 					],
 				],
-			])('%s', async (_, odd) => {
+			])('%s is read', async (_, odd) => {
 				server.play(playing(odd));
 				const { reply, deltas, error } = await ask(way);
 				expect(error).toBeUndefined();
@@ -247,7 +247,7 @@ describe.each(dialects)('$name', (dialect) => {
 				expect(reply?.usage).toMatchObject({ inputTokens: usualUsage.input, outputTokens: usualUsage.output });
 			});
 
-			test('a character in two chunks', async () => {
+			test('a character in two chunks is read', async () => {
 				const { shown, onDelta } = firstText();
 				const bytes = utf8.encode(events.join(''));
 				const middle = bytes.findIndex((byte, at) => byte === 0xe2 && bytes[at + 1] === 0x9c) + 1;
@@ -583,7 +583,7 @@ describe.each(streams)('gemini through $way', (way) => {
 });
 
 describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === 'workers-ai'))('$name', (dialect) => {
-	describe.each(streams)('through $way, the calls of a careless server:', (way) => {
+	describe.each(streams)('through $way, the calls of a careless server', (way) => {
 		const ask = async (deltas: readonly unknown[]) => {
 			const events = [chunk({ role: 'assistant', content: '' }), ...deltas.map((delta) => chunk(delta))];
 			server.play(playing([...events, chunk({}, 'tool_calls'), usageChunk(usualUsage), done]));
@@ -604,13 +604,13 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			{ id: 'b', name: 'look', input: { city: 'Bonn' } },
 		];
 
-		test('no index', async () => {
+		test('are told apart without an index', async () => {
 			expect(await ask([begun('a', '{"city":'), piece('"Ulm"}'), begun('b', '{"city":'), piece('"Bonn"}')])).toEqual(
 				two,
 			);
 		});
 
-		test('one index for two calls', async () => {
+		test('are told apart under one index', async () => {
 			const index = { index: 0 };
 			expect(
 				await ask([
@@ -622,7 +622,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			).toEqual(two);
 		});
 
-		test('two calls whose pieces are mixed', async () => {
+		test('are told apart where their pieces are mixed', async () => {
 			expect(
 				await ask([
 					begun('a', '{"city":', { index: 0 }),
@@ -633,37 +633,37 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			).toEqual(two);
 		});
 
-		test('two calls in one piece', async () => {
+		test('are both read from one piece', async () => {
 			const calls = [begun('a', '{"city":"Ulm"}', { index: 0 }), begun('b', '{"city":"Bonn"}', { index: 1 })];
 			expect(await ask([{ tool_calls: calls.flatMap(({ tool_calls }) => tool_calls) }])).toEqual(two);
 		});
 
-		test('the id and the name again in every piece', async () => {
+		test('stay one call where id and name come again in every piece', async () => {
 			const again = (json: string) => begun('a', json, { index: 0 });
 			expect(await ask([again('{"city":'), again('"Ulm"'), again('}')])).toEqual(two.slice(0, 1));
 		});
 
-		test('an empty id and no name in the later pieces', async () => {
+		test('stay one call where later pieces have an empty id and no name', async () => {
 			const later = (json: string): unknown =>
 				call({ index: 0, id: '', type: 'function', function: { name: null, arguments: json } });
 			expect(await ask([begun('a', '', { index: 0 }), later('{"city":'), later('"Ulm"}')])).toEqual(two.slice(0, 1));
 		});
 
-		test('an index that begins with 1', async () => {
+		test('may have an index that begins with 1', async () => {
 			expect(await ask([begun('a', '{"city":"Ulm"}', { index: 1 })])).toEqual(two.slice(0, 1));
 		});
 
-		test('no id at all', async () => {
+		test('get an id where they have none', async () => {
 			const calls = await ask([call({ index: 0, type: 'function', function: { name: 'look', arguments: '{}' } })]);
 			expect(calls).toMatchObject([{ name: 'look', input: {} }]);
 			expect(calls[0]?.id).not.toBe('');
 		});
 
-		test.each([[''], [undefined]])('arguments that are %j', async (json) => {
+		test.each([[''], [undefined]])('have no arguments where these are %j', async (json) => {
 			expect(await ask([begun('a', json, { index: 0 })])).toEqual([{ id: 'a', name: 'look', input: {} }]);
 		});
 
-		test('null where nothing is', async () => {
+		test('may have null where nothing is', async () => {
 			const nothing = { content: null, tool_calls: null, refusal: null, reasoning_content: null, function_call: null };
 			server.play(
 				playing([

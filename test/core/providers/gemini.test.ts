@@ -291,7 +291,7 @@ test.each([
 	['gemini-2.5-flash', 'none', { thinkingBudget: 0 }],
 	['gemini-2.5-flash', 'xhigh', { thinkingBudget: 24_576, includeThoughts: true }],
 	['gemini-2.0-flash', 'high', undefined],
-] as const)('%s with the effort %s', async (model, reasoningEffort, thinkingConfig) => {
+] as const)('%s is asked for the effort %s in its own words', async (model, reasoningEffort, thinkingConfig) => {
 	const { chatFn, sent } = server([fine]);
 	await chatFn(model, hi, undefined, undefined, { reasoningEffort });
 	expect(sent[0]?.body.generationConfig?.thinkingConfig).toEqual(thinkingConfig);

@@ -415,7 +415,7 @@ describe('a failure in an answer that is none by its status', () => {
 			'overloaded',
 		],
 		['a bare error', { object: 'error', message: 'Overloaded', code: 503, usage }, 'overloaded'],
-	])('%s', async (_name, body, code) => {
+	])('%s is a failure', async (_name, body, code) => {
 		const error = await failure(wholeReply(endpoint(), body));
 		expect(error).toMatchObject({ code, data: { usage: { inputTokens: 5, outputTokens: 1 }, provider: 'acme' } });
 		const event = JSON.parse(JSON.stringify(body).replace('"message":{', '"delta":{'));

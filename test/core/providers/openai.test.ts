@@ -352,7 +352,7 @@ describe('openai: a request', () => {
 	describe('takes nothing from the environment', () => {
 		afterEach(() => vi.unstubAllEnvs());
 
-		test('and goes by its settings, though the environment says something else', async () => {
+		test('it goes by its settings, though the environment says something else', async () => {
 			vi.stubEnv('OPENAI_API_KEY', 'sk-environment');
 			vi.stubEnv('OPENAI_ORG_ID', 'org-environment');
 			vi.stubEnv('OPENAI_BASE_URL', 'https://environment.example');
@@ -415,7 +415,7 @@ describe('isStrict', () => {
 		['a format that it does not know', { ...closed, properties: { a: { type: 'string', format: 'uri' } } }, false],
 		['a root that is no object', { type: 'array', items: closed }, false],
 		['a root that is a choice', { ...closed, anyOf: [closed] }, false],
-	])('%s: %s', (_, schema, expected) => expect(isStrict(schema)).toBe(expected));
+	])('tells whether the strict mode can say %s: %s', (_, schema, expected) => expect(isStrict(schema)).toBe(expected));
 });
 
 test('one call at a time is asked for', async () => {

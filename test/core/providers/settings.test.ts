@@ -32,7 +32,7 @@ describe('retries', () => {
 		expect(server.requests).toHaveLength(1);
 	});
 
-	test('and as many more as the provider or the call says', async () => {
+	test('a call is made as many times more as the provider or the call says', async () => {
 		server.play(busy, busy, answer);
 		expect(await stream(made({ maxRetries: 2 }))).toMatchObject({ text: 'Hi' });
 		expect(server.requests).toHaveLength(3);

@@ -4,11 +4,11 @@ import { skill } from '../../../src/core/index.ts';
 const bare = { name: 'tone', description: 'Apply our voice' };
 
 describe('indexLine', () => {
-	test('name and description, two spaces in front', () => {
+	test('gives name and description, with two spaces in front', () => {
 		expect(skill.indexLine(bare)).toBe('  - tone: Apply our voice');
 	});
 
-	test('when and modalities in their own clauses', () => {
+	test('gives when and modalities in their own clauses', () => {
 		expect(skill.indexLine({ ...bare, when: ['reply', 'marketing'], modalities: ['image', 'pdf'] })).toBe(
 			'  - tone: Apply our voice (when: reply, marketing) (modalities: image, pdf)',
 		);
@@ -25,7 +25,7 @@ describe('buildIndex', () => {
 		expect(skill.buildIndex([])).toBe('');
 	});
 
-	test('a header, then a line a skill, in order', () => {
+	test('begins with a header, and has a line for each skill, in order', () => {
 		expect(skill.buildIndex([bare, { name: 'escalation', description: 'Decide', when: ['refund'] }])).toBe(
 			[
 				'Available skills you can read with read_skill(name):',

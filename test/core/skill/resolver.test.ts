@@ -17,7 +17,7 @@ describe('inMemoryResolver', () => {
 		expect(await resolver.listFn(turn)).toEqual(all);
 	});
 
-	test('reads by name, undefined for an unknown one', async () => {
+	test('reads by name, and gives undefined for an unknown one', async () => {
 		expect(await resolver.readFn('audit')).toBe(audit);
 		expect(await resolver.readFn('constructor')).toBeUndefined();
 	});
@@ -33,7 +33,7 @@ describe('inMemoryResolver', () => {
 });
 
 describe('searchableResolver', () => {
-	test('lists only alwaysOn, by default nothing', async () => {
+	test('lists only alwaysOn, and nothing by default', async () => {
 		expect(await skill.searchableResolver(all).listFn(turn)).toEqual([]);
 		expect(await skill.searchableResolver(all, { alwaysOn: [tone] }).listFn(turn)).toEqual([tone]);
 	});

@@ -77,7 +77,7 @@ describe('findSkill', () => {
 		expect(skill.findSkill(skills, 'receipts')).toBe(skills[1]);
 	});
 
-	test.each(['nothing', '', '__proto__', 'constructor'])('undefined where none matches (%j)', (name) => {
+	test.each(['nothing', '', '__proto__', 'constructor'])('gives undefined where none matches (%j)', (name) => {
 		expect(skill.findSkill(skills, name)).toBeUndefined();
 	});
 });

@@ -135,7 +135,7 @@ describe('what a tool gives back is what JSON.stringify writes', () => {
 			}
 		})(),
 	};
-	test.each(Object.entries(given))('%s', async (_, value) => {
+	test.each(Object.entries(given))('%s is written as JSON.stringify writes it', async (_, value) => {
 		const { outputs } = await played({ fn: () => value });
 		expect(outputs).toEqual([JSON.parse(JSON.stringify(value))]);
 		const halted = await played({ fn: () => halt('enough', value) });

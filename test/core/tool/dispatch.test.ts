@@ -248,12 +248,18 @@ describe('names from an object prototype', () => {
 		},
 	);
 
-	test.each(['__proto__', 'constructor', 'toString'])('a JSON Schema property named %s likewise', async (key) => {
-		const properties: unknown = JSON.parse(`{"${key}": {"type": "string"}}`);
-		const own = record((value = 'none') => value, { passInput: false, inputSchema: { type: 'object', properties } });
-		expect(await dispatch('it', JSON.parse(`{"${key}": "given"}`), [own])).toMatchObject({ output: 'given' });
-		expect(await dispatch('it', {}, [own])).toMatchObject({ output: 'none' });
-		const missing = { ...own, inputSchema: { ...own.inputSchema, required: [key] } };
-		expect(await dispatch('it', {}, [missing])).toMatchObject({ isError: true, output: expect.stringContaining(key) });
-	});
+	test.each(['__proto__', 'constructor', 'toString'])(
+		'a JSON Schema property named %s reaches the tool like any other',
+		async (key) => {
+			const properties: unknown = JSON.parse(`{"${key}": {"type": "string"}}`);
+			const own = record((value = 'none') => value, { passInput: false, inputSchema: { type: 'object', properties } });
+			expect(await dispatch('it', JSON.parse(`{"${key}": "given"}`), [own])).toMatchObject({ output: 'given' });
+			expect(await dispatch('it', {}, [own])).toMatchObject({ output: 'none' });
+			const missing = { ...own, inputSchema: { ...own.inputSchema, required: [key] } };
+			expect(await dispatch('it', {}, [missing])).toMatchObject({
+				isError: true,
+				output: expect.stringContaining(key),
+			});
+		},
+	);
 });

@@ -48,7 +48,7 @@ describe('a schema that no input can be checked by is refused by define, with it
 		['10,000 allOf', of({ allOf: [nested(10_000, (inner) => ({ allOf: [inner] }))] }), /nested more than 100 levels/],
 		['a chain of references', chain(500), /references and choices within each other/],
 		['references that multiply', bomb(30), /multiply/],
-	])('%s', (_, inputSchema, why) => {
+	])('%s is refused', (_, inputSchema, why) => {
 		expect(() => take(inputSchema)).toThrow(why);
 		expect(() => tool.forAgent([{ name: 'it', inputSchema }])).toThrow(
 			expect.objectContaining({ code: 'invalid_tool' }),

@@ -69,9 +69,12 @@ describe('findByName', () => {
 		expect(tool.findByName(tools, 'weather')).toBe(tools[1]);
 	});
 
-	test.each(['nothing', '', '__proto__', 'constructor', 'length'])('undefined where none matches (%j)', (name) => {
-		expect(tool.findByName(tool.forAgent([weather]), name)).toBeUndefined();
-	});
+	test.each(['nothing', '', '__proto__', 'constructor', 'length'])(
+		'gives undefined where none matches (%j)',
+		(name) => {
+			expect(tool.findByName(tool.forAgent([weather]), name)).toBeUndefined();
+		},
+	);
 });
 
 describe('define', () => {

@@ -66,7 +66,7 @@ describe('spec', () => {
 		});
 	});
 
-	test.each(['gone', '__proto__', 'constructor'])('undefined where the box has no %s', (name) => {
+	test.each(['gone', '__proto__', 'constructor'])('gives undefined where the box has no %s', (name) => {
 		expect(toolbox.spec(name, box)).toBeUndefined();
 	});
 

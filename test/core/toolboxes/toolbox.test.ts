@@ -74,7 +74,7 @@ describe('perform', () => {
 		expect(await toolbox.perform('rename', { from: 'a', to: 'b' }, box)).toEqual({ ok: true, value: 'a b undefined' });
 	});
 
-	test.each(['gone', ...prototypeNames])('unknown_tool: %s', async (name) => {
+	test.each(['gone', ...prototypeNames])('fails with unknown_tool for %s', async (name) => {
 		const outcome = await toolbox.perform(name, {}, box);
 		expect(outcome).toMatchObject({
 			ok: false,
@@ -88,7 +88,7 @@ describe('perform', () => {
 	});
 
 	test.each([{ from: 'a' }, { from: 'a', to: '' }, { from: 'a', to: null }, { from: 'a', to: undefined }])(
-		'missing_argument, by name: %j',
+		'fails with missing_argument, by name: %j',
 		async (args) => {
 			const outcome = await toolbox.perform('rename', args, box);
 			expect(outcome).toMatchObject({
@@ -150,7 +150,7 @@ describe('arguments', () => {
 		});
 	});
 
-	test('validateRequired: all there, one missing, no such tool', () => {
+	test('validateRequired tells whether all are there, which is missing, and that there is no such tool', () => {
 		expect(toolbox.validateRequired('rename', { from: 'a', to: 'b' }, box)).toMatchObject({ ok: true });
 		expect(toolbox.validateRequired('rename', { from: 'a', to: '' }, box)).toEqual(toolbox.missingArgument('to'));
 		expect(toolbox.validateRequired('gone', {}, box)).toMatchObject({ error: { kind: 'unknown_tool' } });

@@ -80,7 +80,7 @@ function assertSchema(name: string, { description, inputSchema }: Pick<ToolBody,
 }
 
 /** Refuses a definition that shows a secret in the open: answers show the definition. */
-function assertNoSecret(body: Omit<ToolBody, 'secrets'>, secrets: Secrets): void {
+export function assertNoSecret(body: object, secrets: Secrets): void {
 	for (const [field, value] of Object.entries(body)) {
 		const text = JSON.stringify(value);
 		const name = Object.keys(secrets).find((one) =>

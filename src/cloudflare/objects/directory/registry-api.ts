@@ -1,7 +1,10 @@
 import { reach, usualLimitMs } from '../reach.ts';
 
-/** What an owner may register. */
-export type EntryKind = 'tool';
+/**
+ * What an owner may register: HTTP tools and MCP servers. Beside a server stand its login and the tools that were
+ * accepted of it, under its name.
+ */
+export type EntryKind = 'tool' | 'mcp' | 'mcp-login' | 'mcp-tools';
 
 /** What an owner has registered under a name. */
 export interface Entry {

@@ -1,11 +1,4 @@
 import type * as v from 'valibot';
-import {
-	chunkSchema,
-	completionRequest,
-	completionSchema,
-	errorSchema,
-	messageSchema,
-} from '../../protocols/openai/schema.ts';
 import { agent } from '../../wire/agent.ts';
 import { attachment } from '../../wire/attachment.ts';
 import { budgetSchema, budgetState } from '../../wire/budget.ts';
@@ -14,6 +7,13 @@ import { errorBody } from '../../wire/error.ts';
 import { runEvent } from '../../wire/event.ts';
 import { answerBody, messageBody, shownMessage } from '../../wire/message.ts';
 import { part } from '../../wire/part.ts';
+import {
+	chunkSchema,
+	completionRequest,
+	completionSchema,
+	errorSchema,
+	messageSchema,
+} from '../../wire/protocols/openai/schema.ts';
 import { runResult } from '../../wire/run.ts';
 import { session, sessionBody } from '../../wire/session.ts';
 import { listedSkill, skill } from '../../wire/skill.ts';

@@ -1,10 +1,10 @@
 import type { Hono, Env as HonoEnv, Schema } from 'hono';
 import { failures } from '../../wire/error.ts';
 import { type RequestHeader, requestHeaders } from '../../wire/operation.ts';
+import { version } from '../../wire/version.ts';
 import { generateSpecs } from './hono-openapi.ts';
 import { type JsonSchema, toNamedSchemas } from './json-schema.ts';
 import { anyError, nameFailure, parameterName, type Spec, toExamples, toRef } from './spec.ts';
-import { version } from './version.ts';
 
 /** Creates the OpenAPI 3.1 document of the API: https://spec.openapis.org/oas/v3.1.1 */
 export interface Document {
@@ -35,6 +35,7 @@ const tags = [
 	{ name: 'Webhooks', description: 'Events of other services, which begin runs.' },
 	{ name: 'Skills', description: 'Texts that agents read when they need them.' },
 	{ name: 'Tools', description: 'HTTP tools that an owner defines for its sessions.' },
+	{ name: 'MCP servers', description: 'Servers of the Model Context Protocol, whose tools agents offer.' },
 	{ name: 'OpenAI', description: 'For clients of OpenAI: an agent is a model.' },
 	{ name: 'Service', description: 'About the Worker itself.' },
 ];

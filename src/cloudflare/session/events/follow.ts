@@ -1,8 +1,8 @@
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { close } from '../../../core/chat/sse.ts';
 import type { RunletError } from '../../../core/ground/errors.ts';
-import { createProtocol } from '../../protocols/format.ts';
-import type { Protocol, RunWriter } from '../../protocols/protocol.ts';
+import { createProtocol } from '../../wire/protocols/format.ts';
+import type { Protocol, RunWriter } from '../../wire/protocols/protocol.ts';
 import { type EventId, formatEventId } from './event-id.ts';
 import { type Cursor, RunLog } from './log.ts';
 

@@ -2,8 +2,8 @@ import { joinBytes } from '../../../core/ground/bytes.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { createDescriber } from '../../../core/workspace/content.ts';
 import type { FileBucket, UploadedPart } from '../../config/env.ts';
-import type { Bytes } from '../../objects/session-api.ts';
-import { createGone, type NewContent } from '../store/contents.ts';
+import type { Bytes } from '../../objects/result.ts';
+import { createGone, type NewContent } from '../store/files.ts';
 
 /** Bytes of a file that the session's object holds itself. */
 export const mostInRows = 1_048_576;

@@ -5,7 +5,7 @@ import type { Caller, CheckedEdit, ListQuery, StoredFile, WorkspaceStore } from 
 import type { ChangedFile, FileChange, ListedEntry } from '../../../core/workspace/workspace.ts';
 import type { Config } from '../../config/config.ts';
 import type { FileChangeRecord } from '../store/changes.ts';
-import type { ContentRef, NewContent, SessionFile } from '../store/contents.ts';
+import type { ContentRef, NewContent, SessionFile } from '../store/files.ts';
 import type { SessionStore } from '../store/store.ts';
 import { type ChangeOptions, nameStep } from '../store/workspace.ts';
 import { mostInRows, reachBucket, readObject } from './bucket.ts';

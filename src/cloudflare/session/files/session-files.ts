@@ -1,21 +1,26 @@
 import type { Message } from '../../../core/chat/index.ts';
+import { fromBase64 } from '../../../core/ground/bytes.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { findMime } from '../../../core/workspace/content.ts';
 import { createWorkspace } from '../../../core/workspace/create.ts';
 import type { FileChanges, Workspace } from '../../../core/workspace/index.ts';
-import { checkPath } from '../../../core/workspace/path.ts';
+import { checkPath, toSafeName } from '../../../core/workspace/path.ts';
 import { createMissing } from '../../../core/workspace/plan.ts';
+import type { Quota } from '../../../core/workspace/quota.ts';
 import type { CheckedEdit } from '../../../core/workspace/store.ts';
 import type { Config } from '../../config/config.ts';
-import type { Bytes, FileDownload, FilePage, FileRange, FileRequest, WrittenFile } from '../../objects/session-api.ts';
-import type { SessionFile } from '../store/contents.ts';
-import type { PlacedFile } from '../store/files.ts';
-import type { Inbound } from '../store/inbound.ts';
+import type { FileDownload, FilePage, FileRange, FileRequest, WrittenFile } from '../../objects/file-api.ts';
+import type { Bytes } from '../../objects/result.ts';
+import type { Attachment } from '../../wire/attachment.ts';
+import type { PlacedFile, SessionFile } from '../store/files.ts';
+import { type Inbound, readAttachments } from '../store/inbound.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
-import { keepAttachments } from './attachments.ts';
 import { readObject, receiveContent } from './bucket.ts';
 import { FileStore } from './file-store.ts';
+
+/** Names that are tried for an attachment. */
+const mostNames = 1_000;
 
 /** Bytes that a reader of a file gets at a time. */
 const bytesAtOnce = 262_144;
@@ -152,4 +157,46 @@ function resolveRange(range: FileRange | undefined, size: number): { readonly fr
 	const from = 'last' in range ? Math.max(0, size - range.last) : range.from;
 	const to = 'last' in range ? size : Math.min(size, (range.to ?? size) + (range.to === undefined ? 0 : 1));
 	return from < to ? { from, to } : all;
+}
+
+/**
+ * Puts the attachments of a message into the workspace, under `attachments/`, in the transaction that stores the message.
+ * None replaces a file; one that is there already, byte for byte, is not put there again. What does not fit into the
+ * workspace is in the message alone.
+ */
+function keepAttachments(store: SessionStore, quota: Quota, message: Message, inbound: Inbound | undefined): void {
+	const parts = 'parts' in message ? message.parts : undefined;
+	for (const attachment of readAttachments(parts, inbound?.attachments)) {
+		const content = readContent(attachment);
+		if (content === undefined) continue;
+		const path = findFreePath(store, toSafeName(attachment.name), content);
+		if (path === undefined) continue;
+		try {
+			store.workspace.change([{ type: 'write', path, content }], { quota });
+		} catch (error) {
+			// The message is accepted all the same.
+			if (!(error instanceof RunletError) || !['too_large', 'invalid_argument'].includes(error.code)) throw error;
+		}
+	}
+}
+
+/** The bytes of an attachment; nothing where the message has only its URL. */
+function readContent({ contentText, contentBase64 }: Attachment): Uint8Array | undefined {
+	if (contentText !== undefined) return new TextEncoder().encode(contentText);
+	return contentBase64 === undefined ? undefined : fromBase64(contentBase64);
+}
+
+/** A path where nothing is; nothing where the same file is there already. */
+function findFreePath({ workspace }: SessionStore, name: string, content: Uint8Array): string | undefined {
+	const dot = name.lastIndexOf('.');
+	const [base, extension] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
+	for (let n = 1; n <= mostNames; n++) {
+		const path = `attachments/${n === 1 ? name : `${base}-${n}${extension}`}`;
+		const found = workspace.files.find(path);
+		if (found === undefined) return path;
+		if (found === 'folder' || found.size !== content.length || found.content.key !== undefined) continue;
+		const bytes = workspace.contents.read(found.content.id, 0, found.size);
+		if (bytes.every((byte, at) => byte === content[at])) return undefined;
+	}
+	return undefined;
 }

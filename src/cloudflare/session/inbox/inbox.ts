@@ -1,8 +1,9 @@
 import { type CallAnswer, readCallAnswers } from '../../../core/chat/call-answers.ts';
-import type { Message, UserMessage } from '../../../core/chat/index.ts';
+import { messageText, type ToolMessage, type UserMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import type { ConversationUpdate, CreateInput, Input, Once, PagePost } from '../../objects/session-api.ts';
+import type { BeginOptions } from '../run/begin.ts';
 import { createPastRun, createRunId } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
 import { toInbound } from '../store/inbound.ts';
@@ -60,6 +61,19 @@ export class Inbox {
 		});
 	}
 
+	/** A request that begins no run, and is an activity all the same. */
+	visit(): Decide {
+		return () => ({
+			store: () => {
+				this.#store.noteActivity(false, Date.now());
+				return () => {
+					this.#runner.tellOwner();
+					return undefined;
+				};
+			},
+		});
+	}
+
 	/** A message: it begins its run, or waits for the run that goes on, or for somebody whom the session waits for. */
 	send(input: Input, once?: Once): Decide {
 		return (now) => this.#decideSend(this.#toGiven(input), input, once, now);
@@ -71,9 +85,19 @@ export class Inbox {
 			operation: 'answer',
 			store: () => {
 				const { message, inbound } = this.#toGiven(input);
-				return this.#runner.storeRun([toAnswer(message, now)], { once, inbound });
+				return this.#storeReply([], message, { once, inbound }, now);
 			},
 		});
+	}
+
+	/** A login that a call waited for: its question is answered. Nothing where no question waits for it. */
+	finishLogin(server: string): Decide {
+		return (now) => {
+			const { kind, server: asked } = now.pending.question?.options ?? {};
+			if (now.status !== 'awaiting_user' || kind !== 'login' || asked !== server)
+				return { store: () => () => undefined };
+			return this.answer({ text: 'Logged in.', transport: 'mcp' })(now);
+		};
 	}
 
 	/** What is new in a conversation that a client tells as a whole. */
@@ -84,10 +108,10 @@ export class Inbox {
 			store: () => {
 				const results = findNewResults(this.#store, update.results, now.pending);
 				const given = input && this.#toGiven(input);
-				const said = given === undefined ? [] : [results.length > 0 ? given.message : toAnswer(given.message, now)];
 				this.#store.setClientTools(clientTools);
 				const about = { once, model, maxOutputTokens, toolChoice, terms, inbound: given?.inbound };
-				return this.#runner.storeRun([...results, ...said], about);
+				if (given === undefined) return this.#runner.storeRun(results, about);
+				return this.#storeReply(results, given.message, about, now);
 			},
 		});
 	}
@@ -120,7 +144,19 @@ export class Inbox {
 		if (whenBusy !== 'reject' && (isAsking || this.#runner.live !== undefined))
 			return { store: () => this.#wait(given, input, once) };
 		const about = { once, model, inbound: given.inbound, callback };
-		return { operation: 'reply', store: () => this.#runner.storeRun([toAnswer(given.message, now)], about) };
+		return { operation: 'reply', store: () => this.#storeReply([], given.message, about, now) };
+	}
+
+	/** A person's message, behind the results that come with it. To a session that has asked, it is the answer. */
+	#storeReply(results: readonly ToolMessage[], message: UserMessage, about: BeginOptions, now: Standing): Stored {
+		if (results.length > 0 || now.status !== 'awaiting_user' || now.pending.question === undefined)
+			return this.#runner.storeRun([...results, message], about);
+		const { question, asking } = now.pending;
+		if (asking !== undefined)
+			return this.#runner.storeRun([], { ...about, answered: { call: asking, text: messageText(message) } });
+		const { content, parts } = message;
+		const answer = { role: 'tool', content, toolCallId: question.callId, isError: false, parts } as const;
+		return this.#runner.storeRun([answer], about);
 	}
 
 	/** A message that comes while a run goes on waits for the run that answers it. */
@@ -207,13 +243,6 @@ export class Inbox {
 	#toGiven(input: Input): Given {
 		return toInbound(input, this.#store.session().owner);
 	}
-}
-
-/** A message as it enters the history: to a session that has asked, it is the answer. */
-function toAnswer(message: UserMessage, now: Standing): Message {
-	if (now.status !== 'awaiting_user' || now.pending.question === undefined) return message;
-	const { content, parts } = message;
-	return { role: 'tool', content, toolCallId: now.pending.question.callId, isError: false, parts };
 }
 
 /**

@@ -1,8 +1,7 @@
 import type { TerminalEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { toFailure } from '../../objects/result.ts';
+import { type Bytes, toFailure } from '../../objects/result.ts';
 import type {
-	Bytes,
 	Handling,
 	NewSession,
 	RunOutcome,
@@ -10,7 +9,7 @@ import type {
 	RunStream,
 	SessionState,
 } from '../../objects/session-api.ts';
-import { createProtocol, type ProtocolContext } from '../../protocols/format.ts';
+import { createProtocol, type ProtocolContext } from '../../wire/protocols/format.ts';
 import { createNoSuchEvent, isEnd, parseEventId, toStart } from '../events/event-id.ts';
 import { follow, type Lease } from '../events/follow.ts';
 import { createPastLog } from '../events/replay.ts';
@@ -57,7 +56,7 @@ export function streamEvents(
 	store: SessionStore,
 	live: LiveRun | undefined,
 	lastEventId: string | undefined,
-	lease: Lease | undefined,
+	{ format, lease }: Pick<Handling, 'format'> & { readonly lease?: Lease },
 ): Bytes | undefined {
 	const newest = store.runs.get();
 	const seen = lastEventId === undefined || lastEventId === '' ? undefined : parseEventId(lastEventId);
@@ -66,7 +65,8 @@ export function streamEvents(
 	// Who has seen a run's end goes on with the next run, if there is one.
 	const from = seen === undefined ? toStart(newest.n) : isEnd(seen) ? toStart(seen.run + 1) : seen;
 	if (from.run > newest.n) return undefined;
-	return follow(live?.record.n === from.run ? live.log : createPastLog(store, from.run), from, undefined, lease);
+	const protocol = format && createProtocol(format);
+	return follow(live?.record.n === from.run ? live.log : createPastLog(store, from.run), from, protocol, lease);
 }
 
 /** The events of a run, from its beginning on. */

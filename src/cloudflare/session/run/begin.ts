@@ -7,7 +7,8 @@ import {
 	toolResultMessage,
 } from '../../../core/chat/index.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
-import type { Once, RunTerms } from '../../objects/session-api.ts';
+import type { Once } from '../../objects/session-api.ts';
+import type { RunTerms } from '../../wire/protocols/client-terms.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { findOpenCalls, type OpenCall } from '../store/calls.ts';
@@ -35,6 +36,8 @@ export interface BeginOptions {
 	readonly once?: Once;
 	/** Calls that were allowed. */
 	readonly approved?: readonly ToolCall[];
+	/** The call whose tool takes an answer, and that answer. */
+	readonly answered?: { readonly call: ToolCall; readonly text: string };
 	/** Where the last of the given messages came from. */
 	readonly inbound?: Inbound;
 	/** The place of the message that the given ones replace, with all behind it. */
@@ -76,6 +79,7 @@ export function storeRun(
 	const asked = { stopAfter, maxOutputTokens, toolChoice, terms };
 	const run = runs.begin({ n: store.nextRun, id, model, ...asked, boot, firstSeq, createdAt });
 	for (const call of approved) calls.note(messages.lastTurn(), call, 'allowed', createdAt);
+	if (how.answered !== undefined) calls.answer(messages.lastTurn(), how.answered.call, how.answered.text);
 	for (const message of input)
 		messages.add(run.n, message, createdAt, { input: true, ...(message === given.at(-1) && { inbound, replaces }) });
 	const last = given.at(-1);

@@ -1,4 +1,4 @@
-import type { ChatOptions, Message, MeteredRequest, Question, RunEvent, SideEvent } from '../../../core/chat/index.ts';
+import type { ChatOptions, Message, MeteredRequest, RunEvent, SideEvent } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
 import { createTokenCounter } from '../../../core/chat/tokens.ts';
 import type { Tool, ToolCall } from '../../../core/tool/index.ts';
@@ -55,9 +55,10 @@ export class Journal {
 		this.hooks = {
 			onMessage: (message, about) => this.#addMessage(message, about),
 			onToolCall: (call, tool) => this.#beginCall(call, tool),
-			onQuestion: (question, call, changes) =>
+			onQuestion: (question, call, changes, answerTo) =>
 				this.#write((store) => {
-					noteBegun(store, call, question);
+					const resume = answerTo && { value: answerTo.resume };
+					noteBegun(store, call, { question, resume });
 					store.state.change(changes);
 				}),
 			onRestart: (_, repeated) => this.#markRestarted(repeated.length),
@@ -170,8 +171,8 @@ export class Journal {
 	}
 }
 
-function noteBegun(store: SessionStore, call: ToolCall, question?: Question): void {
-	store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), question);
+function noteBegun(store: SessionStore, call: ToolCall, asking?: Parameters<SessionStore['calls']['note']>[4]): void {
+	store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), asking);
 }
 
 /**

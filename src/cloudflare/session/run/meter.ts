@@ -16,8 +16,8 @@ import {
 } from '../../objects/budget.ts';
 import { askLedger, type LedgerApi } from '../../objects/ledger/api.ts';
 import { type Draft, draftMs, type RunRecord } from '../store/runs.ts';
-import type { Charge, Estimate } from '../store/spending.ts';
-import { ledgerId, type SessionStore } from '../store/store.ts';
+import { type Charge, type Estimate, ledgerId } from '../store/spending.ts';
+import type { SessionStore } from '../store/store.ts';
 
 /** The account of one run. It sets aside what a request may cost, and settles it afterwards. */
 export interface SessionMeter extends Meter {
@@ -226,22 +226,19 @@ function toAmount({ estimate }: Charge, seen: Omit<SeenCall, 'inputTokens'>): Am
 	return createAmount({ tokens: inputTokens + outputTokens, usd: costUsd ?? inputPrice + outputUsd * outputTokens });
 }
 
-/** About how many tokens a model writes before the first draft of its turn is stored. */
-const unseenTokens = 75;
-
-/** About how much of the time between two drafts is lost when an object dies. */
-const unseenShare = 0.6;
+/** The tokens that a fast model writes until the first draft of its turn is stored. */
+const mostUnseen = (150 * draftMs) / 1_000;
 
 /**
- * Charges a request that a crash cut off: its input, the output in the draft, and what the draft may lack at the pace of
- * the model. Returns whether there was one.
+ * Charges a request that a crash cut off: its input, the output in the draft, and the most that the draft may lack at the
+ * pace of the model. Returns whether there was one.
  */
 export function chargeLost(store: SessionStore, draft?: Draft): boolean {
 	const open = store.spending.open();
 	if (open === undefined) return false;
 	const { call, tokens = 0, ms = 0 } = draft ?? {};
 	const isOfCall = call === open.call && tokens > 0;
-	const unseen = isOfCall ? (tokens / Math.max(ms, draftMs)) * draftMs * unseenShare : unseenTokens;
+	const unseen = isOfCall ? (tokens / Math.max(ms, draftMs)) * draftMs : mostUnseen;
 	const outputTokens = Math.ceil((isOfCall ? tokens : 0) + unseen);
 	const seen = toAmount(open, { usage: undefined, outputTokens, isCut: true });
 	// The model was told the longest reply, so the request cost no more than was set aside.

@@ -21,6 +21,8 @@ export interface SessionFacts {
 		/** How long after its last activity it is removed. */
 		readonly expiresAfterMs?: number;
 		readonly createdAt: number;
+		/** When its owner's list was last told that it is active. */
+		readonly listedAt?: number;
 	};
 	/** Whether there are tables: those of a session, or of what a removed one has to deliver. */
 	readonly hasTables: boolean;
@@ -118,7 +120,9 @@ function planNextLife({ attempt, lost, progress, stored }: NonNullable<SessionFa
 
 function findExpiry({ session, run, queue }: SessionFacts): number | undefined {
 	if (session?.expiresAfterMs === undefined) return undefined;
-	const lastActivity = Math.max(run?.endedAt ?? run?.createdAt ?? session.createdAt, queue.newestAt ?? 0);
+	const ofRuns = run?.endedAt ?? run?.createdAt ?? session.createdAt;
+	// Calls from outside of runs are an activity, too.
+	const lastActivity = Math.max(ofRuns, queue.newestAt ?? 0, session.listedAt ?? 0);
 	return lastActivity + session.expiresAfterMs;
 }
 
@@ -134,12 +138,14 @@ export function readFacts(store: SessionStore, agents: readonly Agent[], isLive:
 	const queue = { size: 0 };
 	if (!store.exists()) return { hasTables, isLive, queue, outboxAt };
 	const { agent, expiresAfterMs, createdAt } = store.session();
+	const { listedAt } = store;
 	const run = store.runs.get();
 	const isLost = run?.status === 'running' && !isLive;
 	return {
 		session: {
 			expiresAfterMs: expiresAfterMs ?? agents.find(({ name }) => name === agent)?.expiresAfterMs,
 			createdAt,
+			listedAt,
 		},
 		hasTables,
 		run: run && { ...run, stored: isLost ? countStored(store, run) : 0 },

@@ -1,25 +1,24 @@
 import { type ChatOptions, type RunEvent, resolveRegistration } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
-import { providerName } from '../../../core/tool/index.ts';
 import { toChatOptions } from '../../agent/chat-options.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import { type Agent, chooseModel, findAgent } from '../../agent/define.ts';
+import type { McpConnections } from '../../agent/mcp.ts';
 import { createResolver } from '../../agent/resolver.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { createShell } from '../../agent/shell.ts';
-import { listToolNames } from '../../agent/tool-names.ts';
-import { loadUserTools } from '../../agent/user-tools/load.ts';
 import type { Config } from '../../config/config.ts';
 import { logThrown } from '../../log.ts';
 import type { Limit } from '../../objects/budget.ts';
 import { RunLog } from '../events/log.ts';
 import type { SessionFiles } from '../files/session-files.ts';
-import { listApprovedCalls, listQuestions } from '../store/calls.ts';
+import { listAnswers, listApprovedCalls, listQuestions } from '../store/calls.ts';
 import { InboundContext } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/messages.ts';
 import { limitOutput, type RunRecord } from '../store/runs.ts';
 import { createRunState } from '../store/state.ts';
 import type { SessionRecord, SessionStore } from '../store/store.ts';
+import { createToolLoader } from './load-tools.ts';
 import { chargeLost, createSessionMeter, type OwnerLedger, readBudgetState } from './meter.ts';
 import { type Ended, RunCounter } from './metrics.ts';
 import type { Work } from './run.ts';
@@ -77,6 +76,7 @@ export function prepareRun(
 			stopAfter: record.stopAfter,
 			approved: listApprovedCalls(store),
 			asked: listQuestions(store),
+			answers: listAnswers(store),
 			takenIds: store.calls.listAskedIds(),
 		},
 		history: history.map(({ message }) => message),
@@ -111,12 +111,13 @@ export interface RunnerOptions {
 	readonly config: () => Config;
 }
 
-/** Creates the options of the loop from the session's agent. */
+/** Creates the options of the loop from the session's agent, with the connections to its MCP servers. */
 export function createChatOptions(
 	runtime: Runtime,
 	config: Config,
 	session: Pick<SessionRecord, 'agent' | 'model' | 'owner' | 'clientTools'> &
 		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
+	connections?: McpConnections,
 ): ChatOptions & Pick<Agent, 'tools'> {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { clientTools = [], owner } = session;
@@ -128,11 +129,11 @@ export function createChatOptions(
 		providers,
 		modelContextWindow: resolveRegistration({ model, providers })?.contextWindow,
 		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
-		...(agent.userTools === true && {
-			loadTools: () => {
-				const ofClient = clientTools.map(({ name }) => providerName(name));
-				return loadUserTools(config, owner, new Set([...listToolNames(agent), ...ofClient]));
-			},
+		loadTools: createToolLoader(agent, {
+			config,
+			owner,
+			clientTools: clientTools.map(({ name }) => name),
+			connections,
 		}),
 		context: { env: config.env, web: config.web, shell: createShell(config) },
 		skillResolver: createResolver(agent, { runtime, config, providers, owner }),

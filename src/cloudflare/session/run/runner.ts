@@ -10,9 +10,11 @@ import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { type BeginOptions, createInterruption, giveUp, storeFailedRun, storeRun, takeUp } from './begin.ts';
 import { Callbacks } from './callbacks.ts';
+import { Connections } from './connections.ts';
 import { readBudgetState } from './meter.ts';
 import { RunCounter, reportLostRun, reportRun } from './metrics.ts';
 import { Alarm, alarmAgainMs, decideNext, type Life, type Next, readFacts } from './next.ts';
+import { OutsideCalls } from './outside-calls.ts';
 import { type Emptiable, Owner, runInBackground } from './owner.ts';
 import { createChatOptions, findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
 import { carryOut, createPastRun, createUnbegunRun, type LiveRun, type Work } from './run.ts';
@@ -25,9 +27,11 @@ export class Runner {
 	readonly owner: Owner;
 	readonly alarm: Alarm;
 	readonly files: SessionFiles;
+	readonly outside: OutsideCalls;
 	readonly #options: RunnerOptions;
 	readonly #store: SessionStore;
 	readonly #callbacks: Callbacks;
+	readonly #connections: Connections;
 	/** Tells this life of the object from those before it. */
 	readonly #boot = crypto.randomUUID();
 	#live: LiveRun | undefined;
@@ -42,6 +46,8 @@ export class Runner {
 		this.owner = new Owner(store, config);
 		this.files = new SessionFiles(store, config);
 		this.#callbacks = new Callbacks(store, config);
+		this.#connections = new Connections(options, () => this.#live !== undefined || this.outside.isBusy);
+		this.outside = new OutsideCalls({ ...options, files: this.files, connections: this.#connections });
 	}
 
 	/** The current run, while this object carries it out. */
@@ -116,7 +122,9 @@ export class Runner {
 
 	/** Stops what runs, removes everything, and tells others what they are still owed. */
 	async remove(storage: Emptiable): Promise<void> {
+		this.outside.stop();
 		await this.cancel();
+		void this.#connections.close();
 		// Set before it is needed: nobody else comes back for what a removed session owes.
 		await this.#store.setAlarm(Date.now() + alarmAgainMs);
 		this.#store.erase(Date.now());
@@ -267,6 +275,7 @@ export class Runner {
 			this.tellOwner();
 		};
 		live.ended.then(goOn, goOn);
+		live.ended.then(({ type }) => this.#connections.rest(type)).catch(() => {});
 		return live;
 	}
 
@@ -278,7 +287,7 @@ export class Runner {
 		const { maxOutputTokens, toolChoice, terms } = asked;
 		const session = this.#store.session();
 		const about = { ...session, model: model ?? session.model, maxOutputTokens, toolChoice, terms };
-		return createChatOptions(this.#options.runtime, this.#options.config(), about);
+		return createChatOptions(this.#options.runtime, this.#options.config(), about, this.#connections.take());
 	}
 }
 

@@ -1,18 +1,37 @@
 import type { Asked } from '../../../core/chat/call-answers.ts';
-import type { Question } from '../../../core/chat/index.ts';
+import type { Question, QuestionAnswer } from '../../../core/chat/index.ts';
 import { listOpenCalls } from '../../../core/chat/message.ts';
 import { hashText } from '../../../core/ground/hash.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import { findLastReply, type MessageRows } from './messages.ts';
 import { type RunRows, restoreText } from './runs.ts';
+import { WaitingCallRows } from './waiting-calls.ts';
 
 /** How far a call has come. A call without a record has not begun. */
 export interface CallRecord {
-	/** `asked`: a person has to decide. `allowed`: a person has. `begun`: it may have been carried out. */
-	readonly state: 'asked' | 'allowed' | 'begun';
+	/**
+	 * `asked`: a person has to decide. `allowed`: a person has. `begun`: it may have been carried out. `answered`: its
+	 * question is answered, and its tool has not taken that answer.
+	 */
+	readonly state: 'asked' | 'allowed' | 'begun' | 'answered';
 	/** The question that its tool asked the person. */
 	readonly question?: Question;
+	/** What the tool keeps with the question, if it takes the answer. */
+	readonly resume?: Kept;
+	/** The answer, if the tool takes it. */
+	readonly answer?: string;
+}
+
+/** A value that a tool keeps. It may be `null`. */
+interface Kept {
+	readonly value: unknown;
+}
+
+/** A question to store, and what its tool keeps with it. */
+interface Asking {
+	readonly question?: Question;
+	readonly resume?: Kept;
 }
 
 /** The most characters of a question in a row. */
@@ -20,31 +39,53 @@ const longestQuestion = 100_000;
 
 /** How far the calls of each turn have come, which the history does not say. */
 export class CallRows {
+	/** The calls from outside of runs that wait for a person. */
+	readonly outside: WaitingCallRows;
 	readonly #sql: Sql;
 
 	constructor(sql: Sql) {
 		this.#sql = sql;
+		this.outside = new WaitingCallRows(sql);
 	}
 
 	/** Stores how far a call of a turn has come. */
-	note(turn: number, call: ToolCall, state: CallRecord['state'], at: number, question?: Question): void {
+	note(turn: number, call: ToolCall, state: CallRecord['state'], at: number, { question, resume }: Asking = {}): void {
 		this.#sql.exec(
-			`INSERT INTO call (turn, call, state, asked, arguments, question, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+			`INSERT INTO call (turn, call, state, asked, arguments, question, resume, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (turn, call) DO UPDATE SET
-				state = excluded.state, arguments = excluded.arguments, question = excluded.question`,
+				state = excluded.state, arguments = excluded.arguments, question = excluded.question,
+				resume = excluded.resume, answer = NULL`,
 			...[turn, toKey(call.id), state, state === 'begun' ? 0 : 1, hashArguments(call)],
-			...[question === undefined ? null : JSON.stringify(shortenQuestion(question)), at],
+			question === undefined ? null : JSON.stringify(shortenQuestion(question)),
+			...[resume === undefined ? null : JSON.stringify(resume), at],
+		);
+	}
+
+	/** Stores the answer to the question of a call, for its tool. */
+	answer(turn: number, call: ToolCall, text: string): void {
+		this.#sql.exec(
+			`UPDATE call SET state = 'answered', answer = ? WHERE turn = ? AND call = ?`,
+			...[text, turn, toKey(call.id)],
 		);
 	}
 
 	/** Returns the record of a call, if it has just these arguments. */
 	find(turn: number, call: ToolCall): CallRecord | undefined {
-		type Row = { state: CallRecord['state']; arguments: string; question: string | null };
-		const [row] = this.#sql
-			.exec<Row>('SELECT state, arguments, question FROM call WHERE turn = ? AND call = ?', turn, toKey(call.id))
-			.toArray();
+		type Row = { state: CallRecord['state']; arguments: string } & Record<
+			'question' | 'resume' | 'answer',
+			string | null
+		>;
+		const select = 'SELECT state, arguments, question, resume, answer FROM call WHERE turn = ? AND call = ?';
+		const [row] = this.#sql.exec<Row>(select, turn, toKey(call.id)).toArray();
 		if (row === undefined || row.arguments !== hashArguments(call)) return undefined;
-		return { state: row.state, question: row.question === null ? undefined : JSON.parse(row.question) };
+		const { state, question, resume, answer } = row;
+		return {
+			state,
+			question: question === null ? undefined : JSON.parse(question),
+			resume: resume === null ? undefined : JSON.parse(resume),
+			answer: answer ?? undefined,
+		};
 	}
 
 	/** Lists the ids of all calls that a person was ever asked about. */
@@ -57,6 +98,8 @@ export class CallRows {
 /** What a session waits for: calls, or the answer to a question. */
 export interface Pending extends Asked {
 	readonly question: Question | undefined;
+	/** The call that asked, if its tool takes the answer. */
+	readonly asking?: ToolCall;
 }
 
 /** The rows that say what a session waits for. */
@@ -79,7 +122,10 @@ export function findPending(store: Rows): Pending {
 	const open = new Set(listOpenCalls(turn).map(({ id }) => id));
 	const allowed = new Set(listApprovedCalls(store));
 	const calls = asked.toolCalls?.filter(({ id, kind }) => open.has(id) && !(kind === 'approval' && allowed.has(id)));
-	return { turn, question: asked.question, calls, askedAt: run.endedAt ?? 0 };
+	const asking = findOpenCalls(store).find(
+		({ call, noted }) => call.id === asked.question?.callId && noted?.resume !== undefined,
+	);
+	return { turn, question: asked.question, asking: asking?.call, calls, askedAt: run.endedAt ?? 0 };
 }
 
 /** An open call of the last turn, and how far it has come. */
@@ -105,6 +151,13 @@ export function listApprovedCalls(store: Rows): readonly string[] {
 /** Lists the questions that open calls have asked. */
 export function listQuestions(store: Rows): readonly Question[] {
 	return findOpenCalls(store).flatMap(({ noted }) => noted?.question ?? []);
+}
+
+/** Lists the answers that the tools of open calls have not taken yet. */
+export function listAnswers(store: Rows): readonly QuestionAnswer[] {
+	return findOpenCalls(store).flatMap(({ call: { id: callId }, noted }) =>
+		noted?.state === 'answered' ? [{ callId, text: noted.answer ?? '', resume: noted.resume?.value }] : [],
+	);
 }
 
 /** Shortens a question so that it fits a row, as the end of its run does. */

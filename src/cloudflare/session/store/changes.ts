@@ -3,7 +3,7 @@ import type { Entry } from '../../../core/workspace/journal.ts';
 import type { Replacement } from '../../../core/workspace/plan.ts';
 import type { ChangedFile } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
-import type { ContentRef, ContentRows, SessionFile } from './contents.ts';
+import type { ContentRef, ContentRows, SessionFile } from './files.ts';
 
 /** A change of the workspace, with all its files. */
 export interface StoredChange extends Entry<ContentRef> {

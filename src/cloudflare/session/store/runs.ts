@@ -2,7 +2,7 @@ import type { ChatOptions, Message, RunEvent, SideEvent, TerminalEvent } from '.
 import { findJson } from '../../../core/chat/output.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { Sql } from '../../objects/migrate.ts';
-import type { RunTerms } from '../../objects/session-api.ts';
+import type { RunTerms } from '../../wire/protocols/client-terms.ts';
 import type { RunStatus } from './status.ts';
 
 export interface RunRecord {

@@ -10,7 +10,8 @@
  * `token_key` signs the tokens that open the session, and is made with the first of them; `client_tools` are those of
  * the client that it runs with now.
  *
- * - `call`: how far a call of a turn has come, and a hash of its arguments.
+ * - `call`: how far a call of a turn has come, and a hash of its arguments. `resume` is what its tool keeps with the
+ *   question, if it takes the answer, and `answer` is that answer.
  * - `delivery`: a request with an `Idempotency-Key`, or a webhook (`body` is a hash of it), and the run that it began, or
  *   the place of its message in the queue (`waiting`), if any.
  * - `queue`: the messages that wait for a run to end.
@@ -27,6 +28,7 @@
  * - `change`: the journal of the workspace, a row for each file of a change. `recall`: the results of changes of the
  *   newest turn's calls. `note`: what tools keep beside the files.
  * - `workspace`: one row, with how much there is and the last numbers.
+ * - `waiting_call`: the calls from outside of runs that wait for a person, and a hash of their arguments.
  */
 export const migrations: readonly string[] = [
 	`CREATE TABLE session (
@@ -104,4 +106,9 @@ export const migrations: readonly string[] = [
 		one INTEGER PRIMARY KEY, files INTEGER NOT NULL, bytes INTEGER NOT NULL, kept_bytes INTEGER NOT NULL,
 		changes INTEGER NOT NULL, last_change INTEGER NOT NULL, last_content INTEGER NOT NULL
 	);`,
+	'ALTER TABLE call ADD COLUMN resume TEXT; ALTER TABLE call ADD COLUMN answer TEXT;',
+	`CREATE TABLE waiting_call (
+		id TEXT PRIMARY KEY, call TEXT NOT NULL, waits_for TEXT NOT NULL, hash TEXT NOT NULL, resume TEXT,
+		created_at INTEGER NOT NULL
+	) WITHOUT ROWID;`,
 ];

@@ -111,3 +111,8 @@ function toCharge({ call, run, model, tokens, usd, owed, ...row }: Row): Charge 
 	const estimate = { inputTokens, inputUsd, outputUsd };
 	return { call, run, model, amount: { tokens, usd }, owed: owed === 1, estimate };
 }
+
+/** Returns a request's name in the ledger. A session that is created again under its key has the same id, but other runs. */
+export function ledgerId(runId: string, call: number): string {
+	return `${runId}.${call}`;
+}

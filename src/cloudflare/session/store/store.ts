@@ -4,14 +4,14 @@ import { makeTokenKey } from '../../auth/token.ts';
 import type { Amount, Limit } from '../../objects/budget.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
 import { guardStorage, type Storage } from '../../objects/storage.ts';
-import type { ClientTool } from '../../protocols/client-tool.ts';
+import type { ClientTool } from '../../wire/protocols/client-terms.ts';
 import { CallRows } from './calls.ts';
 import { type MessageRecord, MessageRows, messageStride } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
 import { DeliveryRows, QueueRows } from './requests.ts';
 import { RunRows } from './runs.ts';
 import { migrations } from './schema.ts';
-import { type Charge, SpendingRows } from './spending.ts';
+import { type Charge, ledgerId, SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
 import { TokenRows } from './tokens.ts';
@@ -128,10 +128,15 @@ export class SessionStore {
 
 	/** Stores that the owner's list has to be told of an activity, unless it was told a moment ago and nothing is new. */
 	noteActivity(isNew: boolean, now: number): void {
-		type Row = { listed_at: number | null };
-		const { listed_at: listedAt } = this.#storage.sql.exec<Row>('SELECT listed_at FROM session').one();
-		if (!isNew && listedAt !== null && now - listedAt < listedForMs) return;
+		const { listedAt } = this;
+		if (!isNew && listedAt !== undefined && now - listedAt < listedForMs) return;
 		this.outbox.list({ activeAt: now, title: this.session().title }, now);
+	}
+
+	/** When the owner's list was last told that the session is active. */
+	get listedAt(): number | undefined {
+		type Row = { listed_at: number | null };
+		return this.#storage.sql.exec<Row>('SELECT listed_at FROM session').one().listed_at ?? undefined;
 	}
 
 	/** Stores that messages were delivered. */
@@ -281,11 +286,6 @@ const listedForMs = 60_000;
 
 /** The tables that stay when a session is removed: its outbox, and those of the platform. */
 const keptTables = /^(outbox|schema_version|_cf_.*|sqlite_.*)$/;
-
-/** Returns a request's name in the ledger. A session that is created again under its key has the same id, but other runs. */
-export function ledgerId(runId: string, call: number): string {
-	return `${runId}.${call}`;
-}
 
 function toJsonText(value: object | undefined): string | null {
 	return value === undefined ? null : JSON.stringify(value);

@@ -8,8 +8,7 @@ import type { ChangedFile } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import { splitRows } from '../../objects/storage.ts';
 import { ChangeRows, type NewChange, type StoredChange } from './changes.ts';
-import { type ContentRef, ContentRows, type NewContent, type SessionFile } from './contents.ts';
-import { FileRows } from './files.ts';
+import { type ContentRef, ContentRows, FileRows, type NewContent, type SessionFile } from './files.ts';
 import type { OutboxRows } from './outbox.ts';
 
 /** Changes that the journal keeps. */

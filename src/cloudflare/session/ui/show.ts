@@ -1,6 +1,6 @@
 import { close } from '../../../core/chat/sse.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { readTaskLists } from '../../../core/toolboxes/tasks.ts';
+import { readTaskLists } from '../../../core/tool/task-store.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { BudgetState } from '../../objects/budget.ts';
 import type { PageQuery, SessionState } from '../../objects/session-api.ts';

@@ -1,7 +1,7 @@
 import type { ToolMessage } from '../../../core/chat/index.ts';
 import { joinBytes, toBase64 } from '../../../core/ground/bytes.ts';
-import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../protocols/ui/message.ts';
-import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../../protocols/ui/writer.ts';
+import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../wire/protocols/ui/message.ts';
+import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../../wire/protocols/ui/writer.ts';
 import { replay } from '../events/replay.ts';
 import { findAskedMessage, findInput, isFromOutside, toListedId } from '../inbox/posted.ts';
 import { listApprovedCalls } from '../store/calls.ts';

@@ -1,6 +1,8 @@
 /** The operations of the typed client. */
 export * from './files.ts';
 export * from './keys.ts';
+export * from './mcp.ts';
+export * from './messages.ts';
 export * from './service.ts';
 export * from './sessions.ts';
 export * from './skills.ts';

@@ -1,13 +1,14 @@
 import { env, SELF } from 'cloudflare:test';
 import * as v from 'valibot';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { defineAgent } from '../../../../src/cloudflare/agent/define.ts';
 import { createApp } from '../../../../src/cloudflare/routes/app.ts';
 import { errorBody, failures } from '../../../../src/cloudflare/wire/error.ts';
 import type { Answer, Operation } from '../../../../src/cloudflare/wire/operation.ts';
 import { request } from '../../../client.ts';
 import { play } from '../../../script.ts';
-import { senders } from '../../protocols/webhooks/senders.ts';
+import { fakeTheWeb, requireLogin, serveTools } from '../../mcp/fake-servers.ts';
+import { senders } from '../../wire/protocols/webhooks/senders.ts';
 import * as described from './operations.ts';
 
 const operations = new Map(Object.entries<Operation>(described));
@@ -71,6 +72,26 @@ function fits(schema: v.GenericSchema, value: unknown, where: string): Record<st
 	);
 	expect(output, where).toEqual(value);
 	return Object.fromEntries(Object.entries(Object(value)));
+}
+
+/** Asks what there is of MCP servers. The logins that come back are in `test/cloudflare/mcp`. */
+async function askOfServers(): Promise<void> {
+	fakeTheWeb();
+	const server = serveTools('mcp.example.com', { search: { call: () => 'found' } });
+	const login = requireLogin(server, 'mcp.example.com', 'login.example.com');
+	const path = { path: 'described' };
+	const json = { ...described.putServer.examples.server, url: 'https://mcp.example.com/mcp', auth: 'oauth' };
+	for (let times = 0; times < 2; times++) await ask(described.putServer, { ...path, json });
+	const { url } = await ask(described.startLogin, path);
+	const back = login.logIn(String(url));
+	await ask({ ...described.finishLogin, path: `${back.pathname}${back.search}` });
+	await ask(described.getClientMetadata);
+	await ask(described.listServers);
+	const { tools } = await ask(described.getServer, path);
+	await ask(described.acceptTools, { ...path, json: { tools: { search: Object(tools)[0].hash } } });
+	await ask(described.endLogin, path);
+	for (let times = 0; times < 2; times++) await ask(described.deleteServer, path);
+	vi.restoreAllMocks();
 }
 
 const create = async (agent = 'scripted', more: object = {}) => {
@@ -293,6 +314,7 @@ test('skills, agents and the rest are described', async () => {
 	await ask(described.getTool, { path: 'described' });
 	await ask(described.listTools);
 	for (let times = 0; times < 2; times++) await ask(described.deleteTool, { path: 'described' });
+	await askOfServers();
 	await ask(described.listKeys);
 	for (const operation of [
 		described.listAgents,

@@ -45,7 +45,7 @@ describe('an answer without end is broken off, and its connection closed', () =>
 		['one line that is no event', ': ', filler, sse],
 		['events that say nothing', delta('Hi'), `data: {"nothing":"${filler}"}\n\n`, sse],
 		['a whole answer', '{"choices":[{"index":0,"message":{"content":"', filler, json],
-	])('%s', async (_, head, piece, init) => {
+	])('%s is broken off', async (_, head, piece, init) => {
 		const { seen, response } = endless(head, piece, init);
 		expect(await ended(response)).toMatchObject({ code: 'reply_too_large' });
 		expect(seen.closed).toBe(true);

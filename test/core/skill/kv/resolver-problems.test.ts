@@ -101,7 +101,7 @@ describe('how much is listed', () => {
 		expect(names(await resolver.searchFn?.('audit'))).toEqual(['audit']);
 	});
 
-	test('of alwaysOn what fits into listLimit', async () => {
+	test('of alwaysOn as much is listed as fits into listLimit', async () => {
 		const line = skill.indexLine(entry('tone')).length + 1;
 		const { resolver } = store(two, { listLimit: line, alwaysOn: ['tone', 'audit', 'gone', 'tone'] });
 		expect(names(await resolver.listFn(turn))).toEqual(['tone']);

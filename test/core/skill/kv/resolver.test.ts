@@ -137,7 +137,7 @@ describe('what searchFn goes by', () => {
 		expect(await resolver.searchFn?.(' ')).toEqual([]);
 	});
 
-	test('meaning, where there is an embedFn: by the model that made the vectors', async () => {
+	test('it goes by meaning where there is an embedFn, with the model that made the vectors', async () => {
 		const embedFn = vi.fn(async () => [[0.1, 5]]);
 		const { resolver } = searchable({ embedFn });
 		const found = await resolver.searchFn?.('customers');
@@ -152,7 +152,7 @@ describe('what searchFn goes by', () => {
 		['fails', () => Promise.reject(new Error('no key'))],
 		['gives a vector of another length', async () => [[1, 2, 3]]],
 		['gives none', async () => []],
-	])('full text where the embedFn %s, and that is reported', async (_, embedFn) => {
+	])('it goes by full text where the embedFn %s, and that is reported', async (_, embedFn) => {
 		const { resolver, problems } = searchable({ embedFn });
 		expect(names(await resolver.searchFn?.('customer'))).toEqual(['tone']);
 		expect(problems).toHaveLength(1);
@@ -163,7 +163,7 @@ describe('what searchFn goes by', () => {
 		['broken', { version: 1, index: { serializationVersion: 99 } }],
 		['of another version', { version: 2 }],
 		['no document', 'text'],
-	])('substring where the full text index is %s, and that is reported', async (_, document) => {
+	])('it goes by substrings where the full text index is %s, and that is reported', async (_, document) => {
 		const { resolver, problems, values } = searchable();
 		values.set('skill:search:s1', document);
 		expect(await resolver.searchFn?.('write to')).toMatchObject([{ name: 'tone', score: 2 }]);

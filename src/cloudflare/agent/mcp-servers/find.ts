@@ -1,0 +1,120 @@
+import { RunletError } from '../../../core/ground/errors.ts';
+import { isLoopback } from '../../../core/ground/public-url.ts';
+import type { Config } from '../../config/config.ts';
+import { log, toFailureFields } from '../../log.ts';
+import { askRegistry, type Entry } from '../../objects/directory/registry-api.ts';
+import type { Agent } from '../define.ts';
+import { openSecrets, resealSecrets, type Secrets } from '../registered-secrets.ts';
+import { fillHeaders, listSecretNames } from '../user-tools/headers.ts';
+import type { AgentMcpServer } from './declared.ts';
+import { findClientSecret, readStoredServer } from './definition.ts';
+
+/** What a server is sent besides its calls. Nobody may see it. */
+export interface ServerSecrets {
+	readonly headers: Readonly<Record<string, string>>;
+	/** The secret of `auth.clientId`, for the login. */
+	readonly clientSecret?: string;
+	/** All secret texts, for taking them out of results. */
+	readonly texts: readonly string[];
+}
+
+/** A server for an owner: one that agents name, or one that the owner has registered. */
+export interface FoundServer extends Omit<AgentMcpServer, 'headers'> {
+	readonly owner: string;
+	/** Whether agents name it. */
+	readonly isDeclared: boolean;
+	/** Whether it may be on this machine. */
+	readonly allowLoopback: boolean;
+	/** Opens what it is sent. Throws `not_configured` or `conflict`, which say what is missing. */
+	readonly openSecrets: () => Promise<ServerSecrets>;
+}
+
+/** Finds the servers of an agent's sessions: those that it names, and with `userMcp` those of the owner. */
+export async function findServers(
+	agent: Agent,
+	{ config, agents, owner }: { readonly config: Config; readonly agents: readonly Agent[]; readonly owner: string },
+): Promise<readonly FoundServer[]> {
+	const declared = (agent.mcp ?? []).map((server) => toDeclared(config, owner, server));
+	if (agent.userMcp !== true) return declared;
+	const entries = await askRegistry(config.directories, owner, (one) => one.listEntries('mcp'));
+	const own = entries.filter(({ name }) => listDeclarers(agents, name).length === 0);
+	await Promise.all(own.map((entry) => resealSecrets(config, { owner, kind: 'mcp', name: entry.name }, entry)));
+	return [...declared, ...own.flatMap((entry) => readOrLeave(config, owner, entry))];
+}
+
+/** Finds a server by its name: that of the agents, else that of the owner. */
+export async function findServer(
+	name: string,
+	{ config, agents, owner }: { readonly config: Config; readonly agents: readonly Agent[]; readonly owner: string },
+): Promise<FoundServer | undefined> {
+	const declared = agents.flatMap(({ mcp = [] }) => mcp).find((server) => server.name === name);
+	if (declared !== undefined) return toDeclared(config, owner, declared);
+	const entry = await askRegistry(config.directories, owner, (one) => one.getEntry('mcp', name));
+	return entry === undefined ? undefined : toOwn(config, owner, entry);
+}
+
+/** Lists the agents that name a server. */
+export function listDeclarers(agents: readonly Agent[], name: string): readonly string[] {
+	return agents.filter(({ mcp = [] }) => mcp.some((server) => server.name === name)).map((agent) => agent.name);
+}
+
+function toDeclared(config: Config, owner: string, { headers = {}, ...server }: AgentMcpServer): FoundServer {
+	const clientSecret = findClientSecret(server);
+	return {
+		...server,
+		owner,
+		isDeclared: true,
+		allowLoopback: config.local !== undefined && isLoopback(new URL(server.url)),
+		openSecrets: async () => {
+			const names = listVariables({ ...server, headers });
+			return fill(headers, clientSecret, Object.fromEntries(names.map((name) => [name, config.readText(name)])));
+		},
+	};
+}
+
+function toOwn(config: Config, owner: string, entry: Entry): FoundServer {
+	const { headers, secretNames: _, ...server } = readStoredServer(entry);
+	const { name } = entry;
+	return {
+		...server,
+		name,
+		owner,
+		isDeclared: false,
+		allowLoopback: false,
+		openSecrets: async () => {
+			const secrets = await openSecrets(config, { owner, kind: 'mcp', name }, entry);
+			if (secrets !== undefined) return fill(headers, findClientSecret(server), secrets);
+			throw new RunletError(
+				'conflict',
+				`The secrets of ${name} cannot be read: SECRETS_KEY has no longer their key. Its owner has to register it again.`,
+			);
+		},
+	};
+}
+
+/** Lists the variables that a server of an agent needs. */
+export function listVariables(server: AgentMcpServer): readonly string[] {
+	const clientSecret = findClientSecret(server);
+	return [...listSecretNames(server.headers ?? {}), ...(clientSecret === undefined ? [] : [clientSecret])];
+}
+
+function readOrLeave(config: Config, owner: string, entry: Entry): readonly FoundServer[] {
+	try {
+		return [toOwn(config, owner, entry)];
+	} catch (error) {
+		log('warn', 'mcp.not_usable', { 'runlet.mcp.server': entry.name, ...toFailureFields(error) });
+		return [];
+	}
+}
+
+function fill(
+	headers: Readonly<Record<string, string>>,
+	clientSecret: string | undefined,
+	secrets: Secrets,
+): ServerSecrets {
+	return {
+		headers: fillHeaders(headers, secrets),
+		...(clientSecret !== undefined && { clientSecret: secrets[clientSecret] }),
+		texts: Object.values(secrets),
+	};
+}

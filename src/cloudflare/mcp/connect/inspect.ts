@@ -1,0 +1,80 @@
+import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
+import { withTimeLimit } from '../../../core/ground/time-limit.ts';
+import { type AcceptedTools, listDifferences } from '../../../core/mcp/acceptance.ts';
+import type { Inspected } from '../../agent/mcp.ts';
+import type { FoundServer } from '../../agent/mcp-servers/find.ts';
+import type { Config } from '../../config/config.ts';
+import { createAcceptance } from './accepted.ts';
+import { LoginStore } from './login-store.ts';
+import { openServer } from './open.ts';
+
+/** How long a request waits for a server, in milliseconds. */
+const patienceMs = 15_000;
+
+/** Asks a server for its tools, and compares them with what was accepted. It accepts nothing. */
+export async function inspectServer(config: Config, server: FoundServer): Promise<Inspected> {
+	try {
+		const [offered, accepted] = await Promise.all([
+			listOffered(config, server),
+			createAcceptance(config, server).read(),
+		]);
+		const tools = Object.entries(offered).map(([name, { hash, definition }]) => {
+			const before = accepted[name];
+			if (before === undefined || before.hash === hash) return { name, hash };
+			return { name, hash, differences: listDifferences(before.definition, definition) };
+		});
+		return { tools };
+	} catch (thrown) {
+		return { problem: toRunletError(thrown).message };
+	}
+}
+
+/** Accepts tools, as `McpSupport` says. */
+export async function acceptOffered(
+	config: Config,
+	server: FoundServer,
+	hashes: Readonly<Record<string, string>>,
+): Promise<void> {
+	const offered = await listOffered(config, server);
+	for (const [name, hash] of Object.entries(hashes)) {
+		const field = `tools.${name.slice(0, 100)}`;
+		const tool = Object.hasOwn(offered, name) ? offered[name] : undefined;
+		if (tool === undefined) throw new RunletError('not_found', `${field}: the server has no such tool now.`, { field });
+		if (tool.hash !== hash)
+			throw new RunletError('conflict', `${field}: the server now says something else. Read it, and try again.`, {
+				field,
+			});
+	}
+	const seen = Object.entries(offered).filter(([name]) => Object.hasOwn(hashes, name));
+	await createAcceptance(config, server).replace(Object.fromEntries(seen));
+}
+
+/** Lists what a server says of its tools now. Throws what is wrong with it. */
+async function listOffered(config: Config, server: FoundServer): Promise<AcceptedTools> {
+	let offered: AcceptedTools = {};
+	let problem: string | undefined;
+	const { tokens } = server.auth === undefined ? {} : await new LoginStore(config, server).read();
+	const connection = await openServer(server, {
+		config,
+		// Who only looks is given no link.
+		mayLogIn: tokens !== undefined,
+		// To it all tools are new, so it is told all of them.
+		acceptance: {
+			read: async () => ({}),
+			accept: async (tools) => {
+				offered = tools;
+			},
+		},
+		onProblem: ({ code, message }) => {
+			if (code === 'unreachable' || code === 'login') problem = message;
+		},
+	});
+	try {
+		await withTimeLimit(Promise.resolve(connection.loadTools()), patienceMs, `The MCP server ${server.name}`);
+	} finally {
+		await connection.close();
+	}
+	const remedy = server.auth !== undefined && tokens === undefined ? ` Log in: POST /v1/mcp/${server.name}/login.` : '';
+	if (problem !== undefined) throw new RunletError('network', `${problem}${remedy}`);
+	return offered;
+}

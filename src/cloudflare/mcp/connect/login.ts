@@ -1,0 +1,191 @@
+import type {
+	OAuthClientInformationContext,
+	OAuthClientMetadata,
+	OAuthClientProvider,
+	OAuthDiscoveryState,
+	StoredOAuthClientInformation,
+	StoredOAuthTokens,
+} from '@modelcontextprotocol/client';
+import { RunletError } from '../../../core/ground/errors.ts';
+import type { FoundServer } from '../../agent/mcp-servers/find.ts';
+import type { Config } from '../../config/config.ts';
+import { createClientMetadata, toCallbackUrl, toClientId } from './client-metadata.ts';
+import { type BegunLogin, type LoginState, LoginStore } from './login-store.ts';
+import { sealState } from './state.ts';
+
+/** How long a link to a login page is good, in milliseconds. */
+const linkMs = 3_600_000;
+
+/** The most links of a login that are good at a time. */
+const mostLinks = 20;
+
+/** How long the others wait for who refreshes the tokens, in milliseconds. */
+const refreshMs = 20_000;
+
+/** How often they look, in milliseconds. */
+const lookMs = 200;
+
+/** What a login is made with. */
+export interface LoginOptions {
+	readonly config: Config;
+	readonly server: FoundServer;
+	/** The session that waits for the login, if it is one. */
+	readonly session?: string;
+	/** The login that comes back from its page. */
+	readonly begun?: BegunLogin;
+}
+
+/**
+ * The login of an owner to a server, as the protocol's client wants it (OAuth 2.1). Everything that it keeps is sealed in
+ * the owner's registry. Of several sessions one refreshes the tokens at a time, and the others take what it got.
+ */
+export class OwnerLogin implements OAuthClientProvider {
+	readonly #options: LoginOptions;
+	readonly #store: LoginStore;
+	/** Tells this login from those of other sessions. */
+	readonly #by = crypto.randomUUID();
+	#linkId = '';
+	#verifier = '';
+	#discovery: OAuthDiscoveryState | undefined;
+	#link: URL | undefined;
+
+	constructor(options: LoginOptions) {
+		const { owner, name, url } = options.server;
+		this.#options = options;
+		this.#store = new LoginStore(options.config, { owner, name, url });
+	}
+
+	/** The page to which a person was last sent. */
+	get link(): URL | undefined {
+		return this.#link;
+	}
+
+	get redirectUrl(): string {
+		return toCallbackUrl(this.#options.config);
+	}
+
+	get clientMetadataUrl(): string | undefined {
+		return toClientId(this.#options.config);
+	}
+
+	get clientMetadata(): OAuthClientMetadata {
+		const { scopes } = this.#auth;
+		const metadata = createClientMetadata(this.#options.config);
+		return scopes === undefined ? metadata : { ...metadata, scope: scopes.join(' ') };
+	}
+
+	async state(): Promise<string> {
+		const { owner, name } = this.#options.server;
+		this.#linkId = crypto.randomUUID();
+		return sealState(this.#options.config, { owner, name, id: this.#linkId });
+	}
+
+	async clientInformation(): Promise<StoredOAuthClientInformation | undefined> {
+		const { client, callback } = await this.#store.read();
+		const { clientId } = this.#auth;
+		// A client that registered itself is known at its own address only.
+		if (clientId === undefined) return callback === this.redirectUrl ? client : undefined;
+		const { clientSecret } = await this.#options.server.openSecrets();
+		return {
+			...(client?.client_id === clientId && client),
+			client_id: clientId,
+			...(clientSecret !== undefined && { client_secret: clientSecret }),
+		};
+	}
+
+	async saveClientInformation(information: StoredOAuthClientInformation): Promise<void> {
+		const { client_secret: _, ...open } = information;
+		// A secret of the definition stays there.
+		const kept = this.#auth.clientId === undefined ? information : open;
+		await this.#store.change((state) => ({ ...state, client: { ...kept }, callback: this.redirectUrl }));
+	}
+
+	/** With a context the client is about to refresh the tokens, so that others wait until it has. */
+	async tokens(context?: OAuthClientInformationContext): Promise<StoredOAuthTokens | undefined> {
+		const state = await this.#store.read();
+		const isRefreshed = context !== undefined && state.tokens?.refresh_token !== undefined;
+		return (isRefreshed ? await this.#takeTurn() : state).tokens;
+	}
+
+	async saveTokens(tokens: StoredOAuthTokens): Promise<void> {
+		const { begun } = this.#options;
+		await this.#store.change((state) => ({
+			...state,
+			tokens: { ...tokens },
+			// Once somebody is logged in, no other link is good.
+			begun: begun === undefined ? state.begun : [],
+			refreshing: undefined,
+		}));
+	}
+
+	async saveCodeVerifier(verifier: string): Promise<void> {
+		this.#verifier = verifier;
+	}
+
+	async codeVerifier(): Promise<string> {
+		const { begun } = this.#options;
+		if (begun !== undefined) return begun.verifier;
+		throw new RunletError('internal', 'This login did not come back from its page.');
+	}
+
+	async saveDiscoveryState(discovery: OAuthDiscoveryState): Promise<void> {
+		this.#discovery = discovery;
+	}
+
+	async discoveryState(): Promise<OAuthDiscoveryState | undefined> {
+		const discovery = this.#options.begun?.discovery;
+		return discovery ?? this.#discovery;
+	}
+
+	/** Keeps what is needed when the person comes back. */
+	async redirectToAuthorization(url: URL): Promise<void> {
+		const { scopes } = this.#auth;
+		if (scopes !== undefined) url.searchParams.set('scope', scopes.join(' '));
+		const { session } = this.#options;
+		const now = Date.now();
+		const begun: BegunLogin = {
+			id: this.#linkId,
+			verifier: this.#verifier,
+			...(this.#discovery !== undefined && { discovery: { ...this.#discovery } }),
+			...(session !== undefined && { session }),
+			expiresAt: now + linkMs,
+		};
+		await this.#store.change((state) => ({
+			...state,
+			begun: [...state.begun.filter(({ expiresAt }) => expiresAt > now), begun].slice(-mostLinks),
+			refreshing: undefined,
+		}));
+		this.#link = url;
+	}
+
+	async invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): Promise<void> {
+		if (scope === 'discovery' || scope === 'all') this.#discovery = undefined;
+		if (scope === 'discovery' || scope === 'verifier') return;
+		await this.#store.change((state) => ({
+			...state,
+			...((scope === 'all' || scope === 'client') && { client: undefined }),
+			...((scope === 'all' || scope === 'tokens') && { tokens: undefined }),
+			refreshing: undefined,
+		}));
+	}
+
+	get #auth(): { readonly scopes?: readonly string[]; readonly clientId?: string } {
+		const { auth } = this.#options.server;
+		return typeof auth === 'object' ? auth : {};
+	}
+
+	/** Waits until nobody else refreshes the tokens, and says that this one does. */
+	async #takeTurn(): Promise<LoginState> {
+		for (;;) {
+			const now = Date.now();
+			let isMine = false;
+			const state = await this.#store.change((before) => {
+				const { refreshing } = before;
+				isMine = refreshing === undefined || refreshing.by === this.#by || refreshing.until <= now;
+				return isMine ? { ...before, refreshing: { by: this.#by, until: now + refreshMs } } : undefined;
+			});
+			if (isMine) return state;
+			await new Promise((resolve) => setTimeout(resolve, lookMs));
+		}
+	}
+}

@@ -1,0 +1,55 @@
+import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
+import { createServerFetch } from '../../../core/mcp/fetch.ts';
+import { finishLogin, toLoginFailure } from '../../../core/mcp/finish-login.ts';
+import { auth } from '../../../core/mcp/sdk.ts';
+import type { FindServer, FinishedLogin } from '../../agent/mcp.ts';
+import type { FoundServer } from '../../agent/mcp-servers/find.ts';
+import type { Config } from '../../config/config.ts';
+import { log, toFailureFields } from '../../log.ts';
+import { OwnerLogin } from './login.ts';
+import { type BegunLogin, LoginStore } from './login-store.ts';
+import { openState } from './state.ts';
+
+/** Begins a login outside of a run. Gives its page; nothing if what is stored of a login is still good. */
+export async function beginLogin(config: Config, server: FoundServer): Promise<URL | undefined> {
+	if (server.auth === undefined)
+		throw new RunletError('conflict', `${server.name} has no login. Register it with auth: 'oauth'.`);
+	const login = new OwnerLogin({ config, server });
+	try {
+		await auth(login, { serverUrl: server.url, fetchFn: createServerFetch(server, server).send });
+	} catch (thrown) {
+		throw toLoginFailure(server, thrown);
+	}
+	return login.link;
+}
+
+/** Finishes a login: takes its link out of use, and exchanges the code for tokens. */
+export async function endLogin(config: Config, query: URLSearchParams, findServer: FindServer): Promise<FinishedLogin> {
+	const over = { problem: 'This link is used or too old. Ask for a new one.' };
+	const returning = await openState(config, query.get('state') ?? '');
+	if (returning === undefined) return { problem: 'This link was not made by this server. Ask for a new one.' };
+	const { owner, name, id } = returning;
+	const server = await findServer(owner, name);
+	if (server === undefined) return { problem: `The server ${name} was removed.` };
+	const { begun, all } = await takeLink(new LoginStore(config, { owner, name, url: server.url }), id);
+	if (begun === undefined) return over;
+	try {
+		await finishLogin(server, { ...server, login: new OwnerLogin({ config, server, begun }), query });
+		return { server: name, owner, sessions: [...new Set(all.flatMap(({ session }) => session ?? []))] };
+	} catch (thrown) {
+		log('warn', 'mcp.login_failed', { 'runlet.mcp.server': name, ...toFailureFields(thrown) });
+		return { problem: toRunletError(thrown).message };
+	}
+}
+
+/** Takes a link out of use. Returns its login, if it was good, and all that were begun. */
+async function takeLink(store: LoginStore, id: string) {
+	let begun: BegunLogin | undefined;
+	let all: readonly BegunLogin[] = [];
+	await store.change((state) => {
+		all = state.begun;
+		begun = state.begun.find((one) => one.id === id);
+		return begun === undefined ? undefined : { ...state, begun: state.begun.filter((one) => one.id !== id) };
+	});
+	return { begun: begun !== undefined && begun.expiresAt > Date.now() ? begun : undefined, all };
+}

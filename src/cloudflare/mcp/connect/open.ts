@@ -1,0 +1,30 @@
+import { createConnection, type McpConnection } from '../../../core/mcp/connection.ts';
+import type { ConnectionOptions } from '../../../core/mcp/connection-options.ts';
+import type { McpServer } from '../../../core/mcp/server.ts';
+import type { FoundServer } from '../../agent/mcp-servers/find.ts';
+import type { Config } from '../../config/config.ts';
+import { OwnerLogin } from './login.ts';
+
+/** What a connection is made with. */
+export interface OpenOptions extends Pick<ConnectionOptions, 'acceptance' | 'onProblem'> {
+	readonly config: Config;
+	readonly session?: string;
+	/** Whether a login may begin, if the server wants one. */
+	readonly mayLogIn: boolean;
+}
+
+/** Makes the connection to a server for its owner. Nothing is sent. Throws if what it is sent is not there. */
+export async function openServer(
+	server: FoundServer,
+	{ config, session, mayLogIn, ...options }: OpenOptions,
+): Promise<McpConnection> {
+	const { headers } = await server.openSecrets();
+	const login = server.auth !== undefined && mayLogIn ? new OwnerLogin({ config, server, session }) : undefined;
+	const { allowLoopback } = server;
+	return createConnection(toServer(server, headers), { ...options, allowLoopback, login });
+}
+
+function toServer(server: FoundServer, headers: McpServer['headers']): McpServer {
+	const { name, url, allow, needsApproval, safe, timeoutMs } = server;
+	return { name, url, headers, allow, needsApproval, safe, timeoutMs };
+}

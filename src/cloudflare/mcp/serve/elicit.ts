@@ -1,0 +1,103 @@
+import type { InputRequest, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
+import * as v from 'valibot';
+import { truncateText } from '../../../core/ground/text.ts';
+import type { OutsideAnswer, WaitsFor } from '../../objects/outside-call.ts';
+import { inputRequired, inputResponse } from './sdk.ts';
+
+/** What a person is asked: whether a call may run, for its result, or the question of its tool. */
+export interface Asked {
+	readonly for: WaitsFor;
+	readonly tool: string;
+	readonly input: unknown;
+	readonly question?: string;
+	readonly options?: Readonly<Record<string, unknown>>;
+}
+
+/** Characters of arguments that a person is shown. */
+const longestShown = 4_000;
+
+/** Whether the client can show a form to a person, as it says with each request of revision 2026-07-28. */
+export function canElicit({ mcpReq }: ServerContext): boolean {
+	const declared = v.safeParse(capabilities, mcpReq.envelope);
+	const { elicitation } = declared.success ? (declared.output[capabilitiesKey] ?? {}) : {};
+	return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+}
+
+const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
+const anything = v.optional(v.unknown());
+const capabilities = v.object({
+	[capabilitiesKey]: v.optional(v.object({ elicitation: v.optional(v.object({ form: anything, url: anything })) })),
+});
+
+/** Asks the client for what is missing. It sends its request once more with the answers and the state. */
+export function askClient(asked: Readonly<Record<string, Asked>>, requestState: string): InputRequiredResult {
+	const requests = Object.entries(asked).map(([key, one]): [string, InputRequest] => [key, toInputRequest(one)]);
+	return inputRequired({ inputRequests: Object.fromEntries(requests), requestState });
+}
+
+const form = v.object({
+	kind: v.literal('form'),
+	/** The name of the form for the client. */
+	name: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/))),
+	schema: v.looseObject({ properties: v.record(v.string(), v.looseObject({ type: v.string() })) }),
+});
+const link = v.object({ kind: v.literal('url'), url: v.pipe(v.string(), v.url()) });
+
+function toInputRequest(asked: Asked): InputRequest {
+	const { question, options } = asked;
+	if (asked.for === 'approval') {
+		const approve = { type: 'boolean' as const, title: 'Allow', description: 'Whether the call may run' };
+		return elicit(`${describeCall(asked)}\nAllow this call?`, { approve }, ['approve']);
+	}
+	if (asked.for === 'result') {
+		const result = { type: 'string' as const, title: 'Result', description: 'What came of it' };
+		return elicit(`${describeCall(asked)}\nSomebody has to do this by hand. What came of it?`, { result }, ['result']);
+	}
+	const message = question ?? describeCall(asked);
+	if (v.is(link, options)) return inputRequired.elicitUrl({ message, url: options.url });
+	if (v.is(form, options)) return toFormRequest(message, options.schema);
+	return elicit(message, { answer: { type: 'string' as const, title: 'Answer' } }, ['answer']);
+}
+
+type Elicited = Parameters<typeof inputRequired.elicit>[0];
+type FormSchema = Extract<Elicited['requestedSchema'], { readonly type: 'object' }>;
+
+function elicit(message: string, properties: FormSchema['properties'], required: string[]): InputRequest {
+	return inputRequired.elicit({ message, requestedSchema: { type: 'object', properties, required } });
+}
+
+function toFormRequest(message: string, schema: v.InferOutput<typeof form>['schema']): InputRequest {
+	// SAFETY: What the protocol has not in a form, the client refuses; the answer is checked by the tool that asks.
+	const requestedSchema = { ...schema, type: 'object' } as FormSchema;
+	return inputRequired.elicit({ message, requestedSchema });
+}
+
+function describeCall({ tool, input }: Asked): string {
+	return `${tool} ${truncateText(JSON.stringify(input) ?? '', longestShown)}`;
+}
+
+/** How the answer to a question is read. */
+export type AnswerKind = WaitsFor | 'form' | 'link';
+
+export function toAnswerKind({ for: waitsFor, options }: Pick<Asked, 'for' | 'options'>): AnswerKind {
+	if (waitsFor !== 'answer') return waitsFor;
+	return v.is(link, options) ? 'link' : v.is(form, options) ? 'form' : 'answer';
+}
+
+/** The name of a question for the client: that of its form, if it has one. */
+export function toAnswerKey({ options }: Pick<Asked, 'options'>): string {
+	return (v.is(form, options) ? options.name : undefined) ?? 'answer';
+}
+
+/** Reads what a person answered to one question. Nothing if they have closed it, or were not asked. */
+export function readAnswer({ mcpReq }: ServerContext, key: string, kind: AnswerKind): OutsideAnswer | undefined {
+	const given = inputResponse(mcpReq.inputResponses, key);
+	if (given.kind !== 'elicit' || given.action === 'cancel') return undefined;
+	const { action, content = {} } = given;
+	// The tool itself knows what a refusal of its form means.
+	if (kind === 'form') return { isRefused: false, value: JSON.stringify({ action, content }) };
+	if (kind === 'link') return { isRefused: false, value: action === 'accept' ? 'done' : action };
+	if (action === 'decline') return { isRefused: true };
+	if (kind === 'approval') return content.approve === true ? { isRefused: false, value: true } : { isRefused: true };
+	return { isRefused: false, value: kind === 'result' ? content.result : content.answer };
+}

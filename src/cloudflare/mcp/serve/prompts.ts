@@ -1,0 +1,78 @@
+import type { CompleteRequestParams, GetPromptResult, McpServer, Prompt } from '@modelcontextprotocol/server';
+import { isRecord } from '../../../core/ground/json.ts';
+import { loadBody, type Skill, type SkillResolver } from '../../../core/skill/index.ts';
+import { isFn, schemaFromFn } from '../../../core/tool/index.ts';
+import { getProperties, getRequired } from '../../../core/tool/schema.ts';
+import { createInvalid, orProtocolError } from './failure.ts';
+import { listSkills } from './skills.ts';
+
+/**
+ * Serves the skills of an agent as prompts. A skill made by `fn` has the parameters of its function as arguments, any
+ * other one argument, which stands behind its text.
+ */
+export function servePrompts({ server }: McpServer, resolver: SkillResolver): void {
+	const find = async (name: string): Promise<Skill> => {
+		const skill = await resolver.readFn(name);
+		if (skill === undefined || skill === null) throw createInvalid(`name: there is no prompt ${name.slice(0, 200)}.`);
+		return skill;
+	};
+	server.registerCapabilities({ prompts: {}, completions: {} });
+	server.setRequestHandler('prompts/list', () =>
+		orProtocolError(async () => ({ prompts: (await listSkills(resolver)).map(describePrompt) })),
+	);
+	server.setRequestHandler('prompts/get', ({ params }) =>
+		orProtocolError(async () => writePrompt(await find(params.name), params.arguments ?? {})),
+	);
+	server.setRequestHandler('completion/complete', ({ params }) =>
+		orProtocolError(async () => {
+			const values = (await listChoices(params, find, resolver)).filter((one) => one.startsWith(params.argument.value));
+			const shown = values.slice(0, mostChoices);
+			return { completion: { values: shown, total: values.length, hasMore: values.length > shown.length } };
+		}),
+	);
+}
+
+/** The most values of a completion, as the protocol says. */
+const mostChoices = 100;
+
+/** The one argument of a skill without parameters. */
+const request = { name: 'request', description: 'What the skill is to be used for', required: false };
+
+function describePrompt(skill: Skill): Prompt {
+	return { name: skill.name, description: skill.description, arguments: listArguments(skill) };
+}
+
+function listArguments({ fn }: Skill): Prompt['arguments'] {
+	if (fn === undefined || !isFn(fn)) return [request];
+	const { inputSchema } = schemaFromFn(fn);
+	const required = getRequired(inputSchema);
+	return Object.entries(getProperties(inputSchema)).map(([name, schema]) => {
+		const description = isRecord(schema) ? schema.description : undefined;
+		return { name, ...(typeof description === 'string' && { description }), required: required.includes(name) };
+	});
+}
+
+async function writePrompt(skill: Skill, given: Readonly<Record<string, string>>): Promise<GetPromptResult> {
+	const missing = listArguments(skill)?.find(({ name, required }) => required === true && given[name] === undefined);
+	if (missing !== undefined) throw createInvalid(`arguments.${missing.name}: missing.`);
+	const body = await loadBody(skill, given);
+	const said = skill.fn === undefined ? given.request?.trim() : undefined;
+	const text = said === undefined || said === '' ? body : `${body}\n\n${said}`;
+	return { description: skill.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
+}
+
+/** The values that an argument may have: those of its schema, or the names of the skills. */
+async function listChoices(
+	{ ref, argument }: CompleteRequestParams,
+	find: (name: string) => Promise<Skill>,
+	resolver: SkillResolver,
+): Promise<readonly string[]> {
+	if (ref.type === 'ref/resource')
+		return (await listSkills(resolver)).map(({ name }) => `${encodeURIComponent(name)}/SKILL.md`);
+	const { fn } = await find(ref.name);
+	if (fn === undefined || !isFn(fn)) return [];
+	const properties = getProperties(schemaFromFn(fn).inputSchema);
+	const schema = Object.hasOwn(properties, argument.name) ? properties[argument.name] : undefined;
+	const { enum: choices } = isRecord(schema) ? schema : {};
+	return Array.isArray(choices) ? choices.filter((one) => typeof one === 'string') : [];
+}

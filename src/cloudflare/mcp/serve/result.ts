@@ -1,0 +1,52 @@
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
+import type { MessagePart } from '../../../core/chat/index.ts';
+import { truncateText } from '../../../core/ground/text.ts';
+import { checkOutput } from '../../../core/tool/schema.ts';
+import type { ListedTool, OutsideEnd } from '../../objects/outside-call.ts';
+
+/** Characters of a text in a result. */
+const longestText = 1_000_000;
+
+/** Returns a text as a result. */
+export function textResult(text: string, isError = false): CallToolResult {
+	return { content: [{ type: 'text', text: truncateText(text, longestText) }], ...(isError && { isError }) };
+}
+
+/**
+ * Converts what a tool returned. A tool with an output schema gives its value as structured content, too; a value of
+ * another form is an error, because a client may refuse it.
+ */
+export async function toCallResult(
+	{ output, isError, parts }: Extract<OutsideEnd, { readonly type: 'result' }>,
+	{ name, outputSchema }: Pick<ListedTool, 'name' | 'outputSchema'>,
+): Promise<CallToolResult> {
+	const content = parts === undefined ? [toTextBlock(output)] : parts.map(toContentBlock);
+	if (isError) return { content, isError: true };
+	if (outputSchema === undefined) return { content };
+	const checked = await checkOutput(outputSchema, output);
+	if ('value' in checked) return { content, structuredContent: toStructured(output) };
+	const said = `The result of ${name} has not the form that it promises: ${checked.issues.slice(0, 5).join('; ')}`;
+	return { content: [{ type: 'text', text: said }, ...content], isError: true };
+}
+
+// SAFETY: The SDK's type allows objects only. Its codec writes any JSON value as each revision has it.
+function toStructured(output: unknown): Record<string, unknown> {
+	return output as Record<string, unknown>;
+}
+
+function toTextBlock(output: unknown): ContentBlock {
+	const text = typeof output === 'string' ? output : (JSON.stringify(output) ?? '');
+	return { type: 'text', text: truncateText(text, longestText) };
+}
+
+/** Converts a part: what has bytes as itself, what has an address as a link, and a file as an embedded resource. */
+function toContentBlock({ kind, text = '', mime, data, url, name }: MessagePart, index: number): ContentBlock {
+	if (kind === 'text' || kind === 'tool-result') return { type: 'text', text };
+	const title = name ?? `${kind}-${index + 1}`;
+	if (url !== undefined) return { type: 'resource_link', uri: url, name: title, ...(mime && { mimeType: mime }) };
+	if (data === undefined) return { type: 'text', text: text === '' ? `[${kind}: ${title}]` : text };
+	if (kind === 'image') return { type: 'image', data, mimeType: mime ?? 'image/png' };
+	if (kind === 'audio') return { type: 'audio', data, mimeType: mime ?? 'audio/wav' };
+	const uri = `attachment:///${encodeURIComponent(title)}`;
+	return { type: 'resource', resource: { uri, blob: data, ...(mime && { mimeType: mime }) } };
+}

@@ -1,0 +1,243 @@
+import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
+import * as v from 'valibot';
+import type { CallAnswer } from '../../../core/chat/call-answers.ts';
+import type { Question, RunEvent, WaitingCall } from '../../../core/chat/index.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { readArguments } from '../../../core/tool/invoke.ts';
+import type { ServedAgent, ServedSession } from '../../agent/mcp.ts';
+import type { Bytes } from '../../objects/result.ts';
+import type { Handling, RunOutcome, SessionState } from '../../objects/session-api.ts';
+import { type Asked, askClient, canElicit, readAnswer, toAnswerKind } from './elicit.ts';
+import { createInvalid } from './failure.ts';
+import { readLines } from './lines.ts';
+import { createTell, type Tell } from './progress.ts';
+import { textResult } from './result.ts';
+import type { RunShown, RunTool } from './run-tools.ts';
+
+type Answer = CallToolResult | InputRequiredResult;
+
+const given = v.object({ text: v.optional(v.string(), ''), session: v.optional(v.string()) });
+
+/** How the events of a run come from its session. */
+const stream: Handling = { delivery: 'stream', format: { type: 'mcp' } };
+
+/** Carries out an operation of the agent as a whole. Arguments of a wrong form are a result that says what to change. */
+export async function callRunTool(
+	served: ServedAgent,
+	{ operation, tool }: RunTool,
+	input: unknown,
+	ctx: ServerContext,
+): Promise<Answer> {
+	const read = await readArguments(tool, input);
+	if (!read.ok) return textResult(read.error.message, true);
+	const { text, session: name } = v.parse(given, read.value);
+	if (operation === 'start') return start(served, await openSession(served, name), text);
+	if (operation === 'ask') return ask(served, { name, text }, tool.name, ctx);
+	const session = await openSession(served, name);
+	if (operation === 'cancel') await session.ask((one) => one.cancel(served.caller), true);
+	return toResult(await look(served, session, ctx));
+}
+
+/**
+ * Finds the session of an operation: the one that the client names, else that of the address, else a new one. Throws
+ * `not_found` for the session of another owner or agent.
+ */
+async function openSession(served: ServedAgent, name: string | undefined): Promise<ServedSession> {
+	const session = served.findSession(name ?? served.sessionName);
+	if (session.create === undefined) await readState(served, session);
+	return session;
+}
+
+async function readState({ agent, caller }: ServedAgent, session: ServedSession): Promise<SessionState> {
+	const state = await session.ask((one) => one.state(caller), true);
+	if (state.agent !== agent.name) throw new RunletError('not_found', 'There is no such session.');
+	return state;
+}
+
+async function start({ caller }: ServedAgent, session: ServedSession, text: string): Promise<Answer> {
+	const input = { text, sender: caller.owner, transport: 'mcp', create: session.create };
+	const outcome = await session.ask((one) => one.send(caller, input, { delivery: 'accepted' }), false);
+	if (outcome.kind !== 'accepted') throw new Error(`A session answered a message by ${outcome.kind}.`);
+	const { runId } = outcome;
+	const said = `Started. agent_get with session ${session.id} has the answer when it is done.`;
+	return toResult({ sessionId: session.id, runId, status: 'running' }, said);
+}
+
+/** Sends a message, or the answers to what an earlier round asked, and follows the run. */
+async function ask(
+	served: ServedAgent,
+	{ name, text }: { readonly name: string | undefined; readonly text: string },
+	tool: string,
+	ctx: ServerContext,
+): Promise<Answer> {
+	const { caller } = served;
+	const state = ctx.mcpReq.requestState<string>();
+	if (state !== undefined) return goOn(served, state, tool, ctx);
+	const session = await openSession(served, name);
+	const input = { text, sender: caller.owner, transport: 'mcp', create: session.create };
+	const outcome = await session.ask((one) => one.send(caller, input, stream), false);
+	return followRun(served, session, outcome, { tool, ctx });
+}
+
+/** What comes back with answers: the session and the run that asked. Both are looked up again, for the same owner. */
+const stateForm = /^run\.([0-9a-f]{64})\.([\w-]{1,100})$/;
+
+async function goOn(served: ServedAgent, state: string, tool: string, ctx: ServerContext): Promise<Answer> {
+	const { caller } = served;
+	const [, id, runId] = stateForm.exec(state) ?? [];
+	if (id === undefined || runId === undefined) throw createInvalid('requestState: not one of this server.');
+	const session = served.findSession(id);
+	const { run, question, toolCalls = [] } = await readState(served, session);
+	if (run?.id !== runId || (question === undefined && toolCalls.length === 0))
+		throw createInvalid('requestState: this run does not wait for an answer any more. See agent_get.');
+	const asked = listAsked(question, toolCalls);
+	if (question !== undefined) {
+		const said = readAnswer(ctx, question.callId, toAnswerKind({ for: 'answer', options: question.options }));
+		if (said === undefined) return toResult(await look(served, session, ctx));
+		const text = said.isRefused ? 'decline' : String(said.value);
+		const answer = { text, sender: caller.owner, transport: 'mcp' };
+		const outcome = await session.ask((one) => one.answer(caller, answer, stream), false);
+		return followRun(served, session, outcome, { tool, ctx });
+	}
+	const answers = Object.entries(asked).flatMap(([key, { for: waitsFor }]): readonly CallAnswer[] => {
+		const said = readAnswer(ctx, key, waitsFor);
+		if (said === undefined) return [];
+		if (waitsFor === 'approval') return [{ id: key, approve: !said.isRefused }];
+		const refused = { id: key, output: 'A person declined to do this.', isError: true };
+		return [said.isRefused ? refused : { id: key, output: said.value }];
+	});
+	if (answers.length === 0) return toResult(await look(served, session, ctx));
+	const outcome = await session.ask((one) => one.submit(caller, answers, stream), false);
+	return followRun(served, session, outcome, { tool, ctx });
+}
+
+/** How a run is followed. */
+interface Following {
+	/** The name of the tool that the client has called. */
+	readonly tool: string;
+	readonly ctx: ServerContext;
+}
+
+/** Follows a run to its end, and tells the client what goes on. The run goes on without a client that leaves. */
+async function followRun(
+	served: ServedAgent,
+	session: ServedSession,
+	outcome: RunOutcome,
+	{ tool, ctx }: Following,
+): Promise<Answer> {
+	if (outcome.kind !== 'stream') return toResult(await look(served, session, ctx));
+	return toAnswer(await readRun(session.id, outcome.stream, ctx.mcpReq.signal, createTell(ctx, tool)), session, ctx);
+}
+
+/** A run, and what it waits for as its session has it. */
+interface Followed extends RunShown {
+	readonly question?: Question;
+	readonly toolCalls?: readonly WaitingCall[];
+}
+
+async function readRun(sessionId: string, bytes: Bytes, signal: AbortSignal, tell?: Tell): Promise<Followed> {
+	let runId: string | undefined;
+	let text = '';
+	for await (const event of readLines<RunEvent>(bytes, signal)) {
+		if (event.type === 'run.started') runId = event.runId;
+		if (event.type === 'step') text = event.text;
+		if (event.type === 'note') await tell?.(event.label, event.detail);
+		if (event.type === 'tool_use_start') await tell?.('Calls', event.name);
+		const end = toEnd(event);
+		if (end !== undefined) return { sessionId, runId, ...(text !== '' && { text }), ...end };
+	}
+	return { sessionId, runId, status: 'running' };
+}
+
+function toEnd(event: RunEvent): (Partial<Followed> & Pick<Followed, 'status'>) | undefined {
+	switch (event.type) {
+		case 'done':
+			return { status: 'completed', text: event.text, usage: { ...event.usage } };
+		case 'awaiting':
+			return { status: event.status, question: event.question, toolCalls: event.toolCalls };
+		case 'halted':
+			return { status: 'halted', text: event.reason };
+		case 'cancelled':
+			return { status: 'cancelled' };
+		case 'error':
+			return { status: 'error', error: { code: event.code, message: event.message } };
+		default:
+			return undefined;
+	}
+}
+
+/** Answers with what came of a run; or asks the client for what the run waits for, where a person can be asked. */
+function toAnswer({ question, toolCalls, ...shown }: Followed, session: ServedSession, ctx: ServerContext): Answer {
+	const asked = listAsked(question, toolCalls);
+	const isAsking = Object.keys(asked).length > 0 && shown.runId !== undefined;
+	if (isAsking && canElicit(ctx)) return askClient(asked, `run.${session.id}.${shown.runId}`);
+	return toResult({ ...shown, ...showPending(question, toolCalls) });
+}
+
+/** The most questions of one round. The others are asked in the next one. */
+const mostAsked = 8;
+
+/** Lists what a run waits for: the question of a tool first, which stops all else. */
+function listAsked(
+	question: Question | undefined,
+	toolCalls: readonly WaitingCall[] = [],
+): Readonly<Record<string, Asked>> {
+	if (question !== undefined) {
+		const { callId, question: said, options } = question;
+		return { [callId]: { for: 'answer', tool: '', input: {}, question: said, options } };
+	}
+	const calls = toolCalls.slice(0, mostAsked).map(({ id, name, input, kind }): readonly [string, Asked] => {
+		return [id, { for: kind === 'approval' ? 'approval' : 'result', tool: name, input }];
+	});
+	return Object.fromEntries(calls);
+}
+
+function showPending(
+	question: Question | undefined,
+	toolCalls: readonly WaitingCall[] = [],
+): Pick<RunShown, 'pending'> {
+	const calls = toolCalls.map(({ id, name, input, kind = 'result' }) => ({
+		callId: id,
+		waitsFor: kind,
+		tool: name,
+		input,
+	}));
+	const asked = question === undefined ? [] : [{ ...question, waitsFor: 'answer' }];
+	const pending = [...asked, ...calls];
+	return pending.length === 0 ? {} : { pending };
+}
+
+/** Shows how far a session is, with the answer of its newest run if that has ended. */
+async function look(served: ServedAgent, session: ServedSession, { mcpReq }: ServerContext): Promise<RunShown> {
+	const { caller } = served;
+	const { status, run, error, question, toolCalls } = await readState(served, session);
+	const about = { sessionId: session.id, runId: run?.id, status: run?.status ?? status };
+	if (status === 'running' || run === undefined) return about;
+	const events = await session.ask((one) => one.events(caller, undefined, stream.format), true);
+	const ended = events && (await readRun(session.id, events, mcpReq.signal));
+	const { text, usage } = ended ?? {};
+	return {
+		...about,
+		...(text !== undefined && { text }),
+		...(usage && { usage }),
+		...(error && { error }),
+		...showPending(question, toolCalls),
+	};
+}
+
+/** Writes what is known of a run as text and as structured content. */
+function toResult(shown: RunShown, said = describeRun(shown)): CallToolResult {
+	const structuredContent = Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
+	return { ...textResult(said, shown.status === 'error'), structuredContent };
+}
+
+function describeRun({ sessionId, status, text, error, pending }: RunShown): string {
+	if (status === 'error') return error?.message ?? 'The run failed.';
+	if (status === 'running') return `The agent works on it. Ask again with agent_get, session ${sessionId}.`;
+	if (pending !== undefined) {
+		const waits = pending.map((one) => JSON.stringify(one)).join('\n');
+		const how = `A person answers it on the page, or over HTTP: POST /v1/sessions/${sessionId}/answer for a question, /tool-results for calls. Then agent_get, session ${sessionId}, has the answer.`;
+		return [text, `The agent waits for a person:\n${waits}`, how].filter((one) => one !== undefined).join('\n\n');
+	}
+	return text ?? (status === 'cancelled' ? 'The run was stopped.' : `There is no answer (${status}).`);
+}

@@ -1,0 +1,11 @@
+/** The used part of the protocol's server, as a module of its own. The package holds a copy of it (scripts/pack/copies.ts). */
+export {
+	createMcpHandler,
+	inputRequired,
+	inputResponse,
+	McpServer,
+	MissingRequiredClientCapabilityError,
+	ProtocolError,
+	ProtocolErrorCode,
+} from '@modelcontextprotocol/server';
+export { SkillsExtension } from '@modelcontextprotocol/server/ext/skills';

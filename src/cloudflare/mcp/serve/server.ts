@@ -1,0 +1,58 @@
+import type { ServedAgent } from '../../agent/mcp.ts';
+import { listToolNames } from '../../agent/tool-names.ts';
+import { version } from '../../wire/version.ts';
+import { orProtocolError } from './failure.ts';
+import { servePrompts } from './prompts.ts';
+import { createRunTools, type RunTool } from './run-tools.ts';
+import { callRunTool } from './runs.ts';
+import { McpServer } from './sdk.ts';
+import { serveSkills } from './skills.ts';
+import { createAgentTools, describeTool } from './tools.ts';
+
+/** How long a client may keep a list, in milliseconds. */
+const listMs = 60_000;
+
+/** The SDK declares otherwise what it does not send here. */
+const unwatched = { listChanged: false };
+
+/** Creates the MCP server of an agent for one request. */
+export function createAgentServer(served: ServedAgent): McpServer {
+	const { agent } = served;
+	const hint = { ttlMs: listMs, cacheScope: 'private' } as const;
+	const server = new McpServer(
+		{ name: agent.name, title: agent.name, version },
+		{
+			// Each request stands alone, so nobody is told of a change.
+			capabilities: { tools: unwatched, logging: {}, ...(served.skills && { resources: unwatched }) },
+			instructions: `${agent.description} Its own tools run one call each; ask and agent_start give it a task.`,
+			cacheHints: { 'tools/list': hint, 'prompts/list': hint, 'resources/list': hint, 'server/discover': hint },
+		},
+	);
+	serveTools(server, served);
+	if (served.skills !== undefined) {
+		servePrompts(server, served.skills);
+		serveSkills(server, served.skills);
+	}
+	return server;
+}
+
+function serveTools({ server }: McpServer, served: ServedAgent): void {
+	const tools = createAgentTools(served, (result, schema) => server.projectCallToolResult(result, schema));
+	const runTools = createRunTools(served.agent.name, listToolNames(served.agent));
+	server.setRequestHandler('tools/list', async () => {
+		const own = await orProtocolError(() => tools.list());
+		return { tools: [...own.map(describeTool), ...runTools.map(describeRunTool)] };
+	});
+	server.setRequestHandler('tools/call', async ({ params }, ctx) => {
+		const runTool = runTools.find(({ tool }) => tool.name === params.name);
+		if (runTool !== undefined) return orProtocolError(() => callRunTool(served, runTool, params.arguments, ctx));
+		return orProtocolError(() => tools.call(params, ctx));
+	});
+}
+
+function describeRunTool({ tool: { name, description, inputSchema, outputSchema }, annotations }: RunTool) {
+	return {
+		...describeTool({ name, description, inputSchema, outputSchema, isRepeatable: false }),
+		...(annotations && { annotations }),
+	};
+}

@@ -1,0 +1,168 @@
+import type {
+	CallToolRequestParams,
+	CallToolResult,
+	InputRequiredResult,
+	Tool as McpTool,
+	Server,
+	ServerContext,
+} from '@modelcontextprotocol/server';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { providerName } from '../../../core/tool/index.ts';
+import type { ServedAgent, ServedSession } from '../../agent/mcp.ts';
+import type { ListedTool, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
+import { type AnswerKind, askClient, canElicit, readAnswer, toAnswerKey, toAnswerKind } from './elicit.ts';
+import { createInvalid } from './failure.ts';
+import { readLines } from './lines.ts';
+import { createTell } from './progress.ts';
+import { textResult, toCallResult } from './result.ts';
+import { MissingRequiredClientCapabilityError } from './sdk.ts';
+
+type Waits = Extract<OutsideEnd, { readonly type: 'waits' }>;
+
+/** The tools of an agent, called in one session of the caller. */
+export interface AgentTools {
+	list(): Promise<readonly ListedTool[]>;
+	call(params: CallToolRequestParams, ctx: ServerContext): Promise<CallToolResult | InputRequiredResult>;
+}
+
+/**
+ * Creates the tools of an agent. They run in the session that the address names, or else in one that all calls share.
+ *
+ * @param project writes a result as the revision of the client has it
+ */
+export function createAgentTools(
+	{ agent, caller, sessionName = usualSession, findSession }: ServedAgent,
+	project: Server['projectCallToolResult'],
+): AgentTools {
+	const session = findSession(sessionName);
+	const list = () => session.ask((one) => one.tools(caller, agent.name, session.create), true);
+	return {
+		list,
+		call: async (params, ctx) => {
+			const end = await begin({ agent: agent.name, caller, session }, params, ctx);
+			if (end.type === 'failed') throw new RunletError(end.code, end.message);
+			if (end.type === 'waits') return toQuestion(end, params, ctx);
+			const tool = await findTool(params.name, { agent, list });
+			return project(await toCallResult(end, tool), tool.outputSchema);
+		},
+	};
+}
+
+/** The name of the session in which the tools of an agent run if the address names none. */
+const usualSession = 'mcp';
+
+/** Describes a tool. Nothing is said of what is not known: whether it only reads, or what it reaches. */
+export function describeTool({
+	name,
+	description,
+	inputSchema,
+	outputSchema,
+	metadata,
+	isRepeatable,
+}: ListedTool): McpTool {
+	const title = metadata?.title;
+	return {
+		name: toToolName(name),
+		...(typeof title === 'string' && { title }),
+		...(description !== undefined && { description }),
+		inputSchema: { ...inputSchema, type: 'object' },
+		...(outputSchema !== undefined && { outputSchema: { ...outputSchema } }),
+		...(isRepeatable && { annotations: { idempotentHint: true } }),
+	};
+}
+
+/** The names that the protocol allows. */
+const allowedName = /^[\w.-]{1,128}$/;
+
+/** Returns the name that clients see: the tool's own, or the one that providers of models see. */
+function toToolName(name: string): string {
+	return allowedName.test(name) ? name : providerName(name);
+}
+
+/** The output schema decides about the form of the result. Only a tool that was loaded costs a further question. */
+async function findTool(name: string, { agent, list }: Pick<ServedAgent, 'agent'> & Pick<AgentTools, 'list'>) {
+	const isNamed = (tool: { readonly name: string }): boolean => tool.name === name || toToolName(tool.name) === name;
+	return agent.tools.find(isNamed) ?? (await list()).find(isNamed) ?? { name, outputSchema: undefined };
+}
+
+interface Place {
+	readonly agent: string;
+	readonly caller: ServedAgent['caller'];
+	readonly session: ServedSession;
+}
+
+/** Runs the call and passes its notes on, up to its end. */
+async function begin(
+	{ agent, caller, session }: Place,
+	{ name, arguments: input = {} }: CallToolRequestParams,
+	ctx: ServerContext,
+): Promise<OutsideEnd> {
+	const state = readState(ctx);
+	const answer = state && readAnswer(ctx, state.key, state.kind);
+	if (state !== undefined && answer === undefined)
+		return { type: 'result', output: 'Not run: nobody has answered.', isError: true };
+	const call = {
+		agent,
+		tool: name,
+		input,
+		canAsk: canElicit(ctx),
+		...(state !== undefined && answer !== undefined && { answer: { waiting: state.waiting, ...answer } }),
+	};
+	const bytes = await session.ask((one) => one.callTool(caller, call, session.create), false);
+	const tell = createTell(ctx, name);
+	for await (const line of readLines<OutsideLine>(bytes, ctx.mcpReq.signal)) {
+		if (line.type !== 'note') return line;
+		await tell(line.label, line.detail);
+	}
+	throw new RunletError('interrupted', `${name} was cut off, so it is not known whether it was carried out.`);
+}
+
+/**
+ * What the client sends back with an answer: how it is read, the name of its question, and that of the call that waits,
+ * which only its session can make.
+ */
+const stateForm = /^(approval|result|answer|form|link)\.([\w-]{1,64})\.([0-9a-f]{32})$/;
+const kinds: readonly AnswerKind[] = ['approval', 'result', 'answer', 'form', 'link'];
+
+interface WaitingState {
+	readonly kind: AnswerKind;
+	readonly waiting: string;
+	readonly key: string;
+}
+
+function readState({ mcpReq }: ServerContext): WaitingState | undefined {
+	const state = mcpReq.requestState<string>();
+	if (state === undefined) return undefined;
+	const [, given, key, waiting] = stateForm.exec(state) ?? [];
+	const kind = kinds.find((one) => one === given);
+	if (kind === undefined || waiting === undefined || key === undefined)
+		throw createInvalid('requestState: not one of this server.');
+	return { kind, waiting, key };
+}
+
+function toQuestion(
+	end: Waits,
+	{ name, arguments: input = {} }: CallToolRequestParams,
+	{ mcpReq }: ServerContext,
+): CallToolResult | InputRequiredResult {
+	const { for: waitsFor, waiting, question, options } = end;
+	const asked = { for: waitsFor, tool: name, input, question, options };
+	if (waiting === undefined) {
+		const refusal = describeRefusal(end, name);
+		// Revision 2026-07-28 has an error for this; a client of the other one gets it as a result that its model reads.
+		if (mcpReq.envelope === undefined) return textResult(refusal, true);
+		throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { elicitation: { form: {} } } }, refusal);
+	}
+	const key = toAnswerKey(asked);
+	return askClient({ [key]: asked }, `${toAnswerKind(asked)}.${key}.${waiting}`);
+}
+
+/** Tells a client that cannot show a form what to do instead. */
+function describeRefusal({ for: waitsFor, question }: Waits, name: string): string {
+	const why = {
+		approval: `${name} was not run: a person has to allow it`,
+		result: `${name} was not run: a person has to do it by hand`,
+		answer: `${name} asks a person: ${question ?? ''}\nIts call was given up`,
+	}[waitsFor];
+	return `${why}, and this client cannot ask one (elicitation, revision 2026-07-28). Give the task to the agent instead, by its tool ask or agent_start, and answer what waits on the page or over HTTP: POST /v1/sessions/ID/tool-results or /answer.`;
+}

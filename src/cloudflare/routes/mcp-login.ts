@@ -1,0 +1,77 @@
+import { Hono } from 'hono';
+import { html } from 'hono/html';
+import { RunletError } from '../../core/ground/errors.ts';
+import { findServer } from '../agent/mcp-servers/find.ts';
+import type { Runtime } from '../agent/runtime.ts';
+import { readConfig } from '../config/config.ts';
+import { log, toFailureFields } from '../log.ts';
+import { reach } from '../objects/reach.ts';
+import { takeValue } from '../objects/result.ts';
+import { finishLogin, getClientMetadata } from '../wire/operations/mcp.ts';
+import type { RouteEnv } from './identity.ts';
+import { assertMcp } from './mcp.ts';
+import { serveOperation } from './operation.ts';
+import { assertStrangerRate } from './rate.ts';
+import { refuseMethod } from './request.ts';
+
+/** The longest query that a login page sends back. */
+const longestQuery = 8_000;
+
+/**
+ * What login pages ask of this Worker: who it is, and to take back who logged in. A browser that comes back has no key. Its
+ * `state` says whose login it is, and only this Worker can have made it.
+ */
+export function mcpLoginRoute(runtime: Runtime) {
+	const { agents } = runtime;
+	return new Hono<RouteEnv>()
+		.get('/client.json', serveOperation(getClientMetadata), async (c) => {
+			const described = await assertMcp(runtime).describeClient(readConfig(c.env));
+			if (described === undefined)
+				throw new RunletError(
+					'not_found',
+					'There is no such document on a laptop, where no login page could read it, and without PUBLIC_URL.',
+				);
+			return c.json(described);
+		})
+		.all('/client.json', refuseMethod('GET'))
+		.get('/callback', serveOperation(finishLogin), async (c) => {
+			const mcp = assertMcp(runtime);
+			const config = readConfig(c.env);
+			const { searchParams: query, search } = new URL(c.req.url);
+			// Who has no link may not keep this Worker busy.
+			await assertStrangerRate(c);
+			c.header('cache-control', 'no-store');
+			if (search.length > longestQuery) return c.html(writePage('The address is too long.'), 400);
+			const finished = await mcp.finishLogin(config, query, (owner, name) =>
+				findServer(name, { config, agents, owner }),
+			);
+			if ('problem' in finished) return c.html(writePage(finished.problem), 400);
+			const { owner, server, sessions } = finished;
+			await Promise.all(sessions.map((session) => tellSession(config, { session, owner, server })));
+			return c.html(writePage(`You are logged in to ${server}. You can close this window.`));
+		})
+		.all('/callback', refuseMethod('GET'));
+}
+
+/** Lets a session go on that waits for the login. What fails is said by the session itself, when it is asked. */
+async function tellSession(
+	{ sessions }: ReturnType<typeof readConfig>,
+	{ session, owner, server }: { readonly session: string; readonly owner: string; readonly server: string },
+): Promise<void> {
+	try {
+		const tell = () => sessions.get(sessions.idFromString(session)).loggedIn({ owner }, server);
+		takeValue(await reach(tell, { what: 'This session', isSafe: true }));
+	} catch (error) {
+		log('warn', 'mcp.session_not_told', { 'runlet.mcp.server': server, ...toFailureFields(error) });
+	}
+}
+
+function writePage(text: string) {
+	return html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Runlet</title>
+<p>${text}</p>
+</html>`;
+}

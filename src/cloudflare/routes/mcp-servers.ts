@@ -1,0 +1,185 @@
+import { type Context, Hono } from 'hono';
+import { RunletError } from '../../core/ground/errors.ts';
+import type { McpSupport } from '../agent/mcp.ts';
+import {
+	assertServerName,
+	listKeptServerSecrets,
+	readStoredServer,
+	type ServerBody,
+	toStoredServer,
+} from '../agent/mcp-servers/definition.ts';
+import { type FoundServer, findServer, listDeclarers } from '../agent/mcp-servers/find.ts';
+import { isLoggedIn } from '../agent/mcp-servers/login-state.ts';
+import { openSecrets, sealSecrets } from '../agent/registered-secrets.ts';
+import type { Runtime } from '../agent/runtime.ts';
+import { readConfig } from '../config/config.ts';
+import { askRegistry, type Entry, type RegistryApi } from '../objects/directory/registry-api.ts';
+import type { shownServer, shownServerDetails } from '../wire/mcp.ts';
+import * as operations from '../wire/operations/mcp.ts';
+import type { Shown } from '../wire/shown.ts';
+import { getOwner, type RouteEnv } from './identity.ts';
+import { assertMcp } from './mcp.ts';
+import { serveOperation } from './operation.ts';
+import { refuseMethod } from './request.ts';
+
+type Ctx = Context<RouteEnv>;
+
+/** The most servers of an owner. */
+const mostServers = 50;
+
+/** How often a definition is tried again that somebody else changed meanwhile. */
+const mostTries = 5;
+
+/** `/v1/mcp`: the MCP servers of an owner and of the agents, their tools and logins (docs/mcp.md). */
+export function mcpServersRoute(runtime: Runtime) {
+	const { agents } = runtime;
+	const about = (c: Ctx) => ({ config: readConfig(c.env), agents, owner: getOwner(c) });
+	const find = async (c: Ctx, name: string): Promise<{ mcp: McpSupport; server: FoundServer }> => {
+		const mcp = assertMcp(runtime);
+		const server = await findServer(name, about(c));
+		if (server === undefined) throw noSuchServer();
+		return { mcp, server };
+	};
+	const showDetails = async (c: Ctx, name: string): Promise<Shown<typeof shownServerDetails>> => {
+		const { mcp, server } = await find(c, name);
+		const shown = (await listShown(c, agents)).find((one) => one.name === name);
+		if (shown === undefined) throw noSuchServer();
+		const inspected = await mcp.inspect(readConfig(c.env), server);
+		if ('problem' in inspected) return { ...shown, problem: inspected.problem };
+		return {
+			...shown,
+			tools: inspected.tools.map((tool) => ({ ...tool, isChanged: tool.differences !== undefined })),
+		};
+	};
+	return new Hono<RouteEnv>()
+		.get('/', serveOperation(operations.listServers), async (c) => c.json({ servers: await listShown(c, agents) }))
+		.all('/', refuseMethod('GET'))
+		.get('/:name', serveOperation(operations.getServer), async (c) => c.json(await showDetails(c, c.req.param('name'))))
+		.put('/:name', serveOperation(operations.putServer), async (c) => {
+			assertMcp(runtime);
+			const name = c.req.param('name');
+			assertServerName(name);
+			assertOwn(runtime, name);
+			const isNew = await putServer(c, name, c.req.valid('json'));
+			const shown = (await listShown(c, agents)).find((one) => one.name === name);
+			if (shown === undefined) throw noSuchServer();
+			return c.json(shown, isNew ? 201 : 200);
+		})
+		.delete('/:name', serveOperation(operations.deleteServer), async (c) => {
+			const name = c.req.param('name');
+			assertOwn(runtime, name);
+			const removed = await ask(c, (one) => one.removeEntry('mcp', name));
+			await forget(c, name);
+			if (!removed) throw noSuchServer();
+			return c.body(null, 204);
+		})
+		.all('/:name', refuseMethod('GET', 'PUT', 'DELETE'))
+		.post('/:name/accept', serveOperation(operations.acceptTools), async (c) => {
+			const name = c.req.param('name');
+			const { mcp, server } = await find(c, name);
+			await mcp.acceptTools(readConfig(c.env), server, c.req.valid('json').tools);
+			return c.json(await showDetails(c, name));
+		})
+		.all('/:name/accept', refuseMethod('POST'))
+		.post('/:name/login', serveOperation(operations.startLogin), async (c) => {
+			const { mcp, server } = await find(c, c.req.param('name'));
+			const url = await mcp.startLogin(readConfig(c.env), server);
+			c.header('cache-control', 'no-store');
+			return c.json(url === undefined ? { isLoggedIn: true } : { url: url.href, isLoggedIn: false });
+		})
+		.delete('/:name/login', serveOperation(operations.endLogin), async (c) => {
+			const { server } = await find(c, c.req.param('name'));
+			await ask(c, (one) => one.removeEntry('mcp-login', server.name));
+			return c.body(null, 204);
+		})
+		.all('/:name/login', refuseMethod('POST', 'DELETE'));
+}
+
+function ask<T>(c: Ctx, call: (one: RegistryApi) => Promise<T>): Promise<T> {
+	return askRegistry(readConfig(c.env).directories, getOwner(c), call);
+}
+
+/** Throws `conflict` for a name that agents use: it is their server for all owners. */
+function assertOwn({ agents }: Runtime, name: string): void {
+	const [agent] = listDeclarers(agents, name);
+	if (agent === undefined) return;
+	throw new RunletError('conflict', `name: ${name} is a server of the agent ${agent}. Choose another name.`, {
+		field: 'name',
+	});
+}
+
+/** Removes what is kept beside a server: the login, and the tools that were accepted. */
+async function forget(c: Ctx, name: string): Promise<void> {
+	await ask(c, (one) => one.removeEntry('mcp-login', name));
+	await ask(c, (one) => one.removeEntry('mcp-tools', name));
+}
+
+/** Stores a definition, and returns whether there was none of the name. Throws before anything is stored. */
+async function putServer(c: Ctx, name: string, body: ServerBody): Promise<boolean> {
+	const config = readConfig(c.env);
+	const about = { owner: getOwner(c), kind: 'mcp', name } as const;
+	for (let tries = 1; tries <= mostTries; tries++) {
+		const before = await ask(c, (one) => one.getEntry('mcp', name));
+		const stored = before && readStoredServer(before);
+		const wanted = stored === undefined ? [] : listKeptServerSecrets(stored, body);
+		const opened = before === undefined || wanted.length === 0 ? {} : await openSecrets(config, about, before);
+		const kept = Object.entries(opened ?? {}).filter(([secret]) => wanted.includes(secret));
+		const secrets = { ...Object.fromEntries(kept), ...body.secrets };
+		const definition = JSON.stringify(toStoredServer(body, secrets));
+		const sealed = await sealSecrets(config, about, secrets);
+		// What was accepted of another server, or granted to it, is not this one's.
+		if (stored === undefined || stored.url !== body.url) await forget(c, name);
+		const change = { kind: 'mcp', name, definition, sealed, replaces: before?.version, most: mostServers } as const;
+		const outcome = await ask(c, (one) => one.putEntry(change));
+		if (outcome === 'stored') return before === undefined;
+		if (outcome === 'full')
+			throw new RunletError('conflict', `There are ${mostServers} servers, which is the most. Remove one first.`);
+	}
+	throw new RunletError(
+		'conflict',
+		'The server was changed by somebody else at the same time. Read it, and try again.',
+	);
+}
+
+/** Lists the servers of the agents and of the owner by name, without their secrets. */
+async function listShown(c: Ctx, agents: Runtime['agents']): Promise<Shown<typeof shownServer>[]> {
+	const [entries, logins] = await Promise.all([
+		ask(c, (one) => one.listEntries('mcp')),
+		ask(c, (one) => one.listEntries('mcp-login')),
+	]);
+	const login = (server: { readonly name: string; readonly url: string; readonly auth?: unknown }) => {
+		if (server.auth === undefined) return {};
+		return {
+			isLoggedIn: isLoggedIn(
+				logins.find(({ name }) => name === server.name),
+				server,
+			),
+		};
+	};
+	const declared = new Map(agents.flatMap(({ mcp = [] }) => mcp).map((server) => [server.name, server]));
+	const ofAgents = [...declared.values()].map((server) => ({
+		...server,
+		from: 'agent' as const,
+		agents: listDeclarers(agents, server.name),
+		...login(server),
+	}));
+	const own = entries
+		.filter(({ name }) => !declared.has(name))
+		.map((entry) => ({ ...toShown(entry), ...login({ name: entry.name, ...readStoredServer(entry) }) }));
+	return [...ofAgents, ...own].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function toShown(entry: Entry) {
+	const { name, createdAt, updatedAt } = entry;
+	return {
+		name,
+		from: 'owner' as const,
+		...readStoredServer(entry),
+		createdAt: new Date(createdAt).toISOString(),
+		updatedAt: new Date(updatedAt).toISOString(),
+	};
+}
+
+function noSuchServer(): RunletError {
+	return new RunletError('not_found', 'There is no such server.');
+}

@@ -1,0 +1,21 @@
+/** What `import … from 'runlet/cloudflare'` gives: Runlet as a Worker on Cloudflare, or as a part of one. */
+
+// By `*`, so that a project can add to the interface: `declare module 'runlet/cloudflare' { interface Env { … } }`.
+export * from '../../core/ground/env.ts';
+export { type Agent, type AgentDefinition, defineAgent } from '../agent/define.ts';
+export type { SkillSource } from '../agent/skill-source.ts';
+export type { WebhookMapping, WebhookMappings, WebhookMessage, WebhookOptions } from '../agent/webhook-mapping.ts';
+export type { Account, Authenticate } from '../auth/account.ts';
+export { findKey } from '../auth/find-key.ts';
+export { createKey, formatKeys, type KeyOptions, type KeyRecord, type NewKey, parseKeys } from '../auth/key.ts';
+export { publishSkills, type SkillTexts } from '../objects/publisher/publish-skills.ts';
+export { commentMark, type WebhookEvent } from '../wire/protocols/webhooks/index.ts';
+export { createRunlet, type ObjectClass, type Runlet } from './create.ts';
+export type { RunletOptions } from './options.ts';
+export {
+	type CompletionResponseOptions,
+	toCompletionResponse,
+	toUiResponse,
+	type UiResponseOptions,
+} from './translate.ts';
+export { type VerifyWebhookOptions, verifyWebhook } from './webhook.ts';

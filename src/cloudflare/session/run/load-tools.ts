@@ -1,0 +1,50 @@
+import type { ChatOptions } from '../../../core/chat/index.ts';
+import { providerName, type Tool } from '../../../core/tool/index.ts';
+import type { Agent } from '../../agent/define.ts';
+import type { McpConnections } from '../../agent/mcp.ts';
+import { listToolNames } from '../../agent/tool-names.ts';
+import { loadUserTools } from '../../agent/user-tools/load.ts';
+import type { Config } from '../../config/config.ts';
+
+/** What is added to an agent's own tools in a session. */
+interface Added {
+	readonly config: Config;
+	readonly owner: string;
+	/** The names of the client's tools. */
+	readonly clientTools: readonly string[];
+	readonly connections: McpConnections | undefined;
+}
+
+/**
+ * Creates the loader of a run: the HTTP tools of the owner, as they are when the run begins, and the tools of MCP servers,
+ * as they are before each turn. Of two tools with one name the first is offered: the agent's, the client's, the owner's, a
+ * server's. Nothing if the agent has none of these.
+ */
+export function createToolLoader(
+	agent: Agent,
+	{ config, owner, clientTools, connections }: Added,
+): ChatOptions['loadTools'] {
+	if (agent.userTools !== true && connections === undefined) return undefined;
+	const taken = new Set([...listToolNames(agent), ...clientTools.map(providerName)]);
+	let ofOwner: Promise<readonly Tool[]> | undefined;
+	let known: readonly Tool[] = [];
+	return async (warn) => {
+		ofOwner ??= agent.userTools === true ? loadUserTools(config, owner, taken) : Promise.resolve([]);
+		const [own, served = []] = await Promise.all([ofOwner, connections?.loadTools(warn)]);
+		const loaded = keepFirst([...own, ...served], taken);
+		// The same list says that nothing changed.
+		const isSame = loaded.length === known.length && loaded.every((tool, index) => tool === known[index]);
+		if (!isSame) known = loaded;
+		return known;
+	};
+}
+
+function keepFirst(tools: readonly Tool[], taken: ReadonlySet<string>): readonly Tool[] {
+	const seen = new Set(taken);
+	return tools.filter(({ name }) => {
+		const shown = providerName(name);
+		const isNew = !seen.has(shown);
+		seen.add(shown);
+		return isNew;
+	});
+}

@@ -1,0 +1,257 @@
+import type { Message, RunEvent } from '../../../core/chat/index.ts';
+import { prepareSingleCalls } from '../../../core/chat/single-call.ts';
+import { close } from '../../../core/chat/sse.ts';
+import type { CallsOutcome } from '../../../core/chat/tool-calls.ts';
+import { toHex } from '../../../core/ground/bytes.ts';
+import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
+import { storeChanges } from '../../../core/tool/state.ts';
+import { inMemory } from '../../../core/workspace/index.ts';
+import { logUnexpected } from '../../log.ts';
+import type { ListedTool, OutsideAnswer, OutsideCall, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
+import type { Bytes } from '../../objects/result.ts';
+import type { SessionFiles } from '../files/session-files.ts';
+import type { WaitingCallRecord } from '../store/waiting-calls.ts';
+import type { Connections } from './connections.ts';
+import { createChatOptions, type RunnerOptions } from './prepare.ts';
+
+/** Calls that run at a time. */
+const mostAtOnce = 32;
+/** Lines that wait for a slow reader. Further notes are left out. */
+const mostLines = 1_000;
+/** Milliseconds in which the object learns that its reader has left. */
+const beatMs = 1_000;
+/** Characters of the conversation that a tool may read. */
+const historyCharacters = 1_000_000;
+
+/** What calls from outside of a run share with the runs of a session. */
+interface OutsideOptions extends RunnerOptions {
+	readonly files: SessionFiles;
+	readonly connections: Pick<Connections, 'take' | 'rest'>;
+}
+
+/** Calls of the agent's tools that come from outside of a run, such as those of MCP clients (docs/mcp.md). */
+export class OutsideCalls {
+	readonly #options: OutsideOptions;
+	/** The calls that run now. */
+	readonly #running = new Set<AbortController>();
+	/** Settles with the last call of a sequential tool. */
+	#alone: Promise<unknown> = Promise.resolve();
+
+	constructor(options: OutsideOptions) {
+		this.#options = options;
+	}
+
+	/** Whether calls run now. */
+	get isBusy(): boolean {
+		return this.#running.size > 0;
+	}
+
+	/** Lists the tools that may be called. The session need not exist yet. */
+	async list(about: { readonly agent: string; readonly owner: string }): Promise<readonly ListedTool[]> {
+		const { signal } = new AbortController();
+		const calls = await prepareSingleCalls(this.#createOptions(about), [], signal);
+		const listed = (await calls.list()).map(
+			({ name, description, inputSchema, outputSchema, metadata, retry }): ListedTool => ({
+				name,
+				description,
+				inputSchema,
+				outputSchema,
+				metadata,
+				isRepeatable: retry === 'safe',
+			}),
+		);
+		return JSON.parse(JSON.stringify(listed));
+	}
+
+	/** Runs a call. Its notes are lines as they come, and its end is the last one. Leaving the stream aborts the call. */
+	begin(call: OutsideCall): Bytes {
+		if (this.#running.size >= mostAtOnce) {
+			const message = `session: ${mostAtOnce} calls run here already. Wait for one of them.`;
+			throw new RunletError('overloaded', message, { retryAfter: 1 });
+		}
+		const abort = new AbortController();
+		this.#running.add(abort);
+		const lines = createLines();
+		const work = async (): Promise<OutsideEnd> => {
+			try {
+				return await this.#run(call, abort.signal, lines.add);
+			} catch (thrown) {
+				logUnexpected(thrown);
+				const { code, message } = toRunletError(thrown);
+				return { type: 'failed', code, message };
+			} finally {
+				this.#running.delete(abort);
+				// A server may wait for the answer of a person.
+				this.#options.connections.rest('awaiting');
+			}
+		};
+		void work().then(lines.end);
+		return lines.read(() => abort.abort());
+	}
+
+	/** Stops all calls: the session is being removed. */
+	stop(): void {
+		for (const abort of this.#running) abort.abort();
+	}
+
+	async #run(given: OutsideCall, signal: AbortSignal, add: (line: OutsideLine) => void): Promise<OutsideEnd> {
+		const { store } = this.#options;
+		const { createdAt } = store.session();
+		const assertThere = (): void => {
+			if (store.session().createdAt !== createdAt) throw new RunletError('not_found', 'There is no such session.');
+		};
+		const hash = await hashCall(given);
+		const waited = given.answer && this.#take(given.answer.waiting, hash);
+		if (given.answer !== undefined && waited !== undefined) {
+			const answered = toAnsweredEnd(waited, given.answer);
+			if (answered !== undefined) return answered;
+		}
+		const calls = await prepareSingleCalls(this.#createOptions(store.session()), this.#readHistory(), signal);
+		const tool = calls.find(given.tool);
+		if (tool === undefined)
+			throw new RunletError('invalid_request', `name: there is no tool named ${given.tool.slice(0, 200)}.`, {
+				field: 'name',
+			});
+		const call = { id: waited?.callId ?? `call_${crypto.randomUUID()}`, name: given.tool, input: given.input };
+		const work = (): Promise<CallsOutcome> =>
+			calls.run({
+				call,
+				isApproved: waited?.for === 'approval',
+				answer: toToolAnswer(waited, given.answer),
+				emit: (event) => addNote(event, add),
+				store: (changes, question) => {
+					assertThere();
+					return question === undefined || given.canAsk ? storeChanges(store.state, changes) : undefined;
+				},
+			});
+		const outcome = await (tool.sequential === true ? this.#runAlone(work) : work());
+		return this.#toEnd(outcome, { hash, callId: call.id, canAsk: given.canAsk });
+	}
+
+	/** Waits for the other calls of sequential tools. */
+	#runAlone<T>(work: () => Promise<T>): Promise<T> {
+		const next = this.#alone.then(work);
+		this.#alone = next.catch(() => {});
+		return next;
+	}
+
+	#toEnd(
+		{ results: [result], manual: [waiting], question, answerTo }: CallsOutcome,
+		about: Pick<WaitingCallRecord, 'hash' | 'callId'> & Pick<OutsideCall, 'canAsk'>,
+	): OutsideEnd {
+		if (result !== undefined) {
+			const { output, isError, parts } = result;
+			return { type: 'result', output, isError, parts };
+		}
+		const waitsFor = waiting === undefined ? 'answer' : waiting.kind === 'approval' ? 'approval' : 'result';
+		const asked = { type: 'waits', for: waitsFor, question: question?.question, options: question?.options } as const;
+		return about.canAsk
+			? {
+					...asked,
+					waiting: this.#add({ ...about, for: waitsFor, resume: answerTo && JSON.stringify(answerTo.resume) }),
+				}
+			: asked;
+	}
+
+	#add({ hash, callId, for: waitsFor, resume }: Omit<WaitingCallRecord, 'id'>): string {
+		const id = toHex(crypto.getRandomValues(new Uint8Array(16)));
+		this.#options.store.calls.outside.add({ id, callId, for: waitsFor, hash, resume }, Date.now());
+		return id;
+	}
+
+	#take(id: string, hash: string): WaitingCallRecord {
+		const waited = this.#options.store.calls.outside.take(id, Date.now());
+		if (waited?.hash === hash) return waited;
+		throw new RunletError(
+			'conflict',
+			'This call does not wait for an answer: it was answered, its time is over, or it was another one. Call the tool again.',
+		);
+	}
+
+	#createOptions(about: { readonly agent: string; readonly owner: string }) {
+		const { runtime, store, config, files, connections } = this.#options;
+		const given = { agent: about.agent, owner: about.owner };
+		const options = createChatOptions(runtime, config(), given, store.exists() ? connections.take() : undefined);
+		const facts = { transport: 'mcp', sender: about.owner, attachments: [] };
+		if (!store.exists())
+			return { ...options, skillContext: facts, context: { ...options.context, workspace: inMemory() } };
+		const { id: sessionId, metadata } = store.session();
+		const { workspace } = files;
+		return {
+			...options,
+			skillContext: facts,
+			context: { ...options.context, sessionId, metadata, state: store.state, workspace },
+		};
+	}
+
+	#readHistory(): readonly Message[] {
+		const { messages, summary: from } = this.#options.store;
+		return messages.newest({ from, characters: historyCharacters }).map(({ message }) => message);
+	}
+}
+
+/** The end of a call that a person has answered; nothing for one that goes on now. */
+function toAnsweredEnd(waited: WaitingCallRecord, answer: OutsideAnswer): OutsideEnd | undefined {
+	if (waited.resume !== undefined) return undefined;
+	if (answer.isRefused) return { type: 'result', output: 'A person did not allow this.', isError: true };
+	return waited.for === 'approval' ? undefined : { type: 'result', output: answer.value, isError: false };
+}
+
+/** The answer to a question whose tool takes it. */
+function toToolAnswer(waited: WaitingCallRecord | undefined, answer: OutsideAnswer | undefined) {
+	if (waited?.resume === undefined || answer === undefined) return undefined;
+	const text = answer.isRefused ? 'decline' : String(answer.value);
+	return { callId: waited.callId, text, resume: JSON.parse(waited.resume) };
+}
+
+/** Passes on a note of a call. What else it shows is for the readers of runs. */
+function addNote(event: RunEvent, add: (line: OutsideLine) => void): undefined {
+	if (event.type !== 'note') return;
+	const { label, detail } = event;
+	add({ type: 'note', label, detail });
+}
+
+async function hashCall({ tool, input }: OutsideCall): Promise<string> {
+	const bytes = new TextEncoder().encode(JSON.stringify([tool, input]));
+	return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
+}
+
+/** The lines of a call, from it to its one reader. */
+function createLines() {
+	const encoder = new TextEncoder();
+	const waiting: OutsideLine[] = [];
+	let isDone = false;
+	let wake = (): void => {};
+	return {
+		add: (line: OutsideLine): void => {
+			if (waiting.length >= mostLines) return;
+			waiting.push(line);
+			wake();
+		},
+		end: (line: OutsideEnd): void => {
+			waiting.push(line);
+			isDone = true;
+			wake();
+		},
+		read: (onLeave: () => void): Bytes =>
+			new ReadableStream({
+				type: 'bytes',
+				pull: async (controller) => {
+					if (waiting.length === 0 && !isDone) {
+						let timer: ReturnType<typeof setTimeout> | undefined;
+						await new Promise<void>((resolve) => {
+							wake = resolve;
+							timer = setTimeout(resolve, beatMs);
+						});
+						clearTimeout(timer);
+					}
+					if (waiting.length === 0 && isDone) return close(controller);
+					// An empty line shows whether the reader is still there.
+					if (waiting.length === 0) return controller.enqueue(encoder.encode('\n'));
+					const text = waiting.splice(0).map((line) => `${JSON.stringify(line)}\n`);
+					controller.enqueue(encoder.encode(text.join('')));
+				},
+				cancel: onLeave,
+			}),
+	};
+}

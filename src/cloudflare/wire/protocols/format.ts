@@ -1,0 +1,55 @@
+import { toSse } from '../../../core/chat/sse.ts';
+import { toResponse } from '../../../core/ground/errors.ts';
+import { mcpFailure } from './mcp/error.ts';
+import { runLines } from './mcp/protocol.ts';
+import { refusalResponse } from './openai/error.ts';
+import { type CompletionFormat, chatCompletions } from './openai/protocol.ts';
+import type { Protocol } from './protocol.ts';
+import { uiFailure, uiProtocol } from './ui/protocol.ts';
+import type { UiMessageHead } from './ui/writer.ts';
+
+/**
+ * The protocol of an answer, as data that goes to the session's object with a request. Runlet's own if it is missing.
+ */
+export type Format =
+	| CompletionFormat
+	/** MCP clients. */
+	| { readonly type: 'mcp' }
+	/** AI SDK pages. `isContinued`: the page already has what earlier runs of the answer wrote. */
+	| { readonly type: 'ui'; readonly isContinued?: boolean };
+
+/** What a protocol needs of the session besides the events of a run. */
+export interface ProtocolContext {
+	/** The message of an AI SDK page that a run writes. */
+	readonly uiHead: (run: number, isContinued: boolean) => UiMessageHead;
+}
+
+const own: Protocol = {
+	isSame: true,
+	writer: () => ({ event: toSse, end: () => '' }),
+	closed: ({ code, message }) => `event: closed\ndata: ${JSON.stringify({ type: 'closed', code, message })}\n\n`,
+};
+
+/** Makes the protocol of a format. */
+export function createProtocol(format: Format | undefined, context?: ProtocolContext): Protocol {
+	switch (format?.type) {
+		case 'chat.completions':
+			return chatCompletions(format);
+		case 'ui':
+			return uiProtocol((run) => {
+				if (context === undefined) throw new Error('The page of a session is written in its object.');
+				return context.uiHead(run, format.isContinued === true);
+			});
+		case 'mcp':
+			return runLines;
+		default:
+			return own;
+	}
+}
+
+/** Writes a failure in the protocol of a path. */
+export function toFailureAt(path: string, error: unknown): Response {
+	if (/^\/v1\/ui(\/|$)/.test(path)) return uiFailure(error);
+	if (/^\/mcp(\/|$)/.test(path)) return mcpFailure(error);
+	return /^\/v1\/(chat|models)(\/|$)/.test(path) ? refusalResponse(error) : toResponse(error);
+}

@@ -1,0 +1,17 @@
+import { type RunletError, toErrorHeaders, toRunletError } from '../../../../core/ground/errors.ts';
+
+/** Returns a refused request in the form that MCP's clients expect: the HTTP status, and a JSON-RPC error. */
+export function mcpFailure(thrown: unknown): Response {
+	const error = toRunletError(thrown);
+	const { code, message, data, status } = error;
+	return Response.json(
+		{ jsonrpc: '2.0', id: null, error: { code: toRpcCode(error), message, data: { ...data, code } } },
+		{ status, headers: toErrorHeaders(error) },
+	);
+}
+
+/** The codes of JSON-RPC 2.0, 5.1. Each error's own code is in its data. */
+function toRpcCode({ code, status, data }: RunletError): number {
+	if (code === 'invalid_request') return data?.field === 'body' ? -32_700 : -32_600;
+	return status >= 500 ? -32_603 : -32_000;
+}

@@ -1,0 +1,126 @@
+import {
+	assistantMessage,
+	type Message,
+	type ToolMessage,
+	type UserMessage,
+	userMessage,
+} from '../../../../core/chat/index.ts';
+import { RunletError } from '../../../../core/ground/errors.ts';
+import type { ToolCall } from '../../../../core/tool/index.ts';
+import { parseToolInput } from '../../../../core/tool/input.ts';
+import { toPart, toText } from './content.ts';
+import type { ClientMessage } from './schema.ts';
+
+/** A client's messages: the history, and what to answer now. */
+export interface Conversation {
+	/** The messages before `results` and `message`. */
+	readonly history: readonly Message[];
+	/** Results of the client's own tools, for the calls of the newest answer. */
+	readonly results: readonly ToolMessage[];
+	/** The new message of the user. */
+	readonly message: UserMessage | undefined;
+}
+
+/**
+ * Translates a client's messages. The run answers what comes after the last assistant message. Throws
+ * `invalid_request`, which names the message, if calls and results do not belong together, or if there is nothing to
+ * answer.
+ *
+ * @param open whether results may come without their calls, because the session has the calls
+ */
+export function toConversation(messages: readonly ClientMessage[], { open = false } = {}): Conversation {
+	assertPaired(messages, open);
+	const behind = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
+	const rest = messages.slice(behind);
+	const system = rest.filter(({ role }) => role === 'system' || role === 'developer').map(toMessage);
+	const results = rest.flatMap((message) => (message.role === 'tool' ? [toToolMessage(message)] : []));
+	const said = rest.flatMap((message) => (message.role === 'user' ? [toUserMessage(message)] : []));
+	if (results.length === 0 && said.length === 0)
+		throw createRefusal(messages.length - 1, 'role', "the last message must be a user's, or a tool's result");
+	if (said.length > 0 && said.every(({ content }) => content.trim() === ''))
+		throw createRefusal(
+			messages.findLastIndex(({ role }) => role === 'user'),
+			'content',
+			'must not be empty',
+		);
+	// A turn's results come right after it, so a system message between them moves before the turn.
+	const front = messages.slice(0, behind).map(toMessage);
+	const turn = results.length > 0 ? front.splice(-1) : [];
+	return {
+		history: [...front, ...system, ...turn],
+		results,
+		message: said.length > 0 ? joinUserMessages(said) : undefined,
+	};
+}
+
+/** Joins several messages of the user into one. */
+function joinUserMessages(said: readonly UserMessage[]): UserMessage {
+	const [first, ...more] = said;
+	if (first !== undefined && more.length === 0) return first;
+	if (said.every(({ parts }) => parts === undefined))
+		return userMessage(said.map(({ content }) => content).join('\n\n'));
+	return userMessage(said.flatMap(({ content, parts }) => parts ?? [{ kind: 'text' as const, text: content }]));
+}
+
+function toMessage(message: ClientMessage): Message {
+	switch (message.role) {
+		case 'user':
+			return toUserMessage(message);
+		case 'tool':
+			return toToolMessage(message);
+		case 'assistant': {
+			const { content, refusal, tool_calls } = message;
+			return assistantMessage(toText(content ?? refusal ?? ''), (tool_calls ?? []).map(toToolCall));
+		}
+		default:
+			return { role: 'system', content: toText(message.content) };
+	}
+}
+
+function toUserMessage({ content }: Extract<ClientMessage, { role: 'user' }>): UserMessage {
+	return userMessage(typeof content === 'string' ? content : content.map(toPart));
+}
+
+function toToolMessage({ tool_call_id, content }: Extract<ClientMessage, { role: 'tool' }>): ToolMessage {
+	return { role: 'tool', content: toText(content), toolCallId: tool_call_id, isError: false };
+}
+
+type ClientCall = NonNullable<Extract<ClientMessage, { role: 'assistant' }>['tool_calls']>[number];
+
+function toToolCall({ id, function: { name, arguments: text } }: ClientCall): ToolCall {
+	return { id, name, input: parseToolInput(text) };
+}
+
+/**
+ * Checks that each result follows the turn of its call, once, and that the newest turn has all results or none and a
+ * user message.
+ */
+function assertPaired(messages: readonly ClientMessage[], open: boolean): void {
+	/** The calls of the last turn that have no result yet. */
+	let calls: Map<string, string> | undefined = open ? undefined : new Map();
+	let results = 0;
+	for (const [index, message] of messages.entries()) {
+		if (message.role === 'tool') {
+			results++;
+			if (calls !== undefined && !calls.delete(message.tool_call_id))
+				throw createRefusal(index, 'tool_call_id', `answers no open call of the assistant message in front of it`);
+		} else if (message.role === 'assistant') {
+			calls = new Map();
+			results = 0;
+			for (const [at, { id }] of (message.tool_calls ?? []).entries()) {
+				if (calls.has(id)) throw createRefusal(index, `tool_calls.${at}.id`, 'another call of this message has it');
+				calls.set(id, `messages.${index}.tool_calls.${at}`);
+			}
+		} else if (message.role === 'user' && results === 0) calls = new Map();
+	}
+	const [missing] = calls?.values() ?? [];
+	if (results > 0 && missing !== undefined) {
+		const field = `${missing}.id`;
+		throw new RunletError('invalid_request', `${field}: has no result. Answer every call of the message.`, { field });
+	}
+}
+
+function createRefusal(index: number, field: string, why: string): RunletError {
+	const path = `messages.${index}.${field}`;
+	return new RunletError('invalid_request', `${path}: ${why}.`, { field: path });
+}

@@ -1,0 +1,81 @@
+import { RunletError, toErrorHeaders, toRunletError } from '../../../../core/ground/errors.ts';
+import type { ErrorBody } from './schema.ts';
+
+/** Returns an error in the form that OpenAI's clients expect. */
+export function errorBody(error: RunletError): ErrorBody {
+	const field = typeof error.data?.field === 'string' ? error.data.field : undefined;
+	const param = field === undefined ? null : toBracketPath(field);
+	const message =
+		field !== undefined && error.message.startsWith(field)
+			? `${param}${error.message.slice(field.length)}`
+			: error.message;
+	return { error: { message, type: toErrorType(error), param, code: codes[error.code] ?? error.code } };
+}
+
+/**
+ * Returns the response to a refused request. OpenAI's clients retry after 408, 409, 429 and 5xx. A header tells them
+ * not to retry if that cannot help.
+ */
+export function refusalResponse(thrown: unknown): Response {
+	const error = toRunletError(thrown);
+	const isBusy = error.code === 'conflict' && error.data?.status === 'running';
+	return toErrorResponse(error, isBusy || mayPass.has(error.code));
+}
+
+/**
+ * Returns the response to a run without an answer: it failed or it waits for somebody. A retry would repeat its costs
+ * and the effects of its tools, so the status is one that no client retries. `openai` and the AI SDK retry 408, 409,
+ * 429 and 5xx; LangChain retries everything except 400 to 407, 409 and 413. An invalid request is `400`, a used-up
+ * budget is `402`, anything else is `406`.
+ */
+export function runFailureResponse(error: RunletError): Response {
+	const status = statusFor(error);
+	return toErrorResponse(toRunError(error), false, status === 400 || status === 402 ? status : 406);
+}
+
+/** Hides `auth`: if a provider refuses the Worker's key, nothing is wrong with the client's key. */
+export function toRunError(error: RunletError): RunletError {
+	return error.code === 'auth' ? new RunletError('provider_error', error.message, error.data) : error;
+}
+
+const mayPass: ReadonlySet<string> = new Set([
+	'internal',
+	'overloaded',
+	'rate_limited',
+	'storage_unavailable',
+	'timeout',
+]);
+
+function toErrorResponse(error: RunletError, mayRetry: boolean, status = statusFor(error)): Response {
+	const after = status === error.status ? toErrorHeaders(error) : {};
+	return Response.json(errorBody(error), { status, headers: { ...after, 'x-should-retry': String(mayRetry) } });
+}
+
+function statusFor({ code, status }: RunletError): number {
+	return statuses[code] ?? status;
+}
+
+/** Runlet's codes under the names that OpenAI's clients know. */
+const codes: Readonly<Record<string, string>> = {
+	auth: 'invalid_api_key',
+	rate_limited: 'rate_limit_exceeded',
+	context_overflow: 'context_length_exceeded',
+	content_filtered: 'content_filter',
+};
+
+/** Statuses that differ in this protocol. */
+const statuses: Readonly<Record<string, number>> = {
+	context_overflow: 400,
+	content_filtered: 400,
+};
+
+function toErrorType(error: RunletError): string {
+	if (error.code === 'budget_exceeded') return 'insufficient_quota';
+	if (error.code === 'rate_limited') return 'rate_limit_error';
+	return statusFor(error) >= 500 ? 'server_error' : 'invalid_request_error';
+}
+
+/** Returns a field's path in OpenAI's form: `messages[0].content`. */
+function toBracketPath(field: string): string {
+	return field.replace(/\.(\d+)(?=\.|$)/g, '[$1]');
+}

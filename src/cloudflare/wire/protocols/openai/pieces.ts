@@ -1,0 +1,188 @@
+import { isTerminal } from '../../../../core/chat/event.ts';
+import {
+	addUsage,
+	type ChatUsage,
+	type RunEvent,
+	type TerminalEvent,
+	type WaitingCall,
+} from '../../../../core/chat/index.ts';
+import { findJson } from '../../../../core/chat/output.ts';
+import { RunletError } from '../../../../core/ground/errors.ts';
+import { toInputText } from '../../../../core/tool/input.ts';
+import type { CompletionUsage, Delta, FinishReason } from './schema.ts';
+import { createStopper } from './stop.ts';
+
+/** How the client wants its answer. */
+export interface PieceOptions {
+	/** Names of the client's tools. */
+	readonly tools: readonly string[];
+	/** Whether the answer is only JSON. */
+	readonly isJson?: boolean;
+	/** The answer ends before the first of these texts. */
+	readonly stop?: readonly string[];
+}
+
+/** A piece of a chat completion: more of the answer, its end, or its failure. */
+export type Piece =
+	| { readonly type: 'delta'; readonly delta: Delta }
+	| { readonly type: 'end'; readonly reason: FinishReason; readonly usage: CompletionUsage }
+	| { readonly type: 'failure'; readonly error: RunletError };
+
+/**
+ * Translates a run's events, in order, into pieces of one answer. The last piece is the end or the failure. The agent's
+ * own calls are left out. A blank line separates the texts of the turns. A tool's question becomes text. A run that was
+ * halted before any text says the reason. A run that waits for something the client cannot give is a failure.
+ *
+ * Shown text cannot be taken back. So a turn that restarts must repeat what was shown of it; if it differs, the answer
+ * is a failure.
+ *
+ * A JSON answer is only the last turn's text. It comes in one piece, because it is checked first. A run that asks or
+ * was halted has no JSON answer.
+ *
+ * The calls of the client's tools come complete and at the end, so a call that the run refused is never shown.
+ */
+export function listPieces({
+	tools,
+	isJson = false,
+	stop: stopWords = [],
+}: PieceOptions): (event: RunEvent) => Piece[] {
+	const stopper = createStopper(stopWords);
+	/** Whether an earlier turn had text, and the text of the current turn. */
+	let hasSpoken = false;
+	let turn = '';
+	/** The text that a restarted turn still has to repeat. */
+	let owed = '';
+	let hasThought = false;
+	/** Whether the turn restarted after its thinking was shown. */
+	let isThought = false;
+	let usage: ChatUsage = {};
+	let stopReason = 'end_turn';
+	let isOver = false;
+
+	const show = (content: string): Piece[] => (content === '' ? [] : [{ type: 'delta', delta: { content } }]);
+	const say = (more: string): Piece[] => {
+		if (isJson) return [];
+		if (!owed.startsWith(more) && !more.startsWith(owed)) return fail(createRestarted());
+		const said = more.slice(owed.length);
+		owed = owed.slice(more.length);
+		if (said === '') return [];
+		const content = hasSpoken && turn === '' ? `\n\n${said}` : said;
+		turn += said;
+		return show(stopper.take(content));
+	};
+	const close = (): void => {
+		hasSpoken ||= turn !== '';
+		turn = '';
+		hasThought = false;
+		isThought = false;
+	};
+	const fail = (error: RunletError): Piece[] => {
+		isOver = true;
+		return [{ type: 'failure', error }];
+	};
+	const end = (reason: FinishReason, of: ChatUsage = usage): Piece[] => {
+		isOver = true;
+		return [...show(stopper.end()), { type: 'end', reason, usage: wireUsage(of) }];
+	};
+	const answer = (text: string): Piece[] => (isJson ? show(findJson(text) ?? text) : []);
+	const toAsked = (question: string): Piece[] =>
+		isJson ? fail(new RunletError('awaiting_user', `A tool asks: ${question}`)) : [...say(question), ...end('stop')];
+	const toEnd = (event: TerminalEvent): Piece[] => {
+		switch (event.type) {
+			case 'done':
+				return [...answer(event.text), ...end(finishReasons[stopReason] ?? 'stop', event.usage)];
+			case 'halted':
+				if (isJson) return fail(new RunletError('halted', `A tool stopped the run: ${event.reason}.`));
+				return [...(hasSpoken || turn !== '' ? [] : say(event.reason)), ...end('stop')];
+			case 'cancelled':
+				return fail(new RunletError('cancelled', 'The run was cancelled.'));
+			case 'error':
+				return fail(new RunletError(event.code, event.message, event.data));
+			case 'awaiting': {
+				close();
+				if (event.question !== undefined) return toAsked(event.question.question);
+				const calls = event.toolCalls ?? [];
+				const others = calls.filter(({ name, kind }) => kind !== undefined || !tools.includes(name));
+				if (others.length > 0) return fail(createWaitsForOthers(others));
+				return [...calls.flatMap(callPieces), ...end(calls.length > 0 ? 'tool_calls' : 'stop')];
+			}
+		}
+	};
+
+	return (event) => {
+		if (isOver) return [];
+		switch (event.type) {
+			case 'text':
+				return say(event.text);
+			case 'reasoning':
+				hasThought = true;
+				return isThought ? [] : [{ type: 'delta', delta: { reasoning_content: event.text } }];
+			case 'stop':
+				if (owed !== '') return fail(createRestarted());
+				usage = addUsage(usage, event.usage);
+				stopReason = event.reason;
+				return [];
+			case 'step':
+				close();
+				return [];
+			case 'turn.restarted':
+				owed = turn;
+				isThought = hasThought;
+				return [];
+			default:
+				return isTerminal(event) ? toEnd(event) : [];
+		}
+	};
+}
+
+/** Returns the events without those of restarted turns. Only for an answer of which nothing was shown yet. */
+export function withoutRestarted(events: readonly RunEvent[]): readonly RunEvent[] {
+	const kept: RunEvent[] = [];
+	let turnAt = 0;
+	for (const event of events) {
+		if (event.type === 'turn.restarted') kept.length = turnAt;
+		else kept.push(event);
+		if (event.type === 'step') turnAt = kept.length;
+	}
+	return kept;
+}
+
+const finishReasons: Readonly<Record<string, FinishReason>> = { max_tokens: 'length', refusal: 'content_filter' };
+
+function callPieces({ id, name, input }: WaitingCall, index: number): Piece[] {
+	const text = toInputText(input);
+	const head = { index, id, type: 'function' as const, function: { name, arguments: '' } };
+	return [head, { index, function: { arguments: text } }].map((call) => ({
+		type: 'delta',
+		delta: { tool_calls: [call] },
+	}));
+}
+
+function wireUsage(usage: ChatUsage): CompletionUsage {
+	const { inputTokens = 0, outputTokens = 0, totalTokens = inputTokens + outputTokens } = usage;
+	const { cachedInputTokens = 0, reasoningTokens = 0, costUsd } = usage;
+	return {
+		prompt_tokens: inputTokens,
+		completion_tokens: outputTokens,
+		total_tokens: totalTokens,
+		prompt_tokens_details: { cached_tokens: cachedInputTokens },
+		completion_tokens_details: { reasoning_tokens: reasoningTokens },
+		cost: costUsd,
+	};
+}
+
+function createRestarted(): RunletError {
+	return new RunletError(
+		'interrupted',
+		'The answer restarted after a crash and is now different. Ignore the text so far. Ask again, or read the answer in the session that the header Runlet-Session names.',
+	);
+}
+
+function createWaitsForOthers(calls: readonly WaitingCall[]): RunletError {
+	const names = [...new Set(calls.map(({ name }) => name))].join(', ');
+	const what = calls.some(({ kind }) => kind === 'approval') ? 'somebody to approve' : 'what somebody else has to do';
+	return new RunletError(
+		'awaiting_tools',
+		`The run waits for ${what}: ${names}. This protocol cannot answer that. POST to /v1/sessions/ID/tool-results of the session that the header Runlet-Session names.`,
+	);
+}

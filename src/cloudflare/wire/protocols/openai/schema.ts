@@ -1,0 +1,277 @@
+import * as v from 'valibot';
+import { isBase64 } from '../../../../core/ground/bytes.ts';
+import { isPublicUrl } from '../../../../core/ground/public-url.ts';
+import { longText, maxContent, maxId, maxName, shortText } from '../../length.ts';
+
+/** The most messages of one request. */
+const mostMessages = 10_000;
+
+/** The most tools of one request: OpenAI's limit. */
+const mostTools = 128;
+
+/** The most calls of one assistant message. */
+const mostCalls = 1_000;
+
+/** Creates the schema of a list. Checks the length before the entries. */
+function createList<const S extends v.GenericSchema>(entry: S, most: number, least = 0) {
+	return v.pipe(
+		v.array(v.unknown()),
+		v.minLength(least, 'must not be empty'),
+		v.maxLength(most, ({ received }) => `at most ${most} entries, got ${received}`),
+		v.array(entry),
+	);
+}
+
+/** Creates the schema of a field that is not supported and would change the answer. An empty value passes. */
+function omit(remedy: string) {
+	return v.optional(
+		v.pipe(
+			v.unknown(),
+			v.check((value) => isNothing(value), `not possible here. ${remedy}`),
+			v.description(`Not possible here. ${remedy}.`),
+		),
+	);
+}
+
+function isNothing(value: unknown): boolean {
+	if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+	return value === undefined || value === null || value === '';
+}
+
+const textPart = v.object({ type: v.literal('text'), text: longText });
+const imagePart = v.object({
+	type: v.literal('image_url'),
+	image_url: v.object({
+		url: v.pipe(
+			longText,
+			v.check(isImageUrl, 'Expected an https URL at a public name, or a data: URL of an image in base64'),
+		),
+		detail: v.nullish(v.pipe(v.string(), v.maxLength(20))),
+	}),
+});
+const audioPart = v.object({
+	type: v.literal('input_audio'),
+	input_audio: v.object({
+		data: v.pipe(longText, v.nonEmpty('Expected base64'), v.check(isBase64, 'Expected base64')),
+		format: v.picklist(['wav', 'mp3']),
+	}),
+});
+const filePart = v.object({
+	type: v.literal('file'),
+	file: v.object({
+		file_data: v.pipe(
+			v.string('missing. Nothing is kept here under a file_id: send the file itself, as a data: URL in base64'),
+			v.maxLength(maxContent),
+			v.check((url) => readDataUrl(url) !== undefined, 'Expected a data: URL in base64'),
+		),
+		filename: v.nullish(v.pipe(v.string(), v.maxLength(255))),
+	}),
+});
+
+const texts = v.union([longText, createList(textPart, mostCalls, 1)]);
+const userContent = v.union([
+	longText,
+	createList(v.variant('type', [textPart, imagePart, audioPart, filePart]), mostCalls, 1),
+]);
+const refusalPart = v.object({ type: v.literal('refusal'), refusal: longText });
+const assistantContent = v.union([longText, createList(v.variant('type', [textPart, refusalPart]), mostCalls)]);
+
+const callSchema = v.object({
+	id: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(256)),
+	type: v.optional(v.literal('function', 'Only functions can be called here'), 'function'),
+	function: v.object({ name: v.pipe(shortText(maxName), v.nonEmpty('must not be empty')), arguments: longText }),
+});
+
+/** A message of the client. Other fields of a model's answer may be sent back; they are ignored. */
+export const messageSchema = v.variant('role', [
+	v.object({ role: v.picklist(['system', 'developer']), content: texts }),
+	v.object({ role: v.literal('user'), content: userContent }),
+	v.object({
+		role: v.literal('assistant'),
+		content: v.nullish(assistantContent),
+		refusal: v.nullish(longText),
+		tool_calls: v.nullish(createList(callSchema, mostCalls)),
+		function_call: omit('Use tool_calls'),
+		audio: omit('Send what was said as content'),
+	}),
+	v.object({ role: v.literal('tool'), tool_call_id: shortText(maxId), content: texts }),
+]);
+
+/** A tool of the client. The client runs its calls. */
+const toolSchema = v.object({
+	type: v.literal('function', 'Only functions are possible here'),
+	function: v.object({
+		name: v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'Expected 1 to 64 letters, digits, _ and -')),
+		description: v.nullish(shortText(100_000)),
+		parameters: v.nullish(v.record(longText, v.unknown())),
+	}),
+});
+
+const tokens = v.nullish(v.pipe(v.number(), v.safeInteger(), v.minValue(1)));
+const toolChoice = v.union(
+	[
+		v.picklist(['auto', 'none', 'required']),
+		v.object({ type: v.literal('function'), function: v.object({ name: v.pipe(v.string(), v.maxLength(200)) }) }),
+	],
+	'Expected auto, none, required, or one of your tools',
+);
+
+const responseFormat = v.variant('type', [
+	v.object({ type: v.literal('text') }),
+	v.object({ type: v.literal('json_object') }),
+	v.object({
+		type: v.literal('json_schema'),
+		json_schema: v.object({
+			name: v.optional(v.pipe(v.string(), v.maxLength(200))),
+			description: v.nullish(v.pipe(v.string(), v.maxLength(10_000))),
+			schema: v.nullish(v.record(longText, v.unknown())),
+			strict: v.nullish(v.boolean()),
+		}),
+	}),
+]);
+
+const stopText = v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(500));
+
+/**
+ * The body of `POST /v1/chat/completions`. Unsupported fields that would change the answer are refused. Other unknown
+ * fields are accepted and ignored.
+ */
+export const completionRequest = v.object({
+	model: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(200)),
+	messages: createList(messageSchema, mostMessages, 1),
+	stream: v.nullish(v.boolean(), false),
+	stream_options: v.nullish(v.object({ include_usage: v.nullish(v.boolean(), false) })),
+	tools: v.nullish(createList(toolSchema, mostTools)),
+	tool_choice: v.nullish(toolChoice, 'auto'),
+	max_tokens: tokens,
+	max_completion_tokens: tokens,
+	n: v.nullish(v.literal(1, 'An agent gives one answer: leave it out')),
+	response_format: v.nullish(responseFormat),
+	parallel_tool_calls: v.nullish(v.boolean()),
+	logprobs: v.nullish(v.literal(false, 'No probabilities are known here: leave it out')),
+	top_logprobs: v.nullish(v.literal(0, 'No probabilities are known here: leave it out')),
+	modalities: v.nullish(v.pipe(v.array(v.literal('text', 'An agent answers in text: leave it out')), v.maxLength(10))),
+	audio: omit('An agent answers in text: leave it out'),
+	stop: v.nullish(v.union([stopText, createList(stopText, 4)], 'Expected a text, or a list of at most 4')),
+	functions: omit('Use tools'),
+	function_call: omit('Use tools'),
+	web_search_options: omit('Use an agent that has a tool for it'),
+});
+
+export type CompletionRequest = v.InferOutput<typeof completionRequest>;
+export type ClientMessage = v.InferOutput<typeof messageSchema>;
+export type ClientPart = Exclude<v.InferOutput<typeof userContent>, string>[number];
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** What all turns of a run cost. */
+const usageSchema = v.object({
+	prompt_tokens: count,
+	completion_tokens: count,
+	total_tokens: count,
+	prompt_tokens_details: v.object({ cached_tokens: count }),
+	completion_tokens_details: v.object({ reasoning_tokens: count }),
+	/** US dollars, in OpenRouter's field. Missing if the price is unknown. */
+	cost: v.optional(v.number()),
+});
+
+const finishReason = v.picklist(['stop', 'length', 'tool_calls', 'content_filter']);
+const about = { id: v.string(), created: count, model: v.string() };
+const shownCall = v.object({
+	id: v.string(),
+	type: v.literal('function'),
+	function: v.object({ name: v.string(), arguments: v.string() }),
+});
+
+/** An answer without streaming. */
+export const completionSchema = v.object({
+	...about,
+	object: v.literal('chat.completion'),
+	choices: v.array(
+		v.object({
+			index: v.literal(0),
+			message: v.object({
+				role: v.literal('assistant'),
+				content: v.nullable(v.string()),
+				refusal: v.null(),
+				/** The model's visible thinking, in the field of DeepSeek and others. */
+				reasoning_content: v.optional(v.string()),
+				tool_calls: v.optional(v.array(shownCall)),
+			}),
+			logprobs: v.null(),
+			finish_reason: finishReason,
+		}),
+	),
+	usage: usageSchema,
+});
+
+/** A chunk of a streamed answer. */
+export const chunkSchema = v.object({
+	...about,
+	object: v.literal('chat.completion.chunk'),
+	choices: v.array(
+		v.object({
+			index: v.literal(0),
+			delta: v.object({
+				role: v.optional(v.literal('assistant')),
+				content: v.optional(v.string()),
+				reasoning_content: v.optional(v.string()),
+				tool_calls: v.optional(
+					v.array(
+						v.object({
+							index: count,
+							id: v.optional(v.string()),
+							type: v.optional(v.literal('function')),
+							function: v.object({ name: v.optional(v.string()), arguments: v.string() }),
+						}),
+					),
+				),
+			}),
+			logprobs: v.null(),
+			finish_reason: v.nullable(finishReason),
+		}),
+	),
+	usage: v.optional(v.nullable(usageSchema)),
+});
+
+/** An agent as a model. */
+export const modelSchema = v.object({
+	id: v.string(),
+	object: v.literal('model'),
+	created: count,
+	owned_by: v.string(),
+});
+
+export const modelListSchema = v.object({ object: v.literal('list'), data: v.array(modelSchema) });
+
+/** An error, on every route of this protocol and in streams. */
+export const errorSchema = v.object({
+	error: v.object({
+		message: v.string(),
+		type: v.string(),
+		param: v.nullable(v.string()),
+		code: v.nullable(v.string()),
+	}),
+});
+
+export type Completion = v.InferOutput<typeof completionSchema>;
+export type Chunk = v.InferOutput<typeof chunkSchema>;
+export type Delta = Chunk['choices'][number]['delta'];
+export type FinishReason = v.InferOutput<typeof finishReason>;
+export type CompletionUsage = v.InferOutput<typeof usageSchema>;
+export type ErrorBody = v.InferOutput<typeof errorSchema>;
+
+/** Returns the media type and the base64 of a `data:` URL, and undefined for any other text. */
+export function readDataUrl(url: string): { readonly mime: string; readonly data: string } | undefined {
+	const comma = url.indexOf(',');
+	const head = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+-]+=[\w.+-]+)*;base64$/i.exec(
+		url.slice(0, comma === -1 ? 0 : comma),
+	);
+	const data = url.slice(comma + 1);
+	const [, mime] = head ?? [];
+	return mime === undefined || data === '' || !isBase64(data) ? undefined : { mime: mime.toLowerCase(), data };
+}
+
+function isImageUrl(url: string): boolean {
+	return /^data:/i.test(url) ? readDataUrl(url)?.mime.startsWith('image/') === true : isPublicUrl(url);
+}

@@ -1,0 +1,92 @@
+import { toDataUrl, toMedia } from '../../../../core/ground/media.ts';
+import type { ToolResult } from '../../../../core/tool/index.ts';
+import { parseToolInput } from '../../../../core/tool/input.ts';
+import type { UiChunk } from './chunk.ts';
+
+interface UiCall {
+	readonly name: string;
+	/** Pieces of its input. */
+	readonly pieces: string[];
+	state: 'streaming' | 'open' | 'settled' | 'dropped';
+}
+
+/** The tool calls of one UI message: says their inputs and outputs as chunks, and never an output without its call. */
+export class UiCalls {
+	readonly #calls = new Map<string, UiCall>();
+	readonly #say: (chunk: UiChunk) => void;
+
+	constructor(say: (chunk: UiChunk) => void) {
+		this.#say = say;
+	}
+
+	start(toolCallId: string, toolName: string): void {
+		this.#calls.set(toolCallId, { name: toolName, pieces: [], state: 'streaming' });
+		this.#say({ type: 'tool-input-start', toolCallId, toolName });
+	}
+
+	addInput(toolCallId: string, inputTextDelta: string): void {
+		const call = this.#calls.get(toolCallId);
+		if (call?.state !== 'streaming') return;
+		call.pieces.push(inputTextDelta);
+		this.#say({ type: 'tool-input-delta', toolCallId, inputTextDelta });
+	}
+
+	/** The inputs that are still streaming are whole. */
+	completeInputs(): void {
+		for (const [toolCallId, call] of this.#listStreaming()) {
+			call.state = 'open';
+			const input = parseToolInput(call.pieces.join(''));
+			this.#say({ type: 'tool-input-available', toolCallId, toolName: call.name, input });
+		}
+	}
+
+	/** The inputs that are still streaming stay incomplete, so their calls are not carried out. */
+	dropInputs(errorText: string): void {
+		for (const [toolCallId, call] of this.#listStreaming()) {
+			call.state = 'dropped';
+			const input = parseToolInput(call.pieces.join(''));
+			this.#say({ type: 'tool-input-error', toolCallId, toolName: call.name, input, errorText });
+		}
+	}
+
+	/** Says a call's output. Its images, audio and files are file parts of the message. */
+	settle({ id: toolCallId, output, isError, parts = [] }: ToolResult): void {
+		if (!this.trySettle(toolCallId)) return;
+		if (isError) this.#say({ type: 'tool-output-error', toolCallId, errorText: toText(output) });
+		else this.#say({ type: 'tool-output-available', toolCallId, output: output ?? null });
+		for (const part of parts) {
+			const media = toMedia(part);
+			if (media !== undefined) this.#say({ type: 'file', url: toDataUrl(media), mediaType: media.mime });
+		}
+	}
+
+	/** Settles a call without saying its output. Returns false if its input is not complete. */
+	trySettle(toolCallId: string): boolean {
+		const call = this.#calls.get(toolCallId);
+		if (call?.state !== 'open' && call?.state !== 'settled') return false;
+		call.state = 'settled';
+		return true;
+	}
+
+	/** Settles every open call with this error. */
+	settleAll(why: string): void {
+		for (const [id, { state }] of this.#calls) if (state === 'open') this.settle({ id, output: why, isError: true });
+	}
+
+	isOpen(toolCallId: string): boolean {
+		return this.#calls.get(toolCallId)?.state === 'open';
+	}
+
+	isUnanswered(toolCallId: string): boolean {
+		const state = this.#calls.get(toolCallId)?.state;
+		return state === 'streaming' || state === 'open';
+	}
+
+	#listStreaming(): readonly [string, UiCall][] {
+		return [...this.#calls].filter(([, { state }]) => state === 'streaming');
+	}
+}
+
+function toText(output: unknown): string {
+	return typeof output === 'string' ? output : (JSON.stringify(output) ?? '');
+}

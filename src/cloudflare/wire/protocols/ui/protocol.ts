@@ -1,0 +1,44 @@
+import { toResponse, toRunletError } from '../../../../core/ground/errors.ts';
+import type { Protocol } from '../protocol.ts';
+import { toUiSse, type UiMessageHead, UiWriter, uiStreamEnd } from './writer.ts';
+
+/** Headers of a UI message stream, by which the client's libraries recognise it. */
+export const uiHeaders = { 'x-vercel-ai-ui-message-stream': 'v1' } as const;
+
+/** Answers in the words of the AI SDK's pages. The client shows the body of a failure as its message. */
+export function uiProtocol(headOf: (run: number) => UiMessageHead): Protocol {
+	return {
+		headers: uiHeaders,
+		writer: (run) => {
+			let writer: UiWriter | undefined;
+			return {
+				event: (event) => {
+					writer ??= new UiWriter(headOf(run));
+					return writer.write(event).map(toUiSse).join('');
+				},
+				end: () => uiStreamEnd,
+			};
+		},
+		closed: ({ message: errorText }) => toUiSse({ type: 'error', errorText }) + uiStreamEnd,
+	};
+}
+
+/**
+ * The stream of an answer to which nothing is added.
+ *
+ * @param isWaiting whether calls of it wait for somebody; where none does an empty step comes last, or a client that
+ * posts by itself once all calls are answered would post for ever
+ */
+export function uiNothing(isWaiting: boolean): string {
+	const step = isWaiting ? [] : ([{ type: 'start-step' }, { type: 'finish-step' }] as const);
+	const chunks = [{ type: 'start' }, ...step, { type: 'finish', finishReason: 'stop' }] as const;
+	return chunks.map(toUiSse).join('') + uiStreamEnd;
+}
+
+/** A failure as plain text. */
+export function uiFailure(thrown: unknown): Response {
+	const { status, headers } = toResponse(thrown);
+	const own = new Headers(headers);
+	own.set('content-type', 'text/plain; charset=utf-8');
+	return new Response(toRunletError(thrown).message, { status, headers: own });
+}

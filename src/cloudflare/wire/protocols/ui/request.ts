@@ -1,0 +1,83 @@
+import * as v from 'valibot';
+import { countBase64Bytes, countBytes } from '../../../../core/ground/bytes.ts';
+import type { Attachment } from '../../attachment.ts';
+import { longText, maxId, shortText } from '../../length.ts';
+
+export const textPart = v.object({ type: v.literal('text'), text: longText });
+export const filePart = v.object({
+	type: v.literal('file'),
+	// What is too long for a name or a type is refused with its field, as an attachment, and not passed over here.
+	mediaType: longText,
+	url: longText,
+	filename: v.nullish(longText),
+});
+export const answeredPart = v.variant('state', [
+	v.object({ toolCallId: shortText(maxId), state: v.literal('output-available'), output: v.optional(v.unknown()) }),
+	v.object({ toolCallId: shortText(maxId), state: v.literal('output-error'), errorText: v.optional(longText, '') }),
+	v.object({
+		toolCallId: shortText(maxId),
+		state: v.picklist(['approval-responded', 'output-denied']),
+		approval: v.object({ approved: v.optional(v.boolean(), false), reason: v.nullish(longText) }),
+	}),
+]);
+
+/** The text and the files of a user's message. */
+export function readContent(parts: readonly unknown[]): {
+	readonly text: string | undefined;
+	readonly files: Attachment[];
+} {
+	const texts = parts.flatMap((part) => (v.is(textPart, part) ? [part.text] : []));
+	const files = parts.flatMap((part) => (v.is(filePart, part) ? [part] : []));
+	const text = texts.join('\n\n');
+	return { text: text.trim() === '' ? undefined : text, files: files.map(toFile) };
+}
+
+/** An answer to a call in an assistant's message: a result, or whether the call may run. */
+export type UiAnswer =
+	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
+	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
+
+/** Reads the answers in an assistant's message. Some may be old, and some may be made up. */
+export function readAnswers(parts: readonly unknown[]): UiAnswer[] {
+	return parts.flatMap((part): UiAnswer[] => {
+		const read = v.safeParse(answeredPart, part);
+		if (!read.success) return [];
+		const { output: given } = read;
+		switch (given.state) {
+			case 'output-available':
+				return [{ id: given.toolCallId, output: given.output ?? null }];
+			case 'output-error':
+				return [{ id: given.toolCallId, output: given.errorText, isError: true }];
+			default: {
+				const { approved, reason } = given.approval;
+				const why = reason ? { reason: reason.slice(0, 2_000) } : {};
+				return [{ id: given.toolCallId, approve: given.state === 'approval-responded' && approved, ...why }];
+			}
+		}
+	});
+}
+
+function toFile({ mediaType, url, filename }: v.InferOutput<typeof filePart>, index: number): Attachment {
+	const type = mediaType.split(';')[0]?.trim() || 'application/octet-stream';
+	const name = filename || `file-${index + 1}.${findExtension(type)}`;
+	const data = /^data:[^,]*?(;base64)?,/i.exec(url);
+	if (data === null) return { name, type, size: 0, contentUrl: url };
+	const content = url.slice(data[0].length);
+	if (data[1] === undefined) {
+		const contentText = decodeUri(content);
+		return { name, type, size: countBytes(contentText), contentText };
+	}
+	return { name, type, size: countBase64Bytes(content), contentBase64: content };
+}
+
+function decodeUri(text: string): string {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
+}
+
+function findExtension(type: string): string {
+	return type.split(/[^a-z0-9]/i).at(-1) || 'bin';
+}

@@ -1,0 +1,23 @@
+import { joinBytes } from '../../../../core/ground/bytes.ts';
+import { sha256Signature } from './signature.ts';
+import type { Source } from './source.ts';
+
+/** GitHub: the body, `X-Hub-Signature-256: sha256=` and hex. It signs no time, and neither the event's name nor its id. */
+export const github: Source = {
+	name: 'github',
+	signatureHeader: 'x-hub-signature-256',
+	getKey: (secret) => joinBytes(secret),
+	isRepeatable: true,
+	isSigned(headers) {
+		const signature = sha256Signature(headers.get(this.signatureHeader));
+		return signature && { prefix: '', signatures: [signature] };
+	},
+	describe({ action }, headers) {
+		const event = headers.get('x-github-event') ?? '';
+		return {
+			type: typeof action === 'string' ? `${event}.${action}` : event,
+			id: headers.get('x-github-delivery') ?? undefined,
+			...(event === 'ping' && { reply: 'pong' }),
+		};
+	},
+};

@@ -1,0 +1,39 @@
+import { joinBytes, parseDigest } from '../../../../core/ground/bytes.ts';
+import { isRecord } from '../../../../core/ground/json.ts';
+import { parseTime } from './signature.ts';
+import type { Source } from './source.ts';
+
+/**
+ * Slack: `v0:time:body`, `X-Slack-Signature: v0=` and hex. An event's type is that of the event inside (`app_mention`), of
+ * anything else its own (`block_actions`); a slash command's is `slash_command`.
+ */
+export const slack: Source = {
+	name: 'slack',
+	signatureHeader: 'x-slack-signature',
+	getKey: (secret) => joinBytes(secret),
+	isSigned(headers) {
+		const time = headers.get('x-slack-request-timestamp') ?? '';
+		const at = parseTime(time);
+		const signature = headers.get(this.signatureHeader) ?? '';
+		const digest = signature.startsWith('v0=') ? parseDigest(signature.slice('v0='.length)) : undefined;
+		return at === undefined || digest === undefined ? undefined : { prefix: `v0:${time}:`, signatures: [digest], at };
+	},
+	describe({ type, event, event_id: id, trigger_id: trigger, challenge, command, ssl_check: check }) {
+		const inner = isRecord(event) ? event.type : undefined;
+		const own = typeof command === 'string' ? 'slash_command' : type;
+		const named = type === 'event_callback' ? inner : own;
+		const isChallenge = type === 'url_verification' && typeof challenge === 'string';
+		return {
+			type: typeof named === 'string' ? named : undefined,
+			id: [id, trigger].find((one) => typeof one === 'string'),
+			// Anything but an event is a command or a click, and Slack shows the answer to that person.
+			isShown: typeof own === 'string' && !events.has(own),
+			...(isChallenge && { reply: challenge }),
+			// Slack only checks our certificate.
+			...(check !== undefined && { reply: '' }),
+		};
+	},
+};
+
+/** What Slack sends by itself: https://docs.slack.dev/apis/events-api */
+const events: ReadonlySet<string> = new Set(['event_callback', 'url_verification', 'app_rate_limited']);

@@ -1,0 +1,22 @@
+import { joinBytes, parseDigest } from '../../../../core/ground/bytes.ts';
+import { parseTime } from './signature.ts';
+import type { Source } from './source.ts';
+
+/** Stripe: `t.body`, `Stripe-Signature: t=…,v1=…` in hex, one `v1` for each secret that is active there. */
+export const stripe: Source = {
+	name: 'stripe',
+	signatureHeader: 'stripe-signature',
+	getKey: (secret) => joinBytes(secret),
+	isSigned(headers) {
+		const fields = (headers.get(this.signatureHeader) ?? '').split(',').map((field) => field.trim().split('='));
+		const [time = '', ...others] = fields.flatMap(([name, value = '']) => (name === 't' ? [value] : []));
+		const at = parseTime(time);
+		if (at === undefined || others.length > 0) return undefined;
+		const signatures = fields.flatMap(([name, value = '']) => (name === 'v1' ? [parseDigest(value)] : []));
+		return { prefix: `${time}.`, signatures: signatures.filter((one) => one !== undefined), at };
+	},
+	describe: ({ id, type }) => ({
+		type: typeof type === 'string' ? type : undefined,
+		id: typeof id === 'string' ? id : undefined,
+	}),
+};

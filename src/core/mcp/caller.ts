@@ -1,0 +1,259 @@
+import * as v from 'valibot';
+import { createDeferred, type Deferred } from '../ground/deferred.ts';
+import { RunletError } from '../ground/errors.ts';
+import { isRecord } from '../ground/json.ts';
+import { truncateText } from '../ground/text.ts';
+import type { AnsweredCall, ToolContext } from '../tool/index.ts';
+import type { ToolDefinition } from './acceptance.ts';
+import { askElicitation, type ElicitAnswer, type Elicitation, elicitation, readElicitAnswer } from './elicitation.ts';
+import { isLoginNeeded } from './failure.ts';
+import type { Link } from './link.ts';
+import { askForLogin } from './login.ts';
+import { readCallResult } from './result.ts';
+import type { McpServer } from './server.ts';
+
+/** Milliseconds for a call without a sign of progress. */
+const usualTimeoutMs = 60_000;
+
+/** Milliseconds that a call in the middle of which the server asked waits for a person. */
+const longestWaitMs = 900_000;
+
+/** How often a server may ask to be called again without asking anybody anything. */
+const mostRounds = 10;
+
+/** Answers that were collected for the questions of one call (2026-07-28, "Multi Round-Trip Requests"). */
+const round = v.object({
+	kind: v.literal('input'),
+	requests: v.record(v.string(), v.unknown()),
+	responses: v.record(v.string(), v.unknown()),
+	requestState: v.optional(v.string()),
+	/** The question that the person sees. */
+	asks: v.string(),
+});
+type Round = v.InferOutput<typeof round>;
+
+/** What a tool keeps with a question, to go on when the answer comes. */
+const resumption = v.variant('kind', [
+	round,
+	v.object({ kind: v.literal('login') }),
+	v.object({ kind: v.literal('open') }),
+]);
+
+const inputRequired = v.object({
+	resultType: v.literal('input_required'),
+	inputRequests: v.optional(v.record(v.string(), v.unknown()), {}),
+	requestState: v.optional(v.string()),
+});
+
+const elicitRequest = v.object({ method: v.literal('elicitation/create'), params: elicitation });
+
+/** A call that goes on at the server. */
+interface OpenCall {
+	readonly definition: ToolDefinition;
+	readonly stop: AbortController;
+	readonly result: Promise<unknown>;
+	context: ToolContext;
+	/** Resolves with a question that the server asks in the middle of the call. */
+	asked: Deferred<Elicitation>;
+	/** The question that a person has not answered yet. */
+	waiting?: { readonly elicitation: Elicitation; readonly answered: Deferred<ElicitAnswer> };
+	timer?: ReturnType<typeof setTimeout>;
+}
+
+/** Makes the calls of a server's tools, and takes the answers of people to it. */
+export class Caller {
+	readonly #server: McpServer;
+	readonly #link: Link;
+	readonly #open = new Map<string, OpenCall>();
+
+	constructor(server: McpServer, link: Link) {
+		this.#server = server;
+		this.#link = link;
+		link.onElicit = async (params) => ({ ...(await this.#elicit(params)) });
+	}
+
+	/** Calls a tool. Returns its result, or a question to the person. Throws what tells the model why it failed. */
+	async call(definition: ToolDefinition, args: unknown, context: ToolContext): Promise<unknown> {
+		return this.#send(definition, { arguments: args }, context);
+	}
+
+	/** Takes the answer to a question of a call, and goes on with the call. */
+	async answer(
+		definition: ToolDefinition,
+		answer: string,
+		{ args, resume }: AnsweredCall,
+		context: ToolContext,
+	): Promise<unknown> {
+		const parsed = v.safeParse(resumption, resume);
+		if (!parsed.success || parsed.output.kind === 'login') return this.call(definition, args, context);
+		if (parsed.output.kind === 'open') return this.#answerOpen(answer, context);
+		return this.#answerRound(definition, answer, args, parsed.output, context);
+	}
+
+	/** Connects, and says that somebody is logged in, or asks for it. */
+	async logIn(): Promise<unknown> {
+		try {
+			const { tools } = await this.#link.list();
+			this.#link.onListChanged();
+			return `Logged in to ${this.#server.name}. It has ${tools.length} tools, which can be called from the next turn on.`;
+		} catch (thrown) {
+			if (isLoginNeeded(thrown)) return askForLogin(this.#server, thrown.data.url);
+			throw thrown;
+		}
+	}
+
+	/** Stops the calls that wait for a person. */
+	close(): void {
+		for (const call of this.#open.values()) call.stop.abort(createLost(this.#server));
+		this.#open.clear();
+	}
+
+	async #send(
+		definition: ToolDefinition,
+		params: Readonly<Record<string, unknown>>,
+		context: ToolContext,
+		rounds = 0,
+	): Promise<unknown> {
+		const call = this.#begin(definition, params, context);
+		const outcome = await this.#wait(call);
+		if (!('result' in outcome)) return outcome.question;
+		const more = v.safeParse(inputRequired, outcome.result);
+		if (!more.success) return readCallResult(definition, outcome.result);
+		const { inputRequests: requests, requestState } = more.output;
+		const [asks] = Object.keys(requests);
+		if (asks !== undefined) return this.#askRound({ kind: 'input', requests, responses: {}, requestState, asks });
+		if (rounds === mostRounds)
+			throw new RunletError('network', `${this.#server.name}: the server asks to be called again and again.`);
+		return this.#send(definition, { arguments: params.arguments, requestState }, context, rounds + 1);
+	}
+
+	/** Sends a call. It has its own signal, because it may outlast the run that began it. */
+	#begin(definition: ToolDefinition, params: Readonly<Record<string, unknown>>, context: ToolContext): OpenCall {
+		const stop = new AbortController();
+		const asked = createDeferred<Elicitation>();
+		const settings = {
+			signal: stop.signal,
+			definition,
+			onProgress: ({ progress, total, message }: { progress: number; total?: number; message?: string }) => {
+				const share = total === undefined ? String(progress) : `${progress} of ${total}`;
+				call.context.emit([
+					this.#server.name,
+					truncateText(message === undefined ? share : `${message} (${share})`, 500),
+				]);
+				this.#limit(call);
+			},
+		};
+		const call: OpenCall = { definition, stop, context, asked, result: this.#link.call(params, settings) };
+		call.result.catch(() => {});
+		this.#open.set(context.callId, call);
+		this.#limit(call);
+		return call;
+	}
+
+	/** Waits for the result of a call, or for a question of the server. */
+	async #wait(call: OpenCall): Promise<{ readonly result: unknown } | { readonly question: unknown }> {
+		const { callId, signal } = call.context;
+		const abort = (): void => call.stop.abort(signal.reason);
+		signal.addEventListener('abort', abort);
+		if (signal.aborted) abort();
+		try {
+			const outcome = await Promise.race([
+				call.result.then((result) => ({ result })),
+				call.asked.promise.then((asked) => ({ asked })),
+			]);
+			if ('asked' in outcome) return { question: askElicitation(this.#server, outcome.asked, { kind: 'open' }) };
+			this.#end(callId, call);
+			return outcome;
+		} catch (thrown) {
+			this.#end(callId, call);
+			if (isLoginNeeded(thrown)) return { question: askForLogin(this.#server, thrown.data.url) };
+			throw thrown;
+		} finally {
+			signal.removeEventListener('abort', abort);
+		}
+	}
+
+	/** Limits the time of a call. While a person is asked, it may take longer. */
+	#limit(call: OpenCall): void {
+		const { timeoutMs = usualTimeoutMs, name } = this.#server;
+		const after = call.waiting === undefined ? timeoutMs : longestWaitMs;
+		if (call.timer !== undefined) clearTimeout(call.timer);
+		call.timer = setTimeout(() => {
+			call.stop.abort(
+				new RunletError('timeout', `${name}: no answer within ${after} ms. The call may have had effects.`),
+			);
+		}, after);
+	}
+
+	#end(callId: string, call: OpenCall): void {
+		if (call.timer !== undefined) clearTimeout(call.timer);
+		if (this.#open.get(callId) === call) this.#open.delete(callId);
+	}
+
+	/** A question in the middle of a call (2025-11-25). It does not say of which one: the oldest open call takes it. */
+	async #elicit(params: unknown): Promise<ElicitAnswer> {
+		const parsed = v.safeParse(elicitation, params);
+		const call = [...this.#open.values()].find(({ waiting }) => waiting === undefined);
+		if (!parsed.success || call === undefined) return { action: 'cancel' };
+		const answered = createDeferred<ElicitAnswer>();
+		call.waiting = { elicitation: parsed.output, answered };
+		this.#limit(call);
+		call.asked.resolve(parsed.output);
+		return answered.promise;
+	}
+
+	async #answerOpen(answer: string, context: ToolContext): Promise<unknown> {
+		const call = this.#open.get(context.callId);
+		if (call?.waiting === undefined) throw createLost(this.#server);
+		const { elicitation: asked, answered } = call.waiting;
+		const read = await readElicitAnswer(asked, answer);
+		if ('problem' in read) return askElicitation(this.#server, asked, { kind: 'open' }, read.problem);
+		call.context = context;
+		call.asked = createDeferred();
+		call.waiting = undefined;
+		this.#limit(call);
+		answered.resolve(read);
+		const outcome = await this.#wait(call);
+		return 'result' in outcome ? readCallResult(call.definition, outcome.result) : outcome.question;
+	}
+
+	/** Asks the next question of a round. */
+	#askRound(asked: Round, problem?: string): unknown {
+		return askElicitation(this.#server, this.#readRequest(asked.requests[asked.asks]), asked, problem);
+	}
+
+	#readRequest(request: unknown): Elicitation {
+		const parsed = v.safeParse(elicitRequest, request);
+		if (parsed.success) return parsed.output.params;
+		const method = isRecord(request) && typeof request.method === 'string' ? request.method.slice(0, 100) : 'something';
+		throw new RunletError(
+			'invalid_request',
+			`${this.#server.name}: the server asks for ${method}, which is not offered to it.`,
+		);
+	}
+
+	/** Takes the answer to one question of a round. After the last one the call is made again with all of them. */
+	async #answerRound(
+		definition: ToolDefinition,
+		answer: string,
+		args: unknown,
+		asked: Round,
+		context: ToolContext,
+	): Promise<unknown> {
+		const read = await readElicitAnswer(this.#readRequest(asked.requests[asked.asks]), answer);
+		if ('problem' in read) return this.#askRound(asked, read.problem);
+		const responses = { ...asked.responses, [asked.asks]: read };
+		const next = Object.keys(asked.requests).find((key) => !Object.hasOwn(responses, key));
+		if (next !== undefined) return this.#askRound({ ...asked, responses, asks: next });
+		const { requestState } = asked;
+		const params = { arguments: args, inputResponses: responses, ...(requestState !== undefined && { requestState }) };
+		return this.#send(definition, params, context);
+	}
+}
+
+function createLost({ name }: McpServer): RunletError {
+	return new RunletError(
+		'network',
+		`${name}: the server asked in the middle of this call, and the connection was lost before the answer. The call may have had effects: look before you call it again.`,
+	);
+}

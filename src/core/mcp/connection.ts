@@ -1,0 +1,94 @@
+import { toRunletError } from '../ground/errors.ts';
+import type { Tool } from '../tool/index.ts';
+import { inMemoryAcceptance } from './acceptance.ts';
+import { Caller } from './caller.ts';
+import type { ConnectionOptions, McpProblem } from './connection-options.ts';
+import { acceptDefinitions, readDefinitions } from './definitions.ts';
+import { isLoginNeeded } from './failure.ts';
+import { createLink, type Link } from './link.ts';
+import { assertServer, type McpServer } from './server.ts';
+import { createLoginTool, createTools } from './tools.ts';
+
+/** A connection to a server. It opens when it is needed, and again after it was closed or lost. */
+export interface McpConnection {
+	/**
+	 * Returns the tools of the server as they are now. The list is asked for once, and again only after the server said
+	 * that it changed, after its time to live, or after `close`. It never throws for a server that fails: the accepted
+	 * tools are still offered then, and their calls say what is wrong.
+	 */
+	loadTools(): readonly Tool[] | Promise<readonly Tool[]>;
+	/** Ends the connection and the calls that wait for a person. Never throws. A later `loadTools` opens it again. */
+	close(): Promise<void>;
+}
+
+/** Milliseconds until a server that failed is asked for its list again. */
+const retryMs = 30_000;
+
+/** Makes a connection to a server. Nothing is sent before `loadTools`. Throws `invalid_request` for a wrong `server`. */
+export function createConnection(server: McpServer, options: ConnectionOptions = {}): McpConnection {
+	return openConnection(server, options);
+}
+
+/** A connection whose first list may be required to succeed. */
+export interface OpenConnection extends McpConnection {
+	/** Asks for the list now. Throws if that fails. */
+	refresh(): Promise<readonly Tool[]>;
+}
+
+export function openConnection(server: McpServer, options: ConnectionOptions): OpenConnection {
+	assertServer(server);
+	const { acceptance = inMemoryAcceptance(), onProblem = () => {}, signal } = options;
+	const tell = (problem: Omit<McpProblem, 'server'>) => onProblem({ server: server.name, ...problem });
+	let tools: readonly Tool[] | undefined;
+	let freshUntil = 0;
+	let loading: Promise<readonly Tool[]> | undefined;
+	const link: Link = createLink(server, options, () => {
+		freshUntil = 0;
+	});
+	const caller = new Caller(server, link);
+
+	const refresh = async (): Promise<readonly Tool[]> => {
+		const { definitions, ttlMs, leftOut } = readDefinitions(server, await link.list());
+		if (leftOut.length > 0) tell({ code: 'left_out', message: leftOut.join(' ') });
+		const { usable, changed } = await acceptDefinitions(acceptance, definitions);
+		if (changed.size > 0) {
+			const names = [...changed.keys()].join(', ');
+			const message = `Changed since they were accepted: ${names}. They are not called until they are accepted.`;
+			tell({ code: 'changed', message, changed: Object.fromEntries(changed) });
+		}
+		tools = createTools(server, caller, usable, changed);
+		freshUntil = Date.now() + ttlMs;
+		return tools;
+	};
+	const refreshOrKeep = async (): Promise<readonly Tool[]> => {
+		try {
+			return await refresh();
+		} catch (thrown) {
+			const login = isLoginNeeded(thrown);
+			const message = toRunletError(thrown).message;
+			tell({ code: login ? 'login' : 'unreachable', message });
+			freshUntil = Date.now() + retryMs;
+			const accepted = Object.values(await acceptance.read()).map(({ definition }) => definition);
+			tools = createTools(server, caller, accepted);
+			if (login && tools.length === 0) tools = [createLoginTool(server, caller)];
+			return tools;
+		}
+	};
+	const close = async (): Promise<void> => {
+		freshUntil = 0;
+		caller.close();
+		await link.close();
+	};
+	signal?.addEventListener('abort', () => void close(), { once: true });
+	return {
+		refresh,
+		loadTools: () => {
+			if (tools !== undefined && Date.now() < freshUntil) return tools;
+			loading ??= refreshOrKeep().finally(() => {
+				loading = undefined;
+			});
+			return loading;
+		},
+		close,
+	};
+}

@@ -1,0 +1,180 @@
+import * as v from 'valibot';
+import { isRecord } from '../ground/json.ts';
+import { truncateText } from '../ground/text.ts';
+import { askUser } from '../tool/index.ts';
+import { checkOutput } from '../tool/schema.ts';
+import type { McpServer } from './server.ts';
+
+const optionalText = v.optional(v.string());
+const option = v.object({ const: v.string(), title: optionalText });
+const choices = v.object({
+	enum: v.optional(v.array(v.string())),
+	oneOf: v.optional(v.array(option)),
+	anyOf: v.optional(v.array(option)),
+});
+
+/** A field of a form. What is unknown about it is passed on to whoever shows the question. */
+const field = v.looseObject({
+	...choices.entries,
+	type: optionalText,
+	title: optionalText,
+	description: optionalText,
+	default: v.optional(v.unknown()),
+	enumNames: v.optional(v.array(v.string())),
+	items: v.optional(choices),
+});
+type Field = v.InferOutput<typeof field>;
+
+const form = v.object({
+	mode: v.optional(v.literal('form'), 'form'),
+	message: v.string(),
+	requestedSchema: v.looseObject({
+		properties: v.optional(v.record(v.string(), field), {}),
+		required: v.optional(v.array(v.string())),
+	}),
+});
+const link = v.object({ mode: v.literal('url'), message: v.string(), url: v.string() });
+
+/** What a server asks a person: a form, or a link to open. */
+export const elicitation = v.union([link, form]);
+export type Elicitation = v.InferOutput<typeof elicitation>;
+
+/** An answer in the protocol's terms. */
+export interface ElicitAnswer {
+	readonly action: 'accept' | 'decline' | 'cancel';
+	readonly content?: Record<string, string | number | boolean | string[]>;
+}
+
+/** Characters of a server's question. */
+const longestQuestion = 4_000;
+
+/**
+ * Asks a person what a server wants to know.
+ *
+ * @param resume what the tool needs when the answer comes
+ * @param problem what was wrong with an earlier answer
+ */
+export function askElicitation({ name }: McpServer, asked: Elicitation, resume: unknown, problem?: string) {
+	const said = truncateText(asked.message, longestQuestion);
+	const intro = problem === undefined ? '' : `${problem}\n\n`;
+	const whose = `${intro}The server ${name} asks: ${said}`;
+	if (asked.mode === 'url') {
+		const question = `${whose}\nOpen this link, then answer "done", or "decline": ${asked.url}`;
+		return askUser(question, { kind: 'url', server: name, url: asked.url }, resume);
+	}
+	const schema = asked.requestedSchema;
+	const question = `${whose}\n${describeForm(schema.properties)}`;
+	return askUser(question, { kind: 'form', server: name, schema }, resume);
+}
+
+function describeForm(properties: Readonly<Record<string, Field>>): string {
+	const named = Object.entries(properties);
+	const [first] = named;
+	if (first === undefined) return 'Answer "yes", or "decline".';
+	if (named.length === 1) return `Answer with ${describeField(first)}, or "decline".`;
+	return `Answer with a JSON object, or "decline". Its fields:\n${named.map((one) => `- ${describeField(one)}`).join('\n')}`;
+}
+
+function describeField([name, about]: readonly [string, Field]): string {
+	const values = listChoices(about).map(({ value, title }) =>
+		title === undefined || title === value ? value : `${value} (${title})`,
+	);
+	const kind =
+		values.length > 0 ? `${about.type === 'array' ? 'some' : 'one'} of ${values.join(', ')}` : (about.type ?? 'a text');
+	const more = truncateText(about.description ?? about.title ?? '', 300);
+	return `${truncateText(name, 100)} (${truncateText(kind, 500)})${more === '' ? '' : `: ${more}`}`;
+}
+
+/**
+ * Reads a person's answer: `decline` or `cancel`; the value of the only field; a JSON object with the fields; or
+ * `{"action": …, "content": …}` as the protocol has it. Returns a problem if the answer does not fit the form.
+ */
+export async function readElicitAnswer(
+	asked: Elicitation,
+	answer: string,
+): Promise<ElicitAnswer | { readonly problem: string }> {
+	const text = answer.trim();
+	const word = text.toLowerCase().replace(/[.!]$/, '');
+	if (word === 'decline' || word === 'cancel') return { action: word };
+	const json = parseObject(text);
+	const action = json?.action;
+	if (action === 'decline' || action === 'cancel') return { action };
+	if (asked.mode === 'url') return word === 'no' ? { action: 'decline' } : { action: 'accept' };
+	const { properties } = asked.requestedSchema;
+	const names = Object.keys(properties);
+	if (names.length === 0) return word === 'no' ? { action: 'decline' } : { action: 'accept', content: {} };
+	const isWrapped = action === 'accept' && isRecord(json?.content);
+	const given = isWrapped ? json?.content : json;
+	const content = isRecord(given) ? readFields(properties, given) : readOnlyField(properties, text);
+	if (content === undefined) return { problem: 'That is no JSON object.' };
+	const checked = await checkOutput({ type: 'object', ...asked.requestedSchema }, content);
+	if ('issues' in checked)
+		return { problem: `That does not fit: ${truncateText(checked.issues.slice(0, 5).join('; '), 500)}.` };
+	return { action: 'accept', content: v.parse(fields, content) };
+}
+
+const fields = v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]));
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+	if (!text.startsWith('{')) return undefined;
+	try {
+		const json: unknown = JSON.parse(text);
+		return isRecord(json) ? json : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+/** Takes the fields of a form from an object, each in its type, and the defaults of those that are missing. */
+function readFields(
+	properties: Readonly<Record<string, Field>>,
+	given: Record<string, unknown>,
+): Record<string, unknown> {
+	const entries = Object.entries(properties).flatMap(([name, about]) => {
+		const value = Object.hasOwn(given, name) ? given[name] : about.default;
+		if (value === undefined || value === null) return [];
+		return [[name, typeof value === 'string' ? readValue(about, value) : value] as const];
+	});
+	return Object.fromEntries(entries);
+}
+
+function readOnlyField(properties: Readonly<Record<string, Field>>, text: string): Record<string, unknown> | undefined {
+	const [only, ...others] = Object.entries(properties);
+	if (only === undefined || others.length > 0) return undefined;
+	const [name, about] = only;
+	if (text === '' && about.default !== undefined) return { [name]: about.default };
+	return { [name]: readValue(about, text) };
+}
+
+/** Reads a text as the value of a field. What cannot be read stays a text, and the form's check says what is wrong. */
+function readValue(about: Field, text: string): unknown {
+	const known = listChoices(about);
+	const choose = (said: string) =>
+		known.find(({ value, title }) => [value, title].some((one) => one?.toLowerCase() === said.trim().toLowerCase()))
+			?.value ?? said.trim();
+	if (about.type === 'array')
+		return text
+			.split(',')
+			.map(choose)
+			.filter((one) => one !== '');
+	if (known.length > 0) return choose(text);
+	if (about.type === 'boolean') {
+		if (/^(yes|true|y|1)$/i.test(text)) return true;
+		return /^(no|false|n|0)$/i.test(text) ? false : text;
+	}
+	if (about.type === 'number' || about.type === 'integer')
+		return /^\s*[-+.\d]/.test(text) && !Number.isNaN(Number(text)) ? Number(text) : text;
+	return text;
+}
+
+function listChoices({
+	enum: plain = [],
+	enumNames = [],
+	oneOf = [],
+	anyOf = [],
+	items,
+}: Field): readonly { value: string; title?: string }[] {
+	const titled = [...oneOf, ...anyOf].map(({ const: value, title }) => ({ value, title }));
+	const named = plain.map((value, at) => ({ value, title: enumNames[at] }));
+	return [...named, ...titled, ...(items === undefined ? [] : listChoices(items))];
+}

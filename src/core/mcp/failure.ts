@@ -1,0 +1,45 @@
+import { RunletError, toMessageText } from '../ground/errors.ts';
+import { truncateText } from '../ground/text.ts';
+import type * as Sdk from './sdk.ts';
+import type { McpServer } from './server.ts';
+import { noAnswer } from './streams.ts';
+
+/** Whether a failure is that somebody has to log in first. `data.url` is the link. */
+export function isLoginNeeded(thrown: unknown): thrown is RunletError & { readonly data: { readonly url: string } } {
+	return thrown instanceof RunletError && thrown.code === 'auth' && typeof thrown.data?.url === 'string';
+}
+
+interface FailureContext {
+	readonly sdk: typeof Sdk | undefined;
+	readonly server: McpServer;
+	/** Where somebody can log in. */
+	readonly link: string | undefined;
+	/** What broke the answer off. */
+	readonly cut: RunletError | undefined;
+}
+
+/** Characters of what a server says about a failure. */
+const longestWords = 1_000;
+
+/** Turns a failure of the protocol's client into one that says whose it is and what can be done. */
+export function toFailure(thrown: unknown, { sdk, server: { name }, link, cut }: FailureContext): RunletError {
+	const words = truncateText(toMessageText(thrown), longestWords);
+	const create = (code: string, message: string, url?: string) =>
+		new RunletError(code, message, { server: name, ...(url !== undefined && { url }) });
+	if (link !== undefined) return create('auth', `${name}: somebody has to log in first.`, link);
+	const own = thrown instanceof RunletError ? thrown : cut;
+	if (own !== undefined) return create(own.code, `${name}: ${own.message}`);
+	if (sdk === undefined) return create('network', `${name}: ${words}`);
+	if (thrown instanceof sdk.SdkHttpError && (thrown.status === 401 || thrown.status === 403))
+		return create(
+			'conflict',
+			`${name}: the server does not let this agent in (${thrown.status}). Its owner has to check headers and login.`,
+		);
+	if (thrown instanceof sdk.ProtocolError && thrown.code === noAnswer)
+		return create('network', `${name}: the server ended its answer without a result.`);
+	if (thrown instanceof sdk.ProtocolError)
+		return create('invalid_request', `${name}: the server refused this: ${words}`);
+	if (thrown instanceof sdk.SdkError && thrown.code === sdk.SdkErrorCode.RequestTimeout)
+		return create('timeout', `${name}: the server did not answer in time.`);
+	return create('network', `${name}: the server could not be asked: ${words}`);
+}

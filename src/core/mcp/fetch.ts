@@ -1,0 +1,63 @@
+import { RunletError } from '../ground/errors.ts';
+import { publicFetch } from '../ground/public-fetch.ts';
+import { isLoopback } from '../ground/public-url.ts';
+import type { ConnectionOptions } from './connection-options.ts';
+import type { McpServer } from './server.ts';
+
+/** The most bytes of an answer, or of a stream. A server's result is cut at an eighth of it. */
+const maxBytes = 8_388_608;
+
+/** Milliseconds for a request, its stream included. A call has a shorter limit of its own. */
+const longestRequestMs = 1_800_000;
+
+/** The most redirects of a request. */
+const maxRedirects = 3;
+
+/** Sends the requests of a connection, those of its login too. */
+export interface ServerFetch {
+	readonly send: typeof globalThis.fetch;
+	/** What last broke an answer off, once. The protocol's client only says that it was cut. */
+	takeFailure(): RunletError | undefined;
+}
+
+/** Creates the fetch of a connection: only public addresses, and this machine if the server itself is on it. */
+export function createServerFetch({ url }: McpServer, { fetch, allowLoopback }: ConnectionOptions): ServerFetch {
+	const options = {
+		maxBytes,
+		maxRedirects,
+		timeoutMs: longestRequestMs,
+		allowLoopback: allowLoopback === true && isLoopback(new URL(url)),
+	};
+	let failure: RunletError | undefined;
+	const note = (thrown: unknown): never => {
+		if (thrown instanceof RunletError) failure = thrown;
+		throw thrown;
+	};
+	const send = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+		const target = input instanceof Request ? input.url : input;
+		if (fetch !== undefined) return fetch(target, init);
+		const response = await publicFetch(target, init, options).catch(note);
+		return response.body === null ? response : new Response(watchFailure(response.body, note), response);
+	};
+	return {
+		send,
+		takeFailure: () => {
+			const taken = failure;
+			failure = undefined;
+			return taken;
+		},
+	};
+}
+
+/** Passes a body on, and tells what breaks it off. */
+function watchFailure(body: ReadableStream<Uint8Array>, note: (thrown: unknown) => never): ReadableStream<Uint8Array> {
+	const reader = body.getReader();
+	return new ReadableStream({
+		pull: async (controller) => {
+			const { done, value } = await reader.read().catch(note);
+			if (done) controller.close();
+			else controller.enqueue(value);
+		},
+		cancel: (reason) => reader.cancel(reason),
+	});
+}

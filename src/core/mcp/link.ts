@@ -1,0 +1,220 @@
+import type {
+	Client,
+	ElicitResult,
+	JsonSchemaValidator,
+	StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
+import { RunletError } from '../ground/errors.ts';
+import { createRedactor, redactJson } from '../ground/redact-values.ts';
+import type { ConnectionOptions } from './connection-options.ts';
+import { toFailure } from './failure.ts';
+import { createServerFetch } from './fetch.ts';
+import type * as Sdk from './sdk.ts';
+import { listSecrets } from './secrets.ts';
+import type { McpServer } from './server.ts';
+import type { McpLogin } from './server-login.ts';
+import { createScheduler, endWithStreams } from './streams.ts';
+
+/** A list of tools, as the server gave it. */
+export interface Listed {
+	readonly tools: readonly unknown[];
+	/** Milliseconds for which the list may be kept, as the server says. */
+	readonly ttlMs: number | undefined;
+	/** Whether the server says when the list changes. */
+	readonly isWatched: boolean;
+}
+
+/** What a call is sent with. */
+export interface CallSettings {
+	readonly signal: AbortSignal;
+	readonly onProgress: (progress: {
+		readonly progress: number;
+		readonly total?: number;
+		readonly message?: string;
+	}) => void;
+	/** What the server said about the tool. Headers are made of it. */
+	readonly definition: { readonly name: string; readonly inputSchema: Readonly<Record<string, unknown>> };
+}
+
+/** The connection to a server in the terms of the protocol. It opens by itself. Its failures are `RunletError`s. */
+export interface Link {
+	list(): Promise<Listed>;
+	/** Calls a tool. Returns the result as the server gave it, without secrets. */
+	call(params: Readonly<Record<string, unknown>>, settings: CallSettings): Promise<unknown>;
+	/** Called with a question that the server asks in the middle of a call. */
+	onElicit: (params: unknown) => Promise<ElicitResult>;
+	/** To be called when the tools may be others now. */
+	readonly onListChanged: () => void;
+	close(): Promise<void>;
+}
+
+/** Milliseconds to open a connection, and for a list. */
+const openMs = 30_000;
+/** Milliseconds to say goodbye. */
+const goodbyeMs = 3_000;
+/** The longest time of a timer. Calls have limits of their own. */
+const longestMs = 2_000_000_000;
+
+/** Failures that leave open what came of a call. */
+const vagueCodes: readonly string[] = ['network', 'timeout', 'too_large'];
+
+interface Opened {
+	readonly client: Client;
+	readonly transport: StreamableHTTPClientTransport;
+}
+
+/** @param onListChanged called when the server says that its tools changed, or when the connection was lost */
+export function createLink(server: McpServer, options: ConnectionOptions, onListChanged: () => void): Link {
+	const { send, takeFailure } = createServerFetch(server, options);
+	const login = options.login && watchLogin(options.login);
+	let sdk: typeof Sdk | undefined;
+	let opening: Promise<Opened> | undefined;
+	const open = async (): Promise<Opened> => {
+		sdk ??= await import('./sdk.ts');
+		const transport = new sdk.StreamableHTTPClientTransport(new URL(server.url), {
+			fetch: send,
+			authProvider: login?.provider,
+			requestInit: { headers: { ...server.headers } },
+			reconnectionOptions: {
+				initialReconnectionDelay: 500,
+				maxReconnectionDelay: 5_000,
+				reconnectionDelayGrowFactor: 2,
+				maxRetries: 2,
+			},
+			reconnectionScheduler: createScheduler(),
+		});
+		endWithStreams(transport);
+		const client = createClient(sdk, onListChanged);
+		client.setRequestHandler('elicitation/create', ({ params }) => link.onElicit(params));
+		await client.connect(transport, { timeout: openMs });
+		return { client, transport };
+	};
+	const connect = (): Promise<Opened> => {
+		opening ??= open().catch((thrown: unknown) => {
+			opening = undefined;
+			throw thrown;
+		});
+		return opening;
+	};
+	const redact = async () => createRedactor(listSecrets(server, await options.login?.tokens()));
+	const fail = async (thrown: unknown): Promise<RunletError> => {
+		const { code, message, data } = toFailure(thrown, { sdk, server, link: login?.takeLink(), cut: takeFailure() });
+		return new RunletError(code, (await redact())(message), data, { cause: thrown });
+	};
+	const callOnce = async (params: Readonly<Record<string, unknown>>, settings: CallSettings): Promise<unknown> => {
+		const { client } = await connect();
+		const { signal, onProgress, definition } = settings;
+		return client.callTool(
+			{ name: definition.name, ...params },
+			{
+				signal,
+				timeout: longestMs,
+				onprogress: onProgress,
+				allowInputRequired: true,
+				toolDefinition: { name: definition.name, inputSchema: { ...definition.inputSchema, type: 'object' } },
+			},
+		);
+	};
+	const link: Link = {
+		onElicit: async () => ({ action: 'cancel' }),
+		onListChanged,
+		list: async () => {
+			try {
+				const { client } = await connect();
+				const { tools, ttlMs } = await client.listTools(undefined, { cacheMode: 'refresh', timeout: openMs });
+				const isWatched = client.getServerCapabilities()?.tools?.listChanged === true;
+				const isModern = client.getProtocolEra() === 'modern';
+				return { tools, ttlMs: isModern ? Number(ttlMs ?? 0) : undefined, isWatched };
+			} catch (thrown) {
+				throw await fail(thrown);
+			}
+		},
+		call: async (params, settings) => {
+			try {
+				takeFailure();
+				const result = await callOnce(params, settings).catch(async (thrown: unknown) => {
+					if (!isLostSession(thrown, sdk)) throw thrown;
+					// The server knows the session no more, so it has not taken the call.
+					await link.close();
+					onListChanged();
+					return callOnce(params, settings);
+				});
+				return redactJson(result, await redact());
+			} catch (thrown) {
+				settings.signal.throwIfAborted();
+				const error = await fail(thrown);
+				if (!vagueCodes.includes(error.code)) throw error;
+				throw new RunletError(error.code, `${error.message} The call may have had effects.`, error.data, {
+					cause: thrown,
+				});
+			}
+		},
+		close: async () => {
+			const opened = opening;
+			opening = undefined;
+			await opened?.then(end).catch(() => {});
+		},
+	};
+	return link;
+}
+
+function createClient(sdk: typeof Sdk, onListChanged: () => void): Client {
+	return new sdk.Client(
+		{ name: 'runlet', version: '0.1.0' },
+		{
+			capabilities: { elicitation: { form: {}, url: {} } },
+			versionNegotiation: { mode: 'auto', probe: { timeoutMs: openMs } },
+			inputRequired: { autoFulfill: false },
+			listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
+			// The outputs of tools are checked where they become results, with Runlet's own bounded check.
+			jsonSchemaValidator: {
+				getValidator: acceptAny,
+			},
+		},
+	);
+}
+
+/** Accepts any value. Nothing is claimed about it, because its only reader checks it. */
+function acceptAny<T>(): JsonSchemaValidator<T> {
+	// SAFETY: the client passes on what it got, whatever this says about its type.
+	return (data) => ({ valid: true, data: data as T, errorMessage: undefined });
+}
+
+/** A server that has forgotten a session answers 404 (2025-11-25, "Session Management"). */
+function isLostSession(thrown: unknown, sdk: typeof Sdk | undefined): boolean {
+	return sdk !== undefined && thrown instanceof sdk.SdkHttpError && thrown.status === 404;
+}
+
+async function end({ client, transport }: Opened): Promise<void> {
+	const late = new Promise((resolve) => setTimeout(resolve, goodbyeMs));
+	await Promise.race([transport.terminateSession().catch(() => {}), late]);
+	await client.close();
+}
+
+/**
+ * Remembers the link to which a provider sends a person. Each login looks anew for who gives tokens, because a server may
+ * change that.
+ */
+function watchLogin(login: McpLogin) {
+	let seen: URL | undefined;
+	const provider: Omit<McpLogin, 'discoveryState'> = new Proxy(login, {
+		get: (target, key) => {
+			if (key === 'redirectToAuthorization')
+				return async (url: URL): Promise<void> => {
+					seen = url;
+					await target.redirectToAuthorization(url);
+				};
+			if (key === 'discoveryState') return undefined;
+			const value: unknown = Reflect.get(target, key);
+			return typeof value === 'function' ? value.bind(target) : value;
+		},
+	});
+	return {
+		provider,
+		takeLink: () => {
+			const taken = seen;
+			seen = undefined;
+			return taken?.href;
+		},
+	};
+}

@@ -1,0 +1,58 @@
+/** The field `mcp` of an agent. */
+import { describe, expect, test } from 'vitest';
+import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
+import { assertServersAgree } from '../../../src/cloudflare/agent/mcp-servers/declared.ts';
+import { createRunlet } from '../../../src/cloudflare/runlet/create.ts';
+
+const url = 'https://mcp.example.com/mcp';
+const define = (mcp: unknown, name = 'one') =>
+	Reflect.apply(defineAgent, undefined, [{ name, description: 'Has servers.', mcp }]);
+
+describe('an agent', () => {
+	test('names servers by URL, with headers from variables', () => {
+		const headers = { authorization: `Bearer \${TRACKER_KEY}` };
+		const mcp = [{ name: 'tracker', url, headers, auth: 'oauth', allow: ['a'], needsApproval: ['a'], safe: ['a'] }];
+		expect(define(mcp).mcp).toEqual(mcp);
+		expect(define([{ name: 'local', url: 'http://127.0.0.1:9000/mcp' }]).mcp).toHaveLength(1);
+	});
+
+	test.each<[what: string, mcp: unknown, message: RegExp]>([
+		['no list', { name: 'a', url }, /mcp: must be a list of servers/],
+		['a name with capitals', [{ name: 'Tracker', url }], /mcp\.0\.name: Use a-z/],
+		['the name of a route', [{ name: 'callback', url }], /mcp\.0\.name: is the name of a route/],
+		[
+			'two servers of one name',
+			[
+				{ name: 'a', url },
+				{ name: 'a', url },
+			],
+			/mcp: two of them have one name/,
+		],
+		['a private name', [{ name: 'a', url: 'https://db.internal/' }], /mcp\.0\.url: a name of a private network/],
+		['http', [{ name: 'a', url: 'http://mcp.example.com/' }], /mcp\.0\.url: not https/],
+		['a mistyped field', [{ name: 'a', url, alow: [] }], /Did you mean allow/],
+		['a header of the connection', [{ name: 'a', url, headers: { host: 'b' } }], /mcp\.0\.headers\.host/],
+		[
+			'a key in the code',
+			[{ name: 'a', url, headers: { authorization: `Bearer sk-${'a1'.repeat(20)}` } }],
+			/mcp\.0\.headers: it has what looks like a key/,
+		],
+		['a secret of a client in the code', [{ name: 'a', url, auth: { clientSecret: 'hunter22' } }], /mcp\.0\.auth/],
+	])('with %s is refused when the Worker starts', (_, mcp, message) => {
+		expect(() => define(mcp)).toThrow(message);
+	});
+
+	test('cannot mean another server by a name than another agent does: logins are for one server', () => {
+		const agents = [define([{ name: 'a', url }]), define([{ name: 'a', url: 'https://other.example.com/' }], 'two')];
+		expect(() => assertServersAgree(agents)).toThrow(/the agents one and two mean different servers by a/);
+		expect(() => assertServersAgree([agents[0], define([{ name: 'a', url, allow: ['x'] }], 'two')])).not.toThrow();
+	});
+
+	test('with servers in a Worker without MCP is refused, and the message has the two lines to add', () => {
+		const lines = /import \{ mcp \} from 'runlet\/cloudflare\/mcp'; and createRunlet\(\{ agents, mcp \}\)/;
+		expect(() => createRunlet({ agents: [define([{ name: 'a', url }])] })).toThrow(lines);
+		expect(() => createRunlet({ agents: [defineAgent({ name: 'b', description: 'B.', userMcp: true })] })).toThrow(
+			lines,
+		);
+	});
+});

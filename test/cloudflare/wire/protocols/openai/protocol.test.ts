@@ -1,0 +1,191 @@
+import fc from 'fast-check';
+import OpenAI from 'openai';
+import { expect, test } from 'vitest';
+import { refusalResponse, runFailureResponse } from '../../../../../src/cloudflare/wire/protocols/openai/error.ts';
+import { chatCompletions } from '../../../../../src/cloudflare/wire/protocols/openai/protocol.ts';
+import type { Completion } from '../../../../../src/cloudflare/wire/protocols/openai/schema.ts';
+import type { RunEvent, TerminalEvent } from '../../../../../src/core/chat/index.ts';
+import { RunletError } from '../../../../../src/core/ground/errors.ts';
+
+const protocol = chatCompletions({
+	type: 'chat.completions',
+	model: 'agent',
+	includeUsage: true,
+	tools: ['mine', 'other'],
+});
+const started: RunEvent = { type: 'run.started', runId: 'run_1', attempt: 1 };
+const usage = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
+const step: RunEvent = {
+	type: 'step',
+	...{ iteration: 1, model: 'm', text: '', toolCalls: [], toolResults: [], stopReason: 'end_turn', usage },
+};
+const say = (text: string): RunEvent => ({ type: 'text', text });
+const stop: RunEvent = { type: 'stop', reason: 'end_turn', usage };
+const restarted: RunEvent = { type: 'turn.restarted', iteration: 1 };
+const done: RunEvent = { type: 'done', text: '', usage };
+
+function streamed(events: readonly RunEvent[]): string {
+	const writer = protocol.writer(1);
+	return events.map((event) => writer.event(event, undefined)).join('') + writer.end();
+}
+
+/** The whole answer of a run. */
+function complete(events: readonly RunEvent[]): Completion {
+	const whole = protocol.result?.(events);
+	if (whole === undefined || 'error' in whole) throw new Error('There is no answer.');
+	return whole.completion;
+}
+
+/** The response to a run that gave no answer. */
+function fail(events: readonly RunEvent[]): Response {
+	const whole = protocol.result?.(events);
+	if (whole === undefined || 'completion' in whole) throw new Error('There is an answer.');
+	return runFailureResponse(whole.error);
+}
+
+function shown(events: readonly RunEvent[]): unknown[] {
+	return [...streamed(events).matchAll(/^data: (\{.*)$/gm)].flatMap(([, data = '']) => {
+		const { choices, error } = JSON.parse(data);
+		if (error !== undefined) return [error.code];
+		return (choices[0]?.delta.content ?? '') === '' ? [] : [choices[0].delta.content];
+	});
+}
+
+/** What the client library makes of bytes. */
+function readCompletion(body: string) {
+	const response = () => Promise.resolve(new Response(body, { headers: { 'content-type': 'text/event-stream' } }));
+	const client = new OpenAI({ apiKey: 'any', fetch: response });
+	return client.chat.completions.stream({ model: 'agent', messages: [] }).finalChatCompletion();
+}
+
+const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
+const callOf = fc.record({
+	name: fc.constantFrom('mine', 'other'),
+	input: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }),
+});
+
+/** A turn's deltas: what it thinks and says, in pieces; broken off and begun again a few times. */
+const turn = fc
+	.record({
+		thoughts: fc.array(text, { maxLength: 2 }),
+		pieces: fc.array(text, { maxLength: 4 }),
+		cuts: fc.array(fc.nat(4), { maxLength: 2 }),
+	})
+	.map(({ thoughts, pieces, cuts }): RunEvent[] => {
+		const said: RunEvent[] = [
+			...thoughts.map((one): RunEvent => ({ type: 'reasoning', text: one })),
+			...pieces.map(say),
+		];
+		return [...cuts.flatMap((cut) => [...said.slice(0, cut), restarted]), ...said, stop, step];
+	});
+const end = fc.oneof(
+	fc.constant<TerminalEvent>({ type: 'done', text: '', usage: { inputTokens: 9, outputTokens: 1 } }),
+	fc.array(callOf, { minLength: 1, maxLength: 3 }).map(
+		(calls): TerminalEvent => ({
+			type: 'awaiting',
+			status: 'awaiting_tools',
+			toolCalls: calls.map((call, index) => ({ id: `c${index}`, ...call })),
+		}),
+	),
+	text.map(
+		(question): TerminalEvent => ({ type: 'awaiting', status: 'awaiting_user', question: { callId: 'q', question } }),
+	),
+	text.map((reason): TerminalEvent => ({ type: 'halted', reason })),
+);
+const run = fc
+	.tuple(fc.array(turn, { minLength: 1, maxLength: 3 }), end)
+	.map(([turns, last]) => [started, ...turns.flat(), last]);
+
+test('the client library puts a stream together to just what is answered without one', async () => {
+	await fc.assert(
+		fc.asyncProperty(run, async (events) => {
+			const whole = complete(events);
+			const { choices, usage: cost, ...about } = await readCompletion(streamed(events));
+			const [choice] = choices;
+			const { content, tool_calls } = choice?.message ?? {};
+			expect({
+				content: content === '' && tool_calls ? null : content,
+				tool_calls,
+				finish: choice?.finish_reason,
+			}).toEqual({
+				content: whole.choices[0]?.message.content,
+				tool_calls: whole.choices[0]?.message.tool_calls?.map((call: object) => expect.objectContaining(call)),
+				finish: whole.choices[0]?.finish_reason,
+			});
+			expect(cost).toEqual(whole.usage);
+			expect(about).toMatchObject({ id: whole.id, model: 'agent' });
+		}),
+		{ numRuns: 300 },
+	);
+});
+
+test('a stream has one end, and nothing behind it', () => {
+	fc.assert(
+		fc.property(run, (events) => {
+			const body = streamed([...events, say('more'), done]);
+			expect(body.match(/"finish_reason":"/g)).toHaveLength(1);
+			expect(body.endsWith('data: [DONE]\n\n')).toBe(true);
+		}),
+	);
+});
+
+test('a turn that was begun again goes on where it says the same, in other pieces', () => {
+	expect(shown([started, say('The an'), restarted, say('The'), say(' answer'), stop, done])).toEqual([
+		'The an',
+		'swer',
+	]);
+});
+
+test('a turn that was begun again in its repetition owes all that was shown', () => {
+	const events = [started, say('abc'), restarted, say('a'), restarted, say('abcd'), stop, done];
+	expect(shown(events)).toEqual(['abc', 'd']);
+});
+
+test('a turn that was begun again and says something else, or less, ends the stream with an error', () => {
+	expect(shown([started, say('One'), restarted, say('Two'), stop, done])).toEqual(['One', 'interrupted']);
+	expect(shown([started, say('One'), restarted, say('On'), stop, done])).toEqual(['One', 'interrupted']);
+});
+
+test('the thinking of a restarted turn is shown once', () => {
+	const thinks: RunEvent = { type: 'reasoning', text: 'Hm.' };
+	const body = streamed([started, thinks, restarted, thinks, say('a'), stop, step, thinks, say('b'), stop, done]);
+	expect(body.match(/"reasoning_content":"Hm\."/g)).toHaveLength(2);
+});
+
+test('an answer that nobody has seen is the newest one', async () => {
+	const events = [started, say('One'), restarted, say('Two'), stop, done];
+	const { choices } = complete(events);
+	expect(choices[0]?.message.content).toBe('Two');
+});
+
+test('a turn that was begun again before it said anything leaves no trace', () => {
+	expect(shown([started, say('a'), stop, step, restarted, say('b'), stop, done])).toEqual(['a', '\n\nb']);
+});
+
+test("a provider's refusal of the Worker's key is not about the client's", async () => {
+	const events: RunEvent[] = [started, { type: 'error', code: 'auth', message: 'OPENAI_API_KEY is wrong.' }];
+	expect(await fail(events).json()).toMatchObject({ error: { code: 'provider_error' } });
+	expect(shown(events)).toEqual(['provider_error']);
+});
+
+test.each(['overloaded', 'rate_limited', 'timeout', 'internal', 'interrupted', 'auth', 'conflict', 'acme'])(
+	'a run that failed as %s has a status that no client sends again, a request that was refused so has its own',
+	(code) => {
+		const failed = fail([started, { type: 'error', code, message: 'x', data: { retryAfter: 9 } }]);
+		expect([failed.status, failed.headers.get('x-should-retry')]).toEqual([406, 'false']);
+		expect(failed.headers.has('retry-after')).toBe(false);
+		const error = new RunletError(code, 'x', { retryAfter: 9 });
+		expect(refusalResponse(error).status).toBe(error.status);
+	},
+);
+
+test.each([
+	['budget_exceeded', 402],
+	['context_overflow', 400],
+	['content_filtered', 400],
+	['invalid_request', 400],
+	['model_not_found', 406],
+	['too_large', 406],
+])('a run that failed as %s is %s', (code, status) => {
+	expect(fail([started, { type: 'error', code, message: 'x' }]).status).toBe(status);
+});

@@ -1,0 +1,62 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { oneCall } from './script.ts';
+import { outcomes } from './settled.ts';
+import { type Figures, type Options, onStage, type Stage } from './stage.ts';
+
+/** Sessions that are answered while the server is killed. */
+const atOnce = 6;
+/** How long a tool takes that has its answer, and the longest time from its beginning to the kill, in milliseconds. */
+const toolMs = 400;
+const longestMs = 300;
+
+/**
+ * SIGKILLs while answers are on their way to tools that asked. Every acknowledged answer leads its run to its end, and no
+ * tool has its effect twice: one that may have had it is answered as unknown.
+ */
+export function answers({ count = 50, seed }: Options): Promise<Figures> {
+	const world = { script: oneCall('unsafe'), pieceLength: 50, paceMs: 5, toolMs, seed };
+	return onStage(world, async (stage) => {
+		const { client, server, random, outside } = stage;
+		let answered = 0;
+		let unknown = 0;
+		for (let n = 0; n < count; n++) {
+			const sent = await Promise.all(
+				Array.from({ length: atOnce }, async (_, at) => {
+					const tag = `answer-${n}-${at}`;
+					const session = await client.begin(tag, { agent: 'asker' });
+					await outside.ended(session);
+					const { status } = await client.state(session);
+					if (status !== 'awaiting_user') throw new Error(`${tag}: is ${status} and does not wait for an answer`);
+					return { tag, session };
+				}),
+			);
+			const answering = Promise.all(sent.map(({ session }) => client.send(session, 'yes')));
+			// Every other kill comes while the answers are on their way, the others while tools work.
+			if (n % 2 === 1)
+				while (!sent.some(({ tag }) => outside.effects.count('unsafe', `${tag}.unsafe`) > 0)) await pause(5);
+			await pause(random(0, longestMs));
+			await server.restart();
+			await answering;
+			// The model's last answer is known without asking the session, so the alarm alone goes on with the run.
+			await Promise.all(sent.map(({ tag }) => outside.upstream.final(tag)));
+			await Promise.all(sent.map(({ session }) => untilOver(client, session)));
+			const { completed } = await outcomes(stage, sent);
+			if (completed < sent.length) throw new Error(`${sent.length - completed} answered runs did not complete`);
+			answered += sent.length;
+			for (const { session } of sent)
+				if ((await client.history(session)).some(({ role, isError }) => role === 'tool' && isError === true)) unknown++;
+		}
+		outside.effects.check();
+		return {
+			seed: stage.seed,
+			kills: count,
+			'answers to tools': answered,
+			'effects that came twice': 0,
+			'outcomes that are unknown': unknown,
+		};
+	});
+}
+
+async function untilOver(client: Stage['client'], session: string): Promise<void> {
+	while ((await client.state(session)).status === 'running') await pause(100);
+}
