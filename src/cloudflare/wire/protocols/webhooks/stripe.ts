@@ -8,11 +8,11 @@ export const stripe: Source = {
 	signatureHeader: 'stripe-signature',
 	getKey: (secret) => joinBytes(secret),
 	isSigned(headers) {
-		const fields = (headers.get(this.signatureHeader) ?? '').split(',').map((field) => field.trim().split('='));
-		const [time = '', ...others] = fields.flatMap(([name, value = '']) => (name === 't' ? [value] : []));
+		const fields = (headers.get(this.signatureHeader) ?? '').split(',').map(parseField);
+		const [time = '', ...others] = fields.flatMap(([name, value]) => (name === 't' ? [value] : []));
 		const at = parseTime(time);
 		if (at === undefined || others.length > 0) return undefined;
-		const signatures = fields.flatMap(([name, value = '']) => (name === 'v1' ? [parseDigest(value)] : []));
+		const signatures = fields.flatMap(([name, value]) => (name === 'v1' ? [parseDigest(value)] : []));
 		return { prefix: `${time}.`, signatures: signatures.filter((one) => one !== undefined), at };
 	},
 	describe: ({ id, type }) => ({
@@ -20,3 +20,9 @@ export const stripe: Source = {
 		id: typeof id === 'string' ? id : undefined,
 	}),
 };
+
+/** Splits a field at its first `=`: what follows a second one belongs to the value, and makes it wrong. */
+function parseField(field: string): [name: string, value: string] {
+	const [name = '', ...value] = field.trim().split('=');
+	return [name, value.join('=')];
+}
