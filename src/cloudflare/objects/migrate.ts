@@ -3,6 +3,14 @@ import type { SqlStorage } from '@cloudflare/workers-types';
 /** The part of an object's storage that runs statements. */
 export type Sql = Pick<SqlStorage, 'exec'>;
 
+/** The tables of an object. */
+export interface Schema {
+	/** The statements that make the tables of the newest version. */
+	readonly tables: string;
+	/** The statements of each version, for objects that have an older one. One that was released never changes. */
+	readonly migrations: readonly string[];
+}
+
 /** Reads the version of an object's tables without creating anything. 0 if there are none. */
 export function readVersion(sql: Sql): number {
 	const found = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'").toArray();
@@ -11,14 +19,18 @@ export function readVersion(sql: Sql): number {
 }
 
 /**
- * Brings an object's tables to the newest version. `migrations` has the statements of each version; one that was
- * released never changes. Call it inside a transaction.
+ * Makes an object's tables, or brings those that it has to the newest version. Both ways lead to the same tables. Call
+ * it inside a transaction.
  */
-export function migrate(sql: Sql, migrations: readonly string[]): void {
+export function migrate(sql: Sql, { tables, migrations }: Schema): void {
+	const newest = migrations.length;
 	const from = readVersion(sql);
-	if (from === migrations.length) return;
-	if (from === 0)
-		sql.exec('CREATE TABLE schema_version (version INTEGER NOT NULL); INSERT INTO schema_version VALUES (0);');
+	if (from === newest) return;
+	if (from === 0) {
+		sql.exec(`CREATE TABLE schema_version (version INTEGER NOT NULL); ${tables}`);
+		sql.exec('INSERT INTO schema_version VALUES (?)', newest);
+		return;
+	}
 	for (const statements of migrations.slice(from)) sql.exec(statements);
-	sql.exec('UPDATE schema_version SET version = ?', migrations.length);
+	sql.exec('UPDATE schema_version SET version = ?', newest);
 }

@@ -1,6 +1,5 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { migrate, readVersion } from '../../../src/cloudflare/objects/migrate.ts';
 import { allEvents, follow, readHistory, readState, readText, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 
@@ -165,28 +164,4 @@ describe('a session of the first version', () => {
 		expect(readText(await allEvents(answered))).toBe('Paid.');
 		expect((await readHistory(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'paid 5' }]);
 	});
-});
-
-describe('migrate', () => {
-	const one = 'CREATE TABLE thing (id INTEGER PRIMARY KEY, name TEXT NOT NULL)';
-	const two = "ALTER TABLE thing ADD COLUMN size INTEGER NOT NULL DEFAULT 1; UPDATE thing SET name = name || '!'";
-	const inObject = (work: (sql: DurableObjectStorage['sql']) => void) =>
-		runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => work(storage.sql));
-
-	test('runs what is new of a list, once, and keeps the rows', () =>
-		inObject((sql) => {
-			migrate(sql, [one]);
-			sql.exec("INSERT INTO thing VALUES (1, 'a')");
-			for (let again = 0; again < 2; again++) migrate(sql, [one, two]);
-			expect(sql.exec('SELECT * FROM thing').toArray()).toEqual([{ id: 1, name: 'a!', size: 1 }]);
-			expect(readVersion(sql)).toBe(2);
-		}));
-
-	test('asks for the version without making a table', () =>
-		inObject((sql) => {
-			const countTables = () => sql.exec("SELECT count(*) AS tables FROM sqlite_master WHERE type = 'table'").one();
-			const before = countTables();
-			expect(readVersion(sql)).toBe(0);
-			expect(countTables()).toEqual(before);
-		}));
 });

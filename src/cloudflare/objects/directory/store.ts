@@ -2,7 +2,7 @@ import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { migrate } from '../migrate.ts';
 import type { DirectoryPage, Listed } from './api.ts';
 import { createCursor, parseCursor } from './api.ts';
-import { migrations } from './schema.ts';
+import { schema } from './schema.ts';
 
 /** How long a removed session is remembered, in milliseconds. */
 const rememberedMs = 86_400_000;
@@ -19,7 +19,7 @@ export class DirectoryStore {
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
-		storage.transactionSync(() => migrate(storage.sql, migrations));
+		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
 	touch({ id, agent, title, createdAt, activeAt }: Listed): void {

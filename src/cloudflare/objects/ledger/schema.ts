@@ -1,12 +1,14 @@
+import type { Schema } from '../migrate.ts';
+
 /**
- * The tables of a ledger, one entry a version. Never change an entry that was released: append the next.
+ * The tables of a ledger.
  *
  * A `day` is a number of days since 1970, in UTC, and holds the sums of its `call`s, so that no sum is made twice. A call
  * stands under the day that it was first heard of; its amount is what is reserved, once `settled` what it came to. A `past`
  * day is one whose calls are forgotten.
  */
-export const migrations: readonly string[] = [
-	`CREATE TABLE day (
+const tables = `
+	CREATE TABLE day (
 		day INTEGER PRIMARY KEY, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL, reserved_tokens INTEGER NOT NULL,
 		reserved_usd REAL NOT NULL
 	) WITHOUT ROWID;
@@ -17,5 +19,13 @@ export const migrations: readonly string[] = [
 	CREATE TABLE past (
 		day INTEGER PRIMARY KEY, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL, reserved_tokens INTEGER NOT NULL,
 		reserved_usd REAL NOT NULL
-	) WITHOUT ROWID;`,
-];
+	) WITHOUT ROWID;
+`;
+
+/**
+ * One entry a version. Never change an entry that was released: append the next, and change `tables` alike. Before the
+ * second one comes, the first gets a text of its own.
+ */
+const migrations: readonly string[] = [tables];
+
+export const schema: Schema = { tables, migrations };

@@ -12,7 +12,7 @@ import {
 } from '../budget.ts';
 import { migrate } from '../migrate.ts';
 import type { Cost, Day, Reserved } from './api.ts';
-import { migrations } from './schema.ts';
+import { schema } from './schema.ts';
 
 /** Days before today that are remembered. */
 const keptDays = 2;
@@ -59,7 +59,7 @@ export class LedgerStore {
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
-		storage.transactionSync(() => migrate(storage.sql, migrations));
+		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
 	reserve(today: number, id: string, asked: Amount, limit: Limit): Reserved {

@@ -1,10 +1,20 @@
+import type { Schema } from '../migrate.ts';
+
 /**
- * The tables of a publisher, one entry a version. Never change an entry that was released: append the next.
+ * The tables of a publisher.
  *
  * `part` has the two documents that were written last (`index`, `retired`), in pieces that fit a row; `written` says when,
  * and whether KV has them.
  */
-export const migrations: readonly string[] = [
-	`CREATE TABLE part (document TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (document, position)) WITHOUT ROWID;
-	CREATE TABLE written (id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL, pending INTEGER NOT NULL);`,
-];
+const tables = `
+	CREATE TABLE part (document TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (document, position)) WITHOUT ROWID;
+	CREATE TABLE written (id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL, pending INTEGER NOT NULL);
+`;
+
+/**
+ * One entry a version. Never change an entry that was released: append the next, and change `tables` alike. Before the
+ * second one comes, the first gets a text of its own.
+ */
+const migrations: readonly string[] = [tables];
+
+export const schema: Schema = { tables, migrations };

@@ -1,7 +1,7 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { migrate } from '../migrate.ts';
 import { splitRows } from '../storage.ts';
-import { migrations } from './schema.ts';
+import { schema } from './schema.ts';
 
 /** The documents in KV that change in place. */
 export interface Documents {
@@ -21,7 +21,7 @@ export class PublisherStore {
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
-		storage.transactionSync(() => migrate(storage.sql, migrations));
+		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
 	read(): Written | undefined {

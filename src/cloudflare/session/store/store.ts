@@ -10,7 +10,7 @@ import { type MessageRecord, MessageRows, messageStride } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
 import { DeliveryRows, QueueRows } from './requests.ts';
 import { RunRows } from './runs.ts';
-import { migrations } from './schema.ts';
+import { schema } from './schema.ts';
 import { type Charge, ledgerId, SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
@@ -75,7 +75,7 @@ export class SessionStore {
 
 	/** Updates the tables of an earlier version. Call it before anything else. */
 	open(): void {
-		if (this.hasTables) this.transaction(() => migrate(this.#storage.sql, migrations));
+		if (this.hasTables) this.transaction(() => migrate(this.#storage.sql, schema));
 	}
 
 	/** Resolves when everything that was written is durable. */
@@ -163,7 +163,7 @@ export class SessionStore {
 
 	create(session: SessionRecord): void {
 		const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, createdAt } = session;
-		migrate(this.#storage.sql, migrations);
+		migrate(this.#storage.sql, schema);
 		this.#storage.sql.exec(
 			`INSERT INTO session (id, agent, owner, model, metadata, budget, expires_after, client_tools, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
