@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { root } from './root.ts';
 import { isAsked } from './usage.ts';
 
-const usage = `npm run check: format, lint, one-way imports, what nobody uses, and types; changes nothing (npm run fix does)
+const usage = `npm run check: format, lint, one-way imports, current prices, what nobody uses, and types; changes nothing (npm run fix does)
   --help              this text`;
 
 /** With one thread it does half of the work: several of them check the same types each. */
@@ -14,6 +14,7 @@ const tsc = ['typescript/bin/tsc', '--singleThreaded'] as const;
 const checks: readonly (readonly [string, ...string[]])[] = [
 	['@biomejs/biome/bin/biome', 'check', '.'],
 	['../scripts/house.ts'],
+	['../scripts/prices.ts', '--check'],
 	['knip/bin/knip.js', '--no-progress'],
 	[...tsc],
 	[...tsc, '-p', 'scripts'],

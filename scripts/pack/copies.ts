@@ -31,6 +31,8 @@ const replaced = {
 export async function writeCopies(dist: string, external: readonly string[]): Promise<void> {
 	const inputs = await Promise.all(copies.map((names) => writeGroup(names, dist, external)));
 	const paths = inputs.flat().map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
+	// The prices are cut from a package too (scripts/prices.ts).
+	paths.push(join(root, 'node_modules/@pydantic/genai-prices'));
 	const packages = [...new Set(paths.filter((path) => path !== undefined))].sort();
 	writeFileSync(join(dist, 'LICENSES.txt'), packages.map(describeLicense).join(`\n${'-'.repeat(80)}\n\n`));
 }

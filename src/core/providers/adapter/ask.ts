@@ -7,7 +7,7 @@ import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
 import { createWireBounds, readBody } from './bounded.ts';
 import { done, eventBatches } from './events.ts';
 import { type Caller, createNotTheApi, readComplaint, toProviderError } from './failure.ts';
-import { findCost, loadPrices } from './price.ts';
+import { findCost } from './price.ts';
 import { ReplyBuilder } from './reply.ts';
 
 /** One request to a provider. */
@@ -31,21 +31,19 @@ export async function ask(
 	const { signal } = request;
 	const started = Date.now();
 	const reply = new ReplyBuilder(onDelta, adapter.variant, caller.model, names);
-	// Loads the prices while the model works. If that fails, the later read of a price reports it.
-	loadPrices().catch(() => {});
-	const usage = async (): Promise<ChatUsage> => {
+	const usage = (): ChatUsage => {
 		const { raw, usage } = reply.usageSoFar();
-		const costUsd = await findCost(adapter.variant, [reply.getModel(), request.model], raw, usage);
+		const costUsd = findCost(adapter.variant, [reply.getModel(), request.model], raw, usage);
 		return { ...usage, costUsd, latencyMs: Date.now() - started };
 	};
 	try {
 		const response = await adapter.send(request);
 		await read(response, adapter.reader(reply, request), reply, request, caller, onActivity);
-		if (reply.isFinished()) return await reply.close(await usage());
+		if (reply.isFinished()) return await reply.close(usage());
 		throw new RunletError('interrupted', 'the reply broke off before its end.');
 	} catch (thrown) {
 		const error = signal.aborted ? toAbortError(signal) : toProviderError(thrown, caller);
-		throw Object.keys(reply.usageSoFar().raw).length > 0 ? withUsage(error, await usage()) : error;
+		throw Object.keys(reply.usageSoFar().raw).length > 0 ? withUsage(error, usage()) : error;
 	}
 }
 

@@ -12,10 +12,11 @@ import { callDirectly, type ModelCall } from '../../chat/model-call.ts';
 import { raceAbort, toAbortError } from '../../chat/signal.ts';
 import { providerName, type Tool } from '../../tool/index.ts';
 import { toCurrentDraft } from '../../tool/json-schema/draft.ts';
+import { findContextWindow } from '../prices/list.ts';
 import type { Adapter, ModelRequest } from './adapter.ts';
 import { ask } from './ask.ts';
 import { type Caller, toProviderError } from './failure.ts';
-import { findContextWindow, findCost } from './price.ts';
+import { findCost } from './price.ts';
 import { listSecrets, type ProviderSettings } from './settings.ts';
 
 /**

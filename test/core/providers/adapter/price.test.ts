@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { findContextWindow, findCost } from '../../../../src/core/providers/adapter/price.ts';
+import { findCost } from '../../../../src/core/providers/adapter/price.ts';
+import { findContextWindow } from '../../../../src/core/providers/prices/list.ts';
 
 const million = { inputTokens: 1_000_000, outputTokens: 0 };
 
 describe('the cost of a call', () => {
-	test('is known for the models of every provider that the list has', async () => {
+	test('is known for the models of every provider that the list has', () => {
 		const models = [
 			['anthropic', 'claude-haiku-4-5-20251001'],
 			['openai', 'gpt-5-mini'],
@@ -15,56 +16,52 @@ describe('the cost of a call', () => {
 			['mistral', 'mistral-medium-latest'],
 			['workers-ai', '@cf/meta/llama-3.3-70b-instruct-fp8-fast'],
 		] as const;
-		for (const [provider, model] of models)
-			expect(await findCost(provider, [model], {}, million), model).toBeGreaterThan(0);
+		for (const [provider, model] of models) expect(findCost(provider, [model], {}, million), model).toBeGreaterThan(0);
 	});
 
-	test('is by the model that answered, else by the one that was asked', async () => {
-		const asked = await findCost('anthropic', [undefined, 'claude-haiku-4-5'], {}, million);
+	test('is by the model that answered, else by the one that was asked', () => {
+		const asked = findCost('anthropic', [undefined, 'claude-haiku-4-5'], {}, million);
 		expect(asked).toBe(1);
-		expect(await findCost('anthropic', ['claude-opus-4-5-20251101', 'claude-haiku-4-5'], {}, million)).toBe(5);
-		expect(await findCost('anthropic', ['a-name-of-a-gateway', 'claude-haiku-4-5'], {}, million)).toBe(asked);
+		expect(findCost('anthropic', ['claude-opus-4-5-20251101', 'claude-haiku-4-5'], {}, million)).toBe(5);
+		expect(findCost('anthropic', ['a-name-of-a-gateway', 'claude-haiku-4-5'], {}, million)).toBe(asked);
 	});
 
-	test('counts what came out of a cache, and what was written to it, at their own prices', async () => {
+	test('counts what came out of a cache, and what was written to it, at their own prices', () => {
 		const cost = (raw: object, cachedInputTokens = 0) =>
 			findCost('anthropic', ['claude-haiku-4-5'], { ...raw }, { ...million, cachedInputTokens });
-		expect(await cost({}, 1_000_000)).toBeCloseTo(0.1);
-		expect(await cost({ cache_creation_input_tokens: 1_000_000 })).toBeCloseTo(1.25);
+		expect(cost({}, 1_000_000)).toBeCloseTo(0.1);
+		expect(cost({ cache_creation_input_tokens: 1_000_000 })).toBeCloseTo(1.25);
 		const hour = { cache_creation: { ephemeral_1h_input_tokens: 1_000_000 } };
-		expect(await cost({ cache_creation_input_tokens: 1_000_000, ...hour })).toBeCloseTo(2);
+		expect(cost({ cache_creation_input_tokens: 1_000_000, ...hour })).toBeCloseTo(2);
 	});
 
-	test('is nothing rather than a guess: an unknown model, an unknown provider, another one with a model of that name', async () => {
-		expect(await findCost('anthropic', ['claude-99'], {}, million)).toBeUndefined();
-		expect(await findCost('mine', ['gpt-4o'], {}, million)).toBeUndefined();
+	test('is nothing rather than a guess: an unknown model, an unknown provider, another one with a model of that name', () => {
+		expect(findCost('anthropic', ['claude-99'], {}, million)).toBeUndefined();
+		expect(findCost('mine', ['gpt-4o'], {}, million)).toBeUndefined();
 		for (const provider of ['my-openai', 'openai-proxy', 'anthropic2', 'x-ai-gateway', 'ollama'])
-			expect(
-				await findCost(provider, ['gpt-4o', 'claude-haiku-4-5', 'grok-4.3'], {}, million),
-				provider,
-			).toBeUndefined();
-		expect(await findCost('groq', ['gpt-4o'], {}, million)).toBeUndefined();
-		expect(await findCost('openai', ['gpt-4o'], {}, { inputTokens: 1 })).toBeUndefined();
+			expect(findCost(provider, ['gpt-4o', 'claude-haiku-4-5', 'grok-4.3'], {}, million), provider).toBeUndefined();
+		expect(findCost('groq', ['gpt-4o'], {}, million)).toBeUndefined();
+		expect(findCost('openai', ['gpt-4o'], {}, { inputTokens: 1 })).toBeUndefined();
 		expect(
-			await findCost('openai', ['gpt-4o'], {}, { inputTokens: 1, outputTokens: 1, cachedInputTokens: 9 }),
+			findCost('openai', ['gpt-4o'], {}, { inputTokens: 1, outputTokens: 1, cachedInputTokens: 9 }),
 		).toBeUndefined();
 	});
 
-	test('is what the provider says, where it says so', async () => {
-		expect(await findCost('xai', ['grok-4.3'], { cost_in_usd_ticks: 25_000_000 }, million)).toBe(0.0025);
-		expect(await findCost('openrouter', ['x'], { cost: 0.5, is_byok: false }, million)).toBe(0.5);
+	test('is what the provider says, where it says so', () => {
+		expect(findCost('xai', ['grok-4.3'], { cost_in_usd_ticks: 25_000_000 }, million)).toBe(0.0025);
+		expect(findCost('openrouter', ['x'], { cost: 0.5, is_byok: false }, million)).toBe(0.5);
 	});
 
-	test('is the sum of what several models did for one answer', async () => {
+	test('is the sum of what several models did for one answer', () => {
 		const run = { input_tokens: 1_000_000, output_tokens: 0 };
 		const raw = { iterations: [run, { ...run, model: 'claude-opus-4-5' }] };
-		expect(await findCost('anthropic', ['claude-haiku-4-5'], raw, { inputTokens: 2_000_000, outputTokens: 0 })).toBe(6);
+		expect(findCost('anthropic', ['claude-haiku-4-5'], raw, { inputTokens: 2_000_000, outputTokens: 0 })).toBe(6);
 	});
 });
 
-test('a context window is known where the list says it, and else not', async () => {
-	expect(await findContextWindow('anthropic', 'claude-haiku-4-5')).toBe(200_000);
-	expect(await findContextWindow('gemini', 'gemini-2.5-flash')).toBe(1_048_576);
-	expect(await findContextWindow('anthropic', 'claude-99')).toBeUndefined();
-	expect(await findContextWindow('mine', 'gpt-4o')).toBeUndefined();
+test('a context window is known where the list says it, and else not', () => {
+	expect(findContextWindow('anthropic', 'claude-haiku-4-5')).toBe(200_000);
+	expect(findContextWindow('gemini', 'gemini-2.5-flash')).toBe(1_048_576);
+	expect(findContextWindow('anthropic', 'claude-99')).toBeUndefined();
+	expect(findContextWindow('mine', 'gpt-4o')).toBeUndefined();
 });

@@ -1,0 +1,130 @@
+import { anthropic } from './anthropic.ts';
+import { cloudflare } from './cloudflare.ts';
+import { deepseek } from './deepseek.ts';
+import { google } from './google.ts';
+import { groq } from './groq.ts';
+import { mistral } from './mistral.ts';
+import { openai } from './openai.ts';
+import { xai } from './xai.ts';
+
+/** What is paid for: `read` and `write` are input from and to a cache, `hour` is input to a cache that lasts an hour. */
+const kinds = ['input', 'output', 'read', 'write', 'hour'] as const;
+
+type Kind = (typeof kinds)[number];
+
+/** The tokens of a call. Those of a cache are in `input`, and `hour` is in `write`. */
+export type Tokens = Readonly<Record<Kind, number>>;
+
+/** Dollars for a million tokens. The last that begins below the input of the call holds for all of its tokens. */
+type Rate = readonly { readonly from: number; readonly price: number }[];
+
+/** The prices at some times. */
+interface Tariff {
+	readonly holds: (now: Date) => boolean;
+	readonly rates: Map<string, Rate>;
+}
+
+interface ListedModel {
+	readonly pattern: RegExp;
+	readonly contextWindow: number | undefined;
+	readonly tariffs: readonly Tariff[];
+}
+
+/**
+ * The lists by the names of Runlet's providers. A line has a pattern of a model's names, its context window or 0, and
+ * prices such as `input=1.25,200000:2.5`: 1.25 dollars, and 2.5 above 200,000 tokens of input. Prices after
+ * `from=2026-08-17` hold from that day on, and those after `at=3600-14400` between two seconds of each day, in UTC.
+ * Of several the last decides.
+ */
+const texts: ReadonlyMap<string, string> = new Map([
+	['anthropic', anthropic],
+	['deepseek', deepseek],
+	// Google sells Anthropic's models too.
+	['gemini', `${google}${anthropic}`],
+	['groq', groq],
+	['mistral', mistral],
+	['openai', openai],
+	['workers-ai', cloudflare],
+	['xai', xai],
+]);
+
+const lists = new Map<string, readonly ListedModel[]>();
+
+/** Returns the dollars that a call of a model costs, or `undefined` if the list does not say it. */
+export function findPrice(provider: string, model: string, tokens: Tokens, now: Date): number | undefined {
+	const tariff = find(provider, model)?.tariffs.findLast(({ holds }) => holds(now));
+	return tariff && toDollars(tariff.rates, tokens);
+}
+
+/** Returns the tokens that a model can read at once, or `undefined` if the list does not say it. */
+export function findContextWindow(provider: string, model: string): number | undefined {
+	return find(provider, model)?.contextWindow;
+}
+
+function find(provider: string, model: string): ListedModel | undefined {
+	const list = readList(provider);
+	const name = model.toLowerCase().trim();
+	const search = (text: string) => list.find(({ pattern }) => pattern.test(text));
+	// The list has the dates of versions with hyphens.
+	return search(name) ?? search(name.replace(/-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)/g, '-$1-$2-$3'));
+}
+
+/** A list is read when its first model is looked up. */
+function readList(provider: string): readonly ListedModel[] {
+	const known = lists.get(provider);
+	if (known !== undefined) return known;
+	const list = texts.get(provider)?.split('\n').filter(Boolean).map(readModel) ?? [];
+	lists.set(provider, list);
+	return list;
+}
+
+function readModel(line: string): ListedModel {
+	const [pattern = '', contextWindow, ...fields] = line.split(' ');
+	let tariff: Tariff = { holds: () => true, rates: new Map() };
+	const tariffs = [tariff];
+	for (const field of fields) {
+		const [name = '', value = ''] = field.split('=');
+		if (name === 'from' || name === 'at') {
+			tariff = { holds: name === 'from' ? from(value) : at(value), rates: new Map() };
+			tariffs.push(tariff);
+		} else tariff.rates.set(name, value.split(',').map(readStep));
+	}
+	return { pattern: new RegExp(pattern), contextWindow: Number(contextWindow) || undefined, tariffs };
+}
+
+function from(day: string): Tariff['holds'] {
+	const start = Date.parse(day);
+	return (now) => now.getTime() >= start;
+}
+
+function at(seconds: string): Tariff['holds'] {
+	const [start = 0, end = 0] = seconds.split('-').map(Number);
+	return (now) => {
+		const second = (now.getTime() / 1000) % 86_400;
+		return second >= start && second < end;
+	};
+}
+
+function readStep(text: string): Rate[number] {
+	const [first = '', second] = text.split(':');
+	return second === undefined ? { from: 0, price: Number(first) } : { from: Number(first), price: Number(second) };
+}
+
+/** What has a price of its own is not paid for in the whole that it is a part of. */
+function toDollars(rates: Tariff['rates'], tokens: Tokens): number | undefined {
+	const take = (part: Kind): number => (rates.has(part) ? tokens[part] : 0);
+	const left: Tokens = {
+		...tokens,
+		input: tokens.input - take('read') - take('write'),
+		write: tokens.write - take('hour'),
+	};
+	let dollars = 0;
+	for (const kind of kinds) {
+		const rate = rates.get(kind);
+		if (rate === undefined) continue;
+		if (left[kind] < 0) return undefined;
+		const step = rate.findLast(({ from }) => from === 0 || tokens.input > from);
+		dollars += ((step?.price ?? 0) * left[kind]) / 1e6;
+	}
+	return dollars;
+}

@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from 'node:util';
+import { calcPrice, type MatchLogic, type Provider, waitForUpdate } from '@pydantic/genai-prices';
+import { expect, test } from 'vitest';
+import { roundDollars } from '../../../../src/core/chat/usage.ts';
+import { findContextWindow, findPrice, type Tokens } from '../../../../src/core/providers/prices/list.ts';
+
+/** Runlet's names of providers, and those of the package. */
+const providers = {
+	anthropic: 'anthropic',
+	deepseek: 'deepseek',
+	gemini: 'google',
+	groq: 'groq',
+	mistral: 'mistral',
+	openai: 'openai',
+	'workers-ai': 'cloudflare',
+	xai: 'x-ai',
+} as const;
+
+/** Names that a rule of the package holds for, or nearly. */
+function listNames(match: MatchLogic): readonly string[] {
+	if ('or' in match) return match.or.flatMap(listNames);
+	if ('and' in match) return match.and.flatMap(listNames);
+	const [text = ''] = Object.values(match);
+	return [text.replace(/[\\^$]|\(.*?\)/g, ''), text.replace(/\\?\.|\(.*/g, 'x')];
+}
+
+const listed: readonly Provider[] = (await waitForUpdate()) ?? [];
+
+/** The names in the package's list of a provider. */
+function namesIn({ models }: Provider): readonly string[] {
+	return [...new Set(models.flatMap(({ id, match }) => [id, ...listNames(match)]))];
+}
+
+/** In the night, in the day, and before and after the dates in the package. */
+const times = ['2024-05-01T00:10', '2025-01-01T12:00', '2026-09-01T02:00', '2030-01-01T20:30'].map(
+	(time) => new Date(`${time}Z`),
+);
+
+/** The costs by the package: nothing of a model that it has no consistent prices for. */
+function ask(providerId: string, model: string, { input, output, read, write, hour }: Tokens, timestamp: Date) {
+	const usage = { input_tokens: input, output_tokens: output, cache_read_tokens: read };
+	const written = { cache_write_tokens: write, cache_write_1h_tokens: hour };
+	try {
+		const found = calcPrice({ ...usage, ...written }, model, { providerId, timestamp });
+		return [roundDollars(found?.total_price), found?.model.context_window];
+	} catch {
+		return undefined;
+	}
+}
+
+/** Prices and windows that differ from those of the package. */
+function findDifferences(
+	name: keyof typeof providers,
+	models: readonly string[],
+	cases: readonly (readonly [Date, Tokens])[],
+) {
+	let known = 0;
+	const differences: unknown[] = [];
+	for (const model of models)
+		for (const [time, tokens] of cases) {
+			const expected = ask(providers[name], model, tokens, time);
+			const found = [roundDollars(findPrice(name, model, tokens, time)), findContextWindow(name, model)];
+			if (expected?.[0] !== undefined) known += 1;
+			if (!isDeepStrictEqual(found, expected)) differences.push({ model, time, found, expected });
+		}
+	return { known, differences };
+}
+
+const small = { input: 100_000, output: 3_000, read: 50_000, write: 20_000, hour: 5_000 };
+const large = { input: 400_000, output: 2_000, read: 70_000, write: 0, hour: 0 };
+const names = Object.keys(providers).filter((name): name is keyof typeof providers => name in providers);
+
+test.each(names)(
+	'prices and windows of %s are those of the package, for its names and versions of them, at any time',
+	(name) => {
+		const own = listed.filter(({ id }) => id === providers[name] || (name === 'gemini' && id === 'anthropic'));
+		const models = own
+			.flatMap(namesIn)
+			.flatMap((one) => [one, `${one}-latest`, `${one}-20250807`, `x/${one}`, ` ${one.toUpperCase()}`]);
+		const cases = times.map((time, index) => [time, index % 2 === 0 ? small : large] as const);
+		const { known, differences } = findDifferences(name, models, cases);
+		expect(differences).toEqual([]);
+		expect(known).toBeGreaterThan(100);
+	},
+);
+
+test.each(names)('%s has no price for a name that it has none for in the package', (name) => {
+	const models = [...new Set(listed.flatMap(namesIn))];
+	expect(findDifferences(name, models, [[new Date('2026-09-01T12:00Z'), large]]).differences).toEqual([]);
+});
