@@ -40,27 +40,32 @@ export async function watchCall(
 ): Promise<ChatReply> {
 	const { firstEventMs = stream ? 120_000 : 600_000, idleMs = 300_000 } = timeouts;
 	const watchdog = createWatchdog({ firstEventMs, idleMs }, model);
-	const either = AbortSignal.any([signal, watchdog.signal]);
+	const { signal: until } = watchdog;
+	// The end of the run does not reach a call that has ended: its connection serves the next one.
+	const onAbort = (): void => watchdog.abort(signal.reason);
+	if (signal.aborted) onAbort();
+	signal.addEventListener('abort', onAbort, { once: true });
 	const size = createDeltaMeter(maxReplyBytes);
 	const take: OnDelta = (delta) => {
 		if (!size.fits(delta)) watchdog.abort(createReplyTooLarge(model, maxReplyBytes));
-		if (either.aborted) return size.pause();
+		if (until.aborted) return size.pause();
 		watchdog.onActivity();
 		const room = onDelta(delta) ?? size.pause();
 		return room === undefined ? undefined : watchdog.pause(room);
 	};
-	const replying = call(take, either, watchdog.onActivity);
+	const replying = call(take, until, watchdog.onActivity);
 	try {
-		const reply = await raceAbort(replying, either);
+		const reply = await raceAbort(replying, until);
 		if (isRecord(reply)) {
 			if (measureReply(reply) <= maxReplyBytes) return reply;
 			throw withUsage(createReplyTooLarge(model, maxReplyBytes), reply.usage ?? {});
 		}
 		throw new RunletError('interrupted', `${model}: the reply broke off before its end. Send the message again.`);
 	} catch (error) {
-		if (!either.aborted) throw error;
-		throw withUsage(toAbortError(either), (await readLastUsage(replying)) ?? {});
+		if (!until.aborted) throw error;
+		throw withUsage(toAbortError(until), (await readLastUsage(replying)) ?? {});
 	} finally {
+		signal.removeEventListener('abort', onAbort);
 		watchdog.stop();
 	}
 }
@@ -136,7 +141,7 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 	return {
 		signal: controller.signal,
 		/** Ends the call for another reason. */
-		abort: (why: RunletError): void => controller.abort(why),
+		abort: (why: unknown): void => controller.abort(why),
 		onActivity,
 		pause: async (room: Promise<void>): Promise<void> => {
 			waiting++;

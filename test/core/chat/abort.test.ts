@@ -167,6 +167,13 @@ describe('an abort', () => {
 		expect(events.at(-1)?.type).toBe('done');
 	});
 
+	test('after the end does not reach a call that is over, nor does the end of the run', async () => {
+		const controller = new AbortController();
+		const { requests } = await settled(play(['Hi'], { signal: controller.signal }));
+		controller.abort();
+		expect(requests[0]?.options?.signal?.aborted).toBe(false);
+	});
+
 	test('with a RunletError as its reason ends the run with it', async () => {
 		const signal = AbortSignal.abort(new RunletError('budget_exceeded', 'Nothing is left.'));
 		const { error, events } = await settled(play(['never'], { signal }));

@@ -211,7 +211,7 @@ describe.each(dialects)('$name', (dialect) => {
 		});
 
 		testIf(dialect.can.endsItself)(
-			'after the last event nothing is waited for, and the connection is closed',
+			'after the last event nothing is waited for, and a connection that stays open is closed',
 			async () => {
 				server.play((exchange) => exchange.write(dialect.events(story).join('')));
 				expect(readReply(await ask(way))).toMatchObject({ text: story.text, stopReason: 'end_turn' });

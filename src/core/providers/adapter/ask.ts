@@ -20,8 +20,8 @@ export interface Asked {
 }
 
 /**
- * Sends one request and reads its reply. Closes a stream at its terminal event. A failure is a `RunletError` with the
- * usage so far. Calls `onActivity` for each network chunk.
+ * Sends one request and reads its reply. Resolves at the terminal event of a stream, and does not wait for the stream's
+ * end. A failure is a `RunletError` with the usage so far. Calls `onActivity` for each network chunk.
  */
 export async function ask(
 	{ adapter, request, caller, names }: Asked,
@@ -73,7 +73,7 @@ async function read(
 		reader.end?.('eof');
 		return;
 	}
-	for await (const batch of eventBatches(response, signal, bounds)) {
+	for await (const batch of eventBatches(response, signal, bounds, () => reply.isFinished())) {
 		onActivity();
 		for (const event of batch) {
 			if (event === done) {

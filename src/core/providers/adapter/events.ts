@@ -3,19 +3,22 @@ import { isRecord } from '../../ground/json.ts';
 import { createWireBounds, createWireMeter } from './bounded.ts';
 import { createParser } from './event-parser.ts';
 import type { Json } from './json.ts';
+import { readRest } from './rest.ts';
 
 /** Stands for the line `data: [DONE]`, which ends a stream of OpenAI's dialect. */
 export const done: Json = Object.freeze({ done: true });
 
 /**
  * Reads the events of a server-sent stream as JSON, in one list for each network chunk. A list may be empty, which
- * shows activity. Leaving the generator, or aborting the signal, closes the connection. Throws `interrupted` for an
- * event that is not JSON, and `reply_too_large` over the limits.
+ * shows activity. Leaving the generator, or aborting the signal, closes the connection. If `hasAll` says that nothing is
+ * missing any more, leaving keeps the connection for the next request. Throws `interrupted` for an event that is not JSON,
+ * and `reply_too_large` over the limits.
  */
 export async function* eventBatches(
 	response: Response,
 	signal: AbortSignal,
 	bounds = createWireBounds('The model'),
+	hasAll: () => boolean = () => false,
 ): AsyncGenerator<Json[], undefined> {
 	const reader = response.body?.getReader();
 	if (reader === undefined) return;
@@ -41,8 +44,9 @@ export async function* eventBatches(
 	// Errors after this point do not matter.
 	const leave = (): void => void reader.cancel().catch(() => {});
 	signal.addEventListener('abort', leave, { once: true });
+	let ended = false;
 	try {
-		for (let ended = false; !ended; ) {
+		while (!ended) {
 			const { value, done: last } = await reader.read();
 			ended = last;
 			meter.add(value?.byteLength ?? 0);
@@ -59,7 +63,8 @@ export async function* eventBatches(
 		}
 	} finally {
 		signal.removeEventListener('abort', leave);
-		leave();
+		if (!ended && !signal.aborted && hasAll()) readRest(reader);
+		else leave();
 	}
 }
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { done, eventBatches } from '../../../../src/core/providers/adapter/events.ts';
 
 const live = new AbortController().signal;
@@ -101,3 +101,41 @@ test('an early return closes the stream, and so does the signal', async () => {
 	expect((await reading).done).toBe(true);
 	expect(closed).toBe(2);
 });
+
+test('a stream that holds nothing more of use is read to its end, and nobody waits for that', async () => {
+	const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+	const writer = writable.getWriter();
+	void writer.write(encode('data: {"n":1}\n\n'));
+	await leaveFinished(new Response(readable));
+	void writer.write(encode('data: [DONE]\n\n'));
+	// Resolves once all is read, and rejects if the reader has left.
+	await expect(writer.close()).resolves.toBeUndefined();
+});
+
+test('a rest that does not end closes the stream: by its bytes, and by its time', async () => {
+	const chunk = encode(`data: ${JSON.stringify('x'.repeat(10_000))}\n\n`);
+	const endless = new Promise<void>((resolve) => {
+		const body = new ReadableStream({ pull: (controller) => controller.enqueue(chunk), cancel: () => resolve() });
+		void leaveFinished(new Response(body));
+	});
+	await endless;
+	vi.useFakeTimers();
+	onTestFinished(() => void vi.useRealTimers());
+	let closed = false;
+	const body = new ReadableStream({
+		start: (controller) => controller.enqueue(chunk),
+		cancel: () => {
+			closed = true;
+		},
+	});
+	await leaveFinished(new Response(body));
+	await vi.advanceTimersByTimeAsync(999);
+	expect(closed).toBe(false);
+	await vi.advanceTimersByTimeAsync(1);
+	expect(closed).toBe(true);
+});
+
+/** Reads one batch of a stream, and leaves it with the word that this was all. */
+async function leaveFinished(response: Response): Promise<void> {
+	for await (const _ of eventBatches(response, live, undefined, () => true)) break;
+}

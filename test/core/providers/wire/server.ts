@@ -30,6 +30,8 @@ export interface WireServer {
 	readonly url: string;
 	/** The requests since the last `play`, oldest first. */
 	readonly requests: readonly Exchange[];
+	/** How many connections were opened since it started. */
+	readonly connections: number;
 	/** What to do with the next requests; each further one gets the last script. Forgets the earlier requests. */
 	play(...scripts: readonly Script[]): void;
 	/** What a script threw, the first one. */
@@ -42,6 +44,7 @@ export async function startServer(): Promise<WireServer> {
 	let requests: Exchange[] = [];
 	let scripts: readonly Script[] = [];
 	let failed: unknown[] = [];
+	let connections = 0;
 
 	const server = createServer(async (request, response) => {
 		try {
@@ -55,12 +58,16 @@ export async function startServer(): Promise<WireServer> {
 			response.destroy();
 		}
 	});
-	server.keepAliveTimeout = 1_000;
+	server.keepAliveTimeout = 10_000;
+	server.on('connection', () => connections++);
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 	return {
 		url: `http://127.0.0.1:${readPort(server.address())}`,
 		get requests() {
 			return requests;
+		},
+		get connections() {
+			return connections;
 		},
 		play: (...given) => {
 			scripts = given;

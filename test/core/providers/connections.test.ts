@@ -1,0 +1,59 @@
+/** A connection serves many calls, as a real server counts them. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { chat, type Tool } from '../../../src/core/index.ts';
+import { citySchema, type NeutralReply } from './wire/dialect.ts';
+import { dialects } from './wire/dialects.ts';
+import { type Script, startServer, type WireServer } from './wire/server.ts';
+
+let server: WireServer;
+beforeAll(async () => {
+	server = await startServer();
+});
+afterAll(() => server.close());
+
+const call = (id: string): NeutralReply => ({
+	calls: [{ id, name: 'look', argumentsJson: '{"city":"Ulm"}' }],
+	stop: 'tool_use',
+});
+const replies: readonly NeutralReply[] = [
+	...['call_1', 'call_2', 'call_3', 'call_4'].map(call),
+	{ text: 'Sunny.', stop: 'end_turn' },
+];
+
+describe.each(dialects.filter(({ can }) => can.endsItself))('$name', (dialect) => {
+	test('the calls of runs share their connections, though each answer ends after the run has gone on', async () => {
+		/** Ends the answer that is open, as the server sees it. */
+		let endAnswer: () => Promise<unknown> = async () => {};
+		const look: Tool = {
+			name: 'look',
+			description: 'Looks.',
+			inputSchema: citySchema,
+			fn: async () => {
+				await endAnswer();
+				return 'sunny';
+			},
+		};
+		server.play(
+			...[...replies, ...replies].map(
+				(reply): Script =>
+					async (exchange) => {
+						endAnswer = () => {
+							exchange.end();
+							return exchange.closed;
+						};
+						await exchange.write(dialect.events(reply).join(''));
+					},
+			),
+		);
+		const options = { model: dialect.model, providers: [dialect.provider(server.url)], tools: [look] };
+		const before = server.connections;
+		for (const _ of ['first', 'second']) {
+			expect(await chat.run(options, [chat.userMessage('Hello')]).result).toMatchObject({ text: 'Sunny.' });
+			await endAnswer();
+		}
+		expect(server.requests).toHaveLength(2 * replies.length);
+		// Where the end of an answer is not read before the next call, that takes another connection.
+		expect(server.connections - before).toBeLessThanOrEqual(3);
+	});
+});
