@@ -27,6 +27,8 @@ export interface UpstreamOptions {
 	readonly pieceLength: number;
 	/** Pause between two chunks, in milliseconds; 0 for as fast as they are taken. */
 	readonly paceMs: number;
+	/** Whether a chunk waits until the one before has come to a reader, so that a busy machine bills nothing more. */
+	readonly waitsForReader?: boolean;
 }
 
 const message = v.looseObject({ role: v.string(), content: v.nullish(v.unknown()) });
@@ -41,15 +43,19 @@ const requestBody = v.looseObject({
  * A model behind OpenAI's Chat Completions. It decides by the conversation that it is sent, and writes down every
  * request.
  */
-export function createUpstream({ script, pieceLength, paceMs }: UpstreamOptions) {
+export function createUpstream({ script, waitsForReader = false, ...pacing }: UpstreamOptions) {
 	const asks: Ask[] = [];
 	const finals = createSignals();
+	const readers = new Map<string, () => void>();
+	const toReader = (tag: string) => new Promise<void>((resolve) => readers.set(tag, resolve));
 
 	return {
 		asks: asks as readonly Ask[],
 		/** Resolves once the last answer of a run has been sent. */
 		final: (tag: string): Promise<void> => finals.of(tag),
 		isFinal: (tag: string): boolean => finals.has(tag),
+		/** Somebody has read something of the answer. */
+		read: (tag: string): void => readers.get(tag)?.(),
 		/** Tokens that were billed. */
 		spent: (): number => asks.reduce((sum, ask) => sum + ask.promptTokens + ask.completionTokens, 0),
 		answer: async (body: unknown, response: ServerResponse): Promise<void> => {
@@ -61,40 +67,49 @@ export function createUpstream({ script, pieceLength, paceMs }: UpstreamOptions)
 			const turn = messages.slice(question).filter(({ role }) => role === 'assistant').length;
 			const time = asks.filter((ask) => ask.tag === tag && ask.turn === turn).length + 1;
 			const answer = script({ tag, turn, time, results });
-			const promptTokens = readTokens(JSON.stringify([messages, rest.tools ?? []]));
+			const promptTokens = Math.ceil(weigh(JSON.stringify([messages, rest.tools ?? []])));
 			const ask: Ask = { tag, turn, answer, promptTokens, completionTokens: 0, state: 'open', at, ms: 0 };
 			asks.push(ask);
-			await stream(ask, model, response, pieceLength, paceMs);
+			await stream(ask, model, response, { ...pacing, ...(waitsForReader && { read: () => toReader(tag) }) });
 			if (ask.state === 'whole' && answer.calls.length === 0) finals.give(tag);
 		},
 	};
 }
 
+interface Pacing extends Pick<UpstreamOptions, 'pieceLength' | 'paceMs'> {
+	/** Resolves once something was read. */
+	readonly read?: () => Promise<void>;
+}
+
 /** Sends an answer, a chunk as soon as the one before was taken and the pause is over. */
-async function stream(ask: Ask, model: string, response: ServerResponse, length: number, paceMs: number) {
+async function stream(ask: Ask, model: string, response: ServerResponse, { pieceLength, paceMs, read }: Pacing) {
 	const begun = performance.now();
 	const { text, calls } = ask.answer;
 	const closed = once(response, 'close');
+	let written = 0;
 	response.writeHead(200, { 'content-type': 'text/event-stream' });
 	const send = async (fields: object, cost = ''): Promise<void> => {
 		if (response.destroyed) return;
-		ask.completionTokens += readTokens(cost);
+		written += weigh(cost);
+		ask.completionTokens = Math.ceil(written);
 		const chunk = { id: 'chatcmpl', object: 'chat.completion.chunk', model, ...fields };
+		const isRead = read?.();
 		if (!response.write(`data: ${JSON.stringify(chunk)}\n\n`)) await Promise.race([once(response, 'drain'), closed]);
 		if (paceMs > 0) await pause(paceMs);
+		if (isRead !== undefined) await Promise.race([isRead, closed]);
 	};
 	const choice = (delta: object, finish_reason: string | null = null) => ({
 		choices: [{ index: 0, delta, finish_reason }],
 	});
 
-	for (const content of readPieces(text, length)) await send(choice({ content }), content);
+	for (const content of readPieces(text, pieceLength)) await send(choice({ content }), content);
 	for (const [index, { id, tool, input = { intent: id } }] of calls.entries()) {
 		const json = JSON.stringify(input);
 		await send(
 			choice({ tool_calls: [{ index, id, type: 'function', function: { name: tool, arguments: '' } }] }),
 			tool,
 		);
-		for (const piece of readPieces(json, length))
+		for (const piece of readPieces(json, pieceLength))
 			await send(choice({ tool_calls: [{ index, function: { arguments: piece } }] }), piece);
 	}
 	await send(choice({}, calls.length > 0 ? 'tool_calls' : 'stop'));
@@ -109,7 +124,9 @@ async function stream(ask: Ask, model: string, response: ServerResponse, length:
 	ask.ms = performance.now() - begun;
 }
 
-/** A token for every four characters begun, about what English costs. */
-function readTokens(text: string): number {
-	return Math.ceil(text.length / 4);
+/** A quarter of a token for a Latin letter, and one for each character of another script. */
+function weigh(text: string): number {
+	let tokens = 0;
+	for (const character of text) tokens += character < '\u0100' ? 1 / 4 : 1;
+	return tokens;
 }

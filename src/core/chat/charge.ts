@@ -8,6 +8,8 @@ export interface SeenCall {
 	readonly inputTokens: number;
 	/** The estimated tokens that arrived: text, thinking, the input of tools. */
 	readonly outputTokens: number;
+	/** The estimated tokens that its model had written and that had not arrived when it was interrupted. */
+	readonly unseenTokens?: number;
 	/** Whether it was interrupted. The reported output may then be out of date. */
 	readonly isCut: boolean;
 }
@@ -30,7 +32,7 @@ const currentFrom = 0.75;
  * Computes the charge of a request: the reported usage as far as it is complete, else the estimate of what it sent and
  * what arrived, with a margin. A reported zero for something that is not empty is ignored.
  */
-export function toCharge({ usage, inputTokens, outputTokens, isCut }: SeenCall): CallCharge {
+export function toCharge({ usage, inputTokens, outputTokens, unseenTokens = 0, isCut }: SeenCall): CallCharge {
 	const said = {
 		input: readReported(usage?.inputTokens, inputTokens),
 		output: readReported(usage?.outputTokens, outputTokens),
@@ -39,7 +41,7 @@ export function toCharge({ usage, inputTokens, outputTokens, isCut }: SeenCall):
 	const input = said.input ?? Math.ceil(inputTokens * margin);
 	if (isCut) {
 		const isCurrent = said.output !== undefined && said.output >= outputTokens * currentFrom;
-		const estimate = Math.ceil(isCurrent ? outputTokens : outputTokens * margin);
+		const estimate = Math.ceil(isCurrent ? outputTokens : (outputTokens + unseenTokens) * margin);
 		return { inputTokens: input, outputTokens: Math.max(said.output ?? 0, estimate) };
 	}
 	if (said.input === undefined && said.output === undefined && said.total !== undefined) {

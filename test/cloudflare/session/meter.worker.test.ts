@@ -1,5 +1,5 @@
 import { env, runInDurableObject } from 'cloudflare:test';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { budgetState } from '../../../src/cloudflare/objects/budget.ts';
 import type { LedgerApi } from '../../../src/cloudflare/objects/ledger/api.ts';
 import {
@@ -163,22 +163,43 @@ describe('a call that was cut off', () => {
 		return spent;
 	};
 
-	test('is charged its input and what was streamed, a little more, and the same without a budget', async () => {
-		expect(await charges((meter) => meter.lost(undefined, true, 200))).toEqual([1_236, 1_236]);
+	test('is charged its input, what was streamed and what was on its way, the same without a budget', async () => {
+		expect(await charges((meter) => meter.lost(undefined, true, 200))).toEqual([1_288, 1_288]);
 	});
+
+	test.each([20, 75, 150])(
+		'by a stop at any moment costs no more than is charged, at %i tokens a second that take a quarter of one to arrive',
+		async (pace) => {
+			vi.useFakeTimers({ toFake: ['Date'] });
+			try {
+				for (let ms = 200; ms < 4_000; ms += 450) {
+					const written = (pace * ms) / 1_000;
+					const arrived = (pace * Math.max(0, ms - 250)) / 1_000;
+					const [spent = 0] = await charges((meter) => {
+						vi.advanceTimersByTime(ms);
+						meter.lost(undefined, true, arrived);
+					});
+					expect(spent).toBeGreaterThanOrEqual(1_000 + written);
+					expect(spent).toBeLessThan((1_000 + written) * 1.25);
+				}
+			} finally {
+				vi.useRealTimers();
+			}
+		},
+	);
 
 	test('is charged what its provider had said, where that covers what was streamed', async () => {
 		expect(await charges((meter) => meter.lost({ inputTokens: 800, outputTokens: 210 }, true, 200))).toEqual([
 			1_010, 1_010,
 		]);
 		expect(await charges((meter) => meter.lost({ inputTokens: 800, outputTokens: 1 }, true, 200))).toEqual([
-			1_006, 1_006,
+			1_058, 1_058,
 		]);
 	});
 
 	test('whose provider says zero was not free', async () => {
 		const zero = { inputTokens: 0, outputTokens: 0, totalTokens: 0, costUsd: 0 };
-		expect(await charges((meter) => meter.lost(zero, true, 200))).toEqual([1_236, 1_236]);
+		expect(await charges((meter) => meter.lost(zero, true, 200))).toEqual([1_288, 1_288]);
 		const message = { role: 'assistant', content: 'word '.repeat(160) } as const;
 		expect(await charges((meter) => meter.settle(zero, message))).toEqual([1_236, 1_236]);
 	});
@@ -213,7 +234,7 @@ describe('a call that was cut off', () => {
 		await withMeter({ computePrice }, async (meter, store) => {
 			await meter.reserve({ model: 'm', inputTokens: 1_000, maxOutputTokens: undefined });
 			meter.lost({ inputTokens: 1_000 }, true, 200);
-			expect(readBudgetState(store, {}).spent.usd).toBeCloseTo(0.003 + (15 * 206) / 1e6, 9);
+			expect(readBudgetState(store, {}).spent.usd).toBeCloseTo(0.003 + (15 * 258) / 1e6, 9);
 		});
 	});
 });

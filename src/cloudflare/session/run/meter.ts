@@ -55,13 +55,14 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const { store, record, limit, owner, atCrashPoint } = options;
 	const bounded = owner !== undefined && isBounded(owner.limit) ? owner : undefined;
 	let open: Charge | undefined;
+	let openedAt = 0;
 
 	const settle = (amount: Amount): void => {
 		if (open !== undefined) store.settle(open, amount);
 		open = undefined;
 	};
-	const charge = (usage: ChatUsage | undefined, outputTokens: number, isCut: boolean): void =>
-		settle(open === undefined ? nothing : toAmount(open, { usage, outputTokens, isCut }));
+	const charge = (seen: Omit<SeenCall, 'inputTokens'>): void =>
+		settle(open === undefined ? nothing : toAmount(open, seen));
 
 	/** Sets aside what fits the session's budget and the owner's day. Returns the state of the day if its ledger refused. */
 	const setAside = async (
@@ -73,7 +74,8 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		if (exceedsLimit(state, amount)) throw createBudgetError('session', state, amount);
 		if (day !== undefined && exceedsLimit(day, amount)) throw createBudgetError('day', day, amount);
 		const owed = owner !== undefined;
-		open = store.spending.reserve({ run: record.n, model: request.model, amount, owed, estimate }, Date.now());
+		openedAt = Date.now();
+		open = store.spending.reserve({ run: record.n, model: request.model, amount, owed, estimate }, openedAt);
 		if (bounded === undefined) return cap;
 		try {
 			const id = ledgerId(record.id, open.call);
@@ -99,9 +101,16 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		},
 		lost: (usage, cut, outputTokens) => {
 			if (!cut && !isSaid(usage)) settle(nothing);
-			else charge(usage, outputTokens, cut);
+			else
+				charge({
+					usage,
+					outputTokens,
+					unseenTokens: estimateOnItsWay(outputTokens, Date.now() - openedAt),
+					isCut: cut,
+				});
 		},
-		settle: (usage, message) => charge(usage, message.role === 'assistant' ? estimateReply(message) : 0, false),
+		settle: (usage, message) =>
+			charge({ usage, outputTokens: message.role === 'assistant' ? estimateReply(message) : 0, isCut: false }),
 		get call() {
 			return open?.call;
 		},
@@ -218,6 +227,14 @@ function amountText({ tokens, usd }: Limit): string {
 	return parts.join(' and ') || 'nothing';
 }
 
+/** How long text is on its way, and the end of its reader to the model, in milliseconds. */
+const onItsWayMs = 250;
+
+/** Returns what a model wrote in the last moment before its reader left, at its pace so far: at most a quarter of that. */
+function estimateOnItsWay(tokens: number, ms: number): number {
+	return (tokens / Math.max(ms, 4 * onItsWayMs)) * onItsWayMs;
+}
+
 /** Computes what a request cost by what was seen of it. */
 function toAmount({ estimate }: Charge, seen: Omit<SeenCall, 'inputTokens'>): Amount {
 	const { inputTokens: expected, inputUsd, outputUsd } = estimate;
@@ -238,9 +255,9 @@ export function chargeLost(store: SessionStore, draft?: Draft): boolean {
 	if (open === undefined) return false;
 	const { call, tokens = 0, ms = 0 } = draft ?? {};
 	const isOfCall = call === open.call && tokens > 0;
-	const unseen = isOfCall ? (tokens / Math.max(ms, draftMs)) * draftMs : mostUnseen;
-	const outputTokens = Math.ceil((isOfCall ? tokens : 0) + unseen);
-	const seen = toAmount(open, { usage: undefined, outputTokens, isCut: true });
+	const outputTokens = isOfCall ? tokens : 0;
+	const unseenTokens = isOfCall ? (tokens / Math.max(ms, draftMs)) * draftMs : mostUnseen;
+	const seen = toAmount(open, { usage: undefined, outputTokens, unseenTokens, isCut: true });
 	// The model was told the longest reply, so the request cost no more than was set aside.
 	const isBounded = open.amount.tokens > open.estimate.inputTokens;
 	const { tokens: most, usd: mostUsd } = isBounded ? open.amount : seen;
