@@ -1,18 +1,81 @@
-/** `npm run bench`: measures what Runlet costs. Each part runs in its own process, so that none warms up the next. */
+/** `npm run bench`: measures what Runlet costs, beside loops by hand, in one run. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { isAsked } from './usage.ts';
+import { parseOptions } from '../src/command/options.ts';
+import { assertMeasurable } from './bench/process.ts';
+import { onStage, type Stage } from './bench/stage.ts';
+import { type Bar, toBarTable } from './bench/table.ts';
+import { listTurnBars, toTurnTable } from './bench/turn-bars.ts';
+import { measureTurns } from './bench/turns.ts';
+import { listWeightBars, measureWeights, toWeightTable } from './bench/weight.ts';
 
-const usage = `npm run bench: measures, in some minutes
-  what a delta costs on its way to a reader, beside a loop by hand
-  what it costs on its way from a provider's bytes, through the SDK and the adapter
-  what 10,000 skills cost a turn and a search, in workerd
-  --help              this text`;
+const usage = `npm run bench: measures what Runlet costs in workerd beside a loop by hand, plain and in a Durable Object
+  npm run bench -- PART …   only these parts
+    turns       CPU of a delta and of a run, runs a second, the first delta, delays
+    weight      the packed size of the Worker, and its cold start
+    providers   what a delta costs from a provider's bytes, through the SDK and the adapter
+    skills      what 10,000 skills cost a turn and a search
+  --rounds NUMBER           how often each figure of turns is measured; the median counts (3)
+  --help                    this text`;
 
-if (isAsked('npm run bench', usage)) {
-	for (const part of ['bench-loop.ts', 'bench-providers.ts', 'bench-skills.ts']) {
-		const { status } = spawnSync(process.execPath, [join(import.meta.dirname, part)], { stdio: 'inherit' });
-		process.exitCode = status ?? 1;
-		if (status !== 0) break;
+/** Prints a table, and returns the bars of what was measured. */
+type Part = (stage: Stage, rounds: number) => Promise<readonly Bar[]>;
+
+const staged: Readonly<Record<string, Part>> = {
+	weight: async (stage, rounds) => {
+		const weights = await measureWeights(stage, rounds);
+		console.log(`\n${toWeightTable(weights)}`);
+		return listWeightBars(weights);
+	},
+	turns: async (stage, rounds) => {
+		const turns = await measureTurns(stage, rounds, (text) => console.error(text));
+		console.log(`\n${toTurnTable(turns)}`);
+		return listTurnBars(turns);
+	},
+};
+/** Parts that run in Node or Miniflare, in a process each, so that none warms up the next. */
+const alone = ['providers', 'skills'];
+
+async function runStaged(parts: readonly string[], rounds: number): Promise<void> {
+	assertMeasurable();
+	const bars = await onStage(async (stage) => {
+		const all: Bar[] = [];
+		for (const part of parts) all.push(...((await staged[part]?.(stage, rounds)) ?? []));
+		return all;
+	});
+	console.log(`\n${toBarTable(bars)}`);
+}
+
+function runAlone(part: string): void {
+	console.log(`\n${part}`);
+	const { status } = spawnSync(process.execPath, [join(import.meta.dirname, 'bench', `${part}.ts`)], {
+		stdio: 'inherit',
+	});
+	if (status !== 0) process.exitCode = status ?? 1;
+}
+
+function readOptions() {
+	const { values, positionals } = parseOptions('npm run bench -- --help', {
+		args: process.argv.slice(2),
+		allowPositionals: true,
+		options: { help: { type: 'boolean', short: 'h' }, rounds: { type: 'string', default: '3' } },
+	});
+	const known = [...Object.keys(staged), ...alone];
+	const unknown = positionals.find((part) => !known.includes(part));
+	if (unknown !== undefined) throw new TypeError(`"${unknown}" is no part. There are ${known.join(', ')}.`);
+	if (!/^[1-9]\d*$/.test(values.rounds)) throw new TypeError('--rounds: must be a number from 1 on.');
+	return { help: values.help, rounds: Number(values.rounds), parts: positionals.length > 0 ? positionals : known };
+}
+
+try {
+	const { help, rounds, parts } = readOptions();
+	if (help) console.log(usage);
+	else {
+		const wanted = parts.filter((part) => part in staged);
+		if (wanted.length > 0) await runStaged(wanted, rounds);
+		for (const part of parts) if (alone.includes(part)) runAlone(part);
 	}
+} catch (error) {
+	console.error(error instanceof Error ? error.message : error);
+	process.exitCode = 1;
 }

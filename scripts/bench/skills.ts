@@ -1,5 +1,5 @@
 /**
- * The third part of `npm run bench`: measures in workerd what ten thousand published skills cost a turn and a search,
+ * The part `skills` of `npm run bench`: measures in workerd what ten thousand published skills cost a turn and a search,
  * and how often a search finds the right skill. The milliseconds depend on the machine.
  */
 import { execFile } from 'node:child_process';
@@ -9,17 +9,17 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Miniflare } from 'miniflare';
 import * as v from 'valibot';
-import { embedSkills } from '../src/command/skills/embed.ts';
-import { findWrangler, quietEnv } from '../src/command/wrangler.ts';
-import { demo } from '../src/core/providers/index.ts';
-import { readSkills } from '../src/core/skill/kv/folder.ts';
-import { planSkills } from '../src/core/skill/kv/plan.ts';
-import { toSkillsKv } from '../src/core/skill/kv/store.ts';
-import { validateMarkdown } from '../src/core/skill/markdown.ts';
-import { corpus } from '../test/core/skill/corpus.ts';
-import { queries } from '../test/core/skill/queries.ts';
-import { recallAt5 } from '../test/core/skill/recall.ts';
-import { root } from './root.ts';
+import { embedSkills } from '../../src/command/skills/embed.ts';
+import { findWrangler, quietEnv } from '../../src/command/wrangler.ts';
+import { demo } from '../../src/core/providers/index.ts';
+import { readSkills } from '../../src/core/skill/kv/folder.ts';
+import { planSkills } from '../../src/core/skill/kv/plan.ts';
+import { toSkillsKv } from '../../src/core/skill/kv/store.ts';
+import { validateMarkdown } from '../../src/core/skill/markdown.ts';
+import { corpus } from '../../test/core/skill/corpus.ts';
+import { queries } from '../../test/core/skill/queries.ts';
+import { recallAt5 } from '../../test/core/skill/recall.ts';
+import { root } from '../root.ts';
 
 const count = 10_000;
 const repeats = 50;
@@ -51,7 +51,7 @@ try {
 	const megabytes = (prefix: string) =>
 		([...shared, ...(index ? [index] : [])].find(([key]) => key.startsWith(prefix))?.[1].length ?? 0) / 1e6;
 
-	console.log(`\nskills: ${skills.length} in KV`);
+	console.log(`skills: ${skills.length} in KV`);
 	print('index', `${megabytes('skill:index').toFixed(2)} MB`);
 	print('search document', `${megabytes('skill:search').toFixed(2)} MB`);
 	print('vectors (256 numbers each)', `${megabytes('skill:vectors').toFixed(2)} MB`);
@@ -87,12 +87,12 @@ function print(what: string, value: string): void {
 }
 
 async function bundle(): Promise<string> {
-	const entry = join(root, 'scripts', 'bench-skills-worker.ts');
+	const entry = join(root, 'scripts/bench/workers/skills.ts');
 	const config = join(folder, 'wrangler.json');
 	await writeFile(config, JSON.stringify({ name: 'bench', main: entry, compatibility_date: '2026-07-30' }));
 	const args = [findWrangler(), 'deploy', '--dry-run', '--outdir', folder, '--config', config];
 	await promisify(execFile)(process.execPath, args, { env: quietEnv });
-	return readFile(join(folder, 'bench-skills-worker.js'), 'utf8');
+	return readFile(join(folder, 'skills.js'), 'utf8');
 }
 
 async function ask(path: string, times: number) {

@@ -1,9 +1,9 @@
 /**
- * The second part of `npm run bench`: measures what a delta costs from a provider's bytes to `onDelta`, through the SDK
+ * The part `providers` of `npm run bench`: measures what a delta costs from a provider's bytes to `onDelta`, through the SDK
  * and the adapter. The baseline is a hand-written loop that only splits the stream, parses each event and passes it on.
  * Processor time; the ratios compare within one run.
  */
-import { providers } from '../src/core/index.ts';
+import { providers } from '../../src/core/index.ts';
 
 const rounds = 7;
 const chunkBytes = 16_384;

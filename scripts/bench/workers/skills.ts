@@ -1,9 +1,9 @@
-/** The Worker that `bench-skills.ts` measures from outside, because a Worker's clock stops while it computes. */
+/** The Worker that `../skills.ts` measures from outside, because a Worker's clock stops while it computes. */
 import * as v from 'valibot';
-import { demoEmbedding } from '../src/core/providers/demo-embedding.ts';
-import { kvResolver } from '../src/core/skill/kv/resolver.ts';
-import type { SkillStore } from '../src/core/skill/kv/store.ts';
-import { listAdvertised } from '../src/core/skill/resolver.ts';
+import { demoEmbedding } from '../../../src/core/providers/demo-embedding.ts';
+import { kvResolver } from '../../../src/core/skill/kv/resolver.ts';
+import type { SkillStore } from '../../../src/core/skill/kv/store.ts';
+import { listAdvertised } from '../../../src/core/skill/resolver.ts';
 
 const turn = { messages: [], model: 'demo' };
 let reads = 0;

@@ -1,0 +1,59 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { parse } from 'smol-toml';
+import * as v from 'valibot';
+import { wrangler } from '../../src/command/wrangler.ts';
+import { root } from '../root.ts';
+
+/** What the repository's configuration says of every Worker's code. */
+const configSchema = v.object({
+	compatibility_date: v.string(),
+	compatibility_flags: v.optional(v.array(v.string()), []),
+	alias: v.optional(v.record(v.string(), v.string()), {}),
+	minify: v.optional(v.boolean()),
+});
+
+/** A Worker as Wrangler deploys it. */
+export interface Bundle {
+	/** The file of the main module. */
+	readonly main: string;
+	/** The code of all modules, packed as Cloudflare counts it, in kilobytes. */
+	readonly gzipKb: number;
+	readonly date: string;
+	readonly flags: readonly string[];
+}
+
+/** Bundles the Worker of an entry in `scripts/bench/workers` or `src`, under the repository's own configuration. */
+export async function bundleWorker(entry: string, folder: string): Promise<Bundle> {
+	const { compatibility_date: date, compatibility_flags: flags, alias, minify } = await readConfig();
+	const out = join(folder, 'out');
+	const config = join(folder, 'wrangler.json');
+	const paths = Object.entries(alias).map(([name, path]) => [name, path.startsWith('.') ? join(root, path) : path]);
+	await mkdir(folder, { recursive: true });
+	await writeFile(
+		config,
+		JSON.stringify({
+			name: 'bench',
+			main: join(root, entry),
+			compatibility_date: date,
+			compatibility_flags: flags,
+			alias: Object.fromEntries(paths),
+			minify,
+		}),
+	);
+	await wrangler(['deploy', '--dry-run', '--outdir', out, '--config', config]);
+	const files = (await readdir(out)).filter((name) => name.endsWith('.js'));
+	const codes = await Promise.all(files.map((name) => readFile(join(out, name))));
+	const gzipKb = codes.reduce((sum, code) => sum + gzipSync(code).length, 0) / 1_000;
+	return {
+		main: join(out, files.find((name) => entry.endsWith(name.replace(/js$/, 'ts'))) ?? ''),
+		gzipKb,
+		date,
+		flags,
+	};
+}
+
+async function readConfig(): Promise<v.InferOutput<typeof configSchema>> {
+	return v.parse(configSchema, parse(await readFile(join(root, 'wrangler.toml'), 'utf8')));
+}

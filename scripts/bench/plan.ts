@@ -1,0 +1,37 @@
+import * as v from 'valibot';
+
+/** What the model is to do. It travels as the text of the user's message, so the model keeps nothing. */
+const plan = v.object({
+	/** Turns with one call of a tool each, before the last turn. */
+	tools: v.number(),
+	/** Pieces of text in each turn. */
+	deltas: v.number(),
+	/** Pieces that go out in one write. */
+	perWrite: v.number(),
+	/** The pause between two writes, in milliseconds; 0 for none. */
+	paceMs: v.number(),
+	/** Characters that are added to each piece. */
+	padding: v.optional(v.number(), 0),
+});
+
+export type Plan = v.InferOutput<typeof plan>;
+
+export function writePlan(given: v.InferInput<typeof plan>): string {
+	return JSON.stringify(given);
+}
+
+/** Parses the text of a user's message. Returns nothing for any other text. */
+export function parsePlan(text: string): Plan | undefined {
+	if (!text.startsWith('{"tools"')) return undefined;
+	return v.parse(plan, JSON.parse(text));
+}
+
+/** A piece of a reply: its number in the run, and when it left, in microseconds of the machine's clock. */
+export function writePiece(index: number, padding: number): string {
+	return `${index}@${readClock()}${'.'.repeat(padding)} `;
+}
+
+/** Microseconds of the machine's own clock, which all processes share. */
+export function readClock(): number {
+	return Number(process.hrtime.bigint() / 1_000n);
+}

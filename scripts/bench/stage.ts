@@ -1,0 +1,38 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { type Bundle, bundleWorker } from './bundle.ts';
+import type { Subject } from './subjects.ts';
+import { startWorkerd, type Workerd } from './workerd.ts';
+
+/** What all parts share: the model in a process of its own, and a folder for everything that is written. */
+export interface Stage {
+	readonly modelUrl: string;
+	/** Bundles the Worker of an entry; once for each entry. */
+	readonly bundle: (entry: string) => Promise<Bundle>;
+	/** Starts a subject in a workerd of its own. */
+	readonly start: (subject: Pick<Subject, 'entry' | 'bind'>) => Promise<Workerd>;
+}
+
+/** Sets up a stage for `work`, and removes it. */
+export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
+	const folder = await mkdtemp(join(tmpdir(), 'runlet-bench-'));
+	const model = fork(join(import.meta.dirname, 'model.ts'), { execArgv: ['--no-warnings'] });
+	const bundles = new Map<string, Promise<Bundle>>();
+	const bundle = (entry: string): Promise<Bundle> => {
+		const known = bundles.get(entry) ?? bundleWorker(entry, join(folder, String(bundles.size)));
+		bundles.set(entry, known);
+		return known;
+	};
+	try {
+		const [modelUrl] = v.parse(v.looseTuple([v.string()]), await once(model, 'message'));
+		const start: Stage['start'] = async ({ entry, bind }) => startWorkerd(await bundle(entry), bind(modelUrl));
+		return await work({ modelUrl, bundle, start });
+	} finally {
+		model.disconnect();
+		await rm(folder, { recursive: true, force: true });
+	}
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { createKey, formatKeys } from '../../src/cloudflare/auth/key.ts';
+import { type Plan, writePlan } from './plan.ts';
+import { type Asking, type Reading, readRun } from './reading.ts';
+import type { Bindings } from './workerd.ts';
+
+/** A conversation: each plan is a message, which is answered by a run. */
+export type Conversation = (plan: Plan) => Promise<Reading>;
+
+/** A Worker that is measured, and how it is talked to. */
+export interface Subject {
+	readonly name: string;
+	readonly entry: string;
+	readonly bind: (modelUrl: string) => Bindings;
+	/** Begins a conversation, without a message. */
+	readonly begin: (url: string) => Promise<Conversation>;
+	/** Whether a conversation can have a second message. */
+	readonly keeps: boolean;
+}
+
+const { key, record } = await createKey({ owner: 'bench' });
+const authorization = `Bearer ${key}`;
+const stream = { accept: 'text/event-stream', authorization, 'content-type': 'application/json' };
+
+const talk =
+	(toAsking: (text: string) => Asking): Conversation =>
+	(plan) =>
+		readRun(toAsking(writePlan(plan)), plan);
+
+/** The loop by hand: all others are compared with it. */
+export const plain: Subject = {
+	name: 'hand-written loop',
+	entry: 'scripts/bench/workers/plain.ts',
+	bind: (MODEL_URL) => ({ texts: { MODEL_URL } }),
+	begin: async (url) => talk((body) => ({ url, body })),
+	keeps: false,
+};
+
+export const durable: Subject = {
+	name: 'the same in a Durable Object',
+	entry: 'scripts/bench/workers/durable.ts',
+	bind: (MODEL_URL) => ({ texts: { MODEL_URL }, objects: { CONVERSATIONS: 'Conversation' } }),
+	begin: async (url) => {
+		const own = `${url}/${randomUUID()}`;
+		return talk((body) => ({ url: own, body }));
+	},
+	keeps: true,
+};
+
+export const loop: Subject = { ...plain, name: 'Runlet loop', entry: 'scripts/bench/workers/loop.ts' };
+
+export const session: Subject = {
+	name: 'Runlet session',
+	entry: 'scripts/bench/workers/session.ts',
+	bind: (modelUrl) => ({
+		texts: {
+			ANTHROPIC_API_KEY: 'bench',
+			ANTHROPIC_BASE_URL: modelUrl,
+			API_KEYS: formatKeys([record]),
+			DAY_BUDGET_TOKENS: '1000000000',
+		},
+		objects: { SESSIONS: 'Session', LEDGERS: 'Ledger', DIRECTORIES: 'Directory' },
+	}),
+	/** The first message makes the session, as a client does that has something to say. */
+	begin: async (url) => {
+		let path: string | undefined;
+		return async (plan) => {
+			const body = JSON.stringify({ ...(path === undefined && { agent: 'bench' }), text: writePlan(plan) });
+			const reading = await readRun({ url: `${url}${path ?? '/v1/sessions'}`, headers: stream, body }, plan);
+			path ??= `${reading.location}/messages`;
+			return reading;
+		};
+	},
+	keeps: true,
+};
+
+export const subjects: readonly Subject[] = [plain, durable, loop, session];
