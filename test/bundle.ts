@@ -6,10 +6,9 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { unstable_getMiniflareWorkerOptions } from 'wrangler';
 import { buildPage } from '../scripts/page.ts';
 import { root } from '../scripts/root.ts';
-import { findWrangler, quietEnv } from '../src/command/wrangler.ts';
+import { findWrangler, loadWrangler, quietEnv } from '../src/command/wrangler.ts';
 
 const bundles = new Map<string, Promise<string>>();
 
@@ -40,6 +39,8 @@ async function writeBundle(entry: string): Promise<string> {
 /** The bindings of `wrangler.toml` without the page. All data is stored in `folder`. */
 export async function readWorkerOptions(entry: string, folder: string, port = 0) {
 	const modulesRoot = await bundleWorker(entry);
+	// Its code takes most of a second to load.
+	const { unstable_getMiniflareWorkerOptions } = await loadWrangler();
 	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces, r2Buckets } =
 		unstable_getMiniflareWorkerOptions(join(root, 'wrangler.toml')).workerOptions;
 	return {

@@ -1,11 +1,16 @@
-/** The child of `server.ts`: serves a Worker under Miniflare with the options that it is given as JSON. */
+/**
+ * The child of `server.ts`: serves a Worker under Miniflare with the options of the last message, as JSON, and says when
+ * it does. A message while one is served kills that one: Miniflare ends workerd, which does all the work and has all the
+ * data, by SIGKILL, and starts another one.
+ */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
+import type { Miniflare as Server } from 'miniflare';
 import { hastenMiniflare, isMiniflare } from '../../src/command/dev/miniflare.ts';
 
 // The whole group goes when the programme does, however it ended.
 process.on('disconnect', () => process.kill(0, 'SIGKILL'));
-// As in `runlet dev`: it is started after each kill.
+// As in `runlet dev`: workerd is started after each kill.
 registerHooks({
 	load: (url, context, nextLoad) =>
 		isMiniflare(url)
@@ -13,6 +18,11 @@ registerHooks({
 			: nextLoad(url, context),
 });
 const { Miniflare } = await import('miniflare');
-const miniflare = new Miniflare(JSON.parse(process.argv[2] ?? ''));
-await miniflare.ready;
-process.send?.('ready');
+let server: Server | undefined;
+process.on('message', async (message) => {
+	const options = JSON.parse(String(message));
+	if (server === undefined) server = new Miniflare(options);
+	else await server.setOptions(options);
+	await server.ready;
+	process.send?.('ready');
+});

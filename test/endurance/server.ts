@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,39 +12,39 @@ type Variables = Readonly<Record<string, string>>;
 
 /**
  * The Worker under test in a process group of its own, on one port and one folder for all its lives. A kill is a SIGKILL
- * to the whole group, workerd included. Its heap is as large as it gets, unless a bound is given.
+ * to workerd. Its heap is as large as it gets, unless a bound is given.
  */
 export async function startServer(variables: Variables, heapMegabytes?: number) {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-endurance-'));
 	const port = await claimPort();
 	const options = await readWorkerOptions('test/endurance/worker.ts', folder, port);
 	const url = `http://127.0.0.1:${port}`;
-	let child: ChildProcess | undefined;
 	let output = '';
 	let up = Promise.withResolvers<void>();
+	let isUp = false;
 	let lives = 0;
+	let workerd: number | undefined;
 
-	const killNow = (): void => signal(child?.pid);
-	process.on('exit', killNow);
+	const child = spawnHost(heapMegabytes, (text) => {
+		output = `${output}${text}`.slice(-20_000);
+	});
+	const dead = once(child, 'exit').then(() => {
+		throw new Error(`the server ended:\n${output}`);
+	});
+	dead.catch(() => {});
+	const endNow = (): void => signal(child.pid);
+	process.on('exit', endNow);
 	const start = async (more: Variables = {}): Promise<void> => {
-		const bindings = { ...variables, ...more, LOCAL: 'true' };
-		child = await serve(JSON.stringify({ ...options, bindings }), heapMegabytes, (text) => {
-			output = `${output}${text}`.slice(-20_000);
-		});
+		child.send(JSON.stringify({ ...options, bindings: { ...variables, ...more, LOCAL: 'true' } }));
+		await Promise.race([once(child, 'message'), dead]);
 		const health = await fetch(`${url}/healthz`);
 		if (!health.ok) throw new Error(`the server is up, but not well: ${health.status}`);
+		const before = workerd;
+		workerd = findProcesses(child.pid).find(({ name }) => name.includes('workerd'))?.id;
+		if (workerd === undefined || workerd === before) throw new Error('the server was not killed');
 		lives++;
+		isUp = true;
 		up.resolve();
-	};
-	const kill = async (): Promise<void> => {
-		const dying = child;
-		if (dying?.pid === undefined) return;
-		child = undefined;
-		up = Promise.withResolvers();
-		const exited = once(dying, 'exit');
-		signal(dying.pid);
-		await exited;
-		while (living(dying.pid).length > 0) await pause(5);
 	};
 	await start();
 	return {
@@ -55,12 +56,12 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 			return lives;
 		},
 		get isUp(): boolean {
-			return child !== undefined;
+			return isUp;
 		},
-		kill,
 		/** Kills it and starts it again, with further variables for this life. */
 		restart: async (more?: Variables): Promise<void> => {
-			await kill();
+			isUp = false;
+			up = Promise.withResolvers();
 			await start(more);
 		},
 		/** The end of what it wrote: what it logged of errors. */
@@ -70,14 +71,11 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 				.filter((line) => !line.startsWith('{"level":"info"'))
 				.join('\n'),
 		/** Memory of workerd, in bytes. */
-		memory: (): number =>
-			living(child?.pid).reduce(
-				(most, { bytes, name }) => (name.includes('workerd') ? Math.max(most, bytes) : most),
-				0,
-			),
+		memory: (): number => readMemory(workerd),
 		close: async (): Promise<void> => {
-			await kill();
-			process.off('exit', killNow);
+			endNow();
+			while (findProcesses(child.pid).length > 0) await pause(5);
+			process.off('exit', endNow);
 			await rm(folder, { recursive: true, force: true });
 		},
 	};
@@ -85,29 +83,15 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-async function serve(
-	options: string,
-	heapMegabytes: number | undefined,
-	onOutput: (text: string) => void,
-): Promise<ChildProcess> {
+/** Starts the process that starts workerd. It lives as long as the server, because it takes longer to load than workerd. */
+function spawnHost(heapMegabytes: number | undefined, onOutput: (text: string) => void): ChildProcess {
 	const heap = heapMegabytes && { MINIFLARE_WORKERD_V8_FLAGS: `--max-old-space-size=${heapMegabytes}` };
-	const child = spawn(process.execPath, [join(import.meta.dirname, 'serve.ts'), options], {
+	const child = spawn(process.execPath, [join(import.meta.dirname, 'serve.ts')], {
 		detached: true,
 		stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
 		env: { ...process.env, NODE_NO_WARNINGS: '1', ...heap },
 	});
-	let output = '';
-	for (const stream of [child.stdout, child.stderr]) {
-		stream?.setEncoding('utf8').on('data', (text: string) => {
-			output = `${output}${text}`.slice(-20_000);
-			onOutput(text);
-		});
-	}
-	const dead = once(child, 'exit').then(() => {
-		throw new Error(`the server ended before it was ready:\n${output}`);
-	});
-	await Promise.race([once(child, 'message'), dead]);
-	dead.catch(() => {});
+	for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', onOutput);
 	return child;
 }
 
@@ -119,13 +103,25 @@ function signal(group: number | undefined): void {
 	}
 }
 
-/** Processes of a group; one that has ended and waits to be collected is none. */
-function living(group: number | undefined): { readonly name: string; readonly bytes: number }[] {
+/** Finds the processes of a group; one that has ended and waits to be collected is none. */
+function findProcesses(group: number | undefined): readonly { readonly id: number; readonly name: string }[] {
 	if (group === undefined) return [];
-	const { stdout } = spawnSync('ps', ['-o', 'stat=,rss=,comm=', '-g', String(group)], { encoding: 'utf8' });
+	const { stdout } = spawnSync('ps', ['-o', 'stat=,pid=,comm=', '-g', String(group)], { encoding: 'utf8' });
 	return stdout
 		.split('\n')
 		.map((line) => line.trim().split(/\s+/))
 		.filter(([state = 'Z']) => state !== '' && !state.startsWith('Z'))
-		.map(([, kilobytes, name = '']) => ({ name, bytes: Number(kilobytes) * 1_024 }));
+		.map(([, id, name = '']) => ({ id: Number(id), name }));
+}
+
+/**
+ * Returns the memory of a process in bytes; 0 if it has ended. Linux has it in a file: to start `ps` ten times a second
+ * takes half a processor.
+ */
+function readMemory(id: number | undefined): number {
+	if (id === undefined) return 0;
+	const file = `/proc/${id}/status`;
+	if (existsSync(file)) return 1_024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? 0);
+	const { stdout } = spawnSync('ps', ['-o', 'rss=', '-p', String(id)], { encoding: 'utf8' });
+	return 1_024 * Number(stdout);
 }
