@@ -1,26 +1,55 @@
 import { checkReading } from './history.ts';
 import { read } from './reader.ts';
 import { threeTools } from './script.ts';
-import { type Figures, type Options, onStage, type Stage } from './stage.ts';
+import { type Figures, type Options, onStage, type Stage, type StageOptions } from './stage.ts';
 
 /** Sessions that all begin at once, each with three tools and a reader. None fails. */
-export function crowd({ count = 1_000, seed }: Options): Promise<Figures> {
-	const world = { script: threeTools(200), pieceLength: 20, paceMs: 0, toolMs: 0, seed };
+export async function crowd({ count = 1_000, seed }: Options): Promise<Figures> {
+	const { starts, ...measured } = await gather({ count, seed });
+	const quantile = (share: number) => seconds(starts[Math.ceil(share * count) - 1] ?? Number.NaN);
+	return {
+		seed: measured.seed,
+		'sessions at once': count,
+		failures: 0,
+		'all, seconds': seconds(measured.total),
+		'to the first event, median, seconds': quantile(0.5),
+		'to the first event, 99th percentile, seconds': quantile(0.99),
+	};
+}
+
+/** The most that a cap on the owner's day may slow its sessions down. */
+const mostSlower = 1.3;
+/** How often both are measured, one after the other. */
+const rounds = 3;
+
+/** Sessions of one owner that all begin at once, with a cap on its day and without one. The cap costs little time. */
+export async function leases({ count = 200, seed }: Options): Promise<Figures> {
+	const capped: number[] = [];
+	const uncapped: number[] = [];
+	for (let round = 0; round < rounds; round++) {
+		uncapped.push((await gather({ count, seed, variables: { DAY_BUDGET_TOKENS: 'none' } })).total);
+		capped.push((await gather({ count, seed, variables: { DAY_BUDGET_TOKENS: '20000000' } })).total);
+	}
+	const share = median(capped) / median(uncapped);
+	const figures = {
+		'sessions of one owner at once': count,
+		'without a cap, seconds': seconds(median(uncapped)),
+		'with a cap on the day, seconds': seconds(median(capped)),
+		'of the time without': share.toFixed(2),
+	};
+	if (share > mostSlower) throw new Error(`a cap takes ${share.toFixed(2)} times as long: ${JSON.stringify(figures)}`);
+	return figures;
+}
+
+/** Begins sessions at once, reads each to its end, and measures. `starts` are the times to the first events, sorted. */
+function gather({ count, ...about }: Pick<StageOptions, 'seed' | 'variables'> & { readonly count: number }) {
+	const world = { script: threeTools(200), pieceLength: 20, paceMs: 0, toolMs: 0, ...about };
 	return onStage(world, async (stage) => {
 		const begun = performance.now();
 		const starts = await Promise.all(Array.from({ length: count }, (_, n) => run(stage, `run-${n}`)));
 		const total = performance.now() - begun;
 		stage.outside.effects.check();
-		starts.sort((a, b) => a - b);
-		const quantile = (share: number) => seconds(starts[Math.ceil(share * count) - 1] ?? Number.NaN);
-		return {
-			seed: stage.seed,
-			'sessions at once': count,
-			failures: 0,
-			'all, seconds': seconds(total),
-			'to the first event, median, seconds': quantile(0.5),
-			'to the first event, 99th percentile, seconds': quantile(0.99),
-		};
+		return { seed: stage.seed, total, starts: starts.sort((a, b) => a - b) };
 	});
 }
 
@@ -38,6 +67,10 @@ async function run({ client }: Stage, tag: string): Promise<number> {
 	if (transcript.end?.type !== 'done') throw new Error(`${tag}: ended as ${transcript.end?.type}`);
 	checkReading(tag, transcript, await client.history(session));
 	return first ?? Number.NaN;
+}
+
+function median(values: readonly number[]): number {
+	return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 function seconds(ms: number): string {

@@ -1,6 +1,6 @@
 import { answers } from './answers.ts';
 import { budget } from './budget.ts';
-import { crowd } from './crowd.ts';
+import { crowd, leases } from './crowd.ts';
 import { cuts } from './cuts.ts';
 import { files } from './files.ts';
 import { fuzz } from './fuzz.ts';
@@ -27,6 +27,7 @@ export const programmes = {
 	leave,
 	slow,
 	crowd,
+	leases,
 	growth,
 	budget,
 	webhooks,

@@ -25,7 +25,10 @@ export const spending = v.object({
 				owner: v.string(),
 				day: v.pipe(v.string(), v.description('In UTC, such as 2026-11-22.')),
 				spent: v.pipe(amount, v.description('What calls to models cost.')),
-				reserved: v.pipe(amount, v.description('Reserved for calls that are running.')),
+				reserved: v.pipe(
+					amount,
+					v.description('Reserved for runs that are going on. What they do not need is given back when they end.'),
+				),
 			}),
 		),
 		v.description('The newest day first. Days without spending are left out.'),

@@ -86,7 +86,7 @@ async function estimateInput(request: TurnRequest): Promise<MeteredTurn> {
 async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts): Promise<TurnReply> {
 	const { options, inputTokens, stream, signal, readers } = request;
 	const { meter, maxReplyBytes } = options;
-	const asked = { model, inputTokens, maxOutputTokens: options.maxOutputTokens };
+	const asked = { model, inputTokens, maxOutputTokens: options.maxOutputTokens, signal };
 	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await meter.reserve(asked);
 	if (signal.aborted) {
 		await meter?.lost(undefined, false, 0);

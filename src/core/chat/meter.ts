@@ -7,6 +7,8 @@ export interface MeteredRequest {
 	readonly inputTokens: number;
 	/** The longest reply that the options allow. Missing if there is no limit. */
 	readonly maxOutputTokens?: number;
+	/** Ends the wait for a reservation when the run is stopped. */
+	readonly signal: AbortSignal;
 }
 
 /**

@@ -60,7 +60,7 @@ test.each(Object.entries({ session, ledger, directory, publisher }))(
 				for (const each of [from, schema]) migrate(sql, each);
 				type Row = { name: string; sql: string | null };
 				const rows = sql.exec<Row>("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE '\\_%' ESCAPE '\\'");
-				return rows.toArray().map((row) => ({ ...row, sql: row.sql?.replace(/\s+/g, ' ') }));
+				return rows.toArray().map((row) => ({ ...row, sql: row.sql?.replace(/\s*([\s(),])\s*/g, '$1') }));
 			});
 		const made = await readTables(schema);
 		expect(made.length).toBeGreaterThan(1);

@@ -1,5 +1,5 @@
 import { env, runInDurableObject } from 'cloudflare:test';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { RunletError } from '../../../src/core/ground/errors.ts';
 import {
@@ -14,6 +14,8 @@ import {
 	send,
 } from '../../client.ts';
 import { play } from '../../script.ts';
+
+afterEach(() => void vi.restoreAllMocks());
 
 const stream = { accept: 'text/event-stream' };
 const usage = (inputTokens: number, outputTokens: number, costUsd = 0) => ({ inputTokens, outputTokens, costUsd });
@@ -209,18 +211,28 @@ describe("the budget of an owner's day", () => {
 			}
 		}));
 
-	test('does not keep a session from being looked at where its ledger cannot be asked', () => {
-		const get = () => {
-			throw new Error('The ledger is down.');
+	test('lets runs wait for a ledger that cannot be asked: they are looked at and stopped, or go on when it can be', () => {
+		let isDown = true;
+		const get = (id: DurableObjectId) => {
+			if (isDown) throw new Error('The ledger is down.');
+			return env.LEDGERS.get(id);
 		};
 		return limited(
 			async () => {
-				const id = await createSession('thrifty');
-				play('never');
-				expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ data: { code: 'overloaded' } });
-				expect(await readState(id)).toMatchObject({ status: 'error' });
+				const warned = vi.spyOn(console, 'warn').mockImplementation(() => {});
+				const [stopped, patient] = [await createSession('thrifty'), await createSession('thrifty')];
+				const { requests } = play({ text: 'done', usage: usage(40, 2) });
+				await send(stopped, 'go');
+				const answer = await send(patient, 'go');
+				await expect.poll(() => warned.mock.calls.length).toBeGreaterThan(2);
+				expect(await readState(stopped)).toMatchObject({ status: 'running' });
+				expect((await request(`/v1/sessions/${stopped}/cancel`, {})).status).toBe(200);
+				expect(await readState(stopped)).toMatchObject({ status: 'idle', run: { status: 'cancelled' } });
+				expect(requests).toHaveLength(0);
+				isDown = false;
+				expect(readText(await allEvents(answer))).toBe('done');
 			},
-			{ ledgers: { ...env.LEDGERS, idFromName: () => undefined, get } },
+			{ ledgers: { idFromName: (name: string) => env.LEDGERS.idFromName(name), get } },
 		);
 	});
 });

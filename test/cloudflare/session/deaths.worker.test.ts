@@ -227,12 +227,13 @@ describe('a model that never ends', () => {
 				const inbound = new InboundContext([], 'local');
 				const files = { keepAttachments: () => {} };
 				const options = { store, record, meter, inbound, files, onSteered: () => {}, atCrashPoint: () => {} };
+				const { signal } = new AbortController();
 				const { hooks } = new Journal({ ...options, sync: () => storage.sync() });
 				const message = { role: 'assistant', content: 'late' } as const;
 				const writes = [
 					async () => hooks.onMessage(message, { before: [] }),
 					async () => hooks.onToolCall({ id: 'c', name: 'pay', input: {} }, { name: 'pay', inputSchema: {} }),
-					async () => hooks.meter.reserve({ model: 'm', inputTokens: 1, maxOutputTokens: 1 }),
+					async () => hooks.meter.reserve({ model: 'm', inputTokens: 1, maxOutputTokens: 1, signal }),
 					async () => hooks.onRestart(1, []),
 					async () => hooks.steer(),
 				];

@@ -1,39 +1,47 @@
 import { env, runInDurableObject } from 'cloudflare:test';
-import { describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { budgetState } from '../../../src/cloudflare/objects/budget.ts';
 import type { LedgerApi } from '../../../src/cloudflare/objects/ledger/api.ts';
 import {
-	chargeLost,
+	closeAccount,
 	createSessionMeter,
 	readBudgetState,
 	type SessionMeter,
 } from '../../../src/cloudflare/session/run/meter.ts';
 import { draftMs } from '../../../src/cloudflare/session/store/runs.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+import type { MeteredRequest } from '../../../src/core/chat/index.ts';
 
 const nothing = { tokens: 0, usd: 0 };
-const request = { model: 'm', inputTokens: 100, maxOutputTokens: 50 };
+/** A request, made within an object: it holds a signal. */
+const ask = (more: Partial<MeteredRequest> = {}): MeteredRequest => ({
+	model: 'm',
+	inputTokens: 100,
+	maxOutputTokens: 50,
+	signal: new AbortController().signal,
+	...more,
+});
 const record = { n: 1, id: 'run_1' };
 const said = { role: 'assistant', content: 'done' } as const;
+/** A reply that asks for a tool, so that the run goes on. */
+const calling = { ...said, toolCalls: [{ id: 'a', name: 'echo', input: {} }] };
 
 /** An owner's ledger that answers as it is told, and writes down what it is asked. */
-function readLedger(reserve: LedgerApi['reserve'], settle: LedgerApi['settle'] = async () => {}) {
+function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<LedgerApi> = {}) {
 	const asked: unknown[] = [];
 	const ledger: LedgerApi = {
-		reserve: (id, amount, limit) => {
-			asked.push({ reserve: amount.tokens });
-			return reserve(id, amount, limit);
+		reserve: (id, amount, limit, whole) => {
+			asked.push({ reserve: amount.tokens, id });
+			return reserve(id, amount, limit, whole);
 		},
-		settle: (costs) => {
-			for (const { amount } of costs) asked.push({ settle: amount.tokens });
-			return settle(costs);
-		},
+		settle: async () => {},
 		state: async (limit) => budgetState(limit, nothing, nothing),
 		days: async () => [],
+		...more,
 	};
 	const stubs: LedgerApi[] = [];
 	const owner = {
-		limit: { tokens: 1_000 },
+		limit: { tokens: 10_000 },
 		settleUp: async () => {},
 		ledger: () => {
 			stubs.push(ledger);
@@ -43,83 +51,270 @@ function readLedger(reserve: LedgerApi['reserve'], settle: LedgerApi['settle'] =
 	return { asked, stubs, owner };
 }
 
-/** A meter over the tables of an object of its own. */
+/** A ledger with plenty, and one with just enough. */
+const grant: LedgerApi['reserve'] = async (_, amount, __, whole) => ({ ok: true, amount: whole ?? amount });
+const grantLeast: LedgerApi['reserve'] = async (_, amount) => ({ ok: true, amount });
+
+/** A meter over the tables of an object of its own, which has begun its first run. */
 async function withMeter(
 	about: Partial<Parameters<typeof createSessionMeter>[0]>,
-	work: (meter: SessionMeter, store: SessionStore) => Promise<void>,
+	work: (meter: SessionMeter, store: SessionStore, storage: DurableObjectStorage) => Promise<void>,
 ): Promise<void> {
 	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 		const store = new SessionStore(storage);
 		store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });
+		store.runs.begin({ ...record, boot: 'one', firstSeq: 1, createdAt: 1 });
 		const options = { store, sessionId: 's', record, limit: () => ({}), computePrice: () => 0, atCrashPoint: () => {} };
-		await work(createSessionMeter({ ...options, ...about }), store);
+		await work(createSessionMeter({ ...options, ...about }), store, storage);
 	});
 }
 
-describe('the owner of a session, whose day has a limit', () => {
-	test('has each request set aside before it and settled after it', async () => {
-		const { owner, asked } = readLedger(async () => ({ ok: true }));
+/** What the ledger is still owed. */
+const listOwed = (store: SessionStore) =>
+	store.outbox
+		.listDue(Number.POSITIVE_INFINITY)
+		.flatMap(({ message }) => (message.to === 'ledger' ? [[message.call, message.amount.tokens]] : []));
+
+/** Lets what waits go on, for as long as that takes. */
+async function waitLong<T>(work: T | PromiseLike<T>, ms = 60_000) {
+	const end = Promise.allSettled([work]);
+	await vi.advanceTimersByTimeAsync(ms);
+	return (await end)[0];
+}
+
+const useFakeTime = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+
+afterEach(() => {
+	vi.useRealTimers();
+	vi.restoreAllMocks();
+});
+
+describe('the lease of a run, whose owner has a limit of a day', () => {
+	test('is asked for once in many calls, and told once, with what they cost together', async () => {
+		const { owner, asked } = createLedger();
 		await withMeter({ owner }, async (meter, store) => {
-			expect(await meter.reserve(request)).toBe(50);
-			meter.settle({ inputTokens: 90, outputTokens: 10 }, said);
-			await meter.reserve(request);
-			expect(asked).toEqual([{ reserve: 150 }, { reserve: 150 }]);
-			const owed = store.outbox.listDue(Infinity).map(({ message }) => message);
-			expect(owed).toContainEqual({ to: 'ledger', owner: 'local', call: '.1', amount: { tokens: 100, usd: 0 } });
+			for (let n = 0; n < 5; n++) {
+				expect(await meter.reserve(ask())).toBe(50);
+				meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
+			}
+			meter.lost(undefined, false, 0);
+			expect(listOwed(store)).toEqual([]);
+			await meter.reserve(ask());
+			meter.settle({ inputTokens: 90, outputTokens: 11 }, said);
+			expect(asked).toEqual([{ reserve: 150, id: 'run_1.1' }]);
+			expect(listOwed(store)).toEqual([['run_1.1', 601]]);
 		});
 	});
 
-	test('has a reply that the agent does not bound made shorter, where less than that is left of the day', async () => {
-		const left = budgetState({ tokens: 1_000 }, { tokens: 700, usd: 0 }, nothing);
-		const { owner, asked } = readLedger(async (_, { tokens }) =>
-			tokens > 300 ? { ok: false, state: left } : { ok: true },
-		);
+	test('never lends more than the ledger gave: a request that does not fit asks for another', async () => {
+		const { owner, asked } = createLedger(grantLeast);
 		await withMeter({ owner }, async (meter, store) => {
-			expect(await meter.reserve({ ...request, maxOutputTokens: undefined })).toBe(200);
-			expect(asked).toContainEqual({ reserve: 300 });
+			await meter.reserve(ask());
+			meter.settle({ inputTokens: 20, outputTokens: 10 }, calling);
+			// 120 are left of 150.
+			await meter.reserve(ask({ maxOutputTokens: 20 }));
+			meter.settle({ inputTokens: 20, outputTokens: 1 }, calling);
+			await meter.reserve(ask());
+			expect(asked).toEqual([
+				{ reserve: 150, id: 'run_1.1' },
+				{ reserve: 150, id: 'run_1.3' },
+			]);
+			expect(listOwed(store)).toEqual([['run_1.1', 51]]);
+		});
+	});
+
+	test('asks for some more calls like the first, and in dollars, too', async () => {
+		const computePrice = (_: string, usage: { inputTokens?: number; outputTokens?: number }) =>
+			((usage.inputTokens ?? 0) + 2 * (usage.outputTokens ?? 0)) / 1e3;
+		let wanted: unknown;
+		const { owner } = createLedger(async (_, amount, __, whole) => {
+			wanted = whole;
+			return { ok: true, amount };
+		});
+		await withMeter({ owner: { ...owner, limit: { tokens: 1e6, usd: 1e3 } }, computePrice }, async (meter) => {
+			await meter.reserve(ask({ maxOutputTokens: 5_000 }));
+			expect(wanted).toEqual({ tokens: 5_100 + 8 * 1_100, usd: 10.1 + 8 * 2.1 });
+		});
+	});
+
+	test.each([
+		['a minute', '2026-03-01T12:00:00Z', 60_000],
+		['the day', '2026-03-01T23:59:59.500Z', 500],
+	])('is over after %s: the next request asks for another', async (_, moment, ms) => {
+		useFakeTime().setSystemTime(moment);
+		const { owner, asked } = createLedger();
+		await withMeter({ owner }, async (meter, store) => {
+			await meter.reserve(ask());
+			meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
+			vi.setSystemTime(Date.now() + ms - 1);
+			await meter.reserve(ask());
+			meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
+			expect(asked).toHaveLength(1);
+			vi.setSystemTime(Date.now() + 1);
+			await meter.reserve(ask());
+			expect(asked).toHaveLength(2);
+			expect(listOwed(store)).toEqual([['run_1.1', 200]]);
+		});
+	});
+
+	test('ends with its run, or with the life of its object: the rest is given back, once', async () => {
+		const { owner } = createLedger();
+		await withMeter({ owner }, async (meter, store) => {
+			await meter.reserve(ask());
+			meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
+			closeAccount(store, { n: 1 });
+			expect(listOwed(store)).toEqual([['run_1.1', 100]]);
+			store.markTold(store.outbox.listDue(Number.POSITIVE_INFINITY));
+			closeAccount(store, { n: 1 });
+			expect(listOwed(store)).toEqual([]);
+		});
+	});
+
+	test('that a crash meets before its first use is charged as a call that was lost, and given back', async () => {
+		const { owner } = createLedger();
+		await withMeter({ owner }, async (meter, store) => {
+			await meter.reserve(ask());
+			expect(listOwed(store)).toEqual([]);
+			closeAccount(store, { n: 1 });
+			expect(readBudgetState(store, {}).reserved).toEqual(nothing);
+			expect(listOwed(store)).toEqual([['run_1.1', readBudgetState(store, {}).spent.tokens]]);
+		});
+	});
+
+	test('is none where the day has no limit: its ledger is not asked, and told once', async () => {
+		const { owner, asked } = createLedger();
+		await withMeter({ owner: { ...owner, limit: {} } }, async (meter, store) => {
+			for (const message of [calling, calling, said]) {
+				await meter.reserve(ask());
+				meter.settle({ inputTokens: 90, outputTokens: 10 }, message);
+			}
+			expect(asked).toEqual([]);
+			expect(listOwed(store)).toEqual([['run_1.1', 300]]);
+		});
+	});
+
+	test('of a request that an earlier version stored is its own', async () => {
+		await withMeter({ owner: createLedger().owner }, async (meter, store, storage) => {
+			await meter.reserve(ask());
+			meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
+			await meter.reserve(ask());
+			meter.settle({ inputTokens: 50, outputTokens: 10 }, calling);
+			storage.sql.exec('UPDATE spending SET lease = NULL');
+			closeAccount(store, { n: 1 });
+			expect(listOwed(store)).toEqual([['run_1.2', 60]]);
+		});
+	});
+});
+
+describe('a ledger', () => {
+	test('that has less than that left makes a reply shorter that the agent does not bound', async () => {
+		const left = budgetState({ tokens: 1_000 }, { tokens: 700, usd: 0 }, nothing);
+		const { owner, asked } = createLedger(async (_, amount) =>
+			amount.tokens > 300 ? { ok: false, state: left } : { ok: true, amount },
+		);
+		await withMeter({ owner: { ...owner, limit: { tokens: 1_000 } } }, async (meter, store) => {
+			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(200);
+			expect(asked).toContainEqual({ reserve: 300, id: 'run_1.2' });
 			expect(readBudgetState(store, {}).reserved.tokens).toBe(300);
 		});
 	});
 
 	test('refuses what does not fit, and nothing stays set aside', async () => {
 		const full = budgetState({ tokens: 1_000 }, { tokens: 990, usd: 0 }, nothing);
-		const { owner } = readLedger(async () => ({ ok: false, state: full }));
-		await withMeter({ owner }, async (meter, store) => {
-			await expect(meter.reserve(request)).rejects.toMatchObject({ code: 'budget_exceeded', data: { scope: 'day' } });
+		const { owner, asked } = createLedger(async () => ({ ok: false, state: full }));
+		await withMeter({ owner: { ...owner, limit: { tokens: 1_000 } } }, async (meter, store) => {
+			await expect(meter.reserve(ask())).rejects.toMatchObject({ code: 'budget_exceeded', data: { scope: 'day' } });
 			expect(readBudgetState(store, {})).toMatchObject({ spent: nothing, reserved: nothing });
+			expect(listOwed(store)).toEqual([['run_1.1', 0]]);
+			expect(asked).toHaveLength(1);
 		});
 	});
 
-	test('that cannot be reached refuses: no model is asked, and nothing stays set aside', async () => {
-		const { owner } = readLedger(async () => {
-			throw new Error('gone');
+	test('that holds for others what is missing is asked again, until they have given it back', async () => {
+		useFakeTime();
+		let reserved = { tokens: 900, usd: 0 };
+		const limit = { tokens: 1_000 };
+		const day = () => budgetState(limit, nothing, reserved);
+		const { owner } = createLedger(
+			async (_, amount) => (reserved.tokens > 850 ? { ok: false, state: day() } : { ok: true, amount }),
+			{
+				state: async () => {
+					reserved = { tokens: reserved.tokens - 20, usd: 0 };
+					return day();
+				},
+			},
+		);
+		await withMeter({ owner: { ...owner, limit } }, async (meter) => {
+			expect(await waitLong(meter.reserve(ask()))).toEqual({ status: 'fulfilled', value: 50 });
 		});
-		await withMeter({ owner }, async (meter, store) => {
-			await expect(meter.reserve(request)).rejects.toMatchObject({ code: 'overloaded' });
-			expect(readBudgetState(store, {})).toMatchObject({ spent: nothing, reserved: nothing });
+		reserved = { tokens: 999, usd: 0 };
+		const refusing = createLedger(async () => ({ ok: false, state: day() }), { state: async () => day() });
+		await withMeter({ owner: { ...refusing.owner, limit } }, async (meter) => {
+			const { reason } = Object(await waitLong(meter.reserve(ask())));
+			expect(reason).toMatchObject({ code: 'budget_exceeded', data: { scope: 'day' } });
 		});
 	});
 
 	test.each([
-		['failed on its way is made again, on a new stub', { retryable: true }, 2],
-		['met an overloaded ledger is not', { retryable: true, overloaded: true }, 1],
-	])('a call that %s', async (_, about, stubs) => {
-		let failed = false;
-		const one = readLedger(async () => {
-			if (failed) return { ok: true };
-			failed = true;
-			throw Object.assign(new Error('no'), about);
+		['cannot be reached', {}],
+		['is overloaded', { retryable: true, overloaded: true }],
+	])('that %s is asked again under the same id until it can', async (_, mark) => {
+		useFakeTime();
+		vi.spyOn(console, 'warn').mockImplementation(() => {});
+		let failures = 4;
+		const { owner, asked } = createLedger(async (...how) => {
+			if (failures-- > 0) throw Object.assign(new Error('no'), mark);
+			return grant(...how);
 		});
-		await withMeter({ owner: one.owner }, async (meter) => {
-			await Promise.resolve(meter.reserve(request)).catch(() => {});
-			expect(one.stubs).toHaveLength(stubs);
+		await withMeter({ owner }, async (meter) => {
+			expect(await waitLong(meter.reserve(ask()))).toEqual({ status: 'fulfilled', value: 50 });
+			expect(asked).toEqual(Array.from({ length: 5 }, () => ({ reserve: 150, id: 'run_1.1' })));
+		});
+	});
+
+	test('that cannot be reached for 20 s refuses: no model is asked, and nothing stays set aside', async () => {
+		useFakeTime();
+		vi.spyOn(console, 'warn').mockImplementation(() => {});
+		const { owner } = createLedger(async () => {
+			throw new Error('gone');
+		});
+		await withMeter({ owner }, async (meter, store) => {
+			const { reason } = Object(await waitLong(meter.reserve(ask()), 20_000));
+			expect(reason).toMatchObject({ code: 'overloaded' });
+			expect(readBudgetState(store, {})).toMatchObject({ spent: nothing, reserved: nothing });
+			expect(listOwed(store)).toEqual([['run_1.1', 0]]);
+		});
+	});
+
+	test('that does not answer is not waited for by a run that is stopped', async () => {
+		const { owner } = createLedger(() => new Promise(() => {}));
+		await withMeter({ owner }, async (meter, store) => {
+			const stop = new AbortController();
+			const reserving = meter.reserve(ask({ signal: stop.signal }));
+			stop.abort();
+			await expect(reserving).rejects.toMatchObject({ code: 'cancelled' });
+			expect(readBudgetState(store, {}).reserved).toEqual(nothing);
+			expect(listOwed(store)).toEqual([['run_1.1', 0]]);
+		});
+	});
+
+	test('whose call failed on its way is asked again at once, on a new stub', async () => {
+		let failed = false;
+		const { owner, stubs } = createLedger(async (...how) => {
+			if (failed) return grant(...how);
+			failed = true;
+			throw Object.assign(new Error('no'), { retryable: true });
+		});
+		await withMeter({ owner }, async (meter) => {
+			await meter.reserve(ask());
+			expect(stubs).toHaveLength(2);
 		});
 	});
 });
 
 test('a request that cost more than was set aside costs what it cost', async () => {
 	await withMeter({}, async (meter, store) => {
-		await meter.reserve(request);
+		await meter.reserve(ask());
 		meter.settle({ inputTokens: 5_000, outputTokens: 1 }, said);
 		expect(readBudgetState(store, { tokens: 100 })).toMatchObject({ spent: { tokens: 5_001 }, left: { tokens: 0 } });
 	});
@@ -130,18 +325,18 @@ describe('one call', () => {
 		['that nobody bounds', undefined],
 		['of a client that wants a million tokens', 1_000_000],
 	])('%s never sets a whole day aside', async (_, maxOutputTokens) => {
-		const { owner, asked } = readLedger(async () => ({ ok: true }));
+		const { owner, asked } = createLedger();
 		const day = { ...owner, limit: { tokens: 20_000 } };
 		await withMeter({ owner: day }, async (meter) => {
-			expect(await meter.reserve({ ...request, maxOutputTokens })).toBe(5_000);
-			expect(asked).toEqual([{ reserve: 5_100 }]);
+			expect(await meter.reserve(ask({ maxOutputTokens }))).toBe(5_000);
+			expect(asked).toEqual([{ reserve: 5_100, id: 'run_1.1' }]);
 		});
 	});
 
 	test('sets no more aside than its model can give', async () => {
 		const limit = () => ({ tokens: 1_000_000 });
 		await withMeter({ limit, contextWindow: () => 4_096 }, async (meter, store) => {
-			expect(await meter.reserve({ ...request, maxOutputTokens: 500_000 })).toBe(3_996);
+			expect(await meter.reserve(ask({ maxOutputTokens: 500_000 }))).toBe(3_996);
 			expect(readBudgetState(store, {}).reserved.tokens).toBe(4_096);
 		});
 	});
@@ -153,7 +348,7 @@ describe('a call that was cut off', () => {
 		const spent: number[] = [];
 		for (const tokens of [undefined, 1_000_000]) {
 			await withMeter({ limit: () => ({ tokens }) }, async (meter, store) => {
-				await meter.reserve({ model: 'm', inputTokens: 1_000, maxOutputTokens: undefined });
+				await meter.reserve(ask({ inputTokens: 1_000, maxOutputTokens: undefined }));
 				await work(meter, store);
 				const { spent: after, reserved } = readBudgetState(store, {});
 				expect(reserved.tokens).toBe(0);
@@ -207,9 +402,13 @@ describe('a call that was cut off', () => {
 	test('by a crash is charged what its draft holds, and all that it may lack', async () => {
 		const events = [{ type: 'text', text: 'some text' }] as const;
 		const draft = { iteration: 1, restarts: 0, events, tokens: 200, ms: 1_000 };
-		expect(await charges(({ call }, store) => void chargeLost(store, { ...draft, call }))).toEqual([1_442, 1_442]);
+		expect(await charges(({ call }, store) => closeAccount(store, { n: 1, draft: { ...draft, call } }))).toEqual([
+			1_442, 1_442,
+		]);
 		// The draft of another call says nothing of this one.
-		expect(await charges((_, store) => void chargeLost(store, { ...draft, call: 99 }))).toEqual([1_185, 1_185]);
+		expect(await charges((_, store) => closeAccount(store, { n: 1, draft: { ...draft, call: 99 } }))).toEqual([
+			1_185, 1_185,
+		]);
 	});
 
 	test.each([20, 75, 150])(
@@ -220,7 +419,8 @@ describe('a call that was cut off', () => {
 				const tokens = (pace * ms) / 1_000;
 				const billed = 1_000 + (pace * diedAt) / 1_000;
 				const [spent = 0] = await charges(({ call }, store) => {
-					chargeLost(store, { iteration: 1, restarts: 0, events: [], ...(ms > 0 && { call, tokens, ms }) });
+					const draft = { iteration: 1, restarts: 0, events: [], ...(ms > 0 && { call, tokens, ms }) };
+					closeAccount(store, { n: 1, draft });
 				});
 				expect(spent).toBeGreaterThanOrEqual(billed);
 				expect(spent).toBeLessThan(billed * 1.25);
@@ -232,7 +432,7 @@ describe('a call that was cut off', () => {
 		const computePrice = (_: string, usage: { inputTokens?: number; outputTokens?: number }) =>
 			(3 * (usage.inputTokens ?? 0) + 15 * (usage.outputTokens ?? 0)) / 1e6;
 		await withMeter({ computePrice }, async (meter, store) => {
-			await meter.reserve({ model: 'm', inputTokens: 1_000, maxOutputTokens: undefined });
+			await meter.reserve(ask({ inputTokens: 1_000, maxOutputTokens: undefined }));
 			meter.lost({ inputTokens: 1_000 }, true, 200);
 			expect(readBudgetState(store, {}).spent.usd).toBeCloseTo(0.003 + (15 * 258) / 1e6, 9);
 		});

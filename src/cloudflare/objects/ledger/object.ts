@@ -16,8 +16,8 @@ export class Ledger extends DurableObject<Env> implements LedgerApi {
 		this.#store = new LedgerStore(ctx.storage);
 	}
 
-	async reserve(id: string, amount: Amount, limit: Limit): Promise<Reserved> {
-		return this.#store.reserve(toDay(this.#now()), id, amount, limit);
+	async reserve(id: string, amount: Amount, limit: Limit, whole?: Amount): Promise<Reserved> {
+		return this.#store.reserve(toDay(this.#now()), { id, amount, whole }, limit);
 	}
 
 	async settle(costs: readonly Cost[]): Promise<void> {

@@ -3,9 +3,9 @@ import type { Schema } from '../migrate.ts';
 /**
  * The tables of a ledger.
  *
- * A `day` is a number of days since 1970, in UTC, and holds the sums of its `call`s, so that no sum is made twice. A call
- * stands under the day that it was first heard of; its amount is what is reserved, once `settled` what it came to. A `past`
- * day is one whose calls are forgotten.
+ * A `day` is a number of days since 1970, in UTC, and holds the sums of its leases, so that no sum is made twice. Each is a
+ * row of `call`, under the day that it was first heard of; its amount is what is reserved, once `settled` what its calls
+ * came to. A `past` day is one whose leases are forgotten.
  */
 const tables = `
 	CREATE TABLE day (

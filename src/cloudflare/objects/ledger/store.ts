@@ -25,6 +25,15 @@ interface Totals {
 	readonly reserved: Amount;
 }
 
+/** A lease that is asked for. */
+export interface Wanted {
+	readonly id: string;
+	readonly amount: Amount;
+	/** What is reserved instead while there is plenty. */
+	readonly whole?: Amount;
+}
+
+/** A lease, under the name that its table has. */
 interface Call {
 	readonly day: number;
 	readonly amount: Amount;
@@ -45,6 +54,14 @@ function getName(day: number): string {
 	return new Date(day * 86_400_000).toISOString().slice(0, 10);
 }
 
+/** Returns half of what is not spent of a limit. */
+function toHalf({ tokens, usd }: Limit, spent: Amount): Limit {
+	return {
+		...(tokens !== undefined && { tokens: (tokens - spent.tokens) / 2 }),
+		...(usd !== undefined && { usd: (usd - spent.usd) / 2 }),
+	};
+}
+
 /** Turns milliseconds since 1970 into days since 1970, in UTC. */
 export function toDay(time: number): number {
 	return Math.floor(time / 86_400_000);
@@ -62,17 +79,20 @@ export class LedgerStore {
 		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
-	reserve(today: number, id: string, asked: Amount, limit: Limit): Reserved {
-		const amount = createAmount(asked);
+	reserve(today: number, { id, ...asked }: Wanted, limit: Limit): Reserved {
+		const least = createAmount(asked.amount);
+		const whole = createAmount(asked.whole ?? least);
 		return this.#storage.transactionSync(() => {
 			this.#forget(today - keptDays);
-			if (this.#call(id) !== undefined) return { ok: true };
+			const known = this.#call(id);
+			if (known !== undefined) return { ok: true, amount: known.settled ? least : known.amount };
 			const { spent, reserved } = this.#totals(today);
 			const state = budgetState(limit, spent, reserved);
-			if (exceedsLimit(state, amount)) return { ok: false, state };
+			if (exceedsLimit(state, least)) return { ok: false, state };
+			const amount = exceedsLimit({ limit: toHalf(limit, spent), spent: nothing, reserved }, whole) ? least : whole;
 			this.#saveTotals(today, { spent, reserved: plus(reserved, amount) });
 			this.#saveCall(id, { day: today, amount, settled: false });
-			return { ok: true };
+			return { ok: true, amount };
 		});
 	}
 

@@ -17,7 +17,7 @@ import type { Waiting } from '../store/requests.ts';
 import { type RunRecord, shortenRunEnd } from '../store/runs.ts';
 import { canTakeNext, sessionStatus, toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import { chargeLost } from './meter.ts';
+import { closeAccount } from './meter.ts';
 import type { Life } from './next.ts';
 import { createRunId } from './run.ts';
 
@@ -122,7 +122,7 @@ interface TakenUp extends Pick<CutOff, 'events' | 'resume'> {
  * that the model was writing, of which its readers are told first.
  */
 export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: string): TakenUp {
-	chargeLost(store, run.draft);
+	closeAccount(store, run);
 	const unknown = createUnknownResults(findOpenCalls(store));
 	for (const result of unknown) store.messages.add(run.n, result, Date.now());
 	const { events, resume, asking } = replayCutOff({ ...run, ...life }, store.findRunMessages(run.n, run.firstSeq));
@@ -136,7 +136,7 @@ export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: st
 
 /** Ends a run that cannot go on. What its readers were shown of it is kept. */
 export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent): void {
-	chargeLost(store, run.draft);
+	closeAccount(store, run);
 	const { events, draft } = replayCutOff(run, store.findRunMessages(run.n, run.firstSeq));
 	const steps = events.filter(({ type }) => type === 'step').length;
 	const end = shortenRunEnd({ before: [], draft, restarts: run.restarts, steps, event });

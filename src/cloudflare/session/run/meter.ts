@@ -14,10 +14,12 @@ import {
 	type Limit,
 	nothing,
 } from '../../objects/budget.ts';
-import { askLedger, type LedgerApi } from '../../objects/ledger/api.ts';
+import { askLedger } from '../../objects/ledger/api.ts';
+import { endLease, settleRequest } from '../store/leases.ts';
 import { type Draft, draftMs, type RunRecord } from '../store/runs.ts';
 import { type Charge, type Estimate, ledgerId } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';
+import { createLease, drawFrom, hasRoom, type Lease, type OwnerLedger, Patience, takeLease } from './lease.ts';
 
 /** The account of one run. It sets aside what a request may cost, and settles it afterwards. */
 export interface SessionMeter extends Meter {
@@ -38,15 +40,6 @@ export interface MeterOptions extends ModelFacts {
 	readonly atCrashPoint: AtCrashPoint;
 }
 
-/** An owner's ledger, and the limit of a day. */
-export interface OwnerLedger {
-	/** Returns a new stub each time, because one that has failed stays broken. */
-	readonly ledger: () => LedgerApi;
-	readonly limit: Limit;
-	/** Tells the ledger what earlier calls cost, if it can be reached. */
-	readonly settleUp: () => Promise<void>;
-}
-
 /**
  * Keeps the budgets of a session and its owner (docs/budgets.md). A request that might exceed a limit is not made. One
  * that was cut off is charged by what was seen of it.
@@ -56,51 +49,66 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const bounded = owner !== undefined && isBounded(owner.limit) ? owner : undefined;
 	let open: Charge | undefined;
 	let openedAt = 0;
+	let lease: Lease | undefined;
 
-	const settle = (amount: Amount): void => {
-		if (open !== undefined) store.settle(open, amount);
+	const settle = (amount: Amount, isLast: boolean): void => {
+		if (open === undefined) return;
+		settleRequest(store, open, amount, isLast);
+		lease = isLast ? undefined : lease && drawFrom(lease, amount);
 		open = undefined;
 	};
-	const charge = (seen: Omit<SeenCall, 'inputTokens'>): void =>
-		settle(open === undefined ? nothing : toAmount(open, seen));
+	const charge = (seen: Omit<SeenCall, 'inputTokens'>, isLast = false): void =>
+		settle(open === undefined ? nothing : toAmount(open, seen), isLast);
 
-	/** Sets aside what fits the session's budget and the owner's day. Returns the state of the day if its ledger refused. */
+	/** Sets an amount aside, from the lease or from a new one. Returns the state of the day if its ledger refuses. */
 	const setAside = async (
-		request: MeteredRequest,
-		day = bounded && budgetState(bounded.limit, nothing, nothing),
-	): Promise<number | undefined | BudgetState> => {
-		const { cap, amount, estimate } = await toReservation(options, request, readBudgetState(store, limit()), day);
-		const state = readBudgetState(store, limit());
-		if (exceedsLimit(state, amount)) throw createBudgetError('session', state, amount);
-		if (day !== undefined && exceedsLimit(day, amount)) throw createBudgetError('day', day, amount);
-		const owed = owner !== undefined;
-		openedAt = Date.now();
-		open = store.spending.reserve({ run: record.n, model: request.model, amount, owed, estimate }, openedAt);
-		if (bounded === undefined) return cap;
+		model: string,
+		{ amount, estimate }: Reservation,
+		patience: Patience,
+	): Promise<BudgetState | undefined> => {
+		if (lease !== undefined && !hasRoom(lease, amount, Date.now())) {
+			endLease(store, record.n);
+			lease = undefined;
+		}
+		const wanted = { run: record.n, model, amount, owed: owner !== undefined, estimate, lease: lease?.call };
+		open = store.spending.reserve(wanted, Date.now());
+		if (owner === undefined || lease !== undefined) return undefined;
+		const { call } = open;
 		try {
-			const id = ledgerId(record.id, open.call);
-			const answer = await askLedger(bounded.ledger, (one) => one.reserve(id, amount, bounded.limit));
-			if (answer.ok) return cap;
-			settle(nothing);
-			return answer.state;
+			const answer = await takeLease(owner, { id: ledgerId(record.id, call), amount, estimate }, patience);
+			if (answer.ok) lease = createLease(call, answer.amount ?? amount, Date.now());
+			else settle(nothing, true);
+			return answer.ok ? undefined : answer.state;
 		} catch (error) {
-			settle(nothing);
+			settle(nothing, true);
 			throw error;
 		}
 	};
 
 	return {
 		reserve: async (request) => {
-			if (bounded !== undefined) await owner?.settleUp();
-			const first = await setAside(request);
-			// After a refusal the rest of the day is known. A shorter reply may fit.
-			const cap = typeof first === 'object' ? await setAside(request, first) : first;
-			if (typeof cap === 'object') throw createBudgetError('day', cap, nothing);
-			await atCrashPoint('model-begin');
-			return cap;
+			const patience = new Patience(request.signal);
+			let day = bounded && budgetState(bounded.limit, nothing, nothing);
+			for (let refusals = 0; ; ) {
+				const planned = await toReservation(options, request, readBudgetState(store, limit()), day);
+				const session = readBudgetState(store, limit());
+				if (exceedsLimit(session, planned.amount)) throw createBudgetError('session', session, planned.amount);
+				if (day === undefined || !exceedsLimit(day, planned.amount)) {
+					const refused = await setAside(request.model, planned, patience);
+					if (refused === undefined) {
+						openedAt = Date.now();
+						await atCrashPoint('model-begin');
+						return planned.cap;
+					}
+					day = refused;
+					// The rest of the day is known now. A shorter reply may fit.
+					if (refusals++ === 0) continue;
+				}
+				day = await waitForOthers(bounded, day, planned.amount, patience);
+			}
 		},
 		lost: (usage, cut, outputTokens) => {
-			if (!cut && !isSaid(usage)) settle(nothing);
+			if (!cut && !isSaid(usage)) settle(nothing, false);
 			else
 				charge({
 					usage,
@@ -109,12 +117,30 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 					isCut: cut,
 				});
 		},
-		settle: (usage, message) =>
-			charge({ usage, outputTokens: message.role === 'assistant' ? estimateReply(message) : 0, isCut: false }),
+		settle: (usage, message) => {
+			if (message.role !== 'assistant') return charge({ usage, outputTokens: 0, isCut: false });
+			const isLast = message.toolCalls === undefined || message.toolCalls.length === 0;
+			charge({ usage, outputTokens: estimateReply(message), isCut: false }, isLast);
+		},
 		get call() {
 			return open?.call;
 		},
 	};
+}
+
+/**
+ * Waits until others may have given back what they do not need. Returns the state of the day. Throws `budget_exceeded` if
+ * the amount would not fit even then, or after too long a time.
+ */
+async function waitForOthers(
+	owner: OwnerLedger | undefined,
+	day: BudgetState,
+	amount: Amount,
+	patience: Patience,
+): Promise<BudgetState> {
+	const mayFit = owner !== undefined && !exceedsLimit({ ...day, reserved: nothing }, amount);
+	if (!mayFit || !(await patience.pause())) throw createBudgetError('day', day, amount);
+	return patience.reach(() => askLedger(owner.ledger, (one) => one.state(owner.limit)));
 }
 
 /** Returns whether a provider reported what a request cost. */
@@ -247,13 +273,20 @@ function toAmount({ estimate }: Charge, seen: Omit<SeenCall, 'inputTokens'>): Am
 const mostUnseen = (150 * draftMs) / 1_000;
 
 /**
- * Charges a request that a crash cut off: its input, the output in the draft, and the most that the draft may lack at the
- * pace of the model. Returns whether there was one.
+ * Ends the account of a run that is over or goes on in another life: charges the request that a crash cut off, and gives
+ * the rest of the lease back.
  */
-export function chargeLost(store: SessionStore, draft?: Draft): boolean {
+export function closeAccount(store: SessionStore, { n, draft }: Pick<RunRecord, 'n' | 'draft'>): void {
 	const open = store.spending.open();
-	if (open === undefined) return false;
-	const { call, tokens = 0, ms = 0 } = draft ?? {};
+	if (open !== undefined) settleRequest(store, open, toLostAmount(open, draft), false);
+	endLease(store, n);
+}
+
+/**
+ * Computes the charge of a request that a crash cut off: its input, the output in the draft, and the most that the draft
+ * may lack at the pace of the model.
+ */
+function toLostAmount(open: Charge, { call, tokens = 0, ms = 0 }: Partial<Draft> = {}): Amount {
 	const isOfCall = call === open.call && tokens > 0;
 	const outputTokens = isOfCall ? tokens : 0;
 	const unseenTokens = isOfCall ? (tokens / Math.max(ms, draftMs)) * draftMs : mostUnseen;
@@ -261,6 +294,5 @@ export function chargeLost(store: SessionStore, draft?: Draft): boolean {
 	// The model was told the longest reply, so the request cost no more than was set aside.
 	const isBounded = open.amount.tokens > open.estimate.inputTokens;
 	const { tokens: most, usd: mostUsd } = isBounded ? open.amount : seen;
-	store.settle(open, { tokens: Math.min(seen.tokens, most), usd: Math.min(seen.usd, mostUsd) });
-	return true;
+	return { tokens: Math.min(seen.tokens, most), usd: Math.min(seen.usd, mostUsd) };
 }

@@ -9,7 +9,7 @@ import { askLedger, type Cost } from '../../objects/ledger/api.ts';
 import { usualLimitMs } from '../../objects/reach.ts';
 import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
 import type { SessionStore } from '../store/store.ts';
-import type { OwnerLedger } from './meter.ts';
+import type { OwnerLedger } from './lease.ts';
 
 /** How long a request for a session's state waits for the ledger, in milliseconds. */
 const dayLimitMs = 2_000;

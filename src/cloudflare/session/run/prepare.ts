@@ -18,8 +18,9 @@ import type { MessageRecord } from '../store/messages.ts';
 import { limitOutput, type RunRecord } from '../store/runs.ts';
 import { createRunState } from '../store/state.ts';
 import type { SessionRecord, SessionStore } from '../store/store.ts';
+import type { OwnerLedger } from './lease.ts';
 import { createToolLoader } from './load-tools.ts';
-import { chargeLost, createSessionMeter, type OwnerLedger, readBudgetState } from './meter.ts';
+import { closeAccount, createSessionMeter, readBudgetState } from './meter.ts';
 import { type Ended, RunCounter } from './metrics.ts';
 import type { Work } from './run.ts';
 
@@ -96,7 +97,7 @@ export function prepareRun(
 			const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
 			for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
 			// A request is still open only if its message could not be stored.
-			chargeLost(store, store.runs.get(record.n)?.draft);
+			closeAccount(store, { n: record.n, draft: store.runs.get(record.n)?.draft });
 		},
 		onEnded: (event, firstAt) =>
 			onEnded({ event, tally: counter.tally, transport: inbound.current.transport, firstAt }),

@@ -5,7 +5,7 @@ import type { Sql } from '../../objects/migrate.ts';
 const amount = { tokens: v.number(), usd: v.number() };
 
 /**
- * A message to the owner's ledger (a call's cost) or directory (the session's activity or end), or to the bucket: a file, or
+ * A message to the owner's ledger (what a lease came to) or directory (the session's activity or end), or to the bucket: a file, or
  * all files of a session, that nobody needs any more.
  */
 const message = v.variant('to', [
@@ -44,9 +44,9 @@ export class OutboxRows {
 		this.#sql = sql;
 	}
 
-	/** Stores what a call cost. */
-	owe(owner: string, call: string, cost: Amount, now: number): void {
-		this.#put(`ledger ${call}`, { to: 'ledger', owner, call, amount: cost }, now);
+	/** Stores what the calls of a lease cost. */
+	owe(owner: string, lease: string, cost: Amount, now: number): void {
+		this.#put(`ledger ${lease}`, { to: 'ledger', owner, call: lease, amount: cost }, now);
 	}
 
 	/** Stores that the session was active. Replaces an earlier activity. */

@@ -18,7 +18,8 @@ import type { Schema } from '../../objects/migrate.ts';
  *   the place of its message in the queue (`waiting`), if any.
  * - `queue`: the messages that wait for a run to end.
  * - `spending`: what each request to a model cost, and the sum up to it. `input_tokens` and `input_usd` are estimates of
- *   its input; `output_usd` is the price of a token of its output.
+ *   its input; `output_usd` is the price of a token of its output. `lease` is the first request of its lease; the newest
+ *   row of a lease is `owed` until the lease has ended.
  * - `callback`: who has to be told of a run's end. `outbox`: what the owner's ledger and list have to be told.
  *   `session.listed_at` is when the list was last told.
  * - `token`: the tokens that open the session.
@@ -68,7 +69,8 @@ const tables = `
 	CREATE TABLE spending (
 		call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
 		total_tokens INTEGER NOT NULL, total_usd REAL NOT NULL, settled INTEGER NOT NULL, owed INTEGER NOT NULL,
-		created_at INTEGER NOT NULL, input_tokens INTEGER NOT NULL, input_usd REAL NOT NULL, output_usd REAL NOT NULL
+		created_at INTEGER NOT NULL, input_tokens INTEGER NOT NULL, input_usd REAL NOT NULL, output_usd REAL NOT NULL,
+		lease INTEGER
 	) WITHOUT ROWID;
 	CREATE TABLE callback (
 		id TEXT PRIMARY KEY, run INTEGER NOT NULL, run_id TEXT NOT NULL, url TEXT NOT NULL, failed INTEGER NOT NULL,
@@ -196,6 +198,7 @@ const migrations: readonly string[] = [
 		id TEXT PRIMARY KEY, call TEXT NOT NULL, waits_for TEXT NOT NULL, hash TEXT NOT NULL, resume TEXT,
 		created_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
+	'ALTER TABLE spending ADD COLUMN lease INTEGER;',
 ];
 
 export const schema: Schema = { tables, migrations };

@@ -1,5 +1,5 @@
 import { roundDollars } from '../../../core/chat/usage.ts';
-import type { Amount } from '../../objects/budget.ts';
+import { type Amount, minus } from '../../objects/budget.ts';
 import type { Sql } from '../../objects/migrate.ts';
 
 /** A request to a model and its cost. */
@@ -12,6 +12,8 @@ export interface Charge {
 	readonly amount: Amount;
 	/** Whether the ledger of the session's owner has to be told. */
 	readonly owed: boolean;
+	/** The number of the request that its lease was taken for: its own, or an earlier one of its run. */
+	readonly lease: number;
 	/** The size of its input, and the prices. */
 	readonly estimate: Estimate;
 }
@@ -33,19 +35,21 @@ export class SpendingRows {
 		this.#sql = sql;
 	}
 
-	/** Sets an amount aside for a request. */
-	reserve({ run, model, amount, owed, estimate }: Omit<Charge, 'call'>, at: number): Charge {
+	/** Sets an amount aside for a request. Without a lease it begins one. */
+	reserve({ run, model, amount, owed, estimate, ...given }: NewCharge, at: number): Charge {
 		const { tokens, usd } = amount;
 		const { last } = this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(call), 0) AS last FROM spending').one();
+		const call = last + 1;
+		const { lease = call } = given;
 		const total = this.total();
 		this.#sql.exec(
 			`INSERT INTO spending (
-				call, run, model, tokens, usd, total_tokens, total_usd, settled, owed, created_at, input_tokens, input_usd, output_usd
-			) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)`,
-			...[last + 1, run, model, tokens, usd, total.tokens, total.usd, owed ? 1 : 0, at],
-			...[estimate.inputTokens, estimate.inputUsd, estimate.outputUsd],
+				call, run, model, tokens, usd, total_tokens, total_usd, settled, owed, created_at, input_tokens, input_usd, output_usd, lease
+			) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`,
+			...[call, run, model, tokens, usd, total.tokens, total.usd, owed ? 1 : 0, at],
+			...[estimate.inputTokens, estimate.inputUsd, estimate.outputUsd, lease],
 		);
-		return { call: last + 1, run, model, amount, owed, estimate };
+		return { call, run, model, amount, owed, estimate, lease };
 	}
 
 	/** Returns the current request, which is not settled yet. */
@@ -54,13 +58,36 @@ export class SpendingRows {
 		return row === undefined || row.settled === 1 ? undefined : toCharge(row);
 	}
 
-	/** Stores what a request cost. */
-	settle(call: number, { tokens, usd }: Amount): void {
-		this.#sql.exec(
-			`UPDATE spending SET tokens = ?, usd = ?, total_tokens = total_tokens + ?, total_usd = total_usd + ?, settled = 1
-			WHERE call = ? AND settled = 0`,
-			...[tokens, usd, tokens, usd, call],
+	/**
+	 * Stores what a request cost, and whether its lease ends with it. Returns whether it was open.
+	 */
+	settle(call: number, { tokens, usd }: Amount, isLast: boolean): boolean {
+		const changed = this.#sql.exec(
+			`UPDATE spending SET tokens = ?, usd = ?, total_tokens = total_tokens + ?, total_usd = total_usd + ?, settled = 1,
+				owed = owed AND ? WHERE call = ? AND settled = 0 RETURNING call`,
+			...[tokens, usd, tokens, usd, isLast ? 0 : 1, call],
 		);
+		return changed.toArray().length > 0;
+	}
+
+	/** Ends the lease of a run whose requests are all settled. Returns its last request, if there was a lease to end. */
+	endLease(run: number): Charge | undefined {
+		const [row] = this.#sql.exec<Row>('SELECT * FROM spending ORDER BY call DESC LIMIT 1').toArray();
+		if (row === undefined || row.run !== run || row.settled === 0 || row.owed === 0) return undefined;
+		this.#sql.exec('UPDATE spending SET owed = 0 WHERE call = ?', row.call);
+		return toCharge(row);
+	}
+
+	/** Returns what the requests from a number on cost. */
+	sumFrom(call: number): Amount {
+		type Total = { tokens: number; usd: number };
+		const [before = { tokens: 0, usd: 0 }] = this.#sql
+			.exec<Total>(
+				'SELECT total_tokens AS tokens, total_usd AS usd FROM spending WHERE call < ? ORDER BY call DESC LIMIT 1',
+				call,
+			)
+			.toArray();
+		return minus(this.total(), before);
 	}
 
 	/** Returns at most `limit` requests after a number, oldest first. */
@@ -93,6 +120,9 @@ export class SpendingRows {
 	}
 }
 
+/** A request that is about to be made. */
+export type NewCharge = Omit<Charge, 'call' | 'lease'> & Partial<Pick<Charge, 'lease'>>;
+
 type Row = {
 	call: number;
 	run: number;
@@ -104,15 +134,17 @@ type Row = {
 	input_tokens: number;
 	input_usd: number;
 	output_usd: number;
+	/** Missing from requests of an earlier version, each of which is told by itself. */
+	lease: number | null;
 };
 
 function toCharge({ call, run, model, tokens, usd, owed, ...row }: Row): Charge {
 	const { input_tokens: inputTokens, input_usd: inputUsd, output_usd: outputUsd } = row;
 	const estimate = { inputTokens, inputUsd, outputUsd };
-	return { call, run, model, amount: { tokens, usd }, owed: owed === 1, estimate };
+	return { call, run, model, amount: { tokens, usd }, owed: owed === 1, estimate, lease: row.lease ?? call };
 }
 
-/** Returns a request's name in the ledger. A session that is created again under its key has the same id, but other runs. */
+/** Returns the name of a lease in the ledger, by the request that it was taken for. A session that is created again under its key has the same id, but other runs. */
 export function ledgerId(runId: string, call: number): string {
 	return `${runId}.${call}`;
 }

@@ -1,7 +1,7 @@
 import type { Message } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { makeTokenKey } from '../../auth/token.ts';
-import type { Amount, Limit } from '../../objects/budget.ts';
+import type { Limit } from '../../objects/budget.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
 import { guardStorage, type Storage } from '../../objects/storage.ts';
 import type { ClientTool } from '../../wire/protocols/client-terms.ts';
@@ -11,7 +11,7 @@ import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
 import { DeliveryRows, QueueRows } from './requests.ts';
 import { RunRows } from './runs.ts';
 import { schema } from './schema.ts';
-import { type Charge, ledgerId, SpendingRows } from './spending.ts';
+import { SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
 import { TokenRows } from './tokens.ts';
@@ -113,16 +113,6 @@ export class SessionStore {
 			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.exec(`DELETE FROM "${name}"`);
 			this.outbox.unlist(owner, id, now);
 			if (folder !== undefined) this.outbox.dropFolder(folder, now);
-		});
-	}
-
-	/** Stores what a request to a model cost, and that the owner's ledger has to be told. */
-	settle({ call, run, owed }: Pick<Charge, 'call' | 'run' | 'owed'>, amount: Amount, now = Date.now()): void {
-		this.transaction(() => {
-			this.spending.settle(call, amount);
-			if (!owed) return;
-			const runId = this.runs.get(run)?.id ?? '';
-			this.outbox.owe(this.session().owner, ledgerId(runId, call), amount, now);
 		});
 	}
 

@@ -25,7 +25,7 @@ const ten: Amount = { tokens: 10, usd: 0.1 };
 test('a call is set aside, then replaced by what it came to', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100, usd: 1 };
-	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true });
+	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true, amount: ten });
 	expect(await ledger.state(limit)).toEqual({
 		limit,
 		spent: nothing,
@@ -74,11 +74,12 @@ test('a limit accepts those of 50 parallel reservations that fit, and tells the 
 test('a reservation or a settlement that comes again changes nothing', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 15 };
-	for (let times = 0; times < 3; times++) expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true });
+	for (let times = 0; times < 3; times++)
+		expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true, amount: ten });
 	expect((await ledger.state(limit)).reserved).toEqual(ten);
 	await ledger.settle([{ id: 'a', amount: ten }]);
 	await ledger.settle([{ id: 'a', amount: { tokens: 999, usd: 9 } }]);
-	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true });
+	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true, amount: ten });
 	expect(await ledger.state(limit)).toMatchObject({ spent: ten, reserved: nothing });
 });
 
@@ -106,7 +107,9 @@ test('an amount that is none is refused, and what was set aside stays so', async
 	await runInDurableObject(ledger, (_, { storage }) => {
 		const store = new LedgerStore(storage);
 		const today = toDay(Date.now());
-		expect(() => store.reserve(today, 'b', { tokens: Number.NaN, usd: 0 }, {})).toThrow(/^tokens: must be a number/);
+		expect(() => store.reserve(today, { id: 'b', amount: { tokens: Number.NaN, usd: 0 } }, {})).toThrow(
+			/^tokens: must be a number/,
+		);
 		expect(() => store.settle(today, [{ id: 'a', amount: { tokens: 1, usd: -1 } }])).toThrow(/^usd: must be a number/);
 	});
 	expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: ten });
@@ -120,9 +123,9 @@ test('a day has its own budget, a call belongs to the day it was reserved on, an
 	await ledger.reserve('lost', ten, limit);
 	expect(await ledger.reserve('refused', ten, limit)).toMatchObject({ ok: false });
 	setClock('2026-03-02T00:00:00.000Z');
-	expect(await ledger.reserve('late', ten, limit)).toEqual({ ok: true });
+	expect(await ledger.reserve('late', ten, limit)).toEqual({ ok: true, amount: ten });
 	expect(await ledger.state(limit)).toMatchObject({ spent: nothing, reserved: nothing });
-	expect(await ledger.reserve('next', ten, limit)).toEqual({ ok: true });
+	expect(await ledger.reserve('next', ten, limit)).toEqual({ ok: true, amount: ten });
 	await ledger.settle([{ id: 'late', amount: { tokens: 4, usd: 0 } }]);
 	expect(await ledger.state(limit)).toMatchObject({ spent: nothing, reserved: ten });
 	setClock('2026-03-01T12:00:00Z');
@@ -185,24 +188,52 @@ test('a restart forgets nothing', async () => {
 	await evictDurableObject(ledger);
 	expect(await ledger.state(limit)).toMatchObject({ spent: { tokens: 15, usd: 0.2 }, reserved: ten });
 	await ledger.settle([{ id: 'b', amount: ten }]);
-	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true });
+	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true, amount: ten });
 	expect(await ledger.reserve('c', ten, limit)).toMatchObject({ ok: false });
 });
 
-test('a call costs four rows written, and what it reads does not grow with the calls of its day', async () => {
+test('a lease is whole while no more than half of the rest of the day is set aside; then it is what the next call needs', async () => {
+	const ledger = newLedger();
+	const limit = { tokens: 100, usd: 10 };
+	const whole = { tokens: 25, usd: 0.2 };
+	expect(await ledger.reserve('a', ten, limit, whole)).toEqual({ ok: true, amount: whole });
+	expect(await ledger.reserve('b', ten, limit, whole)).toEqual({ ok: true, amount: whole });
+	for (const id of ['c', 'd', 'e', 'f', 'g'])
+		expect(await ledger.reserve(id, ten, limit, whole)).toEqual({ ok: true, amount: ten });
+	expect(await ledger.reserve('h', ten, limit, whole)).toMatchObject({ ok: false, state: { left: { tokens: 0 } } });
+	// What is given back is there for others, and what is spent makes leases smaller.
+	await ledger.settle(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((id) => ({ id, amount: { tokens: 8, usd: 0 } })));
+	expect(await ledger.reserve('h', ten, limit, whole)).toEqual({ ok: true, amount: ten });
+	expect(await ledger.reserve('i', ten, limit, { tokens: 12, usd: 0.2 })).toEqual({
+		ok: true,
+		amount: { tokens: 12, usd: 0.2 },
+	});
+});
+
+test('a lease that is asked for again is the same, and one that was given back is no more than is asked for', async () => {
+	const ledger = newLedger();
+	const whole = { tokens: 50, usd: 1 };
+	for (const _ of ['first', 'again'])
+		expect(await ledger.reserve('a', ten, {}, whole)).toEqual({ ok: true, amount: whole });
+	await ledger.settle([{ id: 'a', amount: nothing }]);
+	expect(await ledger.reserve('a', ten, {}, whole)).toEqual({ ok: true, amount: ten });
+	expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: nothing });
+});
+
+test('a lease costs four rows written, and what it reads does not grow with the calls of its day', async () => {
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
 		const store = new LedgerStore(counting);
 		const readCost = (id: string) => {
 			rows();
-			store.reserve(2, id, ten, {});
+			store.reserve(2, { id, amount: ten }, {});
 			store.settle(2, [{ id, amount: ten }]);
 			return rows();
 		};
-		for (let n = 0; n < 3; n++) store.reserve(1 + (n % 2), `few ${n}`, ten, {});
+		for (let n = 0; n < 3; n++) store.reserve(1 + (n % 2), { id: `few ${n}`, amount: ten }, {});
 		const cost = readCost('one');
 		expect(cost.written).toBe(4);
-		for (let n = 0; n < 300; n++) store.reserve(1 + (n % 2), `many ${n}`, ten, {});
+		for (let n = 0; n < 300; n++) store.reserve(1 + (n % 2), { id: `many ${n}`, amount: ten }, {});
 		expect(readCost('other')).toEqual(cost);
 	});
 });
@@ -214,6 +245,8 @@ const happening = fc.oneof(
 		id: fc.nat(9).map(String),
 		tokens: fc.nat(60),
 		usd: fc.double({ min: 0, max: 0.6, noNaN: true }),
+		/** How much more a whole lease is. */
+		times: fc.integer({ min: 1, max: 4 }),
 	}),
 	fc.constantFrom({ kind: 'restart' }, { kind: 'midnight' }),
 );
@@ -240,7 +273,7 @@ function sums(known: ReadonlyMap<string, ModelCall>, day: number) {
 	return { spent: sum(true), reserved: sum(false) };
 }
 
-test('in any order, with repetitions, restarts and midnights: no reservation passes the limit, each call counts once', async () => {
+test('in any order, with repetitions, restarts and midnights: no reservation passes the limit, each lease counts once', async () => {
 	const limit = { tokens: 200, usd: 2 };
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		fc.assert(
@@ -256,20 +289,33 @@ test('in any order, with repetitions, restarts and midnights: no reservation pas
 						for (const [id, { day }] of known) if (day < today - 2) known.delete(id);
 						continue;
 					}
-					const { id, tokens } = what;
+					const { id, tokens, times } = what;
 					const usd = exact(what.usd);
 					const before = known.get(id);
 					if (what.kind === 'settle') {
 						store.settle(today, [{ id, amount: what }]);
 						if (before?.settled !== true) known.set(id, { day: before?.day ?? today, tokens, usd, settled: true });
 					} else {
-						const { ok } = store.reserve(today, id, what, limit);
+						const whole = { tokens: times * tokens, usd: times * what.usd };
+						const answer = store.reserve(today, { id, amount: what, whole }, limit);
 						const { spent, reserved } = sums(known, today);
 						const fits =
 							spent.tokens + reserved.tokens + tokens <= limit.tokens &&
 							spent.usd + reserved.usd + usd <= exact(limit.usd);
-						expect(ok).toBe(before !== undefined || fits);
-						if (before === undefined && ok) known.set(id, { day: today, tokens, usd, settled: false });
+						expect(answer.ok).toBe(before !== undefined || fits);
+						if (!answer.ok || before?.settled) continue;
+						const got = { tokens: answer.amount?.tokens ?? -1, usd: exact(answer.amount?.usd ?? -1) };
+						if (before !== undefined) {
+							expect(got).toEqual({ tokens: before.tokens, usd: before.usd });
+							continue;
+						}
+						known.set(id, { day: today, ...got, settled: false });
+						// A unit of dollars may be lost where something is halved.
+						const isPlenty = (units: bigint) =>
+							2 * (reserved.tokens + whole.tokens) <= limit.tokens - spent.tokens &&
+							2n * (reserved.usd + exact(whole.usd)) <= exact(limit.usd) - spent.usd + units;
+						if (isPlenty(-4n)) expect(got).toEqual({ tokens: whole.tokens, usd: exact(whole.usd) });
+						if (!isPlenty(4n)) expect(got).toEqual({ tokens, usd });
 					}
 					for (const day of new Set([today, today - 1, today - 2])) {
 						const { spent, reserved } = store.state(day, limit);

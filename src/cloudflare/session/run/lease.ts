@@ -1,0 +1,116 @@
+import { raceAbort, sleep } from '../../../core/chat/signal.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { type Amount, createAmount, isBounded, type Limit, minus, plus } from '../../objects/budget.ts';
+import { askLedger, type LedgerApi, type Reserved } from '../../objects/ledger/api.ts';
+import type { Estimate } from '../store/spending.ts';
+
+/** An owner's ledger, and the limit of a day. */
+export interface OwnerLedger {
+	/** Returns a new stub each time, because one that has failed stays broken. */
+	readonly ledger: () => LedgerApi;
+	readonly limit: Limit;
+	/** Tells the ledger what earlier calls cost, if it can be reached. */
+	readonly settleUp: () => Promise<void>;
+}
+
+/** A block of the owner's day that a run makes its requests from (docs/budgets.md, "Leases"). */
+export interface Lease {
+	/** The number of the request that it was taken for. */
+	readonly call: number;
+	readonly left: Amount;
+	/** In milliseconds since 1970: it is never used on the next day. */
+	readonly endsAt: number;
+}
+
+/** How long requests are made from a lease, in milliseconds. Then the ledger hears what they cost. */
+const leaseMs = 60_000;
+const dayMs = 86_400_000;
+
+/** The further requests that a whole lease is for, and the reply of such a request, in tokens. */
+const furtherCalls = 8;
+const furtherReply = 1_000;
+
+/** Creates a lease. A day without a limit leaves everything. */
+export function createLease(call: number, left: Amount | undefined, now: number): Lease {
+	const midnight = (Math.floor(now / dayMs) + 1) * dayMs;
+	return { call, left: left ?? everything, endsAt: Math.min(now + leaseMs, midnight) };
+}
+
+const everything: Amount = { tokens: Number.POSITIVE_INFINITY, usd: Number.POSITIVE_INFINITY };
+
+/** Whether a request may be made from a lease. */
+export function hasRoom({ left, endsAt }: Lease, { tokens, usd }: Amount, now: number): boolean {
+	return now < endsAt && tokens <= left.tokens && usd <= left.usd;
+}
+
+/** Takes what a request cost from a lease. */
+export function drawFrom(lease: Lease, cost: Amount): Lease {
+	return { ...lease, left: minus(lease.left, cost) };
+}
+
+/** What a lease is asked for. */
+export interface Wanted {
+	readonly id: string;
+	/** What the next request may cost. */
+	readonly amount: Amount;
+	readonly estimate: Estimate;
+}
+
+/**
+ * Asks an owner's ledger for a lease: for more than the next request, while there is plenty. If the ledger cannot be
+ * reached, it is asked again, as long as the patience lasts.
+ */
+export async function takeLease(
+	{ ledger, limit, settleUp }: OwnerLedger,
+	{ id, amount, estimate }: Wanted,
+	patience: Patience,
+): Promise<Reserved> {
+	if (!isBounded(limit)) return { ok: true, amount: everything };
+	await settleUp();
+	const whole = toWhole(amount, estimate);
+	return patience.reach(() => askLedger(ledger, (one) => one.reserve(id, amount, limit, whole)));
+}
+
+/** Returns what a lease is for: the next request, and some more with short replies. */
+function toWhole(amount: Amount, { inputTokens, inputUsd, outputUsd }: Estimate): Amount {
+	const reply = Math.min(furtherReply, Math.max(0, amount.tokens - inputTokens));
+	const tokens = furtherCalls * (inputTokens + reply);
+	return plus(amount, createAmount({ tokens, usd: furtherCalls * (inputUsd + outputUsd * reply) }));
+}
+
+/** How long a request waits in all: for a ledger that cannot be reached, and for what others give back. In milliseconds. */
+const patienceMs = 20_000;
+/** The first and the longest pause, in milliseconds. It doubles each time. */
+const [firstPauseMs, longestPauseMs] = [250, 4_000];
+
+/** Waits for what may pass. An abort of the signal ends it. */
+export class Patience {
+	readonly #signal: AbortSignal;
+	readonly #until = Date.now() + patienceMs;
+	#pauseMs = firstPauseMs;
+
+	constructor(signal: AbortSignal) {
+		this.#signal = signal;
+	}
+
+	/** Waits a while, longer each time. Returns whether there was time left for that. */
+	async pause(): Promise<boolean> {
+		const ms = this.#pauseMs * (0.5 + Math.random() / 2);
+		if (Date.now() + ms > this.#until) return false;
+		this.#pauseMs = Math.min(2 * this.#pauseMs, longestPauseMs);
+		await sleep(ms, this.#signal);
+		return true;
+	}
+
+	/** Asks until there is an answer. Throws the error of the last try when the time is over. */
+	async reach<T>(ask: () => Promise<T>): Promise<T> {
+		for (;;) {
+			try {
+				return await raceAbort(ask(), this.#signal);
+			} catch (error) {
+				const mayPass = error instanceof RunletError && error.code === 'overloaded';
+				if (!mayPass || !(await this.pause())) throw error;
+			}
+		}
+	}
+}
