@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { follow } from '../../../src/cloudflare/session/events/follow.ts';
 import { RunLog } from '../../../src/cloudflare/session/events/log.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
@@ -34,12 +34,17 @@ async function readChunks(stream: ReadableStream<Uint8Array>): Promise<Uint8Arra
 	return chunks;
 }
 
+function toText(chunks: readonly Uint8Array[]): string {
+	const decoder = new TextDecoder();
+	return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('');
+}
+
 test('a reader takes a large event in pieces, and holds no more of it than it has asked for', async () => {
 	const chunks = await readChunks(follow(longRun().log));
 	expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(65_536);
-	const decoder = new TextDecoder();
-	const all = chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('');
-	const events = all.split('\n\n').flatMap((block) => /^data: (.*)$/m.exec(block)?.[1] ?? []);
+	const events = toText(chunks)
+		.split('\n\n')
+		.flatMap((block) => /^data: (.*)$/m.exec(block)?.[1] ?? []);
 	const read = events.map((data): { type: string; text?: string } => JSON.parse(data));
 	expect(read.flatMap((event) => (event.type === 'text' ? (event.text ?? '') : [])).join('')).toBe(text);
 	expect(read.slice(-2)).toMatchObject([
@@ -62,7 +67,7 @@ test('a reader that leaves in the middle of a large event leaves the others thei
 	await reader.read();
 	await reader.cancel();
 	const [first, second] = await Promise.all([readChunks(follow(log)), readChunks(follow(log))]);
-	expect(first).toEqual(second);
+	expect(toText(first)).toBe(toText(second));
 });
 
 test('a reader of a run whose end could not be stored is let go, without an end', async () => {
@@ -74,8 +79,61 @@ test('a reader of a run whose end could not be stored is let go, without an end'
 	await Promise.resolve();
 	log.leave();
 	for (const chunks of [await early, await late, await readChunks(follow(log))]) {
-		const read = chunks.map((chunk) => new TextDecoder().decode(chunk)).join('');
+		const read = toText(chunks);
 		expect(read).toContain('so far');
 		expect(read).not.toMatch(/event: (done|error|cancelled)/);
 	}
+});
+
+/** A reader on a clock that stands still, and what it was sent since it was last asked. */
+function followSlowly() {
+	vi.useFakeTimers();
+	onTestFinished(() => void vi.useRealTimers());
+	const log = new RunLog(1, [{ type: 'run.started', runId: 'r', attempt: 1 }]);
+	const reader = follow(log).getReader();
+	let sent: Uint8Array[] = [];
+	const drained = (async () => {
+		for (let { value, done } = await reader.read(); !done; { value, done } = await reader.read())
+			if (value !== undefined) sent.push(value);
+	})();
+	const takeSent = (): string => {
+		const text = toText(sent);
+		sent = [];
+		return text;
+	};
+	return { log, reader, drained, takeSent };
+}
+
+test('a comment comes after 15 s without an event, each time', async () => {
+	const { log, reader, takeSent } = followSlowly();
+	await vi.advanceTimersByTimeAsync(10_000);
+	expect(takeSent()).toContain('event: run.started');
+	log.append([{ type: 'text', text: 'hello' }]);
+	await vi.advanceTimersByTimeAsync(14_999);
+	expect(takeSent()).toMatch(/^event: text\ndata: .*\nid: .*\n\n$/);
+	await vi.advanceTimersByTimeAsync(1);
+	expect(takeSent()).toBe(': keep-alive\n\n');
+	await vi.advanceTimersByTimeAsync(15_000);
+	expect(takeSent()).toBe(': keep-alive\n\n');
+	await reader.cancel();
+});
+
+test('a reader has one timer, however often it waits, and none once it has left or all is read', async () => {
+	const first = followSlowly();
+	const set = vi.spyOn(globalThis, 'setTimeout');
+	onTestFinished(() => set.mockRestore());
+	for (let n = 0; n < 100; n++) {
+		first.log.append([{ type: 'text', text: `${n} ` }]);
+		await vi.advanceTimersByTimeAsync(10);
+	}
+	expect(first.takeSent().match(/event: text/g)).toHaveLength(100);
+	expect(set).toHaveBeenCalledTimes(1);
+	first.log.append([{ type: 'done', text: '', usage: {} }]);
+	await first.drained;
+	expect(vi.getTimerCount()).toBe(0);
+	const second = followSlowly();
+	await vi.advanceTimersByTimeAsync(10);
+	expect(vi.getTimerCount()).toBe(1);
+	await second.reader.cancel();
+	expect(vi.getTimerCount()).toBe(0);
 });

@@ -5,9 +5,7 @@ import { createProtocol } from '../../wire/protocols/format.ts';
 import type { Protocol, RunWriter } from '../../wire/protocols/protocol.ts';
 import { type EventId, formatEventId } from './event-id.ts';
 import { type Cursor, RunLog } from './log.ts';
-
-/** A silent connection gets a comment this often, in milliseconds, so that no proxy closes it. */
-const keepAliveMs = 15_000;
+import { createWaits } from './waits.ts';
 
 /** The permission to read a stream, for a time. */
 export interface Lease {
@@ -30,7 +28,6 @@ export function follow(
 	protocol: Protocol = createProtocol(undefined),
 	lease?: Lease,
 ): ReadableStream<Uint8Array> {
-	const encoder = new TextEncoder();
 	let reader: { readonly log: RunLog; readonly cursor: Cursor; readonly writer: RunWriter } | undefined;
 	const open = (log: RunLog): void => {
 		reader = { log, cursor: log.cursor(from), writer: protocol.writer(log.run) };
@@ -40,25 +37,29 @@ export function follow(
 	/** Bytes that are written and not taken yet. */
 	const unread: Uint8Array[] = [];
 	const add = (event: RunEvent, id: string | undefined, writer: RunWriter): void => {
-		const bytes = protocol.isSame === true ? encodeOnce(event, id, writer) : encoder.encode(writer.event(event, id));
+		// Pieces of a text are cut for each reader.
+		const isShared = protocol.isSame === true && event.type !== 'text' && event.type !== 'reasoning';
+		const bytes = isShared ? encodeOnce(event, id, writer) : encoder.encode(writer.event(event, id));
 		if (bytes.length > 0) unread.push(bytes);
 	};
-	let wake: ((why: 'gone' | 'over') => void) | undefined;
-	const unwatch = lease?.watch(() => wake?.('over'));
+	const waits = createWaits(lease?.left);
+	const unwatch = lease?.watch(() => waits.wake('over'));
+	const leave = (): void => {
+		unwatch?.();
+		waits.close();
+	};
 	const isShut = (controller: ReadableByteStreamController): boolean => {
 		const why = lease?.ended();
 		if (why === undefined) return false;
 		const text = protocol.closed?.(why) ?? '';
 		if (text !== '') controller.enqueue(encoder.encode(text));
-		unwatch?.();
+		leave();
 		close(controller);
 		return true;
 	};
 	/** Waits for something to happen. Returns whether it did; if not, there is nothing more to do now. */
 	const happens = async (what: Promise<unknown>, controller: ReadableByteStreamController): Promise<boolean> => {
-		const why = await waitForFirst(what, lease?.left(), (resolve) => {
-			wake = resolve;
-		});
+		const why = await waits.waitFor(what);
 		if (why !== 'gone' && isShut(controller)) return false;
 		if (why === 'silence') controller.enqueue(encoder.encode(': keep-alive\n\n'));
 		return why === 'change';
@@ -79,7 +80,7 @@ export function follow(
 				if (bytes !== undefined) controller.enqueue(bytes);
 				const isOver = unread.length === 0 && (log.settle(cursor) || log.isLeft);
 				if (isOver) {
-					unwatch?.();
+					leave();
 					close(controller);
 				}
 				if (bytes !== undefined || isOver) return;
@@ -87,19 +88,23 @@ export function follow(
 			}
 		},
 		cancel: () => {
-			unwatch?.();
-			wake?.('gone');
+			leave();
+			waits.wake('gone');
 		},
 	});
 }
 
+const encoder = new TextEncoder();
+
 /** The most bytes that a reader takes at a time. */
 const pieceBytes = 65_536;
 
-/** Returns the next piece, joined from small ones. It is a copy, because a byte stream takes over the buffer. */
-function takePiece(unread: Uint8Array[]): Uint8Array<ArrayBuffer> | undefined {
+/** Returns the next piece, joined from small ones. A byte stream takes over its buffer, so shared bytes are copied. */
+function takePiece(unread: Uint8Array[]): Uint8Array | undefined {
 	while (unread[0]?.length === 0) unread.shift();
-	if (unread.length === 0) return undefined;
+	const [only] = unread;
+	if (only === undefined) return undefined;
+	if (unread.length === 1 && only.length === only.buffer.byteLength && only.length <= pieceBytes) return unread.pop();
 	const size = Math.min(
 		pieceBytes,
 		unread.reduce((sum, { length }) => sum + length, 0),
@@ -122,29 +127,7 @@ const shared = new WeakMap<RunEvent, { readonly id: string | undefined; readonly
 function encodeOnce(event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array {
 	const known = shared.get(event);
 	if (known !== undefined && known.id === id) return known.bytes;
-	const bytes = new TextEncoder().encode(writer.event(event, id));
-	// Pieces of a text are cut for each reader.
-	if (bytes.length > pieceBytes && event.type !== 'text' && event.type !== 'reasoning')
-		shared.set(event, { id, bytes });
+	const bytes = encoder.encode(writer.event(event, id));
+	if (bytes.length > pieceBytes) shared.set(event, { id, bytes });
 	return bytes;
-}
-
-/** Returns what comes first: the change, a while of silence, the reader's leaving, or the end of its lease. */
-async function waitForFirst(
-	change: Promise<unknown>,
-	leftMs: number = keepAliveMs,
-	onWake: (wake: (why: 'gone' | 'over') => void) => void,
-): Promise<'change' | 'silence' | 'gone' | 'over'> {
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	try {
-		return await Promise.race([
-			change.then(() => 'change' as const),
-			new Promise<'silence' | 'gone' | 'over'>((resolve) => {
-				timer = setTimeout(() => resolve('silence'), Math.max(0, Math.min(keepAliveMs, leftMs)));
-				onWake(resolve);
-			}),
-		]);
-	} finally {
-		if (timer !== undefined) clearTimeout(timer);
-	}
 }
