@@ -115,29 +115,29 @@ async function readLastUsage(replying: Promise<ChatReply | undefined>): Promise<
  */
 function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'firstEventMs' | 'idleMs'>>, model: string) {
 	const controller = new AbortController();
+	const longestPause = Math.min(idleMs, longestTimer);
+	const longestStart = Math.min(firstEventMs, longestTimer);
 	let last = 0;
 	let waiting = 0;
 	let isStopped = false;
-	const limit = (): number => Math.min(last === 0 ? firstEventMs : idleMs, longestTimer);
-	const giveUp = (): void => {
-		const what = last === 0 ? 'did not begin to answer' : 'sent nothing more';
-		controller.abort(new RunletError('timeout', `${model} ${what} within ${limit()} ms.`));
-	};
+	const giveUp = (what: string, ms: number): void =>
+		controller.abort(new RunletError('timeout', `${model} ${what} within ${ms} ms.`));
 	const check = (): void => {
-		const left = waiting > 0 ? limit() : last + limit() - Date.now();
-		if (left <= 0) giveUp();
+		const left = waiting > 0 ? longestPause : last + longestPause - Date.now();
+		if (last === 0) giveUp('did not begin to answer', longestStart);
+		else if (left <= 0) giveUp('sent nothing more', longestPause);
 		else timer = setTimeout(check, left);
 	};
 	const onActivity = (): void => {
 		if (isStopped) return;
-		if (last === 0) {
-			clearTimeout(timer);
-			last = Date.now();
-			timer = setTimeout(check, limit());
-		}
+		const isFirst = last === 0;
 		last = Date.now();
+		// The timer of the start ends before a pause could be too long, unless it is the longer of the two.
+		if (!isFirst || longestPause >= longestStart) return;
+		clearTimeout(timer);
+		timer = setTimeout(check, longestPause);
 	};
-	let timer: ReturnType<typeof setTimeout> = setTimeout(giveUp, limit());
+	let timer: ReturnType<typeof setTimeout> = setTimeout(check, longestStart);
 	return {
 		signal: controller.signal,
 		/** Ends the call for another reason. */

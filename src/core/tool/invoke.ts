@@ -137,16 +137,22 @@ export async function limitTime(
 ): Promise<Outcome> {
 	throwIfAborted(outer);
 	const own = new AbortController();
-	const signal = outer === undefined ? own.signal : AbortSignal.any([outer, own.signal]);
 	let timer: ReturnType<typeof setTimeout> | undefined;
-	const late = new Promise<Outcome>((resolve) => {
+	let onAbort = (): void => {};
+	const ended = new Promise<Outcome>((resolve, reject) => {
 		const after = Math.min(timeoutMs, 2 ** 31 - 1);
 		timer = setTimeout(() => resolve(createFailure('failed', `${name} gave no result within ${timeoutMs} ms.`)), after);
+		onAbort = () => {
+			own.abort(outer?.reason);
+			reject(createCancelled());
+		};
+		outer?.addEventListener('abort', onAbort, { once: true });
 	});
 	try {
-		return await Promise.race([work(signal), late, rejectOnAbort(signal)]);
+		return await Promise.race([work(own.signal), ended]);
 	} finally {
 		if (timer !== undefined) clearTimeout(timer);
+		outer?.removeEventListener('abort', onAbort);
 		// Tells a tool that is still running to stop.
 		own.abort();
 	}
@@ -261,13 +267,9 @@ function guardEmit(emit: ToolContext['emit'] = () => {}, signal: AbortSignal): T
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
-	if (signal?.aborted === true) throw new RunletError('cancelled', 'The run was cancelled.');
+	if (signal?.aborted === true) throw createCancelled();
 }
 
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-	return new Promise((_, reject) => {
-		signal.addEventListener('abort', () => reject(new RunletError('cancelled', 'The run was cancelled.')), {
-			once: true,
-		});
-	});
+function createCancelled(): RunletError {
+	return new RunletError('cancelled', 'The run was cancelled.');
 }
