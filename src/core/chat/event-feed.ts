@@ -1,6 +1,6 @@
 import { createDeferred, type Deferred } from '../ground/deferred.ts';
 import { RunletError } from '../ground/errors.ts';
-import { joinPieces, type RunEvent, type TerminalEvent } from './event.ts';
+import { joinDeltas, type RunEvent, type TerminalEvent } from './event.ts';
 
 /** The buffer of events between a run and its reader. */
 export interface EventFeed {
@@ -73,15 +73,4 @@ export function createEventFeed(): EventFeed {
 			return batch.length > 0 ? batch : undefined;
 		},
 	};
-}
-
-/** Joins neighbouring pieces of one text, so that unread events cost no more than the reply itself. */
-function joinDeltas(events: readonly RunEvent[]): RunEvent[] {
-	const out: RunEvent[] = [];
-	for (const event of events) {
-		const joined = joinPieces(out.at(-1), event);
-		if (joined === undefined) out.push(event);
-		else out[out.length - 1] = joined;
-	}
-	return out;
 }

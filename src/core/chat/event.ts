@@ -130,3 +130,14 @@ export function joinPieces(first: RunEvent | undefined, next: RunEvent): RunEven
 	}
 	return undefined;
 }
+
+/** Joins neighbouring pieces of one text, so that many events cost no more than the text itself. */
+export function joinDeltas(events: readonly RunEvent[]): RunEvent[] {
+	const out: RunEvent[] = [];
+	for (const event of events) {
+		const joined = joinPieces(out.at(-1), event);
+		if (joined === undefined) out.push(event);
+		else out[out.length - 1] = joined;
+	}
+	return out;
+}

@@ -1,7 +1,7 @@
 import { RunletError, toRunletError } from '../ground/errors.ts';
 import { copyData } from '../tool/copy.ts';
 import type { AnySchema, FromAnySchema, JsonSchema } from '../tool/index.ts';
-import { type Emit, isDelta, type RunEvent, type TerminalEvent } from './event.ts';
+import { type Emit, isDelta, joinDeltas, type RunEvent, type TerminalEvent } from './event.ts';
 import { createEventFeed, type EventFeed } from './event-feed.ts';
 import { loop, type RunResult } from './loop.ts';
 import type { Message } from './message.ts';
@@ -17,7 +17,10 @@ export interface Run<Output = unknown> {
 	readonly events: AsyncIterable<RunEvent>;
 	/** The result. Rejects with a `RunletError`; after an abort with the code `cancelled`. */
 	readonly result: Promise<RunResult<Output>>;
-	/** The same events as `text/event-stream` bytes. Cancelling the stream cancels the run. */
+	/**
+	 * The same events as `text/event-stream` bytes, in which pieces of one text that are there together are one event.
+	 * Cancelling the stream cancels the run.
+	 */
 	toStream(): ReadableStream<Uint8Array>;
 }
 
@@ -31,19 +34,20 @@ export function run<const S extends JsonSchema | AnySchema>(
 ): Run<FromAnySchema<S>>;
 export function run(options: ChatOptions, messages: readonly Message[]): Run;
 export function run(options: ChatOptions, messages: readonly Message[]): Run {
-	const { result, batches, abort } = startRun(options, messages);
+	const { result, read, abort } = startRun(options, messages);
 	return {
 		result,
-		events: { [Symbol.asyncIterator]: () => allowLeaving(flattenBatches(batches()), abort) },
+		events: { [Symbol.asyncIterator]: () => allowLeaving(readEvents(read()), abort) },
 		toStream: () => {
-			const reader = batches();
+			const take = read();
 			const encoder = new TextEncoder();
 			return new ReadableStream({
 				type: 'bytes',
 				pull: async (controller) => {
-					const { value } = await reader.next();
-					if (value === undefined) close(controller);
-					else controller.enqueue(encoder.encode(value.map((event) => toSse(event)).join('')));
+					const events = await take();
+					if (events === undefined) return close(controller);
+					const frames = joinDeltas(events).map((event) => toSse(event));
+					controller.enqueue(encoder.encode(frames.join('')));
 				},
 				cancel: abort,
 			});
@@ -51,11 +55,12 @@ export function run(options: ChatOptions, messages: readonly Message[]): Run {
 	};
 }
 
-/** A run that is read in batches of the events that are available together. */
+/** A started run, for a reader of its own. */
 export interface StartedRun {
 	readonly result: Promise<RunResult>;
-	/** Reads the run. There can be one reader. Leaving it early cancels the run. */
-	readonly batches: () => AsyncGenerator<RunEvent[], undefined>;
+	/** Adds the reader. There can be one. The function waits for the events that are there together; nothing after the end. */
+	readonly read: () => () => Promise<RunEvent[] | undefined>;
+	/** Cancels the run. A reader that leaves early does so. */
 	readonly abort: () => void;
 }
 
@@ -76,9 +81,9 @@ export function startRun(
 	return {
 		result,
 		abort: () => own.abort(),
-		batches: () => {
+		read: () => {
 			feed.attach();
-			return readBatches(feed, own);
+			return feed.take;
 		},
 	};
 }
@@ -164,14 +169,6 @@ function allowLeaving<T>(events: AsyncGenerator<T, undefined>, leave: () => void
 	});
 }
 
-async function* flattenBatches(batches: AsyncGenerator<RunEvent[], undefined>): AsyncGenerator<RunEvent, undefined> {
-	for await (const batch of batches) yield* batch;
-}
-
-async function* readBatches(feed: EventFeed, own: AbortController): AsyncGenerator<RunEvent[], undefined> {
-	try {
-		for (let batch = await feed.take(); batch !== undefined; batch = await feed.take()) yield batch;
-	} finally {
-		own.abort();
-	}
+async function* readEvents(take: () => Promise<RunEvent[] | undefined>): AsyncGenerator<RunEvent, undefined> {
+	for (let events = await take(); events !== undefined; events = await take()) yield* events;
 }

@@ -89,6 +89,29 @@ describe('toStream', () => {
 		expect(bytes.endsWith('\n\n')).toBe(true);
 	});
 
+	test('joins the pieces of a text that are there together, and only those', async () => {
+		const pieces = (...all: readonly string[]) => all.map((text) => ({ type: 'text', text }));
+		const { promise: isRead, resolve: goOn } = Promise.withResolvers<void>();
+		const run = start([
+			async (_, onDelta) => {
+				const think = { type: 'reasoning', text: 'Hm.' };
+				for (const delta of [...pieces('One ', 'two '), think, ...pieces('three ', 'four ')]) void onDelta(delta);
+				await isRead;
+				for (const delta of pieces('five ', 'six')) void onDelta(delta);
+				return {};
+			},
+		]);
+		let bytes = '';
+		const decoder = new TextDecoder();
+		for await (const chunk of run.toStream()) {
+			bytes += decoder.decode(chunk);
+			if (bytes.includes('four ')) goOn();
+		}
+		expect(
+			[...bytes.matchAll(/^data: \{"type":"(?:text|reasoning)","text":"(.*)"\}$/gm)].map(([, text]) => text),
+		).toEqual(['One two ', 'Hm.', 'three four ', 'five six']);
+	});
+
 	test('ends with the terminal event of a run that failed', async () => {
 		const bytes = await texts(start([new Error('boom')]).toStream());
 		expect(bytes.trim().split('\n\n').at(-1)).toMatch(/^event: error\n/);

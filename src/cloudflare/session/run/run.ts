@@ -1,4 +1,4 @@
-import { isDelta, isSideEvent, isTerminal } from '../../../core/chat/event.ts';
+import { isDelta, isSideEvent, isTerminal, joinDeltas } from '../../../core/chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
 import { startRun } from '../../../core/chat/run.ts';
@@ -112,10 +112,10 @@ async function followLoop(
 		await sync();
 		await atCrashPoint('taken-up');
 	}
-	const run = startRun({ ...options, ...journal.hooks, signal }, history, { resume });
+	const take = startRun({ ...options, ...journal.hooks, signal }, history, { resume }).read();
 	const sortCalls = createCallSorter();
-	for await (const given of run.batches()) {
-		const batch = sortCalls(given);
+	for (let given = await take(); given !== undefined; given = await take()) {
+		const batch = joinDeltas(sortCalls(given));
 		for (const event of batch) if (isSideEvent(event)) shown.sides.push(event);
 		if (shown.firstAt === undefined && batch.some(isDelta)) shown.firstAt = Date.now();
 		const final = batch.find(isTerminal);
