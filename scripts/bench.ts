@@ -2,6 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseOptions } from '../src/command/options.ts';
+import { listCostBars, startCosts, toCostTable } from './bench/costs.ts';
+import { listGrowthBars, measureGrowths, toGrowthTable } from './bench/growth.ts';
+import { listMemoryBars, measureMemory, toMemoryTable } from './bench/memory.ts';
 import { assertMeasurable } from './bench/process.ts';
 import { onStage, type Stage } from './bench/stage.ts';
 import { type Bar, toBarTable } from './bench/table.ts';
@@ -12,25 +15,45 @@ import { listWeightBars, measureWeights, toWeightTable } from './bench/weight.ts
 const usage = `npm run bench: measures what Runlet costs in workerd beside a loop by hand, plain and in a Durable Object
   npm run bench -- PART …   only these parts
     turns       CPU of a delta and of a run, runs a second, the first delta, delays
+    costs       what 1,000 turns of ten seconds cost at Cloudflare, by the item
+    growth      CPU of a turn on 10,000 messages beside one on 10
+    memory      of a live session, and after a reply of 5 MB
     weight      the packed size of the Worker, and its cold start
     providers   what a delta costs from a provider's bytes, through the SDK and the adapter
     skills      what 10,000 skills cost a turn and a search
   --rounds NUMBER           how often each figure of turns is measured; the median counts (3)
   --help                    this text`;
 
-/** Prints a table, and returns the bars of what was measured. */
-type Part = (stage: Stage, rounds: number) => Promise<readonly Bar[]>;
+/** Prepares a part, and returns a function that prints its table and returns the bars of what was measured. */
+type Part = (stage: Stage, rounds: number) => Promise<() => Promise<readonly Bar[]>>;
+
+/** Makes a part that needs no preparation. */
+const createPart =
+	<T>(
+		measure: (stage: Stage, rounds: number) => Promise<T>,
+		toTables: (measured: T) => string,
+		listBars: (measured: T) => readonly Bar[],
+	): Part =>
+	async (stage, rounds) =>
+	async () => {
+		const measured = await measure(stage, rounds);
+		console.log(`\n${toTables(measured)}`);
+		return listBars(measured);
+	};
 
 const staged: Readonly<Record<string, Part>> = {
-	weight: async (stage, rounds) => {
-		const weights = await measureWeights(stage, rounds);
-		console.log(`\n${toWeightTable(weights)}`);
-		return listWeightBars(weights);
-	},
-	turns: async (stage, rounds) => {
-		const turns = await measureTurns(stage, rounds, (text) => console.error(text));
-		console.log(`\n${toTurnTable(turns)}`);
-		return listTurnBars(turns);
+	weight: createPart(measureWeights, toWeightTable, listWeightBars),
+	turns: createPart(measureTurns, toTurnTable, listTurnBars),
+	growth: createPart(measureGrowths, toGrowthTable, listGrowthBars),
+	memory: createPart(measureMemory, toMemoryTable, listMemoryBars),
+	// Its second half comes a minute after the first, so the other parts run meanwhile.
+	costs: async (stage) => {
+		const finish = await startCosts(stage);
+		return async () => {
+			const costs = await finish();
+			console.log(`\n${toCostTable(costs)}`);
+			return listCostBars(costs);
+		};
 	},
 };
 /** Parts that run in Node or Miniflare, in a process each, so that none warms up the next. */
@@ -39,9 +62,12 @@ const alone = ['providers', 'skills'];
 async function runStaged(parts: readonly string[], rounds: number): Promise<void> {
 	assertMeasurable();
 	const bars = await onStage(async (stage) => {
-		const all: Bar[] = [];
-		for (const part of parts) all.push(...((await staged[part]?.(stage, rounds)) ?? []));
-		return all;
+		const finishing: (() => Promise<readonly Bar[]>)[] = [];
+		for (const [name, prepare] of Object.entries(staged))
+			if (parts.includes(name)) finishing.push(await prepare(stage, rounds));
+		const bars: Bar[] = [];
+		for (const finish of finishing) bars.push(...(await finish()));
+		return bars;
 	});
 	console.log(`\n${toBarTable(bars)}`);
 }

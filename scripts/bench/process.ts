@@ -30,3 +30,10 @@ function readThreads(pid: number): ReadonlyMap<string, number> {
 		}),
 	);
 }
+
+/** Returns the memory of a process that no other shares, in bytes. */
+export function readMemory(pid: number): number {
+	const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+	const fields = [...rollup.matchAll(/^Private_(?:Clean|Dirty): +(\d+) kB$/gm)];
+	return fields.reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1_024, 0);
+}

@@ -10,11 +10,10 @@ import { startWorkerd, type Workerd } from './workerd.ts';
 
 /** What all parts share: the model in a process of its own, and a folder for everything that is written. */
 export interface Stage {
-	readonly modelUrl: string;
 	/** Bundles the Worker of an entry; once for each entry. */
 	readonly bundle: (entry: string) => Promise<Bundle>;
-	/** Starts a subject in a workerd of its own. */
-	readonly start: (subject: Pick<Subject, 'entry' | 'bind'>) => Promise<Workerd>;
+	/** Starts a subject in a workerd of its own, which ends with the stage at the latest. */
+	readonly start: (subject: Pick<Subject, 'entry' | 'bind'>, v8Flags?: readonly string[]) => Promise<Workerd>;
 }
 
 /** Sets up a stage for `work`, and removes it. */
@@ -27,12 +26,18 @@ export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T>
 		bundles.set(entry, known);
 		return known;
 	};
+	const servers: Workerd[] = [];
 	try {
 		const [modelUrl] = v.parse(v.looseTuple([v.string()]), await once(model, 'message'));
-		const start: Stage['start'] = async ({ entry, bind }) => startWorkerd(await bundle(entry), bind(modelUrl));
-		return await work({ modelUrl, bundle, start });
+		const start: Stage['start'] = async ({ entry, bind }, v8Flags) => {
+			const server = await startWorkerd(await bundle(entry), { ...bind(modelUrl), v8Flags });
+			servers.push(server);
+			return server;
+		};
+		return await work({ bundle, start });
 	} finally {
 		model.disconnect();
+		await Promise.all(servers.map((server) => server.close()));
 		await rm(folder, { recursive: true, force: true });
 	}
 }

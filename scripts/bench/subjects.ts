@@ -14,13 +14,12 @@ export interface Subject {
 	readonly bind: (modelUrl: string) => Bindings;
 	/** Begins a conversation, without a message. */
 	readonly begin: (url: string) => Promise<Conversation>;
-	/** Whether a conversation can have a second message. */
-	readonly keeps: boolean;
 }
 
 const { key, record } = await createKey({ owner: 'bench' });
-const authorization = `Bearer ${key}`;
-const stream = { accept: 'text/event-stream', authorization, 'content-type': 'application/json' };
+/** What a request of a session has in its head. */
+export const authorization = `Bearer ${key}`;
+export const stream = { accept: 'text/event-stream', authorization, 'content-type': 'application/json' };
 
 const talk =
 	(toAsking: (text: string) => Asking): Conversation =>
@@ -33,7 +32,6 @@ export const plain: Subject = {
 	entry: 'scripts/bench/workers/plain.ts',
 	bind: (MODEL_URL) => ({ texts: { MODEL_URL } }),
 	begin: async (url) => talk((body) => ({ url, body })),
-	keeps: false,
 };
 
 export const durable: Subject = {
@@ -44,7 +42,6 @@ export const durable: Subject = {
 		const own = `${url}/${randomUUID()}`;
 		return talk((body) => ({ url: own, body }));
 	},
-	keeps: true,
 };
 
 export const loop: Subject = { ...plain, name: 'Runlet loop', entry: 'scripts/bench/workers/loop.ts' };
@@ -71,7 +68,6 @@ export const session: Subject = {
 			return reading;
 		};
 	},
-	keeps: true,
 };
 
 export const subjects: readonly Subject[] = [plain, durable, loop, session];

@@ -9,24 +9,21 @@ type Figures = Readonly<Record<Column, number>>;
 export type Turns = Readonly<Record<RowName, Figures>>;
 
 /** Measures every row once in each round, so that a busy moment of the machine meets all of them. Returns the medians. */
-export async function measureTurns({ start }: Stage, rounds: number, note: (text: string) => void): Promise<Turns> {
+export async function measureTurns({ start }: Stage, rounds: number): Promise<Turns> {
 	const servers = new Map<Subject, Workerd>();
 	for (const { subject } of Object.values(rows)) if (!servers.has(subject)) servers.set(subject, await start(subject));
-	const measured = new Map(rowNames.map((name) => [name, [] as Figures[]]));
-	try {
-		// The first round compiles the code, and counts for nothing.
-		for (let round = 0; round <= rounds; round++) {
-			for (const name of rowNames) {
-				const server = servers.get(rows[name].subject);
-				if (server === undefined) continue;
-				const figures = await measureRow(rows[name], server);
-				if (round > 0) measured.get(name)?.push(figures);
-				note(`round ${round} of ${rounds}: ${rows[name].name}`);
-			}
+	const measured = new Map<RowName, Figures[]>(rowNames.map((name) => [name, []]));
+	// The first round compiles the code, and counts for nothing.
+	for (let round = 0; round <= rounds; round++) {
+		for (const name of rowNames) {
+			const server = servers.get(rows[name].subject);
+			if (server === undefined) continue;
+			const figures = await measureRow(rows[name], server);
+			if (round > 0) measured.get(name)?.push(figures);
 		}
-	} finally {
-		await Promise.all([...servers.values()].map((server) => server.close()));
+		console.error(round === 0 ? 'turns: warm' : `turns: round ${round} of ${rounds}`);
 	}
+	await Promise.all([...servers.values()].map((server) => server.close()));
 	const toMedians = (name: RowName) => {
 		const figures = measured.get(name) ?? [];
 		const median = (column: Column) => readMedian(figures.map((one) => one[column]));

@@ -13,7 +13,7 @@ export type Weights = ReadonlyMap<Subject, Weight>;
 
 /** Bundles each subject, and starts each in turn, several times. */
 export async function measureWeights(stage: Stage, rounds: number): Promise<Weights> {
-	const times = new Map(subjects.map((subject) => [subject, [] as number[]]));
+	const times = new Map<Subject, number[]>(subjects.map((subject) => [subject, []]));
 	for (const { entry } of subjects) await stage.bundle(entry);
 	for (let round = 0; round < rounds; round++)
 		for (const [subject, list] of times) list.push(await measureStart(stage, subject));
@@ -27,14 +27,12 @@ export async function measureWeights(stage: Stage, rounds: number): Promise<Weig
 async function measureStart({ start }: Stage, subject: Subject): Promise<number> {
 	const begun = performance.now();
 	const server = await start(subject);
-	try {
-		const conversation = await subject.begin(server.url);
-		const startedMs = performance.now() - begun;
-		const { firstMs } = await conversation({ tools: 0, deltas: 1, perWrite: 1, paceMs: 0, padding: 0 });
-		return startedMs + firstMs;
-	} finally {
-		await server.close();
-	}
+	const conversation = await subject.begin(server.url);
+	const startedMs = performance.now() - begun;
+	const { firstMs } = await conversation({ tools: 0, deltas: 1, perWrite: 1, paceMs: 0, padding: 0 });
+	const ms = startedMs + firstMs;
+	await server.close();
+	return ms;
 }
 
 export function toWeightTable(weights: Weights): string {

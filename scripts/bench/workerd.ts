@@ -15,12 +15,15 @@ export interface Bindings {
 	/** Classes of Durable Objects by the names of their bindings. */
 	readonly objects?: Readonly<Record<string, string>>;
 	readonly texts: Readonly<Record<string, string>>;
+	/** Flags of V8, such as `--expose-gc`. */
+	readonly v8Flags?: readonly string[] | undefined;
 }
 
 /** A workerd that serves one Worker, without anything of a development server around it. */
 export interface Workerd {
 	readonly url: string;
 	readonly pid: number;
+	/** Ends it. May be called again. */
 	readonly close: () => Promise<void>;
 }
 
@@ -46,9 +49,8 @@ export async function startWorkerd(bundle: Bundle, bindings: Bindings): Promise<
 		pid: child.pid ?? 0,
 		close: async () => {
 			process.off('exit', stop);
-			const exited = once(child, 'exit');
 			stop();
-			await exited;
+			if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 			await rm(folder, { recursive: true, force: true });
 		},
 	};
@@ -65,7 +67,11 @@ async function readPort(child: ChildProcess): Promise<number> {
 }
 
 /** Writes the configuration (https://github.com/cloudflare/workerd/blob/main/src/workerd/server/workerd.capnp). */
-function toConfig({ main, date, flags }: Bundle, { objects = {}, texts }: Bindings, folder: string): string {
+function toConfig(
+	{ main, date, flags }: Bundle,
+	{ objects = {}, texts, v8Flags = [] }: Bindings,
+	folder: string,
+): string {
 	const list = (items: readonly string[]) => `[${items.join(', ')}]`;
 	const text = (value: string) => JSON.stringify(value);
 	const classes = Object.values(objects);
@@ -76,6 +82,7 @@ const config :Workerd.Config = (
 		(name = "internet", network = (allow = ["public", "private"])),
 		(name = "disk", disk = (path = ${text(folder)}, writable = true)),
 	],
+	v8Flags = ${list(v8Flags.map(text))},
 	sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
 );
 const main :Workerd.Worker = (
