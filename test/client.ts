@@ -1,4 +1,4 @@
-import { env, runInDurableObject, SELF } from 'cloudflare:test';
+import { env, runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare:test';
 import { createSseParser } from '../src/client/sse.ts';
 import type { BudgetState } from '../src/cloudflare/objects/budget.ts';
 
@@ -52,6 +52,12 @@ export function readObject(id: string) {
 export async function restart(id: string): Promise<void> {
 	const crash = runInDurableObject(readObject(id), (_, ctx) => ctx.storage.sync().then(() => ctx.abort('restart')));
 	await crash.catch(() => {});
+}
+
+/** Returns when the session's alarm goes off once the one that stands has, as that of a run does within ten seconds. */
+export async function readNextAlarm(id: string): Promise<number | null> {
+	await runDurableObjectAlarm(readObject(id));
+	return runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 }
 
 /** The fields of `GET /v1/sessions/:id` that tests read. */

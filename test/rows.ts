@@ -1,6 +1,8 @@
+type Cursor = Pick<SqlStorageCursor<Record<string, SqlStorageValue>>, 'rowsRead' | 'rowsWritten'>;
+
 /** Wraps a storage and counts the rows that are read and written. */
 export function counted(storage: DurableObjectStorage) {
-	const cursors: { readonly rowsRead: number; readonly rowsWritten: number }[] = [];
+	const cursors: Cursor[] = [];
 	const sql = new Proxy(storage.sql, {
 		get:
 			(target) =>
@@ -22,4 +24,57 @@ export function counted(storage: DurableObjectStorage) {
 			return { read: sum('rowsRead'), written: sum('rowsWritten') };
 		},
 	};
+}
+
+/** A statement that an object ran, or what it did to its alarm. */
+interface Work {
+	readonly object: string;
+	readonly what: string;
+	/** The rows that it wrote. An alarm that is set or deleted is billed like a row. */
+	readonly rows: number;
+}
+
+let working: { readonly object: string; readonly what: string; readonly cursor?: Cursor }[] | undefined;
+
+/**
+ * Begins to count the work of a session's object, or of all objects of the Worker under test. The returned function gives
+ * what was done since its last call.
+ */
+export function countWork(session?: string): () => readonly Work[] {
+	const work: NonNullable<typeof working> = [];
+	working = work;
+	return () =>
+		work
+			.splice(0)
+			.filter(({ object }) => session === undefined || object === session)
+			.map(({ object, what, cursor }) => ({ object, what, rows: cursor?.rowsWritten ?? 1 }));
+}
+
+/** Wraps an object's storage so that its work can be counted. Call it before the storage is used. */
+export function makeCountable({ id, storage }: DurableObjectState): void {
+	const object = id.toString();
+	const { sql, setAlarm, deleteAlarm } = storage;
+	const exec = sql.exec.bind(sql);
+	const counting: typeof exec = (query, ...values) => {
+		const cursor = exec<never>(query, ...values);
+		working?.push({ object, what: query, cursor });
+		return cursor;
+	};
+	Object.defineProperty(sql, 'exec', { value: counting, configurable: true, writable: true });
+	Object.defineProperties(storage, {
+		setAlarm: {
+			value: (...given: Parameters<typeof setAlarm>) => {
+				working?.push({ object, what: 'setAlarm' });
+				return setAlarm.apply(storage, given);
+			},
+			configurable: true,
+		},
+		deleteAlarm: {
+			value: (...given: Parameters<typeof deleteAlarm>) => {
+				working?.push({ object, what: 'deleteAlarm' });
+				return deleteAlarm.apply(storage, given);
+			},
+			configurable: true,
+		},
+	});
 }

@@ -12,6 +12,7 @@ import type { ToolContext } from '../src/core/tool/index.ts';
 import { now } from './clock.ts';
 import { crashPoint, die, makeMortal } from './crash.ts';
 import { doneOnce } from './effects.ts';
+import { makeCountable } from './rows.ts';
 import { scriptedProvider } from './script.ts';
 import { makeBreakable } from './storage.ts';
 
@@ -437,12 +438,27 @@ const objects = createObjects(runtime, { now, paceMs: 50 });
 
 export class Session extends objects.Session {
 	constructor(ctx: DurableObjectState, env: WorkerEnv) {
+		makeCountable(ctx);
 		makeBreakable(ctx);
 		makeMortal(ctx);
 		super(ctx, env);
 	}
 }
 
-export const { Ledger, Directory, Publisher } = objects;
+export class Ledger extends objects.Ledger {
+	constructor(ctx: DurableObjectState, env: WorkerEnv) {
+		makeCountable(ctx);
+		super(ctx, env);
+	}
+}
+
+export class Directory extends objects.Directory {
+	constructor(ctx: DurableObjectState, env: WorkerEnv) {
+		makeCountable(ctx);
+		super(ctx, env);
+	}
+}
+
+export const { Publisher } = objects;
 
 export default createApp(runtime);

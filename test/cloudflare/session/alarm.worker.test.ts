@@ -2,7 +2,8 @@ import { runInDurableObject } from 'cloudflare:test';
 import { afterEach, expect, test } from 'vitest';
 import { Alarm } from '../../../src/cloudflare/session/run/next.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
-import { createSession, readObject } from '../../client.ts';
+import { createSession, readNextAlarm, readObject } from '../../client.ts';
+import { countWork } from '../../rows.ts';
 import { breakStorage, mendStorage } from '../../storage.ts';
 
 afterEach(mendStorage);
@@ -12,16 +13,32 @@ test('an alarm that could not be set is set as it was asked for last', async () 
 	const object = readObject(id);
 	const readAlarm = () => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
 	// Until the owner's list was told.
-	await expect.poll(readAlarm).toBe(null);
+	await expect.poll(() => readNextAlarm(id)).toBe(null);
+	const second = Date.now() + 60_000;
 	await runInDurableObject(object, async (_, { storage }) => {
-		let wakeAt: number | undefined;
+		let wakeAt = second + 60_000;
 		const alarm = new Alarm(new SessionStore(storage), () => wakeAt);
 		breakStorage();
 		// One run ends, and the next one begins.
 		const failed = alarm.set();
-		wakeAt = Date.now() + 60_000;
+		wakeAt = second;
 		expect(await Promise.all([failed, alarm.set()])).toEqual([false, false]);
 		mendStorage();
 	});
-	await expect.poll(readAlarm, { timeout: 30_000 }).not.toBe(null);
+	await expect.poll(readAlarm, { timeout: 30_000 }).toBe(second);
+});
+
+test('an alarm that goes off early enough is left, and asks again; a later one is set no sooner than that', async () => {
+	const id = await createSession();
+	const object = readObject(id);
+	await expect.poll(() => readNextAlarm(id)).toBe(null);
+	const takeWork = countWork(id);
+	const begun = Date.now();
+	await runInDurableObject(object, async (_, { storage }) => {
+		const wakeAt: (number | undefined)[] = [60_000, 90_000, undefined, 30_000].map((ms) => ms && begun + ms);
+		const alarm = new Alarm(new SessionStore(storage), () => wakeAt.shift());
+		while (wakeAt.length > 0) expect(await alarm.set()).toBe(true);
+		expect(await storage.getAlarm()).toBe(begun + 30_000);
+	});
+	expect(takeWork().filter(({ what }) => what.endsWith('Alarm'))).toHaveLength(2);
 });

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { describe, expect, inject, test } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { retryDelay } from '../../../src/cloudflare/wire/protocols/webhooks/callback.ts';
-import { allEvents, follow, readObject, request, restart } from '../../client.ts';
+import { allEvents, follow, readNextAlarm, readObject, request, restart } from '../../client.ts';
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
 import { deliver } from '../wire/protocols/webhooks/deliver.ts';
@@ -271,7 +271,7 @@ test('a run that nobody wants to be told of sends nothing and keeps no alarm', a
 	const { sessionId } = await begin({ text: 'go' });
 	await allEvents(await follow(sessionId));
 	expect(await pending(sessionId)).toEqual([]);
-	await expect.poll(() => readAlarm(sessionId)).toBeNull();
+	await expect.poll(() => readNextAlarm(sessionId)).toBeNull();
 });
 
 describe('the answer to somebody in Slack', () => {

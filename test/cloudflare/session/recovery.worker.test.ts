@@ -5,6 +5,7 @@ import {
 	createSession,
 	follow,
 	readHistory,
+	readNextAlarm,
 	readObject,
 	readState,
 	readText,
@@ -226,7 +227,7 @@ describe('a run whose object died', () => {
 	});
 });
 
-test('the alarm of a run that goes on keeps watch, and is gone with its end', async () => {
+test('the alarm of a run that goes on keeps watch, and comes no more once the run is over', async () => {
 	const end = Promise.withResolvers<void>();
 	play(async () => {
 		await end.promise;
@@ -241,7 +242,7 @@ test('the alarm of a run that goes on keeps watch, and is gone with its end', as
 	end.resolve();
 	expect(readText(await allEvents(response))).toBe('done');
 	// Once its owner's ledger was told.
-	await expect.poll(alarm).toBeNull();
+	await expect.poll(() => readNextAlarm(id)).toBeNull();
 });
 
 async function readDraft(id: string): Promise<string> {

@@ -5,12 +5,14 @@ import {
 	createSession,
 	follow,
 	readEvents,
+	readNextAlarm,
 	readObject,
 	readState,
 	readText,
 	request,
 	send,
 } from '../../client.ts';
+import { countWork } from '../../rows.ts';
 import { play } from '../../script.ts';
 
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
@@ -225,40 +227,44 @@ test('a run ends and the session goes on, however much its tools said at the end
 test('the rows that a turn writes do not depend on the number of deltas', async () => {
 	const written = async (deltas: number): Promise<number> => {
 		const id = await createSession();
-		const alarm = () => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 		// What is owed to others is told in its own time, and counts.
-		await expect.poll(alarm).toBeNull();
-		const rows = await countingRows(id);
+		await expect.poll(() => readNextAlarm(id)).toBeNull();
+		const takeWork = countWork(id);
 		play({ text: 'x'.repeat(deltas), deltas: Array.from({ length: deltas }, () => ({ type: 'text', text: 'x' })) });
 		await allEvents(await send(id, 'go'));
-		await expect.poll(alarm).toBeNull();
-		return rows();
+		await expect.poll(() => countOwed(id)).toBe(0);
+		return takeWork().reduce((sum, { rows }) => sum + rows, 0);
 	};
 	const [few, many] = [await written(10), await written(10_000)];
 	console.log(`rows written by a turn of 10 deltas: ${few}, of 10,000 deltas: ${many}`);
 	expect(many).toBe(few);
-	expect(few).toBeLessThan(15);
+	expect(few).toBeLessThanOrEqual(13);
 });
 
-/** Counts the rows that a session's object writes from now on. */
-async function countingRows(id: string): Promise<() => number> {
-	const cursors: { readonly rowsWritten: number }[] = [];
-	await runInDurableObject(readObject(id), (_, { storage: { sql } }) => {
-		const exec = sql.exec.bind(sql);
-		const counting: typeof exec = (...query) => {
-			const cursor = exec<never>(...query);
-			cursors.push(cursor);
-			return cursor;
-		};
-		Object.defineProperty(sql, 'exec', { value: counting });
-	});
-	return () => cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0);
-}
+/** Counts what others are not told yet. */
+const countOwed = (id: string) =>
+	runInDurableObject(readObject(id), (_, { storage }) => storage.sql.exec('SELECT 1 FROM outbox').toArray().length);
 
-test('a session that nobody uses has no alarm', async () => {
+test('a turn of an existing session writes at most eleven rows in all objects, besides drafts', async () => {
+	const id = await createSession();
+	play('One.', 'Two.');
+	await allEvents(await send(id, 'go'));
+	// Only then its list and its ledger were told.
+	await expect.poll(() => readNextAlarm(id)).toBeNull();
+	const takeWork = countWork();
+	await allEvents(await send(id, 'go on'));
+	await expect.poll(() => countOwed(id)).toBe(0);
+	const work = takeWork().filter(({ rows }) => rows > 0);
+	expect(
+		work.reduce((sum, { rows }) => sum + rows, 0),
+		JSON.stringify(work),
+	).toBeLessThanOrEqual(11);
+});
+
+test('a session that nobody uses has no alarm in the end', async () => {
 	const id = await createSession();
 	play('done');
 	await allEvents(await send(id, 'go'));
 	// Once its owner's ledger and list were told.
-	await expect.poll(() => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm())).toBeNull();
+	await expect.poll(() => readNextAlarm(id)).toBeNull();
 });

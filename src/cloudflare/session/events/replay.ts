@@ -40,14 +40,16 @@ export interface CutOff {
 /**
  * Rebuilds what readers were shown of a run that was cut off, and how it goes on. A turn that the model may have been
  * asked for is asked again, whether anything of it was shown or not. Readers are told once more than `run.restarts` says.
+ *
+ * @param isAsking whether a request to the model was open
  */
-export function replayCutOff(run: RunRecord, records: readonly MessageRecord[]): CutOff {
+export function replayCutOff(run: RunRecord, records: readonly MessageRecord[], isAsking: boolean): CutOff {
 	const told = retell(run, records);
 	const { events, usage, iteration, last, open: turn } = told;
-	const asked = run.draft?.iteration === iteration + 1 ? run.draft : undefined;
-	const asking = asked !== undefined || run.restarts > 0;
+	const shown = run.draft?.iteration === iteration + 1 ? run.draft : undefined;
+	const asking = isAsking || shown !== undefined || run.restarts > 0;
 	if (!asking) return { events, draft: [], asking, resume: { iteration, usage, last, turn } };
-	const draft = asked?.restarts === run.restarts ? asked.events : [];
+	const draft = shown?.restarts === run.restarts ? shown.events : [];
 	closeTurn(told, [], run.restarts);
 	events.push(...draft);
 	return { events, draft, asking, resume: { iteration, usage, last } };

@@ -62,6 +62,7 @@ export class ObjectLife {
 	/** Does what the alarm is for. It comes again if that fails. */
 	async handleAlarm(): Promise<void> {
 		const { runner, store, storage } = this.#options;
+		store.alarm.noteGone();
 		try {
 			this.#wake();
 			const { action } = await runner.handleAlarm();
@@ -72,7 +73,7 @@ export class ObjectLife {
 			log('error', 'session.alarm_failed', toFailureFields(cause));
 			// Where this fails, too, the platform tries this one a few times more; then the next request sets it again.
 			this.#hasAlarm = false;
-			await store.setAlarm(Date.now() + toPauseMs(cause));
+			await store.alarm.set(Date.now() + toPauseMs(cause));
 		}
 	}
 

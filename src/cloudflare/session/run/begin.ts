@@ -122,10 +122,14 @@ interface TakenUp extends Pick<CutOff, 'events' | 'resume'> {
  * that the model was writing, of which its readers are told first.
  */
 export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: string): TakenUp {
-	closeAccount(store, run);
+	const isAsking = closeAccount(store, run);
 	const unknown = createUnknownResults(findOpenCalls(store));
 	for (const result of unknown) store.messages.add(run.n, result, Date.now());
-	const { events, resume, asking } = replayCutOff({ ...run, ...life }, store.findRunMessages(run.n, run.firstSeq));
+	const { events, resume, asking } = replayCutOff(
+		{ ...run, ...life },
+		store.findRunMessages(run.n, run.firstSeq),
+		isAsking,
+	);
 	const restarts = run.restarts + (asking ? 1 : 0);
 	// Results for calls that were cut off are no progress.
 	const next = { ...life, boot, progress: life.progress + unknown.length, restarts };
@@ -136,8 +140,8 @@ export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: st
 
 /** Ends a run that cannot go on. What its readers were shown of it is kept. */
 export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent): void {
-	closeAccount(store, run);
-	const { events, draft } = replayCutOff(run, store.findRunMessages(run.n, run.firstSeq));
+	const isAsking = closeAccount(store, run);
+	const { events, draft } = replayCutOff(run, store.findRunMessages(run.n, run.firstSeq), isAsking);
 	const steps = events.filter(({ type }) => type === 'step').length;
 	const end = shortenRunEnd({ before: [], draft, restarts: run.restarts, steps, event });
 	store.runs.end(run.n, toRunStatus(event), end, Date.now());

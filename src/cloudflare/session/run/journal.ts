@@ -1,13 +1,10 @@
-import type { ChatOptions, Message, MeteredRequest, RunEvent, SideEvent } from '../../../core/chat/index.ts';
+import type { ChatOptions, Message, MeteredRequest, SideEvent } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
-import { createTokenCounter } from '../../../core/chat/tokens.ts';
 import type { Tool, ToolCall } from '../../../core/tool/index.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
-import { toFailureFields, log as writeLog } from '../../log.ts';
-import type { RunLog } from '../events/log.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import type { InboundContext } from '../store/inbound.ts';
-import { draftMs, longestPart, type RunRecord } from '../store/runs.ts';
+import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { SessionMeter } from './meter.ts';
 
@@ -43,8 +40,6 @@ export class Journal {
 	#iteration: number;
 	#restarts: number;
 	#sides = 0;
-	/** The turn that is stored as asked for. */
-	#asked: number | undefined;
 	/** A summary stands among older messages, so its notes and warnings belong to the next message. */
 	#kept: readonly SideEvent[] = [];
 
@@ -112,13 +107,10 @@ export class Journal {
 		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
 	}
 
-	/** Stores that the turn begins before its request is set aside. Both are durable before anything of it is shown. */
+	/** What is set aside says that the model is asked, and is durable before anything of the turn is shown. */
 	async #reserve(request: MeteredRequest): Promise<number | undefined> {
-		const { record, meter, sync } = this.#options;
-		const iteration = this.#iteration + 1;
-		if (this.#asked !== iteration)
-			this.#write((store) => store.runs.draft(record.n, { iteration, restarts: this.#restarts, events: [] }));
-		this.#asked = iteration;
+		const { store, record, meter, sync } = this.#options;
+		store.runs.assertOpen(record);
 		const cap = await meter.reserve(request);
 		await sync();
 		return cap;
@@ -173,69 +165,4 @@ export class Journal {
 
 function noteBegun(store: SessionStore, call: ToolCall, asking?: Parameters<SessionStore['calls']['note']>[4]): void {
 	store.calls.note(store.messages.lastTurn(), call, 'begun', Date.now(), asking);
-}
-
-/**
- * Stores drafts of the turn that the model is writing, on a timer and not by the delta. After a crash a reader finds most
- * of it before `turn.restarted`. A turn that is over sooner costs no write.
- */
-export function createDrafts({ store, record, meter, atCrashPoint }: JournalOptions, log: RunLog, journal: Journal) {
-	const written = createTurnCounter();
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	const write = (): void => {
-		timer = undefined;
-		const events = log.draft(longestPart);
-		const iteration = log.turns + 1;
-		// If the turn is already stored or asked again, the journal is ahead of what was shown.
-		if (events.length === 0 || iteration !== journal.iteration + 1 || log.restarts !== journal.restarts) return;
-		try {
-			const about = { iteration, restarts: journal.restarts, call: meter.call, ...written.read() };
-			store.runs.draft(record.n, { ...about, events });
-		} catch (cause) {
-			// The next draft may succeed. Without any, readers see less of a turn that is asked again.
-			writeLog('warn', 'run.draft_not_stored', { 'runlet.run.id': record.id, ...toFailureFields(cause) });
-			return;
-		}
-		void atCrashPoint('draft');
-	};
-	return {
-		/** Takes events that were shown. */
-		change: (events: readonly RunEvent[]): void => {
-			written.add(events);
-			timer ??= log.writing ? setTimeout(write, draftMs) : undefined;
-		},
-		stop: (): void => {
-			if (timer !== undefined) clearTimeout(timer);
-			timer = undefined;
-		},
-	};
-}
-
-/** Counts what the model writes of a turn. */
-function createTurnCounter(now: () => number = Date.now) {
-	let counter = createTokenCounter();
-	let begunAt: number | undefined;
-	return {
-		add: (events: readonly RunEvent[]): void => {
-			for (const event of events) {
-				if (event.type === 'stop' || event.type === 'turn.restarted') {
-					counter = createTokenCounter();
-					begunAt = undefined;
-					continue;
-				}
-				const text = getText(event);
-				if (text === '') continue;
-				begunAt ??= now();
-				counter.add(text);
-			}
-		},
-		/** Tokens of the turn, and the milliseconds since its first. */
-		read: () => ({ tokens: Math.ceil(counter.total()), ms: begunAt === undefined ? 0 : now() - begunAt }),
-	};
-}
-
-function getText(event: RunEvent): string {
-	if (event.type === 'text' || event.type === 'reasoning') return event.text;
-	if (event.type === 'tool_use_start') return event.name;
-	return event.type === 'tool_use_input' ? event.partialInputJson : '';
 }

@@ -274,22 +274,23 @@ const mostUnseen = (150 * draftMs) / 1_000;
 
 /**
  * Ends the account of a run that is over or goes on in another life: charges the request that a crash cut off, and gives
- * the rest of the lease back.
+ * the rest of the lease back. Returns whether there was such a request.
  */
-export function closeAccount(store: SessionStore, { n, draft }: Pick<RunRecord, 'n' | 'draft'>): void {
+export function closeAccount(store: SessionStore, { n, draft }: Pick<RunRecord, 'n' | 'draft'>): boolean {
 	const open = store.spending.open();
 	if (open !== undefined) settleRequest(store, open, toLostAmount(open, draft), false);
 	endLease(store, n);
+	return open !== undefined;
 }
 
 /**
- * Computes the charge of a request that a crash cut off: its input, the output in the draft, and the most that the draft
- * may lack at the pace of the model.
+ * Computes the charge of a request that a crash cut off: its input, the output in the draft, and what the model
+ * wrote at its pace until the next draft at the latest.
  */
-function toLostAmount(open: Charge, { call, tokens = 0, ms = 0 }: Partial<Draft> = {}): Amount {
+function toLostAmount(open: Charge, { call, tokens = 0, ms = 0, nextMs = draftMs }: Partial<Draft> = {}): Amount {
 	const isOfCall = call === open.call && tokens > 0;
 	const outputTokens = isOfCall ? tokens : 0;
-	const unseenTokens = isOfCall ? (tokens / Math.max(ms, draftMs)) * draftMs : mostUnseen;
+	const unseenTokens = isOfCall ? (tokens / Math.max(ms, draftMs)) * nextMs : mostUnseen;
 	const seen = toAmount(open, { usage: undefined, outputTokens, unseenTokens, isCut: true });
 	// The model was told the longest reply, so the request cost no more than was set aside.
 	const isBounded = open.amount.tokens > open.estimate.inputTokens;

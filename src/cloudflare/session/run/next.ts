@@ -173,7 +173,10 @@ export function toPauseMs(cause: unknown): number {
 	return isStorageError(cause) ? storageAgainMs : alarmAgainMs;
 }
 
-/** The object's one alarm. Each time it is set, it asks anew when the session has something to do. */
+/**
+ * The object's one alarm. Each time it is set, it asks anew when the session has something to do. Setting it and taking it
+ * away cost like a row, so one that goes off too early is left: then it asks again.
+ */
 export class Alarm {
 	readonly #store: SessionStore;
 	readonly #wakeAt: () => number | undefined;
@@ -189,17 +192,17 @@ export class Alarm {
 	 * list might never hear of it. Throws where the storage fails.
 	 */
 	announce(): Promise<void> {
-		return this.#store.setAlarm(Date.now() + watchMs);
+		return this.#store.alarm.set(Date.now() + watchMs);
 	}
 
-	/** Sets it, or takes it away. Returns whether that worked; if not, it is tried again. Never rejects. */
+	/** Sets it where none goes off in time. Returns whether that worked; if not, it is tried again. Never rejects. */
 	async set(): Promise<boolean> {
 		if (this.#again !== undefined) clearTimeout(this.#again);
 		this.#again = undefined;
 		try {
 			if (this.#store.hasTables) {
-				const at = this.#wakeAt();
-				await this.#store.setAlarm(at === undefined ? undefined : Math.max(Date.now(), at));
+				const [at, now] = [this.#wakeAt(), Date.now()];
+				if (at !== undefined && !this.#standsBefore(at, now)) await this.#store.alarm.set(Math.max(now, at));
 			}
 			return true;
 		} catch (cause) {
@@ -212,11 +215,17 @@ export class Alarm {
 	/** Sets it where none stands: the platform gives up one that has failed too often. Returns whether one stands now. */
 	async renew(): Promise<boolean> {
 		try {
-			if (!this.#store.hasTables || (await this.#store.alarmAt()) !== undefined) return true;
+			if (!this.#store.hasTables || (await this.#store.alarm.read()) !== undefined) return true;
 		} catch (cause) {
 			log('warn', 'alarm.not_read', toFailureFields(cause));
 			return false;
 		}
 		return this.set();
+	}
+
+	/** Whether an alarm goes off until then. One that is late by far may have been lost. */
+	#standsBefore(at: number, now: number): boolean {
+		const { at: standing } = this.#store.alarm;
+		return standing !== undefined && standing <= at && standing > now - watchMs;
 	}
 }

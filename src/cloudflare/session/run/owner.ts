@@ -110,8 +110,8 @@ export class Outbox {
 	async sendRest(storage: Emptiable): Promise<void> {
 		await this.send();
 		if (this.#store.exists()) return;
-		if (!this.isEmpty) return this.#store.setAlarm(this.#store.outbox.nextAt());
-		await this.#store.setAlarm(undefined);
+		if (!this.isEmpty) return this.#store.alarm.set(this.#store.outbox.nextAt());
+		await this.#store.alarm.set(undefined);
 		await storage.deleteAll();
 	}
 

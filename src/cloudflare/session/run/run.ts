@@ -9,10 +9,11 @@ import { isStorageError } from '../../objects/storage.ts';
 import { createCallSorter, RunLog } from '../events/log.ts';
 import { createPastLog } from '../events/replay.ts';
 import { findLastReply } from '../store/messages.ts';
-import { dropText, longestPart, type RunRecord, restoreText, shortenRunEnd } from '../store/runs.ts';
+import { type Draft, dropText, longestPart, type RunRecord, restoreText, shortenRunEnd } from '../store/runs.ts';
 import { toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import { createDrafts, Journal, type JournalOptions } from './journal.ts';
+import { createDrafts } from './drafts.ts';
+import { Journal, type JournalOptions } from './journal.ts';
 import type { RunCounter } from './metrics.ts';
 
 /** A run that this object carries out now, or a finished one in the same form. */
@@ -76,7 +77,8 @@ export function carryOut(work: Work): LiveRun {
 	const { record, log } = work;
 	const stop = new AbortController();
 	const journal = new Journal(work);
-	const drafts = createDrafts(work, log, journal);
+	const save = (draft: Draft): void => work.store.runs.draft(record.n, draft);
+	const drafts = createDrafts({ ...work, save }, log, journal);
 	const shown: Shown = { sides: [] };
 	const end = new RunEnding(work, journal, shown);
 	const ended = followLoop(work, { journal, drafts, shown, signal: stop.signal })

@@ -126,7 +126,7 @@ export class Runner {
 		await this.cancel();
 		void this.#connections.close();
 		// Set before it is needed: nobody else comes back for what a removed session owes.
-		await this.#store.setAlarm(Date.now() + alarmAgainMs);
+		await this.#store.alarm.set(Date.now() + alarmAgainMs);
 		this.#store.erase(Date.now());
 		await this.owner.outbox.sendRest(storage);
 	}

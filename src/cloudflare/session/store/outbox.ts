@@ -28,7 +28,7 @@ export interface Outgoing {
 }
 
 /** The pause before the first retry, in milliseconds. */
-const firstRetryMs = 5_000;
+const firstRetryMs = 10_000;
 /** How long a write to the bucket may take before the alarm looks after it. A new life of the object does so at once. */
 const writingMs = 3_600_000;
 /** The longest pause between two attempts. */

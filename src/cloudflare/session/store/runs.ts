@@ -30,7 +30,7 @@ export interface RunRecord {
 	readonly progress: number;
 	/** How often its readers were told that the current turn is asked again. */
 	readonly restarts: number;
-	/** The newest turn that its model was asked for, and what readers were shown of it about a second ago. */
+	/** What readers were shown of the newest turn, as it was stored last. */
 	readonly draft?: Draft;
 	/** The place of its first message. */
 	readonly firstSeq: number;
@@ -40,20 +40,22 @@ export interface RunRecord {
 	readonly endedAt?: number;
 }
 
-/** How often a draft of the turn is stored while the model writes, in milliseconds. */
+/** How long after its first token the first draft of a turn is stored, in milliseconds. */
 export const draftMs = 1_000;
 
-/** A turn that the model is being asked for. */
+/** A turn that the model is writing. */
 export interface Draft {
 	readonly iteration: number;
 	/** How often it was asked again before. */
 	readonly restarts: number;
-	/** What readers were shown of it; empty until that is stored for the first time. */
+	/** What readers were shown of it. */
 	readonly events: readonly RunEvent[];
 	/** The number of its request, its estimated tokens, and the milliseconds since its first. */
 	readonly call?: number;
 	readonly tokens?: number;
 	readonly ms?: number;
+	/** The milliseconds until the next draft is stored. */
+	readonly nextMs?: number;
 }
 
 /** The last event of a run without what its last message holds. */

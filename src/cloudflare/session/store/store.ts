@@ -5,6 +5,7 @@ import type { Limit } from '../../objects/budget.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
 import { guardStorage, type Storage } from '../../objects/storage.ts';
 import type { ClientTool } from '../../wire/protocols/client-terms.ts';
+import { StoredAlarm } from './alarm.ts';
 import { CallRows } from './calls.ts';
 import { type MessageRecord, MessageRows, messageStride } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
@@ -54,12 +55,12 @@ export class SessionStore {
 	readonly outbox: OutboxRows;
 	readonly state: StateRows;
 	readonly workspace: WorkspaceRows;
-	readonly #storage: Storage;
+	readonly #storage: Storage & { readonly alarm: StoredAlarm };
 
 	constructor(given: Storage) {
 		const storage = guardStorage(given);
 		const { sql } = storage;
-		this.#storage = storage;
+		this.#storage = { ...storage, alarm: new StoredAlarm(storage) };
 		this.messages = new MessageRows(sql);
 		this.runs = new RunRows(sql);
 		this.calls = new CallRows(sql);
@@ -83,14 +84,9 @@ export class SessionStore {
 		return this.#storage.sync();
 	}
 
-	/** Returns when the object's one alarm goes off, if it is set. */
-	async alarmAt(): Promise<number | undefined> {
-		return (await this.#storage.getAlarm()) ?? undefined;
-	}
-
-	/** Sets the object's one alarm, or removes it. */
-	setAlarm(at: number | undefined): Promise<void> {
-		return at === undefined ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at);
+	/** The object's one alarm. */
+	get alarm(): StoredAlarm {
+		return this.#storage.alarm;
 	}
 
 	/** Returns whether a session is stored here. Creates nothing. */

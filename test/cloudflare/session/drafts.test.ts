@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { RunLog } from '../../../src/cloudflare/session/events/log.ts';
+import { createDrafts } from '../../../src/cloudflare/session/run/drafts.ts';
+import type { Draft } from '../../../src/cloudflare/session/store/runs.ts';
+import type { RunEvent } from '../../../src/core/chat/index.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+/** The drafts of a run whose model shows what it is told, and when they were stored. */
+function watchDrafts() {
+	const stored: { readonly at: number; readonly draft: Draft }[] = [];
+	const begun = Date.now();
+	const journal = { iteration: 0, restarts: 0 };
+	const log = new RunLog(1);
+	const save = (draft: Draft) => void stored.push({ at: Date.now() - begun, draft });
+	const options = { save, record: { id: 'r' }, meter: { call: 1 }, atCrashPoint: () => {} };
+	const drafts = createDrafts(options, log, journal);
+	const show = (...events: readonly RunEvent[]): void => {
+		log.append(events);
+		drafts.change(events);
+	};
+	return {
+		stored,
+		/** Shows a text every tenth of a second, for so long. */
+		write: (text: string, ms: number): void => {
+			for (let at = 0; at < ms; at += 100) {
+				show({ type: 'text', text });
+				vi.advanceTimersByTime(100);
+			}
+		},
+		endTurn: (): void => {
+			show({ type: 'stop', reason: 'end_turn', usage: {} });
+			journal.iteration++;
+		},
+	};
+}
+
+test('a turn of ten seconds has three drafts, and one of forty a draft every eight seconds in the end', () => {
+	const { stored, write } = watchDrafts();
+	write('word ', 10_000);
+	expect(stored.map(({ at }) => Math.round(at / 1_000))).toEqual([1, 3, 7]);
+	write('word ', 30_000);
+	expect(stored.map(({ at }) => Math.round(at / 1_000))).toEqual([1, 3, 7, 15, 23, 31, 39]);
+});
+
+test('a draft says what was written, for how long, and when the next one comes', () => {
+	const { stored, write } = watchDrafts();
+	write('word ', 4_000);
+	const [first, second] = stored.map(({ draft }) => draft);
+	expect(first).toMatchObject({ iteration: 1, call: 1, ms: 1_000, nextMs: 2_000 });
+	expect(second).toMatchObject({ ms: expect.closeTo(3_000, -3), nextMs: 4_000 });
+	expect(second?.tokens).toBeGreaterThan(2.5 * (first?.tokens ?? 0));
+	expect(second?.events).toEqual([{ type: 'text', text: 'word '.repeat(30) }]);
+});
+
+test('a draft comes before its time with 4 KB more of text, but not twice within a second', () => {
+	const { stored, write } = watchDrafts();
+	write('x'.repeat(300), 7_000);
+	expect(stored.map(({ at }) => Math.round(at / 100))).toEqual([10, 23, 37, 51, 65]);
+	const fast = watchDrafts();
+	fast.write('x'.repeat(10_000), 5_000);
+	expect(fast.stored.map(({ at }) => Math.round(at / 1_000))).toEqual([1, 2, 3, 4]);
+});
+
+test('each turn begins with short pauses, and one that is over within a second has no draft', () => {
+	const { stored, write, endTurn } = watchDrafts();
+	write('word ', 4_000);
+	endTurn();
+	write('word ', 900);
+	endTurn();
+	vi.advanceTimersByTime(20_000);
+	expect(stored).toHaveLength(2);
+	write('word ', 2_000);
+	expect(stored.slice(2).map(({ draft }) => [draft.iteration, draft.ms, draft.nextMs])).toEqual([[3, 1_000, 2_000]]);
+});
