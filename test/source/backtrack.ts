@@ -1,4 +1,4 @@
-import type { Node } from '../../src/core/tool/pattern/parse.ts';
+import type { Char, Node } from '../../src/core/tool/pattern/parse.ts';
 
 /** What a search took. */
 export interface Search {
@@ -11,8 +11,37 @@ type Next = (at: number) => boolean;
 
 class TooMany extends Error {}
 
+/** Prepares a node for many searches: its characters fit as the flags say, and remember what fits them. */
+export function prepare(node: Node, flags: string): Node {
+	switch (node.type) {
+		case 'char':
+			return rememberFits(node, flags.includes('i'));
+		case 'behind':
+			return { ...node, characters: node.characters.map((one) => rememberFits(one, flags.includes('i'))) };
+		case 'look':
+		case 'repeat':
+			return { ...node, body: prepare(node.body, flags) };
+		case 'sequence':
+		case 'choice':
+			return { ...node, nodes: node.nodes.map((one) => prepare(one, flags)) };
+		case 'at':
+			return node;
+	}
+}
+
+function rememberFits({ matches }: Char, fold: boolean): Char {
+	const fits = (point: number): boolean => {
+		if (matches(point)) return true;
+		if (!fold) return false;
+		const character = String.fromCodePoint(point);
+		return [character.toLowerCase(), character.toUpperCase()].some((one) => matches(one.codePointAt(0) ?? 0));
+	};
+	const ascii = Array.from({ length: 128 }, (_, point) => fits(point));
+	return { type: 'char', matches: (point) => ascii[point] ?? fits(point) };
+}
+
 /**
- * Searches a text as engines do that try every way to match, one after the other, at every place of the text; and counts the
+ * Searches a text for a prepared node, as engines do that try every way to match, one after the other, at every place of the text; and counts the
  * steps. So what a regular expression costs does not depend on how busy the machine is.
  */
 export function search(
@@ -20,29 +49,23 @@ export function search(
 	text: string,
 	{ flags, most }: { readonly flags: string; readonly most: number },
 ): Search {
-	const [fold, lines, all] = [flags.includes('i'), flags.includes('m'), flags.includes('g')];
+	const [lines, all] = [flags.includes('m'), flags.includes('g')];
 	const points = Array.from(text, (character) => character.codePointAt(0) ?? 0);
 	let steps = 0;
 	const isWord = (at: number) => /^\w$/.test(String.fromCodePoint(points[at] ?? 0x20));
-	const fits = (matches: (point: number) => boolean, point: number): boolean => {
-		if (matches(point)) return true;
-		if (!fold) return false;
-		const character = String.fromCodePoint(point);
-		return [character.toLowerCase(), character.toUpperCase()].some((one) => matches(one.codePointAt(0) ?? 0));
-	};
 	/** Tries the node from there on, and `next` behind it: `pending` keeps the stack flat for long repetitions. */
 	const run = (one: Node, at: number, next: Next): boolean => {
 		if (++steps > most) throw new TooMany();
 		switch (one.type) {
 			case 'char':
-				return at < points.length && fits(one.matches, points[at] ?? 0) && next(at + 1);
+				return at < points.length && one.matches(points[at] ?? 0) && next(at + 1);
 			case 'at':
 				if (one.place === 'start') return (at === 0 || (lines && points[at - 1] === 10)) && next(at);
 				if (one.place === 'end') return (at === points.length || (lines && points[at] === 10)) && next(at);
 				return (isWord(at - 1) !== isWord(at)) === (one.place === 'word') && next(at);
 			case 'behind': {
 				const from = at - one.characters.length;
-				const is = from >= 0 && one.characters.every(({ matches }, index) => fits(matches, points[from + index] ?? 0));
+				const is = from >= 0 && one.characters.every(({ matches }, index) => matches(points[from + index] ?? 0));
 				return is !== one.isNegative && next(at);
 			}
 			case 'look':
@@ -50,17 +73,22 @@ export function search(
 			case 'choice':
 				return one.nodes.some((node) => run(node, at, next));
 			case 'sequence':
-				return one.nodes.reduceRight<Next>((then, node) => (from) => run(node, from, then), next)(at);
+				return follow(one.nodes, 0, at, next);
 			case 'repeat':
 				return repeat(one, at, 0, next);
 		}
+	};
+	const follow = (nodes: readonly Node[], index: number, at: number, next: Next): boolean => {
+		const node = nodes[index];
+		if (node === undefined) return next(at);
+		return run(node, at, index === nodes.length - 1 ? next : (to) => follow(nodes, index + 1, to, next));
 	};
 	const repeat = (one: Extract<Node, { type: 'repeat' }>, at: number, count: number, next: Next): boolean => {
 		if (++steps > most) throw new TooMany();
 		if (one.body.type === 'char') {
 			// The usual loop, without a stack: as many as there are, then fewer and fewer.
 			let end = at;
-			while (end - at < one.most && end < points.length && fits(one.body.matches, points[end] ?? 0)) {
+			while (end - at < one.most && end < points.length && one.body.matches(points[end] ?? 0)) {
 				end++;
 				if (++steps > most) throw new TooMany();
 			}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Node, parsePattern } from '../../src/core/tool/pattern/parse.ts';
-import { type Attack, findAttacks, search } from './backtrack.ts';
+import { type Attack, findAttacks, prepare, search } from './backtrack.ts';
 import { type Expression, findExpressions } from './expressions.ts';
 
 const found = findExpressions();
@@ -23,9 +23,10 @@ function measure(node: Node, { flags }: Expression, attack: Attack, length: numb
 
 /** The attack under which the costs grow most. What only a short text can cause does not count. */
 function findWorst(expression: Expression): Measured {
-	const node = parsePattern(expression.source);
+	const parsed = parsePattern(expression.source);
+	const node = prepare(parsed, expression.flags);
 	const bySize = (one: Measured, other: Measured) => other.growth - one.growth;
-	const short = findAttacks(node).map((attack) => measure(node, expression, attack, 100));
+	const short = findAttacks(parsed).map((attack) => measure(node, expression, attack, 100));
 	const suspects = short.filter(({ growth }) => !(growth < 4.5)).sort(bySize);
 	const long = suspects.slice(0, 12).map(({ attack }) => {
 		const tries = [1_500, 500, 100].map((length) => attack && measure(node, expression, attack, length));
