@@ -8,7 +8,7 @@ import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { unstable_readConfig } from 'wrangler';
 import { skill } from '../../src/core/index.ts';
-import { type Block, listBlocks, pages, toFile } from '../docs.ts';
+import { type Block, findBlock, listBlocks, pages, toFile } from '../docs.ts';
 import { copyProject, startRunletIn } from '../runlet.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -85,6 +85,32 @@ test('the agents of all pages are served, and nothing is wrong with them', async
 	expect([health.status, await health.text()]).toEqual([200, expect.any(String)]);
 });
 
+const taken = v.object({ sessionId: v.string(), runId: v.string() });
+const history = v.object({ messages: v.array(v.object({ role: v.string(), content: v.string() })) });
+
+/** Runs the block of docs/webhooks.md that signs and posts an event. Returns the status and the body of the answer. */
+async function deliver(): Promise<readonly [status: string | undefined, body: v.InferOutput<typeof taken>]> {
+	const block = findBlock('docs/webhooks.md', 'BODY=').replace(address, runlet.url);
+	const { stdout } = await run('sh', ['-c', block]);
+	const [head = '', body = ''] = stdout.split('\r\n\r\n');
+	return [/^HTTP\/1.1 (\d+)/.exec(head)?.[1], v.parse(taken, JSON.parse(body))];
+}
+
+// Before the requests of all pages, of which this is one.
+test('the event of docs/webhooks.md is answered by triage, once', async () => {
+	const [status, body] = await deliver();
+	expect(status).toBe('202');
+	const events = await (await fetch(`${runlet.url}/v1/sessions/${body.sessionId}/events`)).text();
+	expect(events).toContain('event: done');
+	const messages = await (await fetch(`${runlet.url}/v1/sessions/${body.sessionId}/messages`)).json();
+	const contents = v.parse(history, messages).messages.map(({ content }) => content);
+	expect(contents[0]).toContain('ada opened issue you/shop#7 "Typo in the README"');
+	expect(contents.at(-1)).toContain('#7 is labelled documentation');
+	expect(await deliver()).toEqual(['200', body]);
+	const again = await (await fetch(`${runlet.url}/v1/sessions/${body.sessionId}/messages`)).json();
+	expect(again).toEqual(messages);
+});
+
 /** What a program prints, by its comments behind `console.log(…);`. A `…` stands for anything. */
 function listExpected(code: string): readonly RegExp[] {
 	return [...code.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm)].map(
@@ -130,16 +156,23 @@ async function readWrangler(toml: string) {
 }
 
 describe('every Worker starts with the bindings of its page, and answers', () => {
-	test.each(workers.map((block) => [nameOf(block), block] as const))('%s starts and answers', async (_, block) => {
-		const { outputFiles } = await build({
-			entryPoints: [join(project, toFile(block))],
+	const built = join('build', 'workers');
+	// At once: all of them have the code of Runlet.
+	beforeAll(async () => {
+		await build({
+			entryPoints: workers.map((block) => join(project, toFile(block))),
+			outbase: project,
+			outdir: join(project, built),
 			bundle: true,
 			format: 'esm',
 			conditions: ['workerd', 'worker', 'browser'],
 			external: ['cloudflare:*', 'node:*'],
-			write: false,
 			logLevel: 'silent',
 		});
+	});
+
+	test.each(workers.map((block) => [nameOf(block), block] as const))('%s starts and answers', async (_, block) => {
+		const path = join(project, built, toFile(block).replace(/\.ts$/, '.js'));
 		const toml = listBlocks('docs/own-worker.md').find(({ language }) => language === 'toml');
 		const config = await readWrangler(toml?.code ?? '');
 		const classes = config.durable_objects.bindings.map(({ name, class_name: className }) => [
@@ -147,7 +180,7 @@ describe('every Worker starts with the bindings of its page, and answers', () =>
 			{ className, useSQLite: true },
 		]);
 		const miniflare = new Miniflare({
-			modules: [{ type: 'ESModule', path: 'worker.js', contents: outputFiles[0]?.text ?? '' }],
+			modules: [{ type: 'ESModule', path: 'worker.js', contents: await readFile(path, 'utf8') }],
 			compatibilityDate: config.compatibility_date,
 			compatibilityFlags: config.compatibility_flags,
 			durableObjects: Object.fromEntries(classes),

@@ -4,13 +4,16 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient, type RunEvent } from '../../src/client/index.ts';
+import type { Sink } from '../core/toolboxes/web/server/sink.ts';
+import { startSite } from '../core/toolboxes/web/server/site.ts';
 import { startRunlet } from '../runlet.ts';
 
 let runlet: Awaited<ReturnType<typeof startRunlet>>;
+let site: Sink;
 beforeAll(async () => {
-	runlet = await startRunlet();
+	[runlet, site] = await Promise.all([startRunlet(), startSite()]);
 });
-afterAll(() => runlet?.close());
+afterAll(() => Promise.all([runlet?.close(), site?.close()]));
 
 const shell = (command: string) =>
 	promisify(execFile)('sh', ['-c', command], { cwd: resolve(import.meta.dirname, '../..') });
@@ -178,7 +181,60 @@ test('a request is one short line in the terminal, and so is a run; neither has 
 	expect(runlet.printed(/(\{"level".*|\[wrangler:info\].*|.*secret-in-query.*)/)).toBeUndefined();
 });
 
-test('a session survives a restart of the server on the same folder, and the first request that comes waits for it', async () => {
+interface Answer {
+	readonly id: string;
+	readonly text: string;
+}
+
+async function askResearcher(text: string): Promise<Answer> {
+	const response = await fetch(`${runlet.url}/v1/sessions`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json' },
+		body: JSON.stringify({ agent: 'researcher', text }),
+	});
+	return JSON.parse(await response.text());
+}
+
+test('under npm start the researcher reads two pages of a local site and writes a report, without a key', async () => {
+	const { id, text } = await askResearcher(
+		`Read ${site.url}/tea and ${site.url}/milk, and write notes/report.md about them.`,
+	);
+	expect(text).toBe('I have read Tea.\n\nI have read Milk.\n\nI have written notes/report.md.');
+	expect(site.hits).toEqual(['/tea', '/milk']);
+	const report = await (await fetch(`${runlet.url}/v1/sessions/${id}/files/notes/report.md`)).text();
+	for (const part of ['# Report\n\n## Tea\n', `${site.url}/tea`, '> | Green | 2 |', '## Milk\n', '> - whole'])
+		expect(report).toContain(part);
+});
+
+test('the pages of the examples are there, and are read from the Worker itself', async () => {
+	const { text } = await askResearcher(`Read ${runlet.url}/docs and ${runlet.url}/healthz.`);
+	expect(text).toMatch(/^I have read Runlet: the API\.\n\nI have read http\S+\/healthz\.$/);
+});
+
+test('npm start says where it is reached, so that the login of an MCP server of an agent comes back to it', async () => {
+	const client = createClient({ baseUrl: runlet.url });
+	await client.putMcpServer('tracker', { url: 'https://mcp.example.com/mcp', auth: 'oauth' });
+	expect(await client.listMcpServers()).toMatchObject([{ name: 'tracker', isLoggedIn: false }]);
+	// The document of a client is for the web: without an address of its own this would be not_configured.
+	const response = await fetch(`${runlet.url}/v1/mcp/client.json`);
+	expect({ status: response.status, text: await response.text() }).toMatchObject({
+		status: 404,
+		text: expect.stringContaining('on a laptop'),
+	});
+	await client.deleteMcpServer('tracker');
+	expect(await client.listMcpServers()).toEqual([]);
+});
+
+test('sessions and the secrets of tools survive a restart on the same folder without any setup, and the first request that comes waits for it', async () => {
+	const client = createClient({ baseUrl: runlet.url });
+	const definition = {
+		description: 'Count the orders.',
+		inputSchema: { type: 'object', properties: {} },
+		url: 'http://127.0.0.1:1/orders',
+		headers: { authorization: `Bearer \${SHOP_TOKEN}` },
+	};
+	const made = await client.putTool('count_orders', { ...definition, secrets: { SHOP_TOKEN: 'open-sesame' } });
+	expect(made).toMatchObject({ name: 'count_orders', secretNames: ['SHOP_TOKEN'] });
 	const created = await fetch(`${runlet.url}/v1/sessions`, {
 		method: 'POST',
 		headers: { 'content-type': 'application/json' },
@@ -195,6 +251,11 @@ test('a session survives a restart of the server on the same folder, and the fir
 	const events = await (await fetch(`${at}/events`)).text();
 	expect(events).toContain('2 * 3 is 6.');
 	expect(events).toContain('event: done');
+	await client.putTool('count_orders', definition);
+	expect(await client.listTools()).toEqual([await client.getTool('count_orders')]);
+	expect(JSON.stringify(await client.listTools())).not.toContain('sesame');
+	await client.deleteTool('count_orders');
+	await expect(client.getTool('count_orders')).rejects.toMatchObject({ code: 'not_found' });
 });
 
 test('options that npm kept for itself are told about the two dashes, before anything is started', async () => {
