@@ -1,11 +1,12 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { root } from '../../scripts/root.ts';
 import { hashKey, parseKeys, readKeyId } from '../../src/cloudflare/auth/key.ts';
 import { fakeCloudflare } from './cloudflare.ts';
-import { runScript } from './scripts.ts';
+import { runCommand, runScript } from './scripts.ts';
 
 /** A deploy is a dozen processes of Wrangler's. */
 vi.setConfig({ testTimeout: 300_000 });
@@ -46,6 +47,18 @@ describe('npm run deploy -- --dry-run', () => {
 	});
 });
 
+/** Creates a project with a Worker of one line, which is soon built: it has no skills. */
+async function createSmallProject(): Promise<string> {
+	const project = await mkdtemp(join(folder, 'small-'));
+	const config = await readFile(join(root, 'wrangler.toml'), 'utf8');
+	const [, date = ''] = /^(compatibility_date = .*)$/m.exec(config) ?? [];
+	await writeFile(join(project, 'wrangler.toml'), `name = "runlet"\nmain = "worker.js"\n${date}\n`);
+	await writeFile(join(project, 'worker.js'), "export default { fetch: () => new Response('here') };\n");
+	await writeFile(join(project, 'package.json'), '{}');
+	await symlink(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
+	return project;
+}
+
 describe('npm run deploy', () => {
 	let cloudflare: Awaited<ReturnType<typeof fakeCloudflare>>;
 	let file: string;
@@ -55,6 +68,8 @@ describe('npm run deploy', () => {
 	});
 	afterEach(() => cloudflare.close());
 	const deploy = (...args: string[]) => runScript('deploy', ['--keys-file', file, ...args], cloudflare.env);
+	const deploySmall = async () =>
+		runCommand(await createSmallProject(), ['deploy', '--keys-file', file, '--yes'], cloudflare.env);
 
 	test('makes KV, a first key and the Worker, publishes the skills, and says how to reach it; again, it makes nothing twice', async () => {
 		const first = await deploy('--yes');
@@ -89,20 +104,20 @@ describe('npm run deploy', () => {
 
 	test('leaves the keys of a Worker that has others as they are', async () => {
 		cloudflare.scripts.set('runlet', { secrets: { API_KEYS: 'theirs' }, metadata: { bindings: [] } });
-		const ended = await deploy('--yes');
+		const ended = await deploySmall();
 		expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('they stay as they are') });
 		expect(cloudflare.scripts.get('runlet')?.secrets).toEqual({ API_KEYS: 'theirs' });
 	});
 
 	test('says what to do where the account has no R2', async () => {
 		cloudflare.refusal.next = { code: 10042, message: 'Please enable R2 through the Cloudflare Dashboard.' };
-		const ended = await deploy('--yes');
+		const ended = await deploySmall();
 		expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('[[r2_buckets]]') });
 	});
 
 	test('says what to do where the account has no Analytics Engine', async () => {
 		cloudflare.refusal.next = { code: 10089, message: 'workers.api.error.no_access_to_analytics_engine' };
-		const ended = await deploy('--yes');
+		const ended = await deploySmall();
 		expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('[[analytics_engine_datasets]]') });
 	});
 });

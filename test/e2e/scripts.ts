@@ -16,10 +16,19 @@ export interface Ended {
 }
 
 /** Runs a script of package.json as npm would. */
-export async function runScript(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+export function runScript(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
 	const [, ...command] = scripts[name]?.split(' ') ?? [];
-	const child = spawn(process.execPath, [...command, ...args], {
-		cwd: root,
+	return runNode(root, [...command, ...args], env);
+}
+
+/** Runs a command of `runlet` in another project. */
+export function runCommand(project: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+	return runNode(project, [join(root, 'src/command/bin.ts'), ...args], env);
+}
+
+async function runNode(cwd: string, command: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
+	const child = spawn(process.execPath, command, {
+		cwd,
 		env: { ...process.env, ...env },
 		stdio: ['ignore', 'pipe', 'pipe'],
 	});
