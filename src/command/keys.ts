@@ -1,11 +1,12 @@
 /** `runlet keys`: makes, lists and revokes API keys (docs/keys.md). */
 
 import { relative } from 'node:path';
-import { isOver, type KeyRecord, readKeyId, type Scope, scopes } from '../cloudflare/auth/key.ts';
+import { isOver, type KeyOptions, type KeyRecord, readKeyId, type Scope, scopes } from '../cloudflare/auth/key.ts';
 import { formatDollars } from '../core/ground/dollars.ts';
 import { toMessageText } from '../core/ground/errors.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys/file.ts';
 import { isPushed, pushKeys } from './keys/remote.ts';
+import { listStoredKeys, makeStoredKey, type Place, revokeStoredKey } from './keys/stored.ts';
 import { assertNotTakenByNpm } from './npm-options.ts';
 import { parseOptions } from './options.ts';
 import { assertConfig, defaultConfig, toCommand } from './project.ts';
@@ -16,8 +17,11 @@ ${toCommand('keys', 'list')}          the keys that there are
 ${toCommand('keys', 'rotate ID')}     makes a second key for its owner, and lets the first one end in 7 days
 ${toCommand('keys', 'revoke ID')}     takes one away
   --remote            at the deployed Worker too, at once
+  --stored            make, list, revoke: keys that the deployed Worker stores, thousands of them
+  --url URL, --key KEY   with --stored: the Worker, and a key with the scopes keys and admin
+                      (RUNLET_URL, RUNLET_API_KEY)
   --owner OWNER       make: whose sessions it opens (its own; the owner of another key shares that one's)
-  --scope run,admin   make: what it allows (run)
+  --scope run,admin,keys   make: what it allows (run)
   --day-tokens N, --day-usd N   make: what its owner may spend on a UTC day
   --overlap-days N    rotate: for how long both are good (7; 0 ends the first one now)
   --replace           with --remote: also where the deployed Worker has keys that are not known here
@@ -40,6 +44,7 @@ export async function run(args: readonly string[]): Promise<number> {
 	const file = values['keys-file'];
 	const target = { config: values.config, env: values.env };
 	const { remote = false, replace = false } = values;
+	if (values.stored) return runStored(values, command, name);
 	if (remote) assertConfig(target.config);
 	const tell = async (keys: Keys, hint: string): Promise<number> => {
 		if (!remote) return isKnown(keys, target) ? say(hint) : 0;
@@ -53,14 +58,7 @@ export async function run(args: readonly string[]): Promise<number> {
 	};
 	switch (command) {
 		case 'make': {
-			const { owner, scope, 'day-tokens': tokens, 'day-usd': usd } = values;
-			const budget = { ...parseAmount('day-tokens', tokens, /^\d+$/), ...parseAmount('day-usd', usd, /^\d+(\.\d+)?$/) };
-			const { key, record } = await createKey({
-				name,
-				owner,
-				...(scope !== undefined && { scopes: parseScopes(scope) }),
-				...(Object.keys(budget).length > 0 && { budget }),
-			});
+			const { key, record } = await createKey(toKeyOptions(values, name));
 			const keys = await changeKeys(file, (before) => withKey(before, record));
 			show(key, record, file);
 			const code = await tell(keys, `The deployed Worker does not take it yet: ${listRemote}`);
@@ -120,6 +118,9 @@ function parseArguments(args: readonly string[]) {
 		'replace',
 		'keys-file',
 		'config',
+		'stored',
+		'url',
+		'key',
 	]);
 	return parseOptions(toCommand('keys', '--help'), {
 		args: [...args],
@@ -132,12 +133,60 @@ function parseArguments(args: readonly string[]) {
 			'day-usd': text,
 			'overlap-days': text,
 			replace: flag,
+			stored: flag,
+			url: text,
+			key: text,
 			'keys-file': { ...text, default: defaultKeysFile },
 			config: { ...text, short: 'c', default: defaultConfig },
 			env: { ...text, short: 'e' },
 			help: { ...flag, short: 'h' },
 		},
 	});
+}
+
+type Values = ReturnType<typeof parseArguments>['values'];
+
+/** Makes, lists and revokes the keys that a deployed Worker stores. */
+async function runStored(values: Values, command: string | undefined, name: string | undefined): Promise<number> {
+	const place = findPlace(values);
+	switch (command) {
+		case 'make': {
+			const { key, ...made } = await makeStoredKey(place, toKeyOptions(values, name));
+			say(`${describe(made)}\n\n  ${key}\n`);
+			say('This is the only time that it is shown: the Worker has its hash, and nothing has the key.');
+			return say(`To try it:\n\n${curlLine(key, place.url)}\n`);
+		}
+		case 'list': {
+			const keys = await listStoredKeys(place);
+			return say(keys.length === 0 ? 'There are no stored keys.' : keys.map(describe).join('\n'));
+		}
+		case 'revoke': {
+			if (name === undefined) throw new TypeError(`Which one? ${list} --stored has the ids.`);
+			const id = readKeyId(name) ?? name;
+			await revokeStoredKey(place, id);
+			return say(`Revoked ${id}: within a minute it opens nothing anywhere.`);
+		}
+		case 'rotate':
+			throw new TypeError('--stored: make a second key with the same --owner, and revoke the first one later.');
+		default:
+			throw new TypeError(command === undefined ? 'What shall be done?' : `"${command}" is no command.`);
+	}
+}
+
+function findPlace({ url = process.env.RUNLET_URL, key = process.env.RUNLET_API_KEY }: Values): Place {
+	if (url === undefined || !URL.canParse(url))
+		throw new TypeError(`--url ${url ?? ''}: expected the address of the Worker, such as https://runlet.example.com.`);
+	return { url: url.replace(/\/+$/, ''), apiKey: key };
+}
+
+function toKeyOptions({ owner, scope, 'day-tokens': tokens, 'day-usd': usd }: Values, name?: string): KeyOptions {
+	const budget = { ...parseAmount('day-tokens', tokens, /^\d+$/), ...parseAmount('day-usd', usd, /^\d+(\.\d+)?$/) };
+	return {
+		name,
+		owner,
+		...(scope !== undefined && { scopes: parseScopes(scope) }),
+		...(Object.keys(budget).length > 0 && { budget }),
+	};
 }
 
 /** Prints a new key. */
@@ -160,8 +209,11 @@ export function withKey(before: Keys, record: KeyRecord): Keys {
 	return { ...before, keys };
 }
 
+/** What is said of a key. */
+type Described = Omit<KeyRecord, 'hash' | 'scopes'> & { readonly scopes: readonly string[] };
+
 /** Describes a key in one line. */
-export function describe({ id, name, owner, scopes, budget, createdAt, ...record }: KeyRecord): string {
+export function describe({ id, name, owner, scopes, budget, createdAt, ...record }: Described): string {
 	const caps = [
 		budget?.tokens === undefined ? [] : `${budget.tokens} tokens a day`,
 		budget?.usd === undefined ? [] : `${formatDollars(budget.usd)} a day`,

@@ -192,7 +192,7 @@ describe('npm start -- --keys', () => {
 	test('answers who has a key, and nobody whose key was revoked', async () => {
 		file = join(home, 'keys.json');
 		const [first, second] = [shown((await keys('make')).stdout), shown((await keys('make')).stdout)];
-		runlet = await startRunlet('--keys-file', file);
+		runlet = await startRunlet('--keys-file', file, '--var', 'STORED_KEYS:on');
 		const { url } = runlet;
 		const status = async (key?: string) =>
 			(await fetch(`${url}/v1/sessions`, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } }))
@@ -201,5 +201,25 @@ describe('npm start -- --keys', () => {
 		await keys(`revoke ${first}`);
 		await runlet.restart();
 		expect([await status(), await status(first), await status(second)]).toEqual([401, 401, 200]);
+	});
+
+	test('stores further keys where it is told to: they are made, listed and revoked over HTTP', async () => {
+		file = join(home, 'keys.json');
+		const boss = shown((await keys('make boss --scope keys,admin')).stdout);
+		await runlet?.restart();
+		const url = runlet?.url ?? '';
+		const stored = (args: string) => keys(`${args} --stored`, { RUNLET_URL: `${url}/`, RUNLET_API_KEY: boss });
+		const made = await stored('make shop --owner shop --day-usd 2.5');
+		expect(made.stderr).toBe('');
+		const key = shown(made.stdout);
+		const open = async () =>
+			(await fetch(`${url}/v1/sessions`, { headers: { authorization: `Bearer ${key}` } })).status;
+		expect(await open()).toBe(200);
+		expect((await stored('list')).stdout).toBe(`key ${readKeyId(key)}, shop, owner shop, run, $2.50 a day\n`);
+		expect((await stored(`revoke ${key}`)).stdout).toContain('within a minute it opens nothing anywhere');
+		expect(await open()).toBe(401);
+		expect((await stored('list')).stdout).toContain('There are no stored keys.');
+		expect(await stored(`revoke ${key}`)).toMatchObject({ code: 2, stderr: expect.stringContaining('no such key') });
+		expect(await keys('make --stored')).toMatchObject({ code: 2, stderr: expect.stringContaining('--url') });
 	});
 });

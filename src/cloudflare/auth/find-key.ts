@@ -6,15 +6,18 @@ import { digestKey, isOver, type KeyRecord, readKeyId } from './key.ts';
  * one.
  */
 export async function findKey(key: string, records: readonly KeyRecord[]): Promise<KeyRecord | undefined> {
-	const record = await findMatch(key, records);
+	const record = await findMatch(key, (id) => records.find((one) => one.id === id));
 	return record === undefined || isOver(record) ? undefined : record;
 }
 
+/** Finds what is known under the id of a key. */
+export type FindRecord = (id: string) => KeyRecord | undefined | Promise<KeyRecord | undefined>;
+
 /** Returns the record of a key, also of one that has expired. */
-export async function findMatch(key: string, records: readonly KeyRecord[]): Promise<KeyRecord | undefined> {
+export async function findMatch(key: string, find: FindRecord): Promise<KeyRecord | undefined> {
 	const id = readKeyId(key);
 	const digest = await digestKey(key);
-	const record = records.find((one) => one.id === id);
+	const record = id === undefined ? undefined : await find(id);
 	const expected = record === undefined ? nobody : fromBase64Url(record.hash);
 	const isEqual = digest.byteLength === expected.byteLength && crypto.subtle.timingSafeEqual(digest, expected);
 	return isEqual ? record : undefined;

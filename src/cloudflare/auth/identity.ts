@@ -1,6 +1,6 @@
 import { RunletError } from '../../core/ground/errors.ts';
-import { findMatch } from './find-key.ts';
-import { isOver, type KeyRecord, readKeyId, type Scope, scopes } from './key.ts';
+import { type FindRecord, findMatch } from './find-key.ts';
+import { isOver, readKeyId, type Scope, scopes } from './key.ts';
 import { readToken } from './token.ts';
 
 /** Who makes a request: the holder of an API key, or of a token that opens one session. */
@@ -21,14 +21,14 @@ const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
  * Returns the identity that the `Authorization` header stands for. Throws `auth`, which does not say whether a key is
  * unknown, revoked or misspelt. An unknown key costs the same work as a known one.
  */
-export async function identify(header: string | undefined, keys: readonly KeyRecord[]): Promise<Identity> {
+export async function identify(header: string | undefined, find: FindRecord): Promise<Identity> {
 	if (header === undefined || header.trim() === '')
 		throw createRefusal('missing. Send your API key, or a session token: Authorization: Bearer rl_…');
 	const text = bearer.exec(header)?.[1];
 	if (text === undefined) throw createRefusal('expected Bearer and an API key or a session token');
 	const claims = readToken(text);
 	if (claims !== undefined) return { kind: 'token', session: claims.session, token: text };
-	const record = await findMatch(text, keys);
+	const record = await findMatch(text, find);
 	if (record === undefined)
 		throw createRefusal(
 			text.startsWith('rls_')

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { toBase64Url } from '../../core/ground/bytes.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 
-/** What a key allows: to run agents, or to change what all owners share, such as skills. */
-export const scopes = ['run', 'admin'] as const;
+/** What a key allows: to run agents, to change what all owners share, such as skills, or to make and revoke keys. */
+export const scopes = ['run', 'admin', 'keys'] as const;
 export type Scope = (typeof scopes)[number];
 
 /** An API key as the Worker knows it: only by its hash (docs/keys.md). */
@@ -36,14 +36,30 @@ const aboveZero = v.pipe(v.number(), v.gtValue(0), v.finite());
 
 const fields = new Set(['id', 'name', 'owner', 'hash', 'scopes', 'budget', 'tokens', 'usd', 'createdAt', 'expiresAt']);
 
+/** What a new key may be made for. */
+export const keyFields = {
+	name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description('For people.'))),
+	owner: v.optional(
+		v.pipe(
+			v.string(),
+			v.regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'expected a–z, 0–9 and hyphens'),
+			v.description('Whose sessions it opens. An owner of its own if it is missing.'),
+		),
+	),
+	scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.nonEmpty()), () => ['run'] as const),
+	budget: v.optional(
+		v.pipe(
+			v.strictObject({ tokens: v.optional(aboveZero), usd: v.optional(aboveZero) }),
+			v.description('What its owner may spend on a UTC day.'),
+		),
+	),
+};
+
 const recordSchema = v.pipe(
 	v.strictObject({
+		...keyFields,
 		id: v.pipe(v.string(), v.regex(idForm, 'expected 8 to 32 of a–z and 0–9')),
-		name: v.optional(v.pipe(v.string(), v.maxLength(64))),
-		owner: v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'expected a–z, 0–9 and hyphens'))),
 		hash: v.pipe(v.string(), v.regex(/^[\w-]{43}$/, 'expected a SHA-256 as base64url, 43 characters')),
-		scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.nonEmpty()), () => ['run'] as const),
-		budget: v.optional(v.strictObject({ tokens: v.optional(aboveZero), usd: v.optional(aboveZero) })),
 		createdAt: v.optional(v.string()),
 		expiresAt: v.optional(v.pipe(v.string(), v.isoTimestamp())),
 	}),
@@ -70,6 +86,12 @@ export function parseKeys(text: string): readonly KeyRecord[] {
 	if (twice !== undefined)
 		throw new RunletError('not_configured', `API_KEYS: two keys have the id ${twice}. Revoke one with npm run keys.`);
 	return records;
+}
+
+/** Parses the JSON of one stored key; `undefined` if it is none. */
+export function parseStoredKey(text: string): KeyRecord | undefined {
+	const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), recordSchema), text);
+	return parsed.success ? parsed.output : undefined;
 }
 
 const remedy = 'Set it again with npm run keys.';

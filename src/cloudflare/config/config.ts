@@ -13,6 +13,7 @@ import type { LocalMode } from '../auth/local.ts';
 import type { SecretsBox } from '../auth/secrets-box.ts';
 import type { Limit } from '../objects/budget.ts';
 import type { DirectoryNamespace } from '../objects/directory/api.ts';
+import { StoredKeys } from '../objects/directory/stored-keys.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
@@ -58,18 +59,23 @@ export interface Config {
 	/**
 	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, else `dayBudget`. Zero after the last
 	 * of its keys is revoked, so that its runs stop; an owner without a key may be an account of the product, if it has
-	 * accounts.
+	 * accounts. Stored keys count as they were read last: call `storedKeys.refreshOwner` first.
 	 */
 	readonly findDayBudget: (owner: string) => Limit;
 	/** The most that a session may spend if neither it nor its agent has a budget. */
 	readonly sessionBudget: Limit;
 	/** The most that an owner may spend on a UTC day if its keys have no cap. */
 	readonly dayBudget: Limit;
-	/** Whether a key is neither revoked nor expired, so that its tokens and runs still count. */
+	/**
+	 * Whether a key is neither revoked nor expired, so that its tokens and runs still count. Stored keys count as they were
+	 * read last: call `storedKeys.refreshKey` first.
+	 */
 	readonly knowsKey: (id: string) => boolean;
 	readonly model: string;
-	/** If there are none, only this machine is answered. */
+	/** The keys of the secret. If there are none, only this machine is answered. */
 	readonly keys: readonly KeyRecord[];
+	/** The keys in objects, if `STORED_KEYS` is on. */
+	readonly storedKeys: StoredKeys | undefined;
 	/** Origins of pages that may call, as a browser sends them. */
 	readonly corsOrigins: readonly string[];
 	readonly rateLimiter: RateLimiter | undefined;
@@ -117,6 +123,7 @@ export function readConfig(env: WorkerEnv): Config {
 	const {
 		MODEL: model,
 		API_KEYS: keys,
+		STORED_KEYS: storesKeys,
 		CORS_ORIGINS: corsOrigins,
 		LOCAL: local,
 		SECRETS_KEY: secretsKeys,
@@ -135,6 +142,11 @@ export function readConfig(env: WorkerEnv): Config {
 	const endpoints = new Map(endpointNames.map((name) => [name, readEndpoint(env, name)]));
 	const secrets = new Map(sourceNames.map((source) => [source, readSecrets(env, secretNames[source])]));
 	const findCallbackSecrets = readSecrets(env, 'CALLBACK_SECRET');
+	const storedKeys = storesKeys ? findStoredKeys(env) : undefined;
+	const listKeysOf = (owner: string) => [
+		...keys.filter((key) => key.owner === owner),
+		...(storedKeys?.listOfOwner(owner) ?? []),
+	];
 	const read: Config = {
 		env: given,
 		sessions: readBinding(env, 'SESSIONS', bindings),
@@ -147,12 +159,19 @@ export function readConfig(env: WorkerEnv): Config {
 			return readBinding(env, 'PUBLISHERS', bindings);
 		},
 		knowsKey: (id) =>
-			keys.length === 0 || (hasAccounts && id === accountKeyId) || keys.some((key) => key.id === id && !isOver(key)),
+			keys.length === 0 ||
+			(hasAccounts && id === accountKeyId) ||
+			isGood(keys.find((key) => key.id === id) ?? storedKeys?.find(id)),
 		dayBudget,
 		sessionBudget,
-		findDayBudget: (owner) => (hasAccounts || isKnown(keys, owner) ? findCaps(keys, owner, dayBudget) : { tokens: 0 }),
+		findDayBudget: (owner) => {
+			const ofOwner = listKeysOf(owner).filter(isGood);
+			const isKnown = hasAccounts || keys.length === 0 || keyless.has(owner) || ofOwner.length > 0;
+			return isKnown ? findCaps(ofOwner, dayBudget) : { tokens: 0 };
+		},
 		model,
 		keys,
+		storedKeys,
 		corsOrigins,
 		rateLimiter: findBinding(env, 'RATE_LIMITER', bindings),
 		local,
@@ -185,12 +204,22 @@ export function readConfig(env: WorkerEnv): Config {
 }
 
 /** Reads only what decides who is let in, so that it works while another variable is wrong. Throws as `readConfig` does. */
-export function readDoor(env: WorkerEnv): Pick<Config, 'keys' | 'local'> {
+export function readDoor(env: WorkerEnv): Pick<Config, 'keys' | 'storedKeys' | 'local'> {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
-	const door = v.pick(variables, ['API_KEYS', 'LOCAL']);
-	const { API_KEYS: keys, LOCAL: local } = check(door, env, 'env', 'not_configured');
-	return { keys, local };
+	const door = v.pick(variables, ['API_KEYS', 'STORED_KEYS', 'LOCAL']);
+	const { API_KEYS: keys, STORED_KEYS: storesKeys, LOCAL: local } = check(door, env, 'env', 'not_configured');
+	return { keys, storedKeys: storesKeys ? findStoredKeys(env) : undefined, local };
+}
+
+const allStoredKeys = new WeakMap<WorkerEnv, StoredKeys>();
+
+/** Returns the stored keys of an environment, always the same, because they remember what was read. */
+function findStoredKeys(env: WorkerEnv): StoredKeys {
+	const { bindings = {} } = findOrigin(env);
+	const found = allStoredKeys.get(env) ?? new StoredKeys(() => readBinding(env, 'DIRECTORIES', bindings));
+	allStoredKeys.set(env, found);
+	return found;
 }
 
 /** Something that must be fixed before everything works. */
@@ -234,14 +263,14 @@ function listRequired(hasOwnSkills: boolean): readonly BindingName[] {
 /** Owners without a key: this machine, and senders of webhooks, who sign what they send. */
 const keyless: ReadonlySet<string> = new Set([localIdentity.owner, webhookOwner]);
 
-function isKnown(keys: readonly KeyRecord[], owner: string): boolean {
-	return keys.length === 0 || keyless.has(owner) || keys.some((key) => key.owner === owner && !isOver(key));
+function isGood(key: KeyRecord | undefined): boolean {
+	return key !== undefined && !isOver(key);
 }
 
 /** Returns the smallest cap of each kind among an owner's keys, else the cap for everybody. */
-function findCaps(keys: readonly KeyRecord[], owner: string, everybody: Limit): Limit {
+function findCaps(keys: readonly KeyRecord[], everybody: Limit): Limit {
 	const cap = (unit: keyof Limit) => {
-		const caps = keys.flatMap((key) => (key.owner === owner && !isOver(key) ? (key.budget?.[unit] ?? []) : []));
+		const caps = keys.flatMap(({ budget }) => budget?.[unit] ?? []);
 		return caps.length === 0 ? everybody[unit] : Math.min(...caps);
 	};
 	return { tokens: cap('tokens'), usd: cap('usd') };

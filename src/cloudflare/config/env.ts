@@ -57,6 +57,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly WORKSPACE_BYTES?: string | number;
 	/** The hashes of the API keys, as `npm run keys` writes them. */
 	readonly API_KEYS?: string;
+	/** Whether further keys are stored in objects, made by `POST /v1/keys`: `on` or `off`. */
+	readonly STORED_KEYS?: string;
 	/** Origins of pages on other hosts that may call this Worker, such as `https://app.example.com`, with commas. */
 	readonly CORS_ORIGINS?: string;
 	/** Signs callbacks: `whsec_` and base64; may hold several. */

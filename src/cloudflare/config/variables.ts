@@ -60,6 +60,13 @@ export const variables = v.object({
 		),
 		'',
 	),
+	STORED_KEYS: v.optional(
+		v.pipe(
+			v.picklist(['on', 'off'], 'must be on or off'),
+			v.transform((mode) => mode === 'on'),
+		),
+		'off',
+	),
 	CORS_ORIGINS: v.optional(
 		v.pipe(
 			v.string(),

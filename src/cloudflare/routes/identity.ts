@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { RunletError } from '../../core/ground/errors.ts';
 import { type Authenticate, identifyAccount, isAccount } from '../auth/account.ts';
 import { type Identity, identify, isOwnCredential, localIdentity } from '../auth/identity.ts';
-import type { Scope } from '../auth/key.ts';
+import type { KeyRecord, Scope } from '../auth/key.ts';
 import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../auth/local.ts';
 import { readConfig, readDoor } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
@@ -126,7 +126,7 @@ async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {
 async function identifyCaller(c: Context<RouteEnv>): Promise<Identity> {
 	const { accounts, basePath } = c.var;
 	const header = findCredential(c);
-	if (accounts === undefined || isOwnCredential(header)) return identify(header, readDoor(c.env).keys);
+	if (accounts === undefined || isOwnCredential(header)) return identify(header, (id) => findRecord(c.env, id));
 	// A browser sends cookies whichever page asks; a header of its own only where the page may send it.
 	if (c.req.header('authorization') === undefined) assertOwnPage(c);
 	const url = new URL(c.req.url);
@@ -137,6 +137,15 @@ async function identifyCaller(c: Context<RouteEnv>): Promise<Identity> {
 		env: findOrigin(c.env).given,
 		onThrow: (thrown) => logThrown('authenticate.threw', thrown, { local: readDoor(c.env).local !== undefined }),
 	});
+}
+
+/** Finds a key, in the secret or among those that are stored. */
+async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undefined> {
+	const { keys, storedKeys } = readDoor(env);
+	const known = keys.find((key) => key.id === id);
+	if (known !== undefined || storedKeys === undefined) return known;
+	await storedKeys.refreshKey(id);
+	return storedKeys.find(id);
 }
 
 /**

@@ -1,20 +1,55 @@
-import { Hono } from 'hono';
-import { isOver } from '../auth/key.ts';
+import { type Context, Hono } from 'hono';
+import { RunletError } from '../../core/ground/errors.ts';
+import { createKey, isOver, type KeyRecord } from '../auth/key.ts';
 import { readConfig } from '../config/config.ts';
+import type { StoredKeys } from '../objects/directory/stored-keys.ts';
 import type { listedKey } from '../wire/key.ts';
-import { listKeys } from '../wire/operations/keys.ts';
+import * as operations from '../wire/operations/keys.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 
-/** `/v1/keys`: lists the keys that the Worker knows, which shows whether a rotation has reached it. */
+/** `/v1/keys`: lists the keys that the Worker knows, and makes and revokes those that are stored (docs/keys.md). */
 export const keys = new Hono<RouteEnv>()
-	.get('/', serveOperation(listKeys), (c) => {
-		const listed = readConfig(c.env).keys.map((record): Shown<typeof listedKey> => {
-			const { id, owner, scopes, budget, expiresAt } = record;
-			return { id, owner, scopes, budget, expiresAt, isOver: isOver(record) };
-		});
+	.get('/', serveOperation(operations.listKeys), async (c) => {
+		const { keys: secret, storedKeys } = readConfig(c.env);
+		const stored = (await storedKeys?.list()) ?? [];
+		const listed = [
+			...secret.map((record) => toListed(record, false)),
+			...stored.map((record) => toListed(record, true)),
+		];
 		return c.json({ keys: listed });
 	})
-	.all('/', refuseMethod('GET'));
+	.post('/', serveOperation(operations.makeKey), async (c) => {
+		const storedKeys = findStoredKeys(c);
+		const { key, record } = await createKey(c.req.valid('json'));
+		await storedKeys.add(record);
+		return c.json({ ...toListed(record, true), key }, 201, { 'cache-control': 'no-store' });
+	})
+	.all('/', refuseMethod('GET', 'POST'))
+	.delete('/:keyId', serveOperation(operations.revokeKey), async (c) => {
+		const id = c.req.param('keyId');
+		if (readConfig(c.env).keys.some((key) => key.id === id))
+			throw new RunletError(
+				'conflict',
+				`The key ${id} is in the secret. Revoke it: npm run keys -- revoke ${id} --remote`,
+			);
+		if (!(await findStoredKeys(c).remove(id))) throw new RunletError('not_found', 'There is no such key.');
+		return c.body(null, 204);
+	})
+	.all('/:keyId', refuseMethod('DELETE'));
+
+function findStoredKeys(c: Context<RouteEnv>): StoredKeys {
+	const { storedKeys } = readConfig(c.env);
+	if (storedKeys !== undefined) return storedKeys;
+	throw new RunletError(
+		'not_configured',
+		'STORED_KEYS: not set, so this Worker stores no keys. Set it to on under [vars] in wrangler.toml.',
+	);
+}
+
+function toListed(record: KeyRecord, isStored: boolean): Shown<typeof listedKey> {
+	const { id, name, owner, scopes, budget, expiresAt } = record;
+	return { id, name, owner, scopes: [...scopes], budget, expiresAt, isOver: isOver(record), isStored };
+}

@@ -44,7 +44,7 @@ export function serveOperation<const O extends Operation>(operation: O): Middlew
 /** The owner of a session and the sender of a webhook are checked later, by the handler. */
 function assertAccess(c: Context<RouteEnv>, { access, adminToo }: Operation): void {
 	if (adminToo && isAdmin(c)) return;
-	if (access === 'run' || access === 'admin') assertScope(c, access);
+	if (access === 'run' || access === 'admin' || access === 'keys') assertScope(c, access);
 	if (access === 'key') assertKey(c);
 }
 

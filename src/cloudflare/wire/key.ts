@@ -1,8 +1,10 @@
 import * as v from 'valibot';
+import { keyFields } from '../auth/key.ts';
 
 /** What the Worker knows of a key. Contains no secret. */
 export const listedKey = v.object({
 	id: v.string(),
+	name: v.optional(v.string()),
 	owner: v.string(),
 	scopes: v.array(v.string()),
 	budget: v.optional(
@@ -13,6 +15,16 @@ export const listedKey = v.object({
 	),
 	expiresAt: v.optional(v.pipe(v.string(), v.isoTimestamp(), v.description('When a rotated key expires.'))),
 	isOver: v.pipe(v.boolean(), v.description('Whether the key has expired.')),
+	isStored: v.pipe(v.boolean(), v.description('Whether it is stored in an object. If not, it is in the secret.')),
 });
 
 export const keyList = v.object({ keys: v.array(listedKey) });
+
+/** What a new key is made for. */
+export const keyBody = v.strictObject(keyFields);
+
+/** A new key, the only time that it is shown. */
+export const newKey = v.object({
+	...listedKey.entries,
+	key: v.pipe(v.string(), v.description('The key. Only its hash is stored, so it is never shown again.')),
+});

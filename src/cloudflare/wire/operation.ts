@@ -74,9 +74,9 @@ export interface Answer {
 
 /**
  * Who may call an operation: anybody; a sender that signs; a session token or a key of the owner; a key of the owner;
- * a key with the scope run; any key; a key with the scope admin.
+ * a key with the scope run; any key; a key with the scope admin; a key with the scope keys.
  */
-export type Access = 'anybody' | 'sender' | 'token' | 'owner' | 'run' | 'key' | 'admin';
+export type Access = 'anybody' | 'sender' | 'token' | 'owner' | 'run' | 'key' | 'admin' | 'keys';
 
 /** An operation of the API. Its route checks requests against it, and the OpenAPI document is made from it. */
 export interface Operation {
@@ -126,6 +126,7 @@ export function operation<const O extends Operation>(given: O): O {
 export const pathParameters: Readonly<Record<string, { readonly says: string; readonly example: string }>> = {
 	id: { says: 'The session’s id.', example: '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708' },
 	tokenId: { says: 'The token’s id.', example: '4f0c9b1e2a7d8356' },
+	keyId: { says: 'The key’s id, the part between its two underscores.', example: '7kq2mzt1v9xe' },
 	message: { says: 'The message’s id.', example: '65536' },
 	path: { says: 'The path of the file, with / between names.', example: 'notes/plan.md' },
 	agent: { says: 'The agent’s name.', example: 'assistant' },

@@ -97,6 +97,7 @@ test('an admin key sees which keys the Worker knows and when they end, and nothi
 			owner,
 			scopes: [owner === 'admin' ? 'admin' : 'run'],
 			isOver: false,
+			isStored: false,
 			...(index === 0 && { expiresAt: end, budget: { tokens: 5 } }),
 		})),
 	);

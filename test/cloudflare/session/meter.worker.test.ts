@@ -1,6 +1,6 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { budgetState } from '../../../src/cloudflare/objects/budget.ts';
+import { budgetState, type Limit } from '../../../src/cloudflare/objects/budget.ts';
 import type { LedgerApi } from '../../../src/cloudflare/objects/ledger/api.ts';
 import {
 	closeAccount,
@@ -40,7 +40,7 @@ function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<Ledge
 	};
 	const stubs: LedgerApi[] = [];
 	const owner = {
-		limit: { tokens: 10_000 },
+		findLimit: async (): Promise<Limit> => ({ tokens: 10_000 }),
 		settleUp: async () => {},
 		ledger: () => {
 			stubs.push(ledger);
@@ -130,10 +130,13 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 			wanted = whole;
 			return { ok: true, amount };
 		});
-		await withMeter({ owner: { ...owner, limit: { tokens: 1e6, usd: 1e3 } }, computePrice }, async (meter) => {
-			await meter.reserve(ask({ maxOutputTokens: 5_000 }));
-			expect(wanted).toEqual({ tokens: 5_100 + 8 * 1_100, usd: 10.1 + 8 * 2.1 });
-		});
+		await withMeter(
+			{ owner: { ...owner, findLimit: async () => ({ tokens: 1e6, usd: 1e3 }) }, computePrice },
+			async (meter) => {
+				await meter.reserve(ask({ maxOutputTokens: 5_000 }));
+				expect(wanted).toEqual({ tokens: 5_100 + 8 * 1_100, usd: 10.1 + 8 * 2.1 });
+			},
+		);
 	});
 
 	test.each([
@@ -182,7 +185,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 
 	test('is none where the day has no limit: its ledger is not asked, and told once', async () => {
 		const { owner, asked } = createLedger();
-		await withMeter({ owner: { ...owner, limit: {} } }, async (meter, store) => {
+		await withMeter({ owner: { ...owner, findLimit: async () => ({}) } }, async (meter, store) => {
 			for (const message of [calling, calling, said]) {
 				await meter.reserve(ask());
 				meter.settle({ inputTokens: 90, outputTokens: 10 }, message);
@@ -211,7 +214,7 @@ describe('a ledger', () => {
 		const { owner, asked } = createLedger(async (_, amount) =>
 			amount.tokens > 300 ? { ok: false, state: left } : { ok: true, amount },
 		);
-		await withMeter({ owner: { ...owner, limit: { tokens: 1_000 } } }, async (meter, store) => {
+		await withMeter({ owner: { ...owner, findLimit: async () => ({ tokens: 1_000 }) } }, async (meter, store) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(200);
 			expect(asked).toContainEqual({ reserve: 300, id: 'run_1.2' });
 			expect(readBudgetState(store, {}).reserved.tokens).toBe(300);
@@ -221,7 +224,7 @@ describe('a ledger', () => {
 	test('refuses what does not fit, and nothing stays set aside', async () => {
 		const full = budgetState({ tokens: 1_000 }, { tokens: 990, usd: 0 }, nothing);
 		const { owner, asked } = createLedger(async () => ({ ok: false, state: full }));
-		await withMeter({ owner: { ...owner, limit: { tokens: 1_000 } } }, async (meter, store) => {
+		await withMeter({ owner: { ...owner, findLimit: async () => ({ tokens: 1_000 }) } }, async (meter, store) => {
 			await expect(meter.reserve(ask())).rejects.toMatchObject({ code: 'budget_exceeded', data: { scope: 'day' } });
 			expect(readBudgetState(store, {})).toMatchObject({ spent: nothing, reserved: nothing });
 			expect(listOwed(store)).toEqual([['run_1.1', 0]]);
@@ -243,12 +246,12 @@ describe('a ledger', () => {
 				},
 			},
 		);
-		await withMeter({ owner: { ...owner, limit } }, async (meter) => {
+		await withMeter({ owner: { ...owner, findLimit: async () => limit } }, async (meter) => {
 			expect(await waitLong(meter.reserve(ask()))).toEqual({ status: 'fulfilled', value: 50 });
 		});
 		reserved = { tokens: 999, usd: 0 };
 		const refusing = createLedger(async () => ({ ok: false, state: day() }), { state: async () => day() });
-		await withMeter({ owner: { ...refusing.owner, limit } }, async (meter) => {
+		await withMeter({ owner: { ...refusing.owner, findLimit: async () => limit } }, async (meter) => {
 			const { reason } = Object(await waitLong(meter.reserve(ask())));
 			expect(reason).toMatchObject({ code: 'budget_exceeded', data: { scope: 'day' } });
 		});
@@ -325,7 +328,7 @@ describe('one call', () => {
 		['of a client that wants a million tokens', 1_000_000],
 	])('%s never sets a whole day aside', async (_, maxOutputTokens) => {
 		const { owner, asked } = createLedger();
-		const day = { ...owner, limit: { tokens: 20_000 } };
+		const day = { ...owner, findLimit: async () => ({ tokens: 20_000 }) };
 		await withMeter({ owner: day }, async (meter) => {
 			expect(await meter.reserve(ask({ maxOutputTokens }))).toBe(5_000);
 			expect(asked).toEqual([{ reserve: 5_100, id: 'run_1.1' }]);

@@ -2,9 +2,9 @@ import { reach, usualLimitMs } from '../reach.ts';
 
 /**
  * What an owner may register: HTTP tools and MCP servers. Beside a server stand its login and the tools that were
- * accepted of it, under its name.
+ * accepted of it, under its name. A `key` stands under its id (`stored-keys.ts`).
  */
-export type EntryKind = 'tool' | 'mcp' | 'mcp-login' | 'mcp-tools';
+export type EntryKind = 'tool' | 'mcp' | 'mcp-login' | 'mcp-tools' | 'key';
 
 /** What an owner has registered under a name. */
 export interface Entry {
@@ -43,7 +43,7 @@ export interface RegistryApi {
 }
 
 /** The namespace of directories, as far as they are registries. */
-interface RegistryNamespace {
+export interface RegistryNamespace {
 	idFromName(owner: string): DurableObjectId;
 	get(id: DurableObjectId): RegistryApi;
 }

@@ -85,6 +85,7 @@ const securityOf: Readonly<Record<Access, Spec['security']>> = {
 	run: [{ apiKey: ['run'] }],
 	key: [{ apiKey: [] }],
 	admin: [{ apiKey: ['admin'] }],
+	keys: [{ apiKey: ['keys'] }],
 };
 
 const ofKeys: readonly FailureStatus[] = [401, 403, 429, 503];
@@ -96,6 +97,7 @@ const errorsOfAccess: Readonly<Record<Access, readonly FailureStatus[]>> = {
 	run: ofKeys,
 	key: ofKeys,
 	admin: ofKeys,
+	keys: ofKeys,
 };
 const ofBodies: readonly FailureStatus[] = [400, 413, 415];
 const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];

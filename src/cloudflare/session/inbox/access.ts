@@ -107,6 +107,8 @@ export class Access {
 	async #findOpenWith(token: string): Promise<Pass> {
 		const { id, expiresAt } = await verifyToken(token, this.#store.tokenKey, Date.now());
 		this.assertExists();
+		await this.#refreshKey(id);
+		this.assertExists();
 		const left = () => expiresAt * 1_000 - Date.now();
 		const ended = () => {
 			if (left() <= 0) return refuseToken('has expired');
@@ -114,6 +116,8 @@ export class Access {
 			if (!this.#store.exists()) return undefined;
 			const record = this.#store.tokens.get(id);
 			if (record === undefined) return refuseToken('was revoked');
+			// What is read now is for the next time that a stream asks.
+			this.#refreshKey(id).catch(() => {});
 			return this.#config().knowsKey(record.keyId) ? undefined : refuseToken('came from a key that was revoked');
 		};
 		const why = ended();
@@ -123,6 +127,13 @@ export class Access {
 			assert: (scope) => assertScope(scopes, scope),
 			lease: { left, ended, watch: (wake) => this.#watch(id, wake) },
 		};
+	}
+
+	/** Reads the key that made a token, if it is a stored one and that was not done a moment ago. */
+	async #refreshKey(tokenId: string): Promise<void> {
+		const { storedKeys } = this.#config();
+		const keyId = storedKeys && this.#store.tokens.get(tokenId)?.keyId;
+		if (keyId !== undefined) await storedKeys?.refreshKey(keyId);
 	}
 
 	#watch(id: string, wake: () => void): () => void {

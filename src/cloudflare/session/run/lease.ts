@@ -4,11 +4,12 @@ import { type Amount, createAmount, isBounded, type Limit, minus, plus } from '.
 import { askLedger, type LedgerApi, type Reserved } from '../../objects/ledger/api.ts';
 import type { Estimate } from '../store/spending.ts';
 
-/** An owner's ledger, and the limit of a day. */
+/** An owner's ledger. */
 export interface OwnerLedger {
 	/** Returns a new stub each time, because one that has failed stays broken. */
 	readonly ledger: () => LedgerApi;
-	readonly limit: Limit;
+	/** Finds the limit of a day, by the keys that the owner has now. Throws `overloaded` if they cannot be read. */
+	readonly findLimit: () => Promise<Limit>;
 	/** Tells the ledger what earlier calls cost, if it can be reached. */
 	readonly settleUp: () => Promise<void>;
 }
@@ -54,6 +55,8 @@ export interface Wanted {
 	/** What the next request may cost. */
 	readonly amount: Amount;
 	readonly estimate: Estimate;
+	/** The limit of a day. */
+	readonly limit: Limit;
 }
 
 /**
@@ -61,8 +64,8 @@ export interface Wanted {
  * reached, it is asked again, as long as the patience lasts.
  */
 export async function takeLease(
-	{ ledger, limit, settleUp }: OwnerLedger,
-	{ id, amount, estimate }: Wanted,
+	{ ledger, settleUp }: OwnerLedger,
+	{ id, amount, estimate, limit }: Wanted,
 	patience: Patience,
 ): Promise<Reserved> {
 	if (!isBounded(limit)) return { ok: true, amount: everything };

@@ -46,7 +46,6 @@ export interface MeterOptions extends ModelFacts {
  */
 export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const { store, record, limit, owner, atCrashPoint } = options;
-	const bounded = owner !== undefined && isBounded(owner.limit) ? owner : undefined;
 	let open: Charge | undefined;
 	let openedAt = 0;
 	let lease: Lease | undefined;
@@ -64,6 +63,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const setAside = async (
 		model: string,
 		{ amount, estimate }: Reservation,
+		dayLimit: Limit,
 		patience: Patience,
 	): Promise<BudgetState | undefined> => {
 		if (lease !== undefined && !hasRoom(lease, amount, Date.now())) {
@@ -75,7 +75,8 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		if (owner === undefined || lease !== undefined) return undefined;
 		const { call } = open;
 		try {
-			const answer = await takeLease(owner, { id: ledgerId(record.id, call), amount, estimate }, patience);
+			const about = { id: ledgerId(record.id, call), amount, estimate, limit: dayLimit };
+			const answer = await takeLease(owner, about, patience);
 			if (answer.ok) lease = createLease(call, answer.amount ?? amount, Date.now());
 			else settle(nothing, true);
 			return answer.ok ? undefined : answer.state;
@@ -88,13 +89,14 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	return {
 		reserve: async (request) => {
 			const patience = new Patience(request.signal);
-			let day = bounded && budgetState(bounded.limit, nothing, nothing);
+			const dayLimit = owner === undefined ? {} : await patience.reach(owner.findLimit);
+			let day = isBounded(dayLimit) ? budgetState(dayLimit, nothing, nothing) : undefined;
 			for (let refusals = 0; ; ) {
 				const planned = await toReservation(options, request, readBudgetState(store, limit()), day);
 				const session = readBudgetState(store, limit());
 				if (exceedsLimit(session, planned.amount)) throw createBudgetError('session', session, planned.amount);
 				if (day === undefined || !exceedsLimit(day, planned.amount)) {
-					const refused = await setAside(request.model, planned, patience);
+					const refused = await setAside(request.model, planned, dayLimit, patience);
 					if (refused === undefined) {
 						openedAt = Date.now();
 						await atCrashPoint('model-begin');
@@ -104,7 +106,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 					// The rest of the day is known now. A shorter reply may fit.
 					if (refusals++ === 0) continue;
 				}
-				day = await waitForOthers(bounded, day, planned.amount, patience);
+				day = await waitForOthers(owner, day, planned.amount, patience);
 			}
 		},
 		lost: (usage, cut, outputTokens) => {
@@ -140,7 +142,7 @@ async function waitForOthers(
 ): Promise<BudgetState> {
 	const mayFit = owner !== undefined && !exceedsLimit({ ...day, reserved: nothing }, amount);
 	if (!mayFit || !(await patience.pause())) throw createBudgetError('day', day, amount);
-	return patience.reach(() => askLedger(owner.ledger, (one) => one.state(owner.limit)));
+	return patience.reach(() => askLedger(owner.ledger, (one) => one.state(day.limit)));
 }
 
 /** Returns whether a provider reported what a request cost. */

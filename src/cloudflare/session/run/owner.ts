@@ -26,12 +26,16 @@ export class Owner {
 		this.outbox = new Outbox(store, config);
 	}
 
-	/** Returns the owner's ledger and the limit of a day. */
+	/** Returns the owner's ledger. */
 	ledger(): OwnerLedger {
-		const { ledgers, findDayBudget } = this.#config();
+		const { ledgers, storedKeys, findDayBudget } = this.#config();
 		const { owner } = this.#store.session();
 		const ledger = () => ledgers.get(ledgers.idFromName(owner));
-		return { limit: findDayBudget(owner), ledger, settleUp: () => this.#settleUp() };
+		const findLimit = async () => {
+			await storedKeys?.refreshOwner(owner);
+			return findDayBudget(owner);
+		};
+		return { findLimit, ledger, settleUp: () => this.#settleUp() };
 	}
 
 	/** Delivers costs to the ledger. Waits no longer than one call may take; the rest goes on in the background. */
@@ -46,10 +50,11 @@ export class Owner {
 
 	/** Returns the state of the owner's day; nothing if it has no limit or the ledger cannot be reached. */
 	async day(): Promise<BudgetState | undefined> {
-		const owner = this.ledger();
-		if (!isBounded(owner.limit)) return undefined;
+		const { ledger, findLimit } = this.ledger();
 		try {
-			return await askLedger(owner.ledger, (one) => one.state(owner.limit), dayLimitMs);
+			const limit = await findLimit();
+			if (!isBounded(limit)) return undefined;
+			return await askLedger(ledger, (one) => one.state(limit), dayLimitMs);
 		} catch (cause) {
 			log('warn', 'ledger.not_read', toFailureFields(cause));
 			return undefined;

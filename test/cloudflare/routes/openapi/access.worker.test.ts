@@ -54,12 +54,13 @@ test('every operation is open to whom the document says, and to nobody else', as
 		expect(none === 401, `${name} without a credential: ${none}`).toBe(access !== 'anybody' && access !== 'sender');
 		const withToken = await as(token);
 		expect(withToken === 403, `${name} with a token: ${withToken}`).toBe(
-			['owner', 'run', 'key', 'admin'].includes(access),
+			['owner', 'run', 'key', 'admin', 'keys'].includes(access),
 		);
 		const other = access === 'admin' ? run.key : admin.key;
 		const withOther = await as(other);
 		// Without a name of an owner the list is of its own sessions.
-		const needsScope = ['token', 'owner', 'run', 'admin'].includes(access) && (!adminToo || name === 'listSessions');
+		const needsScope =
+			['token', 'owner', 'run', 'admin', 'keys'].includes(access) && (!adminToo || name === 'listSessions');
 		expect(withOther === 403, `${name} with a key that has another scope: ${withOther}`).toBe(needsScope);
 	}
 });

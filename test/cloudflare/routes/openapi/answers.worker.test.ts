@@ -7,6 +7,7 @@ import { errorBody, failures } from '../../../../src/cloudflare/wire/error.ts';
 import type { Answer, Operation } from '../../../../src/cloudflare/wire/operation.ts';
 import { request } from '../../../client.ts';
 import { play } from '../../../script.ts';
+import worker from '../../../worker.ts';
 import { fakeTheWeb, requireLogin, serveTools } from '../../mcp/fake-servers.ts';
 import { senders } from '../../wire/protocols/webhooks/senders.ts';
 import * as described from './operations.ts';
@@ -315,17 +316,25 @@ test('skills, agents and the rest are described', async () => {
 	await ask(described.listTools);
 	for (let times = 0; times < 2; times++) await ask(described.deleteTool, { path: 'described' });
 	await askOfServers();
-	await ask(described.listKeys);
+	await askOfKeys();
 	for (const operation of [
 		described.listAgents,
 		described.getHealth,
 		described.getDocument,
 		described.getDocs,
 		described.getUsage,
-		described.listKeys,
 	])
 		await ask(operation);
 });
+
+/** Makes, lists and revokes a key, where keys are stored. */
+async function askOfKeys(): Promise<void> {
+	const bindings = { ...env, STORED_KEYS: 'on' };
+	const fetch = async (url: string, init: RequestInit) => worker.request(url, init, bindings);
+	const { id } = await ask(described.makeKey, { json: { name: 'shop', budget: { usd: 5 } }, fetch });
+	await ask(described.listKeys, { fetch });
+	for (let times = 0; times < 2; times++) await ask(described.revokeKey, { path: String(id), fetch });
+}
 
 afterAll(() => {
 	const all = [...operations.values()].flatMap(({ id, answers }) =>

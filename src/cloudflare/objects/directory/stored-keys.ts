@@ -1,0 +1,135 @@
+import { RunletError } from '../../../core/ground/errors.ts';
+import { type KeyRecord, parseStoredKey } from '../../auth/key.ts';
+import { askRegistry, type EntryChange, type RegistryNamespace } from './registry-api.ts';
+
+/** How long keys are used as they were read, in milliseconds. */
+const freshMs = 30_000;
+/** The same while their object cannot be reached: a key that was revoked opens nothing after a minute. */
+const mostStaleMs = 60_000;
+
+/** The most keys of an owner, and of a drawer. */
+const mostOfOwner = 1_000;
+const mostInDrawer = 2_000;
+/** What the ids of keys begin with. There is a drawer for each. */
+const firstCharacters = 'abcdefghijklmnopqrstuvwxyz0123456789';
+/** The most drawers and owners that an isolate remembers. */
+const mostRemembered = 1_000;
+
+interface Read {
+	readonly keys: ReadonlyMap<string, KeyRecord>;
+	/** When the reading began. */
+	readonly at: number;
+}
+
+/**
+ * The keys that are stored in objects (docs/keys.md, "Many keys"). A key stands in the registry of its owner, and in a
+ * drawer: the registry named after the first character of its id. So keys that nobody made cost no more than one reading
+ * of each drawer in half a minute, whoever sends them and however many.
+ */
+export class StoredKeys {
+	readonly #directories: () => RegistryNamespace;
+	readonly #now: () => number;
+	readonly #read = new Map<string, Read>();
+
+	/** @param now the clock, in milliseconds since 1970. */
+	constructor(directories: () => RegistryNamespace, now: () => number = () => Date.now()) {
+		this.#directories = directories;
+		this.#now = now;
+	}
+
+	/** Reads the drawer of a key, unless that was done a moment ago. Throws `overloaded` if it cannot be reached. */
+	refreshKey(id: string): Promise<void> {
+		return this.#refresh(toDrawer(id));
+	}
+
+	/** Reads the keys of an owner, likewise. */
+	refreshOwner(owner: string): Promise<void> {
+		return this.#refresh(owner);
+	}
+
+	/** Returns a key as it was read last. */
+	find(id: string): KeyRecord | undefined {
+		return this.#read.get(toDrawer(id))?.keys.get(id);
+	}
+
+	/** Returns an owner's keys as they were read last. */
+	listOfOwner(owner: string): readonly KeyRecord[] {
+		return [...(this.#read.get(owner)?.keys.values() ?? [])];
+	}
+
+	/** Reads all keys, by id. */
+	async list(): Promise<readonly KeyRecord[]> {
+		const drawers = await Promise.all([...firstCharacters].map((first) => this.#readKeys(toDrawer(first))));
+		return drawers.flatMap((keys) => [...keys.values()]);
+	}
+
+	/** Stores a new key. Throws `conflict` if there are too many. It opens nothing before all of it is stored. */
+	async add(record: KeyRecord): Promise<void> {
+		const { id: name, owner } = record;
+		const change = { kind: 'key', name, definition: JSON.stringify(record) } as const;
+		await this.#put(owner, { ...change, most: mostOfOwner }, `${owner} has ${mostOfOwner} keys`);
+		try {
+			await this.#put(toDrawer(name), { ...change, most: mostInDrawer }, 'There is no room for further keys');
+		} catch (cause) {
+			await this.#remove(owner, name);
+			throw cause;
+		}
+	}
+
+	/** Revokes a key. Returns whether it was there. Where it fails in between, the key is there still. */
+	async remove(id: string): Promise<boolean> {
+		const entry = await askRegistry(this.#directories(), toDrawer(id), (one) => one.getEntry('key', id));
+		if (entry === undefined) return false;
+		const record = parseStoredKey(entry.definition);
+		if (record !== undefined) await this.#remove(record.owner, id);
+		await this.#remove(toDrawer(id), id);
+		return true;
+	}
+
+	async #refresh(name: string): Promise<void> {
+		const known = this.#read.get(name);
+		const age = known === undefined ? Number.POSITIVE_INFINITY : this.#now() - known.at;
+		if (age < freshMs) return;
+		const at = this.#now();
+		try {
+			const keys = await this.#readKeys(name);
+			const before = this.#read.get(name);
+			if (before === undefined || before.at <= at) this.#remember(name, { keys, at });
+		} catch (cause) {
+			if (age >= mostStaleMs) throw cause;
+		}
+	}
+
+	/** Forgets first what was read first, so the memory stays bounded. */
+	#remember(name: string, read: Read): void {
+		this.#read.delete(name);
+		for (const oldest of this.#read.keys()) {
+			if (this.#read.size < mostRemembered) break;
+			this.#read.delete(oldest);
+		}
+		this.#read.set(name, read);
+	}
+
+	async #readKeys(name: string): Promise<ReadonlyMap<string, KeyRecord>> {
+		const entries = await askRegistry(this.#directories(), name, (one) => one.listEntries('key'));
+		const records = entries.flatMap(({ definition }) => parseStoredKey(definition) ?? []);
+		return new Map(records.map((record) => [record.id, record]));
+	}
+
+	async #put(name: string, change: EntryChange, full: string): Promise<void> {
+		const outcome = await askRegistry(this.#directories(), name, (one) => one.putEntry(change));
+		this.#read.delete(name);
+		if (outcome !== 'full') return;
+		throw new RunletError('conflict', `${full}, which is the most. Revoke one first.`);
+	}
+
+	async #remove(name: string, id: string): Promise<void> {
+		await askRegistry(this.#directories(), name, (one) => one.removeEntry('key', id));
+		this.#read.delete(name);
+	}
+}
+
+/** Returns the name of the registry that has a key. No owner's name has a space. */
+function toDrawer(id: string): string {
+	return `keys ${id.slice(0, 1)}`;
+}
