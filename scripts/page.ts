@@ -2,13 +2,15 @@
  * Builds `src/page` into `build/page`, which `wrangler.toml` serves. The modules become one script. Beside it lies the
  * code of the shell (`src/cloudflare/agent/shell-isolate.ts`), which the Worker reads when it needs it.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
+import { buildSdks } from './pack/sdks.ts';
 import { root } from './root.ts';
 import { isAsked } from './usage.ts';
+import { writeChanged } from './write-changed.ts';
 
-const usage = `npm run build:page: makes the page in build/page, from src/page and src/client
+const usage = `npm run build:page: makes the page in build/page, from src/page and src/client, and the SDKs in build/sdk
   --help              this text`;
 
 const source = join(root, 'src/page');
@@ -57,20 +59,7 @@ function buildShell(): Uint8Array {
 	return Buffer.concat([Buffer.from(notice), contents]);
 }
 
-/** Writes a file only if it changed: several commands may build at once, and a server may watch the folder. */
-function writeChanged(file: string, content: Uint8Array): void {
-	if (isSame(file, content)) return;
-	const temporary = `${file}.${process.pid}.new`;
-	writeFileSync(temporary, content);
-	renameSync(temporary, file);
+if (process.argv[1] === import.meta.filename && isAsked('npm run build:page', usage)) {
+	buildPage();
+	await buildSdks();
 }
-
-function isSame(file: string, content: Uint8Array): boolean {
-	try {
-		return readFileSync(file).equals(content);
-	} catch {
-		return false;
-	}
-}
-
-if (process.argv[1] === import.meta.filename && isAsked('npm run build:page', usage)) buildPage();

@@ -6,6 +6,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { buildSdks } from '../scripts/pack/sdks.ts';
 import { buildPage } from '../scripts/page.ts';
 import { root } from '../scripts/root.ts';
 import { findWrangler, loadWrangler, quietEnv } from '../src/command/wrangler.ts';
@@ -27,8 +28,9 @@ function bundleWorker(entry: string): Promise<string> {
 async function writeBundle(entry: string): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-bundle-'));
 	process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-	// Wrangler needs the folder of the page.
+	// Wrangler needs the folder of the page, and the SDKs.
 	buildPage();
+	await buildSdks();
 	const args = ['--no-warnings', findWrangler(), 'deploy', entry, '--dry-run', '--outdir', folder];
 	const child = spawn(process.execPath, args, { cwd: root, env: quietEnv, stdio: ['ignore', 'ignore', 'pipe'] });
 	const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);

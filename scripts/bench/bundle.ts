@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { parse } from 'smol-toml';
 import * as v from 'valibot';
 import { wrangler } from '../../src/command/wrangler.ts';
+import { buildSdks } from '../pack/sdks.ts';
 import { root } from '../root.ts';
 
 /** What the repository's configuration says of every Worker's code. */
@@ -42,6 +43,7 @@ export async function bundleWorker(entry: string, folder: string): Promise<Bundl
 			minify,
 		}),
 	);
+	await buildSdks();
 	await wrangler(['deploy', '--dry-run', '--outdir', out, '--config', config]);
 	const files = (await readdir(out)).filter((name) => name.endsWith('.js'));
 	const codes = await Promise.all(files.map((name) => readFile(join(out, name))));

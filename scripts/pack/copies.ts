@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import * as v from 'valibot';
 import { root } from '../root.ts';
+import { copyOptions } from './sdks.ts';
 
 /**
  * The modules of `dist` that hold a copy of other packages, so that nobody has to install those: the SDKs of Anthropic
- * and OpenAI take 62 MB, of which two files are used, and those of MCP with theirs 26 MB; hono-openapi brings libraries
+ * and OpenAI take 62 MB, of which little is used (sdks.ts), and those of MCP with theirs 26 MB; hono-openapi brings libraries
  * that nothing here calls; eventsource-parser and htmlparser2 ask for a newer Node than Runlet.
  */
 const copies = [
@@ -48,15 +49,9 @@ async function writeGroup(
 		outdir: dist,
 		outbase: dist,
 		allowOverwrite: true,
-		bundle: true,
+		...copyOptions,
 		splitting: names.length > 1,
 		chunkNames: `${names[0]}-[hash]`,
-		format: 'esm',
-		// As Wrangler takes them: what needs Node is left out.
-		platform: 'browser',
-		conditions: ['workerd', 'worker'],
-		target: 'es2022',
-		charset: 'utf8',
 		metafile: true,
 		logLevel: 'warning',
 		// Only parts of MCP's client that are not taken load jose.
