@@ -1,6 +1,6 @@
 /**
- * The loop by hand in a Durable Object, which keeps the conversation: one write for each call of the model, with the user's
- * message in the first one. While the object lives, the conversation is in its memory, too.
+ * The loop by hand in a Durable Object, which keeps the conversation: one write for the message, before the model is asked,
+ * and one for what each call of the model brings. While the object lives, the conversation is in its memory, too.
  */
 import { DurableObject } from 'cloudflare:workers';
 import { collectGarbage } from './garbage.ts';
@@ -25,13 +25,9 @@ export class Conversation extends DurableObject<Env> {
 	override async fetch(request: Request): Promise<Response> {
 		if (request.method === 'PUT') return this.#fill(JSON.parse(await request.text()));
 		const message: HandMessage = { role: 'user', content: await request.text() };
+		this.#store([message]);
 		this.#messages.push(message);
-		let unsaved: readonly HandMessage[] = [message];
-		const keep = (added: readonly HandMessage[]): void => {
-			this.#store([...unsaved, ...added]);
-			unsaved = [];
-		};
-		return streamRun({ env: this.env, messages: this.#messages, keep });
+		return streamRun({ env: this.env, messages: this.#messages, keep: (added) => this.#store(added) });
 	}
 
 	#fill(history: readonly HandMessage[]): Response {
