@@ -30,11 +30,18 @@ async function run(cwd: string, command: string, ...args: readonly string[]): Pr
 	return (await promisify(execFile)(command, args, { cwd, env: terminal() })).stdout;
 }
 
-async function create(cwd: string, ...args: readonly string[]) {
-	const child = spawn('npm', ['exec', '--yes', '--package', creator, '--', 'create-runlet', ...args], {
-		cwd,
-		env: terminal(),
-	});
+/** Runs `create-runlet` as npm has installed it. */
+function create(cwd: string, ...args: readonly string[]) {
+	return runToEnd(cwd, join(folder, 'installed/node_modules/.bin/create-runlet'), ...args);
+}
+
+/** Runs `npm create runlet`, with the package from its tarball. */
+function createByNpm(cwd: string, ...args: readonly string[]) {
+	return runToEnd(cwd, 'npm', 'exec', '--yes', '--package', creator, '--', 'create-runlet', ...args);
+}
+
+async function runToEnd(cwd: string, command: string, ...args: readonly string[]) {
+	const child = spawn(command, args, { cwd, env: terminal() });
 	let [stdout, stderr] = ['', ''];
 	child.stdout.setEncoding('utf8').on('data', (text: string) => {
 		stdout += text;
@@ -54,6 +61,7 @@ beforeAll(async () => {
 		cwd: from,
 	});
 	creator = join(folder, stdout.trim());
+	await run(folder, 'npm', 'install', '--no-audit', '--no-fund', '--prefix', join(folder, 'installed'), creator);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -79,7 +87,7 @@ describe('npm create runlet', () => {
 	});
 
 	test('asks where to, and says what it does', async () => {
-		expect(await create(folder)).toMatchObject({
+		expect(await createByNpm(folder)).toMatchObject({
 			code: 1,
 			stderr: expect.stringContaining('npm create runlet my-agents'),
 		});
@@ -91,7 +99,7 @@ describe('npm create runlet', () => {
 
 	test('says the next two commands, and makes these files and no more', async () => {
 		await mkdir(join(folder, 'my-shop/.git'), { recursive: true });
-		const { code, stdout } = await create(folder, 'my-shop');
+		const { code, stdout } = await createByNpm(folder, 'my-shop');
 		expect([code, stdout]).toEqual([0, expect.stringContaining('  cd my-shop && npm install\n  npm start\n')]);
 		project = join(folder, 'my-shop');
 		const files = await readdir(project, { recursive: true, withFileTypes: true });
