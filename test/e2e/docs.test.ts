@@ -40,7 +40,7 @@ let project: string;
 let runlet: Awaited<ReturnType<typeof startRunletIn>>;
 
 beforeAll(async () => {
-	project = await copyProject();
+	project = await copyProject({ mcp: true });
 	const tsconfig: unknown = JSON.parse(await readFile(join(project, 'tsconfig.json'), 'utf8'));
 	const { compilerOptions } = v.parse(v.object({ compilerOptions: v.record(v.string(), v.unknown()) }), tsconfig);
 	const own = { ...compilerOptions, types: ['@cloudflare/workers-types', 'node'] };

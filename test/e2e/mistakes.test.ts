@@ -12,10 +12,6 @@ let project: string;
 let runlet: Awaited<ReturnType<typeof startRunletIn>>;
 beforeAll(async () => {
 	project = await copyProject();
-	// Thirty builds are a third shorter without the code of MCP.
-	const worker = join(project, 'src/worker.ts');
-	const text = await readFile(worker, 'utf8');
-	await writeFile(worker, text.replace(/^import .*\/mcp';\n/m, '').replace('agents, mcp', 'agents'));
 	runlet = await startRunletIn(project);
 });
 afterAll(async () => {
