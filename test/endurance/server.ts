@@ -72,6 +72,8 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 				.join('\n'),
 		/** Memory of workerd, in bytes. */
 		memory: (): number => readMemory(workerd),
+		/** What workerd has used of the processor, in seconds. */
+		cpu: (): number => readCpu(workerd),
 		close: async (): Promise<void> => {
 			endNow();
 			while (findProcesses(child.pid).length > 0) await pause(5);
@@ -124,4 +126,17 @@ function readMemory(id: number | undefined): number {
 	if (existsSync(file)) return 1_024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? 0);
 	const { stdout } = spawnSync('ps', ['-o', 'rss=', '-p', String(id)], { encoding: 'utf8' });
 	return 1_024 * Number(stdout);
+}
+
+/** Returns what a process has used of the processor, in seconds; 0 if it has ended. `ps` knows whole seconds only. */
+function readCpu(id: number | undefined): number {
+	if (id === undefined) return 0;
+	const file = `/proc/${id}/stat`;
+	if (existsSync(file)) {
+		// Behind the name, which may hold anything: the 12th and 13th field are hundredths of a second (proc(5)).
+		const fields = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+		return (Number(fields[11]) + Number(fields[12])) / 100;
+	}
+	const { stdout } = spawnSync('ps', ['-o', 'cputimes=', '-p', String(id)], { encoding: 'utf8' });
+	return Number(stdout);
 }
