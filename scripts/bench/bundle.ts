@@ -12,7 +12,6 @@ const configSchema = v.object({
 	compatibility_date: v.string(),
 	compatibility_flags: v.optional(v.array(v.string()), []),
 	alias: v.optional(v.record(v.string(), v.string()), {}),
-	minify: v.optional(v.boolean()),
 });
 
 /** A Worker as Wrangler deploys it. */
@@ -27,7 +26,7 @@ export interface Bundle {
 
 /** Bundles the Worker of an entry in `scripts/bench/workers` or `src`, under the repository's own configuration. */
 export async function bundleWorker(entry: string, folder: string): Promise<Bundle> {
-	const { compatibility_date: date, compatibility_flags: flags, alias, minify } = await readConfig();
+	const { compatibility_date: date, compatibility_flags: flags, alias } = await readConfig();
 	const out = join(folder, 'out');
 	const config = join(folder, 'wrangler.json');
 	const paths = Object.entries(alias).map(([name, path]) => [name, path.startsWith('.') ? join(root, path) : path]);
@@ -40,11 +39,10 @@ export async function bundleWorker(entry: string, folder: string): Promise<Bundl
 			compatibility_date: date,
 			compatibility_flags: flags,
 			alias: Object.fromEntries(paths),
-			minify,
 		}),
 	);
 	await buildSdks();
-	await wrangler(['deploy', '--dry-run', '--outdir', out, '--config', config]);
+	await wrangler(['deploy', '--minify', '--dry-run', '--outdir', out, '--config', config]);
 	const files = (await readdir(out)).filter((name) => name.endsWith('.js'));
 	const codes = await Promise.all(files.map((name) => readFile(join(out, name))));
 	const gzipKb = codes.reduce((sum, code) => sum + gzipSync(code).length, 0) / 1_000;

@@ -82,6 +82,9 @@ export async function run(args: readonly string[], { prepare = () => {} }: Comma
 	return published ? 0 : 1;
 }
 
+/** Development keeps the code as it is written, so this is no line of the configuration. */
+const deployCommand = ['deploy', '--minify'] as const;
+
 interface DryRunOptions {
 	readonly outdir: string | undefined;
 	readonly basePath: string;
@@ -98,7 +101,7 @@ async function dryRun(
 	toSecret(keys);
 	const problems = await isWithin(async (folder) => {
 		const built = outdir ?? folder;
-		await wrangler(['deploy', '--dry-run', '--outdir', built, ...targetOptions(target)], { show: true });
+		await wrangler([...deployCommand, '--dry-run', '--outdir', built, ...targetOptions(target)], { show: true });
 		return findDeployProblems(built, target, { basePath, skillsBinding });
 	});
 	for (const problem of problems) console.error(problem);
@@ -175,7 +178,11 @@ async function deploy(folder: string, target: Target, keys: Keys | undefined): P
 	const secrets = join(folder, 'secrets.json');
 	const told = join(folder, 'deploy.ndjson');
 	if (keys !== undefined) await writeFile(secrets, JSON.stringify({ API_KEYS: toSecret(keys.keys) }), { mode: 0o600 });
-	const command = ['deploy', ...targetOptions(target), ...(keys === undefined ? [] : ['--secrets-file', secrets])];
+	const command = [
+		...deployCommand,
+		...targetOptions(target),
+		...(keys === undefined ? [] : ['--secrets-file', secrets]),
+	];
 	try {
 		await wrangler(command, { show: true, env: { WRANGLER_OUTPUT_FILE_PATH: told } });
 	} catch (error) {

@@ -29,12 +29,16 @@ describe('npm run deploy -- --dry-run', () => {
 		expect(ended.stdout).toContain('Nothing was deployed.');
 		const worker = await readFile(join(outdir, 'worker.js'));
 		// Notices of licences follow it.
-		const exported = [...worker.toString().matchAll(/^export \{([^}]*)\};?$/gm)].at(-1)?.[1] ?? '';
+		const exported = [...worker.toString().matchAll(/\bexport ?\{([^}]*)\}/g)].at(-1)?.[1] ?? '';
 		const names = exported.split(',').map((name) => name.trim().split(' as ').at(-1));
 		const configured = await readFile(join(import.meta.dirname, '../../wrangler.toml'), 'utf8');
 		const classes = [...configured.matchAll(/^class_name = "(\w+)"/gm)].map(([, name]) => name);
 		expect(classes).toContain('Session');
 		expect(names).toEqual(expect.arrayContaining([...classes, 'default']));
+		// Its stacks are readable with the map beside it, which a deploy uploads.
+		expect(worker.toString().split('\n').length).toBeLessThan(2_000);
+		expect(await readFile(join(outdir, 'worker.js.map'), 'utf8')).toContain('src/cloudflare/session/object.ts');
+		expect(configured).toMatch(/^upload_source_maps = true$/m);
 		// 3 MB on the free plan (https://developers.cloudflare.com/workers/platform/limits/).
 		expect(gzipSync(worker).byteLength).toBeLessThan(1_500_000);
 	});
