@@ -1,6 +1,8 @@
-import { mkdirSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
+import * as v from 'valibot';
 import { root } from '../root.ts';
 import { writeChanged } from '../write-changed.ts';
 
@@ -24,20 +26,37 @@ export const sdks = {
 	anthropic: { module: '@anthropic-ai/sdk/client', client: 'BaseAnthropic' },
 } as const;
 
-/** Writes the SDKs without what is unused, for the Worker of this repository and for tests: they run what is shipped. */
-export async function buildSdks(): Promise<void> {
-	const folder = join(root, 'build/sdk');
+/**
+ * Writes the SDKs without what is unused, for the Worker of this repository and for tests: they run what is shipped. What
+ * was written from the same versions by the same rules stays, because every start asks for it.
+ */
+export async function buildSdks(folder = join(root, 'build/sdk')): Promise<void> {
 	mkdirSync(folder, { recursive: true });
+	const rules = createHash('sha256')
+		.update(readFileSync(import.meta.filename))
+		.digest('hex')
+		.slice(0, 16);
 	const builds = Object.entries(sdks).map(async ([name, { module, client }]) => {
+		const file = join(folder, `${name}.js`);
+		const mark = `// ${module} ${readVersion(module)}, rules ${rules}\n`;
+		if (existsSync(file) && readFileSync(file, 'utf8').startsWith(mark)) return;
 		const { outputFiles } = await build({
 			stdin: { contents: `export { ${client} } from '${module}';`, resolveDir: root },
 			...copyOptions,
 			write: false,
 			logLevel: 'warning',
 		});
-		for (const { contents } of outputFiles) writeChanged(join(folder, `${name}.js`), contents);
+		for (const { text } of outputFiles) writeChanged(file, Buffer.from(mark + text));
 	});
 	await Promise.all(builds);
+}
+
+const manifest = v.object({ version: v.string() });
+
+/** Returns the version of the package that a module is in. */
+function readVersion(module: string): string {
+	const file = join(root, 'node_modules', dirname(module), 'package.json');
+	return v.parse(manifest, JSON.parse(readFileSync(file, 'utf8'))).version;
 }
 
 /** Leaves out of a bundle what is unused of the SDKs. In its place stand functions that return nothing. */
