@@ -289,6 +289,8 @@ describe('a ledger', () => {
 	});
 
 	test('that does not answer is not waited for by a run that is stopped', async () => {
+		// Time stands still: what waits for its end waits for ever.
+		useFakeTime();
 		const { owner } = createLedger(() => new Promise(() => {}));
 		await withMeter({ owner }, async (meter, store) => {
 			const stop = new AbortController();
