@@ -126,6 +126,9 @@ export function createFailure(kind: ToolFailure['kind'], message: string): { ok:
 	return { ok: false, error: { kind, message } };
 }
 
+/** The reason of every signal whose call is over. To make one takes longer than many a tool. */
+const over = new DOMException('The call is over.', 'AbortError');
+
 /**
  * Waits for the work, but not longer than its time limit. The signal for the work aborts with the caller's signal and
  * at the end of the time limit.
@@ -154,7 +157,7 @@ export async function limitTime(
 		if (timer !== undefined) clearTimeout(timer);
 		outer?.removeEventListener('abort', onAbort);
 		// Tells a tool that is still running to stop.
-		own.abort();
+		own.abort(over);
 	}
 }
 

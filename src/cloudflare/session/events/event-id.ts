@@ -26,7 +26,8 @@ export interface EventId {
 	readonly ends: number;
 }
 
-const order = ['run', 'turn', 'restarts', 'items', 'notes', 'reasoning', 'text', 'starts', 'input', 'ends'] as const;
+/** The numbers of an id as it is sent. */
+const idNumbers = 10;
 const ended = 'end';
 
 /** Returns the id of a reader that has seen nothing of a run. */
@@ -42,7 +43,8 @@ export function isEnd({ turn }: EventId): boolean {
 /** Returns the id as it is sent. */
 export function formatEventId(id: EventId): string {
 	if (isEnd(id)) return `${id.run}.${ended}`;
-	return order.map((field) => id[field]).join('.');
+	const { run, turn, restarts, items, notes, reasoning, text, starts, input, ends } = id;
+	return `${run}.${turn}.${restarts}.${items}.${notes}.${reasoning}.${text}.${starts}.${input}.${ends}`;
 }
 
 /** Reads a `Last-Event-ID`. Throws `invalid_request` for a text that is no id of ours. */
@@ -50,7 +52,7 @@ export function parseEventId(text: string): EventId {
 	const [first = '', ...rest] = text.trim().split('.');
 	const fields = rest.join('.') === ended ? [first, '-1', ...Array<string>(8).fill('0')] : [first, ...rest];
 	const numbers = fields.map((field) => (/^(-1|\d{1,15})$/.test(field) ? Number(field) : Number.NaN));
-	if (numbers.length !== order.length || numbers.some(Number.isNaN) || numbers.slice(2).some((n) => n < 0))
+	if (numbers.length !== idNumbers || numbers.some(Number.isNaN) || numbers.slice(2).some((n) => n < 0))
 		throw createNoSuchEvent();
 	const [run = 0, turn = 0, restarts = 0, items = 0, notes = 0, ...pieces] = numbers;
 	const [reasoning = 0, characters = 0, starts = 0, input = 0, ends = 0] = pieces;
