@@ -13,7 +13,7 @@ const faultOfStatement = /SQLITE_(CONSTRAINT|ERROR|MISMATCH|MISUSE|RANGE|TOOBIG)
 /** The storage of an object, as far as a session uses it. */
 export type Storage = Pick<
 	DurableObjectStorage,
-	'transactionSync' | 'getAlarm' | 'setAlarm' | 'deleteAlarm' | 'sync'
+	'transactionSync' | 'getAlarm' | 'setAlarm' | 'deleteAlarm' | 'sync' | 'deleteAll'
 > & {
 	readonly sql: Sql;
 };
@@ -45,6 +45,7 @@ export function guardStorage(storage: Storage): Storage {
 		setAlarm: (at) => eventually(() => storage.setAlarm(at)),
 		deleteAlarm: () => eventually(() => storage.deleteAlarm()),
 		sync: () => eventually(() => storage.sync()),
+		deleteAll: () => eventually(() => storage.deleteAll()),
 	};
 }
 

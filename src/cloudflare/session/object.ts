@@ -76,7 +76,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		this.#access = access;
 		this.#gate = new Gate({ id, store, runner, access, runtime, config });
 		this.#inbox = new Inbox(store, runner, runtime.agents);
-		this.#life = new ObjectLife({ storage: ctx.storage, store, runner, access });
+		this.#life = new ObjectLife({ store, runner, access });
 	}
 
 	create(create: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>> {

@@ -340,6 +340,7 @@ describe('approval', () => {
 		await runInDurableObject(readObject(id), (_, { storage }) =>
 			storage.sql.exec('UPDATE run SET ended_at = ended_at - 1000'),
 		);
+		await restart(id);
 		const late = await submit(id, [{ id: 'a', approve: true }]);
 		expect(late.status).toBe(409);
 		expect(await late.json()).toMatchObject({ error: { message: expect.stringContaining('too long ago') } });

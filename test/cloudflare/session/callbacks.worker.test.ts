@@ -211,8 +211,9 @@ describe('a callback that is not delivered', () => {
 			storage.sql.exec('UPDATE session SET expires_after = 1000');
 			storage.sql.exec('UPDATE run SET ended_at = ended_at - 1000');
 			storage.sql.exec('UPDATE queue SET created_at = created_at - 1000');
-			return storage.setAlarm(Date.now());
 		});
+		await restart(sessionId);
+		await runDurableObjectAlarm(readObject(sessionId));
 		await expect.poll(async () => (await received()).length).toBe(1);
 		expect(JSON.parse((await received())[0]?.body ?? '')).toMatchObject({ type: 'run.cancelled', data: { runId } });
 		await expect.poll(async () => (await request(`/v1/sessions/${sessionId}`)).status).toBe(404);
@@ -226,6 +227,7 @@ describe('a callback that is not delivered', () => {
 		await runInDurableObject(readObject(sessionId), (_, { storage }) =>
 			storage.sql.exec('UPDATE session SET expires_after = 1').toArray(),
 		);
+		await restart(sessionId);
 		await runDurableObjectAlarm(readObject(sessionId));
 		expect((await request(`/v1/sessions/${sessionId}`)).status).toBe(200);
 		await laterAt(sessionId);

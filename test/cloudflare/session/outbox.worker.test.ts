@@ -243,6 +243,7 @@ describe('the list of sessions', () => {
 			await runInDurableObject(readObject(id), (_, { storage }) =>
 				storage.sql.exec('UPDATE session SET listed_at = listed_at - 60000').toArray(),
 			);
+			await restart(id);
 			await allEvents(await send(id, 'later'));
 			await expect.poll(() => touch.mock.calls.length).toBe(1);
 		} finally {

@@ -123,6 +123,8 @@ describe('a session whose alarm failed, and could not be set again', () => {
 				.exec('UPDATE session SET created_at = created_at - 3600001, listed_at = listed_at - 3600001')
 				.toArray();
 		});
+		// The object reads its session again once it has written it.
+		await request(`/v1/sessions/${id}`, { budget: { tokens: 1_000 } }, {}, 'PATCH');
 		await loseAlarm(id);
 		await before(id);
 		expect((await readState(id)).status).toBe('idle');

@@ -3,14 +3,13 @@ import { type RpcResult, toRpcResult } from '../../objects/result.ts';
 import type { Caller } from '../../objects/session-api.ts';
 import type { TokenScope } from '../../wire/token.ts';
 import { toPauseMs } from '../run/next.ts';
-import { type Emptiable, runInBackground } from '../run/owner.ts';
+import { runInBackground } from '../run/owner.ts';
 import type { Runner } from '../run/runner.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Access, Pass } from './access.ts';
 
 /** What a life of a session's object is made of. */
 interface LifeOptions {
-	readonly storage: Emptiable;
 	readonly store: SessionStore;
 	readonly runner: Runner;
 	readonly access: Access;
@@ -50,10 +49,10 @@ export class ObjectLife {
 
 	/** Stops what runs and removes the session. Nobody may enter meanwhile. */
 	async remove(): Promise<void> {
-		const { access, runner, storage } = this.#options;
+		const { access, runner } = this.#options;
 		access.isClosed = true;
 		try {
-			await runner.remove(storage);
+			await runner.remove();
 		} finally {
 			access.isClosed = false;
 		}
@@ -61,13 +60,13 @@ export class ObjectLife {
 
 	/** Does what the alarm is for. It comes again if that fails. */
 	async handleAlarm(): Promise<void> {
-		const { runner, store, storage } = this.#options;
+		const { runner, store } = this.#options;
 		store.alarm.noteGone();
 		try {
 			this.#wake();
 			const { action } = await runner.handleAlarm();
 			if (action.type === 'remove') await this.remove();
-			if (action.type === 'clear') await runner.owner.outbox.sendRest(storage);
+			if (action.type === 'clear') await runner.owner.outbox.sendRest();
 		} catch (cause) {
 			// An alarm that throws is tried a few times only; this one has to come again.
 			log('error', 'session.alarm_failed', toFailureFields(cause));

@@ -72,9 +72,6 @@ export function runInBackground(work: () => Promise<void>): void {
 	}
 }
 
-/** The object's storage, with all its tables. */
-export type Emptiable = Pick<DurableObjectStorage, 'deleteAll'>;
-
 /** An object that a session tells something. */
 type Receiver = 'ledger' | 'directory' | 'bucket';
 
@@ -112,12 +109,12 @@ export class Outbox {
 	}
 
 	/** Delivers the rest of a session that was removed. Once that is told, nothing stays in the object's storage. */
-	async sendRest(storage: Emptiable): Promise<void> {
+	async sendRest(): Promise<void> {
 		await this.send();
 		if (this.#store.exists()) return;
 		if (!this.isEmpty) return this.#store.alarm.set(this.#store.outbox.nextAt());
 		await this.#store.alarm.set(undefined);
-		await storage.deleteAll();
+		await this.#store.clear();
 	}
 
 	/** Sends to one receiver, so that nobody who waits for the ledger waits for the list. */

@@ -12,12 +12,13 @@ import { logThrown } from '../../log.ts';
 import type { Limit } from '../../objects/budget.ts';
 import { RunLog } from '../events/log.ts';
 import type { SessionFiles } from '../files/session-files.ts';
-import { listAnswers, listApprovedCalls, listQuestions } from '../store/calls.ts';
+import { findOpenCalls, listAnswers, listApprovedCalls, listQuestions } from '../store/calls.ts';
 import { InboundContext } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/messages.ts';
 import { limitOutput, type RunRecord } from '../store/runs.ts';
+import type { SessionRecord } from '../store/session-row.ts';
 import { createRunState } from '../store/state.ts';
-import type { SessionRecord, SessionStore } from '../store/store.ts';
+import type { SessionStore } from '../store/store.ts';
 import type { OwnerLedger } from './lease.ts';
 import { createToolLoader } from './load-tools.ts';
 import { closeAccount, createSessionMeter, readBudgetState } from './meter.ts';
@@ -53,6 +54,7 @@ export function prepareRun(
 	const counter = new RunCounter(taken.events);
 	const history = readHistory(store, options);
 	const inbound = new InboundContext(history, owner);
+	const open = findOpenCalls(store);
 	return {
 		store,
 		record,
@@ -75,9 +77,9 @@ export function prepareRun(
 			},
 			skillContext: () => inbound.current,
 			stopAfter: record.stopAfter,
-			approved: listApprovedCalls(store),
-			asked: listQuestions(store),
-			answers: listAnswers(store),
+			approved: listApprovedCalls(open),
+			asked: listQuestions(open),
+			answers: listAnswers(open),
 			takenIds: store.calls.listAskedIds(),
 		},
 		history: history.map(({ message }) => message),

@@ -15,7 +15,7 @@ import { readBudgetState } from './meter.ts';
 import { RunCounter, reportLostRun, reportRun } from './metrics.ts';
 import { Alarm, alarmAgainMs, decideNext, type Life, type Next, readFacts } from './next.ts';
 import { OutsideCalls } from './outside-calls.ts';
-import { type Emptiable, Owner, runInBackground } from './owner.ts';
+import { Owner, runInBackground } from './owner.ts';
 import { createChatOptions, findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
 import { carryOut, createPastRun, createUnbegunRun, type LiveRun, type Work } from './run.ts';
 
@@ -121,14 +121,14 @@ export class Runner {
 	}
 
 	/** Stops what runs, removes everything, and tells others what they are still owed. */
-	async remove(storage: Emptiable): Promise<void> {
+	async remove(): Promise<void> {
 		this.outside.stop();
 		await this.cancel();
 		void this.#connections.close();
 		// Set before it is needed: nobody else comes back for what a removed session owes.
 		await this.#store.alarm.set(Date.now() + alarmAgainMs);
 		this.#store.erase(Date.now());
-		await this.owner.outbox.sendRest(storage);
+		await this.owner.outbox.sendRest();
 	}
 
 	/**

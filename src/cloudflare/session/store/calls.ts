@@ -120,11 +120,10 @@ export function findPending(store: Rows): Pending {
 	const event = restoreText(last, findLastReply(records, run.n));
 	const asked = event.type === 'awaiting' ? event : last;
 	const open = new Set(listOpenCalls(turn).map(({ id }) => id));
-	const allowed = new Set(listApprovedCalls(store));
+	const openCalls = findOpenCalls(store);
+	const allowed = new Set(listApprovedCalls(openCalls));
 	const calls = asked.toolCalls?.filter(({ id, kind }) => open.has(id) && !(kind === 'approval' && allowed.has(id)));
-	const asking = findOpenCalls(store).find(
-		({ call, noted }) => call.id === asked.question?.callId && noted?.resume !== undefined,
-	);
+	const asking = openCalls.find(({ call, noted }) => call.id === asked.question?.callId && noted?.resume !== undefined);
 	return { turn, question: asked.question, asking: asking?.call, calls, askedAt: run.endedAt ?? 0 };
 }
 
@@ -142,20 +141,18 @@ export function findOpenCalls(store: Rows): readonly OpenCall[] {
 }
 
 /** Lists the ids of open calls that a person has allowed with just these arguments. */
-export function listApprovedCalls(store: Rows): readonly string[] {
-	return findOpenCalls(store).flatMap(({ call, noted }) =>
-		noted === undefined || noted.state === 'asked' ? [] : [call.id],
-	);
+export function listApprovedCalls(open: readonly OpenCall[]): readonly string[] {
+	return open.flatMap(({ call, noted }) => (noted === undefined || noted.state === 'asked' ? [] : [call.id]));
 }
 
 /** Lists the questions that open calls have asked. */
-export function listQuestions(store: Rows): readonly Question[] {
-	return findOpenCalls(store).flatMap(({ noted }) => noted?.question ?? []);
+export function listQuestions(open: readonly OpenCall[]): readonly Question[] {
+	return open.flatMap(({ noted }) => noted?.question ?? []);
 }
 
 /** Lists the answers that the tools of open calls have not taken yet. */
-export function listAnswers(store: Rows): readonly QuestionAnswer[] {
-	return findOpenCalls(store).flatMap(({ call: { id: callId }, noted }) =>
+export function listAnswers(open: readonly OpenCall[]): readonly QuestionAnswer[] {
+	return open.flatMap(({ call: { id: callId }, noted }) =>
 		noted?.state === 'answered' ? [{ callId, text: noted.answer ?? '', resume: noted.resume?.value }] : [],
 	);
 }

@@ -1,7 +1,7 @@
 import { cutOutput, type Message, type SideEvent, type Turn } from '../../../core/chat/index.ts';
-import type { Sql } from '../../objects/migrate.ts';
 import { splitRows } from '../../objects/storage.ts';
 import type { Inbound } from './inbound.ts';
+import type { RememberingSql } from './remember.ts';
 
 /** The distance between the places of two messages. A turn may have one call less than that. */
 export const messageStride = 65_536;
@@ -58,10 +58,15 @@ const restated = 2;
 
 /** The conversation. A message costs one row, however many deltas it came in. */
 export class MessageRows {
-	readonly #sql: Sql;
+	readonly #sql: RememberingSql;
+	readonly #lastPlace: () => number;
 
-	constructor(sql: Sql) {
+	constructor(sql: RememberingSql) {
 		this.#sql = sql;
+		this.#lastPlace = sql.remember(
+			'message',
+			() => sql.exec<{ seq: number }>('SELECT COALESCE(MAX(seq), 0) AS seq FROM message').one().seq,
+		);
 	}
 
 	/** Stores a message and returns its place. A tool result that is too long for a model is also kept whole. */
@@ -213,10 +218,6 @@ export class MessageRows {
 				...[seq, part, run, stored, text, part === 0 ? (body.inbound?.messageId ?? null) : null, createdAt],
 			);
 		}
-	}
-
-	#lastPlace(): number {
-		return this.#sql.exec<{ seq: number }>('SELECT COALESCE(MAX(seq), 0) AS seq FROM message').one().seq;
 	}
 
 	#placeOfResult(callId: string, last: number): number {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Amount } from '../../objects/budget.ts';
-import type { Sql } from '../../objects/migrate.ts';
+import type { RememberingSql } from './remember.ts';
 
 const amount = { tokens: v.number(), usd: v.number() };
 
@@ -36,12 +36,17 @@ const longestRetryMs = 600_000;
 
 /** Messages to other objects that were not delivered yet. They outlive the session. */
 export class OutboxRows {
-	readonly #sql: Sql;
+	readonly #sql: RememberingSql;
+	readonly #nextAt: () => number | undefined;
 	/** Keys that this life of the object is writing to the bucket. */
 	readonly #written = new Set<string>();
 
-	constructor(sql: Sql) {
+	constructor(sql: RememberingSql) {
 		this.#sql = sql;
+		this.#nextAt = sql.remember(
+			'outbox',
+			() => sql.exec<{ at: number | null }>('SELECT MIN(due_at) AS at FROM outbox').one().at ?? undefined,
+		);
 	}
 
 	/** Stores what the calls of a lease cost. */
@@ -90,6 +95,7 @@ export class OutboxRows {
 
 	/** Lists the messages that are due, oldest first. */
 	listDue(now: number): Outgoing[] {
+		if (this.#nextAt() === undefined) return [];
 		type Row = { id: string; body: string; failed: number };
 		const rows = this.#sql.exec<Row>('SELECT id, body, failed FROM outbox WHERE due_at <= ? ORDER BY due_at', now);
 		const due = rows.toArray().map((row) => ({ ...row, message: v.parse(message, JSON.parse(row.body)) }));
@@ -98,7 +104,7 @@ export class OutboxRows {
 
 	/** Returns when the next one is due; nothing if there is none. */
 	nextAt(): number | undefined {
-		return this.#sql.exec<{ at: number | null }>('SELECT MIN(due_at) AS at FROM outbox').one().at ?? undefined;
+		return this.#nextAt();
 	}
 
 	/** Stores that an attempt failed: each pause is twice the one before. An attempt before its time changes nothing. */
@@ -150,10 +156,12 @@ export interface Callback {
  * write is needed.
  */
 export class CallbackRows {
-	readonly #sql: Sql;
+	readonly #sql: RememberingSql;
+	readonly #hasAny: () => boolean;
 
-	constructor(sql: Sql) {
+	constructor(sql: RememberingSql) {
 		this.#sql = sql;
+		this.#hasAny = sql.remember('callback', () => sql.exec('SELECT 1 FROM callback LIMIT 1').toArray().length > 0);
 	}
 
 	add({ url, run, runId }: Pick<Callback, 'url' | 'run' | 'runId'>): void {
@@ -165,6 +173,7 @@ export class CallbackRows {
 
 	/** Lists the callbacks to send now, oldest first. */
 	listDue(now: number, most: number): Callback[] {
+		if (!this.#hasAny()) return [];
 		type Row = { id: string; run: number; run_id: string; url: string; failed: number };
 		const rows = this.#sql.exec<Row>(`SELECT callback.* ${ended} AND due_at <= ? ORDER BY due_at LIMIT ?`, now, most);
 		return rows.toArray().map(({ run_id: runId, id, run, url, failed }) => ({ id, run, runId, url, failed }));
@@ -172,6 +181,7 @@ export class CallbackRows {
 
 	/** Returns when the next one is due; nothing if no run that has ended has one. */
 	nextAt(): number | undefined {
+		if (!this.#hasAny()) return undefined;
 		return this.#sql.exec<{ at: number | null }>(`SELECT MIN(due_at) AS at ${ended}`).one().at ?? undefined;
 	}
 

@@ -3,6 +3,7 @@ import type { Sql } from '../../objects/migrate.ts';
 import type { Once } from '../../objects/session-api.ts';
 import { splitRows } from '../../objects/storage.ts';
 import type { Inbound } from './inbound.ts';
+import type { RememberingSql } from './remember.ts';
 
 /** How long a webhook is remembered, and a request that its client may send again, in milliseconds. */
 const keptMs = 30 * 86_400_000;
@@ -95,12 +96,20 @@ export interface Waiting {
 
 /** Messages that came during a run, in order. Whoever sends one again under its key gets the run that it begins. */
 export class QueueRows {
-	readonly #sql: Sql;
+	readonly #sql: RememberingSql;
 	readonly #deliveries: DeliveryRows;
+	readonly #about: () => { readonly size: number; readonly at: number | null };
 
-	constructor(sql: Sql, deliveries: DeliveryRows) {
+	constructor(sql: RememberingSql, deliveries: DeliveryRows) {
 		this.#sql = sql;
 		this.#deliveries = deliveries;
+		this.#about = sql.remember('queue', () =>
+			sql
+				.exec<{ size: number; at: number | null }>(
+					'SELECT COUNT(DISTINCT id) AS size, MAX(created_at) AS at FROM queue',
+				)
+				.one(),
+		);
 	}
 
 	/** Stores a message that waits for its run, or with `steers` for the current run to take it up. */
@@ -152,12 +161,12 @@ export class QueueRows {
 	}
 
 	get size(): number {
-		return this.#sql.exec<{ size: number }>('SELECT COUNT(DISTINCT id) AS size FROM queue').one().size;
+		return this.#about().size;
 	}
 
 	/** Returns when the newest message came or was edited. */
 	newestAt(): number | undefined {
-		return this.#sql.exec<{ at: number | null }>('SELECT MAX(created_at) AS at FROM queue').one().at ?? undefined;
+		return this.#about().at ?? undefined;
 	}
 
 	/** Takes a message out of the queue, for a run. */
@@ -188,6 +197,7 @@ export class QueueRows {
 	}
 
 	#read(where: string, ...values: number[]): Waiting[] {
+		if (this.size === 0) return [];
 		type Row = { id: number; body: string };
 		const bodies = new Map<number, string>();
 		for (const { id, body } of this.#sql.exec<Row>(

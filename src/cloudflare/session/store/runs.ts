@@ -1,8 +1,8 @@
 import type { ChatOptions, Message, RunEvent, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
 import { findJson } from '../../../core/chat/output.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import type { Sql } from '../../objects/migrate.ts';
 import type { RunTerms } from '../../wire/protocols/client-terms.ts';
+import type { RememberingSql } from './remember.ts';
 import type { RunStatus } from './status.ts';
 
 export interface RunRecord {
@@ -84,10 +84,15 @@ export type NewRun = Pick<
 
 /** The runs of a session: one row each. */
 export class RunRows {
-	readonly #sql: Sql;
+	readonly #sql: RememberingSql;
+	readonly #newest: () => RunRecord | undefined;
 
-	constructor(sql: Sql) {
+	constructor(sql: RememberingSql) {
 		this.#sql = sql;
+		this.#newest = sql.remember('run', () => {
+			const [row] = sql.exec<Row>('SELECT * FROM run ORDER BY n DESC LIMIT 1').toArray();
+			return row && toRecord(row);
+		});
 	}
 
 	begin(run: NewRun): RunRecord {
@@ -118,8 +123,9 @@ export class RunRows {
 	 * any more.
 	 */
 	assertOpen({ n, boot, attempt }: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): void {
-		const isOpen = "SELECT 1 FROM run WHERE n = ? AND boot = ? AND attempt = ? AND status = 'running'";
-		if (this.#sql.exec(isOpen, n, boot, attempt).toArray().length > 0) return;
+		const newest = this.#newest();
+		const isNewest = newest?.n === n && newest.boot === boot && newest.attempt === attempt;
+		if (isNewest && newest.status === 'running') return;
 		throw new RunletError('interrupted', 'This run is over: nothing more is stored of it.');
 	}
 
@@ -141,9 +147,11 @@ export class RunRows {
 
 	/** Returns the run of a number, or else the newest. */
 	get(n?: number): RunRecord | undefined {
-		const where = n === undefined ? 'ORDER BY n DESC LIMIT 1' : 'WHERE n = ?';
-		const row = this.#sql.exec<Row>(`SELECT * FROM run ${where}`, ...(n === undefined ? [] : [n])).toArray()[0];
-		return row === undefined ? undefined : toRecord(row);
+		const newest = this.#newest();
+		if (n === undefined || newest === undefined || n >= newest.n)
+			return n === undefined || n === newest?.n ? newest : undefined;
+		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE n = ?', n).toArray();
+		return row && toRecord(row);
 	}
 
 	/** Returns the oldest run after a number. */

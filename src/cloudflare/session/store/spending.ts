@@ -1,6 +1,6 @@
 import { roundDollars } from '../../../core/chat/usage.ts';
-import { type Amount, minus } from '../../objects/budget.ts';
-import type { Sql } from '../../objects/migrate.ts';
+import { type Amount, minus, nothing } from '../../objects/budget.ts';
+import type { RememberingSql } from './remember.ts';
 
 /** A request to a model and its cost. */
 export interface Charge {
@@ -29,17 +29,21 @@ export interface Estimate {
 
 /** What the session spends: one row for each request to a model, with the sum up to it. There is one request at a time. */
 export class SpendingRows {
-	readonly #sql: Sql;
+	readonly #sql: RememberingSql;
+	readonly #last: () => (Row & Totals) | undefined;
 
-	constructor(sql: Sql) {
+	constructor(sql: RememberingSql) {
 		this.#sql = sql;
+		this.#last = sql.remember(
+			'spending',
+			() => sql.exec<Row & Totals>('SELECT * FROM spending ORDER BY call DESC LIMIT 1').toArray()[0],
+		);
 	}
 
 	/** Sets an amount aside for a request. Without a lease it begins one. */
 	reserve({ run, model, amount, owed, estimate, ...given }: NewCharge, at: number): Charge {
 		const { tokens, usd } = amount;
-		const { last } = this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(call), 0) AS last FROM spending').one();
-		const call = last + 1;
+		const call = (this.#last()?.call ?? 0) + 1;
 		const { lease = call } = given;
 		const total = this.total();
 		this.#sql.exec(
@@ -54,7 +58,7 @@ export class SpendingRows {
 
 	/** Returns the current request, which is not settled yet. */
 	open(): Charge | undefined {
-		const [row] = this.#sql.exec<Row>('SELECT * FROM spending ORDER BY call DESC LIMIT 1').toArray();
+		const row = this.#last();
 		return row === undefined || row.settled === 1 ? undefined : toCharge(row);
 	}
 
@@ -72,7 +76,7 @@ export class SpendingRows {
 
 	/** Ends the lease of a run whose requests are all settled. Returns its last request, if there was a lease to end. */
 	endLease(run: number): Charge | undefined {
-		const [row] = this.#sql.exec<Row>('SELECT * FROM spending ORDER BY call DESC LIMIT 1').toArray();
+		const row = this.#last();
 		if (row === undefined || row.run !== run || row.settled === 0 || row.owed === 0) return undefined;
 		this.#sql.exec('UPDATE spending SET owed = 0 WHERE call = ?', row.call);
 		return toCharge(row);
@@ -112,16 +116,16 @@ export class SpendingRows {
 
 	/** Returns what was spent until now. */
 	total(): Amount {
-		type Total = { tokens: number; usd: number };
-		const [row] = this.#sql
-			.exec<Total>('SELECT total_tokens AS tokens, total_usd AS usd FROM spending ORDER BY call DESC LIMIT 1')
-			.toArray();
-		return row ?? { tokens: 0, usd: 0 };
+		const row = this.#last();
+		return row === undefined ? nothing : { tokens: row.total_tokens, usd: row.total_usd };
 	}
 }
 
 /** A request that is about to be made. */
 export type NewCharge = Omit<Charge, 'call' | 'lease'> & Partial<Pick<Charge, 'lease'>>;
+
+/** The sums up to a request. */
+type Totals = { total_tokens: number; total_usd: number };
 
 type Row = {
 	call: number;

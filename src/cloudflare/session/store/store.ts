@@ -9,34 +9,22 @@ import { StoredAlarm } from './alarm.ts';
 import { CallRows } from './calls.ts';
 import { type MessageRecord, MessageRows, messageStride } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
+import { type RememberingStorage, rememberReads } from './remember.ts';
 import { DeliveryRows, QueueRows } from './requests.ts';
 import { RunRows } from './runs.ts';
 import { schema } from './schema.ts';
+import { createSessionReader, type SessionRecord, type SessionRow } from './session-row.ts';
 import { SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
 import { TokenRows } from './tokens.ts';
 import { WorkspaceRows } from './workspace.ts';
 
-/** A session as it is stored. */
-export interface SessionRecord {
-	readonly id: string;
-	readonly agent: string;
-	/** Who it belongs to. */
-	readonly owner: string;
-	/** The session's model; the agent's if missing. */
-	readonly model?: string;
-	readonly metadata?: Readonly<Record<string, string>>;
-	/** What it may spend; the agent's budget if missing. */
-	readonly budget?: Limit;
-	/** How long after its last activity it is removed, in milliseconds; the agent's time if missing. */
-	readonly expiresAfterMs?: number;
-	/** Tools that its client carries out, in addition to the agent's. */
-	readonly clientTools?: readonly ClientTool[];
-	/** The beginning of its first message, once there is one. */
-	readonly title?: string;
-	/** Milliseconds since 1970, as every time here. */
-	readonly createdAt: number;
+/** The storage of the object, and what this life of the object knows of it. */
+interface Own extends RememberingStorage {
+	readonly alarm: StoredAlarm;
+	readonly version: () => number;
+	readonly session: () => SessionRow | undefined;
 }
 
 /**
@@ -55,12 +43,13 @@ export class SessionStore {
 	readonly outbox: OutboxRows;
 	readonly state: StateRows;
 	readonly workspace: WorkspaceRows;
-	readonly #storage: Storage & { readonly alarm: StoredAlarm };
+	readonly #storage: Own;
 
 	constructor(given: Storage) {
-		const storage = guardStorage(given);
+		const storage = rememberReads(guardStorage(given));
 		const { sql } = storage;
-		this.#storage = { ...storage, alarm: new StoredAlarm(storage) };
+		const version = sql.remember('schema_version', () => readVersion(sql));
+		this.#storage = { ...storage, alarm: new StoredAlarm(storage), version, session: createSessionReader(sql) };
 		this.messages = new MessageRows(sql);
 		this.runs = new RunRows(sql);
 		this.calls = new CallRows(sql);
@@ -79,6 +68,11 @@ export class SessionStore {
 		if (this.hasTables) this.transaction(() => migrate(this.#storage.sql, schema));
 	}
 
+	/** Removes everything, the tables too. */
+	clear(): Promise<void> {
+		return this.#storage.deleteAll();
+	}
+
 	/** Resolves when everything that was written is durable. */
 	sync(): Promise<void> {
 		return this.#storage.sync();
@@ -91,12 +85,12 @@ export class SessionStore {
 
 	/** Returns whether a session is stored here. Creates nothing. */
 	exists(): boolean {
-		return this.hasTables && this.#storage.sql.exec('SELECT 1 FROM session').toArray().length > 0;
+		return this.hasTables && this.#storage.session() !== undefined;
 	}
 
 	/** Whether there are tables: those of a session, or of what a removed one has to deliver. */
 	get hasTables(): boolean {
-		return readVersion(this.#storage.sql) > 0;
+		return this.#storage.version() > 0;
 	}
 
 	/** Removes everything but the outbox, to which it adds that the session is gone. */
@@ -121,8 +115,7 @@ export class SessionStore {
 
 	/** When the owner's list was last told that the session is active. */
 	get listedAt(): number | undefined {
-		type Row = { listed_at: number | null };
-		return this.#storage.sql.exec<Row>('SELECT listed_at FROM session').one().listed_at ?? undefined;
+		return this.#row.listedAt;
 	}
 
 	/** Stores that messages were delivered. */
@@ -163,32 +156,13 @@ export class SessionStore {
 
 	/** Throws the error of an unknown session where it was deleted while a caller waited. */
 	session(): SessionRecord {
-		type Row = {
-			id: string;
-			agent: string;
-			owner: string;
-			model: string | null;
-			metadata: string | null;
-			budget: string | null;
-			expires_after: number | null;
-			client_tools: string | null;
-			title: string | null;
-			created_at: number;
-		};
-		const [row] = this.#storage.sql.exec<Row>('SELECT * FROM session').toArray();
+		return this.#row.record;
+	}
+
+	get #row(): SessionRow {
+		const row = this.#storage.session();
 		if (row === undefined) throw noSuchSession();
-		return {
-			id: row.id,
-			agent: row.agent,
-			owner: row.owner,
-			model: row.model ?? undefined,
-			metadata: row.metadata === null ? undefined : JSON.parse(row.metadata),
-			budget: row.budget === null ? undefined : JSON.parse(row.budget),
-			expiresAfterMs: row.expires_after ?? undefined,
-			clientTools: row.client_tools === null ? undefined : JSON.parse(row.client_tools),
-			title: row.title ?? undefined,
-			createdAt: row.created_at,
-		};
+		return row;
 	}
 
 	/** What its keys in the bucket begin with. A session that is created again under its id has another. */
@@ -216,8 +190,7 @@ export class SessionStore {
 
 	/** The key that signs the session's tokens; missing until the first one is made. */
 	get tokenKey(): string | undefined {
-		type Row = { token_key: string | null };
-		return this.#storage.sql.exec<Row>('SELECT token_key FROM session').one().token_key ?? undefined;
+		return this.#row.tokenKey;
 	}
 
 	/** Returns the key that signs the session's tokens. Creates it for the first one. */
@@ -245,7 +218,7 @@ export class SessionStore {
 
 	/** The place of the newest summary. A model is sent the conversation from there on. */
 	get summary(): number {
-		return this.#storage.sql.exec<{ summary: number }>('SELECT summary FROM session').one().summary;
+		return this.#row.summary;
 	}
 
 	/** Stores a summary of everything before the newest `inFrontOf` messages. */

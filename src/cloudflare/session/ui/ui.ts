@@ -4,7 +4,7 @@ import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../wir
 import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../../wire/protocols/ui/writer.ts';
 import { replay } from '../events/replay.ts';
 import { findAskedMessage, findInput, isFromOutside, toListedId } from '../inbox/posted.ts';
-import { listApprovedCalls } from '../store/calls.ts';
+import { findOpenCalls, listApprovedCalls } from '../store/calls.ts';
 import { readAttachments } from '../store/inbound.ts';
 import { type MessageRecord, messageStride } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
@@ -79,7 +79,7 @@ function findAnswer(store: SessionStore, runs: readonly number[]): UiMessage | u
 	const run = store.runs.get();
 	if (run?.n !== last || run.status !== 'awaiting_tools') return toUiMessage(written);
 	const message = toUiMessage([...written, ...writer.writeAnswers(findEarlyAnswers(store, run))]);
-	return message && withAllowed(message, listApprovedCalls(store));
+	return message && withAllowed(message, listApprovedCalls(findOpenCalls(store)));
 }
 
 /**

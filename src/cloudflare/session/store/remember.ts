@@ -1,0 +1,67 @@
+import type { Sql } from '../../objects/migrate.ts';
+import type { Storage } from '../../objects/storage.ts';
+
+/** The storage of an object that remembers what it has read of its tables. */
+export interface RememberingSql extends Sql {
+	/**
+	 * Makes a reader of a table that reads again only after the table was written, or a transaction was rolled back. It is
+	 * for small values: they stay in memory. Nobody else writes the tables of a Durable Object.
+	 */
+	remember<T>(table: string, read: () => T): () => T;
+}
+
+/** A storage whose readers are told of what it writes. */
+export interface RememberingStorage extends Storage {
+	readonly sql: RememberingSql;
+}
+
+/** The table that a statement writes. */
+const written = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM) "?(\w+)/;
+
+/** One statement, and none behind it. */
+const isSingle = /^[^;]*;?\s*$/;
+
+/** Wraps the storage of an object so that what was read need not be read again until it changes. */
+export function rememberReads(storage: Storage): RememberingStorage {
+	/** How often each table was written, and how often all that was read was forgotten. */
+	const writes = new Map<string, number>();
+	let forgotten = 0;
+	const count = (table: string): number => forgotten + (writes.get(table) ?? 0);
+	const note = (query: string): void => {
+		if (/^\s*SELECT\b/.test(query)) return;
+		const table = isSingle.test(query) ? written.exec(query)?.[1] : undefined;
+		if (table === undefined) forgotten++;
+		else writes.set(table, (writes.get(table) ?? 0) + 1);
+	};
+	/** What fails is undone, and what was read meanwhile may never have been. */
+	const forgetIfItFails = <T>(work: () => T): T => {
+		try {
+			return work();
+		} catch (cause) {
+			forgotten++;
+			throw cause;
+		}
+	};
+	return {
+		...storage,
+		sql: {
+			exec: (query, ...values) => {
+				note(query);
+				return forgetIfItFails(() => storage.sql.exec(query, ...values));
+			},
+			remember: (table, read) => {
+				let known: { readonly at: number; readonly value: ReturnType<typeof read> } | undefined;
+				return () => {
+					const at = count(table);
+					if (known?.at !== at) known = { at, value: read() };
+					return known.value;
+				};
+			},
+		},
+		transactionSync: (work) => forgetIfItFails(() => storage.transactionSync(work)),
+		deleteAll: () => {
+			forgotten++;
+			return storage.deleteAll().finally(() => forgotten++);
+		},
+	};
+}

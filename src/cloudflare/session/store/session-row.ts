@@ -1,0 +1,76 @@
+import type { Limit } from '../../objects/budget.ts';
+import type { ClientTool } from '../../wire/protocols/client-terms.ts';
+import type { RememberingSql } from './remember.ts';
+
+/** A session as it is stored. */
+export interface SessionRecord {
+	readonly id: string;
+	readonly agent: string;
+	/** Who it belongs to. */
+	readonly owner: string;
+	/** The session's model; the agent's if missing. */
+	readonly model?: string;
+	readonly metadata?: Readonly<Record<string, string>>;
+	/** What it may spend; the agent's budget if missing. */
+	readonly budget?: Limit;
+	/** How long after its last activity it is removed, in milliseconds; the agent's time if missing. */
+	readonly expiresAfterMs?: number;
+	/** Tools that its client carries out, in addition to the agent's. */
+	readonly clientTools?: readonly ClientTool[];
+	/** The beginning of its first message, once there is one. */
+	readonly title?: string;
+	/** Milliseconds since 1970, as every time here. */
+	readonly createdAt: number;
+}
+
+/** The row of a session: the session, and what the store keeps beside it. */
+export interface SessionRow {
+	readonly record: SessionRecord;
+	/** When the owner's list was last told that the session is active. */
+	readonly listedAt?: number;
+	/** The key that signs the session's tokens; missing until the first one is made. */
+	readonly tokenKey?: string;
+	/** The place of the newest summary. */
+	readonly summary: number;
+}
+
+/** Makes the reader of a session's row. It gives nothing where no session is stored. */
+export function createSessionReader(sql: RememberingSql): () => SessionRow | undefined {
+	return sql.remember('session', () => {
+		const [row] = sql.exec<Row>('SELECT * FROM session').toArray();
+		return row && toSessionRow(row);
+	});
+}
+
+type Row = {
+	id: string;
+	agent: string;
+	owner: string;
+	model: string | null;
+	metadata: string | null;
+	budget: string | null;
+	expires_after: number | null;
+	client_tools: string | null;
+	title: string | null;
+	created_at: number;
+	listed_at: number | null;
+	token_key: string | null;
+	summary: number;
+};
+
+function toSessionRow(row: Row): SessionRow {
+	const record: SessionRecord = {
+		id: row.id,
+		agent: row.agent,
+		owner: row.owner,
+		model: row.model ?? undefined,
+		metadata: row.metadata === null ? undefined : JSON.parse(row.metadata),
+		budget: row.budget === null ? undefined : JSON.parse(row.budget),
+		expiresAfterMs: row.expires_after ?? undefined,
+		clientTools: row.client_tools === null ? undefined : JSON.parse(row.client_tools),
+		title: row.title ?? undefined,
+		createdAt: row.created_at,
+	};
+	const { listed_at: listedAt, token_key: tokenKey, summary } = row;
+	return { record, listedAt: listedAt ?? undefined, tokenKey: tokenKey ?? undefined, summary };
+}
