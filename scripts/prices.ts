@@ -11,8 +11,8 @@ import {
 	type ModelPrice,
 	waitForUpdate,
 } from '@pydantic/genai-prices';
-import { parseOptions } from '../src/command/options.ts';
 import { root } from './root.ts';
+import { isAsked } from './usage.ts';
 
 const usage = `npm run prices: writes the prices of models, from the package @pydantic/genai-prices
   --check             changes nothing, and fails if they are not those of the package
@@ -39,19 +39,13 @@ const kinds: Readonly<Record<string, string>> = {
 	cache_write_1h_mtok: 'hour',
 };
 
-const flag = { type: 'boolean' } as const;
-const { values } = parseOptions('npm run prices -- --help', {
-	args: process.argv.slice(2),
-	options: { check: flag, help: flag },
-});
-if (values.help) console.log(usage);
-else
+if (isAsked('npm run prices', usage, ['check']))
 	for (const [id, name] of Object.entries(files))
 		keep(join(root, 'src/core/providers/prices', `${name}.ts`), await write(id, name));
 
 /** Writes a file, or says that it is old. */
 function keep(file: string, text: string): void {
-	if (!values.check) writeFileSync(file, text);
+	if (!process.argv.includes('--check')) writeFileSync(file, text);
 	else if (readFileSync(file, 'utf8') !== text) {
 		console.error(`${file} is not what the package says: npm run prices`);
 		process.exitCode = 1;

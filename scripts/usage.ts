@@ -1,14 +1,17 @@
 import { parseOptions } from '../src/command/options.ts';
 
-/** Parses the options of a script without options. Returns false if it should only print its usage. */
-export function isAsked(command: string, usage: string): boolean {
+/** Parses the options of a script that has no others than these flags. Returns false if it should only print its usage. */
+export function isAsked(command: string, usage: string, flags: readonly string[] = []): boolean {
 	try {
-		const { values } = parseOptions(`${command} -- --help`, {
+		const { help } = parseOptions(`${command} -- --help`, {
 			args: process.argv.slice(2),
-			options: { help: { type: 'boolean', short: 'h' } },
-		});
-		if (values.help) console.log(usage);
-		return !values.help;
+			options: {
+				...Object.fromEntries(flags.map((flag) => [flag, { type: 'boolean' } as const])),
+				help: { type: 'boolean', short: 'h' } as const,
+			},
+		}).values;
+		if (help) console.log(usage);
+		return !help;
 	} catch (error) {
 		console.error(error instanceof Error ? error.message : error);
 		process.exit(2);
