@@ -98,7 +98,7 @@ export default defineConfig(({ mode }) => ({
 		// Twice the processors of a small machine: tests of servers wait half of their time.
 		maxWorkers: 4,
 		// A machine that is busy is slow, and that is no failure.
-		testTimeout: 60_000,
+		testTimeout: 240_000,
 		projects: [
 			{
 				extends: true,
@@ -129,7 +129,7 @@ export default defineConfig(({ mode }) => ({
 					name: 'e2e',
 					globalSetup: './test/pack.ts',
 					include: ['test/e2e/**/*.test.ts'],
-					testTimeout: 120_000,
+					testTimeout: 300_000,
 					hookTimeout: 300_000,
 				},
 			},
