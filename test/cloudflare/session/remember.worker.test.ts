@@ -30,8 +30,7 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => store.runs.end(store.nextRun - 1, 'cancelled', end, n),
 	(store, n) => store.messages.add(1, { role: 'user', content: String(n) }, n),
 	// Two never stand in one place.
-	(store, n) =>
-		store.summary === 0 && store.addSummary(1, { role: 'system', content: 'so far', summary: true }, n, 1),
+	(store, n) => store.summary === 0 && store.addSummary(1, { role: 'system', content: 'so far', summary: true }, n, 1),
 	(store) => store.replace(store.messages.lastTurn()),
 	(store, n) => store.spending.reserve({ run: 1, model: 'm', amount: { tokens: n, usd: n }, owed: true, estimate }, n),
 	(store, n) => store.spending.settle(store.spending.open()?.call ?? 0, { tokens: n, usd: n }, n % 2 === 0),
