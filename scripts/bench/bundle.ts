@@ -12,6 +12,7 @@ const configSchema = v.object({
 	compatibility_date: v.string(),
 	compatibility_flags: v.optional(v.array(v.string()), []),
 	alias: v.optional(v.record(v.string(), v.string()), {}),
+	keep_names: v.optional(v.boolean(), true),
 });
 
 /** A Worker as Wrangler deploys it. */
@@ -26,7 +27,7 @@ export interface Bundle {
 
 /** Bundles the Worker of an entry in `scripts/bench/workers` or `src`, under the repository's own configuration. */
 export async function bundleWorker(entry: string, folder: string): Promise<Bundle> {
-	const { compatibility_date: date, compatibility_flags: flags, alias } = await readConfig();
+	const { compatibility_date: date, compatibility_flags: flags, alias, keep_names } = await readConfig();
 	const out = join(folder, 'out');
 	const config = join(folder, 'wrangler.json');
 	const paths = Object.entries(alias).map(([name, path]) => [name, path.startsWith('.') ? join(root, path) : path]);
@@ -39,6 +40,7 @@ export async function bundleWorker(entry: string, folder: string): Promise<Bundl
 			compatibility_date: date,
 			compatibility_flags: flags,
 			alias: Object.fromEntries(paths),
+			keep_names,
 		}),
 	);
 	await buildSdks();

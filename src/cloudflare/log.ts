@@ -132,10 +132,12 @@ function findRoot(thrown: unknown): unknown {
 	return root;
 }
 
-/** Returns the name of the class. The property `name` is not used, because any code can set it. */
-function nameClass(error: Error): string {
-	const { name: className } = error.constructor;
-	return className === '' ? 'Error' : className;
+/** The name of a class of errors. Any code can set `name`, so no other text is written. */
+const className = /^(?:[A-Z][A-Za-z]{0,60})?(?:Error|Exception)$/;
+
+/** Returns what the error says that its class is. The class itself has another name in code that is minified. */
+function nameClass({ name }: Error): string {
+	return className.test(name) ? name : 'Error';
 }
 
 /** A stack frame of V8: an optional function name and a position in a file. */

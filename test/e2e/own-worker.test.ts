@@ -76,11 +76,11 @@ test('it builds as Wrangler deploys it, without the schema libraries that nobody
 /** What a deploy may weigh at most, in bytes of gzip. */
 const weights = {
 	/** A new project without MCP. */
-	worker: 345_000,
+	worker: 320_000,
 	/** What MCP adds to it, which the first use loads. */
-	mcp: 190_000,
+	mcp: 170_000,
 	/** The loop with tools, and no provider. */
-	chat: 50_000,
+	chat: 44_000,
 } as const;
 
 test('a new project without MCP carries nothing of it; it, MCP and the loop alone weigh no more than they may', () => {
@@ -104,7 +104,7 @@ test('a new project without MCP carries nothing of it; it, MCP and the loop alon
 		join(hello, 'src/chat/index.ts'),
 		"import { chat } from 'runlet';\nexport default { fetch: () => Response.json(Object.keys(chat)) };\n",
 	);
-	writeFileSync(join(hello, 'chat.toml'), 'name = "chat"\ncompatibility_date = "2026-07-30"\n');
+	writeFileSync(join(hello, 'chat.toml'), 'name = "chat"\ncompatibility_date = "2026-07-30"\nkeep_names = false\n');
 	const minify = (entry: string, config: string) =>
 		build(`hello/src/${entry}/index.ts`, '--minify', '--config', `hello/${config}`);
 	const [worker, whole] = [minify('without', 'wrangler.toml'), minify('.', 'wrangler.toml')];
@@ -120,13 +120,14 @@ test('a new project without MCP carries nothing of it; it, MCP and the loop alon
 		);
 });
 
-/** Serves the project as `wrangler dev` does, in a process group of its own. */
+/** Serves the project with `wrangler dev`, minified as a deploy does it, in a process group of its own. */
 async function serve(folder: string) {
 	const port = await claimPort();
 	const args = [
 		'--no-warnings',
 		wranglerPath,
 		'dev',
+		'--minify',
 		'--ip',
 		'127.0.0.1',
 		'--port',
@@ -152,6 +153,7 @@ async function serve(folder: string) {
 	await up;
 	return {
 		url: `http://127.0.0.1:${port}`,
+		readOutput: () => output,
 		stop: async () => {
 			if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
 			await ended;
@@ -190,6 +192,11 @@ test('it runs: a session lasts over a restart with the state of its tools, and i
 	expect((await ask(`${location}/messages`, 'bob', { text: 'Hi' })).status).toBe(404);
 	expect((await ask(location)).status).toBe(401);
 	expect((await ask('/ai/v1/sessions', undefined, { agent: 'desk' })).status).toBe(401);
+
+	for (const user of ['named', 'nameless']) expect((await ask('/ai/v1/agents', user)).status).toBe(503);
+	const { readOutput } = server;
+	const readTypes = () => new Set([...readOutput().matchAll(/"exception\.type":"([^"]*)"/g)].map(([, type]) => type));
+	await expect.poll(readTypes).toEqual(new Set(['LoginError', 'Error']));
 
 	const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
 	const requestInit = { headers: { 'x-user': 'ada' } };

@@ -365,6 +365,17 @@ describe('openai: a request', () => {
 			expect(requests[0]?.headers.get('x-own')).toBe('yes');
 		});
 	});
+
+	test("says that Runlet asks, unless the settings have another name: the SDK's own comes from a class", async () => {
+		for (const [headers, name] of [
+			[{}, 'runlet'],
+			[{ 'user-agent': 'shop' }, 'shop'],
+		] as const) {
+			const { provider, requests } = at([done([])], { headers });
+			await provider.chatFn?.('gpt-5.4', hello);
+			expect(requests[0]?.headers.get('user-agent')).toBe(name);
+		}
+	});
 });
 
 describe('openai: beside replies', () => {

@@ -29,6 +29,8 @@ export function providerFetch(
 	return async (input, init) => {
 		const sent = new Headers(init?.headers);
 		for (const name of [...sent.keys()]) if (!usual.test(name)) sent.delete(name);
+		// An SDK takes its name from its class, which has another one in minified code. Browsers send their own.
+		if (sent.has('user-agent')) sent.set('user-agent', 'runlet');
 		for (const [name, value] of Object.entries({ ...own, ...headers })) sent.set(name, value);
 		const response = await send(input, { ...init, headers: sent, redirect: 'manual' });
 		if (!response.ok) throw await readComplaint(response);
