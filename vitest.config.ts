@@ -127,13 +127,21 @@ export default defineConfig(({ mode }) => ({
 				extends: true,
 				test: {
 					name: 'e2e',
-					globalSetup: './test/pack.ts',
+					globalSetup: './test/share.ts',
 					include: ['test/e2e/**/*.test.ts'],
 					testTimeout: 300_000,
 					hookTimeout: 300_000,
 				},
 			},
-			{ extends: true, test: { name: 'page', include: ['test/page/**/*.test.ts'], hookTimeout: 300_000 } },
+			{
+				extends: true,
+				test: {
+					name: 'page',
+					globalSetup: './test/share.ts',
+					include: ['test/page/**/*.test.ts'],
+					hookTimeout: 300_000,
+				},
+			},
 		],
 	},
 }));

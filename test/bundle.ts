@@ -1,59 +1,39 @@
-/** Bundles the Worker into one file and runs it in Miniflare. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+/** Runs Workers, bundled into one file, in Miniflare. */
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { buildSdks } from '../scripts/pack/sdks.ts';
-import { buildPage } from '../scripts/page.ts';
-import { root } from '../scripts/root.ts';
-import { findWrangler, loadWrangler, quietEnv } from '../src/command/wrangler.ts';
+import * as v from 'valibot';
+import { type Bundle, bundle, bundleWorker } from './bundle-worker.ts';
+import { findShared } from './shared.ts';
 
-const bundles = new Map<string, Promise<string>>();
+const bundles = new Map<string, Promise<Bundle>>();
 
-/**
- * Bundles the Worker of `entry` as `worker.js` and returns its folder. Runs once per process, which removes the folder
- * at its end.
- */
-function bundleWorker(entry: string): Promise<string> {
+/** Finds the bundle of the Worker of `entry`. It is made once for all test files, or else once in this process. */
+function findBundle(entry: string): Promise<Bundle> {
 	const known = bundles.get(entry);
 	if (known !== undefined) return known;
-	const bundle = writeBundle(entry);
-	bundles.set(entry, bundle);
-	return bundle;
+	const found = findShared(`/worker?entry=${entry}`).then((shared) =>
+		shared === undefined ? bundleForThisProcess(entry) : v.parse(bundle, shared),
+	);
+	bundles.set(entry, found);
+	return found;
 }
 
-async function writeBundle(entry: string): Promise<string> {
+/** Its folder is removed when the process ends. */
+async function bundleForThisProcess(entry: string): Promise<Bundle> {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-bundle-'));
 	process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-	// Wrangler needs the folder of the page, and the SDKs.
-	buildPage();
-	await buildSdks();
-	const args = ['--no-warnings', findWrangler(), 'deploy', entry, '--dry-run', '--outdir', folder];
-	const child = spawn(process.execPath, args, { cwd: root, env: quietEnv, stdio: ['ignore', 'ignore', 'pipe'] });
-	const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-	if (status !== 0) throw new Error(`the Worker could not be bundled:\n${stderr}`);
-	return folder;
+	return bundleWorker(entry, folder);
 }
 
 /** The bindings of `wrangler.toml` without the page. All data is stored in `folder`. */
 export async function readWorkerOptions(entry: string, folder: string, port = 0) {
-	const modulesRoot = await bundleWorker(entry);
-	// Its code takes most of a second to load.
-	const { unstable_getMiniflareWorkerOptions } = await loadWrangler();
-	const { compatibilityDate, compatibilityFlags, durableObjects, kvNamespaces, r2Buckets } =
-		unstable_getMiniflareWorkerOptions(join(root, 'wrangler.toml')).workerOptions;
+	const found = await findBundle(entry);
 	return {
+		...found,
 		// Listed by name, so that optional imports (a validator that is not installed) are not searched.
-		modules: [{ type: 'ESModule' as const, path: join(modulesRoot, 'worker.js') }],
-		modulesRoot,
-		compatibilityDate,
-		compatibilityFlags,
-		durableObjects,
-		kvNamespaces,
-		r2Buckets,
+		modules: [{ type: 'ESModule' as const, path: join(found.modulesRoot, 'worker.js') }],
 		defaultPersistRoot: join(folder, 'state'),
 		durableObjectsPersist: join(folder, 'objects'),
 		kvPersist: join(folder, 'kv'),

@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root } from '../../scripts/root.ts';
-import { findPacked } from '../packed.ts';
+import { findPacked } from '../pack.ts';
 import { claimPort } from '../port.ts';
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });

@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findWrangler, quietEnv } from '../../src/command/wrangler.ts';
-import { findPacked } from '../packed.ts';
+import { findPacked } from '../pack.ts';
 import { claimPort } from '../port.ts';
 
 const root = resolve(import.meta.dirname, '../..');

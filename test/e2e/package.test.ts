@@ -9,7 +9,7 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { serveStateless } from '../core/mcp/serve.ts';
 import { type Block, listBlocks, pages, toFile } from '../docs.ts';
-import { findPacked } from '../packed.ts';
+import { findPacked } from '../pack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const project = mkdtempSync(join(tmpdir(), 'runlet-package-'));

@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundleWorker } from './bundle-worker.ts';
+import { pack } from './pack.ts';
+import { addressVariable } from './shared.ts';
+
+/** What test files share, by the path they ask for. */
+function make(path: string, folder: string): Promise<object> {
+	const { pathname, searchParams } = new URL(path, 'http://share');
+	if (pathname === '/package') return pack(folder);
+	if (pathname === '/worker') return bundleWorker(searchParams.get('entry') ?? '', folder);
+	throw new Error(`nobody shares ${path}`);
+}
+
+/**
+ * Makes what several test files need once for all of them, when the first of them asks for it (`test/shared.ts`): the
+ * package, and bundles of Workers. All projects share one of these.
+ */
+export default async function setup() {
+	if (process.env[addressVariable] !== undefined) return;
+	const folder = await mkdtemp(join(tmpdir(), 'runlet-shared-'));
+	const made = new Map<string, Promise<object>>();
+	const makeOnce = (path: string): Promise<object> => {
+		const known = made.get(path) ?? mkdtemp(join(folder, 'made-')).then((own) => make(path, own));
+		made.set(path, known);
+		return known;
+	};
+	const server = createServer(async ({ url = '' }, response) => {
+		const [status, answer] = await makeOnce(url).then(
+			(done) => [200, JSON.stringify(done)] as const,
+			(error) => [500, String(error)] as const,
+		);
+		response.writeHead(status).end(answer);
+	}).listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const address = server.address();
+	if (address === null || typeof address === 'string') throw new Error('who shares has no port');
+	process.env[addressVariable] = `http://127.0.0.1:${address.port}`;
+	return async () => {
+		delete process.env[addressVariable];
+		server.close();
+		server.closeAllConnections();
+		await Promise.allSettled(made.values());
+		await rm(folder, { recursive: true, force: true });
+	};
+}
