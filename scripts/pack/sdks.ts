@@ -7,18 +7,46 @@ import { root } from '../root.ts';
 import { writeChanged } from '../write-changed.ts';
 
 /**
- * What of the SDKs no provider here asks for, two thirds of their code: the routes of their APIs (an adapter names its
- * own), streams (it reads them itself), pages of lists, logins other than by a key, and traces. An option asks for each,
- * and no option here does.
+ * What of the SDKs no provider here asks for, three quarters of their code: the routes of their APIs (an adapter names its
+ * own), streams (it reads them itself), pages of lists, uploads, queries, logins other than by a key, and traces. An
+ * option asks for each, and no option here does. Functions that return nothing stand in their place.
  */
 const unused = [
 	/\/openai\/resources\/.*(?<!\/index)\.mjs$/,
 	/\/openai\/(core\/(pagination|streaming)|auth\/workload-identity-auth)\.mjs$/,
-	/\/openai\/internal\/auth\/x509-workload-identity-auth\.mjs$/,
+	/\/openai\/internal\/auth\/x509-(api-origin|transport-state|workload-identity-auth)\.mjs$/,
 	/\/@anthropic-ai\/sdk\/(core\/(pagination|streaming)|internal\/tracing|lib\/internal\/tracing)\.mjs$/,
 	/\/@anthropic-ai\/sdk\/lib\/credentials\/(credential-chain|token-cache)\.mjs$/,
 	/\/@opentelemetry\/api\//,
+	/\/(openai|@anthropic-ai\/sdk)\/internal\/(to-file|uploads|utils\/query)\.mjs$/,
 ];
+
+/**
+ * What stands in the place of modules whose functions are called, with what they do under the options of the adapters:
+ * nothing is logged, the fetch of an adapter throws what a provider refuses, and nothing stands in front of that fetch.
+ */
+const replaced = [
+	[
+		/\/(openai|@anthropic-ai\/sdk)\/internal\/utils\/log\.mjs$/,
+		`const nothing = () => {};
+		const logger = { error: nothing, warn: nothing, info: nothing, debug: nothing };
+		export const loggerFor = () => logger;
+		export { nothing as debugLogRequestDetails, nothing as formatRequestDetails, nothing as parseLogLevel, nothing as redactURL };
+		export const defaultLogLevel = 'off';`,
+	],
+	[
+		/\/openai\/internal\/auth\/x509-credential-options\.mjs$/,
+		`export const normalizeX509CredentialOptions = (options) => ({ options });
+		export const prepareX509ClientClone = () => ({});`,
+	],
+	[/\/@anthropic-ai\/sdk\/core\/error-classes\.mjs$/, 'export const ERROR_CODE_CLASSES = new Map();'],
+	[
+		/\/@anthropic-ai\/sdk\/core\/middleware\.mjs$/,
+		`export const wrapFetchWithMiddleware = (fetch) => fetch;
+		export const isFetchOriginError = () => true;
+		export const isRetryableError = () => false;`,
+	],
+] as const;
 
 /** What is used of the SDKs: a client each, which becomes a file in `build/sdk`. wrangler.toml names them. */
 export const sdks = {
@@ -59,7 +87,7 @@ function readVersion(module: string): string {
 	return v.parse(manifest, JSON.parse(readFileSync(file, 'utf8'))).version;
 }
 
-/** Leaves out of a bundle what is unused of the SDKs. In its place stand functions that return nothing. */
+/** Leaves out of a bundle what is unused of the SDKs. */
 const withoutUnused: Plugin = {
 	name: 'without-unused',
 	setup(bundle) {
@@ -70,6 +98,8 @@ const withoutUnused: Plugin = {
 				: undefined,
 		);
 		bundle.onLoad({ filter: /[\\/]node_modules[\\/](openai|@anthropic-ai|@opentelemetry)[\\/]/ }, async ({ path }) => {
+			const [, contents] = replaced.find(([pattern]) => pattern.test(toSlashes(path))) ?? [];
+			if (contents !== undefined) return { contents };
 			if (!unused.some((pattern) => pattern.test(toSlashes(path)))) return undefined;
 			return { contents: (await listExports(path)).map(toEmpty).join('\n') };
 		});
