@@ -1,4 +1,4 @@
-import { isMap, isScalar, LineCounter, type ParsedNode, parseDocument, visit, type YAMLMap } from 'yaml';
+import { isMap, isScalar, LineCounter, type ParsedNode, parseDocument, visit, type YAMLMap } from './yaml.ts';
 
 /**
  * A violation of the SKILL.md format. `line` counts from 1 in the file. `field` is a key of the front matter, or

@@ -1,9 +1,9 @@
-import { stringify } from 'yaml';
 import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
 import { removePatterns } from './allowed-tools.ts';
 import { type Entry, readFrontMatter, type Violation } from './front-matter.ts';
 import type { Skill } from './skill.ts';
+import { writeYaml } from './write-yaml.ts';
 
 export type { Violation } from './front-matter.ts';
 
@@ -74,12 +74,7 @@ export function toMarkdown({ name, description, body = '', bodyFn, frontMatter =
 		const message = `The metadata of the skill "${name}" is not a map, so ${Object.keys(lists).join(', ')} cannot be added to it`;
 		throw new RunletError('invalid_skill', message, { field: 'metadata' });
 	}
-	// `compat` quotes values that YAML 1.1 readers take for a date or a boolean (`2026-01-31`, `no`). Text of several
-	// lines is written as JSON, because yaml 2.9.1 changes some blank lines in block and folded text.
-	const yaml = stringify(
-		{ name, description, ...rest, ...(!isEmpty && { metadata: merged }) },
-		{ aliasDuplicateObjects: false, blockQuote: false, compat: 'yaml-1.1', doubleQuotedAsJSON: true, lineWidth: 0 },
-	);
+	const yaml = writeYaml({ name, description, ...rest, ...(!isEmpty && { metadata: merged }) });
 	return `---\n${yaml}---\n${body && `\n${body}`}`;
 }
 
