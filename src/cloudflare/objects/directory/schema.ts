@@ -3,17 +3,17 @@ import type { Schema } from '../migrate.ts';
 /**
  * The tables of a directory.
  *
- * `active_at` of a session that was `removed` is the time of that. The index is what lists are read from, and what finds
- * the removed ones that may be forgotten; in a table without row ids the key, `id`, stands at its end. `owner` has all
+ * `active_at` of a session that was `removed` is the time of that; `hour` is the same in hours since 1970. The index is what
+ * lists are read from, and what finds the removed ones that may be forgotten. It knows the hour only, so that most
+ * activities do not change it: a row of an index costs as much as one of a table. `owner` has all
  * owners in the directory of everybody, and in that of one owner its name. `sent` says which session a request went to
  * whose client may send it again, by a hash of the request. `entry` is the owner's registry (`registry-api.ts`).
  */
 const tables = `
 	CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, title TEXT, created_at INTEGER NOT NULL, active_at INTEGER NOT NULL,
-		removed INTEGER NOT NULL
+		removed INTEGER NOT NULL, hour INTEGER NOT NULL DEFAULT 0
 	) WITHOUT ROWID;
-	CREATE INDEX session_by_activity ON session (removed, active_at);
 	CREATE TABLE owner (name TEXT PRIMARY KEY) WITHOUT ROWID;
 	CREATE TABLE sent (request TEXT PRIMARY KEY, session TEXT NOT NULL, sent_at INTEGER NOT NULL) WITHOUT ROWID;
 	CREATE INDEX sent_by_time ON sent (sent_at);
@@ -21,6 +21,7 @@ const tables = `
 		kind TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, definition TEXT NOT NULL, sealed TEXT,
 		created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (kind, name)
 	) WITHOUT ROWID;
+	CREATE INDEX session_by_hour ON session (removed, hour);
 `;
 
 /** One entry a version. Never change an entry that was released: append the next, and change `tables` alike. */
@@ -37,6 +38,10 @@ const migrations: readonly string[] = [
 		kind TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, definition TEXT NOT NULL, sealed TEXT,
 		created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (kind, name)
 	) WITHOUT ROWID;`,
+	`ALTER TABLE session ADD COLUMN hour INTEGER NOT NULL DEFAULT 0;
+	UPDATE session SET hour = active_at / 3600000;
+	DROP INDEX session_by_activity;
+	CREATE INDEX session_by_hour ON session (removed, hour);`,
 ];
 
 export const schema: Schema = { tables, migrations };

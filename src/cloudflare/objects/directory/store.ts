@@ -22,38 +22,42 @@ export class DirectoryStore {
 		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
-	touch({ id, agent, title, createdAt, activeAt }: Listed): void {
-		this.#storage.sql.exec(
-			`INSERT INTO session (id, agent, title, created_at, active_at, removed) VALUES (?, ?, ?, ?, ?, 0)
-			ON CONFLICT (id) DO UPDATE SET agent = excluded.agent, title = excluded.title,
-				created_at = excluded.created_at, active_at = excluded.active_at, removed = 0
-			WHERE CASE removed
-				WHEN 0 THEN excluded.active_at >= session.active_at
-				ELSE excluded.created_at > session.created_at
-			END`,
-			id,
-			agent,
-			title ?? null,
-			createdAt,
-			activeAt,
-		);
+	touch(entry: Listed): void {
+		const { id, agent, title = null, createdAt, activeAt } = entry;
+		const { sql } = this.#storage;
+		this.#storage.transactionSync(() => {
+			const [row] = sql.exec<Row>('SELECT * FROM session WHERE id = ?', id).toArray();
+			if (row !== undefined && !isNewer(entry, row)) return;
+			const hour = toHour(activeAt);
+			if (row?.removed === 0 && row.hour === hour)
+				sql.exec(
+					'UPDATE session SET agent = ?, title = ?, created_at = ?, active_at = ? WHERE id = ?',
+					...[agent, title, createdAt, activeAt, id],
+				);
+			else
+				sql.exec(
+					`INSERT OR REPLACE INTO session (id, agent, title, created_at, active_at, removed, hour)
+					VALUES (?, ?, ?, ?, ?, 0, ?)`,
+					...[id, agent, title, createdAt, activeAt, hour],
+				);
+		});
 	}
 
 	/** A listed session keeps its own time of creation. One that was never listed gets `now`, which is late enough. */
 	remove(id: string, now: number): void {
+		const forgottenAt = now - rememberedMs;
 		this.#storage.transactionSync(() => {
 			this.#storage.sql.exec(
 				`DELETE FROM session WHERE id IN (
-					SELECT id FROM session WHERE removed = 1 AND active_at <= ? ORDER BY active_at LIMIT ?
+					SELECT id FROM session WHERE removed = 1 AND hour <= ? AND active_at <= ? ORDER BY hour LIMIT ?
 				)`,
-				now - rememberedMs,
-				forgottenAtOnce,
+				...[toHour(forgottenAt), forgottenAt, forgottenAtOnce],
 			);
 			this.#storage.sql.exec(
-				`INSERT INTO session (id, agent, title, created_at, active_at, removed) VALUES (?1, '', NULL, ?2, ?2, 1)
-				ON CONFLICT (id) DO UPDATE SET agent = '', title = NULL, active_at = excluded.active_at, removed = 1`,
-				id,
-				now,
+				`INSERT INTO session (id, agent, title, created_at, active_at, removed, hour) VALUES (?1, '', NULL, ?2, ?2, 1, ?3)
+				ON CONFLICT (id) DO UPDATE SET agent = '', title = NULL, active_at = excluded.active_at, removed = 1,
+					hour = excluded.hour`,
+				...[id, now, toHour(now)],
 			);
 		});
 	}
@@ -85,17 +89,16 @@ export class DirectoryStore {
 	}
 
 	list({ cursor, limit }: { readonly cursor?: string; readonly limit: number }): DirectoryPage {
-		type Row = { id: string; agent: string; title: string | null; created_at: number; active_at: number };
 		const behind = cursor === undefined ? undefined : parseCursor(cursor);
 		const rows = this.#storage.sql.exec<Row>(
-			`SELECT id, agent, title, created_at, active_at FROM session
-			WHERE removed = 0 ${behind === undefined ? '' : 'AND (active_at, id) < (?, ?)'}
-			ORDER BY active_at DESC, id DESC LIMIT ?`,
-			...(behind === undefined ? [] : [behind.activeAt, behind.id]),
+			`SELECT * FROM session
+			WHERE removed = 0 ${behind === undefined ? '' : 'AND hour <= ? AND (active_at, id) < (?, ?)'}
+			ORDER BY hour DESC, active_at DESC, id DESC LIMIT ?`,
+			...(behind === undefined ? [] : [toHour(behind.activeAt), behind.activeAt, behind.id]),
 			limit + 1,
 		);
-		const found = rows.toArray().map(({ title, created_at: createdAt, active_at: activeAt, ...rest }) => {
-			return { ...rest, ...(title !== null && { title }), createdAt, activeAt };
+		const found = rows.toArray().map(({ id, agent, title, created_at: createdAt, active_at: activeAt }) => {
+			return { id, agent, ...(title !== null && { title }), createdAt, activeAt };
 		});
 		const sessions = found.slice(0, limit);
 		const last = sessions.at(-1);
@@ -114,4 +117,25 @@ export class DirectoryStore {
 		const rows = this.#storage.sql.exec<{ name: string }>('SELECT name FROM owner ORDER BY name LIMIT ?', limit);
 		return rows.toArray().map(({ name }) => name);
 	}
+}
+
+type Row = {
+	id: string;
+	agent: string;
+	title: string | null;
+	created_at: number;
+	active_at: number;
+	removed: number;
+	hour: number;
+};
+
+/** Whether a session is to be listed in the place of what is stored under its id. */
+function isNewer({ agent, title, createdAt, activeAt }: Listed, row: Row): boolean {
+	if (row.removed === 1) return createdAt > row.created_at;
+	const isSame = agent === row.agent && (title ?? null) === row.title && createdAt === row.created_at;
+	return activeAt > row.active_at || (activeAt === row.active_at && !isSame);
+}
+
+function toHour(time: number): number {
+	return Math.floor(time / 3_600_000);
 }
